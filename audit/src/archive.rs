@@ -28,6 +28,9 @@ const VERSION: u32 = 1;
 pub struct Manifest {
     pub version: u32,
     pub genesis_hash: String,
+    /// The address of the program. Directories of before it was written down are about the committed one.
+    #[serde(default = "committed_program")]
+    pub program: String,
     pub operator: String,
     /// `None`: all accounts of the operator.
     pub account: Option<String>,
@@ -37,6 +40,10 @@ pub struct Manifest {
     pub until_time: Option<i64>,
     /// The audited agent accounts.
     pub agents: Vec<String>,
+}
+
+fn committed_program() -> String {
+    purser::ID.to_string()
 }
 
 /// An entry of an address's signature list.

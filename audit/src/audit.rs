@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anchor_lang::prelude::Pubkey;
 use purser_client::{Landed, WireLanded};
 use reqwest::Url;
 
@@ -24,6 +25,8 @@ const TOLD_EVERY: u64 = 5_000;
 pub enum Source {
     Node {
         url: Url,
+        /// The address of the program that the subject belongs to.
+        program: Pubkey,
         subject: Subject,
         /// Saves what was read here, and resumes from it.
         save: Option<PathBuf>,
@@ -48,7 +51,7 @@ pub async fn audit(request: Request, tell: &(dyn Fn(String) + Sync)) -> Result<R
         Source::Saved(folder) => {
             (Archive::open(&folder)?, None, format!("the directory {}", folder.display()))
         }
-        Source::Node { url, subject, save } => {
+        Source::Node { url, program, subject, save } => {
             let folder = match save {
                 Some(folder) => folder,
                 None => {
@@ -58,7 +61,7 @@ pub async fn audit(request: Request, tell: &(dyn Fn(String) + Sync)) -> Result<R
                 }
             };
             let (archive, node) = (Archive::create(&folder)?, Node::at(url)?);
-            gather(&node, &archive, subject, tell).await?;
+            gather(&node, &archive, program, subject, tell).await?;
             let host = node.host();
             (archive, Some(node), format!("the node {host}"))
         }
@@ -77,7 +80,7 @@ pub async fn audit(request: Request, tell: &(dyn Fn(String) + Sync)) -> Result<R
             Some(Api::at(&url, key)?.compare(&scope.agents, &mut outcome, with).await?)
         }
     };
-    let program = program(&archive)?;
+    let program = program(&archive, &scope.at.program)?;
     Ok(build(Facts {
         scope: &scope,
         read_from,
@@ -93,7 +96,7 @@ fn replay(archive: &Archive, scope: &Scope, tell: &(dyn Fn(String) + Sync)) -> R
     let walked = std::iter::once(scope.operator).chain(scope.agents.iter().copied()).chain(purses);
     let lists = walked.map(|address| archive.signatures(&address)).collect::<Result<Vec<_>, _>>()?;
     let snapshots = scope.snapshots(archive)?;
-    let mut replay = Replay::new(scope.at.usdc_mint, scope.operator, &scope.agents, snapshots);
+    let mut replay = Replay::new(scope.at, scope.operator, &scope.agents, snapshots);
     let lines = ordered(&lists);
     drop(lists);
     let mut done = 0;
@@ -107,7 +110,7 @@ fn replay(archive: &Archive, scope: &Scope, tell: &(dyn Fn(String) + Sync)) -> R
         };
         let signed = signed::check(&saved);
         let wire = serde_json::from_value::<WireLanded>(saved).ok();
-        match wire.and_then(|wire| wire.read(&purser::ID, &scope.at.usdc_mint, signature)) {
+        match wire.and_then(|wire| wire.read(&scope.at.program, &scope.at.usdc_mint, signature)) {
             Some(Landed::Well(landed)) if landed.keeps_inner => {
                 replay.apply(&Transaction { signature: signature.to_owned(), landed, signed });
             }

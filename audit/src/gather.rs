@@ -28,14 +28,15 @@ pub enum Subject {
     Account(Pubkey),
 }
 
-/// Reads everything about `subject` that is final now.
+/// Reads everything about `subject` of `program` that is final now.
 pub async fn gather(
     node: &Node,
     archive: &Archive,
+    program: Pubkey,
     subject: Subject,
     tell: &(dyn Fn(String) + Sync),
 ) -> Result<(), AuditError> {
-    let gathering = Gathering { node, archive, tell };
+    let gathering = Gathering { node, archive, program, tell };
     let (operator, account) = match subject {
         Subject::Operator(operator) => (operator, None),
         Subject::Account(account) => (gathering.operator_of(&account).await?, Some(account)),
@@ -49,13 +50,13 @@ pub async fn gather(
         Some(account) => vec![account],
         None => gathering.agents_of(&operator)?,
     };
-    let at = Deployment { program: purser::ID, usdc_mint };
-    let program_data = Pubkey::find_program_address(&[purser::ID.as_ref()], &UPGRADEABLE_LOADER).0;
+    let at = Deployment { program, usdc_mint };
+    let program_data = Pubkey::find_program_address(&[program.as_ref()], &UPGRADEABLE_LOADER).0;
     let purses = agents.iter().map(|agent| at.token_account(agent));
     let walked: Vec<Pubkey> =
         [operator, program_data].into_iter().chain(agents.iter().copied()).chain(purses).collect();
     let drafts = agents.iter().map(|agent| at.draft_address(agent));
-    let read: Vec<Pubkey> = walked.iter().copied().chain(drafts).chain([purser::ID]).collect();
+    let read: Vec<Pubkey> = walked.iter().copied().chain(drafts).chain([program]).collect();
 
     // Accounts first: the lists that are read afterwards then include everything that led to their state.
     let accounts = node.accounts(&read).await?;
@@ -67,6 +68,7 @@ pub async fn gather(
     archive.finish(Manifest {
         version: 0,
         genesis_hash,
+        program: program.to_string(),
         operator: operator.to_string(),
         account: account.map(|account| account.to_string()),
         until_slot,
@@ -78,6 +80,7 @@ pub async fn gather(
 struct Gathering<'a> {
     node: &'a Node,
     archive: &'a Archive,
+    program: Pubkey,
     tell: &'a (dyn Fn(String) + Sync),
 }
 
@@ -90,22 +93,21 @@ impl Gathering<'_> {
         account: Option<&Pubkey>,
     ) -> Result<(), AuditError> {
         let Some(saved) = self.archive.manifest()? else { return Ok(()) };
-        let account = account.map(Pubkey::to_string);
-        if saved.genesis_hash == genesis && saved.operator == operator.to_string() && saved.account == account
-        {
+        let known = (saved.genesis_hash.as_str(), &saved.program, &saved.operator, &saved.account);
+        let (program, operator) = (self.program.to_string(), operator.to_string());
+        if known == (genesis, &program, &operator, &account.map(Pubkey::to_string)) {
             return Ok(());
         }
         let of = saved.account.map_or(format!("operator {}", saved.operator), |it| format!("account {it}"));
         Err(AuditError::Refused(format!(
-            "the directory holds an audit of {of} on the cluster {}: give another one",
-            saved.genesis_hash
+            "the directory holds an audit of {of} of the program {} on the cluster {}: give another one",
+            saved.program, saved.genesis_hash
         )))
     }
 
     /// The operator of an agent account, even a closed one.
     async fn operator_of(&self, account: &Pubkey) -> Result<Pubkey, AuditError> {
-        let found = self.node.accounts(&[*account]).await?.pop().and_then(|(_, account)| account);
-        let data = found.filter(|found| found.owner() == Some(purser::ID)).and_then(|found| found.bytes());
+        let data = own(self.node, &self.program, account).await?;
         if let Some(view) = data.and_then(|data| Agent::read(&data)) {
             return Ok(view.agent.operator);
         }
@@ -113,16 +115,12 @@ impl Gathering<'_> {
         let created = self.calls(account)?.into_iter().find(|called| created_agent(called) == Some(*account));
         let operator = created.and_then(|called| called.accounts.get(2).copied());
         operator.ok_or_else(|| {
-            AuditError::Refused(format!("{account} is no agent account of the program {}", purser::ID))
+            AuditError::Refused(format!("{account} is no agent account of the program {}", self.program))
         })
     }
 
     async fn mint_of(&self, operator: &Pubkey) -> Result<Pubkey, AuditError> {
-        let found = self.node.accounts(&[*operator]).await?.pop().and_then(|(_, account)| account);
-        let data = found.filter(|found| found.owner() == Some(purser::ID)).and_then(|found| found.bytes());
-        let operator_state = data.and_then(|data| Operator::read(&data));
-        let none = || format!("{operator} is no operator of the program {}", purser::ID);
-        operator_state.map(|state| state.usdc_mint).ok_or_else(|| AuditError::Refused(none()))
+        Ok(operator_state(self.node, &self.program, operator).await?.usdc_mint)
     }
 
     /// Every account that the operator's transactions created.
@@ -139,7 +137,7 @@ impl Gathering<'_> {
             let Some(saved) = self.archive.transaction(&line.signature)? else { continue };
             let wire = serde_json::from_value::<WireLanded>(saved).ok();
             // No money is read here, so any mint will do.
-            match wire.and_then(|wire| wire.read(&purser::ID, &Pubkey::default(), &line.signature)) {
+            match wire.and_then(|wire| wire.read(&self.program, &Pubkey::default(), &line.signature)) {
                 Some(Landed::Well(landed)) => calls.extend(landed.calls),
                 Some(Landed::Failed) | None => {}
             }
@@ -185,6 +183,23 @@ impl Gathering<'_> {
         };
         self.archive.save_transaction(signature, &transaction)
     }
+}
+
+/// An operator as it stands now.
+pub(crate) async fn operator_state(
+    node: &Node,
+    program: &Pubkey,
+    operator: &Pubkey,
+) -> Result<Operator, AuditError> {
+    let state = own(node, program, operator).await?.and_then(|data| Operator::read(&data));
+    let none = || format!("{operator} is no operator of the program {program} on this cluster");
+    state.ok_or_else(|| AuditError::Refused(none()))
+}
+
+/// The data of an account, if it is the program's own.
+async fn own(node: &Node, program: &Pubkey, address: &Pubkey) -> Result<Option<Vec<u8>>, AuditError> {
+    let found = node.accounts(&[*address]).await?.pop().and_then(|(_, account)| account);
+    Ok(found.filter(|found| found.owner() == Some(*program)).and_then(|found| found.bytes()))
 }
 
 /// The account that a call creates.

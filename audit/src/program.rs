@@ -23,12 +23,12 @@ pub struct Program {
 }
 
 /// Reads the program's state and changes from the archive.
-pub fn program(archive: &Archive) -> Result<Program, AuditError> {
+pub fn program(archive: &Archive, id: &Pubkey) -> Result<Program, AuditError> {
     let account = |address: &Pubkey| -> Result<Option<SavedAccount>, AuditError> {
         Ok(archive.account(address)?.and_then(|snapshot| snapshot.account))
     };
     let mut program = Program::default();
-    let own = account(&purser::ID)?;
+    let own = account(id)?;
     let own = own.as_ref().and_then(|own| Some((own.owner()?, own.bytes()?)));
     let Some(address) = own.and_then(|(owner, data)| program_data_address(&owner, &data)) else {
         return Ok(program);

@@ -22,6 +22,7 @@ impl Scope {
                 .map_err(|_| AuditError::Refused(format!("audit.json: {text:?} is no address")))
         };
         let operator = key(&manifest.operator)?;
+        let program = key(&manifest.program)?;
         let agents = manifest.agents.iter().map(key).collect::<Result<_, _>>()?;
         let account = archive.account(&operator)?.and_then(|snapshot| snapshot.account);
         let state = account.as_ref().and_then(SavedAccount::bytes).and_then(|data| Operator::read(&data));
@@ -30,7 +31,7 @@ impl Scope {
                 "the operator's account {operator} is not saved, or unreadable"
             )));
         };
-        let at = Deployment { program: purser::ID, usdc_mint: state.usdc_mint };
+        let at = Deployment { program, usdc_mint: state.usdc_mint };
         Ok(Self { manifest, operator, agents, at })
     }
 

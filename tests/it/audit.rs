@@ -3,6 +3,7 @@
 
 mod auditor;
 mod cheats;
+mod own_program;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -311,6 +312,7 @@ async fn honest_operator_holds_from_a_node_from_a_directory_and_after_an_interru
     let (status, offline) = scene.copy().audited();
     assert_eq!(status, 0, "{offline:#}");
     assert_eq!(offline["accounts"], report["accounts"]);
+    links_lead_where_they_are_told_to(&scene);
 
     // An interrupted download resumes with what is there.
     let interrupted = scene.copy();
@@ -331,6 +333,33 @@ async fn honest_operator_holds_from_a_node_from_a_directory_and_after_an_interru
     let (status, ben) = audits(&arguments);
     assert_eq!((status, ben["accounts"].as_array().map(Vec::len)), (0, Some(1)), "{ben:#}");
     assert_eq!(check(&ben, "numbering")["examined"], 1);
+}
+
+/// In the page and in the JSON, of everything that names a transaction.
+fn links_lead_where_they_are_told_to(scene: &Scene) {
+    let (saved, page) = (path_text(scene.saved.path()), scene.saved.path().join("linked.html"));
+    let explorer = "https://explorer.example/tx/{signature}?a=1&b=2";
+    let (status, report) = audits(&["--from", saved, "--explorer", explorer, "--html", path_text(&page)]);
+    assert_eq!(status, 0, "{report:#}");
+    let page = fs::read_to_string(&page).expect("the page was written");
+    let accounts = report["accounts"].as_array().expect("accounts").iter();
+    let created = accounts.map(|account| &account["created"]);
+    let remarks = report["remarks"].as_array().expect("remarks").iter();
+    let told = remarks.flat_map(|remark| remark["at"].as_array().expect("a list"));
+    let mut links = 0;
+    for at in created.chain(told) {
+        let signature = at["signature"].as_str().expect("a signature");
+        let link = explorer.replace("{signature}", signature);
+        assert_eq!(at["explorer"], link, "{at}");
+        let shown = format!("<a href=\"{}\"><code>{signature}</code></a>", link.replace('&', "&amp;"));
+        assert!(page.contains(&shown), "{shown} is not in {page}");
+        links += 1;
+    }
+    // Two accounts, a log that was cut off and a withdrawal, at least.
+    assert!(links >= 4, "{report:#}");
+    let (status, refused) = audits(&["--from", saved, "--explorer", "https://explorer.example/"]);
+    assert_eq!(status, 2, "{refused}");
+    assert!(refused["error"].as_str().is_some_and(|text| text.contains("{signature}")), "{refused}");
 }
 
 #[tokio::test]
@@ -423,13 +452,19 @@ async fn history_that_the_relayer_tampered_with_is_found_entry_by_entry() {
     assert_eq!(status, 2, "{wrong_key}");
 }
 
+/// The page's blocks of one kind, in order.
+fn printed(kind: &str) -> Vec<String> {
+    let page = fs::read_to_string(binaries::workspace().join("docs/auditing.md")).expect("the page is there");
+    let begin = format!("```{kind}\n");
+    let blocks = page.split(&begin).skip(1).filter_map(|rest| rest.split("```").next());
+    blocks.map(str::to_owned).collect()
+}
+
 /// Runs the commands of `docs/auditing.md`, as printed, in order, in one folder.
 #[tokio::test]
 async fn commands_of_the_page_for_auditors_run_as_printed() {
     let scene = Scene::new().await;
-    let page = fs::read_to_string(binaries::workspace().join("docs/auditing.md")).expect("the page is there");
-    let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let commands: Vec<&str> = blocks.collect();
+    let commands = printed("sh");
     assert_eq!(commands.len(), 6, "{commands:?}");
     let folder = temp_folder();
     let on_path = folder.path().join("bin");
@@ -438,7 +473,7 @@ async fn commands_of_the_page_for_auditors_run_as_printed() {
     let path = format!("{}:{}", path_text(&on_path), std::env::var("PATH").unwrap_or_default());
     for command in commands {
         let mut shell = Command::new("sh");
-        shell.args(["-ec", command]).current_dir(folder.path()).env("PATH", &path);
+        shell.args(["-ec", &command]).current_dir(folder.path()).env("PATH", &path);
         shell.env("RPC_URL", scene.url()).env("OPERATOR", scene.operator.address.to_string());
         shell.env("ACCOUNT", scene.ada.address.to_string()).env("API_URL", scene.app.base_url());
         shell.env("API_KEY", scene.operator.client.key());

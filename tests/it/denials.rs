@@ -31,7 +31,7 @@ async fn asks(client: &Client, query: &str) -> Answer {
 }
 
 /// The operator's file, once it has `lines` lines.
-async fn file_of(client: &Client, lines: usize) -> String {
+pub async fn file_of(client: &Client, lines: usize) -> String {
     for _ in 0..200 {
         let answer = asks(client, "").await.has_status(200);
         assert_eq!(answer.header("content-type"), Some("application/x-ndjson"));
@@ -45,7 +45,7 @@ async fn file_of(client: &Client, lines: usize) -> String {
 }
 
 /// Runs `purser audit --denials` and returns its exit status with its report.
-fn audits(text: &str, arguments: &[&str]) -> (i32, Value) {
+pub fn audits(text: &str, arguments: &[&str]) -> (i32, Value) {
     let folder = temp_folder();
     let file = folder.path().join("denials.jsonl");
     fs::write(&file, text).expect("the folder is writable");

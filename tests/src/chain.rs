@@ -53,18 +53,19 @@ pub struct DirectTransfer<'a> {
 #[derive(Clone)]
 pub struct Chain {
     rpc: Arc<RpcClient>,
+    program_id: Pubkey,
     pub usdc_mint: Pubkey,
 }
 
 impl Chain {
     /// The chain behind a JSON-RPC address.
-    pub fn at(rpc_url: &str, usdc_mint: Pubkey) -> Chain {
+    pub fn at(rpc_url: &str, program_id: Pubkey, usdc_mint: Pubkey) -> Chain {
         let rpc = RpcClient::new_with_timeout_and_commitment(
             rpc_url.to_owned(),
             Duration::from_secs(30),
             CommitmentConfig::confirmed(),
         );
-        Chain { rpc: Arc::new(rpc), usdc_mint }
+        Chain { rpc: Arc::new(rpc), program_id, usdc_mint }
     }
 
     /// The chain's clock in Unix seconds; the program reads the same clock.
@@ -238,7 +239,7 @@ impl Chain {
 
     /// The program on this chain: its addresses and instructions.
     pub fn program(&self) -> Deployment {
-        Deployment { program: purser::ID, usdc_mint: self.usdc_mint }
+        Deployment { program: self.program_id, usdc_mint: self.usdc_mint }
     }
 
     /// Signs, sends without preflight and waits for the outcome.

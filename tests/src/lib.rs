@@ -18,6 +18,7 @@
 //! | [`keeper`] | [`Keeper`]: a service that keeps a key of the relayer and signs with it |
 //! | [`request`] | [`Request`](request::Request): a request that one of those two received |
 //! | [`node`] | [`Node`]: a counting proxy in front of the network, or a script that confirms everything at once |
+//! | [`saved`] | a node that has only what an audit saved |
 //! | [`crash`] | crashes, faults and retries by seed, and an independent reader of the chain that judges them |
 //! | [`random`] | reproducible random numbers |
 //! | [`wallet`] | [`Wallet`]: what anybody can do on the chain without the relayer |
@@ -50,6 +51,7 @@ pub mod proxy;
 pub mod random;
 pub mod receiver;
 pub mod request;
+pub mod saved;
 pub mod settings;
 pub mod usage;
 pub mod wallet;

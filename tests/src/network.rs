@@ -1,5 +1,6 @@
 //! One embedded Solana network with the program and a USDC mint, as a process of its own.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +37,7 @@ impl TestNetwork {
         SHARED
             .get_or_init(|| async {
                 let folder = temp_folder().keep();
-                Arc::new(TestNetwork::start_in(&folder, SLOT_MS, None, Some(&folder)))
+                Arc::new(TestNetwork::start_in(&folder, SLOT_MS, None, None, Some(&folder)))
             })
             .await
             .clone()
@@ -45,6 +46,13 @@ impl TestNetwork {
     /// A network for this test alone, which may move its clock.
     pub fn own() -> Arc<TestNetwork> {
         TestNetwork::own_with_slots_of(SLOT_MS)
+    }
+
+    /// A network for this test alone, with the program under another address, built for it.
+    pub fn own_with_program_at(id: Pubkey) -> Arc<TestNetwork> {
+        let folder = temp_folder();
+        let path = folder.path().to_path_buf();
+        Arc::new(TestNetwork::start_in(&path, SLOT_MS, Some(id), Some(folder), None))
     }
 
     /// A network for this test alone, with slots as long as on mainnet: finality takes 6 seconds.
@@ -56,12 +64,25 @@ impl TestNetwork {
     pub(crate) fn own_with_slots_of(slot_ms: &str) -> Arc<TestNetwork> {
         let folder = temp_folder();
         let path = folder.path().to_path_buf();
-        Arc::new(TestNetwork::start_in(&path, slot_ms, Some(folder), None))
+        Arc::new(TestNetwork::start_in(&path, slot_ms, None, Some(folder), None))
     }
 
-    fn start_in(folder: &Path, slot_ms: &str, owned: Option<TempDir>, sweep: Option<&Path>) -> TestNetwork {
-        let program_so = binaries::program_so();
-        let program_id = purser::ID.to_string();
+    fn start_in(
+        folder: &Path,
+        slot_ms: &str,
+        other_id: Option<Pubkey>,
+        owned: Option<TempDir>,
+        sweep: Option<&Path>,
+    ) -> TestNetwork {
+        let program_so = match &other_id {
+            None => binaries::program_so(),
+            Some(id) => {
+                let file = folder.join("program.so");
+                fs::write(&file, binaries::program_that_declares(id)).expect("the folder is writable");
+                file
+            }
+        };
+        let program_id = other_id.unwrap_or(purser::ID).to_string();
         let arguments = [
             "start",
             "--program-so",
@@ -94,7 +115,7 @@ impl TestNetwork {
 
     /// A view of this chain for the calling test. Make one per test: connections live in the test's runtime.
     pub fn chain(&self) -> Chain {
-        Chain::at(&self.rpc_url, self.usdc_mint)
+        Chain::at(&self.rpc_url, self.program_id, self.usdc_mint)
     }
 
     /// The folder with its log.

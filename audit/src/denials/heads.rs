@@ -2,13 +2,13 @@
 
 use anchor_lang::prelude::Pubkey;
 use futures::{StreamExt, TryStreamExt, stream};
-use purser::state::Operator;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::line::hash;
 use crate::AuditError;
 use crate::archive::Line;
+use crate::gather::operator_state;
 use crate::node::Node;
 use crate::signed::{self, Signed};
 
@@ -39,17 +39,12 @@ pub(super) struct HeadsOnChain {
 }
 
 /// Reads the memos of the operator's current policy authority.
-pub(super) async fn find(node: &Node, operator: &Pubkey) -> Result<HeadsOnChain, AuditError> {
-    let account = node.accounts(&[*operator]).await?.pop().and_then(|(_, account)| account);
-    let data =
-        account.filter(|account| account.owner() == Some(purser::ID)).and_then(|account| account.bytes());
-    let state = data.and_then(|data| Operator::read(&data)).ok_or_else(|| {
-        AuditError::Refused(format!(
-            "{operator} is no operator of the program {} on this cluster",
-            purser::ID
-        ))
-    })?;
-    let signer = state.policy_authority;
+pub(super) async fn find(
+    node: &Node,
+    program: &Pubkey,
+    operator: &Pubkey,
+) -> Result<HeadsOnChain, AuditError> {
+    let signer = operator_state(node, program, operator).await?.policy_authority;
     let lines = node.signatures(&signer, None).await?;
     let is_well = |line: &&Line| line.err.is_none();
     // If a node lists memos, the other transactions need not be fetched.

@@ -33,6 +33,8 @@ pub struct DenialsRequest {
     pub operator: Option<Pubkey>,
     /// The node to search for heads.
     pub node: Option<Url>,
+    /// The program that the operator belongs to.
+    pub program: Pubkey,
 }
 
 /// The contents of a file.
@@ -46,7 +48,7 @@ struct Contents {
 
 /// Reads the file, asks the node for heads if there is one, and reports.
 pub async fn audit_denials(request: DenialsRequest) -> Result<DenialsReport, AuditError> {
-    let DenialsRequest { file, keys, operator, node } = request;
+    let DenialsRequest { file, keys, operator, node, program } = request;
     let contents = read(&file, Keys::new(keys), Whose::new(operator))?;
     let found = match node {
         None => None,
@@ -55,7 +57,7 @@ pub async fn audit_denials(request: DenialsRequest) -> Result<DenialsReport, Aud
                 let none = "no line of the file says whose it is: name the operator with --operator";
                 AuditError::Refused(none.into())
             })?;
-            Some(heads::find(&Node::at(url)?, &operator).await?)
+            Some(heads::find(&Node::at(url)?, &program, &operator).await?)
         }
     };
     let heads = found.as_ref().map_or(&[][..], |found| found.heads.as_slice());

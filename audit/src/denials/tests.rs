@@ -67,7 +67,14 @@ async fn audited_as(
         writeln!(file, "{line}").expect("written");
     }
     let keys = keys.iter().map(|key| key.pubkey()).collect();
-    audit_denials(DenialsRequest { file: file.path().to_owned(), keys, operator, node: None }).await
+    audit_denials(DenialsRequest {
+        file: file.path().to_owned(),
+        keys,
+        operator,
+        node: None,
+        program: purser::ID,
+    })
+    .await
 }
 
 /// Kind, number and last number of each finding.

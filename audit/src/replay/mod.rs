@@ -160,12 +160,11 @@ pub struct Replay {
 impl Replay {
     /// `agents`: the audited ones. `snapshots`: accounts as they stood, each at its own slot.
     pub fn new(
-        usdc_mint: Pubkey,
+        at: Deployment,
         operator: Pubkey,
         agents: &[Pubkey],
         mut snapshots: Vec<(Pubkey, Snapshot)>,
     ) -> Self {
-        let at = Deployment { program: purser::ID, usdc_mint };
         snapshots.sort_by_key(|(_, snapshot)| std::cmp::Reverse(snapshot.slot));
         let purse = |agent: &Pubkey| (at.token_account(agent), Purse::of(*agent));
         Self {

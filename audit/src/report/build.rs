@@ -36,7 +36,7 @@ pub struct Facts<'a> {
 
 /// Builds the report.
 pub fn build(facts: Facts) -> Report {
-    let links = Links::of(&facts);
+    let links = Links::of(facts.explorer.clone(), &facts.scope.manifest.genesis_hash);
     let Facts { scope, outcome, .. } = &facts;
     let checks: Vec<CheckReport> = Check::ALL.iter().map(|check| checked(*check, outcome, &links)).collect();
     let count = |result: Verdict| checks.iter().filter(|check| check.result == result).count();
@@ -73,10 +73,11 @@ struct Links {
 }
 
 impl Links {
-    fn of(facts: &Facts) -> Self {
-        let cluster = CLUSTERS.iter().find(|(genesis, _)| *genesis == facts.scope.manifest.genesis_hash);
+    /// By the template that was given, or on a public cluster to Solana's own explorer.
+    fn of(given: Option<String>, genesis_hash: &str) -> Self {
+        let cluster = CLUSTERS.iter().find(|(genesis, _)| *genesis == genesis_hash);
         let own = cluster.map(|(_, query)| format!("https://explorer.solana.com/tx/{{signature}}{query}"));
-        Self { template: facts.explorer.clone().or(own) }
+        Self { template: given.or(own) }
     }
 
     fn to(&self, place: &Place) -> Reference {
@@ -141,7 +142,7 @@ fn program_report(facts: &Facts, links: &Links) -> ProgramReport {
         at: links.to(place),
     };
     ProgramReport {
-        program: purser::ID.to_string(),
+        program: facts.scope.at.program.to_string(),
         is_committed_build: *is_committed,
         committed_sha256: committed_sha256(),
         sha256: sha256.clone(),
@@ -174,9 +175,13 @@ fn remarks(facts: &Facts, links: &Links) -> Vec<Remark> {
         remark(text, older);
     }
     if program.is_committed == Some(false) {
-        let text = "The program that runs is ANOTHER BUILD than the committed one. The replay shows what it did so far, not what \
-                    it would do.";
-        remark(text.to_owned(), Vec::new());
+        let mut text = "The program that runs is ANOTHER BUILD than the committed one. The replay shows what it did so far, not \
+                        what it would do."
+            .to_owned();
+        if facts.scope.at.program != purser::ID {
+            text += " Every build for an address of its own is one: compare it with `purser verify-program --program-id ... --sha256 ...`.";
+        }
+        remark(text, Vec::new());
     }
     if let Some(authority) = program.upgrade_authority {
         remark(format!("Whoever holds {authority} can replace the program at any time."), Vec::new());
@@ -229,4 +234,33 @@ fn unseen(facts: &Facts) -> Vec<String> {
         unseen.push("The relayer's own history: give --api and --key to compare it.");
     }
     unseen.into_iter().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(given: Option<&str>, genesis_hash: &str) -> Option<String> {
+        let place = Place { signature: "5igned".to_owned(), slot: 7, time: 1_800_000_000 };
+        Links::of(given.map(str::to_owned), genesis_hash).to(&place).explorer
+    }
+
+    #[test]
+    fn transactions_of_public_clusters_are_linked_to_solanas_explorer_and_others_only_as_told() {
+        let mainnet = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d";
+        let own = "https://explorer.solana.com/tx/5igned";
+        for (genesis_hash, query) in [
+            (mainnet, ""),
+            ("EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG", "?cluster=devnet"),
+            ("4uhcVJyU9pJkvQyS88uRDiswHScSCKY3XQsseRfwrTj2", "?cluster=testnet"),
+        ] {
+            assert_eq!(link(None, genesis_hash), Some(format!("{own}{query}")));
+        }
+        assert_eq!(link(None, "11111111111111111111111111111111"), None);
+        let given = Some("https://explorer.example/{signature}?on={signature}");
+        for genesis_hash in [mainnet, "11111111111111111111111111111111"] {
+            let expected = "https://explorer.example/5igned?on=5igned";
+            assert_eq!(link(given, genesis_hash).as_deref(), Some(expected));
+        }
+    }
 }

@@ -338,6 +338,12 @@ impl TestChain {
 
     /// Audits it all. The report says which checks do not hold.
     pub fn audited(&self) -> Report {
+        self.saves();
+        audited(self.folder.path())
+    }
+
+    /// Writes down lists and accounts, as an audit would have saved them.
+    pub fn saves(&self) {
         let account = |data: Vec<u8>, owner: Pubkey| Snapshot {
             slot: self.slot,
             account: Some(SavedAccount { owner: owner.to_string(), data: STANDARD.encode(data) }),
@@ -364,6 +370,7 @@ impl TestChain {
         let manifest = Manifest {
             version: 0,
             genesis_hash: "test".into(),
+            program: purser::ID.to_string(),
             operator: self.operator.to_string(),
             account: None,
             until_slot: self.slot,
@@ -371,7 +378,6 @@ impl TestChain {
             agents: vec![self.agent.to_string()],
         };
         self.archive.finish(manifest).expect("the folder is writable");
-        audited(self.folder.path())
     }
 }
 

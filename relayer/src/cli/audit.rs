@@ -29,6 +29,9 @@ pub(super) struct Audit {
     /// One agent account
     #[arg(long, value_name = "ADDRESS")]
     account: Option<Pubkey>,
+    /// The program, where it is not at its own address; a directory with `--from` knows it
+    #[arg(long, value_name = "ADDRESS", default_value_t = purser::ID, conflicts_with = "from")]
+    program_id: Pubkey,
     /// Keep what is read here; with the same directory, an interrupted audit goes on where it stopped
     #[arg(long, value_name = "DIR", conflicts_with = "from")]
     save: Option<PathBuf>,
@@ -74,9 +77,9 @@ pub(super) async fn run(format: Format, arguments: Audit) -> ExitCode {
 }
 
 async fn denials(format: Format, arguments: Audit) -> Result<DenialsReport> {
-    let Audit { url, operator, denials, denials_key, .. } = arguments;
+    let Audit { url, operator, program_id, denials, denials_key, .. } = arguments;
     let file = denials.context("name a file with --denials")?;
-    let request = DenialsRequest { file, keys: denials_key, operator, node: url };
+    let request = DenialsRequest { file, keys: denials_key, operator, node: url, program: program_id };
     let report = audit_denials(request).await?;
     match format {
         Format::Json => print_line(&serde_json::to_string(&report)?)?,
@@ -86,14 +89,15 @@ async fn denials(format: Format, arguments: Audit) -> Result<DenialsReport> {
 }
 
 async fn audit(format: Format, arguments: Audit) -> Result<Report> {
-    let Audit { url, operator, account, save, from, html: page, api, key, explorer, .. } = arguments;
+    let Audit { url, operator, account, program_id, save, from, html: page, api, key, explorer, .. } =
+        arguments;
     let source = match (url, operator, account, from) {
         (None, _, _, Some(folder)) => Source::Saved(folder),
         (Some(url), Some(operator), _, None) => {
-            Source::Node { url, subject: Subject::Operator(operator), save }
+            Source::Node { url, program: program_id, subject: Subject::Operator(operator), save }
         }
         (Some(url), None, Some(account), None) => {
-            Source::Node { url, subject: Subject::Account(account), save }
+            Source::Node { url, program: program_id, subject: Subject::Account(account), save }
         }
         _ => bail!("name --url with --operator or --account, or --from"),
     };

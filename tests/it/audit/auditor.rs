@@ -2,18 +2,13 @@
 //! itself, and on each way of cheating, served by a node that has only what an audit saved.
 
 use std::fs;
-use std::net::Ipv4Addr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use axum::routing::post;
-use axum::{Json, Router};
 use purser_tests::binaries::workspace;
-use purser_tests::foreign;
 use purser_tests::network::temp_folder;
-use serde_json::{Value, json};
+use purser_tests::{foreign, saved};
 use solana_sdk::pubkey::Pubkey;
 use tempfile::TempDir;
-use tokio::net::TcpListener;
 
 use super::{Cheat, Scene};
 
@@ -55,49 +50,24 @@ impl Auditor {
     }
 }
 
-/// Starts a node that serves what an audit saved; returns its address.
-async fn serves(folder: &Path) -> String {
-    let folder = folder.to_owned();
-    let answers = move |Json(call): Json<Value>| async move {
-        Json(json!({ "jsonrpc": "2.0", "id": call["id"], "result": answer(&folder, &call) }))
-    };
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port is free");
-    let address = listener.local_addr().expect("it has an address");
-    let node = Router::new().route("/", post(answers));
-    tokio::spawn(async move { axum::serve(listener, node).await });
-    format!("http://{address}")
-}
-
-fn answer(folder: &Path, call: &Value) -> Value {
-    let read = |part: &str, name: &Value| -> Value {
-        let file = folder.join(part).join(format!("{}.json", name.as_str().unwrap_or_default()));
-        fs::read(file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
-    };
-    let (asked, config) = (&call["params"][0], &call["params"][1]);
-    match call["method"].as_str() {
-        // The whole list in one page.
-        Some("getSignaturesForAddress") if config["before"].is_null() => read("signatures", asked),
-        Some("getSignaturesForAddress") => json!([]),
-        Some("getTransaction") => read("transactions", asked),
-        Some("getMultipleAccounts") => {
-            let found = asked.as_array().expect("addresses").iter().map(|address| read("accounts", address));
-            let found: Vec<Value> = found.collect();
-            let account = |snapshot: &Value| match &snapshot["account"] {
-                Value::Null => Value::Null,
-                account => json!({ "owner": account["owner"], "data": [account["data"], "base64"] }),
-            };
-            let accounts: Vec<Value> = found.iter().map(account).collect();
-            json!({ "context": { "slot": found[0]["slot"] }, "value": accounts })
-        }
-        other => panic!("{other:?} was asked"),
+/// Sets the script up by the page's own commands, in a folder that looks like a checkout, and audits with it.
+async fn audits_as_printed(url: &str, account: &Pubkey) -> String {
+    let blocks = super::printed("console");
+    let commands =
+        blocks.iter().find(|block| block.ends_with(&format!("{COMMAND}\n"))).expect("the page has it");
+    let folder = temp_folder();
+    for part in ["tests", "programs"] {
+        std::os::unix::fs::symlink(workspace().join(part), folder.path().join(part))
+            .expect("the folder is writable");
     }
+    let mut shell = foreign::shell(folder.path(), &[], commands);
+    shell.env("RPC_URL", url).env("ACCOUNT", account.to_string());
+    foreign::printed(shell).await
 }
 
 #[tokio::test]
 async fn auditor_that_knows_the_idl_alone_comes_to_the_same_verdict() {
     let Some(auditor) = Auditor::new() else { return };
-    let page = fs::read_to_string(workspace().join("docs/auditing.md")).expect("the page is there");
-    assert!(page.contains(COMMAND), "the page calls it otherwise");
     let scene = Scene::new().await;
     assert_eq!(scene.audited(&[]).0, 0);
     let ada = scene.ada.address;
@@ -106,28 +76,28 @@ async fn auditor_that_knows_the_idl_alone_comes_to_the_same_verdict() {
         assert_eq!(status, 0, "{printed}");
         assert!(printed.contains("Everything that was checked holds."), "{printed}");
     }
-    let (_, printed) = auditor.audits(scene.url(), &ada).await;
+    let printed = audits_as_printed(scene.url(), &ada).await;
     let sums = "4 payments of 10.500000 USDC, 100.000000 USDC came, 5.000000 USDC were withdrawn, 84.500000 USDC are left";
     assert!(printed.contains(sums), "{printed}");
 
     for Cheat { copy, found } in scene.cheats() {
-        let (status, printed) = auditor.audits(&serves(copy.folder.path()).await, &ada).await;
+        let (status, printed) = auditor.audits(&saved::serves(copy.folder.path()).await, &ada).await;
         assert_eq!(status, copy.audited().0, "{found:?}\n{printed}");
         for (check, _) in found {
             assert!(printed.contains(&format!("{check}: ")), "{check} is not in\n{printed}");
         }
     }
     let modified = scene.lets_too_much_pass().await;
-    let (status, printed) = auditor.audits(&serves(modified.folder.path()).await, &ada).await;
+    let (status, printed) = auditor.audits(&saved::serves(modified.folder.path()).await, &ada).await;
     assert_eq!(status, modified.audited().0, "{printed}");
     assert!(printed.contains("single_limit: Payment 3 of 12.000000 USDC"), "{printed}");
 
     let (forged, _) = scene.has_a_line_of_another_program();
-    let (status, printed) = auditor.audits(&serves(forged.folder.path()).await, &ada).await;
+    let (status, printed) = auditor.audits(&saved::serves(forged.folder.path()).await, &ada).await;
     assert_eq!((status, forged.audited().0), (0, 0), "{printed}");
     let lost = scene.copy();
     fs::remove_file(lost.transaction(&scene.payments[0])).expect("it was saved");
-    let (status, printed) = auditor.audits(&serves(lost.folder.path()).await, &ada).await;
+    let (status, printed) = auditor.audits(&saved::serves(lost.folder.path()).await, &ada).await;
     assert_eq!((status, lost.audited().0), (2, 2), "{printed}");
     assert_eq!(auditor.audits(scene.url(), &Pubkey::new_unique()).await.0, 2);
 }

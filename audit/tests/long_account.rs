@@ -1,0 +1,68 @@
+//! A long account, read from a node: how far it is, and what an interruption costs.
+
+#[allow(dead_code, reason = "shared with the other tests")]
+mod support;
+
+use std::fs;
+use std::sync::Mutex;
+
+use purser_audit::gather::Subject;
+use purser_audit::{Request, Source, audit};
+use purser_client::OwnedPolicy;
+use purser_tests::saved;
+use support::{Paying, TestChain};
+
+const PAYMENTS: usize = 5_200;
+/// Besides the deposit, which is read last: both creations come before the payments.
+const TRANSACTIONS: usize = PAYMENTS + 2;
+const LOST: usize = 2_700;
+
+#[test]
+fn long_account_tells_how_far_it_is_and_goes_on_where_it_was_interrupted() {
+    let mut chain = TestChain::new(&OwnedPolicy::default(), 0);
+    let pays = |_| {
+        chain.now += 9;
+        chain.pays(&Paying::usdc(1))
+    };
+    let payments: Vec<String> = (0..PAYMENTS).map(pays).collect();
+    chain.saves();
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let url = saved::serves(chain.folder.path()).await;
+        let (saved, told) =
+            (tempfile::tempdir().expect("a temporary folder can be made"), Mutex::new(Vec::new()));
+        let audits = async || {
+            let source = Source::Node {
+                url: url.parse().expect("a URL"),
+                program: purser::ID,
+                subject: Subject::Account(chain.agent),
+                save: Some(saved.path().to_owned()),
+            };
+            let tell = |what| told.lock().expect("nobody panics").push(what);
+            let audited = audit(Request { source, api: None, explorer: None }, &tell).await;
+            (audited, std::mem::take(&mut *told.lock().expect("nobody panics")))
+        };
+        let lost = chain.folder.path().join("transactions").join(format!("{}.json", payments[LOST]));
+        let aside = lost.with_extension("aside");
+        fs::rename(&lost, &aside).expect("it was saved");
+        let (interrupted, told) = audits().await;
+        let error = interrupted.expect_err("a transaction is missing").to_string();
+        assert!(error.contains(&payments[LOST]) && error.contains("no longer has it"), "{error}");
+        let lines = |count: usize, of: usize| -> Vec<String> {
+            (1..=count / 500).map(|times| format!("read {} of {of} transactions", times * 500)).collect()
+        };
+        assert_eq!(told, lines(LOST, TRANSACTIONS));
+
+        fs::rename(&aside, &lost).expect("the folder is writable");
+        let (report, told) = audits().await;
+        let report = report.expect("it goes on");
+        assert!(report.holds && report.complete, "{}", report.verdict);
+        assert_eq!(report.accounts[0].payments, PAYMENTS as u64);
+        let words: Vec<&str> = told[0].split(' ').collect();
+        let left: usize = words[3].parse().expect("a count");
+        // Up to eight were asked for beside the one that was missing.
+        assert!((TRANSACTIONS - LOST - 10..=TRANSACTIONS - LOST + 10).contains(&left), "{told:?}");
+        let replayed = format!("replayed 5000 of {} transactions", TRANSACTIONS + 1);
+        assert_eq!(told, [lines(left, left), vec![replayed]].concat());
+    });
+}

@@ -1,0 +1,59 @@
+//! A node that has only what an audit saved.
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+use axum::routing::post;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+/// Starts a node that serves what an audit saved in `folder`, as it stands there when asked; returns its address.
+pub async fn serves(folder: &Path) -> String {
+    let folder = folder.to_owned();
+    let answers = move |Json(call): Json<Value>| async move {
+        Json(json!({ "jsonrpc": "2.0", "id": call["id"], "result": answer(&folder, &call) }))
+    };
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port is free");
+    let address = listener.local_addr().expect("it has an address");
+    let node = Router::new().route("/", post(answers));
+    tokio::spawn(async move { axum::serve(listener, node).await });
+    format!("http://{address}")
+}
+
+fn answer(folder: &Path, call: &Value) -> Value {
+    let file = |path: &Path| -> Value {
+        fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    };
+    let read = |part: &str, name: &Value| {
+        file(&folder.join(part).join(format!("{}.json", name.as_str().unwrap_or_default())))
+    };
+    let manifest = || file(&folder.join("audit.json"));
+    let (asked, config) = (&call["params"][0], &call["params"][1]);
+    match call["method"].as_str() {
+        Some("getGenesisHash") => manifest()["genesis_hash"].take(),
+        Some("getBlockTime") => manifest()["until_time"].take(),
+        // The whole list in one page.
+        Some("getSignaturesForAddress") if config["before"].is_null() => {
+            let lines = read("signatures", asked);
+            let lines = lines.as_array().into_iter().flatten();
+            let newer =
+                lines.take_while(|line| config["until"].is_null() || line["signature"] != config["until"]);
+            newer.cloned().collect()
+        }
+        Some("getSignaturesForAddress") => json!([]),
+        Some("getTransaction") => read("transactions", asked),
+        Some("getMultipleAccounts") => {
+            let found = asked.as_array().expect("addresses").iter().map(|address| read("accounts", address));
+            let found: Vec<Value> = found.collect();
+            let account = |snapshot: &Value| match &snapshot["account"] {
+                Value::Null => Value::Null,
+                account => json!({ "owner": account["owner"], "data": [account["data"], "base64"] }),
+            };
+            let accounts: Vec<Value> = found.iter().map(account).collect();
+            json!({ "context": { "slot": found[0]["slot"] }, "value": accounts })
+        }
+        other => panic!("{other:?} was asked"),
+    }
+}
