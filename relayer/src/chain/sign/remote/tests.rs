@@ -17,7 +17,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-const LIMIT: Duration = Duration::from_millis(300);
+const LIMIT: Duration = Duration::from_secs(3);
 
 /// How the service treats requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,14 +165,18 @@ async fn a_hanging_service_costs_the_limit_once_and_then_nothing_for_a_second() 
     let signer = signer(&url, vault.keypair.pubkey(), token_file(&folder, "first"));
     let message = message(vault.keypair.pubkey());
     vault.is(Mood::Hangs);
+    let begun = Instant::now();
     let unavailable = Err(ChainError::SignerUnavailable {
         address: Address::from_bytes(vault.keypair.pubkey().to_bytes()),
     });
     for _ in 0..20 {
         assert_eq!(signer.sign(&message).await, unavailable);
     }
-    // Whoever is not asked costs no time.
-    assert_eq!((vault.times_asked("sign"), signer.is_away()), (1, true));
+    // On a busy machine the second may pass meanwhile.
+    let most = 1 + begun.elapsed().as_millis() / (LIMIT + NOT_ASKED_FOR).as_millis();
+    let asked = vault.times_asked("sign");
+    assert!(asked >= 1 && asked as u128 <= most, "{asked} times, not {most}");
+    assert!(signer.is_away());
     vault.is(Mood::Signs);
     // The periodic check finds the service back; no payment has to try it.
     signer.look().await;
