@@ -25,7 +25,7 @@ use crate::indexer::{Indexer, IndexerParts};
 use crate::mcp::{self, McpSettings};
 use crate::metrics::Metrics;
 use crate::service::{
-    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, PendingLimits, ServiceParts, Services, Tasks,
+    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, Parts, PendingLimits, Services, Tasks,
     WebhookParts,
 };
 use crate::store::{Store, StoreError};
@@ -109,7 +109,7 @@ impl App {
             return Err(StartError::DenialsKey(ChainError::Misconfigured(problem.into())));
         }
         let chains = Chains::new(networks.iter().map(|(parts, _)| parts.clone()));
-        let services = Services::new(ServiceParts {
+        let services = Services::new(Parts {
             store: store.clone(),
             chains,
             tasks: tasks.clone(),

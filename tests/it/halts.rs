@@ -1,12 +1,26 @@
 //! Halts: they stop an account independently of its policy, and only some may lift them.
 
 use purser_tests::chain::Landing;
-use purser_tests::{AppSettings, Operator, TestApp, TestNetwork, page};
+use purser_tests::{Agent, AppSettings, Operator, TestApp, TestNetwork, page};
 use serde_json::json;
+use solana_sdk::pubkey::Pubkey;
 
 async fn own_operator() -> Operator {
     let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
     app.new_operator().await
+}
+
+/// Neither the policy's pause nor the relayer's keys lift the halt of the operator; the admin does.
+async fn only_the_admin_resumes(halted: &Agent, payee: &Pubkey) {
+    let operator = &halted.operator;
+    halted.sets_policy(json!({ "paused": false })).await;
+    halted.pays("1").to(payee).await.is_error(402, "account_paused");
+    let (app, chain) = (operator.app(), &operator.chain);
+    for key in [app.policy_authority(), app.transfer_authority()] {
+        assert!(matches!(chain.resumes(operator.address, None, key).await, Landing::Refused(6008)));
+    }
+    let resumed = chain.resumes(operator.address, None, app.admin()).await;
+    assert!(matches!(resumed, Landing::Settled(_)), "{resumed:?}");
 }
 
 #[tokio::test]
@@ -31,15 +45,7 @@ async fn halt_over_http_stops_every_account_and_only_the_admins_wallet_resumes()
         assert_eq!(account["halted"], json!({ "by": "policy_authority", "scope": "operator" }));
     }
 
-    // Neither the policy's pause nor the key that halted lifts it.
-    ada.sets_policy(json!({ "paused": false })).await;
-    ada.pays("1").to(&payee).await.is_error(402, "account_paused");
-    let (app, chain) = (operator.app(), &operator.chain);
-    for key in [app.policy_authority(), app.transfer_authority()] {
-        assert!(matches!(chain.resumes(operator.address, None, key).await, Landing::Refused(6008)));
-    }
-    let resumed = chain.resumes(operator.address, None, app.admin()).await;
-    assert!(matches!(resumed, Landing::Settled(_)), "{resumed:?}");
+    only_the_admin_resumes(&ada, &payee).await;
     ada.pays("1").to(&payee).await.is_settled();
     let account = operator.reads_account(&ada.id).await.has_status(200);
     assert_eq!((account["status"].as_str(), account["halted"].is_null()), (Some("active"), true));
@@ -115,18 +121,11 @@ async fn halt_by_command_on_the_server_stops_every_account_and_only_the_admins_w
         let landing = agent.pays_directly("1", &payee, "").await;
         assert!(matches!(landing, Landing::Refused(_)), "{landing:?}");
     }
-    ada.sets_policy(json!({ "paused": false })).await;
-    ada.pays("1").to(&payee).await.is_error(402, "account_paused");
-    let (app, chain) = (operator.app(), &operator.chain);
-    for key in [app.policy_authority(), app.transfer_authority()] {
-        assert!(matches!(chain.resumes(operator.address, None, key).await, Landing::Refused(6008)));
-    }
-    let resumed = chain.resumes(operator.address, None, app.admin()).await;
-    assert!(matches!(resumed, Landing::Settled(_)), "{resumed:?}");
+    only_the_admin_resumes(&ada, &payee).await;
     for agent in [&ada, &ben] {
         agent.pays("1").to(&payee).await.is_settled();
     }
-    assert_eq!(chain.usdc_micros(&payee).await, 3_000_000);
+    assert_eq!(operator.chain.usdc_micros(&payee).await, 3_000_000);
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use super::allowlist::{ResolvedPolicy, resolve};
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{addresses, find_account, read_agent, read_operator, window_now};
 use super::submitted::as_submitted;
-use super::{NetworkParts, Parts, ServiceParts};
+use super::{NetworkParts, Parts};
 use crate::chain::{AgentAddresses, AgentCreation, AgentOnChain, OnChainPolicy, OperatorOnChain};
 use crate::crash_point::crash_point;
 use crate::domain::{
@@ -109,7 +109,7 @@ impl Accounts {
         {
             return self.look_at(&operator, account).await;
         }
-        let ServiceParts { store, chains, ambient, .. } = &*self.parts;
+        let Parts { store, chains, ambient, .. } = &self.parts;
         let chain = &chains.get(operator.network)?.chain;
         // Nothing was sent to the chain yet, so the caller may simply retry when it is unavailable.
         let on_chain = read_operator(&self.parts, &operator).await?;

@@ -25,7 +25,6 @@ mod submitted;
 mod transfers;
 mod webhooks;
 
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,7 +62,8 @@ pub use crate::tasks::Tasks;
 const RECONCILE_EVERY: Duration = Duration::from_secs(5);
 
 /// Everything the services depend on.
-pub struct ServiceParts {
+#[derive(Clone)]
+pub struct Parts {
     pub store: Store,
     pub chains: Chains,
     pub tasks: Tasks,
@@ -85,18 +85,6 @@ pub struct ServiceParts {
     /// The most each operator may have the service pay rent for.
     pub quotas: Quotas,
     pub metrics: Metrics,
-}
-
-/// The parts, shared: every transfer clones them several times.
-#[derive(Clone)]
-struct Parts(Arc<ServiceParts>);
-
-impl Deref for Parts {
-    type Target = ServiceParts;
-
-    fn deref(&self) -> &ServiceParts {
-        &self.0
-    }
 }
 
 /// The services, one of each.
@@ -122,8 +110,7 @@ pub struct Services {
 
 impl Services {
     /// Builds the services. No task runs yet; see [`Services::reconcile`].
-    pub fn new(parts: ServiceParts) -> Self {
-        let parts = Parts(Arc::new(parts));
+    pub fn new(parts: Parts) -> Self {
         let signers = Signers::new(parts.clone());
         let keys = Keys::new(&parts);
         let transfers = Transfers::new(parts.clone());

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use futures::FutureExt;
 use macro_rules_attribute::derive;
 use sqlx::AssertSqlSafe;
@@ -116,8 +114,7 @@ impl Store {
     /// Takes the idempotency key for a new try, or returns what it stands for. One transaction, so exactly one of any
     /// number of identical requests is `New` (or `Retry`).
     pub async fn claim_transfer(&self, new: &NewTransfer, clock: ClaimClock) -> Result<Claim, StoreError> {
-        // Shared: work for the database is cloned each time it runs.
-        let (new, holder) = (Arc::new(new.clone()), self.holder.clone());
+        let (new, holder) = (new.clone(), self.holder.clone());
         let fingerprint =
             new.purchase.map_or_else(|| Fingerprint::of(&new.request), |bought| bought.fingerprint);
         let fingerprint = fingerprint.to_hex();

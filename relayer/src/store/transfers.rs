@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use futures::FutureExt;
 use sqlx::AssertSqlSafe;
 
@@ -190,16 +188,14 @@ impl Store {
         // Every process locks ledgers in the same order.
         entries.sort_by_key(|entry| entry.account_id);
         let moved = moved(transfer, next, now);
-        // Shared: work for the database is cloned each time it runs.
-        let step = Arc::new((transfer.clone(), moved.clone(), entries, notified));
+        let (transfer, next) = (transfer.clone(), moved.clone());
         let write = self.write(move |tx| {
             async move {
-                let (transfer, next, entries, notified) = &*step;
-                write_state(tx, transfer, next).await?;
-                for entry in entries {
+                write_state(tx, &transfer, &next).await?;
+                for entry in &entries {
                     events.extend(record(tx, entry, now).await?);
                 }
-                announce(tx, &events, notified, now).await
+                announce(tx, &events, &notified, now).await
             }
             .boxed()
         });

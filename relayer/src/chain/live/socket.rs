@@ -132,7 +132,7 @@ impl Subscriptions {
 
     /// Handles a message; returns the request to send, if there is one.
     fn handle(&mut self, text: &str, node: usize, listener: &dyn Listener) -> Option<String> {
-        let incoming: Incoming<'_> = serde_json::from_str(text).ok()?;
+        let incoming: Incoming = serde_json::from_str(text).ok()?;
         if let Some(notice) = incoming.params {
             let topic = self.by_number.get(&notice.subscription)?;
             let (slot, read) = topic.read(notice.result)?;

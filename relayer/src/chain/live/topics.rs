@@ -5,12 +5,9 @@ use crate::chain::read::decode;
 use crate::chain::rpc::ACCOUNT_BYTES_MAX;
 use crate::chain::rpc::wire::{RawAccount, RpcResponse, WireAccount};
 use crate::domain::UsdcAmount;
-use serde::de::{self, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
-use std::fmt;
 
 /// Something that a node reports when it changes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -78,29 +75,28 @@ impl Topic {
     }
 
     /// Slot and contents of a notice on this topic; `None` when it is not a notice on it.
-    pub fn read(&self, result: &RawValue) -> Option<(u64, Notice)> {
+    pub fn read(&self, result: Value) -> Option<(u64, Notice)> {
         #[derive(Deserialize)]
         struct Logs {
             signature: String,
             err: Value,
-            logs: Vec<LogLine>,
+            logs: Vec<String>,
         }
-        let result = result.get();
         match self {
             Topic::Account(key) => {
-                let RpcResponse::<WireAccount> { context, value } = serde_json::from_str(result).ok()?;
+                let RpcResponse::<WireAccount> { context, value } = serde_json::from_value(result).ok()?;
                 Some((context.slot, Notice::Account { key: *key, account: value.decode()? }))
             }
             Topic::Balance { token_account, .. } => {
-                let RpcResponse::<WireAccount> { context, value } = serde_json::from_str(result).ok()?;
+                let RpcResponse::<WireAccount> { context, value } = serde_json::from_value(result).ok()?;
                 // Closed, or owned by another program by now: it holds nothing of ours.
                 let balance = decode::balance(&value.decode()?).unwrap_or(UsdcAmount::ZERO);
                 Some((context.slot, Notice::Balance { token_account: *token_account, balance }))
             }
             Topic::Naming { account, commitment } => {
                 let RpcResponse::<Logs> { context, value: Logs { signature, err, logs } } =
-                    serde_json::from_str(result).ok()?;
-                let contradicted = err.is_null() && logs.iter().any(|line| line.is_failure);
+                    serde_json::from_value(result).ok()?;
+                let contradicted = err.is_null() && logs.iter().any(|line| is_failure(line));
                 let err = (!contradicted).then_some(err);
                 Some((
                     context.slot,
@@ -108,31 +104,6 @@ impl Topic {
                 ))
             }
         }
-    }
-}
-
-/// A line of a transaction's logs, of which only this is kept: each payment is reported twice, with all its lines.
-struct LogLine {
-    is_failure: bool,
-}
-
-impl<'de> Deserialize<'de> for LogLine {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct LogLineVisitor;
-
-        impl Visitor<'_> for LogLineVisitor {
-            type Value = LogLine;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a log line")
-            }
-
-            fn visit_str<E: de::Error>(self, line: &str) -> Result<LogLine, E> {
-                Ok(LogLine { is_failure: is_failure(line) })
-            }
-        }
-
-        deserializer.deserialize_str(LogLineVisitor)
     }
 }
 
@@ -150,35 +121,28 @@ fn request(id: u64, method: &str, params: Value) -> String {
 
 /// A message from a node: the answer to a request, or a notice.
 #[derive(Debug, Deserialize)]
-pub struct Incoming<'a> {
+pub struct Incoming {
     pub id: Option<u64>,
     #[serde(default)]
     pub result: Value,
-    #[serde(borrow)]
-    pub params: Option<IncomingNotice<'a>>,
+    pub params: Option<IncomingNotice>,
 }
 
 #[derive(Debug, Deserialize)]
-pub struct IncomingNotice<'a> {
+pub struct IncomingNotice {
     pub subscription: u64,
-    /// As sent: see [`Topic::read`].
-    #[serde(borrow)]
-    pub result: &'a RawValue,
+    pub result: Value,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn raw(value: &Value) -> Box<RawValue> {
-        serde_json::value::to_raw_value(value).unwrap()
-    }
-
     #[test]
     fn a_landing_is_read_with_its_slot_and_error() {
         let naming = Pubkey::new_from_array([3; 32]);
         let topic = Topic::Naming { account: naming, commitment: Commitment::Confirmed };
-        let read = |value: Value| topic.read(&raw(&json!({ "context": { "slot": 7 }, "value": value })));
+        let read = |value: Value| topic.read(json!({ "context": { "slot": 7 }, "value": value }));
         let landed = |err| {
             let (commitment, signature) = (Commitment::Confirmed, "sig".to_owned());
             Some((7, Notice::Landed { naming, commitment, signature, err }))
@@ -202,7 +166,7 @@ mod tests {
             "owner": key.to_string(), "executable": false, "lamports": 5, "data": ["AQI=", "base64"],
         });
         let (slot, notice) = Topic::Account(key)
-            .read(&raw(&json!({ "context": { "slot": 9 }, "value": account })))
+            .read(json!({ "context": { "slot": 9 }, "value": account }))
             .expect("readable");
         let account = RawAccount { owner: key, executable: false, lamports: 5, data: vec![1, 2] };
         assert_eq!((slot, notice), (9, Notice::Account { key, account }));

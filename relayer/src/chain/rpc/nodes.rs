@@ -126,9 +126,6 @@ impl Nodes {
     /// Sends to the healthiest node, and to all of them if it does not accept at once.
     pub async fn send(&self, params: &Value) -> Result<(), CallError> {
         let order = self.by_health();
-        if let [only] = &order[..] {
-            return only.call("sendTransaction", params, CALL_TIMEOUT).await.map(drop);
-        }
         let (results, mut answers) = mpsc::unbounded_channel();
         let begin = |node: Arc<Node>| {
             let (results, params) = (results.clone(), params.clone());

@@ -33,7 +33,7 @@ use crate::domain::{
     SealingKey, UsdcAmount,
 };
 use crate::service::{
-    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, PendingLimits, ServiceParts, Services, Tasks,
+    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, Parts, PendingLimits, Services, Tasks,
     WebhookParts,
 };
 use crate::store::Store;
@@ -114,7 +114,7 @@ impl Relayer {
         let store = Store::open(&url).await.expect("a database");
         let tasks = Tasks::default();
         let explorer = ExplorerUrl::new("https://explorer.test/tx/{signature}");
-        let services = Services::new(ServiceParts {
+        let services = Services::new(Parts {
             store: store.clone(),
             chains: Chains::new([NetworkParts { chain: chain.clone(), explorer }]),
             tasks: tasks.clone(),

@@ -21,7 +21,7 @@ use crate::domain::{
     Account, AccountName, AccountStatus, Address, Counterparties, EntryOutcome, HistoryEntry, HistoryFilter,
     Network, Operator, OperatorName, Provisioning, Quotas, Timestamp,
 };
-use crate::service::{Ambient, Chains, ServiceParts, Services, Tasks, WebhookParts};
+use crate::service::{Ambient, Chains, Parts, Services, Tasks, WebhookParts};
 use crate::store::Store;
 use crate::webhook::{Fetcher, SystemResolver};
 
@@ -81,7 +81,7 @@ impl Scene {
 
     /// A process that starts with nothing but the database.
     fn indexer(&self) -> Indexer {
-        let services = Services::new(ServiceParts {
+        let services = Services::new(Parts {
             store: self.store.clone(),
             chains: Chains::default(),
             tasks: Tasks::default(),
