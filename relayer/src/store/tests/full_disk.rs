@@ -161,12 +161,12 @@ async fn writes_that_a_full_disk_kept_in_the_log_reach_the_database_later() {
         let Some(disk) = SmallDisk::mount(kind) else { continue };
         let fixture = on(&disk).await;
         // The log has its space, and has passed the length that triggers a checkpoint.
-        let mut kept = pay_until_it_fails(&fixture, 0..600).await;
+        let mut kept = pay_until_it_fails(&fixture, 0..1_200).await;
         disk.fill(1_500_000);
         kept.extend(pay_until_it_fails(&fixture, 10_000..18_000).await);
         disk.empty();
-        kept.extend(pay_until_it_fails(&fixture, 20_000..20_600).await);
-        assert!(kept.len() > 1_200, "{kind:?}: {}", kept.len());
+        kept.extend(pay_until_it_fails(&fixture, 20_000..21_200).await);
+        assert!(kept.len() > 2_400, "{kind:?}: {}", kept.len());
         fixture.store.close().await;
         let again = fixture.reopen().await;
         let fixture = Fixture { store: again, ..fixture };
