@@ -93,13 +93,13 @@ impl Api {
         for agent in agents {
             let Some(life) = outcome.lives.get(agent).cloned() else { continue };
             let id = account_id(life.agent_id);
-            let Some(told) = self.history(&id).await? else {
+            let Some(listed) = self.history(&id).await? else {
                 let why =
                     format!("the key does not open the history of {id}, or the relayer does not know it");
                 outcome.unchecked.entry(Check::History).or_default().insert(why);
                 continue;
             };
-            newer += compare_account(*agent, told, outcome, &with).await?;
+            newer += compare_account(*agent, listed, outcome, &with).await?;
         }
         Ok(newer)
     }
@@ -144,7 +144,7 @@ impl From<WireEntry> for Entry {
 /// Compares one account's entries, by transaction and kind. Returns how many are newer than the audit.
 async fn compare_account(
     agent: Pubkey,
-    told: Vec<(String, Entry)>,
+    listed: Vec<(String, Entry)>,
     outcome: &mut Outcome,
     with: &Compared<'_>,
 ) -> Result<u64, AuditError> {
@@ -159,7 +159,7 @@ async fn compare_account(
         mismatches.push(Mismatch { check: Check::History, account: Some(agent), place, text });
     };
     let mut relayer: BTreeMap<(String, String), Vec<Entry>> = BTreeMap::new();
-    for (signature, entry) in told {
+    for (signature, entry) in listed {
         relayer.entry((signature, entry.kind.clone())).or_default().push(entry);
     }
     for ((signature, kind), mut entries) in relayer {
@@ -222,7 +222,7 @@ fn entry_of(place: &Place, movement: &Movement, outcome: &Outcome) -> Entry {
     };
     // The relayer replaces what a database cannot hold in the same way.
     let text = |memo: &[u8]| String::from_utf8_lossy(memo).replace('\0', "\u{FFFD}");
-    let told = |memo: &[u8]| (!memo.is_empty()).then(|| text(memo));
+    let given = |memo: &[u8]| (!memo.is_empty()).then(|| text(memo));
     let transfer_id = |id: [u8; 16]| format!("txn_{}", Ulid::from_bytes(id));
     let bare = |kind: &str, amount: &UsdcAmount| Entry {
         kind: kind.to_owned(),
@@ -235,7 +235,7 @@ fn entry_of(place: &Place, movement: &Movement, outcome: &Outcome) -> Entry {
     match movement {
         Movement::Payment { payment, .. } => Entry {
             transfer_id: Some(transfer_id(payment.transfer_id)),
-            memo: told(&payment.memo),
+            memo: given(&payment.memo),
             counterparty: Some(shown(&payment.recipient)),
             ..bare("transfer", &payment.amount)
         },
@@ -244,7 +244,7 @@ fn entry_of(place: &Place, movement: &Movement, outcome: &Outcome) -> Entry {
         }
         Movement::Deposit { amount, source, transfer, .. } => Entry {
             transfer_id: transfer.as_ref().map(|(id, _)| transfer_id(*id)),
-            memo: transfer.as_ref().and_then(|(_, memo)| told(memo)),
+            memo: transfer.as_ref().and_then(|(_, memo)| given(memo)),
             counterparty: source.as_ref().map(shown),
             ..bare("deposit", amount)
         },
@@ -257,21 +257,26 @@ fn lacks(entry: &Entry) -> String {
 }
 
 /// The fields in which the relayer differs from the chain.
-fn differences(told: &Entry, chain: &Entry, place: &Place, ids: &BTreeMap<Pubkey, [u8; 16]>) -> Vec<String> {
+fn differences(
+    listed: &Entry,
+    chain: &Entry,
+    place: &Place,
+    ids: &BTreeMap<Pubkey, [u8; 16]>,
+) -> Vec<String> {
     let mut found = Vec::new();
-    let mut differs = |what: &str, told: Option<&str>, chain: Option<&str>| {
-        if told != chain {
+    let mut differs = |what: &str, listed: Option<&str>, chain: Option<&str>| {
+        if listed != chain {
             let words = |text: Option<&str>| text.map_or("none".to_owned(), |text| format!("{text:?}"));
             found.push(format!(
                 "The relayer says {what} {}; on the chain it is {}.",
-                words(told),
+                words(listed),
                 words(chain)
             ));
         }
     };
-    differs("that the amount is", Some(&told.amount), Some(&chain.amount));
-    differs("that the transfer's id is", told.transfer_id.as_deref(), chain.transfer_id.as_deref());
-    differs("that the memo is", told.memo.as_deref(), chain.memo.as_deref());
+    differs("that the amount is", Some(&listed.amount), Some(&chain.amount));
+    differs("that the transfer's id is", listed.transfer_id.as_deref(), chain.transfer_id.as_deref());
+    differs("that the memo is", listed.memo.as_deref(), chain.memo.as_deref());
     // The payer of a deposit may be another operator's account, whose id the chain does not link to its address.
     let is_deposit = chain.kind == "deposit";
     let is_foreign = |text: &str| {
@@ -280,17 +285,17 @@ fn differences(told: &Entry, chain: &Entry, place: &Place, ids: &BTreeMap<Pubkey
     let by_address =
         |text: &str| ids.iter().find(|(_, id)| account_id(**id) == text).map(|(key, _)| key.to_string());
     let address = chain.counterparty.as_deref().and_then(by_address);
-    let is_same = match told.counterparty.as_deref() {
-        Some(told) => is_foreign(told) || address.as_deref() == Some(told),
+    let is_same = match listed.counterparty.as_deref() {
+        Some(listed) => is_foreign(listed) || address.as_deref() == Some(listed),
         None => false,
     };
     if !is_same {
-        differs("that the counterparty is", told.counterparty.as_deref(), chain.counterparty.as_deref());
+        differs("that the counterparty is", listed.counterparty.as_deref(), chain.counterparty.as_deref());
     }
-    let second = unix_seconds(&told.created_at);
+    let second = unix_seconds(&listed.created_at);
     let fits = second.is_some_and(|at| (place.time - 1..=place.time + ASKED_LATER_MAX + 1).contains(&at));
     if !fits {
-        differs("that it happened at", Some(&told.created_at), Some(&chain.created_at));
+        differs("that it happened at", Some(&listed.created_at), Some(&chain.created_at));
     }
     found
 }

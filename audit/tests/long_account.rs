@@ -29,7 +29,7 @@ fn long_account_tells_how_far_it_is_and_goes_on_where_it_was_interrupted() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async {
         let url = saved::serves(chain.folder.path()).await;
-        let (saved, told) =
+        let (saved, progress) =
             (tempfile::tempdir().expect("a temporary folder can be made"), Mutex::new(Vec::new()));
         let audits = async || {
             let source = Source::Node {
@@ -38,31 +38,31 @@ fn long_account_tells_how_far_it_is_and_goes_on_where_it_was_interrupted() {
                 subject: Subject::Account(chain.agent),
                 save: Some(saved.path().to_owned()),
             };
-            let tell = |what| told.lock().expect("nobody panics").push(what);
+            let tell = |what| progress.lock().expect("nobody panics").push(what);
             let audited = audit(Request { source, api: None, explorer: None }, &tell).await;
-            (audited, std::mem::take(&mut *told.lock().expect("nobody panics")))
+            (audited, std::mem::take(&mut *progress.lock().expect("nobody panics")))
         };
         let lost = chain.folder.path().join("transactions").join(format!("{}.json", payments[LOST]));
         let aside = lost.with_extension("aside");
         fs::rename(&lost, &aside).expect("it was saved");
-        let (interrupted, told) = audits().await;
+        let (interrupted, progress) = audits().await;
         let error = interrupted.expect_err("a transaction is missing").to_string();
         assert!(error.contains(&payments[LOST]) && error.contains("no longer has it"), "{error}");
         let lines = |count: usize, of: usize| -> Vec<String> {
             (1..=count / 500).map(|times| format!("read {} of {of} transactions", times * 500)).collect()
         };
-        assert_eq!(told, lines(LOST, TRANSACTIONS));
+        assert_eq!(progress, lines(LOST, TRANSACTIONS));
 
         fs::rename(&aside, &lost).expect("the folder is writable");
-        let (report, told) = audits().await;
+        let (report, progress) = audits().await;
         let report = report.expect("it goes on");
         assert!(report.holds && report.complete, "{}", report.verdict);
         assert_eq!(report.accounts[0].payments, PAYMENTS as u64);
-        let words: Vec<&str> = told[0].split(' ').collect();
+        let words: Vec<&str> = progress[0].split(' ').collect();
         let left: usize = words[3].parse().expect("a count");
         // Up to eight were asked for beside the one that was missing.
-        assert!((TRANSACTIONS - LOST - 10..=TRANSACTIONS - LOST + 10).contains(&left), "{told:?}");
+        assert!((TRANSACTIONS - LOST - 10..=TRANSACTIONS - LOST + 10).contains(&left), "{progress:?}");
         let replayed = format!("replayed 5000 of {} transactions", TRANSACTIONS + 1);
-        assert_eq!(told, [lines(left, left), vec![replayed]].concat());
+        assert_eq!(progress, [lines(left, left), vec![replayed]].concat());
     });
 }

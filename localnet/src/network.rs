@@ -268,9 +268,9 @@ fn wait_until_started(
 
 /// The engine's events must be read for it to go on; what it reports goes to stderr.
 fn drain(events: Receiver<SimnetEvent>, locker: SurfnetSvmLocker, verbose: bool) {
-    let (clocks, told) = crossbeam_channel::unbounded();
+    let (clocks, to_report) = crossbeam_channel::unbounded();
     // Apart: the engine holds its lock while it reports.
-    std::thread::spawn(move || told.iter().for_each(|clock| tell_time(&locker, &clock)));
+    std::thread::spawn(move || to_report.iter().for_each(|clock| tell_time(&locker, &clock)));
     std::thread::spawn(move || {
         for event in events {
             match event {

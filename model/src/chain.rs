@@ -14,7 +14,7 @@ pub type Numbers = u64;
 
 /// What landed at once: one payment under the key, or several of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Landing {
+pub struct LandedBatch {
     /// Payments before it.
     pub after: u8,
     pub count: u8,
@@ -22,7 +22,7 @@ pub struct Landing {
     pub bytes: Option<usize>,
 }
 
-impl Landing {
+impl LandedBatch {
     pub fn numbers(&self) -> Numbers {
         numbers(self.after, self.after + self.count)
     }
@@ -61,7 +61,7 @@ pub enum Fate {
 /// The chain.
 #[derive(Debug, Clone)]
 pub struct Chain {
-    pub landings: Vec<Landing>,
+    pub landings: Vec<LandedBatch>,
     pub block: u8,
     /// How many payments there were at the end of each block.
     pub at_end_of: Vec<u8>,
@@ -101,7 +101,7 @@ impl Chain {
         Self { landings, block: 0, at_end_of, bytes, others, tags: RecentTags::EMPTY }
     }
 
-    fn parts(&self) -> (&[Landing], u8, &[u8], &[Bytes], &[u8]) {
+    fn parts(&self) -> (&[LandedBatch], u8, &[u8], &[Bytes], &[u8]) {
         (&self.landings, self.block, &self.at_end_of, &self.bytes, &self.others)
     }
 
@@ -145,7 +145,7 @@ impl Chain {
     /// Others make the payments of one burst.
     pub fn others_pay(&mut self, burst: usize) {
         let count = self.others.remove(burst);
-        self.land(Landing { after: self.count(), count, bytes: None });
+        self.land(LandedBatch { after: self.count(), count, bytes: None });
     }
 
     /// The program executes `bytes`, and checks in its order: the sequence, then the tag.
@@ -159,7 +159,7 @@ impl Chain {
             Fate::Paid
         };
         if signed.fate == Fate::Paid {
-            self.land(Landing { after: self.count(), count: 1, bytes: Some(bytes) });
+            self.land(LandedBatch { after: self.count(), count: 1, bytes: Some(bytes) });
         }
     }
 
@@ -168,13 +168,13 @@ impl Chain {
         self.block += 1;
     }
 
-    fn land(&mut self, landing: Landing) {
+    fn land(&mut self, landing: LandedBatch) {
         record(&mut self.tags, &landing);
         self.landings.push(landing);
     }
 }
 
-fn record(tags: &mut RecentTags, landing: &Landing) {
+fn record(tags: &mut RecentTags, landing: &LandedBatch) {
     for place in 0..landing.count {
         let tag = if landing.bytes.is_some() { TAG } else { TAG + 1 + u64::from(landing.after + place) };
         tags.record(tag, NOW);

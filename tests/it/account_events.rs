@@ -7,7 +7,9 @@ use std::time::Duration;
 use purser_tests::agent::all_at_once;
 use purser_tests::clock::{HostClock, unix_of};
 use purser_tests::wallet::{mints, withdraws};
-use purser_tests::{Agent, Answer, AppSettings, Landing, Operator, Receiver, TestApp, TestNetwork, until};
+use purser_tests::{
+    Agent, Answer, AppSettings, DirectOutcome, Operator, Receiver, TestApp, TestNetwork, until,
+};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signer::Signer;
@@ -128,7 +130,7 @@ async fn daily_limit_that_is_reached_is_announced_once_and_again_when_it_was_lef
     receiver.waits_for("/limits", 1).await;
     // The transfer authority pays without the relayer; the limit is reached all the same.
     let direct = ada.pays_directly("15", &payee, "the rest").await;
-    assert!(matches!(direct, Landing::Settled(_)), "{direct:?}");
+    assert!(matches!(direct, DirectOutcome::Settled(_)), "{direct:?}");
     let mut data = delivered(&witness, &receiver, &limits, 2).await;
     data.sort_by_key(|data| data["threshold_percent"].as_u64());
     let first = json!({

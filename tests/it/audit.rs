@@ -16,7 +16,7 @@ use purser_policy::id_with_tag;
 use purser_tests::agent::random_tag;
 use purser_tests::network::{path_text, temp_folder};
 use purser_tests::wallet::{finalizes_all, mints, withdraws};
-use purser_tests::{Agent, AppSettings, Landing, Operator, TestApp, TestNetwork, Wallet, binaries};
+use purser_tests::{Agent, AppSettings, DirectOutcome, Operator, TestApp, TestNetwork, Wallet, binaries};
 use serde_json::{Value, json};
 use solana_sdk::instruction::{AccountMeta, Instruction};
 use solana_sdk::pubkey::Pubkey;
@@ -96,10 +96,10 @@ impl Scene {
         let too_much = refused_on_chain(&ada, &payee).await;
         payments.push(pays_behind_a_full_log(&ada, &payee).await);
         let halted = chain.halts(operator.address, None, app.policy_authority()).await;
-        assert!(matches!(halted, Landing::Settled(_)), "{halted:?}");
+        assert!(matches!(halted, DirectOutcome::Settled(_)), "{halted:?}");
         let resumed = chain.resumes(operator.address, None, app.admin()).await;
-        assert!(matches!(resumed, Landing::Settled(_)), "{resumed:?}");
-        let Landing::Settled(direct) = ada.pays_directly_checked("1", &payee, "by hand").await else {
+        assert!(matches!(resumed, DirectOutcome::Settled(_)), "{resumed:?}");
+        let DirectOutcome::Settled(direct) = ada.pays_directly_checked("1", &payee, "by hand").await else {
             panic!("the transfer lands")
         };
         payments.push(direct.to_string());
@@ -149,7 +149,7 @@ fn allowlist(wallet: &Pubkey, token_account: &Pubkey) -> Value {
 /// Signs a payment above the limit, bypassing the relayer, and returns the signature of the refused transaction.
 async fn refused_on_chain(ada: &Agent, payee: &Pubkey) -> String {
     let landing = ada.pays_directly("12", payee, "too much").await;
-    assert!(matches!(landing, Landing::Refused(_)), "{landing:?}");
+    assert!(matches!(landing, DirectOutcome::Refused(_)), "{landing:?}");
     let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "getSignaturesForAddress",
         "params": [ada.address.to_string(), { "commitment": "confirmed" }] });
     let url = &ada.operator.network().rpc_url;
@@ -183,7 +183,7 @@ async fn pays_behind_a_full_log(ada: &Agent, payee: &Pubkey) -> String {
     let mut instructions = vec![noise; 50];
     instructions.push(chain.program().transfer(authority.pubkey(), &order));
     match chain.all_land(&instructions, &[&wallet.keypair, authority]).await {
-        Landing::Settled(signature) => signature.to_string(),
+        DirectOutcome::Settled(signature) => signature.to_string(),
         other => panic!("the payment did not land well: {other:?}"),
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use purser_client::TransferOrder;
 use purser_policy::id_with_tag;
-use purser_tests::chain::Landing;
+use purser_tests::chain::DirectOutcome;
 use purser_tests::{Agent, AppSettings, TestApp, TestNetwork};
 use solana_sdk::instruction::Instruction;
 use solana_sdk::pubkey::Pubkey;
@@ -33,7 +33,7 @@ async fn pays_with_a_cut_log(agent: &Agent, payee: &Pubkey, tag: u64) {
     let mut instructions = vec![memo; 55];
     instructions.push(chain.program().transfer(authority.pubkey(), &order));
     let landing = chain.all_land(&instructions, &[authority]).await;
-    assert!(matches!(landing, Landing::Settled(_)), "{landing:?}");
+    assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
 }
 
 #[tokio::test]

@@ -330,7 +330,7 @@ async fn a_memo_that_another_wallet_signs_is_no_head() {
         data: [&2_u32.to_le_bytes()[..], &5_000_u64.to_le_bytes()].concat(),
     };
     let landing = operator.chain.all_land(&[said, gift], &[stranger]).await;
-    assert!(matches!(landing, purser_tests::Landing::Settled(_)), "{landing:?}");
+    assert!(matches!(landing, purser_tests::DirectOutcome::Settled(_)), "{landing:?}");
     finalizes_all(&operator.chain).await;
     let key = app.denials_key().pubkey().to_string();
     let (status, report) = audits(&file, &["--denials-key", &key, "--url", &operator.network().rpc_url]);

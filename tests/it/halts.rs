@@ -1,6 +1,6 @@
 //! Halts: they stop an account independently of its policy, and only some may lift them.
 
-use purser_tests::chain::Landing;
+use purser_tests::chain::DirectOutcome;
 use purser_tests::{Agent, AppSettings, Operator, TestApp, TestNetwork, page};
 use serde_json::json;
 use solana_sdk::pubkey::Pubkey;
@@ -17,10 +17,10 @@ async fn only_the_admin_resumes(halted: &Agent, payee: &Pubkey) {
     halted.pays("1").to(payee).await.is_error(402, "account_paused");
     let (app, chain) = (operator.app(), &operator.chain);
     for key in [app.policy_authority(), app.transfer_authority()] {
-        assert!(matches!(chain.resumes(operator.address, None, key).await, Landing::Refused(6008)));
+        assert!(matches!(chain.resumes(operator.address, None, key).await, DirectOutcome::Refused(6008)));
     }
     let resumed = chain.resumes(operator.address, None, app.admin()).await;
-    assert!(matches!(resumed, Landing::Settled(_)), "{resumed:?}");
+    assert!(matches!(resumed, DirectOutcome::Settled(_)), "{resumed:?}");
 }
 
 #[tokio::test]
@@ -89,9 +89,9 @@ async fn one_account_is_halted_over_http_and_only_the_admins_wallet_resumes_it()
     }
     let (app, chain) = (operator.app(), &operator.chain);
     let resumed = chain.resumes(operator.address, Some(ada.address), app.policy_authority()).await;
-    assert!(matches!(resumed, Landing::Refused(6008)), "{resumed:?}");
+    assert!(matches!(resumed, DirectOutcome::Refused(6008)), "{resumed:?}");
     let resumed = chain.resumes(operator.address, Some(ada.address), app.admin()).await;
-    assert!(matches!(resumed, Landing::Settled(_)), "{resumed:?}");
+    assert!(matches!(resumed, DirectOutcome::Settled(_)), "{resumed:?}");
     ada.pays("1").to(&payee).await.is_settled();
 }
 
@@ -119,7 +119,7 @@ async fn halt_by_command_on_the_server_stops_every_account_and_only_the_admins_w
         assert_eq!(account["halted"], json!({ "by": "policy_authority", "scope": "operator" }));
         // The program refuses it too, whoever asks.
         let landing = agent.pays_directly("1", &payee, "").await;
-        assert!(matches!(landing, Landing::Refused(_)), "{landing:?}");
+        assert!(matches!(landing, DirectOutcome::Refused(_)), "{landing:?}");
     }
     only_the_admin_resumes(&ada, &payee).await;
     for agent in [&ada, &ben] {

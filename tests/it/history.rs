@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use purser_tests::wallet::{mints, withdraws};
-use purser_tests::{Agent, AppSettings, Landing, Operator, TestApp, TestNetwork, Wallet, Wire};
+use purser_tests::{Agent, AppSettings, DirectOutcome, Operator, TestApp, TestNetwork, Wallet, Wire};
 use serde_json::{Value, json};
 
 /// How long a deposit may take to appear.
@@ -156,7 +156,7 @@ async fn every_way_of_depositing_shows_up_once() {
     expected.insert((looked_up, "6.000000".to_owned(), source));
     // From within another program: ours, through an account of another operator.
     let stranger = operator.app().new_operator().await.creates_account_with("Stranger", "9").await;
-    let Landing::Settled(inner) = stranger.pays_directly("9", to, "from within").await else {
+    let DirectOutcome::Settled(inner) = stranger.pays_directly("9", to, "from within").await else {
         panic!("the transfer lands")
     };
     expected.insert((inner.to_string(), "9.000000".to_owned(), Some(stranger.id.clone())));
@@ -191,7 +191,7 @@ async fn history_goes_on_when_the_websocket_was_cut() {
     let agent = operator.creates_account_with("Ada", "10").await;
     let (payee, _) = operator.chain.new_payee().await;
     let pays = async |usdc: &str| match agent.pays_directly(usdc, &payee, "by hand").await {
-        Landing::Settled(signature) => signature.to_string(),
+        DirectOutcome::Settled(signature) => signature.to_string(),
         other => panic!("{other:?}"),
     };
     let mut expected = vec![pays("1").await];
@@ -223,7 +223,7 @@ async fn transactions_that_failed_leave_nothing() {
     let wallet = Wallet::with(&operator.chain, "1").await;
     let too_much = [wallet.transfer("0.5", &agent.token_account), wallet.transfer("9", &agent.token_account)];
     let landing = operator.chain.all_land(&too_much, &[&wallet.keypair]).await;
-    assert_eq!(landing, Landing::Refused(1));
+    assert_eq!(landing, DirectOutcome::Refused(1));
     let good = wallet.does(&[wallet.transfer("0.75", &agent.token_account)]).await;
     let entries = entries_once(&agent, 1).await;
     assert_eq!((entries.len(), signature_of(&entries[0])), (1, good.as_str()));
@@ -250,7 +250,7 @@ async fn transfer_past_the_relayer_shows_up_too() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Bypassed", "10").await;
     let (payee, _) = operator.chain.new_payee().await;
-    let Landing::Settled(signature) = agent.pays_directly("3", &payee, "by hand").await else {
+    let DirectOutcome::Settled(signature) = agent.pays_directly("3", &payee, "by hand").await else {
         panic!("the transfer lands")
     };
     let entries = entries_once(&agent, 1).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use purser_tests::wallet::{mints, withdraws};
-use purser_tests::{Agent, AppSettings, Landing, Operator, TestApp, TestNetwork, Wallet};
+use purser_tests::{Agent, AppSettings, DirectOutcome, Operator, TestApp, TestNetwork, Wallet};
 use serde_json::{Value, json};
 
 use crate::history::{entries, entries_once};
@@ -58,7 +58,7 @@ async fn history_without_the_database_is_the_same_less_the_rejections() {
         ada.pays("5").to(&payee).await.is_error(402, "policy_violation");
         ada.sets_policy(json!({})).await;
         withdraws(&ada, "4", &ben.token_account, app.admin()).await;
-        let Landing::Settled(_) = ben.pays_directly("0.5", &ada.token_account, "by hand").await else {
+        let DirectOutcome::Settled(_) = ben.pays_directly("0.5", &ada.token_account, "by hand").await else {
             panic!("the transfer lands")
         };
         let before = [entries_once(&ada, 7).await, entries_once(&ben, 6).await];

@@ -6,7 +6,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use purser_tests::agent::random_tag;
-use purser_tests::chain::{DirectTransfer, Landing};
+use purser_tests::chain::{DirectOutcome, DirectTransfer};
 use purser_tests::{Client, page, wallet};
 use serde_json::json;
 use solana_sdk::pubkey::Pubkey;
@@ -131,6 +131,6 @@ async fn steps_after_a_break_in_leave_the_thief_nothing_and_the_agents_pay_again
         tag: random_tag(),
     };
     let landing = chain.transfers(&order, &stolen).await;
-    assert!(matches!(landing, Landing::Refused(_)), "{landing:?} by {}", stolen.pubkey());
+    assert!(matches!(landing, DirectOutcome::Refused(_)), "{landing:?} by {}", stolen.pubkey());
     assert_eq!(chain.usdc_micros(&payee).await, 2_000_000);
 }

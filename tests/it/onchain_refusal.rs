@@ -3,7 +3,7 @@
 
 use purser::error::PurserError;
 use purser_tests::agent::random_tag;
-use purser_tests::chain::{DirectTransfer, Landing};
+use purser_tests::chain::{DirectOutcome, DirectTransfer};
 use purser_tests::{Agent, Operator};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
@@ -21,8 +21,8 @@ async fn agent_under(policy: Value) -> (Agent, Pubkey) {
     (agent, payee)
 }
 
-fn refused_as(error: PurserError) -> Landing {
-    Landing::Refused(u32::from(error))
+fn refused_as(error: PurserError) -> DirectOutcome {
+    DirectOutcome::Refused(u32::from(error))
 }
 
 /// Both refuse `usdc` to `payee` because of this rule, and no money moves.
@@ -48,7 +48,7 @@ async fn halted_operator_is_refused_here_and_on_chain() {
     let (agent, payee) = agent_under(json!({})).await;
     let operator = &agent.operator;
     let halted = operator.chain.halts(operator.address, None, operator.app().policy_authority()).await;
-    assert!(matches!(halted, Landing::Settled(_)), "{halted:?}");
+    assert!(matches!(halted, DirectOutcome::Settled(_)), "{halted:?}");
     both_refuse(&agent, "1", &payee, "account_paused", "paused", PurserError::Halted).await;
 }
 
@@ -57,7 +57,7 @@ async fn missing_memo_is_refused_here_and_on_chain() {
     let (agent, payee) = agent_under(json!({ "require_memo": true })).await;
     both_refuse(&agent, "1", &payee, "policy_violation", "require_memo", PurserError::MemoRequired).await;
     agent.pays("1").to(&payee).memo("x").await.is_settled();
-    assert!(matches!(agent.pays_directly("1", &payee, "x").await, Landing::Settled(_)));
+    assert!(matches!(agent.pays_directly("1", &payee, "x").await, DirectOutcome::Settled(_)));
 }
 
 #[tokio::test]
@@ -69,7 +69,7 @@ async fn memo_of_201_characters_is_refused_here_and_one_of_801_bytes_on_chain() 
     let longer = format!("{longest}x");
     assert_eq!(agent.pays_directly("1", &payee, &longer).await, refused_as(PurserError::MemoTooLong));
     // A memo that bypasses the relayer may use the full length, and the history shows all of it.
-    assert!(matches!(agent.pays_directly("1", &payee, &longest).await, Landing::Settled(_)));
+    assert!(matches!(agent.pays_directly("1", &payee, &longest).await, DirectOutcome::Settled(_)));
     let entries = entries_once(&agent, 2).await;
     assert!(entries.iter().any(|entry| entry["memo"] == longest.as_str()), "{entries:#?}");
 }
@@ -83,7 +83,7 @@ async fn recipient_outside_the_allowlist_is_refused_here_and_on_chain() {
     agent.sets_policy(json!({ "allowed_counterparties": [] })).await;
     both_refuse(&agent, "1", &payee, code, rule, PurserError::RecipientNotAllowed).await;
     agent.sets_policy(json!({ "allowed_counterparties": [payee.to_string()] })).await;
-    assert!(matches!(agent.pays_directly("1", &payee, "").await, Landing::Settled(_)));
+    assert!(matches!(agent.pays_directly("1", &payee, "").await, DirectOutcome::Settled(_)));
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn amount_above_the_single_limit_is_refused_here_and_on_chain() {
     let (code, rule) = ("policy_violation", "max_single_transfer");
     both_refuse(&agent, "2.500001", &payee, code, rule, PurserError::SingleLimitExceeded).await;
     agent.pays("2.5").to(&payee).await.is_settled();
-    assert!(matches!(agent.pays_directly("2.5", &payee, "").await, Landing::Settled(_)));
+    assert!(matches!(agent.pays_directly("2.5", &payee, "").await, DirectOutcome::Settled(_)));
 }
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn amount_above_the_daily_limit_is_refused_here_and_on_chain() {
     let (agent, payee) = agent_under(json!({ "max_daily_spend": 10 })).await;
     agent.pays("4").to(&payee).await.is_settled();
     // A transfer straight to the program counts as much as one through the relayer.
-    assert!(matches!(agent.pays_directly("3", &payee, "").await, Landing::Settled(_)));
+    assert!(matches!(agent.pays_directly("3", &payee, "").await, DirectOutcome::Settled(_)));
     let (code, rule) = ("policy_violation", "max_daily_spend");
     both_refuse(&agent, "3.000001", &payee, code, rule, PurserError::DailyLimitExceeded).await;
     let refused = agent.pays("3.000001").to(&payee).await;
@@ -125,7 +125,7 @@ async fn balance_too_low_is_refused_here_and_on_chain() {
     let direct = agent.pays_directly("100.000001", &payee, "").await;
     // Error 1 is the token program's own InsufficientFunds.
     assert!(
-        direct == refused_as(PurserError::InsufficientBalance) || direct == Landing::Refused(1),
+        direct == refused_as(PurserError::InsufficientBalance) || direct == DirectOutcome::Refused(1),
         "{direct:?}"
     );
     assert_eq!(agent.balance_micros().await, 100_000_000);
@@ -135,7 +135,7 @@ async fn balance_too_low_is_refused_here_and_on_chain() {
 async fn same_payment_under_the_same_tag_is_refused_on_chain() {
     let (agent, payee) = agent_under(json!({})).await;
     let tag = random_tag();
-    assert!(matches!(agent.pays_directly_tagged("1", &payee, "", tag).await, Landing::Settled(_)));
+    assert!(matches!(agent.pays_directly_tagged("1", &payee, "", tag).await, DirectOutcome::Settled(_)));
     for usdc in ["1", "2"] {
         let again = agent.pays_directly_tagged(usdc, &payee, "", tag).await;
         assert_eq!(again, refused_as(PurserError::DuplicateTransfer));

@@ -2,7 +2,7 @@
 
 use futures::future::join_all;
 use purser_policy::{Allowlist, Limit, UsdcAmount};
-use purser_tests::chain::Landing;
+use purser_tests::chain::DirectOutcome;
 use purser_tests::{Agent, Answer, Operator};
 use serde_json::{Value, json};
 use solana_sdk::signature::Keypair;
@@ -226,7 +226,7 @@ async fn policy_change_applies_to_the_next_request() {
         puts(&agent, &policy).await;
         agent.pays("5").to(&payee).await.is_error(402, code);
         let direct = agent.pays_directly("5", &payee, "").await;
-        assert!(matches!(direct, Landing::Refused(_)), "{policy}: {direct:?}");
+        assert!(matches!(direct, DirectOutcome::Refused(_)), "{policy}: {direct:?}");
     }
     puts(&agent, &json!({ "max_single_transfer": 5, "max_daily_spend": 10 })).await;
     agent.pays("5").to(&payee).await.is_settled();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_client::{DraftAccounts, OwnedAllowlist, OwnedPolicy, Proposal, RentPayers, Staging};
-use purser_tests::chain::Landing;
+use purser_tests::chain::DirectOutcome;
 use purser_tests::{Agent, AppSettings, Operator, Proxy, TestApp, TestNetwork};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
@@ -33,7 +33,7 @@ fn wallets(count: usize) -> Value {
 
 async fn lands(operator: &Operator, call: solana_sdk::instruction::Instruction) {
     let landing = operator.chain.lands(call, operator.app().admin()).await;
-    assert!(matches!(landing, Landing::Settled(_)), "{landing:?}");
+    assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
 }
 
 /// The admin closes the account with its own wallet, and sends the rent to this payer.

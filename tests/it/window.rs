@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purser::error::PurserError;
 use purser_tests::agent::unique_key;
-use purser_tests::chain::Landing;
+use purser_tests::chain::DirectOutcome;
 use purser_tests::clock::{HostClock, unix_of};
 use purser_tests::{Agent, Answer, AppSettings, TestApp, TestNetwork};
 use serde_json::json;
@@ -39,7 +39,7 @@ async fn daily_limit_frees_after_86_401_seconds_and_not_at_86_400() {
     assert_eq!(retry_at(&refusal), start + FREES);
     assert_eq!(refusal.check("max_daily_spend")["used"], "10.000000");
     let direct = agent.pays_directly("0.000001", &payee, "").await;
-    assert_eq!(direct, Landing::Refused(u32::from(PurserError::DailyLimitExceeded)));
+    assert_eq!(direct, DirectOutcome::Refused(u32::from(PurserError::DailyLimitExceeded)));
     assert_eq!(used_and_remaining(&agent).await, ("10.000000".to_owned(), "0.000000".to_owned()));
     let limits = agent.operator.client.get(&agent.path("/limits")).await.has_status(200);
     assert_eq!(limits["max_daily_spend"]["frees_at"].as_str().map(unix_of), Some(start + FREES));

@@ -8,7 +8,7 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 
-use crate::chain::{DirectTransfer, Landing};
+use crate::chain::{DirectOutcome, DirectTransfer};
 use crate::client::{Answer, Client};
 use crate::money::micros;
 use crate::operator::Operator;
@@ -83,12 +83,12 @@ impl Agent {
     }
 
     /// Sends a transfer straight to the program with the transfer authority's key, bypassing the relayer.
-    pub async fn pays_directly(&self, usdc: &str, destination: &Pubkey, memo: &str) -> Landing {
+    pub async fn pays_directly(&self, usdc: &str, destination: &Pubkey, memo: &str) -> DirectOutcome {
         self.pays_directly_tagged(usdc, destination, memo, random_tag()).await
     }
 
     /// As `pays_directly`, by the token program's `TransferChecked`.
-    pub async fn pays_directly_checked(&self, usdc: &str, destination: &Pubkey, memo: &str) -> Landing {
+    pub async fn pays_directly_checked(&self, usdc: &str, destination: &Pubkey, memo: &str) -> DirectOutcome {
         let order = self.order(usdc, destination, memo, random_tag());
         self.operator.chain.transfers_checked(&order, self.operator.app().transfer_authority()).await
     }
@@ -100,7 +100,7 @@ impl Agent {
         destination: &Pubkey,
         memo: &str,
         tag: u64,
-    ) -> Landing {
+    ) -> DirectOutcome {
         let order = self.order(usdc, destination, memo, tag);
         self.operator.chain.transfers(&order, self.operator.app().transfer_authority()).await
     }

@@ -31,7 +31,7 @@ const CLOCK_SYSVAR: Pubkey = solana_sdk::pubkey!("SysvarC1ock1111111111111111111
 
 /// How a transaction that was sent straight to the chain ended.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Landing {
+pub enum DirectOutcome {
     Settled(Signature),
     /// The program answered with this error code.
     Refused(u32),
@@ -179,7 +179,7 @@ impl Chain {
     pub async fn updates_operator(&self, operator: Pubkey, update: OperatorUpdate, admin: &Keypair) {
         let call = self.program().update_operator(admin.pubkey(), operator, update);
         let landing = self.lands(call, admin).await;
-        assert!(matches!(landing, Landing::Settled(_)), "{landing:?}");
+        assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
     }
 
     /// How many transactions name this address, failed ones included.
@@ -204,13 +204,13 @@ impl Chain {
     }
 
     /// Sends a transfer straight to the program, signed and paid by `authority`, bypassing the checks of relayer and node.
-    pub async fn transfers(&self, order: &DirectTransfer<'_>, authority: &Keypair) -> Landing {
+    pub async fn transfers(&self, order: &DirectTransfer<'_>, authority: &Keypair) -> DirectOutcome {
         let order = self.order(order).await;
         self.lands(self.program().transfer(authority.pubkey(), &order), authority).await
     }
 
     /// The same by the token program's `TransferChecked`.
-    pub async fn transfers_checked(&self, order: &DirectTransfer<'_>, authority: &Keypair) -> Landing {
+    pub async fn transfers_checked(&self, order: &DirectTransfer<'_>, authority: &Keypair) -> DirectOutcome {
         let order = self.order(order).await;
         self.lands(self.program().transfer_checked(authority.pubkey(), &order), authority).await
     }
@@ -230,12 +230,12 @@ impl Chain {
     }
 
     /// Halts an operator, or one agent of it, with a key that may.
-    pub async fn halts(&self, operator: Pubkey, agent: Option<Pubkey>, by: &Keypair) -> Landing {
+    pub async fn halts(&self, operator: Pubkey, agent: Option<Pubkey>, by: &Keypair) -> DirectOutcome {
         self.lands(self.program().halt(by.pubkey(), operator, agent), by).await
     }
 
     /// Lifts a halt, as the admin.
-    pub async fn resumes(&self, operator: Pubkey, agent: Option<Pubkey>, admin: &Keypair) -> Landing {
+    pub async fn resumes(&self, operator: Pubkey, agent: Option<Pubkey>, admin: &Keypair) -> DirectOutcome {
         self.lands(self.program().resume(admin.pubkey(), operator, agent), admin).await
     }
 
@@ -245,12 +245,12 @@ impl Chain {
     }
 
     /// Signs, sends without preflight and waits for the outcome.
-    pub async fn lands(&self, instruction: Instruction, payer: &Keypair) -> Landing {
+    pub async fn lands(&self, instruction: Instruction, payer: &Keypair) -> DirectOutcome {
         self.all_land(&[instruction], &[payer]).await
     }
 
     /// As `lands`, several instructions in one transaction; the first signer pays.
-    pub async fn all_land(&self, instructions: &[Instruction], signers: &[&Keypair]) -> Landing {
+    pub async fn all_land(&self, instructions: &[Instruction], signers: &[&Keypair]) -> DirectOutcome {
         let blockhash = self.latest_blockhash().await;
         let payer_key = signers.first().map(|payer| payer.pubkey());
         let transaction = Transaction::new_signed_with_payer(
@@ -268,7 +268,7 @@ impl Chain {
         instructions: &[Instruction],
         payer: &Keypair,
         table: AddressLookupTableAccount,
-    ) -> Landing {
+    ) -> DirectOutcome {
         let blockhash = self.latest_blockhash().await;
         let message = v0::Message::try_compile(&payer.pubkey(), instructions, &[table], blockhash)
             .expect("the instructions fit");
@@ -305,7 +305,7 @@ impl Chain {
             data,
         });
         let landing = self.all_land(&instructions, &[payer]).await;
-        assert!(matches!(landing, Landing::Settled(_)), "no lookup table: {landing:?}");
+        assert!(matches!(landing, DirectOutcome::Settled(_)), "no lookup table: {landing:?}");
         // The lookup table's new entries are usable from the next slot on.
         self.next_slot().await;
         AddressLookupTableAccount { key, addresses: addresses.to_vec() }
@@ -335,7 +335,7 @@ impl Chain {
         panic!("{blockhash} does not expire");
     }
 
-    async fn lands_signed(&self, transaction: &impl SerializableTransaction) -> Landing {
+    async fn lands_signed(&self, transaction: &impl SerializableTransaction) -> DirectOutcome {
         let config = RpcSendTransactionConfig { skip_preflight: true, ..RpcSendTransactionConfig::default() };
         let signature = match self.rpc.send_transaction_with_config(transaction, config).await {
             Ok(signature) => signature,
@@ -345,13 +345,13 @@ impl Chain {
             let statuses = self.rpc.get_signature_statuses(&[signature]).await.expect("the network answers");
             if let Some(status) = statuses.value.into_iter().next().flatten() {
                 return match status.err {
-                    None => Landing::Settled(signature),
+                    None => DirectOutcome::Settled(signature),
                     Some(error) => outcome_of(error),
                 };
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        Landing::Failed(format!("{signature} never landed"))
+        DirectOutcome::Failed(format!("{signature} never landed"))
     }
 
     async fn call(&self, method: &'static str, params: Value) -> Value {
@@ -374,17 +374,17 @@ pub fn associated_token_account(owner: &Pubkey, mint: &Pubkey) -> Pubkey {
     Pubkey::find_program_address(&seeds, &ASSOCIATED_TOKEN_PROGRAM).0
 }
 
-fn outcome_of(error: TransactionError) -> Landing {
+fn outcome_of(error: TransactionError) -> DirectOutcome {
     match error {
-        TransactionError::InstructionError(_, InstructionError::Custom(code)) => Landing::Refused(code),
-        other => Landing::Failed(other.to_string()),
+        TransactionError::InstructionError(_, InstructionError::Custom(code)) => DirectOutcome::Refused(code),
+        other => DirectOutcome::Failed(other.to_string()),
     }
 }
 
-fn outcome_of_send(error: solana_rpc_client_api::client_error::Error) -> Landing {
+fn outcome_of_send(error: solana_rpc_client_api::client_error::Error) -> DirectOutcome {
     match error.get_transaction_error() {
         Some(error) => outcome_of(error),
-        None => Landing::Failed(error.to_string()),
+        None => DirectOutcome::Failed(error.to_string()),
     }
 }
 

@@ -68,7 +68,7 @@ pub mod wire;
 pub use agent::{Agent, Payment};
 pub use app::TestApp;
 pub use browser::Browser;
-pub use chain::{Chain, Landing};
+pub use chain::{Chain, DirectOutcome};
 pub use client::{Answer, Client};
 pub use keeper::Keeper;
 pub use network::TestNetwork;

@@ -7,7 +7,7 @@ use solana_sdk::signature::Keypair;
 use solana_sdk::signer::{SeedDerivable, Signer};
 
 use crate::agent::Agent;
-use crate::chain::{Chain, Landing, TOKEN_PROGRAM};
+use crate::chain::{Chain, DirectOutcome, TOKEN_PROGRAM};
 use crate::money::micros;
 use crate::waits::until;
 
@@ -62,7 +62,7 @@ impl Wallet {
     pub async fn does_by_lookup(&self, instructions: &[Instruction], looked_up: &[Pubkey]) -> String {
         let table = self.chain.makes_lookup_table(&self.keypair, looked_up).await;
         match self.chain.all_land_by_lookup(instructions, &self.keypair, table).await {
-            Landing::Settled(signature) => signature.to_string(),
+            DirectOutcome::Settled(signature) => signature.to_string(),
             other => panic!("the wallet's transaction did not land well: {other:?}"),
         }
     }
@@ -70,7 +70,7 @@ impl Wallet {
     /// Sends instructions as one transaction, and returns its signature.
     pub async fn does(&self, instructions: &[Instruction]) -> String {
         match self.chain.all_land(instructions, &[&self.keypair]).await {
-            Landing::Settled(signature) => signature.to_string(),
+            DirectOutcome::Settled(signature) => signature.to_string(),
             other => panic!("the wallet's transaction did not land well: {other:?}"),
         }
     }
@@ -87,7 +87,7 @@ pub async fn mints(chain: &Chain, usdc: &str, to: &Pubkey) -> String {
         vec![writable(&chain.usdc_mint), writable(to), AccountMeta::new_readonly(authority.pubkey(), true)];
     let instruction = token_instruction(MINT_TO, micros(usdc), &[], accounts);
     match chain.all_land(&[instruction], &[&authority]).await {
-        Landing::Settled(signature) => signature.to_string(),
+        DirectOutcome::Settled(signature) => signature.to_string(),
         other => panic!("minting did not land well: {other:?}"),
     }
 }
@@ -106,7 +106,7 @@ pub async fn withdraws(agent: &Agent, usdc: &str, to: &Pubkey, admin: &Keypair) 
     let (from, amount) = (program.usdc_of(&agent.address), micros(usdc));
     let withdraw = program.withdraw(admin.pubkey(), agent.operator.address, agent.address, from, *to, amount);
     match chain.lands(withdraw, admin).await {
-        Landing::Settled(signature) => signature.to_string(),
+        DirectOutcome::Settled(signature) => signature.to_string(),
         other => panic!("the withdrawal did not land well: {other:?}"),
     }
 }

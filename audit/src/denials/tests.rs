@@ -78,7 +78,7 @@ async fn audited_as(
 }
 
 /// Kind, number and last number of each finding.
-fn told(report: &DenialsReport) -> Vec<(Kind, Option<u64>, Option<u64>)> {
+fn findings(report: &DenialsReport) -> Vec<(Kind, Option<u64>, Option<u64>)> {
     report.findings.iter().map(|one| (one.kind, one.number, one.through)).collect()
 }
 
@@ -168,7 +168,7 @@ async fn of_ten_thousand_each_that_is_deleted_moved_or_edited_is_named_and_nothi
         let spoiled: Vec<String> = places.into_iter().flatten().collect();
         let report = audited(&spoiled, &[&key]).await;
         assert!(!report.holds);
-        let found: BTreeSet<_> = told(&report).into_iter().collect();
+        let found: BTreeSet<_> = findings(&report).into_iter().collect();
         let missed: Vec<_> = expected.difference(&found).collect();
         let more: Vec<_> = found.difference(&expected).collect();
         assert!(missed.is_empty() && more.is_empty(), "seed {seed}: missed {missed:?}, made up {more:?}");
@@ -187,7 +187,7 @@ async fn of_ten_thousand_each_that_is_deleted_moved_or_edited_is_named_and_nothi
 async fn a_cut_beginning_is_missing_and_a_cut_end_cannot_be_seen_without_a_node() {
     let key = Keypair::new();
     let (lines, _) = chain(&key, 1..=9, [0; 32]);
-    assert_eq!(told(&audited(&lines[3..], &[&key]).await), [(Kind::Deleted, Some(1), Some(3))]);
+    assert_eq!(findings(&audited(&lines[3..], &[&key]).await), [(Kind::Deleted, Some(1), Some(3))]);
     let cut = audited(&lines[..6], &[&key]).await;
     assert!(cut.holds, "{:?}", cut.findings);
     assert!(cut.remarks.iter().any(|remark| remark.contains("end was cut off")), "{:?}", cut.remarks);
@@ -238,7 +238,7 @@ async fn who_lacks_the_key_signs_nothing_anew() {
     let (lines, _) = chain(&key, 1..=5, [0; 32]);
     let (all_anew, _) = chain(&thief, 1..=5, [0; 32]);
     let edited: Vec<_> = (1..=5).map(|number| (Kind::Edited, Some(number), None)).collect();
-    assert_eq!(told(&audited(&all_anew, &[&key]).await), edited);
+    assert_eq!(findings(&audited(&all_anew, &[&key]).await), edited);
     // Without a given key that goes unnoticed, and the report says so.
     let unstated = audited(&all_anew, &[]).await;
     assert!(unstated.holds && !unstated.keys_are_stated);
@@ -246,14 +246,14 @@ async fn who_lacks_the_key_signs_nothing_anew() {
     let mut one_anew = lines.clone();
     one_anew[2] = all_anew[2].clone();
     for keys in [&[&key][..], &[]] {
-        assert_eq!(told(&audited(&one_anew, keys).await), [(Kind::Edited, Some(3), None)]);
+        assert_eq!(findings(&audited(&one_anew, keys).await), [(Kind::Edited, Some(3), None)]);
     }
     // A key that was replaced: both are given.
     let (first, hash) = chain(&key, 1..=3, [0; 32]);
     let (second, _) = chain(&thief, 4..=6, hash);
     let both = [first, second].concat();
     assert!(audited(&both, &[&key, &thief]).await.holds);
-    assert_eq!(told(&audited(&both, &[&key]).await).len(), 3);
+    assert_eq!(findings(&audited(&both, &[&key]).await).len(), 3);
 }
 
 #[tokio::test]
@@ -263,18 +263,18 @@ async fn what_the_holder_of_the_key_signed_twice_or_out_of_the_chain_is_named() 
     let other = signed(&key, &document(&key, 4, [1; 32]));
     let mut twice = lines.clone();
     twice.push(other.clone());
-    assert_eq!(told(&audited(&twice, &[&key]).await), [(Kind::SignedTwice, Some(4), None)]);
+    assert_eq!(findings(&audited(&twice, &[&key]).await), [(Kind::SignedTwice, Some(4), None)]);
     let mut instead = lines.clone();
     instead[3] = other;
     let neighbours = [(Kind::DoesNotFollow, Some(4), None), (Kind::DoesNotFollow, Some(5), None)];
-    assert_eq!(told(&audited(&instead, &[&key]).await), neighbours);
+    assert_eq!(findings(&audited(&instead, &[&key]).await), neighbours);
     let mut copied = lines.clone();
     copied.insert(5, lines[1].clone());
-    assert_eq!(told(&audited(&copied, &[&key]).await), [(Kind::Added, Some(2), None)]);
+    assert_eq!(findings(&audited(&copied, &[&key]).await), [(Kind::Added, Some(2), None)]);
     let mut first = lines;
     first[0] = signed(&key, &document(&key, 1, [1; 32]));
     let unrooted = audited(&first[..1], &[&key]).await;
-    assert_eq!(told(&unrooted), [(Kind::DoesNotFollow, Some(1), None)]);
+    assert_eq!(findings(&unrooted), [(Kind::DoesNotFollow, Some(1), None)]);
 }
 
 #[tokio::test]
@@ -289,11 +289,11 @@ async fn lines_of_others_and_no_lines_at_all_stand_for_nothing() {
     {
         let mut added = lines.clone();
         added.insert(2, strange.to_owned());
-        assert_eq!(told(&audited(&added, &[&key]).await), [(Kind::Added, None, None)], "{strange:.40}");
+        assert_eq!(findings(&audited(&added, &[&key]).await), [(Kind::Added, None, None)], "{strange:.40}");
     }
     assert!(audited(&[], &[&key]).await.holds);
     let whose = audited_as(&lines, &[&key], Some(Pubkey::new_from_array([6; 32]))).await.expect("a report");
-    assert_eq!(told(&whose), [(Kind::Added, None, None); 4]);
+    assert_eq!(findings(&whose), [(Kind::Added, None, None); 4]);
     let mut newer = document(&key, 1, [0; 32]);
     newer["version"] = 2.into();
     let newer = audited_as(&[signed(&key, &newer)], &[&key], None).await;

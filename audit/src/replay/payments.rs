@@ -167,11 +167,11 @@ impl Step<'_> {
             last if last == expected => format!("Payment {expected} is"),
             last => format!("Payments {expected} to {last} are"),
         };
-        let told = match logged {
+        let source = match logged {
             Some(_) => format!("the log of this one says number {number}"),
             None => format!("whoever signed this one had seen {last}"),
         };
-        self.mismatch(Check::Numbering, Some(address), format!("{missing} missing: {told}."));
+        self.mismatch(Check::Numbering, Some(address), format!("{missing} missing: {source}."));
         if let Some(recorded) = book.agent.tags.first_mut() {
             *recorded = last;
         }

@@ -1,5 +1,5 @@
 use purser_client::{OwnedPolicy, owned};
-use purser_tests::Landing;
+use purser_tests::DirectOutcome;
 use serde_json::{Value, json};
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
@@ -109,7 +109,7 @@ async fn account_of_a_wallet_is_like_one_of_the_relayer() {
         theirs.agent.agent_id,
         &OwnedPolicy::default(),
     );
-    assert!(!matches!(room.chain.lands(again, &policy.keypair).await, Landing::Settled(_)));
+    assert!(!matches!(room.chain.lands(again, &policy.keypair).await, DirectOutcome::Settled(_)));
 }
 
 fn sol(lamports: u64) -> String {

@@ -1,5 +1,5 @@
 use purser_client::{OwnedAllowlist, OwnedPolicy, Proposal, Staging};
-use purser_tests::Landing;
+use purser_tests::DirectOutcome;
 use serde_json::{Value, json};
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
@@ -162,7 +162,7 @@ async fn run_that_broke_off_is_gone_on_with() {
     let staging = Staging { deployment, authority, payer: authority, operator, proposal: &proposal };
     for step in staging.steps(None).into_iter().take(2) {
         let landing = room.chain.lands(step.instruction, &policy.keypair).await;
-        assert!(matches!(landing, Landing::Settled(_)), "{landing:?}");
+        assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
     }
     let agent = agent.to_string();
     let shown = room.done(&admin, &["account", "show", "--account", &agent]);

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 
 use purser_client::OwnedPolicy;
-use purser_tests::{Chain, Landing, TestNetwork, anchor, binaries};
+use purser_tests::{Chain, DirectOutcome, TestNetwork, anchor, binaries};
 use serde_json::{Value, json};
 use solana_rpc_client::nonblocking::rpc_client::RpcClient;
 use solana_sdk::pubkey::Pubkey;
@@ -125,7 +125,7 @@ impl Room {
         let authority = policy.keypair.pubkey();
         let create = program.create_agent(authority, authority, operator, AGENT_ID, &OwnedPolicy::default());
         let landing = self.chain.lands(create, &policy.keypair).await;
-        assert!(matches!(landing, Landing::Settled(_)), "{landing:?}");
+        assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
         let agent = program.agent_address(&operator, &AGENT_ID);
         self.chain.sets_usdc(&agent, micros).await;
         agent

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use purser_tests::wallet::mints;
-use purser_tests::{Agent, AppSettings, Landing, TestApp, binaries, sbf};
+use purser_tests::{Agent, AppSettings, DirectOutcome, TestApp, binaries, sbf};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 
@@ -79,12 +79,12 @@ async fn payment_that_a_modified_program_let_pass_is_found_after_the_committed_o
     let modified = sbf::builds_mutant("39-single-limit-ignored", room.folder.path());
     let is_refused = async || {
         let landing = ada.pays_directly("12", &payee, "too much").await;
-        assert!(matches!(landing, Landing::Refused(_)), "{landing:?}");
+        assert!(matches!(landing, DirectOutcome::Refused(_)), "{landing:?}");
     };
     ada.pays("10").to(&payee).await.is_settled();
     is_refused().await;
     room.done(&wallet, &deploy(&modified));
-    let Landing::Settled(signature) = ada.pays_directly("12", &payee, "too much").await else {
+    let DirectOutcome::Settled(signature) = ada.pays_directly("12", &payee, "too much").await else {
         panic!("the modified program was to let it pass")
     };
     room.done(&wallet, &deploy(&binaries::program_so()));

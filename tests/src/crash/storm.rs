@@ -11,7 +11,7 @@ use tokio::time::sleep;
 
 use super::disk::SmallDisk;
 use super::hazards::{Hazards, Keys, Spell};
-use crate::chain::Landing;
+use crate::chain::DirectOutcome;
 use crate::operator::Operator;
 use crate::proxy::Proxy;
 
@@ -109,8 +109,10 @@ impl Authorities {
             let call =
                 operator.chain.program().update_operator(admin.pubkey(), operator.address, update.clone());
             match operator.chain.lands(call, admin).await {
-                Landing::Settled(_) => return,
-                Landing::Refused(_) | Landing::Failed(_) => sleep(Duration::from_millis(30)).await,
+                DirectOutcome::Settled(_) => return,
+                DirectOutcome::Refused(_) | DirectOutcome::Failed(_) => {
+                    sleep(Duration::from_millis(30)).await
+                }
             }
         }
         panic!("the operator cannot name its transfer authorities");

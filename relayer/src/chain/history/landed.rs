@@ -3,7 +3,7 @@
 use crate::chain::history::program_event::{self, ProgramEvent};
 use crate::chain::read::decode::to_address;
 use crate::domain::Address;
-use purser_client::{EventLog, LandedWell, WireLanded};
+use purser_client::{EventLog, LandedWell};
 use purser_policy::UsdcAmount;
 use solana_sdk::pubkey::Pubkey;
 
@@ -29,26 +29,8 @@ pub struct Flow {
     pub after: UsdcAmount,
 }
 
-/// How a transaction landed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Landed {
-    /// It failed: it paid its fee and did nothing else.
-    Failed,
-    Well(LandedRecord),
-}
-
-impl Landed {
-    /// `None`: another transaction than requested, or one that this node did not keep whole.
-    pub fn read(wire: WireLanded, program: &Pubkey, usdc_mint: &Pubkey, signature: &str) -> Option<Self> {
-        Some(match wire.read(program, usdc_mint, signature)? {
-            purser_client::Landed::Failed => Self::Failed,
-            purser_client::Landed::Well(landed) => Self::Well(LandedRecord::of(landed, program, signature)),
-        })
-    }
-}
-
 impl LandedRecord {
-    fn of(landed: LandedWell, program: &Pubkey, signature: &str) -> Self {
+    pub fn of(landed: LandedWell, program: &Pubkey, signature: &str) -> Self {
         let LandedWell { slot, block_time, calls, keeps_inner, log, balances, .. } = landed;
         let log = log.map(|lines| EventLog::read(program, &lines));
         let logged = log.filter(|log| !log.incomplete).map(|log| program_event::from_events(&log));

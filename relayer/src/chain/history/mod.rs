@@ -4,14 +4,14 @@
 pub mod landed;
 pub mod program_event;
 
-use crate::chain::history::landed::{Landed, LandedRecord};
+use crate::chain::history::landed::LandedRecord;
 use crate::chain::live::deposits::Deposits;
 use crate::chain::read::decode::{self, to_pubkey};
 use crate::chain::rpc::wire::RawAccount;
 use crate::chain::rpc::{ACCOUNTS_MAX, Rpc, STATUSES_MAX};
 use crate::chain::{ChainError, Commitment, OnChainPolicy};
 use crate::domain::{Address, Network};
-use purser_client::WireLanded;
+use purser_client::{Landed, WireLanded};
 use purser_policy::UsdcAmount;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
@@ -172,10 +172,11 @@ impl SolanaHistory {
         let Some(answer) = answer else { return Ok(Looked::Unknown) };
         // An unknown form must not make us take the node for broken, and leave all others unread.
         let Ok(answer) = serde_json::from_value::<WireLanded>(answer) else { return Ok(Looked::Unknown) };
-        match Landed::read(answer, &self.program, &self.usdc_mint, signature) {
+        match answer.read(&self.program, &self.usdc_mint, signature) {
             None => Ok(Looked::Unknown),
             Some(Landed::Failed) => Ok(Looked::Failed),
-            Some(Landed::Well(mut record)) => {
+            Some(Landed::Well(landed)) => {
+                let mut record = LandedRecord::of(landed, &self.program, signature);
                 if record.block_time.is_none() {
                     record.block_time = self.block_time(record.slot).await?;
                 }

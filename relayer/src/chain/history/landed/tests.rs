@@ -3,7 +3,7 @@
 mod instructions;
 
 use crate::chain::OnChainPolicy;
-use crate::chain::history::landed::{Flow, Landed, LandedRecord};
+use crate::chain::history::landed::{Flow, LandedRecord};
 use crate::chain::history::program_event::{LoggedPolicy, PolicySetTo, ProgramEvent};
 use crate::chain::read::decode::to_address;
 use crate::domain::{HaltedBy, Spent};
@@ -12,7 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use purser::events::{self, AllowlistRecord, PolicyRecord};
 use purser::state::Role;
-use purser_client::{Deployment, DraftAccounts, RentPayers, TransferOrder, WireLanded};
+use purser_client::{Deployment, DraftAccounts, Landed, RentPayers, TransferOrder, WireLanded};
 use purser_policy::{Limit, UsdcAmount};
 use serde_json::{Value, json};
 use solana_sdk::instruction::Instruction;
@@ -92,12 +92,12 @@ fn instruction(transaction: &mut Value, program: &Pubkey, accounts: &[Pubkey], d
 
 fn read(transaction: Value) -> Option<Landed> {
     let wire = serde_json::from_value::<WireLanded>(transaction).unwrap();
-    Landed::read(wire, &PROGRAM, &MINT, SIGNATURE)
+    wire.read(&PROGRAM, &MINT, SIGNATURE)
 }
 
 fn record(transaction: Value) -> LandedRecord {
     match read(transaction) {
-        Some(Landed::Well(record)) => record,
+        Some(Landed::Well(landed)) => LandedRecord::of(landed, &PROGRAM, SIGNATURE),
         other => panic!("{other:?}"),
     }
 }
