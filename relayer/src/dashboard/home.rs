@@ -10,8 +10,8 @@ use axum::response::{IntoResponse, Response};
 use super::once::{FormWork, work};
 use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, page, see};
 use super::session::Signed;
-use super::text::{filters, moment_text, percent, usdc_text};
-use crate::domain::{Limit, PageLimit, PageRequest, UsdcAmount, Webhook, WebhookStatus};
+use super::text::{filters, percent, usdc_text};
+use crate::domain::{Limit, PageLimit, PageRequest, Timestamp, UsdcAmount, Webhook, WebhookStatus};
 use crate::service::{AccountView, Part, ServiceError, Services};
 
 /// How many accounts and webhooks are checked: as many accounts as an operator may have, unless its quota was raised.
@@ -44,6 +44,8 @@ struct Sums {
 
 struct Attention {
     what: String,
+    /// The moment that ends the sentence.
+    at: Option<Timestamp>,
     link: Option<String>,
     is_urgent: bool,
 }
@@ -110,13 +112,14 @@ async fn attention(
     let report = services.health.report().await;
     let concerns = |part: &&Part| part.network.is_none_or(|network| network == operator.network);
     let problems = report.parts.iter().filter(concerns).flat_map(|part| &part.problems);
-    let mut found: Vec<Attention> =
-        problems.map(|problem| Attention { what: problem.clone(), link: None, is_urgent: true }).collect();
+    let mut found: Vec<Attention> = problems
+        .map(|problem| Attention { what: problem.clone(), at: None, link: None, is_urgent: true })
+        .collect();
     found.extend(services.signers.low_on_sol(operator.network).into_iter().map(|(wallet, lamports)| {
         let what = format!(
             "The relayer's wallet {wallet} can spend only {lamports} lamports on fees and rent: send it SOL."
         );
-        Attention { what, link: None, is_urgent: true }
+        Attention { what, at: None, link: None, is_urgent: true }
     }));
     found.extend(accounts.iter().flat_map(|account| of_account(account, &webhooks)));
     for webhook in &webhooks {
@@ -124,15 +127,16 @@ async fn attention(
         if undelivered.contains(&webhook.id) {
             let what = format!("Events were not delivered to {}.", webhook.url.as_str());
             let link = link.clone().map(|link| format!("{link}?status=undelivered"));
-            found.push(Attention { what, link, is_urgent: true });
+            found.push(Attention { what, at: None, link, is_urgent: true });
         }
         if let WebhookStatus::Disabled { since, .. } = webhook.status {
-            let what = format!("Webhook {} is disabled since {}.", webhook.url.as_str(), moment_text(since));
-            found.push(Attention { what, link, is_urgent: false });
+            let what = format!("Webhook {} is disabled since", webhook.url.as_str());
+            found.push(Attention { what, at: Some(since), link, is_urgent: false });
         }
     }
     found.extend(waiting.into_iter().map(|(account, at)| Attention {
-        what: format!("A looser policy waits for {account} until {}.", moment_text(at)),
+        what: format!("A looser policy waits for {account} until"),
+        at: Some(at),
         link: Some(format!("/dashboard/accounts/{account}")),
         is_urgent: false,
     }));
@@ -144,7 +148,7 @@ fn of_account(account: &AccountView, webhooks: &[Webhook]) -> Vec<Attention> {
     let link = Some(format!("/dashboard/accounts/{}", account.account.id));
     let name = account.account.name.as_str();
     let mut found = Vec::new();
-    let mut push = |what, is_urgent| found.push(Attention { what, link: link.clone(), is_urgent });
+    let mut push = |what, is_urgent| found.push(Attention { what, at: None, link: link.clone(), is_urgent });
     if let Some(halt) = account.halt {
         push(format!("{name} is halted by {}.", halt.by.in_words()), true);
     } else if account.status.as_str() == "paused" {
