@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use anchor_lang::{InstructionData, ToAccountMetas};
 use anyhow::{Context, Result, bail, ensure};
@@ -30,6 +31,9 @@ use crate::connections::Connections;
 /// The amount of every transfer: 0.000001 USDC.
 const AMOUNT: &str = "0.000001";
 const AMOUNT_MICROS: u64 = 1;
+/// How long the loop waits for a notice before it asks for the status, as the relayer does: a node may miss one that falls due while
+/// it subscribes.
+const NOTICE_WITHIN: Duration = Duration::from_secs(5);
 
 /// A tight loop: sends, and waits on the websocket.
 #[derive(Clone)]
@@ -62,14 +66,24 @@ impl TightLoop {
         sent?;
         // The node ends a subscription after its notice, so there is nothing to unsubscribe.
         let (mut notices, _unsubscribe) = subscribed?;
-        match notices.next().await.context("the websocket ended")?.value {
-            RpcSignatureResult::ProcessedSignature(processed) => {
-                ensure!(processed.err.is_none(), "a transfer failed: {:?}", processed.err);
-                self.transfers.landed(index);
-                Ok(())
+        let err = match tokio::time::timeout(NOTICE_WITHIN, notices.next()).await {
+            Ok(notice) => match notice.context("the websocket ended")?.value {
+                RpcSignatureResult::ProcessedSignature(processed) => processed.err.map(Into::into),
+                RpcSignatureResult::ReceivedSignature(_) => {
+                    bail!("a notice of receipt, which was not asked for")
+                }
+            },
+            Err(_) => {
+                let signature = &transaction.signatures[0];
+                let status =
+                    self.rpc.get_signature_status_with_commitment(signature, self.commitment).await?;
+                eprintln!("no notice came of a transfer of the loop within {} s", NOTICE_WITHIN.as_secs());
+                status.context("a transfer did not land")?.err()
             }
-            RpcSignatureResult::ReceivedSignature(_) => bail!("a notice of receipt, which was not asked for"),
-        }
+        };
+        ensure!(err.is_none(), "a transfer failed: {err:?}");
+        self.transfers.landed(index);
+        Ok(())
     }
 }
 
