@@ -68,7 +68,9 @@ impl UsedKey {
     fn expires_at(&self) -> i64 {
         match &self.transfer.state {
             TransferState::Settled(settlement) => {
-                let forgotten = settlement.settled_at.unix_seconds().saturating_add(IDEMPOTENCY_SECONDS);
+                // The block's time is one node's word; we recorded the settlement by our own clock.
+                let settled = settlement.settled_at.max(self.transfer.updated_at);
+                let forgotten = settled.unix_seconds().saturating_add(IDEMPOTENCY_SECONDS);
                 self.expires_unix.max(forgotten)
             }
             TransferState::Claimed
@@ -145,6 +147,15 @@ mod tests {
         let early = settled_after(-100);
         let claimed = CLAIMED_AT + IDEMPOTENCY_SECONDS;
         assert!(matches!(answered(early.reused_by("f", Some(claimed - 1))), Claim::Replay(_)));
+    }
+
+    #[test]
+    fn a_block_time_hours_before_the_settlement_was_recorded_shortens_nothing() {
+        let mut key = settled_after(0);
+        key.transfer.updated_at = AT(CLAIMED_AT + 3 * 3_600);
+        let forgotten = CLAIMED_AT + 3 * 3_600 + IDEMPOTENCY_SECONDS;
+        assert!(matches!(answered(key.reused_by("f", Some(forgotten - 1))), Claim::Replay(_)));
+        assert!(matches!(key.reused_by("f", Some(forgotten)), Reuse::Expired));
     }
 
     #[test]

@@ -107,7 +107,7 @@ impl Nodes {
             let mut lagging = false;
             let order: Vec<_> = self.by_health().into_iter().filter(|node| suits(node.number)).collect();
             for node in &order {
-                let patience = if order.len() > 1 { ATTEMPT_TIMEOUT } else { CALL_TIMEOUT };
+                let patience = if self.count() > 1 { ATTEMPT_TIMEOUT } else { CALL_TIMEOUT };
                 match node.call(method, params, patience).await {
                     Ok(value) => return Ok(Answered { node: node.number, value }),
                     Err(CallError::Node(found)) => fault = found,

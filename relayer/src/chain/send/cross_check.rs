@@ -7,6 +7,7 @@ use crate::chain::ChainError;
 use crate::chain::rpc::wire::SignatureStatus;
 use crate::chain::rpc::{Rpc, STATUSES_MAX};
 use crate::chain::send::flight::Landing;
+use crate::chain::send::submit::Submitter;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -31,11 +32,11 @@ enum Opinion {
     Silent,
 }
 
-/// Cross-checks sightings until `stop`, and hands those that hold to `on_confirmed`.
+/// Cross-checks sightings until `stop`, and tells the submitter which hold and which are denied.
 pub async fn run(
     rpc: Arc<Rpc>,
     mut sightings: mpsc::UnboundedReceiver<Sighting>,
-    on_confirmed: impl Fn(&str, Landing),
+    submitter: Arc<Submitter>,
     stop: CancellationToken,
 ) {
     let mut batch = Vec::new();
@@ -51,7 +52,7 @@ pub async fn run(
         while let Some(node) = batch.first().map(|sighting| sighting.node) {
             let (same, others) = batch.into_iter().partition(|sighting: &Sighting| sighting.node == node);
             batch = others;
-            if stop.run_until_cancelled(cross_check(&rpc, node, same, &on_confirmed)).await.is_none() {
+            if stop.run_until_cancelled(cross_check(&rpc, node, same, &submitter)).await.is_none() {
                 return;
             }
         }
@@ -59,12 +60,7 @@ pub async fn run(
 }
 
 /// Asks the other nodes, one after the other, until each sighting of `node` is confirmed.
-async fn cross_check(
-    rpc: &Rpc,
-    node: usize,
-    mut sightings: Vec<Sighting>,
-    on_confirmed: &impl Fn(&str, Landing),
-) {
+async fn cross_check(rpc: &Rpc, node: usize, mut sightings: Vec<Sighting>, submitter: &Submitter) {
     let mut denied = vec![false; sightings.len()];
     for other in (0..rpc.nodes()).filter(|other| *other != node) {
         let Ok(opinions) = opinions(rpc, other, &sightings).await else { continue };
@@ -72,7 +68,7 @@ async fn cross_check(
         let mut left_denied = Vec::new();
         for ((sighting, opinion), denied) in sightings.into_iter().zip(opinions).zip(denied) {
             if opinion == Opinion::Confirms {
-                on_confirmed(&sighting.signature, sighting.landing);
+                submitter.land(&sighting.signature, sighting.landing);
                 continue;
             }
             left.push(sighting);
@@ -85,7 +81,7 @@ async fn cross_check(
     }
     for (sighting, denied) in sightings.into_iter().zip(denied) {
         if !denied {
-            on_confirmed(&sighting.signature, sighting.landing);
+            submitter.land(&sighting.signature, sighting.landing);
             continue;
         }
         tracing::warn!(
@@ -94,6 +90,7 @@ async fn cross_check(
             "other nodes deny what an RPC node says of a transaction"
         );
         rpc.blame_contradicted(node);
+        submitter.denied(&sighting.signature);
     }
 }
 

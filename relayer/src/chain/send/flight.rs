@@ -78,6 +78,8 @@ pub struct Flight {
     pub known: bool,
     /// A websocket will report when the commitment is reached.
     pub noticed: bool,
+    /// Its landing was reported, and another node has not been heard on it yet.
+    pub in_cross_check: bool,
     pub end: watch::Sender<Progress>,
 }
 
@@ -106,6 +108,7 @@ impl Flight {
             sent_at: now,
             known: false,
             noticed,
+            in_cross_check: false,
             end: watch::channel(Progress::UnderWay).0,
         }
     }

@@ -172,11 +172,21 @@ impl Submitter {
 
     /// Accepts a landing, or hands it over for another node to confirm first.
     fn report(&self, sighting: Sighting) {
-        match &self.sightings {
-            None => self.land(&sighting.signature, sighting.landing),
-            Some(sightings) => {
-                let _ = sightings.send(sighting);
-            }
+        let Some(sightings) = &self.sightings else {
+            return self.land(&sighting.signature, sighting.landing);
+        };
+        let mut flights = self.flights();
+        let Some(flight) = flights.get_mut(&sighting.signature) else { return };
+        // Polls find the landing again and again while another node is asked, which may take seconds.
+        if !std::mem::replace(&mut flight.in_cross_check, true) {
+            let _ = sightings.send(sighting);
+        }
+    }
+
+    /// Other nodes deny the landing: polling may report another one.
+    pub fn denied(&self, signature: &str) {
+        if let Some(flight) = self.flights().get_mut(signature) {
+            flight.in_cross_check = false;
         }
     }
 

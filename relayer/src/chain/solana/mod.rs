@@ -119,8 +119,7 @@ impl SolanaChain {
         });
         if let Some(sightings) = sightings {
             let (rpc, submitter, stop) = (rpc.clone(), submitter.clone(), stop.clone());
-            let on_confirmed = move |signature: &str, landing| submitter.land(signature, landing);
-            tasks.keep("cross-check", cross_check::run(rpc, sightings, on_confirmed, stop));
+            tasks.keep("cross-check", cross_check::run(rpc, sightings, submitter, stop));
         }
         let activity = Arc::new(Notify::new());
         let block_times = Arc::new(BlockTimes::new());

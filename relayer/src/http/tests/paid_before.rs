@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use purser_policy::RecentTags;
 use serde_json::json;
 
-use super::Relayer;
 use super::faults::{end_of, status_of};
 use super::scripted_chain::NOW;
+use super::{Answer, Relayer};
 use crate::chain::{Outcome, Refusal};
 use crate::domain::{
     Address, Counterparty, EntryKind, EntryOutcome, HistoryEntry, IdempotencyKey, Network, PaymentNumber,
@@ -67,6 +68,47 @@ async fn reads_payment(relayer: &Relayer, landed: &Landed) {
     };
     let readings = Readings { entries: vec![entry], are_final: true, ..Readings::default() };
     relayer.store.insert_readings(Network::Test, &readings, None).await.expect("written");
+}
+
+/// A relayer that sent a transfer with the key `order` and then stopped, two days ago.
+async fn stopped_two_days_ago() -> (Relayer, Answer) {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let order = relayer.order(&account, "order");
+    relayer.chain.script().now = Ambient::SYSTEM.now().unix_seconds();
+    relayer.chain.script().held = true;
+    let (answer, ()) = tokio::join!(relayer.post("/v1/transfers", &order), async {
+        relayer.chain.comes_to(|script| !script.sent.is_empty()).await;
+        relayer.tasks.stop.cancel();
+    });
+    assert_eq!(answer.status, StatusCode::ACCEPTED, "{}", answer.body);
+    relayer.tasks.tracker.close();
+    relayer.tasks.tracker.wait().await;
+    relayer.chain.release();
+    was_two_days_ago(&relayer);
+    (relayer, answer)
+}
+
+fn database(relayer: &Relayer) -> rusqlite::Connection {
+    rusqlite::Connection::open(relayer.folder.path().join("purser.db")).expect("a database")
+}
+
+/// A copy of the database was restored that holds the claims alone.
+fn claims_are_restored(relayer: &Relayer) {
+    const SQL: &str = "UPDATE transfers SET state = 'claimed', signed_bytes = NULL, tx_signature = NULL,
+        last_valid_block_height = NULL, sent_at = NULL";
+    database(relayer).execute(SQL, []).expect("written");
+}
+
+/// What the database holds of transfers and payments happened, and was read, two days ago.
+fn was_two_days_ago(relayer: &Relayer) {
+    const TRANSFERS: &str =
+        "UPDATE transfers SET created_at = $1, key_expires_unix = key_expires_unix - 172800";
+    const HISTORY: &str = "UPDATE history SET created_at = $1, read_at = $1";
+    let then = Ambient::SYSTEM.now().before(Duration::from_secs(2 * 86_400)).to_string();
+    for sql in [TRANSFERS, HISTORY] {
+        database(relayer).execute(sql, [&then]).expect("written");
+    }
 }
 
 /// Twenty payments of others. The account shows the latest 16; of the rest, a node leaves one out, which is returned.
@@ -275,4 +317,39 @@ async fn transfer_with_a_stale_sequence_is_signed_anew_from_present_records() {
     assert_eq!(answer.body["retryable"], true);
     assert_eq!(relayer.chain.script().orders.len(), 12);
     assert_eq!(relayer.post("/v1/transfers", &order).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn what_was_paid_two_days_ago_is_never_answered_as_unpaid_nor_paid_again() {
+    for is_restored in [false, true] {
+        let (relayer, accepted) = stopped_two_days_ago().await;
+        if is_restored {
+            claims_are_restored(&relayer);
+        }
+        let payment = landed(&relayer, "order", 1_500_000, 1);
+        lands(&relayer, &payment);
+        reads_payment(&relayer, &payment).await;
+        was_two_days_ago(&relayer);
+        // The account has forgotten the tag.
+        let mut script = relayer.chain.script();
+        script.agents.values_mut().for_each(|agent| agent.tags = RecentTags::EMPTY);
+        script.outcomes.push_back(Outcome::Expired);
+        drop(script);
+        let second = relayer.beside().await;
+        second.services.reconcile();
+        assert_eq!(end_of(&second, &accepted).await, "settled");
+        let path = format!("/v1/transfers/{}", accepted.body["transfer_id"].as_str().expect("an id"));
+        assert_eq!(second.get(&path).await.body["tx_signature"], "landed-order");
+        assert_eq!(relayer.chain.script().orders.len(), 1, "nothing was signed again");
+    }
+}
+
+#[tokio::test]
+async fn what_was_signed_two_days_ago_and_never_landed_is_not_signed_anew() {
+    let (relayer, accepted) = stopped_two_days_ago().await;
+    relayer.chain.script().outcomes.push_back(Outcome::Expired);
+    let second = relayer.beside().await;
+    second.services.reconcile();
+    assert_eq!(end_of(&second, &accepted).await, "failed");
+    assert_eq!(relayer.chain.script().orders.len(), 1);
 }

@@ -122,9 +122,13 @@ impl Carrier {
         if self.is_awaited() {
             return false;
         }
-        let age =
-            self.agreed_now().await.map_or(0, |now| now.saturating_sub(transfer.created_at.unix_seconds()));
-        age >= IDEMPOTENCY_SECONDS
+        self.is_outdated(transfer).await
+    }
+
+    /// Its key has expired: what was asked for then may not be wanted now.
+    pub(super) async fn is_outdated(&self, transfer: &Transfer) -> bool {
+        let now = self.agreed_now().await;
+        now.is_some_and(|now| now.saturating_sub(transfer.created_at.unix_seconds()) >= IDEMPOTENCY_SECONDS)
     }
 
     /// The caller still waits for the answer.
@@ -216,7 +220,7 @@ impl Carrier {
                 continue;
             }
             // Checked before a refusal too: the earlier payment itself may be what stands in the way now.
-            match self.was_paid(transfer.id.tag(), &view).await? {
+            match self.was_paid(&transfer, &view).await? {
                 WasPaid::No => {}
                 WasPaid::Yes(made) => return self.settle_as_made(transfer, destination, *made).await,
                 WasPaid::OldView if !is_read => {

@@ -91,6 +91,9 @@ impl Carrier {
 
     /// The bytes can no longer land, and nothing shows that they did.
     async fn sign_anew(&mut self, transfer: Transfer) -> Stepped {
+        if self.is_outdated(&transfer).await {
+            return self.expired(transfer).await;
+        }
         tracing::info!(transfer_id = %transfer.id, "deciding anew under the same tag");
         self.sign(transfer).await
     }
@@ -98,6 +101,18 @@ impl Carrier {
     /// Fails the transfer as expired for good, unless other bytes with its tag were paid.
     pub(super) async fn expired(&mut self, transfer: Transfer) -> Stepped {
         let destination = self.stored_destination(&transfer).await?;
+        let message = "Solana did not take the transfer before it expired; nothing was paid. Send the same request again.";
+        self.fail_if_unpaid(transfer, destination, FailureCode::TransferExpired, message).await
+    }
+
+    /// Fails the transfer, unless the chain shows that it was paid.
+    pub(super) async fn fail_if_unpaid(
+        &mut self,
+        transfer: Transfer,
+        destination: Address,
+        code: FailureCode,
+        message: &str,
+    ) -> Stepped {
         let view = loop {
             match self.read(&destination).await {
                 Ok(view) => break view,
@@ -109,14 +124,10 @@ impl Carrier {
                 }
             }
         };
-        match self.was_paid(transfer.id.tag(), &view).await? {
+        match self.was_paid(&transfer, &view).await? {
             WasPaid::Yes(made) => self.settle_as_made(transfer, destination, *made).await,
             WasPaid::Unknown | WasPaid::OldView => self.fail_unknown(transfer).await,
-            WasPaid::No => {
-                let message = "Solana did not take the transfer before it expired; nothing was paid. Send the same \
-                               request again.";
-                self.fail(transfer, self.failure(FailureCode::TransferExpired, message)).await
-            }
+            WasPaid::No => self.fail(transfer, self.failure(code, message)).await,
         }
     }
 

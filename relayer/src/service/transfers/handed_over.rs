@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::carrier::{Carrier, Step, Stepped};
 use crate::crash_point::crash_point;
-use crate::domain::{IDEMPOTENCY_SECONDS, Timestamp, Transfer};
+use crate::domain::Transfer;
 
 /// How often to check our records.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -26,8 +26,7 @@ impl Carrier {
         // Others decide whether and when the bytes land, so they hold no permit.
         self.permit = None;
         let destination = self.stored_destination(&transfer).await?;
-        let since = self.agreed_now().await.map(|now| now.saturating_sub(IDEMPOTENCY_SECONDS));
-        let since = since.map(Timestamp::from_unix_seconds);
+        let since = self.paid_since(&transfer).await;
         let mut asked_at = Instant::now();
         loop {
             let known = self.parts.store.find_payment(&self.account, transfer.id.tag(), since).await?;

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::carrier::Carrier;
 use super::payments::WasPaid;
 use crate::chain::ChainView;
-use crate::domain::{IDEMPOTENCY_SECONDS, Timestamp};
+use crate::domain::{IDEMPOTENCY_SECONDS, Timestamp, Transfer};
 use crate::service::ServiceError;
 
 /// How long to wait before checking our records again.
@@ -28,14 +28,17 @@ impl Carrier {
         (!is_seen).then(|| first.saturating_sub(1))
     }
 
-    /// Whether `tag` was paid. While a caller waits for the answer, this waits a while for payments that our records
+    /// Whether the transfer's tag was paid. While a caller waits for the answer, this waits a while for payments that our records
     /// miss and the indexer looks for.
-    pub(super) async fn was_paid(&self, tag: u64, view: &ChainView) -> Result<WasPaid, ServiceError> {
-        let account = &self.account;
+    pub(super) async fn was_paid(
+        &self,
+        transfer: &Transfer,
+        view: &ChainView,
+    ) -> Result<WasPaid, ServiceError> {
+        let (account, tag) = (&self.account, transfer.id.tag());
         let first = self.payments.learn(account.id, &view.tags);
         let newest = view.tags.recorded();
-        let since = self.agreed_now().await.map(|now| now.saturating_sub(IDEMPOTENCY_SECONDS));
-        let since = since.map(Timestamp::from_unix_seconds);
+        let since = self.paid_since(transfer).await;
         let is_awaited = self.is_awaited();
         let until =
             Instant::now() + if is_awaited { self.parts.transfer_deadline / 2 } else { Duration::ZERO };
@@ -69,6 +72,13 @@ impl Carrier {
             }
             tokio::time::sleep(LOOK_PAUSE).await;
         }
+    }
+
+    /// From when on a payment with the transfer's tag is this transfer's: 24 hours before now or before its request, whichever is
+    /// earlier. `None`: ever.
+    pub(super) async fn paid_since(&self, transfer: &Transfer) -> Option<Timestamp> {
+        let from = self.agreed_now().await?.min(transfer.created_at.unix_seconds());
+        Some(Timestamp::from_unix_seconds(from.saturating_sub(IDEMPOTENCY_SECONDS)))
     }
 
     /// The number of our landed payment, if a view has shown it.

@@ -87,11 +87,16 @@ impl Carrier {
         self.fail(transfer, failure).await
     }
 
-    /// Nobody waits any longer, and nothing is signed.
-    pub(super) async fn fail_interrupted(&self, transfer: Transfer) -> Stepped {
+    /// Nobody waits any longer, and our records hold no signature. After a restore they may lack one that was paid.
+    pub(super) async fn fail_interrupted(&mut self, transfer: Transfer) -> Stepped {
         let message =
             "The service was away before it was signed; nothing was paid. Send the same request again.";
-        self.fail(transfer, self.failure(FailureCode::Interrupted, message)).await
+        match self.destination(&transfer.request.to).await? {
+            Ok(destination) => {
+                self.fail_if_unpaid(transfer, destination, FailureCode::Interrupted, message).await
+            }
+            Err(_) => self.fail(transfer, self.failure(FailureCode::Interrupted, message)).await,
+        }
     }
 
     /// Our records miss payments, and this one may be among them.

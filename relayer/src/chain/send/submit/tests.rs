@@ -27,9 +27,7 @@ fn start_with(nodes: &[&ScriptedNode]) -> Arc<Submitter> {
     let (submitter, sightings) = Submitter::new(rpc.clone(), tasks.clone());
     let submitter = Arc::new(submitter);
     if let Some(sightings) = sightings {
-        let confirmed = submitter.clone();
-        let on_confirmed = move |signature: &str, landing| confirmed.land(signature, landing);
-        tasks.spawn(cross_check::run(rpc, sightings, on_confirmed, stop.clone()));
+        tasks.spawn(cross_check::run(rpc, sightings, submitter.clone(), stop.clone()));
     }
     let looping = submitter.clone();
     tasks.spawn(async move { looping.run(stop).await });
@@ -354,5 +352,33 @@ async fn a_second_node_that_is_down_denies_nothing() {
     down.set(|node| node.fault = Some(NodeFault::Unreachable));
     node.set(|node| node.recent = status("finalized", Value::Null));
     let following = Following::begin(&start_with(&[&node, &down]), Commitment::Finalized);
+    assert_eq!(following.end().await, Landing::Landed { slot: 77 });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_landing_waits_once_for_a_second_node_however_often_it_is_seen() {
+    let (node, tasks) = (ScriptedNode::default(), TaskTracker::new());
+    let rpc = Arc::new(Rpc::over(vec![node.boxed(), node.boxed()], Vec::new(), tasks.clone()));
+    let (submitter, sightings) = Submitter::new(rpc, tasks);
+    let mut sightings = sightings.expect("there are two nodes");
+    submitter.send(TRANSACTION, Commitment::Confirmed).await.unwrap();
+    let sees = || {
+        submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 77, Some(&Value::Null));
+    };
+    (0..3).for_each(|_| sees());
+    assert!(sightings.try_recv().is_ok() && sightings.try_recv().is_err());
+    submitter.denied(TRANSACTION.signature);
+    (0..3).for_each(|_| sees());
+    assert!(sightings.try_recv().is_ok() && sightings.try_recv().is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_node_that_hangs_holds_a_landing_up_for_seconds() {
+    let (node, hangs) = (ScriptedNode::default(), ScriptedNode::default());
+    hangs.set(|node| node.hangs = true);
+    node.set(|node| node.recent = status("finalized", Value::Null));
+    let following = Following::begin(&start_with(&[&node, &hangs]), Commitment::Finalized);
+    after(4).await;
+    assert!(!following.is_open());
     assert_eq!(following.end().await, Landing::Landed { slot: 77 });
 }
