@@ -7,7 +7,7 @@ use crate::workspace::{Workspace, command, run as run_command};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The window's real size too, and 10,000,000 steps against the Rust instead of 400,000: half an hour
+    /// The window's real size too, and 10,000,000 steps against the Rust instead of 400,000: about 8 minutes
     #[arg(long)]
     long: bool,
     /// Print the results as JSON

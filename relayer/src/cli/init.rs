@@ -18,7 +18,7 @@ use crate::secret_file;
 use crate::service::Ambient;
 
 /// Circle's USDC, on devnet and on mainnet.
-const DEVNET_USDC: &str = "4zMMC9srt5Ri5X14GAgXhaHii3GnPAERYPJgZJDncDU";
+pub(super) const DEVNET_USDC: &str = "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU";
 const MAINNET_USDC: &str = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
 
 const CONFIG: &str = "purser.toml";

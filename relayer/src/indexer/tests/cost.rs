@@ -1,7 +1,12 @@
+use std::collections::BTreeSet;
+
 use super::world::World;
 use super::{AMBIENT, Scene};
 use crate::chain::Commitment;
-use crate::domain::{Account, AccountId, AccountName, AccountStatus, Address, Counterparties, Provisioning};
+use crate::domain::{
+    Account, AccountId, AccountName, AccountStatus, Address, Counterparties, Network, Provisioning,
+};
+use crate::store::Whose;
 
 const ACCOUNTS: u32 = 10_000;
 
@@ -41,4 +46,32 @@ async fn ten_thousand_accounts_are_swept_with_at_most_110_calls() {
         let calls = scene.node.take_calls();
         assert!((100..=110).contains(&calls), "{calls} calls");
     }
+}
+
+#[tokio::test]
+async fn a_walk_ends_after_its_steps_and_the_next_one_resumes() {
+    let mut world = World::new(2, 6);
+    (0..300).for_each(|_| world.goes_on());
+    world.comes_to_rest();
+    let expected: BTreeSet<_> = world.expected().into_iter().collect();
+    let scene = Scene::new(world, Commitment::Finalized).await;
+    let operator = scene.node.parties().0[0].clone();
+    let indexer = scene.indexer();
+    let mut walks = 0;
+    loop {
+        scene.node.take_calls();
+        indexer.walk_on(operator.address, Whose::Operator(operator.id), 2).await.expect("walked");
+        walks += 1;
+        let calls = scene.node.take_calls();
+        assert!(calls <= 20, "{calls} calls for two steps of five transactions");
+        let walk = scene.store.find_walk(Network::Test, &operator.address).await.expect("read");
+        if walk.is_some_and(|walk| walk.under_way.is_none()) {
+            break;
+        }
+    }
+    assert!(walks > 3, "{walks}");
+    for _ in 0..3 {
+        indexer.cycle().await;
+    }
+    assert_eq!(scene.recorded().await, expected);
 }
