@@ -210,12 +210,13 @@ async fn hold(
     inbox: &mut mpsc::UnboundedReceiver<Wish>,
     listener: &impl Listener,
 ) -> &'static str {
-    let Ok(Some(socket)) = timeout(CONNECT_TIMEOUT, connect(url)).await else { return "cannot connect" };
-    let (mut sink, mut stream) = socket.split();
-    // Wishes that arrived without a connection are part of the first requests.
+    let connected = timeout(CONNECT_TIMEOUT, connect(url)).await;
+    // Wishes that arrived without a connection are part of the first requests. Those of a long outage must not pile up.
     while let Ok(wish) = inbox.try_recv() {
         let _ = subscriptions.take(wish);
     }
+    let Ok(Some(socket)) = connected else { return "cannot connect" };
+    let (mut sink, mut stream) = socket.split();
     let mut outgoing = subscriptions.begin();
     let mut ping = interval(PING_EVERY);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
