@@ -32,7 +32,7 @@ use crate::connections::Connections;
 const AMOUNT: &str = "0.000001";
 const AMOUNT_MICROS: u64 = 1;
 /// How long the loop waits for a notice before it asks for the status, as the relayer does: a node may miss one that falls due while
-/// it subscribes.
+/// it subscribes, or not answer the subscription.
 const NOTICE_WITHIN: Duration = Duration::from_secs(5);
 
 /// A tight loop: sends, and waits on the websocket.
@@ -59,15 +59,20 @@ impl TightLoop {
             commitment: Some(self.commitment),
             ..RpcSignatureSubscribeConfig::default()
         };
-        let (subscribed, sent) = tokio::join!(
-            self.notices.signature_subscribe(&transaction.signatures[0], Some(watching)),
+        let noticed = async {
+            let signature = &transaction.signatures[0];
+            // The node ends a subscription after its notice, so there is nothing to unsubscribe.
+            let (mut notices, _unsubscribe) =
+                self.notices.signature_subscribe(signature, Some(watching)).await?;
+            notices.next().await.context("the websocket ended")
+        };
+        let (noticed, sent) = tokio::join!(
+            tokio::time::timeout(NOTICE_WITHIN, noticed),
             self.rpc.send_transaction_with_config(&transaction, config),
         );
         sent?;
-        // The node ends a subscription after its notice, so there is nothing to unsubscribe.
-        let (mut notices, _unsubscribe) = subscribed?;
-        let err = match tokio::time::timeout(NOTICE_WITHIN, notices.next()).await {
-            Ok(notice) => match notice.context("the websocket ended")?.value {
+        let err = match noticed {
+            Ok(notice) => match notice?.value {
                 RpcSignatureResult::ProcessedSignature(processed) => processed.err.map(Into::into),
                 RpcSignatureResult::ReceivedSignature(_) => {
                     bail!("a notice of receipt, which was not asked for")
