@@ -7,7 +7,6 @@ use crate::chain::ChainError;
 use crate::chain::rpc::wire::SignatureStatus;
 use crate::chain::rpc::{Rpc, STATUSES_MAX};
 use crate::chain::send::flight::Landing;
-use crate::chain::send::submit::Submitter;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -32,11 +31,11 @@ enum Opinion {
     Silent,
 }
 
-/// Cross-checks sightings until `stop`, and tells the submitter which hold and which are denied.
+/// Cross-checks sightings until `stop`. Hands each to `on_checked`: its landing if that holds, `None` if other nodes deny it.
 pub async fn run(
     rpc: Arc<Rpc>,
     mut sightings: mpsc::UnboundedReceiver<Sighting>,
-    submitter: Arc<Submitter>,
+    on_checked: impl Fn(&str, Option<Landing>),
     stop: CancellationToken,
 ) {
     let mut batch = Vec::new();
@@ -52,7 +51,7 @@ pub async fn run(
         while let Some(node) = batch.first().map(|sighting| sighting.node) {
             let (same, others) = batch.into_iter().partition(|sighting: &Sighting| sighting.node == node);
             batch = others;
-            if stop.run_until_cancelled(cross_check(&rpc, node, same, &submitter)).await.is_none() {
+            if stop.run_until_cancelled(cross_check(&rpc, node, same, &on_checked)).await.is_none() {
                 return;
             }
         }
@@ -60,7 +59,12 @@ pub async fn run(
 }
 
 /// Asks the other nodes, one after the other, until each sighting of `node` is confirmed.
-async fn cross_check(rpc: &Rpc, node: usize, mut sightings: Vec<Sighting>, submitter: &Submitter) {
+async fn cross_check(
+    rpc: &Rpc,
+    node: usize,
+    mut sightings: Vec<Sighting>,
+    on_checked: &impl Fn(&str, Option<Landing>),
+) {
     let mut denied = vec![false; sightings.len()];
     for other in (0..rpc.nodes()).filter(|other| *other != node) {
         let Ok(opinions) = opinions(rpc, other, &sightings).await else { continue };
@@ -68,7 +72,7 @@ async fn cross_check(rpc: &Rpc, node: usize, mut sightings: Vec<Sighting>, submi
         let mut left_denied = Vec::new();
         for ((sighting, opinion), denied) in sightings.into_iter().zip(opinions).zip(denied) {
             if opinion == Opinion::Confirms {
-                submitter.land(&sighting.signature, sighting.landing);
+                on_checked(&sighting.signature, Some(sighting.landing));
                 continue;
             }
             left.push(sighting);
@@ -81,7 +85,7 @@ async fn cross_check(rpc: &Rpc, node: usize, mut sightings: Vec<Sighting>, submi
     }
     for (sighting, denied) in sightings.into_iter().zip(denied) {
         if !denied {
-            submitter.land(&sighting.signature, sighting.landing);
+            on_checked(&sighting.signature, Some(sighting.landing));
             continue;
         }
         tracing::warn!(
@@ -90,7 +94,7 @@ async fn cross_check(rpc: &Rpc, node: usize, mut sightings: Vec<Sighting>, submi
             "other nodes deny what an RPC node says of a transaction"
         );
         rpc.blame_contradicted(node);
-        submitter.denied(&sighting.signature);
+        on_checked(&sighting.signature, None);
     }
 }
 

@@ -183,10 +183,15 @@ impl Submitter {
         }
     }
 
-    /// Other nodes deny the landing: polling may report another one.
-    pub fn denied(&self, signature: &str) {
-        if let Some(flight) = self.flights().get_mut(signature) {
-            flight.in_cross_check = false;
+    /// A reported landing holds, or other nodes deny it (`None`): then polling may report another one.
+    pub fn cross_checked(&self, signature: &str, landing: Option<Landing>) {
+        match landing {
+            Some(landing) => self.land(signature, landing),
+            None => {
+                if let Some(flight) = self.flights().get_mut(signature) {
+                    flight.in_cross_check = false;
+                }
+            }
         }
     }
 

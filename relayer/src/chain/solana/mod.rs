@@ -119,7 +119,8 @@ impl SolanaChain {
         });
         if let Some(sightings) = sightings {
             let (rpc, submitter, stop) = (rpc.clone(), submitter.clone(), stop.clone());
-            tasks.keep("cross-check", cross_check::run(rpc, sightings, submitter, stop));
+            let on_checked = move |signature: &str, landing| submitter.cross_checked(signature, landing);
+            tasks.keep("cross-check", cross_check::run(rpc, sightings, on_checked, stop));
         }
         let activity = Arc::new(Notify::new());
         let block_times = Arc::new(BlockTimes::new());

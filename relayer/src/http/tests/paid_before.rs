@@ -331,10 +331,11 @@ async fn what_was_paid_two_days_ago_is_never_answered_as_unpaid_nor_paid_again()
         reads_payment(&relayer, &payment).await;
         was_two_days_ago(&relayer);
         // The account has forgotten the tag.
-        let mut script = relayer.chain.script();
-        script.agents.values_mut().for_each(|agent| agent.tags = RecentTags::EMPTY);
-        script.outcomes.push_back(Outcome::Expired);
-        drop(script);
+        {
+            let mut script = relayer.chain.script();
+            script.agents.values_mut().for_each(|agent| agent.tags = RecentTags::EMPTY);
+            script.outcomes.push_back(Outcome::Expired);
+        }
         let second = relayer.beside().await;
         second.services.reconcile();
         assert_eq!(end_of(&second, &accepted).await, "settled");

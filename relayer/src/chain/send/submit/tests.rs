@@ -27,7 +27,9 @@ fn start_with(nodes: &[&ScriptedNode]) -> Arc<Submitter> {
     let (submitter, sightings) = Submitter::new(rpc.clone(), tasks.clone());
     let submitter = Arc::new(submitter);
     if let Some(sightings) = sightings {
-        tasks.spawn(cross_check::run(rpc, sightings, submitter.clone(), stop.clone()));
+        let checked = submitter.clone();
+        let on_checked = move |signature: &str, landing| checked.cross_checked(signature, landing);
+        tasks.spawn(cross_check::run(rpc, sightings, on_checked, stop.clone()));
     }
     let looping = submitter.clone();
     tasks.spawn(async move { looping.run(stop).await });
@@ -367,7 +369,7 @@ async fn a_landing_waits_once_for_a_second_node_however_often_it_is_seen() {
     };
     (0..3).for_each(|_| sees());
     assert!(sightings.try_recv().is_ok() && sightings.try_recv().is_err());
-    submitter.denied(TRANSACTION.signature);
+    submitter.cross_checked(TRANSACTION.signature, None);
     (0..3).for_each(|_| sees());
     assert!(sightings.try_recv().is_ok() && sightings.try_recv().is_err());
 }
