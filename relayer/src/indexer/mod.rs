@@ -197,8 +197,7 @@ impl Indexer {
         let mut interrupted = Ok(());
         for operator in self.memory.next_operators(&operators, OPERATORS_AT_ONCE) {
             // One operator's failure must not stop the others.
-            let walked =
-                self.walk_on(operator.address, Whose::Operator(operator.id), walk::STEPS_AT_ONCE).await;
+            let walked = self.walk(operator.address, Whose::Operator(operator.id)).await;
             interrupted = interrupted.and(walked);
         }
         interrupted

@@ -9,27 +9,18 @@ use crate::store::{Mark, Readings, StoreError, UnfinishedWalk, Walk, Whose};
 
 /// Signatures per page: the most that nodes return. Few in tests, so that there are many pages.
 const PAGE_LINES: usize = if cfg!(test) { 16 } else { 1_000 };
-/// Steps per walk of an operator: anybody can name its address in transactions, and others wait behind it.
-pub(super) const STEPS_AT_ONCE: usize = if cfg!(test) { 40 } else { 20 };
+/// Steps in which an operator's address is read before others get their turn: anybody can name it in transactions. The next
+/// walk resumes.
+const OPERATOR_STEPS_MAX: usize = if cfg!(test) { 6 } else { 20 };
 /// Transactions that are written in one step, together with the cursor.
 const STEP_LINES: usize = if cfg!(test) { 5 } else { 50 };
 
 impl Indexer {
     /// Reads what is new for an address. Resumes after an interruption.
     pub(super) async fn walk(&self, address: Address, whose: Whose) -> Result<(), IndexError> {
-        self.walk_on(address, whose, usize::MAX).await
-    }
-
-    /// As [`Indexer::walk`], in at most `steps_max` steps; the next walk resumes.
-    pub(super) async fn walk_on(
-        &self,
-        address: Address,
-        whose: Whose,
-        steps_max: usize,
-    ) -> Result<(), IndexError> {
         let stored = self.parts.store.find_walk(self.network, &address).await?;
         let walk = stored.clone().unwrap_or(Walk::new(address));
-        self.walk_from(stored, walk, whose, steps_max).await
+        self.walk_from(stored, walk, whose).await
     }
 
     /// Reads what is new, and the `slots` before it again.
@@ -44,38 +35,30 @@ impl Indexer {
         if let (Some(until), None) = (&mut walk.until, &walk.under_way) {
             *until = Mark { signature: String::new(), slot: until.slot.saturating_sub(slots) };
         }
-        self.walk_from(stored, walk, whose, usize::MAX).await
+        self.walk_from(stored, walk, whose).await
     }
 
     /// Reads the whole past of an address, back to its first transaction.
     pub(super) async fn walk_all(&self, address: Address, whose: Whose) -> Result<(), IndexError> {
         let stored = self.parts.store.find_walk(self.network, &address).await?;
-        self.walk_from(stored, Walk::new(address), whose, usize::MAX).await
+        self.walk_from(stored, Walk::new(address), whose).await
     }
 
-    async fn walk_from(
-        &self,
-        stored: Option<Walk>,
-        walk: Walk,
-        whose: Whose,
-        steps_max: usize,
-    ) -> Result<(), IndexError> {
-        match self.go(stored, walk, whose, steps_max).await {
+    async fn walk_from(&self, stored: Option<Walk>, walk: Walk, whose: Whose) -> Result<(), IndexError> {
+        match self.go(stored, walk, whose).await {
             // Another process is already walking it.
             Err(IndexError::Store(StoreError::Superseded)) => Ok(()),
             done => done,
         }
     }
 
-    async fn go(
-        &self,
-        mut stored: Option<Walk>,
-        mut walk: Walk,
-        whose: Whose,
-        mut steps_left: usize,
-    ) -> Result<(), IndexError> {
+    async fn go(&self, mut stored: Option<Walk>, mut walk: Walk, whose: Whose) -> Result<(), IndexError> {
         let (address, until) = (walk.address, walk.until.clone());
         let was_under_way = walk.under_way.is_some();
+        let mut steps_left = match whose {
+            Whose::Operator(_) => OPERATOR_STEPS_MAX,
+            Whose::Account(_) => usize::MAX,
+        };
         let mut under_way = walk.under_way.take().unwrap_or_default();
         loop {
             let page = SignaturePage {
@@ -114,7 +97,7 @@ impl Indexer {
                 under_way.before = step.last().map(|line| line.signature.clone());
                 let here = Walk { under_way: Some(under_way.clone()), ..walk.clone() };
                 self.step(&mut stored, &here, whose, step).await?;
-                steps_left = steps_left.saturating_sub(1);
+                steps_left -= 1;
                 if steps_left == 0 {
                     return Ok(());
                 }

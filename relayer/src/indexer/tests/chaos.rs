@@ -97,7 +97,8 @@ async fn walks_find_all(seed: u64, commitment: Commitment) {
     }
     scene.node.falls_silent(false);
     scene.node.world().comes_to_rest();
-    for _ in 0..8 {
+    // A walk of an operator ends after a few steps.
+    for _ in 0..40 {
         pass_seconds(700);
         indexer.look_at_operators().await;
         indexer.settle_open().await.expect("a network that answers");
