@@ -64,6 +64,7 @@ pub async fn gather(
     for (address, (slot, account)) in read.iter().zip(accounts) {
         archive.save_account(address, &Snapshot { slot, account })?;
     }
+    node.reach(until_slot).await?;
     gathering.transactions_of(&walked).await?;
     archive.finish(Manifest {
         version: 0,

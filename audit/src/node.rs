@@ -17,6 +17,9 @@ const ACCOUNTS_MAX: usize = 100;
 const TRIES: u32 = 7;
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// How often the slot is asked for, and how many times, until it has reached a slot.
+const SLOT_PAUSE: Duration = Duration::from_millis(500);
+const SLOT_QUESTIONS: u32 = 120;
 /// Codes with which a node refuses for now: not healthy, behind, and its provider's limits.
 const BUSY_CODES: [i64; 4] = [-32_005, -32_016, -32_014, -32_429];
 
@@ -62,6 +65,21 @@ impl Node {
 
     pub async fn genesis_hash(&self) -> Result<String, AuditError> {
         self.ask("getGenesisHash", json!([])).await
+    }
+
+    /// Waits until the node's commitment has reached `slot`. Some nodes answer accounts from a newer block than was asked for:
+    /// their lists do not yet name the transactions that led to such an account.
+    pub async fn reach(&self, slot: u64) -> Result<(), AuditError> {
+        const METHOD: &str = "getSlot";
+        for _ in 0..SLOT_QUESTIONS {
+            let reached: u64 = self.ask(METHOD, json!([{ "commitment": self.commitment }])).await?;
+            if reached >= slot {
+                return Ok(());
+            }
+            tokio::time::sleep(SLOT_PAUSE).await;
+        }
+        let why = format!("the node answers accounts as of slot {slot}, and does not finalize that slot");
+        Err(AuditError::Node { method: METHOD, why })
     }
 
     /// When a block was made, in Unix seconds; `None` if the node does not know.

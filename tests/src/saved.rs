@@ -33,6 +33,7 @@ fn answer(folder: &Path, call: &Value) -> Value {
     let (asked, config) = (&call["params"][0], &call["params"][1]);
     match call["method"].as_str() {
         Some("getGenesisHash") => manifest()["genesis_hash"].take(),
+        Some("getSlot") => manifest()["until_slot"].take(),
         Some("getBlockTime") => manifest()["until_time"].take(),
         // The whole list in one page.
         Some("getSignaturesForAddress") if config["before"].is_null() => {
