@@ -28,7 +28,7 @@ CREATE TABLE history (
     number       BIGINT,
     -- The tag of a payment that was read from the chain, 64 bits in hex. Payments of this service are found by idempotency key.
     tag          TEXT COLLATE "binary" CHECK (length(tag) = 16),
-    -- With a tag: when it was read, by the host's clock. One node reports the block time, and must not make us forget the tag
+    -- With a tag: when it was read, by the relayers' clock. One node reports the block time, and must not make us forget the tag
     -- sooner.
     read_at      TEXT COLLATE "binary" CHECK (length(read_at) = 27),
     -- What the account had spent in 24 hours, this payment included, in micro-USDC, and the policy version that allowed it. Read

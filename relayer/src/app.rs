@@ -25,8 +25,8 @@ use crate::indexer::{Indexer, IndexerParts};
 use crate::mcp::{self, McpSettings};
 use crate::metrics::Metrics;
 use crate::service::{
-    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, Parts, PendingLimits, Services, Tasks,
-    WebhookParts,
+    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, Parts, PendingLimits, RefusalLimits, Services,
+    Tasks, WebhookParts,
 };
 use crate::store::{Store, StoreError};
 use crate::webhook::{Deliverer, Dispatcher, Fetcher, HttpClient, SystemResolver};
@@ -113,11 +113,15 @@ impl App {
             store: store.clone(),
             chains,
             tasks: tasks.clone(),
-            ambient: Ambient::SYSTEM,
+            ambient: Ambient::of(&store),
             transfer_deadline: Duration::from_secs(config.transfers.deadline_seconds),
             pending: PendingLimits {
                 per_account: count_of(config.transfers.pending_per_account),
                 per_operator: count_of(config.transfers.pending_per_operator),
+            },
+            refusals: RefusalLimits {
+                per_account: config.transfers.refusals_per_account_daily.get(),
+                per_operator: config.transfers.refusals_per_operator_daily.get(),
             },
             webhooks: webhooks.clone(),
             fetch: Arc::new(fetcher(&webhooks)?),
@@ -138,7 +142,7 @@ impl App {
                 history,
                 store: store.clone(),
                 events: services.events.clone(),
-                ambient: Ambient::SYSTEM,
+                ambient: Ambient::of(&store),
                 interval: Duration::from_millis(config.indexer.interval_ms),
             });
             let stop = tasks.stop.clone();
@@ -148,6 +152,7 @@ impl App {
             request_timeout: Duration::from_secs(config.server.request_timeout_seconds),
             requests_per_second: config.rate_limit.requests_per_second,
             burst: config.rate_limit.burst,
+            operator_times: config.rate_limit.operator_times,
             unknown_keys_per_second: config.keys.unknown_per_second,
             trusted_proxies: TrustedProxies::new(&config.server.trusted_proxies),
             metrics,
@@ -220,7 +225,7 @@ impl App {
                 "some tasks did not finish in time; the next start finishes their work"
             );
         }
-        let now = Ambient::SYSTEM.now();
+        let now = Ambient::of(&self.store).now();
         match timeout_at(deadline, self.store.release_leases(now)).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) | Err(_) => tracing::warn!("leases were not given back; they end by themselves"),
@@ -360,7 +365,8 @@ fn deliver_webhooks(
     };
     let client = HttpClient::new(webhooks.resolve.clone(), webhooks.rules.clone());
     let client = Arc::new(client.map_err(StartError::WebhookClient)?);
-    let clock = Arc::new(Ambient::SYSTEM.now);
+    let ambient = Ambient::of(store);
+    let clock = Arc::new(move || ambient.now());
     let deliverer = Deliverer::new(store.clone(), sealing_key, client, clock, tasks, metrics);
     let dispatcher = Dispatcher::new(deliverer, tasks.clone());
     tasks.keep("dispatcher", dispatcher.run_until_stopped());

@@ -99,14 +99,21 @@ pub struct TransfersConfig {
     /// /v1/transfers answers 429.
     pub pending_per_account: NonZeroU32,
     pub pending_per_operator: NonZeroU32,
+    /// How many transfers of one account, and of one operator, may be refused in 24 hours: each is kept. Beyond that, one
+    /// that would be refused is answered 429 before it is claimed.
+    pub refusals_per_account_daily: NonZeroU32,
+    pub refusals_per_operator_daily: NonZeroU32,
 }
 
 impl Default for TransfersConfig {
     fn default() -> Self {
+        let number = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
         Self {
             deadline_seconds: 30,
-            pending_per_account: NonZeroU32::new(500).unwrap_or(NonZeroU32::MIN),
-            pending_per_operator: NonZeroU32::new(2_000).unwrap_or(NonZeroU32::MIN),
+            pending_per_account: number(500),
+            pending_per_operator: number(2_000),
+            refusals_per_account_daily: number(1_000),
+            refusals_per_operator_daily: number(10_000),
         }
     }
 }
@@ -273,30 +280,38 @@ pub struct RetentionConfig {
     pub events_days: u32,
     /// Finished transfers, with refusals in the history. Events are deleted first, so this is at least `events_days`.
     pub transfers_days: u32,
+    /// The same for transfers that were rejected or failed: these may go sooner. Signed denials stay.
+    pub refusals_days: u32,
 }
 
 impl Default for RetentionConfig {
     fn default() -> Self {
-        Self { attempts_days: 30, events_days: 90, transfers_days: 0 }
+        Self { attempts_days: 30, events_days: 90, transfers_days: 0, refusals_days: 0 }
     }
 }
 
 impl RetentionConfig {
     /// In the form that the services take.
     pub fn kept(&self) -> Retention {
-        Retention::of_days(self.attempts_days, self.events_days, self.transfers_days)
+        let kept = Retention::of_days(self.attempts_days, self.events_days, self.transfers_days);
+        kept.with_refusals_of_days(self.refusals_days)
     }
 
     /// An idempotency key lives for a day, and a chain's clock may be a little behind.
     fn check(&self) -> Result<(), (&'static str, &'static str)> {
-        if self.transfers_days == 1 {
-            return Err(("retention.transfers_days", "must be 0, or 2 or more"));
-        }
-        if self.transfers_days > 0 && !(1..=self.transfers_days).contains(&self.events_days) {
-            return Err((
-                "retention.events_days",
-                "must be from 1 to retention.transfers_days, unless that is 0",
-            ));
+        for (name, days) in [
+            ("retention.transfers_days", self.transfers_days),
+            ("retention.refusals_days", self.refusals_days),
+        ] {
+            if days == 1 {
+                return Err((name, "must be 0, or 2 or more"));
+            }
+            if days > 0 && !(1..=days).contains(&self.events_days) {
+                return Err((
+                    "retention.events_days",
+                    "must be from 1 to retention.transfers_days and to retention.refusals_days, where those are not 0",
+                ));
+            }
         }
         Ok(())
     }
@@ -317,18 +332,21 @@ impl Default for QuotasConfig {
     }
 }
 
-/// `[rate_limit]`, per API key
+/// `[rate_limit]`
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RateLimitConfig {
+    /// Of one API key.
     pub requests_per_second: NonZeroU32,
     pub burst: NonZeroU32,
+    /// How many times as much all keys of one operator may ask together.
+    pub operator_times: NonZeroU32,
 }
 
 impl Default for RateLimitConfig {
     fn default() -> Self {
         let number = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
-        Self { requests_per_second: number(50), burst: number(100) }
+        Self { requests_per_second: number(50), burst: number(100), operator_times: number(10) }
     }
 }
 

@@ -4,6 +4,8 @@
 //! With it, `PURSER_CRASH_AT=NAME:N` aborts the process when it reaches the point NAME for the Nth time, and
 //! `PURSER_PANIC_AT=NAME:N` panics there. A task reaches `task NAME` at each poll: see `tasks.rs`.
 
+use std::time::SystemTime;
+
 /// Reaches the crash point of this name.
 macro_rules! crash_point {
     ($name:literal) => {
@@ -13,17 +15,19 @@ macro_rules! crash_point {
 }
 pub(crate) use crash_point;
 
-/// How far ahead a test sets this host's clock: `PURSER_HOST_CLOCK_AHEAD` names a file with the seconds.
+/// This host's clock as a test sets it: `PURSER_HOST_CLOCK_AHEAD` names a file with the seconds, negative for behind.
 #[cfg(feature = "fault-injection")]
-pub(crate) fn host_clock_ahead() -> std::time::Duration {
+pub(crate) fn host_clock(now: SystemTime) -> SystemTime {
     let file = std::env::var_os("PURSER_HOST_CLOCK_AHEAD");
     let text = file.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
-    std::time::Duration::from_secs(text.trim().parse().unwrap_or(0))
+    let ahead: i64 = text.trim().parse().unwrap_or(0);
+    let by = std::time::Duration::from_secs(ahead.unsigned_abs());
+    if ahead < 0 { now - by } else { now + by }
 }
 
 #[cfg(not(feature = "fault-injection"))]
-pub(crate) const fn host_clock_ahead() -> std::time::Duration {
-    std::time::Duration::ZERO
+pub(crate) const fn host_clock(now: SystemTime) -> SystemTime {
+    now
 }
 
 #[cfg(feature = "fault-injection")]

@@ -378,6 +378,29 @@ async fn error_too_many_pending_is_429_and_claims_nothing() {
 }
 
 #[tokio::test]
+async fn error_too_many_refusals_is_429_and_claims_nothing() {
+    let environment = vec![("PURSER__TRANSFERS__REFUSALS_PER_ACCOUNT_DAILY", "2".to_owned())];
+    let settings = AppSettings { environment, ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "10").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    for _ in 0..2 {
+        agent.pays("11").to(&payee).await.is_error(402, "insufficient_balance");
+    }
+    let more = agent.pays("11").to(&payee);
+    let refused = more.clone().await.is_error(429, "too_many_refusals");
+    assert_eq!(refused["retryable"], true);
+    let wait = refused.header("retry-after").and_then(|text| text.parse::<u64>().ok());
+    assert!(wait.is_some_and(|seconds| (86_000..=86_401).contains(&seconds)), "{wait:?}");
+    let paid = agent.pays("9").to(&payee).await.is_settled();
+    assert_eq!(paid["status"], "settled");
+    assert_eq!(operator.chain.usdc_micros(&payee).await, 9_000_000);
+    let listed = operator.client.get("/v1/transfers").await.has_status(200);
+    assert_eq!(listed["data"].as_array().map(Vec::len), Some(3), "{}", listed.text);
+}
+
+#[tokio::test]
 async fn error_rate_limited_is_429_per_key_and_says_when_to_come_back() {
     let settings = AppSettings { requests_per_second: 1, burst: 3, ..AppSettings::default() };
     let app = TestApp::start(TestNetwork::shared().await, &settings).await;

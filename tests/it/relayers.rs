@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_tests::agent::all_at_once;
+use purser_tests::clock::HostClock;
 use purser_tests::network::{path_text, temp_folder};
-use purser_tests::{Answer, AppSettings, Client, TestApp, TestDatabase, TestNetwork};
+use purser_tests::wallet::mints;
+use purser_tests::{Answer, AppSettings, Client, TestApp, TestDatabase, TestNetwork, until};
 use serde_json::json;
 
 /// Two relayers that share one Postgres; `None` when there is no Postgres.
@@ -48,6 +50,24 @@ async fn two_relayers_on_one_postgres_pay_once_for_a_key_and_answer_the_same() {
 async fn transfer_of_a_relayer_that_died_is_finished_by_the_other() {
     let settings = AppSettings { deadline_seconds: 2, commitment: "finalized", ..AppSettings::default() };
     let Some((first, second)) = two_on_one_postgres(TestNetwork::slow(), settings).await else { return };
+    is_followed_by(&first, &second).await;
+}
+
+#[tokio::test]
+async fn relayer_that_died_with_its_clock_ahead_keeps_nothing_from_the_other() {
+    let clock = HostClock::new();
+    clock.is_ahead(600);
+    let settings = AppSettings { deadline_seconds: 2, commitment: "finalized", ..AppSettings::default() };
+    let Some(database) = TestDatabase::create().await else { return };
+    let settings = AppSettings { database: Some(database), ..settings };
+    let skewed = AppSettings { host_clock: Some(clock), ..settings.clone() };
+    let first = TestApp::start(TestNetwork::slow(), &skewed).await;
+    let second = first.twin(&settings);
+    is_followed_by(&first, &second).await;
+}
+
+/// The first dies with a transfer on its way: the second finishes it, and shows what is paid in from then on.
+async fn is_followed_by(first: &Arc<TestApp>, second: &TestApp) {
     let operator = first.new_operator().await;
     let beside = Client::new(&second.base_url(), Some(operator.client.key()));
     let agent = operator.creates_account_with("Ada", "5").await;
@@ -66,6 +86,14 @@ async fn transfer_of_a_relayer_that_died_is_finished_by_the_other() {
     assert_eq!(read["status"], "settled", "{}{}", read.text, second.log_tail());
     assert_eq!(read["tx_signature"], submitted["tx_signature"]);
     assert_eq!(operator.chain.usdc_micros(&payee).await, 1_000_000);
+    let deposit = mints(&operator.chain, "7", &agent.token_account).await;
+    until("the deposit is shown", async || {
+        let history = beside.get(&agent.path("/transactions?limit=100")).await.has_status(200);
+        history["data"]
+            .as_array()
+            .is_some_and(|all| all.iter().any(|entry| entry["tx_signature"] == *deposit))
+    })
+    .await;
 }
 
 #[tokio::test]

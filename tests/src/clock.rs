@@ -44,8 +44,12 @@ impl HostClock {
     /// Shifts the clock forward so that it now shows this Unix second.
     pub fn stands_at(&self, unix_seconds: i64) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_secs();
-        let ahead = u64::try_from(unix_seconds).expect("tests stay after 1970").saturating_sub(now);
-        fs::write(self.file(), ahead.to_string()).expect("the folder is writable");
+        self.is_ahead((unix_seconds - now.cast_signed()).max(0));
+    }
+
+    /// Shifts the clock forward by this much; backward if it is negative.
+    pub fn is_ahead(&self, seconds: i64) {
+        fs::write(self.file(), seconds.to_string()).expect("the folder is writable");
     }
 
     pub(crate) fn file(&self) -> PathBuf {

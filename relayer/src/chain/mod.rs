@@ -255,11 +255,11 @@ pub trait Chain: Send + Sync + 'static {
     /// Wakes the indexer: something is missing.
     fn look_again(&self) {}
 
-    /// The earlier of the chain's clock (unix seconds) and this host's `host_now`, if both agree with each other and with every
+    /// The earlier of the chain's clock (unix seconds) and `our_now`, if both agree with each other and with every
     /// node's clock. No node can move it alone. Whatever has expired by it has expired by both.
-    async fn agreed_now(&self, host_now: i64) -> Option<i64> {
+    async fn agreed_now(&self, our_now: i64) -> Option<i64> {
         let now = self.now().await.ok()?;
-        clocks_agree(now, host_now).then(|| now.min(host_now))
+        clocks_agree(now, our_now).then(|| now.min(our_now))
     }
 }
 

@@ -169,6 +169,9 @@ secret_key_file = {webhook_key}   # seals the secrets of webhooks: keep a copy a
 
 [denials]
 keypair = {denials}   # signs refusals, and nothing else: keep a copy
+
+[retention]
+refusals_days = 90             # refused transfers and their entries; what moved money stays, and so do signed refusals
 "#,
         listen = quoted(&arguments.listen),
         admin_listen = quoted(&arguments.admin_listen),

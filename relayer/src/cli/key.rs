@@ -68,7 +68,8 @@ async fn create(
     let CreateKeyArgs { operator, name, expires_at, allowed_cidrs } = arguments;
     let operator = store.find_operator(operator).await?.context("no such operator")?;
     let cidrs = (!allowed_cidrs.is_empty()).then_some(allowed_cidrs);
-    let (drawn, now) = (Ambient::SYSTEM.draw(), Ambient::SYSTEM.now());
+    let ambient = Ambient::of(store);
+    let (drawn, now) = (ambient.draw(), ambient.now());
     let asked = CreateKey::parse(name, expires_at, cidrs)?;
     let NewKey { record: key, plain } = asked.make(&operator, KeyScope::Operator, cell, &drawn, now)?;
     store.insert_key(&key, &plain.hash()).await?;
@@ -91,7 +92,7 @@ async fn list(store: &Store, format: Format, operator: OperatorId) -> Result<()>
 
 async fn revoke(store: &Store, format: Format, id: KeyId) -> Result<()> {
     let operator = store.find_key(id).await?.context("no such key")?.operator_id;
-    let now = (Ambient::SYSTEM.now)();
+    let now = Ambient::of(store).now();
     let key = store.mark_key_revoked(operator, id, now).await?.context("no such key")?;
     let fields: Vec<(&str, Value)> = NAMES.into_iter().zip(row(&key)).collect();
     print_one(format, &fields)

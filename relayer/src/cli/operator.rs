@@ -147,7 +147,7 @@ async fn find_or_insert(
     name: OperatorName,
     address: Address,
 ) -> Result<Operator> {
-    let now = (Ambient::SYSTEM.now)();
+    let now = Ambient::of(store).now();
     let mut random = [0; 16];
     (Ambient::SYSTEM.fill_random)(&mut random);
     let id = OperatorId::new(now, u128::from_le_bytes(random));

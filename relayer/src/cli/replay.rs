@@ -42,7 +42,7 @@ async fn replay(store: &Store, format: Format, arguments: ReplayArgs) -> Result<
         WebhookStatus::Enabled => {}
         WebhookStatus::Disabled { .. } => bail!("the webhook is disabled: enable it first"),
     }
-    let now = (Ambient::SYSTEM.now)();
+    let now = Ambient::of(store).now();
     let replayed = match (arguments.event, arguments.since) {
         (Some(event), _) => {
             let event = store.find_event(webhook.operator_id, event).await?.context("no such event")?;

@@ -135,7 +135,7 @@ pub async fn guard(State(desk): State<Desk>, mut request: Request, next: Next) -
     };
     let key_id = signed.principal.key_id();
     Span::current().record("key_id", display(key_id));
-    if let Err(error) = desk.guard.check_rate(key_id) {
+    if let Err(error) = desk.guard.check_rate(&signed.principal) {
         return PageError::from(error).into_response();
     }
     request.extensions_mut().insert(signed);
@@ -223,7 +223,7 @@ async fn open(
     let unknown = ServiceError::Unauthorized(Unauthorized::UnknownKey);
     let key = PlainKey::parse(form.text("key")).ok_or(unknown)?;
     let principal = desk.guard.find_holder(&key, headers, from).await?;
-    desk.guard.check_rate(principal.key_id())?;
+    desk.guard.check_rate(&principal)?;
     let sessions = &desk.services.sessions;
     let token = sessions.open(&principal).await?;
     desk.guard.remember(&token.hash());

@@ -1,8 +1,12 @@
 //! Observed balances of accounts, and when they fall below a threshold.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::{Account, Event, Timestamp, UsdcAmount, Webhook};
+
+/// Readings of one balance that overlap begin closer together than this.
+const READING_MAX: Duration = Duration::from_secs(60);
 
 /// An observed balance.
 #[derive(Debug, Clone)]
@@ -62,7 +66,9 @@ impl BalanceSeen {
     fn before(&self, known: KnownBalance) -> Option<UsdcAmount> {
         let paid = self.paid.iter().filter(|paid| known.read_at < paid.asked_at);
         let held = paid.fold(known.balance, |held, paid| held.max(self.balance.saturating_add(paid.amount)));
-        (known.read_at < self.read_at && held != self.balance).then_some(held)
+        // No reading takes so long: the clock was ahead then, and has been put right.
+        let is_later = known.read_at < self.read_at || known.read_at > self.read_at.after(READING_MAX);
+        (is_later && held != self.balance).then_some(held)
     }
 
     /// Whether the balance fell below the threshold, from at or above it.
@@ -150,6 +156,8 @@ mod tests {
         let seen = BalanceSeen { balance: usdc(40), read_at: at(9), paid: Vec::new() };
         let known = |balance, second| watches(1, 50, Some((balance, second))).1;
         assert!(seen.is_news(None) && seen.is_news(known(60, 8)));
+        assert!(seen.is_news(known(60, 70)), "of a clock that was ahead");
+        assert!(!seen.is_news(known(60, 69)));
         assert!(!seen.is_news(known(60, 9)) && !seen.is_news(known(60, 10)) && !seen.is_news(known(40, 8)));
     }
 }

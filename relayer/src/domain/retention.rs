@@ -14,6 +14,8 @@ pub struct Retention {
     pub attempts: Option<Duration>,
     pub events: Option<Duration>,
     pub transfers: Option<Duration>,
+    /// Transfers that were rejected or failed, if those are kept for a shorter time.
+    pub refusals: Option<Duration>,
     /// Refused transfers are kept until their denials are signed.
     pub refusals_are_signed: bool,
 }
@@ -24,12 +26,29 @@ pub struct TooOld {
     pub attempts_before: Option<Timestamp>,
     pub events_before: Option<Timestamp>,
     pub transfers_before: Option<Timestamp>,
+    /// For transfers that were rejected or failed.
+    pub refusals_before: Option<Timestamp>,
     /// Independent of the settings: answers of named requests are repeated for 24 hours.
-    pub requests_before: Timestamp,
+    pub requests_before: Option<Timestamp>,
     /// Refused transfers are kept until their denials are signed.
     pub refusals_are_signed: bool,
     /// The current time, as assumed for expiry.
     pub now: Timestamp,
+}
+
+impl TooOld {
+    /// While it is not known what time it is.
+    pub const fn nothing(now: Timestamp) -> Self {
+        Self {
+            attempts_before: None,
+            events_before: None,
+            transfers_before: None,
+            refusals_before: None,
+            requests_before: None,
+            refusals_are_signed: false,
+            now,
+        }
+    }
 }
 
 impl Retention {
@@ -40,8 +59,14 @@ impl Retention {
             attempts: kept(attempts),
             events: kept(events),
             transfers: kept(transfers),
+            refusals: None,
             refusals_are_signed: false,
         }
+    }
+
+    /// With a number of days for transfers that were rejected or failed; 0 means as long as all others.
+    pub fn with_refusals_of_days(self, days: u32) -> Self {
+        Self { refusals: (days > 0).then(|| DAY * days), ..self }
     }
 
     /// What counts as too old at `now`.
@@ -51,7 +76,8 @@ impl Retention {
             attempts_before: before(self.attempts),
             events_before: before(self.events),
             transfers_before: before(self.transfers),
-            requests_before: now.before(REQUESTS_KEPT),
+            refusals_before: before(self.transfers).max(before(self.refusals)),
+            requests_before: Some(now.before(REQUESTS_KEPT)),
             refusals_are_signed: self.refusals_are_signed,
             now,
         }

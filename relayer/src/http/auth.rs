@@ -15,7 +15,7 @@ use super::error::ApiError;
 use super::listener::Peer;
 use super::rate_limit::RateLimit;
 use super::strangers::Strangers;
-use crate::domain::{HashedKey, KeyId, Operator, PlainKey, Principal};
+use crate::domain::{HashedKey, Operator, PlainKey, Principal};
 use crate::service::{Forbidden, Keys, ServiceError, Unauthorized};
 
 /// Guards every door.
@@ -34,7 +34,7 @@ pub(super) async fn guard(State(guard): State<Guard>, mut request: Request, next
         Err(error) => return error.into_response(),
     };
     Span::current().record("key_id", display(principal.key_id()));
-    let verdict = guard.rate_limit.check(principal.key_id());
+    let verdict = guard.rate_limit.check(&principal);
     let mut response = match verdict.refused() {
         Some(error) => error.into_response(),
         None => {
@@ -53,7 +53,7 @@ impl Guard {
             keys,
             proxies: settings.trusted_proxies.clone(),
             strangers: Strangers::new(settings.unknown_keys_per_second),
-            rate_limit: RateLimit::new(settings.requests_per_second, settings.burst),
+            rate_limit: RateLimit::new(settings.requests_per_second, settings.burst, settings.operator_times),
         }
     }
 
@@ -104,9 +104,9 @@ impl Guard {
         self.proxies.client_of(peer.0.0, headers)
     }
 
-    /// RateLimited: the key asks faster than it may.
-    pub(crate) fn check_rate(&self, key_id: KeyId) -> Result<(), ApiError> {
-        self.rate_limit.check(key_id).refused().map_or(Ok(()), Err)
+    /// RateLimited: the key, or all keys of its operator, ask faster than they may.
+    pub(crate) fn check_rate(&self, principal: &Principal) -> Result<(), ApiError> {
+        self.rate_limit.check(principal).refused().map_or(Ok(()), Err)
     }
 }
 

@@ -104,6 +104,10 @@ codes! {
     TooManyPending TOO_MANY_REQUESTS "too_many_pending"
         "As many transfers of the account or its operator are pending as may be. Nothing was claimed."
         "Send the same request again after `Retry-After` seconds.";
+    TooManyRefusals TOO_MANY_REQUESTS "too_many_refusals"
+        "The transfer would be refused, and as many of the account or its operator were in the last 24 hours as may be. Nothing was \
+         claimed."
+        "Correct what stands in its way: what can be paid is still paid. After `Retry-After` seconds refusals are recorded again.";
     HeadersTooLarge REQUEST_HEADER_FIELDS_TOO_LARGE "headers_too_large"
         "Request line and headers are over 32 KiB, or more than 64 headers."
         "Send less.";

@@ -209,6 +209,9 @@ impl ApiError {
     fn answer(self) -> (StatusCode, ErrorBody, Option<u64>) {
         let retry_after = match &self {
             Self::RateLimited { retry_after_seconds } => Some(*retry_after_seconds),
+            Self::Service(ServiceError::TooManyRefusals { retry_after_seconds }) => {
+                Some(*retry_after_seconds)
+            }
             Self::Service(
                 ServiceError::TooManyPending | ServiceError::TooManyStreams | ServiceError::RequestRunning,
             ) => Some(RETRY_AFTER_SECONDS),
@@ -342,6 +345,11 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
             Code::TooManyPending,
             "Too many transfers of this account or operator are pending; nothing was claimed. Send the same request again \
              after `Retry-After`.",
+        )),
+        ServiceError::TooManyRefusals { .. } => retryable(ErrorBody::new(
+            Code::TooManyRefusals,
+            "This transfer would be refused, and as many of this account or operator were in the last 24 hours as may be; \
+             nothing was claimed. `POST /v1/transfers/preview` says what stands in its way; what can be paid is still paid.",
         )),
         ServiceError::TooManyStreams => retryable(ErrorBody::new(
             Code::RateLimited,

@@ -74,6 +74,8 @@ pub struct HttpSettings {
     pub requests_per_second: NonZeroU32,
     /// How many requests one key may make at once.
     pub burst: NonZeroU32,
+    /// How many times as much all keys of one operator may ask together.
+    pub operator_times: NonZeroU32,
     /// How many unknown keys are looked up a second.
     pub unknown_keys_per_second: NonZeroU32,
     /// The proxies whose `X-Forwarded-For` is trusted.

@@ -9,7 +9,7 @@ use crate::domain::{
     Account, AccountId, AccountName, AccountStatus, Address, Counterparties, HistoryEntry, Provisioning,
     Timestamp,
 };
-use crate::store::{ADOPTED_STATUS, Mark, PendingFetch, Readings};
+use crate::store::{ADOPTED_STATUS, Due, Mark, PendingFetch, Readings};
 use std::time::Duration;
 
 /// Transactions fetched concurrently.
@@ -168,7 +168,11 @@ impl Indexer {
         let due = self
             .parts
             .store
-            .list_pending_fetches(self.network, self.parts.ambient.now(), FETCHED_AT_ONCE)
+            .list_pending_fetches(
+                self.network,
+                Due::within(self.parts.ambient.now(), FETCH_PAUSE_MAX),
+                FETCHED_AT_ONCE,
+            )
             .await?;
         for pending in due {
             self.fetch(pending).await?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{Parts, ServiceError};
-use crate::domain::{Retention, Timestamp, TooOld};
+use crate::domain::{Timestamp, TooOld};
 
 /// Rows deleted in one batch.
 const ROWS_MAX: u32 = 100;
@@ -28,16 +28,16 @@ pub(super) async fn clean_up(parts: &Parts) -> Result<(), ServiceError> {
     Ok(())
 }
 
-/// Uses the time on which the host and the nodes of every network agree, the earliest where there are several. While any of
+/// Uses the time on which our clock and the nodes of every network agree, the earliest where there are several. While any of
 /// them disagrees or is silent, nothing is past its retention.
 async fn too_old(parts: &Parts) -> TooOld {
-    let host_now = parts.ambient.now();
-    let mut now = host_now;
+    let our_now = parts.ambient.now();
+    let mut now = our_now;
     for network in parts.chains.networks() {
         let Ok(network) = parts.chains.get(network) else { continue };
-        match network.agreed_now(host_now).await {
+        match network.agreed_now(our_now).await {
             Some(agreed) => now = now.min(Timestamp::from_unix_seconds(agreed)),
-            None => return Retention::default().too_old(host_now),
+            None => return TooOld::nothing(our_now),
         }
     }
     parts.retention.too_old(now)

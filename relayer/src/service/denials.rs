@@ -19,7 +19,7 @@ use crate::domain::{
     Address, Cursor, Denial, Invalid, Network, Operator, OperatorId, Page, PageRequest, Refused,
     UnsignedDenial, denials_filter,
 };
-use crate::store::{HeadClock, StoreError};
+use crate::store::{Due, StoreError};
 
 /// How often to look for unsigned refusals.
 const SIGN_EVERY: Duration = Duration::from_secs(1);
@@ -182,7 +182,7 @@ impl Denials {
     pub async fn write_heads(&self) -> Result<(), ServiceError> {
         let Some(interval) = self.parts()?.head_interval else { return Ok(()) };
         for network in self.parts.chains.networks() {
-            for operator in self.parts.store.list_due_heads(network, self.clock(interval)).await? {
+            for operator in self.parts.store.list_due_heads(network, self.due(interval)).await? {
                 if self.parts.tasks.stop.is_cancelled() {
                     return Ok(());
                 }
@@ -200,8 +200,8 @@ impl Denials {
         network: Network,
         operator: &Operator,
     ) -> Result<(), ServiceError> {
-        let (store, clock) = (&self.parts.store, self.clock(interval));
-        if !store.claim_head(operator.id, clock, clock.now.after(HEAD_TAKES_MAX)).await? {
+        let (store, due) = (&self.parts.store, self.due(interval));
+        if !store.claim_head(operator.id, due, due.now.after(HEAD_TAKES_MAX)).await? {
             return Ok(());
         }
         let head = store.find_denial_head(operator.id).await?;
@@ -216,8 +216,7 @@ impl Denials {
         Ok(())
     }
 
-    fn clock(&self, interval: Duration) -> HeadClock {
-        let now = self.parts.ambient.now();
-        HeadClock { now, latest: now.after(interval.max(HEAD_TAKES_MAX)) }
+    fn due(&self, interval: Duration) -> Due {
+        Due::within(self.parts.ambient.now(), interval.max(HEAD_TAKES_MAX))
     }
 }

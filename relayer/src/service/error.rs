@@ -21,6 +21,9 @@ pub enum ServiceError {
     /// The account or its operator already has the maximum of pending transfers. Nothing was claimed.
     #[error("too many transfers are pending")]
     TooManyPending,
+    /// It would be refused, and as many were in the last 24 hours as may be; nothing was claimed.
+    #[error("too many transfers were refused")]
+    TooManyRefusals { retry_after_seconds: u64 },
     /// The operator already has the maximum of open streams.
     #[error("too many streams are open")]
     TooManyStreams,
@@ -115,7 +118,7 @@ impl From<StoreError> for ServiceError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::QuotaExceeded(exceeded) => Self::QuotaExceeded(exceeded),
-            StoreError::Unavailable { .. } => {
+            StoreError::Unavailable { .. } | StoreError::NoRoom => {
                 tracing::warn!(%error, "the database is unavailable");
                 Self::StoreUnavailable
             }

@@ -67,9 +67,10 @@ impl Events {
     /// Takes in every balance that is read. Announces `balance.low_threshold` when it crosses a threshold downwards.
     /// Costs one database read while no webhook has a threshold.
     pub async fn observe_balance(&self, account: &Account, seen: BalanceSeen) -> Result<(), ServiceError> {
-        let ambient = self.parts.ambient;
+        let ambient = self.parts.ambient.clone();
+        let now = ambient.now();
         let random = move || ambient.id_bits();
-        Ok(self.parts.store.mark_balance(account, seen, ambient.now(), random).await?)
+        Ok(self.parts.store.mark_balance(account, seen, now, random).await?)
     }
 
     /// Reads and observes an account's balance if a webhook watches it. The account's latest payments also show what it

@@ -93,7 +93,7 @@ impl Keys {
     pub(super) fn new(parts: &Parts) -> Self {
         Self {
             store: parts.store.clone(),
-            ambient: parts.ambient,
+            ambient: parts.ambient.clone(),
             keys_max: parts.keys_max,
             cell: parts.cell.clone(),
             uses: KeyUses::new(parts),

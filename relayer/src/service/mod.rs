@@ -46,7 +46,8 @@ pub use self::sessions::Sessions;
 pub use self::signers::Signers;
 pub use self::streams::{STREAMS_PER_OPERATOR_MAX, StreamFilter, Streamed, Streams};
 pub use self::transfers::{
-    LimitsView, PendingLimits, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers,
+    LimitsView, PendingLimits, Preview, PreviewRequest, RefusalLimits, TransferAnswer, TransferView,
+    Transfers,
 };
 pub use self::webhooks::{
     CreateWebhook, DeliveriesFilter, Hindrance, NewSecret, Replay, Resolve, Resolved, UpdateWebhook,
@@ -72,6 +73,8 @@ pub struct Parts {
     pub transfer_deadline: Duration,
     /// The maximum numbers of pending transfers.
     pub pending: PendingLimits,
+    /// The most transfers that may be refused in a day.
+    pub refusals: RefusalLimits,
     pub webhooks: WebhookParts,
     /// `None`: refusals are not signed.
     pub denials: Option<DenialParts>,

@@ -8,15 +8,19 @@ use rand::RngCore;
 use super::ServiceError;
 use crate::chain::Chain;
 use crate::domain::{Drawn, Network, Timestamp};
+use crate::store::{ServerClock, Store};
 use crate::tasks::Tasks;
 
 /// How long reading the clocks may take.
 const CLOCK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Time and randomness, as arguments.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Ambient {
+    /// The host's clock.
     pub now: fn() -> Timestamp,
+    /// The database's clock, if it has one that other hosts share: then the host's is not used.
+    pub server: Option<ServerClock>,
     pub fill_random: fn(&mut [u8]),
 }
 
@@ -24,12 +28,18 @@ impl Ambient {
     /// The system's clock and generator.
     #[expect(clippy::disallowed_methods, reason = "this is where time comes from")]
     pub const SYSTEM: Self = Self {
-        now: || Timestamp::from(SystemTime::now() + crate::crash_point::host_clock_ahead()),
+        now: || Timestamp::from(crate::crash_point::host_clock(SystemTime::now())),
+        server: None,
         fill_random: |bytes| rand::rng().fill_bytes(bytes),
     };
 
+    /// What the processes on this database share.
+    pub fn of(store: &Store) -> Self {
+        Self { server: store.clock(), ..Self::SYSTEM }
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
-        (self.now)()
+        self.server.as_ref().map_or_else(self.now, ServerClock::now)
     }
 
     pub(crate) fn random<const N: usize>(&self) -> [u8; N] {
@@ -74,8 +84,8 @@ pub struct NetworkParts {
 
 impl NetworkParts {
     /// See [`Chain::agreed_now`]. While the chain's clock cannot be read promptly, nothing expires.
-    pub(super) async fn agreed_now(&self, host_now: Timestamp) -> Option<i64> {
-        let agreed = self.chain.agreed_now(host_now.unix_seconds());
+    pub(super) async fn agreed_now(&self, our_now: Timestamp) -> Option<i64> {
+        let agreed = self.chain.agreed_now(our_now.unix_seconds());
         tokio::time::timeout(CLOCK_PATIENCE, agreed).await.ok().flatten()
     }
 }

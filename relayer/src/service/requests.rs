@@ -4,12 +4,12 @@ use std::future::Future;
 use std::time::Duration;
 
 use super::error::{RequestConflict, ServiceError};
-use super::{Ambient, Parts, Tasks};
+use super::{Ambient, Chains, Parts, Tasks};
 use crate::domain::{
     AnswerKey, Drawn, IdempotencyKey, KeyId, Operator, REQUESTS_KEPT, RequestFingerprint, Seed, StoredAnswer,
-    StoredBody,
+    StoredBody, Timestamp,
 };
-use crate::store::{NewRequest, RequestClaim, RequestStanding, Store};
+use crate::store::{Due, NewRequest, RequestClaim, RequestStanding, Store};
 
 /// After this long without a sign from its process, another may take a request over. What a request makes follows from
 /// its name, so two that carry it out at once make the same thing.
@@ -58,13 +58,19 @@ pub enum RequestOutcome {
 #[derive(Clone)]
 pub struct Requests {
     store: Store,
+    chains: Chains,
     ambient: Ambient,
     tasks: Tasks,
 }
 
 impl Requests {
     pub(super) fn new(parts: &Parts) -> Self {
-        Self { store: parts.store.clone(), ambient: parts.ambient, tasks: parts.tasks.clone() }
+        Self {
+            store: parts.store.clone(),
+            chains: parts.chains.clone(),
+            ambient: parts.ambient.clone(),
+            tasks: parts.tasks.clone(),
+        }
     }
 
     /// Runs work to its end even when the caller leaves.
@@ -80,7 +86,7 @@ impl Requests {
     pub async fn begin(&self, operator: &Operator, asked: NamedRequest) -> Result<Begun, ServiceError> {
         let conflict = |conflict| Err(ServiceError::RequestConflict(conflict));
         let now = self.ambient.now();
-        let claim = NewRequest {
+        let mut claim = NewRequest {
             operator_id: operator.id,
             idempotency_key: asked.idempotency_key,
             fingerprint: asked.fingerprint,
@@ -89,10 +95,15 @@ impl Requests {
             lease: format!("{:032x}", self.ambient.id_bits()),
             now,
             lease_expires_at: now.after(LEASE),
-            forgotten_before: now.before(REQUESTS_KEPT),
+            forgotten_before: None,
         };
         let answer_key = asked.answer_key;
-        match self.store.claim_request(&claim).await? {
+        let mut claimed = self.store.claim_request(&claim).await?;
+        if claimed == RequestClaim::MayBeForgotten {
+            claim.forgotten_before = Some(self.forgotten_before(operator, now).await);
+            claimed = self.store.claim_request(&claim).await?;
+        }
+        match claimed {
             RequestClaim::Mine { seed, drawn_at, is_first } => {
                 let drawn = answer_key.draw(seed, drawn_at);
                 Ok(Begun::Run(Box::new(Run { claim, is_first, seed, answer_key, drawn })))
@@ -104,10 +115,20 @@ impl Requests {
                     None => conflict(RequestConflict::OtherApiKey),
                 },
             },
-            RequestClaim::Running => Err(ServiceError::RequestRunning),
+            RequestClaim::Running | RequestClaim::MayBeForgotten => Err(ServiceError::RequestRunning),
             RequestClaim::Conflict => conflict(RequestConflict::OtherRequest),
             RequestClaim::OfOtherApiKey => conflict(RequestConflict::OtherApiKey),
         }
+    }
+
+    /// Before which names are free again: by our clock and the chain's. While they disagree none is, since one clock that
+    /// is ahead must not make anything a second time.
+    async fn forgotten_before(&self, operator: &Operator, now: Timestamp) -> Timestamp {
+        let agreed = match self.chains.get(operator.network) {
+            Ok(network) => network.agreed_now(now).await,
+            Err(_) => None,
+        };
+        Timestamp::from_unix_seconds(agreed.unwrap_or(i64::MIN)).before(REQUESTS_KEPT)
     }
 
     /// Carries a request out, and shows that its process is at it for as long as that takes.
@@ -130,7 +151,7 @@ impl Requests {
         operator: &Operator,
         key: &IdempotencyKey,
     ) -> Result<RequestStanding, ServiceError> {
-        Ok(self.store.find_request_standing(operator.id, key, self.ambient.now()).await?)
+        Ok(self.store.find_request_standing(operator.id, key, Due::within(self.ambient.now(), LEASE)).await?)
     }
 
     /// Records the outcome. If that fails, the next caller repeats the request from the same seed.

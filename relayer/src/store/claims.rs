@@ -48,18 +48,18 @@ pub struct SignedAhead {
     pub policy_version: u64,
 }
 
-/// The two clocks of a claim: leases use the host's; idempotency keys use the chain's, if the host's agrees with it.
+/// The two clocks of a claim: leases use the one that relayers share; idempotency keys use the chain's, if that one agrees.
 #[derive(Debug, Clone, Copy)]
 pub struct ClaimClock {
     pub now: Timestamp,
     /// The caller holds the claim until then; after that another worker may take it over.
     pub lease_expires_at: Timestamp,
-    /// Unix seconds that the chain and the host agree on. `None`: nothing expires.
+    /// Unix seconds that the chain's clock and ours agree on. `None`: nothing expires.
     pub agreed: Option<i64>,
 }
 
 impl ClaimClock {
-    /// When the key was first used. While the clocks disagree the host's time will do, since nothing expires before they agree.
+    /// When the key was first used. While the clocks disagree our time will do, since nothing expires before they agree.
     fn born(self) -> i64 {
         self.agreed.unwrap_or_else(|| self.now.unix_seconds())
     }

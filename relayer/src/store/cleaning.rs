@@ -1,7 +1,7 @@
 //! Deletes expired rows, a few at a time, so that no writer waits for it: deliveries of deleted or disabled webhooks,
 //! and everything past its retention. Entries that moved money stay in the history.
 
-use std::sync::PoisonError;
+use std::sync::{MutexGuard, PoisonError};
 
 use futures::FutureExt;
 use sqlx::AssertSqlSafe;
@@ -15,6 +15,14 @@ use crate::domain::{EntryId, EventId, OperatorId, Timestamp, TooOld, TransferId,
 /// The operator of a delivery, where its event should select the row. With the bare column, SQLite would scan all
 /// deliveries of the operator.
 const OF_OPERATOR: &str = "(deliveries.operator_id || '')";
+
+/// The last transfer that was examined for deletion, and which of the three ends it had.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LookedAt {
+    end: usize,
+    operator: String,
+    transfer: String,
+}
 
 impl Store {
     /// For a worker, over every operator: deletes up to about `rows_max` leftovers of deleted webhooks and rows past
@@ -31,11 +39,11 @@ impl Store {
         if let (0, Some(before)) = (touched, old.events_before) {
             touched = self.delete_old_events(before, rows).await?;
         }
-        if let (0, Some(before)) = (touched, old.transfers_before) {
-            touched = self.delete_old_transfers(before, old, rows).await?;
-        }
         if touched == 0 {
-            touched = self.delete_old_requests(old.requests_before, rows).await?;
+            touched = self.delete_old_transfers(old, rows).await?;
+        }
+        if let (0, Some(before)) = (touched, old.requests_before) {
+            touched = self.delete_old_requests(before, rows).await?;
         }
         if touched == 0 {
             touched = self.delete_old_sessions(old.now, rows).await?;
@@ -158,38 +166,46 @@ impl Store {
     /// Deletes ended transfers that no event names any more and whose idempotency keys have expired, with the history
     /// entries of refusals. Where refusals are signed, keeps unsigned ones. One operator at a time. Returns how many it
     /// examined: some may have to stay, and the next call continues after them; at the end it starts over.
-    async fn delete_old_transfers(
-        &self,
-        before: Timestamp,
-        old: &TooOld,
-        rows: i64,
-    ) -> Result<u64, StoreError> {
+    async fn delete_old_transfers(&self, old: &TooOld, rows: i64) -> Result<u64, StoreError> {
         const OLD: &str =
             "SELECT transfers.operator_id, transfers.transfer_id FROM operators CROSS JOIN transfers
              WHERE operators.operator_id >= $1 AND transfers.operator_id = operators.operator_id
                  AND transfers.transfer_id > CASE WHEN operators.operator_id = $1 THEN $2 ELSE '' END
-                 AND transfers.transfer_id < $3 AND transfers.state IN ('settled', 'rejected', 'failed')
-                 AND transfers.ended_at < $4
+                 AND transfers.transfer_id < $3 AND transfers.state = $6 AND transfers.ended_at < $4
              ORDER BY operators.operator_id, transfers.transfer_id LIMIT $5";
-        let (operator, transfer) = self.looked_at.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let found: Vec<(String, String)> = query(OLD)
-            .bind(operator)
-            .bind(transfer)
-            .bind(TransferId::with_tag(before, 0, 0).to_string())
-            .bind(before.to_string())
-            .bind(rows)
-            .fetch_all(self.lister())
-            .await?;
-        let of_first = of_first_operator(found);
-        let (last, count) = match &of_first {
-            Some((operator, ids)) => ((operator.clone(), ids.last().cloned().unwrap_or_default()), ids.len()),
-            None => Default::default(),
-        };
-        if let Some((operator, ids)) = of_first {
-            self.delete_transfers(&operator, &ids, old).await?;
+        let ends = [
+            ("settled", old.transfers_before),
+            ("rejected", old.refusals_before),
+            ("failed", old.refusals_before),
+        ];
+        let LookedAt { end, operator, transfer } = self.looked_at().clone();
+        let (mut operator, mut transfer) = (operator, transfer);
+        for (end, (state, before)) in ends.into_iter().enumerate().skip(end) {
+            let (operator, transfer) = (std::mem::take(&mut operator), std::mem::take(&mut transfer));
+            let Some(before) = before else { continue };
+            let found: Vec<(String, String)> = query(OLD)
+                .bind(operator)
+                .bind(transfer)
+                .bind(TransferId::with_tag(before, 0, 0).to_string())
+                .bind(before.to_string())
+                .bind(rows)
+                .bind(state)
+                .fetch_all(self.lister())
+                .await?;
+            if let Some((operator, ids)) = of_first_operator(found) {
+                self.delete_transfers(&operator, &ids, old).await?;
+                let count = ids.len() as u64;
+                let transfer = ids.into_iter().last().unwrap_or_default();
+                *self.looked_at() = LookedAt { end, operator, transfer };
+                return Ok(count);
+            }
         }
-        *self.looked_at.lock().unwrap_or_else(PoisonError::into_inner) = last;
-        Ok(count as u64)
+        *self.looked_at() = LookedAt::default();
+        Ok(0)
+    }
+
+    fn looked_at(&self) -> MutexGuard<'_, LookedAt> {
+        self.looked_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn delete_transfers(&self, operator: &str, ids: &[String], old: &TooOld) -> Result<(), StoreError> {

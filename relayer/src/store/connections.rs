@@ -5,10 +5,12 @@
 //! the next calls also drop the connections that were opened before it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use deadpool::managed::{self, Metrics, Object, PoolError, RecycleError, RecycleResult};
 use prometheus_client::metrics::histogram::Histogram;
+use tokio::sync::Notify;
 
 use super::StoreError;
 
@@ -20,6 +22,8 @@ const FRESH: Duration = Duration::from_secs(1);
 const PING_LIMIT: Duration = Duration::from_secs(2);
 /// Longest use of a connection to a server. By then the server may want to close it, or another may be less busy.
 const LIFETIME: Duration = Duration::from_secs(30 * 60);
+/// How long a server that had no room for another connection is not asked for one.
+const FULL_FOR: Duration = Duration::from_secs(1);
 /// How often a closing pool checks whether all connections are back.
 const CLOSING_PAUSE: Duration = Duration::from_millis(10);
 
@@ -35,7 +39,7 @@ pub(super) trait Connect: Send + Sync + 'static {
     fn connect(&self) -> impl Future<Output = Result<Self::Connection, StoreError>> + Send;
     /// Whether the other end may vanish while the connection stays open.
     const IS_REMOTE: bool;
-    fn is_alive(connection: &mut Self::Connection) -> impl Future<Output = bool> + Send;
+    fn is_alive(&self, connection: &mut Self::Connection) -> impl Future<Output = bool> + Send;
     fn close(connection: Self::Connection) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
@@ -56,6 +60,16 @@ struct Opener<C> {
     connect: C,
     /// The number of failures. Connections from before the last failure are not lent again.
     failures: AtomicU64,
+    /// When the server last had no room for another connection.
+    full_at: Mutex<Option<Instant>>,
+    /// Wakes who waits for a connection because the server has no room for another.
+    given_back: Notify,
+}
+
+impl<C> Opener<C> {
+    fn full_at(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.full_at.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 struct Opened<T> {
@@ -70,7 +84,14 @@ impl<C: Connect> managed::Manager for Opener<C> {
 
     async fn create(&self) -> Result<Self::Type, StoreError> {
         let after_failures = self.failures.load(Ordering::SeqCst);
-        Ok(Opened { connection: self.connect.connect().await?, after_failures })
+        if self.full_at().is_some_and(|at| at.elapsed() < FULL_FOR) {
+            return Err(StoreError::NoRoom);
+        }
+        let connected = self.connect.connect().await;
+        if let Err(StoreError::NoRoom) = connected {
+            *self.full_at() = Some(Instant::now());
+        }
+        Ok(Opened { connection: connected?, after_failures })
     }
 
     async fn recycle(&self, opened: &mut Self::Type, metrics: &Metrics) -> RecycleResult<StoreError> {
@@ -87,7 +108,7 @@ impl<C: Connect> managed::Manager for Opener<C> {
         if metrics.last_used() < FRESH {
             return Ok(());
         }
-        match tokio::time::timeout(PING_LIMIT, C::is_alive(&mut opened.connection)).await {
+        match tokio::time::timeout(PING_LIMIT, self.connect.is_alive(&mut opened.connection)).await {
             Ok(true) => Ok(()),
             Ok(false) | Err(_) => {
                 self.failures.fetch_add(1, Ordering::SeqCst);
@@ -99,7 +120,12 @@ impl<C: Connect> managed::Manager for Opener<C> {
 
 impl<C: Connect> Connections<C> {
     pub(super) fn new(connect: C, connections_max: usize, waits: Histogram) -> Result<Self, StoreError> {
-        let opener = Opener { connect, failures: AtomicU64::new(0) };
+        let opener = Opener {
+            connect,
+            failures: AtomicU64::new(0),
+            full_at: Mutex::default(),
+            given_back: Notify::new(),
+        };
         let built = managed::Pool::builder(opener).max_size(connections_max).build();
         built.map(|pool| Self { pool, waits }).map_err(StoreError::unavailable)
     }
@@ -127,12 +153,26 @@ impl<C: Connect> Connections<C> {
     /// A connection for one call; see [`Lent::give_back`].
     pub(super) async fn lend(&self) -> Result<Lent<C>, StoreError> {
         let asked_at = Instant::now();
-        let got = self.pool.get().await;
+        let got = self.get().await;
         self.waits.observe(asked_at.elapsed().as_secs_f64());
         match got {
             Ok(object) => Ok(Lent(Some(object))),
             Err(PoolError::Backend(error)) => Err(error),
             Err(error) => Err(StoreError::unavailable(error)),
+        }
+    }
+
+    /// A free connection or a new one. While the server has no room for a new one, one of those that are open will do.
+    async fn get(&self) -> Result<Object<Opener<C>>, PoolError<StoreError>> {
+        loop {
+            match self.pool.get().await {
+                Err(PoolError::Backend(StoreError::NoRoom)) if self.pool.status().size > 0 => {
+                    let given_back = self.pool.manager().given_back.notified();
+                    // Whoever waits also looks again by itself: another process may have made room.
+                    let _ = tokio::time::timeout(FULL_FOR, given_back).await;
+                }
+                got => return got,
+            }
         }
     }
 
@@ -173,7 +213,14 @@ impl<C: Connect> Lent<C> {
                     failures.fetch_max(object.after_failures + 1, Ordering::SeqCst);
                 }
             }
-            Ok(_) | Err(_) => drop(self.0.take()),
+            Ok(_) | Err(_) => {
+                if let Some(object) = self.0.take()
+                    && let Some(pool) = Object::pool(&object)
+                {
+                    drop(object);
+                    pool.manager().given_back.notify_one();
+                }
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use macro_rules_attribute::derive;
 use sqlx::AssertSqlSafe;
 
 use super::columns::Table;
+use super::due::Due;
 use super::operators::OperatorRow;
 use super::query::{places, query};
 use super::row::ByName;
@@ -16,16 +17,6 @@ use crate::domain::{
 };
 
 const TABLE: Table = Table("denials");
-
-/// When a head may be written: from its due time on, or at once if that lies further ahead than any clock would set it.
-#[derive(Debug, Clone, Copy)]
-pub struct HeadClock {
-    pub now: Timestamp,
-    /// The latest `next_at` that anybody sets now. A clock that was moved back would leave a later one behind.
-    pub latest: Timestamp,
-}
-
-const IS_DUE: &str = "(denial_heads.next_at <= $2 OR denial_heads.next_at > $3)";
 
 #[derive(Debug, ByName!)]
 struct RefusedRow {
@@ -174,24 +165,21 @@ impl Store {
     }
 
     /// For a worker: the operators on `network` whose chains grew since their last head and whose next head is due.
-    pub async fn list_due_heads(
-        &self,
-        network: Network,
-        clock: HeadClock,
-    ) -> Result<Vec<Operator>, StoreError> {
+    pub async fn list_due_heads(&self, network: Network, due: Due) -> Result<Vec<Operator>, StoreError> {
         let sql = format!(
             "SELECT operators.operator_id, operators.network, operators.name, operators.address,
                  operators.created_at
              FROM operators LEFT JOIN denial_heads ON denial_heads.operator_id = operators.operator_id
-             WHERE operators.network = $1 AND (denial_heads.next_at IS NULL OR {IS_DUE})
+             WHERE operators.network = $1 AND (denial_heads.next_at IS NULL OR {})
                  AND EXISTS (SELECT 1 FROM denials WHERE denials.operator_id = operators.operator_id
-                     AND denials.number > COALESCE(denial_heads.number, 0))"
+                     AND denials.number > COALESCE(denial_heads.number, 0))",
+            Due::sql("denial_heads.next_at", 2, 3)
         );
         // Only our own constants are interpolated.
         let rows: Vec<OperatorRow> = query(AssertSqlSafe(sql))
             .bind(network.as_str())
-            .bind(clock.now.to_string())
-            .bind(clock.latest.to_string())
+            .bind(due.now.to_string())
+            .bind(due.latest.to_string())
             .fetch_all(self.lister())
             .await?;
         rows.into_iter().map(Operator::try_from).collect()
@@ -201,18 +189,19 @@ impl Store {
     pub async fn claim_head(
         &self,
         operator: OperatorId,
-        clock: HeadClock,
+        due: Due,
         next_at: Timestamp,
     ) -> Result<bool, StoreError> {
         let sql = format!(
             "INSERT INTO denial_heads (operator_id, number, next_at) VALUES ($1, 0, $4)
-             ON CONFLICT (operator_id) DO UPDATE SET next_at = excluded.next_at WHERE {IS_DUE}"
+             ON CONFLICT (operator_id) DO UPDATE SET next_at = excluded.next_at WHERE {}",
+            Due::sql("denial_heads.next_at", 2, 3)
         );
         // Only our own constants are interpolated.
         let claimed = query(AssertSqlSafe(sql))
             .bind(operator.to_string())
-            .bind(clock.now.to_string())
-            .bind(clock.latest.to_string())
+            .bind(due.now.to_string())
+            .bind(due.latest.to_string())
             .bind(next_at.to_string())
             .execute(self.writer())
             .await?;

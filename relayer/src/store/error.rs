@@ -9,6 +9,8 @@ const CONTENTION_CODES: [&str; 2] = ["40001", "40P01"];
 
 /// Postgres' code classes for a server that is unavailable: connections, resources, interventions, the system.
 const UNAVAILABLE_CLASSES: [&str; 4] = ["08", "53", "57", "58"];
+/// It has as many connections as it takes, in all or for this user.
+const TOO_MANY_CONNECTIONS: &str = "53300";
 /// A standby was asked to write.
 const READ_ONLY: &str = "25006";
 /// A statement exceeded the server's time limit.
@@ -44,6 +46,9 @@ pub enum StoreError {
     /// The database is unavailable. A write may have taken effect.
     #[error("the database is unavailable: {problem}")]
     Unavailable { problem: String, is_connection_lost: bool },
+    /// The server has as many connections as it takes, and none of them is ours.
+    #[error("the database has no room for another connection")]
+    NoRoom,
     /// An answer that a healthy database does not give.
     #[error("database: {0}")]
     Postgres(sqlx::Error),
@@ -93,6 +98,8 @@ impl StoreError {
         let is_unavailable = UNAVAILABLE_CLASSES.iter().any(|class| code.starts_with(class));
         if CONTENTION_CODES.contains(&code) {
             Self::Contended
+        } else if code == TOO_MANY_CONNECTIONS {
+            Self::NoRoom
         } else if code == STATEMENT_TIMED_OUT {
             Self::Unavailable { problem: error.to_string(), is_connection_lost: false }
         } else if is_unavailable || code == READ_ONLY {

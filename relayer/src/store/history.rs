@@ -206,7 +206,7 @@ async fn insert_placed(
 }
 
 /// Inserts an entry read from the chain and books its money. An entry that exists takes the chain's slot and time, and
-/// its payment number. `read_at`: when it was read, by the host's clock. Returns the events that announce it; `None`
+/// its payment number. `read_at`: when it was read, by our clock. Returns the events that announce it; `None`
 /// announces nothing, because the past of an adopted account is no news.
 pub(super) async fn record_read(
     tx: &mut Transaction<'_>,

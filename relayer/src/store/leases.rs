@@ -1,9 +1,9 @@
 //! Leases on unfinished transfers. A worker takes one with the claim or by a sweep, renews it while it works, and gives
 //! it back at a stop. When the holder dies the lease expires, and the next sweep of any relayer takes the transfer.
-//! Times are the hosts' clocks: if they differed by more than a lease, two would do the same work, harmlessly.
 
 use sqlx::AssertSqlSafe;
 
+use super::due::Due;
 use super::pools::Pools;
 use super::query::{places, query};
 use super::transfer_row::TransferRow;
@@ -25,10 +25,11 @@ impl Store {
         rows_max: u32,
     ) -> Result<Vec<Transfer>, StoreError> {
         // A separate CTE, so that Postgres runs it once; within the update it may run repeatedly and exceed the limit.
+        let (due, is_free) = (Due::of_lease(now, lease_expires_at), Due::sql("lease_expires_at", 4, 6));
         let sql = format!(
             "WITH abandoned AS MATERIALIZED (
                  SELECT operator_id, transfer_id FROM transfers
-                 WHERE network = $3 AND state IN ('claimed', 'signed', 'sent') AND lease_expires_at <= $4
+                 WHERE network = $3 AND state IN ('claimed', 'signed', 'sent') AND {is_free}
                  ORDER BY lease_expires_at LIMIT $5 {})
              UPDATE transfers SET lease_holder = $1, lease_expires_at = $2
              WHERE (operator_id, transfer_id) IN (SELECT operator_id, transfer_id FROM abandoned)
@@ -39,8 +40,9 @@ impl Store {
             .bind(&*self.holder)
             .bind(lease_expires_at.to_string())
             .bind(network.as_str())
-            .bind(now.to_string())
+            .bind(due.now.to_string())
             .bind(i64::from(rows_max))
+            .bind(due.latest.to_string())
             .fetch_all(self.writer())
             .await?;
         rows.into_iter().map(Transfer::try_from).collect()

@@ -5,8 +5,7 @@ use std::str::FromStr;
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 
-use super::connections::Connect;
-use super::postgres::PostgresPrimary;
+use super::postgres;
 use super::tables::{APPLIED, Applied, Tables, tables_of};
 use super::{StoreError, sqlite};
 
@@ -29,7 +28,7 @@ pub async fn look_at(url: &str) -> Result<Found, StoreError> {
     let options = PgConnectOptions::from_str(url).map_err(|_| StoreError::Unsupported)?;
     let database = options.get_database().unwrap_or(options.get_username());
     let place = format!("{database} at {}:{}", options.get_host(), options.get_port());
-    let mut connection = PostgresPrimary(options).connect().await?;
+    let mut connection = postgres::connect(&options).await?;
     let applied = applied_in_postgres(&mut connection).await;
     Ok(Found { place, file: None, tables: tables_of(applied) })
 }

@@ -27,6 +27,7 @@ mod connections;
 mod deliveries;
 mod delivery_row;
 mod denials;
+mod due;
 mod error;
 mod event_row;
 mod events;
@@ -52,6 +53,7 @@ mod postgres;
 mod probe;
 mod query;
 mod quotas;
+mod refusals;
 mod replays;
 mod requests;
 mod row;
@@ -79,8 +81,9 @@ use futures::future::BoxFuture;
 
 pub use attempts::AttemptMade;
 pub use claims::{ClaimClock, NewPurchase, NewTransfer, SignedAhead};
+use cleaning::LookedAt;
 pub use deliveries::LeasedDelivery;
-pub use denials::HeadClock;
+pub use due::Due;
 pub use error::StoreError;
 use events::Outbox;
 pub use known_balances::KnownAccount;
@@ -91,6 +94,7 @@ pub use payments::{PaymentMade, PaymentsKnown, PaymentsMissing};
 pub use pending_fetches::PendingFetch;
 pub use pools::PoolFigures;
 use pools::Pools;
+pub use postgres::ServerClock;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use query::{Target, query};
@@ -120,8 +124,7 @@ pub struct Store {
     holder: Arc<str>,
     /// What this process has just written for webhooks.
     outbox: Arc<Outbox>,
-    /// The last transfer that was examined for deletion.
-    looked_at: Arc<Mutex<(String, String)>>,
+    looked_at: Arc<Mutex<LookedAt>>,
     waits: Histograms,
 }
 
@@ -143,6 +146,14 @@ impl Store {
     /// The state of each pool.
     pub fn figures(&self) -> Vec<PoolFigures> {
         self.pools.figures()
+    }
+
+    /// The clock that all processes on this database share. `None` for a file: they share their host's.
+    pub fn clock(&self) -> Option<ServerClock> {
+        match &self.pools {
+            Pools::Sqlite { .. } => None,
+            Pools::Postgres { clock, .. } => Some(clock.clone()),
+        }
     }
 
     /// Which database it is: `sqlite` or `postgres`.

@@ -1,8 +1,10 @@
 //! Transactions that were listed but that no node shows yet: fetched until they are shown or forked away.
 
 use macro_rules_attribute::derive;
+use sqlx::AssertSqlSafe;
 
 use super::columns::Table;
+use super::due::Due;
 use super::query::query;
 use super::row::ByName;
 use super::{Store, StoreError, Transaction};
@@ -29,18 +31,23 @@ struct PendingFetchRow {
 }
 
 impl Store {
-    /// For the indexer: the pending fetches that may be retried at `now`, longest waiting first.
+    /// For the indexer: the pending fetches that may be retried, longest waiting first.
     pub async fn list_pending_fetches(
         &self,
         network: Network,
-        now: Timestamp,
+        due: Due,
         rows_max: u32,
     ) -> Result<Vec<PendingFetch>, StoreError> {
-        const SQL: &str = "SELECT tx_signature, slot, tries, next_try_at FROM pending_fetches
-             WHERE network = $1 AND next_try_at <= $2 ORDER BY next_try_at LIMIT $3";
-        let rows: Vec<PendingFetchRow> = query(SQL)
+        let sql = format!(
+            "SELECT tx_signature, slot, tries, next_try_at FROM pending_fetches
+             WHERE network = $1 AND {} ORDER BY next_try_at LIMIT $4",
+            Due::sql("next_try_at", 2, 3)
+        );
+        // Only our own constants are interpolated.
+        let rows: Vec<PendingFetchRow> = query(AssertSqlSafe(sql))
             .bind(network.as_str())
-            .bind(now.to_string())
+            .bind(due.now.to_string())
+            .bind(due.latest.to_string())
             .bind(i64::from(rows_max))
             .fetch_all(self.reader())
             .await?;

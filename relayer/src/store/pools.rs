@@ -13,7 +13,7 @@ use sqlx::{ConnectOptions, Connection, Executor};
 use super::StoreError;
 use super::connections::Connections;
 use super::look::applied_in_postgres;
-use super::postgres::PostgresPrimary;
+use super::postgres::{PostgresPrimary, ServerClock};
 use super::query::Target;
 use super::sqlite::{self, SqliteReading};
 use super::tables::{MIGRATIONS, Tables, tables_of};
@@ -52,7 +52,7 @@ pub struct PoolFigures {
 #[derive(Clone)]
 pub(super) enum Pools {
     Sqlite { writer: Writer, readers: Connections<SqliteReading>, listers: Connections<SqliteReading> },
-    Postgres { pool: Connections<PostgresPrimary>, listers: Connections<PostgresPrimary> },
+    Postgres { pool: Connections<PostgresPrimary>, listers: Connections<PostgresPrimary>, clock: ServerClock },
 }
 
 impl Pools {
@@ -103,16 +103,18 @@ impl Pools {
         if !is_up_to_date(&mut connection).await {
             bring_up_to_date(&mut connection).await?;
         }
+        let clock = ServerClock::of(&mut connection).await.map_err(failed)?;
         connection.close().await.map_err(failed)?;
         let primary = |pool, connections| {
-            Connections::new(PostgresPrimary(options.clone()), connections, waits_of(waits, pool))
+            let server = PostgresPrimary { options: options.clone(), clock: clock.clone() };
+            Connections::new(server, connections, waits_of(waits, pool))
         };
         let pool = primary(PAYMENTS, POSTGRES_CONNECTIONS)?;
         let listers = primary(LISTERS, POSTGRES_LISTERS)?;
         // Shows now, rather than at the first payment, whether the server accepts writes.
         let lent = pool.call(pool.lend()).await?;
         lent.give_back(&Ok(()));
-        Ok(Self::Postgres { pool, listers })
+        Ok(Self::Postgres { pool, listers, clock })
     }
 
     /// The state of each pool.
@@ -124,7 +126,7 @@ impl Pools {
                 of(READERS, readers.figures()),
                 of(LISTERS, listers.figures()),
             ],
-            Self::Postgres { pool, listers } => {
+            Self::Postgres { pool, listers, .. } => {
                 vec![of(PAYMENTS, pool.figures()), of(LISTERS, listers.figures())]
             }
         }
@@ -138,7 +140,7 @@ impl Pools {
                 listers.close().await;
                 writer.close().await;
             }
-            Self::Postgres { pool, listers } => {
+            Self::Postgres { pool, listers, .. } => {
                 pool.close().await;
                 listers.close().await;
             }

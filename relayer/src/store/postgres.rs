@@ -1,4 +1,7 @@
-//! Postgres: how to connect to a server and run a statement on it.
+//! Postgres: how to connect to a server, what time it has, and how to run a statement on it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions, Connection, SqlStr};
@@ -7,6 +10,7 @@ use super::StoreError;
 use super::connections::Connect;
 use super::row::{Column, Record, Row};
 use super::statement::{Answer, Value, Wanted};
+use crate::domain::Timestamp;
 
 /// Session settings of every connection, and whether the server accepts writes. Statements end before their caller
 /// gives up, unless the operator has set a limit. A server soon notices that its client is gone, and releases its locks.
@@ -17,25 +21,76 @@ const SESSION: &str = "SELECT set_config('statement_timeout',
     set_config('tcp_keepalives_count', '3', FALSE), set_config('tcp_user_timeout', '20000', FALSE),
     current_setting('transaction_read_only')";
 
-/// A Postgres server that must be a primary.
-pub(super) struct PostgresPrimary(pub PgConnectOptions);
+const CLOCK: &str = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)";
+
+/// The server's clock, which all relayers on it share: a time that one of them stored means the same to every other,
+/// whatever their hosts' clocks show. Each new or checked connection reads it; in between, this host's steady clock goes on.
+#[derive(Debug, Clone)]
+pub struct ServerClock(Arc<Mutex<(Timestamp, Instant)>>);
+
+impl ServerClock {
+    pub(super) async fn of(connection: &mut PgConnection) -> Result<Self, sqlx::Error> {
+        let read = read_clock(connection).await?;
+        Ok(Self(Arc::new(Mutex::new((read, Instant::now())))))
+    }
+
+    /// The time now.
+    pub fn now(&self) -> Timestamp {
+        let (read, at) = *self.reading();
+        read.after(at.elapsed())
+    }
+
+    async fn read_again(&self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+        let asked_at = Instant::now();
+        let read = read_clock(connection).await?;
+        let (now, took) = (self.now(), asked_at.elapsed());
+        // As long as the earlier reading may be right it stays, so that time does not go back by a network's delay.
+        if now < read || now > read.after(took) {
+            *self.reading() = (read, Instant::now());
+        }
+        Ok(())
+    }
+
+    fn reading(&self) -> MutexGuard<'_, (Timestamp, Instant)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn read_clock(connection: &mut PgConnection) -> Result<Timestamp, sqlx::Error> {
+    let (micros,): (i64,) = sqlx::query_as(CLOCK).fetch_one(connection).await?;
+    Ok(Timestamp::from_unix_micros(micros))
+}
+
+/// Connects to a server that must be a primary.
+pub(super) async fn connect(options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
+    type Settings = (String, String, String, String, String, String, String);
+    let mut connection = options.connect().await?;
+    let (.., read_only): Settings = sqlx::query_as(SESSION).fetch_one(&mut connection).await?;
+    // A standby has stale data, and says so only to writers.
+    if read_only == "on" {
+        return Err(StoreError::unavailable("the server takes no writing: is it a standby?"));
+    }
+    Ok(connection)
+}
+
+/// A Postgres server that must be a primary, and its clock.
+pub(super) struct PostgresPrimary {
+    pub options: PgConnectOptions,
+    pub clock: ServerClock,
+}
 
 impl Connect for PostgresPrimary {
     type Connection = PgConnection;
     const IS_REMOTE: bool = true;
 
     async fn connect(&self) -> Result<PgConnection, StoreError> {
-        type Settings = (String, String, String, String, String, String, String);
-        let mut connection = self.0.connect().await?;
-        let (.., read_only): Settings = sqlx::query_as(SESSION).fetch_one(&mut connection).await?;
-        // A standby has stale data, and says so only to writers.
-        if read_only == "on" {
-            return Err(StoreError::unavailable("the server takes no writing: is it a standby?"));
-        }
+        let mut connection = connect(&self.options).await?;
+        self.clock.read_again(&mut connection).await?;
         Ok(connection)
     }
-    async fn is_alive(connection: &mut PgConnection) -> bool {
-        connection.ping().await.is_ok()
+
+    async fn is_alive(&self, connection: &mut PgConnection) -> bool {
+        self.clock.read_again(connection).await.is_ok()
     }
 
     async fn close(connection: PgConnection) -> Result<(), StoreError> {

@@ -1,13 +1,15 @@
-//! Named requests: claimed before any work starts, with their answers kept. Times are the hosts' clocks.
+//! Named requests: claimed before any work starts, with their answers kept.
 
 use macro_rules_attribute::derive;
 
 use super::columns::Table;
+use super::due::Due;
 use super::query::query;
 use super::row::ByName;
 use super::{Store, StoreError};
 use crate::domain::{
-    IdempotencyKey, KeyId, OperatorId, RequestFingerprint, Seed, StoredAnswer, StoredBody, Timestamp,
+    IdempotencyKey, KeyId, OperatorId, REQUESTS_KEPT, RequestFingerprint, Seed, StoredAnswer, StoredBody,
+    Timestamp,
 };
 
 const TABLE: Table = Table("requests");
@@ -25,8 +27,8 @@ pub struct NewRequest {
     pub lease: String,
     pub now: Timestamp,
     pub lease_expires_at: Timestamp,
-    /// Names first used before this are free again.
-    pub forgotten_before: Timestamp,
+    /// Names first used before this are free again, by every clock; `None`: those clocks were not asked yet.
+    pub forgotten_before: Option<Timestamp>,
 }
 
 /// What a request finds under its name.
@@ -42,6 +44,8 @@ pub enum RequestClaim {
     Conflict,
     /// It was begun with another API key, and is not finished.
     OfOtherApiKey,
+    /// By our clock alone its name is free again.
+    MayBeForgotten,
 }
 
 /// Where a named request stands.
@@ -88,6 +92,10 @@ impl Store {
         // It vanished between the two statements: its holder found nothing to do.
         let found = self.find_request(new.operator_id, &new.idempotency_key).await?;
         let Some(row) = found else { return Ok(RequestClaim::Running) };
+        let created_at: Timestamp = TABLE.read("created_at", &row.created_at)?;
+        if new.forgotten_before.is_none() && created_at <= new.now.before(REQUESTS_KEPT) {
+            return Ok(RequestClaim::MayBeForgotten);
+        }
         if row.fingerprint != new.fingerprint.to_hex() {
             return Ok(RequestClaim::Conflict);
         }
@@ -95,7 +103,7 @@ impl Store {
             return Ok(RequestClaim::Answered { seed: row.seed()?, answer });
         }
         let lease_expires_at: Timestamp = TABLE.read("lease_expires_at", &row.lease_expires_at)?;
-        if lease_expires_at > new.now {
+        if !Due::of_lease(new.now, new.lease_expires_at).has(lease_expires_at) {
             return Ok(RequestClaim::Running);
         }
         if row.key_id != new.key_id.to_string() {
@@ -104,8 +112,7 @@ impl Store {
         if !self.take_request(new, &row).await? {
             return Ok(RequestClaim::Running);
         }
-        let drawn_at = TABLE.read("created_at", &row.created_at)?;
-        Ok(RequestClaim::Mine { seed: row.seed()?, drawn_at, is_first: false })
+        Ok(RequestClaim::Mine { seed: row.seed()?, drawn_at: created_at, is_first: false })
     }
 
     /// Inserts the request if its name is free, or free again. `false` otherwise.
@@ -127,7 +134,7 @@ impl Store {
             .bind(new.lease.as_str())
             .bind(new.lease_expires_at.to_string())
             .bind(new.now.to_string())
-            .bind(new.forgotten_before.to_string())
+            .bind(new.forgotten_before.map(|before| before.to_string()).unwrap_or_default())
             .execute(self.writer())
             .await?;
         Ok(touched == 1)
@@ -138,14 +145,14 @@ impl Store {
         &self,
         operator: OperatorId,
         key: &IdempotencyKey,
-        now: Timestamp,
+        lease: Due,
     ) -> Result<RequestStanding, StoreError> {
         let Some(row) = self.find_request(operator, key).await? else { return Ok(RequestStanding::Left) };
         if let Some(answer) = row.answer()? {
             return Ok(RequestStanding::Answered(answer));
         }
         let lease_expires_at: Timestamp = TABLE.read("lease_expires_at", &row.lease_expires_at)?;
-        Ok(if lease_expires_at > now { RequestStanding::Running } else { RequestStanding::Left })
+        Ok(if lease.has(lease_expires_at) { RequestStanding::Left } else { RequestStanding::Running })
     }
 
     async fn find_request(

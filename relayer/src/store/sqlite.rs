@@ -97,7 +97,7 @@ impl Connect for SqliteReading {
         on_a_thread(move || Ok(open(&file, OpenFlags::SQLITE_OPEN_READ_ONLY)?)).await
     }
 
-    async fn is_alive(_: &mut Connection) -> bool {
+    async fn is_alive(&self, _: &mut Connection) -> bool {
         true
     }
 

@@ -7,6 +7,7 @@ use macro_rules_attribute::derive;
 use sqlx::AssertSqlSafe;
 
 use super::columns::Table;
+use super::due::Due;
 use super::events::announce;
 use super::history::record_read;
 use super::ledgers::of;
@@ -52,7 +53,7 @@ pub struct Readings {
     pub entries: Vec<HistoryEntry>,
     /// Whether the entries' slots can no longer be forked away.
     pub are_final: bool,
-    /// When it was read, by the host's clock.
+    /// When it was read, by our clock.
     pub read_at: Option<Timestamp>,
     pub pending: Vec<PendingFetch>,
     /// Signatures whose fetch is no longer pending.
@@ -287,17 +288,23 @@ impl Store {
         now: Timestamp,
         expires_at: Timestamp,
     ) -> Result<bool, StoreError> {
-        const SQL: &str = "INSERT INTO indexers (network, holder, expires_at) VALUES ($1, $2, $3)
+        let due = Due::of_lease(now, expires_at);
+        let sql = format!(
+            "INSERT INTO indexers (network, holder, expires_at) VALUES ($1, $2, $3)
              ON CONFLICT (network) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
-                 WHERE indexers.holder = excluded.holder OR indexers.expires_at <= $4 OR $5";
+                 WHERE indexers.holder = excluded.holder OR {} OR $5",
+            Due::sql("indexers.expires_at", 4, 6)
+        );
         // A SQLite file serves one relayer, so every earlier holder is gone.
         let alone = matches!(self.pools, Pools::Sqlite { .. });
-        let taken = query(SQL)
+        // Only our own constants are interpolated.
+        let taken = query(AssertSqlSafe(sql))
             .bind(network.as_str())
             .bind(&*self.holder)
             .bind(expires_at.to_string())
-            .bind(now.to_string())
+            .bind(due.now.to_string())
             .bind(alone)
+            .bind(due.latest.to_string())
             .execute(self.writer())
             .await?;
         Ok(taken == 1)

@@ -19,7 +19,7 @@ use crate::store::{AttemptMade, LeasedDelivery, Store, StoreError};
 use crate::tasks::Tasks;
 
 /// How long a process holds a taken delivery: an attempt, recording it, and some slack.
-const LEASE: Duration = Duration::from_secs(ATTEMPT_TIMEOUT.as_secs() * 3);
+pub(super) const LEASE: Duration = Duration::from_secs(ATTEMPT_TIMEOUT.as_secs() * 3);
 
 /// How many secrets are checked at a time.
 const SECRETS_AT_ONCE: u32 = 500;

@@ -9,13 +9,16 @@ use futures::FutureExt;
 use futures::future::join_all;
 use tokio::time::Instant;
 
-use super::deliverer::Deliverer;
-use crate::domain::WebhookId;
+use super::deliverer::{Deliverer, LEASE};
+use crate::domain::{RETRY_DELAYS, Timestamp, WebhookId};
 use crate::store::StoreError;
 use crate::tasks::{Tasks, panic_message};
 
 /// The longest time between two searches for due deliveries: another process may have written some.
 const SEARCH_EVERY: Duration = Duration::from_secs(1);
+
+/// How many deliveries are made due at once, if a clock that was ahead put them off for too long.
+const HASTENED_AT_ONCE: u32 = 500;
 
 /// Starts queues.
 #[derive(Clone)]
@@ -56,20 +59,26 @@ impl Dispatcher {
 
     /// Attempts everything that is due now, and returns when that is done.
     pub async fn deliver_due(&self) -> Result<(), StoreError> {
-        let now = (self.deliverer.clock())();
-        let due = self.deliverer.store().list_due_webhooks(now).await?;
+        let due = self.list_due((self.deliverer.clock())()).await?;
         join_all(due.into_iter().map(|id| self.deliverer.serve(id))).await.into_iter().collect()
     }
 
     /// Starts a queue for every webhook with something due, and returns when to search again.
     async fn search(&self) -> Result<Instant, StoreError> {
         let now = (self.deliverer.clock())();
-        for id in self.deliverer.store().list_due_webhooks(now).await? {
+        for id in self.list_due(now).await? {
             self.wake(id);
         }
         let next = self.deliverer.store().find_next_due(now).await?;
         let wait = next.map_or(SEARCH_EVERY, |next| now.until(next).min(SEARCH_EVERY));
         Ok(Instant::now() + wait)
+    }
+
+    async fn list_due(&self, now: Timestamp) -> Result<Vec<WebhookId>, StoreError> {
+        let store = self.deliverer.store();
+        let longest = RETRY_DELAYS.into_iter().max().unwrap_or_default();
+        store.hasten_deliveries(now, longest, HASTENED_AT_ONCE).await?;
+        store.list_due_webhooks(now, LEASE).await
     }
 
     /// Serves what this process writes, until that moment. `false` at a stop.

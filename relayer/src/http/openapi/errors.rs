@@ -164,6 +164,7 @@ fn example(code: Code) -> ApiError {
         }
         Code::RateLimited => ApiError::RateLimited { retry_after_seconds: 1 },
         Code::TooManyPending => ServiceError::TooManyPending.into(),
+        Code::TooManyRefusals => ServiceError::TooManyRefusals { retry_after_seconds: 3_600 }.into(),
         Code::HeadersTooLarge => ApiError::HeadTooLarge,
         Code::InternalError => ServiceError::Internal.into(),
         Code::NotConfigured => ServiceError::NotConfigured.into(),

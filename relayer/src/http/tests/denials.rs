@@ -117,7 +117,7 @@ async fn a_head_whose_answer_is_lost_is_written_again_and_never_another() {
     let operator = relayer.store.list_operators().await.expect("listed")[0].clone();
     let now = crate::service::Ambient::SYSTEM.now();
     let past = now.before(Duration::from_secs(1));
-    let ahead = crate::store::HeadClock {
+    let ahead = crate::store::Due {
         now: now.after(Duration::from_secs(61)),
         latest: now.after(Duration::from_secs(7_200)),
     };

@@ -11,6 +11,7 @@ mod once;
 mod paid_before;
 mod pending;
 mod policies;
+mod refusals;
 mod scripted_chain;
 mod transfers;
 
@@ -33,8 +34,8 @@ use crate::domain::{
     SealingKey, UsdcAmount,
 };
 use crate::service::{
-    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, Parts, PendingLimits, Services, Tasks,
-    WebhookParts,
+    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, Parts, PendingLimits, RefusalLimits, Services,
+    Tasks, WebhookParts,
 };
 use crate::store::Store;
 use crate::webhook::{Fetcher, SystemResolver};
@@ -72,6 +73,7 @@ fn settings() -> HttpSettings {
         request_timeout: Duration::from_secs(20),
         requests_per_second: NonZeroU32::new(1_000).expect("positive"),
         burst: NonZeroU32::new(1_000).expect("positive"),
+        operator_times: NonZeroU32::MIN,
         unknown_keys_per_second: NonZeroU32::new(1_000).expect("positive"),
         trusted_proxies: TrustedProxies::default(),
         metrics: crate::metrics::Metrics::default(),
@@ -86,6 +88,8 @@ fn denials_key() -> &'static [u8] {
     KEY.get_or_init(|| serde_json::from_str(&new_keypair().0).expect("numbers"))
 }
 
+/// The most refusals in a day.
+const REFUSALS: RefusalLimits = RefusalLimits { per_account: 40, per_operator: 60 };
 const PENDING: PendingLimits = PendingLimits { per_account: 20, per_operator: 30 };
 
 impl Relayer {
@@ -121,6 +125,7 @@ impl Relayer {
             ambient: Ambient::SYSTEM,
             transfer_deadline,
             pending: PENDING,
+            refusals: REFUSALS,
             quotas: Quotas { accounts: ACCOUNTS_MAX, ..Quotas::default() },
             denials: Some(DenialParts {
                 key: Arc::new(FileSigner::from_bytes(denials_key()).expect("a keypair")),

@@ -241,7 +241,7 @@ fn answer(answer: TransferAnswer) -> Response {
     security(("operator_key" = []), ("agent_key" = [])),
     extensions(("x-errors" = json!([
         Code::PolicyViolation, Code::AccountPaused, Code::InsufficientBalance, Code::AccountFrozen, Code::NotFound,
-        Code::IdempotencyConflict, Code::InvalidRecipient, Code::TooManyPending, Code::TransferFailed,
+        Code::IdempotencyConflict, Code::InvalidRecipient, Code::TooManyPending, Code::TooManyRefusals, Code::TransferFailed,
         Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
         Code::SignerUnavailable
     ]))),

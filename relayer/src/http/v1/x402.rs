@@ -203,7 +203,7 @@ impl TryFrom<PurchaseAnswer> for PurchaseResponse {
     security(("operator_key" = []), ("agent_key" = [])),
     extensions(("x-errors" = json!([
         Code::PolicyViolation, Code::AccountPaused, Code::InsufficientBalance, Code::AccountFrozen, Code::NotFound,
-        Code::IdempotencyConflict, Code::InvalidRecipient, Code::OfferRefused, Code::TooManyPending, Code::ServerUnreachable,
+        Code::IdempotencyConflict, Code::InvalidRecipient, Code::OfferRefused, Code::TooManyPending, Code::TooManyRefusals, Code::ServerUnreachable,
         Code::TransferFailed, Code::SolanaUnavailable, Code::AuthorityRotated, Code::SignerUnavailable
     ]))),
 )]

@@ -34,6 +34,7 @@ fn pass_seconds(seconds: i64) {
 
 const AMBIENT: Ambient = Ambient {
     now: || Timestamp::from_unix_seconds(NOW.load(Ordering::SeqCst)),
+    server: None,
     fill_random: |bytes| bytes.fill(7),
 };
 
@@ -88,6 +89,7 @@ impl Scene {
             ambient: AMBIENT,
             transfer_deadline: Duration::from_secs(1),
             pending: crate::service::PendingLimits { per_account: 1, per_operator: 1 },
+            refusals: crate::service::RefusalLimits { per_account: 1, per_operator: 1 },
             quotas: Quotas::default(),
             denials: None,
             webhooks: WebhookParts {

@@ -11,6 +11,7 @@ mod payments;
 mod pending;
 mod read;
 mod record;
+mod refusals;
 mod sweep;
 
 use std::sync::Arc;
@@ -28,6 +29,7 @@ pub use self::pending::PendingLimits;
 pub(super) use self::pending::PendingPlace;
 use self::pending::{Ended, Ending, PendingTransfer, PendingTransfers};
 pub use self::read::{LimitsView, Preview, PreviewRequest};
+pub use self::refusals::RefusalLimits;
 use super::error::{Resource, ServiceError};
 use super::reads::find_payer;
 use super::{ExplorerUrl, Parts};
@@ -92,7 +94,7 @@ impl Transfers {
     /// Carries out a transfer and waits for its end up to the deadline; it runs on when the caller leaves.
     ///
     /// Forbidden: an agent key of another account. NotFound: the paying account. IdempotencyConflict: the key was used
-    /// with other parameters. TooManyPending: nothing was claimed. A refusal by policy and a failure are states of the transfer.
+    /// with other parameters. TooManyPending, TooManyRefusals: nothing was claimed. A refusal by policy and a failure are states of the transfer.
     pub async fn create(
         &self,
         principal: &Principal,
@@ -231,6 +233,14 @@ impl Transfers {
         carrier.awaited_until = deadline.checked_sub(ACCEPTED_BEFORE.min(self.parts.transfer_deadline / 4));
         let agreed = carrier.agreed_now().await;
         asked.signed = carrier.sign_ahead(&asked).instrument(step!("transfer.sign_ahead")).await;
+        if asked.signed.is_none()
+            && let Err(refused) = carrier.check_refusals(&asked).await
+        {
+            let fingerprint =
+                asked.purchase.map_or_else(|| Fingerprint::of(&asked.request), |bought| bought.fingerprint);
+            let found = self.find_started(&asker, &asked.request.idempotency_key, fingerprint).await?;
+            return found.ok_or(refused);
+        }
         let clock = ClaimClock { now, lease_expires_at: now.after(sweep::LEASE), agreed };
         crash_point!("claim.before");
         let claim = self.parts.store.claim_transfer(&asked, clock).instrument(step!("transfer.claim")).await;

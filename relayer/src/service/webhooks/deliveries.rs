@@ -113,7 +113,7 @@ impl Webhooks {
         drawn: Option<Drawn>,
     ) -> Result<Event, ServiceError> {
         let webhook = self.get_enabled(operator, id).await?;
-        let ambient = self.parts.ambient;
+        let ambient = &self.parts.ambient;
         let drawn = drawn.unwrap_or_else(|| ambient.draw());
         let event = Event::webhook_test(operator.id, webhook.id, drawn.at, drawn.id_bits);
         match self.parts.store.insert_test_event(&webhook, &event, ambient.now()).await {

@@ -96,7 +96,7 @@ impl Webhooks {
         asked: CreateWebhook,
         drawn: Option<Drawn>,
     ) -> Result<NewSecret, ServiceError> {
-        let ambient = self.parts.ambient;
+        let ambient = &self.parts.ambient;
         let is_named = drawn.is_some();
         let drawn = drawn.unwrap_or_else(|| ambient.draw());
         let id = WebhookId::new(drawn.at, drawn.id_bits);
@@ -194,7 +194,7 @@ impl Webhooks {
         id: WebhookId,
         drawn: Option<Drawn>,
     ) -> Result<NewSecret, ServiceError> {
-        let ambient = self.parts.ambient;
+        let ambient = &self.parts.ambient;
         let is_named = drawn.is_some();
         let secret = WebhookSecret::new(&drawn.unwrap_or_else(|| ambient.draw()).secret);
         let sealing_key = self.sealing_key()?;

@@ -66,25 +66,75 @@ async fn many_processes_may_start_on_an_empty_database_at_once() {
 #[tokio::test]
 async fn a_server_whose_tables_are_made_needs_no_right_to_make_any() {
     let Some(fixture) = fixture().await else { return };
-    let Place::Schema(schema) = &fixture.place else { panic!("not Postgres") };
-    let role = format!("{}_user", schema.name);
-    let (name, grants) = (&schema.name, "SELECT, INSERT, UPDATE, DELETE");
-    let made = format!(
-        "CREATE ROLE {role} LOGIN PASSWORD '{role}'; GRANT USAGE ON SCHEMA {name} TO {role};
-         GRANT {grants} ON ALL TABLES IN SCHEMA {name} TO {role}"
-    );
-    runs(&schema.server, made).await;
-    let mut url = url::Url::parse(&schema.url()).expect("a URL");
-    url.set_username(&role).expect("a URL with a host");
-    url.set_password(Some(&role)).expect("a URL with a host");
-    let opened = Store::open(url.as_str()).await;
-    let added = match &opened {
-        Ok(store) => store.insert_operator(&operator(40)).await,
-        Err(_) => Ok(()),
-    };
-    runs(&schema.server, format!("DROP OWNED BY {role}; DROP ROLE {role}")).await;
-    opened.expect("opened");
-    added.expect("inserted");
+    let user = User::create(&fixture, "").await;
+    let store = Store::open(&user.url).await.expect("opened");
+    store.insert_operator(&operator(40)).await.expect("inserted");
+    store.close().await;
+}
+
+/// Another user of a fixture's server, who may change rows and nothing else.
+struct User {
+    server: String,
+    role: String,
+    url: String,
+}
+
+impl User {
+    async fn create(fixture: &Fixture, options: &str) -> Self {
+        let Place::Schema(schema) = &fixture.place else { panic!("not Postgres") };
+        let role = format!("{}_user", schema.name);
+        let (name, grants) = (&schema.name, "SELECT, INSERT, UPDATE, DELETE");
+        let made = format!(
+            "CREATE ROLE {role} LOGIN PASSWORD '{role}' {options}; GRANT USAGE ON SCHEMA {name} TO {role};
+             GRANT {grants} ON ALL TABLES IN SCHEMA {name} TO {role}"
+        );
+        runs(&schema.server, made).await;
+        let mut url = url::Url::parse(&schema.url()).expect("a URL");
+        url.set_username(&role).expect("a URL with a host");
+        url.set_password(Some(&role)).expect("a URL with a host");
+        Self { server: schema.server.clone(), role, url: url.into() }
+    }
+}
+
+impl Drop for User {
+    fn drop(&mut self) {
+        let role = &self.role;
+        runs_apart(&self.server, format!("DROP OWNED BY {role}; DROP ROLE {role}"));
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_room_for_more_connections_serves_everybody_by_those_it_gave() {
+    const SLOW: &str = "SELECT 'x' FROM pg_sleep(0.02)";
+    let Some(fixture) = fixture().await else { return };
+    let user = User::create(&fixture, "CONNECTION LIMIT 3").await;
+    let store = Store::open(&user.url).await.expect("opened");
+    let calls = (0..60).map(|_| query(SLOW).fetch_all::<(String,)>(store.reader()));
+    for answer in futures::future::join_all(calls).await {
+        answer.expect("somebody gives a connection back");
+    }
+    store.close().await;
+}
+
+#[tokio::test]
+async fn the_servers_clock_is_read_with_connections_and_goes_on_between() {
+    let Some(fixture) = fixture().await else { return };
+    let clock = fixture.store.clock().expect("Postgres has one");
+    let mut before = clock.now();
+    for _ in 0..3 {
+        fixture.reopen().await.close().await;
+        let (micros,): (i64,) =
+            query("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)")
+                .fetch_optional(fixture.store.reader())
+                .await
+                .expect("read")
+                .expect("a row");
+        let now = clock.now();
+        assert!(before <= now, "{before} {now}");
+        let apart = now.unix_micros().abs_diff(micros);
+        assert!(apart < 5_000_000, "{apart} µs apart");
+        before = now;
+    }
 }
 
 #[tokio::test]

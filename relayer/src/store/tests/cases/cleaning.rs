@@ -193,8 +193,10 @@ async fn finished_transfers_go_when_nothing_refers_to_them_and_what_moved_money_
     }
     assert!(matches!(fixture.claim(&fixture.transfer(9, "2"), DAY - 1).await, Claim::Replay(_)));
 
+    let refusals = Retention::of_days(2, 2, 0).with_refusals_of_days(9).too_old(at(9 * DAY));
+    assert!(cleans_up(&fixture, &refusals, 2).await.is_empty(), "they are not old enough");
     let old = Retention::of_days(2, 2, 2).too_old(at(10 * DAY));
-    assert_eq!(cleans_up(&fixture, &old, 2).await, [2, 1]);
+    assert_eq!(cleans_up(&fixture, &old, 2).await, [1, 1, 1], "one of each end");
     for (transfer, stays) in
         [(&paid, false), (&refused, false), (&failed, false), (&open, true), (&young, true)]
     {
@@ -208,4 +210,64 @@ async fn finished_transfers_go_when_nothing_refers_to_them_and_what_moved_money_
         matches!(&history[..], [one] if matches!(one.entry.outcome, EntryOutcome::Settled { .. })),
         "{history:?}"
     );
+}
+
+#[tokio::test]
+async fn refused_and_failed_transfers_go_sooner_than_payments_where_that_is_set() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let begun = async |number: u8| {
+        let new = fixture.transfer(number, &number.to_string());
+        let id = TransferId::with_tag(at(0), u128::from(number), new.id.tag());
+        fixture.claim_new(&NewTransfer { id, ..new }, 0).await
+    };
+    let paid = store.mark_signed(&begun(1).await, signed(1), at(1)).await.expect("signed");
+    let paid = store.mark_settled(&paid, settlement(2), at(2)).await.expect("settled").transfer;
+    let refused = store.mark_rejected(&begun(2).await, rejection(RejectionReason::Paused), at(1)).await;
+    let failed = store.mark_failed(&begun(3).await, failure(FailureCode::InsufficientBalance), at(1)).await;
+    let is_there = async |transfer: &Transfer| {
+        store.find_transfer(fixture.operator.id, transfer.id).await.expect("read").is_some()
+    };
+    let old = Retention::of_days(2, 2, 0).with_refusals_of_days(2).too_old(at(3 * DAY));
+    cleans_up(&fixture, &old, 1).await;
+    assert!(is_there(&paid).await);
+    assert!(!is_there(&refused.expect("rejected")).await && !is_there(&failed.expect("failed")).await);
+    // Where both are set, the earlier of the two.
+    let old = Retention::of_days(2, 2, 3).with_refusals_of_days(9).too_old(at(4 * DAY));
+    assert_eq!((old.transfers_before, old.refusals_before), (Some(at(DAY)), Some(at(DAY))));
+    let old = Retention::of_days(2, 2, 9).with_refusals_of_days(3).too_old(at(4 * DAY));
+    assert_eq!(old.refusals_before, Some(at(DAY)));
+}
+
+#[tokio::test]
+async fn refusals_are_counted_back_to_the_last_that_a_budget_allows() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let mut ids = Vec::new();
+    for number in 1..=4_u8 {
+        let second = i64::from(number) * 10;
+        let new = fixture.transfer(number, &number.to_string());
+        let id = TransferId::with_tag(at(second), 0, new.id.tag());
+        let claimed = fixture.claim_new(&NewTransfer { id, ..new }, second).await;
+        match number % 2 {
+            0 => store.mark_failed(&claimed, failure(FailureCode::InsufficientBalance), at(second)).await,
+            _ => store.mark_rejected(&claimed, rejection(RejectionReason::Paused), at(second)).await,
+        }
+        .expect("ended");
+        ids.push(id);
+    }
+    fixture.claim_new(&fixture.transfer(5, "open"), 50).await;
+    let last = async |since: i64, per_account: u32, per_operator: u32| {
+        let whose = (fixture.operator.id, fixture.account.id);
+        store.find_last_allowed_refusal(whose, at(since), per_account, per_operator).await.expect("read")
+    };
+    assert_eq!(last(0, 1, 9).await, Some(ids[3]));
+    assert_eq!(last(0, 4, 9).await, Some(ids[0]));
+    assert_eq!(last(0, 5, 9).await, None);
+    assert_eq!(last(0, 9, 2).await, Some(ids[2]), "the operator's");
+    assert_eq!(last(0, 3, 2).await, Some(ids[1]), "the account's, where it has so many");
+    assert_eq!(last(25, 3, 9).await, None, "only two since then");
+    let nobody = (fixture.operator.id, AccountId::from_bytes([77; 16]));
+    let theirs = store.find_last_allowed_refusal(nobody, at(0), 1, 9).await.expect("read");
+    assert_eq!(theirs, None);
 }

@@ -1,7 +1,7 @@
 //! Every refusal gets one denial, in one chain per operator, whoever extends it; nothing is deleted before that.
 
 use super::*;
-use crate::store::HeadClock;
+use crate::store::Due;
 
 const DAY: i64 = 86_400;
 const KEY: Address = Address::from_bytes([7; 32]);
@@ -126,8 +126,8 @@ async fn a_refusal_is_kept_until_its_denial_is_signed_and_the_denial_for_ever() 
     assert!(!is_there(&never).await);
 }
 
-fn clock_at(seconds: i64) -> HeadClock {
-    HeadClock { now: at(seconds), latest: at(seconds + 3_600) }
+fn clock_at(seconds: i64) -> Due {
+    Due { now: at(seconds), latest: at(seconds + 3_600) }
 }
 
 #[tokio::test]

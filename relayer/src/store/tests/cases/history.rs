@@ -1,5 +1,5 @@
 use super::*;
-use crate::store::{Mark, PendingFetch, Readings, UnfinishedWalk, Walk, Whose};
+use crate::store::{Due, Mark, PendingFetch, Readings, UnfinishedWalk, Walk, Whose};
 
 /// A second account of the fixture's operator, and one of another operator.
 async fn neighbours(fixture: &Fixture) -> (Account, Account) {
@@ -396,13 +396,20 @@ async fn pending_fetches_are_listed_when_due_until_they_are_resolved() {
         let readings = Readings { pending, resolved, ..Readings::default() };
         store.insert_readings(Network::Test, &readings, None).await.expect("written");
     };
+    let due = async |second| {
+        let due = Due::within(at(second), Duration::from_secs(60));
+        store.list_pending_fetches(Network::Test, due, 5).await
+    };
     write(vec![pending(3, 10)], vec![]).await;
     // Another walk lists it again: its age does not reset.
     write(vec![pending(1, 2)], vec![]).await;
-    assert!(store.list_pending_fetches(Network::Test, at(9), 5).await.expect("listed").is_empty());
-    assert_eq!(store.list_pending_fetches(Network::Test, at(10), 5).await.expect("listed"), [pending(3, 10)]);
+    assert!(due(9).await.expect("listed").is_empty());
+    assert_eq!(due(10).await.expect("listed"), [pending(3, 10)]);
+    // A clock that was ahead wrote it, and was put right: nobody waits until then.
+    assert_eq!(due(-110).await.expect("listed"), []);
+    assert_eq!(due(-111).await.expect("listed"), [pending(3, 10)]);
     write(vec![], vec!["lost".into()]).await;
-    assert!(store.list_pending_fetches(Network::Test, at(99), 5).await.expect("listed").is_empty());
+    assert!(due(99).await.expect("listed").is_empty());
 }
 
 #[tokio::test]
@@ -436,4 +443,7 @@ async fn one_process_at_a_time_indexes_a_network() {
     assert!(other.lease_index(Network::Test, at(11), at(20)).await.expect("asked"));
     other.release_index(Network::Test).await.expect("released");
     assert!(fixture.store.lease_index(Network::Test, at(12), at(22)).await.expect("asked"));
+    // The clock was ahead and is put right: the lease ends further ahead than any is taken.
+    assert_eq!(other.lease_index(Network::Test, at(-48), at(-38)).await.expect("asked"), alone);
+    assert!(other.lease_index(Network::Test, at(-49), at(-39)).await.expect("asked"));
 }

@@ -1,7 +1,7 @@
 //! Named requests: one seed and one answer per name, and one worker at a time.
 
 use super::*;
-use crate::store::{NewRequest, RequestClaim, RequestStanding};
+use crate::store::{Due, NewRequest, RequestClaim, RequestStanding};
 
 const DAY: i64 = 86_400;
 
@@ -16,7 +16,7 @@ fn asked(fixture: &Fixture, name: &str, body: &str, seconds: i64) -> NewRequest 
         lease: format!("{:032x}", rand::random::<u128>()),
         now: at(seconds),
         lease_expires_at: at(seconds + 30),
-        forgotten_before: at(seconds - DAY),
+        forgotten_before: Some(at(seconds - DAY)),
     }
 }
 
@@ -115,6 +115,10 @@ async fn a_name_is_free_after_a_refusal_and_after_a_day() {
         claims(&fixture, &asked(&fixture, "a", "{}", DAY)).await,
         RequestClaim::Answered { .. }
     ));
+    let alone = NewRequest { forgotten_before: None, ..asked(&fixture, "a", "{ }", DAY + 1) };
+    assert_eq!(claims(&fixture, &alone).await, RequestClaim::MayBeForgotten, "one clock does not decide");
+    let kept = NewRequest { forgotten_before: Some(at(0)), ..asked(&fixture, "a", "{ }", DAY + 1) };
+    assert_eq!(claims(&fixture, &kept).await, RequestClaim::Conflict);
     let next = asked(&fixture, "a", "{ }", DAY + 1);
     assert_eq!(claims(&fixture, &next).await, mine(&next, true));
     assert_eq!(claims(&fixture, &asked(&fixture, "a", "{ }", DAY + 2)).await, RequestClaim::Running);
@@ -138,8 +142,9 @@ async fn old_requests_are_deleted_a_few_at_a_time() {
 #[tokio::test]
 async fn a_request_stands_as_running_while_its_process_shows_itself_and_as_left_afterwards() {
     let Some(fixture) = fixture().await else { return };
+    let due = |seconds| Due::within(at(seconds), Duration::from_secs(30));
     let stands = async |key: &IdempotencyKey, seconds| {
-        let found = fixture.store.find_request_standing(fixture.operator.id, key, at(seconds)).await;
+        let found = fixture.store.find_request_standing(fixture.operator.id, key, due(seconds)).await;
         found.expect("read")
     };
     let long = asked(&fixture, "a", "{}", 0);
@@ -150,9 +155,11 @@ async fn a_request_stands_as_running_while_its_process_shows_itself_and_as_left_
     fixture.store.lease_request(&long, at(60)).await.expect("held");
     assert_eq!(stands(&long.idempotency_key, 59).await, RequestStanding::Running);
     assert_eq!(claims(&fixture, &asked(&fixture, "a", "{}", 59)).await, RequestClaim::Running);
+    // Its lease was written by a clock that was ahead.
+    assert_eq!(stands(&long.idempotency_key, -31).await, RequestStanding::Left);
     fixture.store.mark_request_answered(&long, &answer("one")).await.expect("kept");
     assert_eq!(stands(&long.idempotency_key, 99).await, RequestStanding::Answered(answer("one")));
     let stranger = OperatorId::from_bytes([99; 16]);
-    let theirs = fixture.store.find_request_standing(stranger, &long.idempotency_key, at(1)).await;
+    let theirs = fixture.store.find_request_standing(stranger, &long.idempotency_key, due(1)).await;
     assert_eq!(theirs.expect("read"), RequestStanding::Left);
 }

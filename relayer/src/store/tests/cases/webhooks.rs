@@ -6,6 +6,9 @@ use super::*;
 use crate::domain::BalanceSeen;
 use crate::store::{AttemptMade, LeasedDelivery, ReplayScope};
 
+/// For how long deliveries are taken here.
+const LEASE: Duration = Duration::from_secs(30);
+
 pub(super) fn webhook(fixture: &Fixture, number: u8, threshold: Option<u64>) -> Webhook {
     let events = EventType::SUBSCRIBABLE.into_iter();
     let events =
@@ -136,7 +139,7 @@ async fn due_delivery_is_taken_once_however_many_take() {
     for number in 1..=30 {
         announces(&fixture, number, 0).await;
     }
-    assert_eq!(fixture.store.list_due_webhooks(at(0)).await.expect("listed"), [webhook.id]);
+    assert_eq!(fixture.store.list_due_webhooks(at(0), LEASE).await.expect("listed"), [webhook.id]);
     let mut takers = JoinSet::new();
     for _ in 0..4 {
         let (store, webhook) = (fixture.reopen().await, webhook.clone());
@@ -154,8 +157,29 @@ async fn due_delivery_is_taken_once_however_many_take() {
     let ids: Vec<EventId> = takers.join_all().await.into_iter().flatten().collect();
     assert_eq!(ids.len(), 30);
     assert_eq!(ids.into_iter().collect::<BTreeSet<_>>().len(), 30);
-    assert!(fixture.store.list_due_webhooks(at(29)).await.expect("listed").is_empty());
-    assert_eq!(fixture.store.list_due_webhooks(at(30)).await.expect("listed"), [webhook.id]);
+    assert!(fixture.store.list_due_webhooks(at(29), LEASE).await.expect("listed").is_empty());
+    assert_eq!(fixture.store.list_due_webhooks(at(30), LEASE).await.expect("listed"), [webhook.id]);
+}
+
+#[tokio::test]
+async fn what_a_clock_that_was_ahead_put_off_is_due_once_it_is_put_right() {
+    const AHEAD: i64 = 25 * 60 * 60;
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let webhook = registered(&fixture, 1).await;
+    announces(&fixture, 1, AHEAD).await;
+    announces(&fixture, 2, AHEAD).await;
+    let [first, _] = &takes(store, &webhook, AHEAD, 9).await[..] else { panic!("two are due") };
+    store.mark_attempts(&[made(first, 500, AHEAD)]).await.expect("written");
+    let due = async |second| {
+        let hastened = store.hasten_deliveries(at(second), Duration::from_secs(30), 9).await;
+        hastened.expect("hastened");
+        takes(store, &webhook, second, 9).await.len()
+    };
+    // Both stand where a right clock may have put them.
+    assert_eq!(due(AHEAD - 60).await, 0);
+    assert_eq!(due(0).await, 2, "one is not leased, the other not due for a day");
+    assert_eq!(due(1).await, 0);
 }
 
 #[tokio::test]
@@ -279,7 +303,7 @@ async fn webhook_that_only_fails_is_disabled_with_its_pending_deliveries() {
     let since = at(2 + days);
     assert_eq!(read().await, WebhookStatus::Disabled { reason: DisabledReason::Failing, since });
     assert_eq!(deliveries(&fixture, &webhook, Some(DeliveryStatus::Undelivered)).await.len(), 2);
-    assert!(store.list_due_webhooks(at(3 + days)).await.expect("listed").is_empty());
+    assert!(store.list_due_webhooks(at(3 + days), LEASE).await.expect("listed").is_empty());
 }
 
 #[tokio::test]
