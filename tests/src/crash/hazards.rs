@@ -28,15 +28,17 @@ pub struct Weights {
     pub disk: u64,
     /// The operator replaces its transfer authority.
     pub rotation: u64,
+    /// A relayer's host has a wrong clock.
+    pub skew: u64,
 }
 
 impl Weights {
-    pub const NONE: Weights = Weights { clock: 0, history: 0, restore: 0, disk: 0, rotation: 0 };
+    pub const NONE: Weights = Weights { clock: 0, history: 0, restore: 0, disk: 0, rotation: 0, skew: 0 };
 }
 
 impl Default for Weights {
     fn default() -> Weights {
-        Weights { clock: 25, history: 25, restore: 20, disk: 15, rotation: 10 }
+        Weights { clock: 25, history: 25, restore: 20, disk: 15, rotation: 10, skew: 20 }
     }
 }
 
@@ -60,7 +62,10 @@ impl FromStr for Weights {
                 "restore" => &mut weights.restore,
                 "disk" => &mut weights.disk,
                 "rotation" => &mut weights.rotation,
-                _ => return Err(format!("`{name}` is none of clock, history, restore, disk, rotation")),
+                "skew" => &mut weights.skew,
+                _ => {
+                    return Err(format!("`{name}` is none of clock, history, restore, disk, rotation, skew"));
+                }
             };
             *weight = percent;
         }
@@ -70,8 +75,9 @@ impl FromStr for Weights {
 
 impl fmt::Display for Weights {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Weights { clock, history, restore, disk, rotation } = self;
-        write!(f, "clock={clock},history={history},restore={restore},disk={disk},rotation={rotation}")
+        let Weights { clock, history, restore, disk, rotation, skew } = self;
+        write!(f, "clock={clock},history={history},restore={restore},disk={disk},")?;
+        write!(f, "rotation={rotation},skew={skew}")
     }
 }
 
@@ -89,6 +95,8 @@ pub struct Hazards {
     /// Nobody dies in the storm: a restart must not heal what a full disk broke.
     pub nobody_dies: bool,
     pub rotations: Vec<(Duration, Keys)>,
+    /// By how many seconds the clock of each relayer's host is ahead, until the calm.
+    pub skews: [i64; 2],
     /// All relayers are killed once every client has an answer, before the lies end.
     pub dies_at_dusk: bool,
 }
@@ -130,6 +138,9 @@ impl Hazards {
         let stream = |name: u64| Random::of(seed.wrapping_add(name << 32), index);
         let [mut nodes, mut clock, mut history] = [stream(1), stream(2), stream(3)];
         let [mut restore, mut disk, mut rotation] = [stream(4), stream(5), stream(6)];
+        let mut skew = stream(7);
+        let skews = [skew.chance(weights.skew), skew.chance(weights.skew)];
+        let skews = skews.map(|is_wrong| if is_wrong { wrong_host(&mut skew) } else { 0 });
         let clock = clock.chance(weights.clock).then(|| (lying(&mut clock), wrong_clock(&mut clock)));
         let history = history
             .chance(weights.history)
@@ -151,6 +162,7 @@ impl Hazards {
             full_disk,
             nobody_dies: fills_up && disk.chance(60),
             rotations: rotations.unwrap_or_default(),
+            skews,
             dies_at_dusk,
         };
         if !two_nodes {
@@ -184,6 +196,10 @@ impl Hazards {
         }));
         names.extend(self.restores.iter().flatten().map(|_| "database put back".to_owned()));
         names.extend((!self.full_disk.is_empty()).then(|| "full disk".to_owned()));
+        names.extend(self.skews.iter().filter(|ahead| **ahead != 0).map(|ahead| {
+            let side = if *ahead > 0 { "ahead" } else { "behind" };
+            format!("a host's clock {side}")
+        }));
         names.extend(self.rotations.iter().map(|(_, keys)| format!("authority: {keys:?}")));
         names
     }
@@ -206,6 +222,13 @@ fn wrong_clock(random: &mut Random) -> WrongClock {
     let seconds = (hours * HOUR + random.below(HOUR)).cast_signed();
     let seconds = if random.chance(50) { seconds } else { -seconds };
     WrongClock { seconds, blocks_too: random.chance(50) }
+}
+
+fn wrong_host(random: &mut Random) -> i64 {
+    // Mostly minutes, by which leases and retries go; and more than a day ahead, when names would seem to be free again.
+    let minutes = if random.chance(70) { 1 + random.below(60) } else { 60 * (24 + random.below(12)) };
+    let seconds = (60 * minutes).cast_signed();
+    if seconds < HOUR.cast_signed() && random.chance(30) { -seconds } else { seconds }
 }
 
 fn wrong_history(random: &mut Random) -> WrongHistory {
@@ -267,12 +290,13 @@ mod tests {
         for bad in ["clock", "clock=x", "weather=1"] {
             assert!(bad.parse::<Weights>().is_err(), "{bad}");
         }
-        let all = Weights { clock: 100, history: 100, restore: 100, disk: 100, rotation: 100 };
+        let all = Weights { clock: 100, history: 100, restore: 100, disk: 100, rotation: 100, skew: 100 };
         for index in 0..50 {
             let of = |weights| Hazards::of(1, index, Relayers::One, weights);
             let whole = of(all);
             assert_eq!(of(Weights { clock: 0, ..all }).history.map(|it| it.1), whole.history.map(|it| it.1));
             assert_eq!(of(Weights { history: 0, ..all }).rotations, whole.rotations);
+            assert_eq!(of(Weights { disk: 0, ..all }).skews, whole.skews);
             assert!(of(Weights::NONE).names().iter().all(|name| name == "two nodes"));
         }
     }

@@ -12,6 +12,7 @@ use super::Phase;
 use super::hazards::Restore;
 use super::plan::Death;
 use crate::binaries;
+use crate::clock::HostClock;
 use crate::network::path_text;
 use crate::process::Process;
 
@@ -34,6 +35,8 @@ pub(super) struct Home {
     /// Configuration overrides, as environment variables.
     pub environment: Vec<(&'static str, String)>,
     pub restore: Option<Restore>,
+    /// The clock of its host.
+    pub clock: HostClock,
     /// Every other death also deletes the database.
     pub forgets: bool,
     /// The database from before any transfer: file names and contents.
@@ -80,6 +83,7 @@ impl Home {
         let database = format!("sqlite://{}/purser.db", self.database_folder().display());
         let mut environment = self.environment.clone();
         environment.push(("PURSER__DATABASE__URL", database));
+        environment.push(("PURSER_HOST_CLOCK_AHEAD", path_text(&self.clock.file()).to_owned()));
         if let Some((point, arrival)) = death.and_then(|death| death.point) {
             environment.push(("PURSER_CRASH_AT", format!("{point}:{arrival}")));
         }

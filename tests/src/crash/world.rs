@@ -23,6 +23,7 @@ use super::verdict;
 use super::{Phase, Report};
 use crate::agent::Agent;
 use crate::app::TestApp;
+use crate::clock::HostClock;
 use crate::network::TestNetwork;
 use crate::operator::Operator;
 use crate::proxy::Proxy;
@@ -181,6 +182,7 @@ impl World {
             waits_until(nightfall, || busy.load(Ordering::SeqCst) == 0).await;
         }
         storm.calms_down();
+        relayers.iter().for_each(|relayer| relayer.home.clock.is_ahead(0));
         relayers_phase.send_replace(Phase::Calm);
         clients_phase.send_replace(Phase::Calm);
         let records = try_join_all(clients).await.expect("clients do not panic");
@@ -201,6 +203,8 @@ impl World {
             if plan.hazards.two_nodes {
                 environment.push(("PURSER__NETWORKS__TEST__RPC_URLS", self.nodes[1].url()));
             }
+            let clock = HostClock::new();
+            clock.is_ahead(plan.hazards.skews[number]);
             let home = Home {
                 folder: self.app.folder().to_path_buf(),
                 config: self.app.config(),
@@ -208,6 +212,7 @@ impl World {
                 number,
                 environment,
                 restore: plan.hazards.restores[number],
+                clock,
                 forgets: plan.relayers == Relayers::OneThatForgets,
                 pristine: self.pristine.clone(),
             };
