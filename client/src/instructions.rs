@@ -1,7 +1,7 @@
 //! Every instruction of the program, and the addresses derived from seeds.
 
 use anchor_lang::prelude::Pubkey;
-use anchor_lang::solana_program::instruction::Instruction;
+use anchor_lang::solana_program::instruction::{AccountMeta, Instruction};
 use anchor_lang::{InstructionData, ToAccountMetas};
 use purser::constants::{AGENT_SEED, DRAFT_SEED, OPERATOR_SEED};
 use purser::{OperatorKeys, OperatorUpdate, accounts, instruction};
@@ -10,6 +10,9 @@ use crate::policy::{OwnedPolicy, Proposal, args_of};
 
 const SYSTEM_PROGRAM: Pubkey = anchor_lang::system_program::ID;
 const TOKEN_PROGRAM: Pubkey = anchor_spl::token::ID;
+
+/// How many agents fit a transaction that resumes them with their operator, beside a nonce and a unit price.
+pub const RESUMED_MAX: usize = 24;
 
 /// The program on one cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -229,6 +232,13 @@ impl Deployment {
     /// Lifts a halt. Only the admin can sign this.
     pub fn resume(&self, admin: Pubkey, operator: Pubkey, agent: Option<Pubkey>) -> Instruction {
         self.call(accounts::Halt { authority: admin, operator, agent }, instruction::Resume {})
+    }
+
+    /// Lifts the operator's own halt and those of these agents: at most [`RESUMED_MAX`].
+    pub fn resume_with(&self, admin: Pubkey, operator: Pubkey, agents: &[Pubkey]) -> Instruction {
+        let mut resume = self.resume(admin, operator, None);
+        resume.accounts.extend(agents.iter().map(|agent| AccountMeta::new(*agent, false)));
+        resume
     }
 
     /// Pays. Ask for [`crate::transfer_units`] and [`crate::LOADED_BYTES`].

@@ -51,7 +51,7 @@ fn draft(of: &Proposal, written: usize) -> DraftView {
         reserved: 0,
         sealed_at: 0,
         expected_version: of.expected_version,
-        reserved_too: [0; 4],
+        sealed_delay_seconds: 0,
         agent: of.agent,
         rent_payer: key(6),
         hash: of.hash(),

@@ -3,7 +3,7 @@
 
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Context, Result, anyhow};
-use purser::state::{Agent, Operator, PolicyDraft};
+use purser::state::{Agent, ClosedAgent, Operator, PolicyDraft};
 use serde_json::{Value, json};
 use solana_loader_v3_interface::state::UpgradeableLoaderState;
 use solana_rpc_client_api::config::{RpcSimulateTransactionAccountsConfig, RpcSimulateTransactionConfig};
@@ -160,10 +160,11 @@ fn kind(network: &Network, address: &Pubkey, account: &Account) -> &'static str 
         return if data.is_empty() { "wallet" } else { "nonce" };
     }
     if account.owner == network.program {
-        return match (Agent::read(data).is_some(), Operator::read(data).is_some()) {
-            (true, _) => "account",
-            (_, true) => "operator",
-            _ => "draft",
+        return match () {
+            () if Agent::read(data).is_some() => "account",
+            () if ClosedAgent::read(data).is_some() => "closed account",
+            () if Operator::read(data).is_some() => "operator",
+            () => "draft",
         };
     }
     match Holding::read(address, account) {

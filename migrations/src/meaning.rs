@@ -85,14 +85,20 @@ fn of_purser(idl: &Value, program: &Pubkey, data: &[u8], accounts: &[Pubkey]) ->
     let instruction = all.iter().find(|instruction| instruction["discriminator"] == json!(discriminator))?;
     let mut facts = fields(idl, &instruction["args"], &mut rest)?;
     let names = instruction["accounts"].as_array()?;
-    // The program would ignore extra bytes or accounts, but they mean nothing.
-    (rest.is_empty() && names.len() == accounts.len()).then_some(())?;
-    for (account, key) in names.iter().zip(accounts) {
+    let (given, more) = accounts.split_at_checked(names.len())?;
+    // The program would ignore extra bytes or accounts, but they mean nothing, except where more agents are resumed.
+    let name = instruction["name"].as_str()?;
+    (rest.is_empty() && (more.is_empty() || name == "resume")).then_some(())?;
+    if !more.is_empty() {
+        let more: Vec<String> = more.iter().map(ToString::to_string).collect();
+        facts.insert("more_agents".to_string(), json!(more));
+    }
+    for (account, key) in names.iter().zip(given) {
         // A missing optional account is written as the program's address.
         let is_given = account["optional"] != json!(true) || key != program;
         facts.insert(account["name"].as_str()?.to_string(), json!(is_given.then(|| key.to_string())));
     }
-    Some(json!({ instruction["name"].as_str()?: facts }))
+    Some(json!({ name: facts }))
 }
 
 fn fields(idl: &Value, fields: &Value, bytes: &mut &[u8]) -> Option<Map<String, Value>> {

@@ -72,6 +72,13 @@ impl Policy<'_> {
         allowlist: Allowlist::Anyone,
     };
 
+    /// Whether no payment passes it, whoever asks and whatever left before.
+    pub fn refuses_all(&self) -> bool {
+        let nothing = |limit| limit == Limit::AtMost(UsdcAmount::ZERO);
+        let nobody = self.allowlist != Allowlist::Anyone && self.allowlist.entries() == (&[], &[]);
+        self.paused || nothing(self.max_single_transfer) || nothing(self.max_daily_spend) || nobody
+    }
+
     /// Whether this policy allows anything that `current` refuses: a higher limit, another recipient, no memo where one is
     /// required, payments while they are paused. Such a change waits if the operator has set a delay.
     pub fn loosens(&self, current: &Policy) -> bool {

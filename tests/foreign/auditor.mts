@@ -14,7 +14,7 @@ const DAY = 86_400; // seconds
 const AT_ONCE = 8; // transactions that are asked for at the same time
 const FINAL = { commitment: "finalized" };
 
-type Call = { name: string; args: any; accounts: Record<string, string>; signer: string; isInner: boolean };
+type Call = { name: string; args: any; accounts: Record<string, string>; more: string[]; signer: string; isInner: boolean };
 type Balance = { before: bigint; after: bigint; owner?: string };
 type Landed = {
   signature: string; time: number; signers: string[]; calls: Call[]; events: any[]; isCut: boolean; balances: Map<string, Balance>;
@@ -22,7 +22,7 @@ type Landed = {
 /** Amounts in micro-USDC; `null` is no limit, and no list: anyone may be paid. */
 type Policy = { single: bigint | null; daily: bigint | null; memo: boolean; paused: boolean; wallets: string[] | null; tokenAccounts: string[] };
 type Agent = { version: number; policy: Policy; isHalted: boolean; payments: bigint };
-type Draft = { args: any; entries: string[]; sealedAt?: number };
+type Draft = { args: any; entries: string[]; sealed?: { at: number; delay: number } };
 
 const { values: options } = parseArgs({ options: { url: { type: "string" }, account: { type: "string" }, idl: { type: "string" } } });
 const { url, account, idl: idlFile } = options;
@@ -111,7 +111,8 @@ function call({ accounts, data, isInner }: any, all: string[]): Call {
   if (!decoded) throw new Error("an instruction of the program that the IDL does not know: take the IDL of the program that runs");
   const { accounts: places } = program.instructions.find((it) => it.name === decoded.name)!;
   const named = Object.fromEntries(places.map((place, at) => [place.name, all[accounts[at]]]));
-  return { name: decoded.name, args: decoded.data, accounts: named, signer: all[accounts[0]], isInner };
+  const more = accounts.slice(places.length).map((it: number) => all[it]);
+  return { name: decoded.name, args: decoded.data, accounts: named, more, signer: all[accounts[0]], isInner };
 }
 
 /** Puts the message together as it was signed, and checks each signature over it. */
@@ -138,6 +139,7 @@ let agent: Agent | undefined;
 let draft: Draft | undefined;
 let purse = ""; // its USDC account
 let balance = 0n;
+let isClosed = false;
 let recent: { time: number; amount: bigint; tag: string }[] = []; // payments of the last 24 hours
 const total = { payments: 0, paid: 0n, withdrawn: 0n, deposited: 0n };
 
@@ -155,14 +157,18 @@ function loosens(next: Policy, now: Policy): boolean {
   return isAbove(next.single, now.single) || isAbove(next.daily, now.daily) || (now.memo && !next.memo) || (now.paused && !next.paused) || adds;
 }
 
-/** Puts a policy in force. `waited`: since when it could be seen; without, it was not to be seen before. */
-function replace(policy: Policy, expected: number, { signer }: Call, at: Landed, waitedSince?: number) {
+/** Puts a policy in force. `sealed`: its draft's second, and the delay of that moment; without, it was not to be seen before. */
+function replace(policy: Policy, expected: number, { signer }: Call, at: Landed, sealed?: Draft["sealed"]) {
   if (!agent) return;
   if (agent.version !== expected) finds("policy_changes", `A policy written against version ${expected} replaced version ${agent.version}.`, at);
+  // The longer of the delays then and now; without one then, for ever; in a halt, too.
+  const isHalted = sealed !== undefined && (agent.isHalted || operator.isHalted);
+  const delay = sealed?.delay === 0 || isHalted ? Infinity : Math.max(operator.delay, sealed?.delay ?? 0);
   // Blocks may be dated a second apart.
-  const waited = waitedSince === undefined ? -1 : at.time - waitedSince + 1;
-  if (operator.delay > 0 && signer !== operator.admin && waited < operator.delay && loosens(policy, agent.policy)) {
-    finds("policy_changes", `${signer} put a loosened policy in force that had to wait ${operator.delay} seconds.`, at);
+  const waited = sealed === undefined ? -1 : at.time - sealed.at + 1;
+  const hasDelay = operator.delay > 0 || (sealed?.delay ?? 0) > 0;
+  if (hasDelay && signer !== operator.admin && waited < delay && loosens(policy, agent.policy)) {
+    finds("policy_changes", `${signer} put a loosened policy in force that had to wait ${delay} seconds.`, at);
   }
   agent = { ...agent, policy, version: expected + 1 };
 }
@@ -213,7 +219,8 @@ function apply(at: Landed) {
   for (const it of at.calls) {
     const { name, args, accounts, signer } = it;
     const isOperators = accounts.agent === undefined || accounts.agent === program.address;
-    if (accounts.operator !== operator.address || (!isOperators && accounts.agent !== account)) continue;
+    const isResumedToo = name === "resume" && it.more.includes(account); // accounts after a resume's own are more agents
+    if (accounts.operator !== operator.address || (!isOperators && accounts.agent !== account && !isResumedToo)) continue;
     const mayBe = (...who: string[]) => {
       if (!who.includes(signer)) finds("signer", `${signer} signed ${name} without the right to it.`, at);
     };
@@ -236,10 +243,12 @@ function apply(at: Landed) {
         break;
       case "halt": case "resume":
         name === "halt" ? mayBe(admin, policyAuthority, guardian) : mayBe(admin);
-        (isOperators ? operator : agent ?? { isHalted: false }).isHalted = name === "halt";
+        if (isOperators) operator.isHalted = name === "halt";
+        if (agent && (accounts.agent === account || isResumedToo)) agent.isHalted = name === "halt";
         break;
       case "create_agent": // with its birth policy, version 1
-        mayBe(admin, policyAuthority);
+        isClosed ? mayBe(admin) : mayBe(admin, policyAuthority);
+        isClosed = false;
         agent = { version: 1, policy: policyOfArgs(args.policy), isHalted: false, payments: 0n };
         break;
       case "set_policy":
@@ -253,26 +262,26 @@ function apply(at: Landed) {
       case "open_draft":
         mayBe(admin, policyAuthority);
         draft = { args: args.args, entries: [] };
-        if (!args.args.entries) draft.sealedAt = at.time;
+        if (!args.args.entries) draft.sealed = { at: at.time, delay: operator.delay };
         break;
       case "write_draft": {
         mayBe(admin, policyAuthority);
         if (!draft || args.start !== draft.entries.length) finds("policy_changes", "Entries of a draft are missing.", at);
         draft?.entries.push(...keys(args.entries));
         const { wallets, token_accounts } = draft?.args.entries ?? { wallets: 0, token_accounts: 0 };
-        if (draft && draft.entries.length === wallets + token_accounts) draft.sealedAt = at.time;
+        if (draft && draft.entries.length === wallets + token_accounts) draft.sealed = { at: at.time, delay: operator.delay };
         break;
       }
       case "apply_draft": {
         mayBe(admin, policyAuthority);
-        if (!draft || draft.sealedAt === undefined) {
+        if (!draft || draft.sealed === undefined) {
           finds("policy_changes", "A draft was put in force that was not opened, or not sealed.", at);
           break;
         }
-        const { args: opened, entries, sealedAt } = draft;
+        const { args: opened, entries, sealed } = draft;
         const count = opened.entries?.wallets; // wallets come first
         const policy = count === undefined ? policyOf(opened, null, []) : policyOf(opened, entries.slice(0, count), entries.slice(count));
-        replace(policy, opened.expected_version, it, at, sealedAt);
+        replace(policy, opened.expected_version, it, at, sealed);
         draft = undefined;
         break;
       }
@@ -291,6 +300,7 @@ function apply(at: Landed) {
         mayBe(admin);
         const swept = (at.balances.get(purse)?.before ?? 0n) - out;
         [agent, draft, out, total.withdrawn] = [undefined, undefined, out + swept, total.withdrawn + swept];
+        isClosed = true;
       }
     }
   }
@@ -309,8 +319,10 @@ function apply(at: Landed) {
 function compare(state: any, token: any) {
   const stands = token ? Buffer.from(token.data[0], "base64").readBigUInt64LE(64) : 0n;
   if (stands !== balance) finds("balances", `It holds ${usdc(stands)} on the chain, and ${usdc(balance)} by its transactions.`);
-  if (!state || !agent) {
-    if (Boolean(state) !== Boolean(agent)) finds("state", "The account stands on the chain and not by what was signed, or the other way round.");
+  const isAgent = state && Buffer.from(state.data[0], "base64").length >= coder.accounts.size("Agent");
+  if (!isAgent || !agent) {
+    // A closed account leaves a mark.
+    if (Boolean(isAgent) !== Boolean(agent) || isClosed !== Boolean(state)) finds("state", "The account stands on the chain and not by what was signed, or the other way round.");
     return;
   }
   const data = Buffer.from(state.data[0], "base64");

@@ -14,7 +14,7 @@ mod step;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anchor_lang::prelude::Pubkey;
-use purser::state::{Agent, Operator, PolicyDraft};
+use purser::state::{Agent, ClosedAgent, Operator, PolicyDraft};
 use purser_client::{Deployment, EventLog, LandedWell};
 use purser_policy::UsdcAmount;
 use time::OffsetDateTime;
@@ -143,6 +143,8 @@ struct World {
     agents: BTreeMap<Pubkey, AgentBook>,
     /// By agent.
     drafts: BTreeMap<Pubkey, DraftBook>,
+    /// What closed agents left at their addresses.
+    closed: BTreeMap<Pubkey, ClosedAgent>,
 }
 
 /// Replays one operator.
@@ -231,6 +233,7 @@ impl Replay {
             for key in &called.accounts {
                 replace(&mut self.world.agents, &world.agents, key);
                 replace(&mut self.world.drafts, &world.drafts, key);
+                replace(&mut self.world.closed, &world.closed, key);
             }
         }
         found
@@ -243,6 +246,7 @@ impl Replay {
             operator: self.world.operator,
             agents: named().filter_map(|key| Some((*key, self.world.agents.get(key)?.clone()))).collect(),
             drafts: named().filter_map(|key| Some((*key, self.world.drafts.get(key)?.clone()))).collect(),
+            closed: named().filter_map(|key| Some((*key, *self.world.closed.get(key)?))).collect(),
         };
         let log = landed.log.as_ref().map(|lines| EventLog::read(&self.at.program, lines));
         let is_ours = |payload: &Vec<u8>| self.concerns_us(payload, landed);

@@ -103,6 +103,16 @@ impl Step<'_> {
         let agent = (agent != called.program).then_some(agent);
         let what = if halts { Authority::Halt } else { Authority::Administer };
         let (signer, role) = self.role(called, agent, what)?;
+        self.set_halt(agent, (signer, role), halts);
+        // More accounts to resume follow.
+        let more = called.accounts.get(3..).filter(|_| !halts).unwrap_or_default();
+        for agent in more {
+            self.set_halt(Some(*agent), (signer, role), halts);
+        }
+        Some(())
+    }
+
+    fn set_halt(&mut self, agent: Option<Pubkey>, (signer, role): (Pubkey, Role), halts: bool) {
         let change = |halted_by: &mut u8| match (halts, *halted_by) {
             (true, 0) => *halted_by = role.halt_number(),
             (true, _) => {}
@@ -110,14 +120,14 @@ impl Step<'_> {
         };
         let halted_by = match agent {
             Some(agent) => {
-                let Some(mut book) = self.agent(agent) else { return Some(()) };
+                let Some(mut book) = self.agent(agent) else { return };
                 change(&mut book.agent.halted_by);
                 let number = book.agent.halted_by;
                 self.world.agents.insert(agent, book);
                 number
             }
             None => {
-                let Some(mut operator) = self.operator() else { return Some(()) };
+                let Some(mut operator) = self.operator() else { return };
                 change(&mut operator.halted_by);
                 self.world.operator = Some(operator);
                 operator.halted_by
@@ -125,6 +135,5 @@ impl Step<'_> {
         };
         let event = HaltSet { operator: self.address, agent, halted_by: Role::of_halt(halted_by), signer };
         self.expect(agent, &event, "HaltSet");
-        Some(())
     }
 }

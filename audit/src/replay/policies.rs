@@ -7,7 +7,7 @@ use purser::events::{
     AgentClosed, AgentCreated, AllowlistRecord, DraftClosed, PausedSet, PolicyRecord, PolicySet,
 };
 use purser::instruction;
-use purser::state::{Agent, Authority, Operator, Role, StoredPolicy};
+use purser::state::{Agent, Authority, ClosedAgent, Role, StoredPolicy};
 use purser_client::{Called, arguments, decode_event};
 use purser_policy::{Address, Allowlist, Limit, Policy, UsdcAmount};
 
@@ -29,11 +29,16 @@ impl Step<'_> {
             let text = "The account was created at an address that is not its own.".to_owned();
             self.mismatch(Check::State, Some(address), text);
         }
+        if self.world.closed.remove(&address).is_some() && role != Role::Admin {
+            let text = format!("{signer} created the account anew after it was closed: only the admin does.");
+            self.mismatch(Check::PolicyChanges, Some(address), text);
+        }
         let waits = self.operator().is_some_and(|operator| operator.loosening_delay_seconds > 0);
         let held = self.balance(&token_account).map_or(UsdcAmount::ZERO, |balance| balance.before);
-        if waits && role != Role::Admin && !held.is_zero() {
+        if waits && role != Role::Admin && !held.is_zero() && !policy.refuses_all() {
             let text = format!(
-                "The account was created anew over {held} USDC by {signer}: where loosened policies wait, only the admin does."
+                "The account was created over {held} USDC by {signer}, with a policy that pays: where loosened policies wait, only the \
+                 admin does."
             );
             self.mismatch(Check::PolicyChanges, Some(address), text);
         }
@@ -158,6 +163,9 @@ impl Step<'_> {
             self.expect(Some(address), &event, "DraftClosed");
         }
         self.world.agents.remove(&address);
+        let left =
+            ClosedAgent { version: LAYOUT_VERSION, reserved: [0; 7], rent_payer: book.agent.rent_payer };
+        self.world.closed.insert(address, left);
         self.found.closed.push(address);
         let swept = self.left_in(address, &token_account);
         let event = AgentClosed {
@@ -190,11 +198,6 @@ impl AgentBook {
     pub(super) fn policy(&self) -> Policy<'_> {
         self.agent.policy.with(&self.tail)
     }
-}
-
-/// Whether a policy that `role` puts in force must have waited.
-pub(super) fn must_wait(operator: &Operator, role: Role, sealed_at: i64, now: i64) -> bool {
-    role != Role::Admin && now < operator.loosens_at(sealed_at)
 }
 
 /// The allowlist in the form of an account's tail.

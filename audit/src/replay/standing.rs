@@ -2,7 +2,7 @@
 
 use anchor_lang::Discriminator;
 use anchor_lang::prelude::Pubkey;
-use purser::state::{Agent, AgentView, Operator, PolicyDraft};
+use purser::state::{Agent, AgentView, ClosedAgent, Operator, PolicyDraft};
 use purser_policy::UsdcAmount;
 
 use super::Replay;
@@ -40,7 +40,8 @@ impl Replay {
         if self.audited.contains(&address) {
             let replayed = self.world.agents.get(&address);
             let is_unsure = replayed.is_some_and(|book| book.unsure_until.is_some());
-            let replayed = replayed.map(|book| bytes::<Agent>(&book.agent, &book.tail));
+            let closed = self.world.closed.get(&address).map(|closed| bytes::<ClosedAgent>(closed, &[]));
+            let replayed = replayed.map(|book| bytes::<Agent>(&book.agent, &book.tail)).or(closed);
             if is_unsure {
                 let why =
                     format!("{address}: a payment is missing, so its spend window cannot be recomputed");

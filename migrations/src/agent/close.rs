@@ -46,7 +46,7 @@ pub async fn run(network: &Network, args: &CloseArgs) -> Result<Report> {
         destination,
         rent_payers,
     );
-    let report = Report::new("agent account closed, with its token account and its draft")
+    let report = Report::new("agent account closed, with its token account and its draft; only the admin creates one with this id anew")
         .with("agent", located.address.to_string())
         .with("account_id", account_id(&agent.agent_id))
         .with("swept_usdc", amount)

@@ -9,7 +9,7 @@ use ulid::Ulid;
 
 use super::facts::rules;
 use super::rules::RuleArgs;
-use super::{by_id, find};
+use super::{by_id, find, is_closed};
 use crate::arguments::{self, account_id};
 use crate::change::Change;
 use crate::network::Network;
@@ -63,6 +63,11 @@ pub async fn run(network: &Network, args: &CreateAccountArgs) -> Result<Report> 
     }
     let signing = network.signing()?;
     let wallet = signing.address();
+    ensure!(
+        wallet == operator.admin || !is_closed(network, &address).await?,
+        "the account {} was closed, and whoever lists it means that one: only the admin's wallet creates it anew",
+        account_id(&id)
+    );
     let bytes = Agent::BYTES + tail_bytes(&policy.as_policy().allowlist);
     let rent = network.rent(bytes).await? + network.rent(TOKEN_ACCOUNT_BYTES).await?;
     let create = deployment.create_agent(wallet, wallet, operator_address, id, &policy);

@@ -1,13 +1,11 @@
 //! What is printed of policies: the one in force, and the one that waits in the agent's draft.
 
 use anchor_lang::prelude::Pubkey;
-use purser::state::DraftView;
+use purser::state::{AgentView, DraftView, Operator};
 use purser_policy::{Address, Allowlist, Limit, Policy};
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
-
-use super::LocatedAgent;
 
 /// The rules of a policy by name.
 pub fn rules(policy: &Policy) -> [(&'static str, Value); 5] {
@@ -45,35 +43,51 @@ pub enum State {
     Incomplete,
     /// The policy has changed since; the draft can only be dropped.
     Outdated,
-    /// So far only the admin can apply it.
-    Waiting,
+    /// Until this second only the admin can apply it.
+    Waiting(i64),
+    /// In a halt only the admin can apply it; after that, from this second on, if there is one, the policy authority too.
+    Halted(Option<i64>),
+    /// It was sealed while nothing had to wait, so now only the admin can apply it.
+    AdminOnly,
     Ready,
 }
 
-pub fn state(found: &DraftView, located: &LocatedAgent, now: i64) -> State {
-    let draft = &found.draft;
-    let loosens = found.policy().loosens(&located.view.policy());
-    match draft.is_sealed() {
-        false => State::Incomplete,
-        true if draft.expected_version != located.view.agent.policy_version => State::Outdated,
-        true if loosens && now < located.operator.loosens_at(draft.sealed_at) => State::Waiting,
-        true => State::Ready,
+/// `now`: the chain's Unix second.
+pub fn state(found: &DraftView, view: &AgentView, operator: &Operator, now: i64) -> State {
+    let (draft, agent) = (&found.draft, &view.agent);
+    if !draft.is_sealed() {
+        return State::Incomplete;
+    }
+    if draft.expected_version != agent.policy_version {
+        return State::Outdated;
+    }
+    if draft.waits_seconds(operator) == Some(0) || !found.policy().loosens(&view.policy()) {
+        return State::Ready;
+    }
+    match draft.loosens_at(operator) {
+        at if agent.halted_by | operator.halted_by != 0 => State::Halted(at),
+        None => State::AdminOnly,
+        Some(at) if now < at => State::Waiting(at),
+        Some(_) => State::Ready,
     }
 }
 
-/// What `account show` prints about it.
-pub fn describe(found: &DraftView, located: &LocatedAgent, now: i64) -> Value {
+/// What is printed about it.
+pub fn describe(found: &DraftView, view: &AgentView, operator: &Operator, now: i64) -> Map<String, Value> {
     let draft = &found.draft;
-    let state = state(found, located, now);
+    let state = state(found, view, operator, now);
     let word = match state {
         State::Incomplete => "incomplete",
         State::Outdated => "outdated",
-        State::Waiting => "waiting",
+        State::Waiting(_) => "waiting",
+        State::Halted(_) => "halted",
+        State::AdminOnly => "admin_only",
         State::Ready => "ready",
     };
     let effective_at = match state {
-        State::Incomplete | State::Outdated => None,
-        State::Waiting => Some(timestamp(located.operator.loosens_at(draft.sealed_at))),
+        State::Incomplete | State::Outdated | State::AdminOnly => None,
+        State::Waiting(at) => Some(timestamp(at)),
+        State::Halted(at) => at.map(|at| timestamp(at.max(now))),
         State::Ready => Some(timestamp(now)),
     };
     let mut facts: Map<String, Value> = Map::new();
@@ -88,7 +102,7 @@ pub fn describe(found: &DraftView, located: &LocatedAgent, now: i64) -> Value {
             put(name, value);
         }
     }
-    Value::Object(facts)
+    facts
 }
 
 /// RFC 3339, or the Unix second if it is beyond any calendar.

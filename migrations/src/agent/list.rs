@@ -65,7 +65,8 @@ pub async fn run(network: &Network, name: &OperatorName) -> Result<Report> {
         .table(Table { name: "accounts", columns: COLUMNS.to_vec(), headings: 0, rows }))
 }
 
-async fn agents_of(network: &Network, operator: &Pubkey) -> Result<Vec<(Pubkey, AgentView)>> {
+/// All agents of an operator.
+pub async fn agents_of(network: &Network, operator: &Pubkey) -> Result<Vec<(Pubkey, AgentView)>> {
     let operator_at = DISCRIMINATOR_BYTES + std::mem::offset_of!(Agent, operator);
     let is = |offset, bytes: &[u8]| RpcFilterType::Memcmp(Memcmp::new_raw_bytes(offset, bytes.to_vec()));
     let config = json!({

@@ -14,9 +14,9 @@ pub mod waiting;
 pub mod withdraw;
 
 use anchor_lang::prelude::Pubkey;
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
-use purser::state::{Agent, AgentView, DraftView, Operator, PolicyDraft};
+use purser::state::{Agent, AgentView, ClosedAgent, DraftView, Operator, PolicyDraft};
 use purser_client::{Deployment, DraftAccounts};
 
 use crate::arguments::{self, AgentName};
@@ -95,12 +95,13 @@ impl AgentArgs {
             AgentName::Address(address) => address,
             AgentName::Id(id) => by_id(network, &self.operator.address(network)?, &id),
         };
-        let view = find(network, &address).await?.ok_or_else(|| {
-            anyhow!(
+        let Some(view) = find(network, &address).await? else {
+            ensure!(!is_closed(network, &address).await?, "the agent account {address} was closed");
+            bail!(
                 "{address} is no agent account on {}: name its operator with --operator, or pass its address",
                 network.url
-            )
-        })?;
+            );
+        };
         let operator_address = view.agent.operator;
         ensure!(
             !self.operator.is_given() || self.operator.address(network)? == operator_address,
@@ -131,6 +132,12 @@ impl LocatedAgent {
 pub fn by_id(network: &Network, operator: &Pubkey, id: &[u8; 16]) -> Pubkey {
     // The mint does not affect addresses.
     network.deployment(Pubkey::default()).agent_address(operator, id)
+}
+
+/// Whether an agent was closed at `address`.
+pub async fn is_closed(network: &Network, address: &Pubkey) -> Result<bool> {
+    let account = network.account(address).await?.filter(|account| account.owner == network.program);
+    Ok(account.is_some_and(|account| ClosedAgent::read(&account.data).is_some()))
 }
 
 /// The agent at `address`, or `None` if there is none.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
+use purser::state::{Agent, ClosedAgent};
 use purser::token_account::TOKEN_PROGRAMS;
 use purser_client::OwnedAllowlist;
 use purser_policy::ALLOWLIST_ENTRIES_MAX;
@@ -80,6 +81,7 @@ impl RecipientArgs {
             })
             .collect();
         let mut found = network.many_accounts(&unclear).await?.into_iter();
+        self.ensure_agents(network, operator, &names).await?;
         let (mut wallets, mut token_accounts) = (Vec::new(), Vec::new());
         for name in names {
             match name {
@@ -100,6 +102,33 @@ impl RecipientArgs {
             list.len()
         );
         Ok(Some(list))
+    }
+
+    /// Refuses ids under which no account stands: whoever creates it later decides what becomes of money that is paid there.
+    async fn ensure_agents(&self, network: &Network, operator: &Pubkey, names: &[Named]) -> Result<()> {
+        let ids: Vec<[u8; 16]> = names
+            .iter()
+            .filter_map(|name| match name {
+                Named::Agent(id) => Some(*id),
+                Named::Wallet(_) | Named::TokenAccount(_) | Named::Either(_) => None,
+            })
+            .collect();
+        let places: Vec<Pubkey> = ids.iter().map(|id| super::by_id(network, operator, id)).collect();
+        let found = network.many_accounts(&places).await?;
+        for ((id, place), account) in ids.iter().zip(&places).zip(found) {
+            let account = account.filter(|account| account.owner == network.program);
+            let is_agent = account.as_ref().is_some_and(|account| Agent::read(&account.data).is_some());
+            let was = match account.is_some_and(|account| ClosedAgent::read(&account.data).is_some()) {
+                true => "was closed: what is paid there lies until the admin creates it anew",
+                false => "does not exist: whoever creates it says whom it pays",
+            };
+            ensure!(
+                is_agent,
+                "the account {} {was}. To list it all the same: --allow-wallet {place}",
+                arguments::account_id(id)
+            );
+        }
+        Ok(())
     }
 
     fn names(&self) -> Result<Vec<Named>> {

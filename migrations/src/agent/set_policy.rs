@@ -5,7 +5,7 @@ use purser_client::{INLINE_ENTRIES_MAX, Proposal, RentPayers, Staging, must_wait
 use solana_sdk::instruction::Instruction;
 use solana_sdk::signature::Signature;
 
-use super::facts::{rules, timestamp};
+use super::facts::{State, rules, state, timestamp};
 use super::rules::RuleArgs;
 use super::{AgentArgs, LocatedAgent, show};
 use crate::change::Change;
@@ -101,9 +101,7 @@ impl Staged<'_> {
         let (found, mut steps) = self.steps().await?;
         let now = self.signing.network.time().await?;
         let sealed = found.as_ref().filter(|_| steps.is_empty());
-        let is_due =
-            sealed.is_none_or(|found| now >= self.located.operator.loosens_at(found.draft.sealed_at));
-        if !self.waits || (sealed.is_some() && is_due) {
+        if !self.waits || sealed.is_some_and(|found| self.state(found, now) == State::Ready) {
             let draft = sealed.map_or(self.signing.address(), |found| found.draft.rent_payer);
             let rent_payers = RentPayers { agent: self.located.view.agent.rent_payer, draft };
             steps.push(self.staging().apply(rent_payers));
@@ -121,6 +119,10 @@ impl Staged<'_> {
         let change = Change::new(title, step).with("agent", self.located.address.to_string());
         let change = change.with("transactions_left", left);
         Ok(Some(if left == 1 { change } else { change.ahead(self.ahead()) }))
+    }
+
+    fn state(&self, found: &DraftView, now: i64) -> State {
+        state(found, &self.located.view, &self.located.operator, now)
     }
 
     /// The rules before and after all the transactions.
@@ -148,12 +150,15 @@ impl Staged<'_> {
 
         let sealed = located.draft(network).await?.filter(|draft| self.staging().continues(draft));
         let sealed = sealed.context("somebody put another policy in its place: look with `account show`")?;
-        let effective_at = located.operator.loosens_at(sealed.draft.sealed_at);
-        if self.waits && network.time().await? < effective_at {
+        let state = self.state(&sealed, network.time().await?);
+        if self.waits && state != State::Ready {
+            let until = match state {
+                State::Waiting(at) | State::Halted(Some(at)) => format!("until {}", timestamp(at)),
+                _ => "for the admin's wallet".to_string(),
+            };
             let title = format!(
-                "this loosens the policy, so it waits until {}: then put it in force with `account apply-policy --account \
+                "this loosens the policy, so it waits {until}: then put it in force with `account apply-policy --account \
                  {}`; until then the policy below stays as it is",
-                timestamp(effective_at),
                 located.address
             );
             return Ok((title, last));

@@ -39,7 +39,7 @@ pub async fn run(network: &Network, args: &AgentArgs) -> Result<Report> {
         report = report.with(name, value);
     }
     Ok(report
-        .with("waiting_policy", draft.map(|draft| facts::describe(&draft, &located, now)))
+        .with("waiting_policy", draft.map(|draft| facts::describe(&draft, view, operator, now)))
         .with("spent_last_24_hours_usdc", spent.to_string())
         .with("daily_remaining_usdc", remaining(policy.max_daily_spend, spent))
         .with("payments", agent.tags().recorded())

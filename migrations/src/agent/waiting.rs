@@ -1,12 +1,15 @@
 //! The policy that waits in the agent's draft: applied, dropped.
 
+use anchor_lang::prelude::Pubkey;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use purser::state::DraftView;
-use purser_client::{RentPayers, must_wait};
+use purser::state::{AgentView, DraftView, Operator, PolicyDraft};
+use purser_client::RentPayers;
+use serde_json::{Map, Value, json};
 
-use super::facts::{State, hex, state, timestamp};
-use super::{AgentArgs, LocatedAgent, show};
+use super::facts::{State, describe, hex, state, timestamp};
+use super::{AgentArgs, LocatedAgent, list, show};
+use crate::arguments::account_id;
 use crate::change::Change;
 use crate::network::Network;
 use crate::report::Report;
@@ -25,8 +28,8 @@ pub async fn apply(network: &Network, args: &WaitingArgs) -> Result<Report> {
     let signing = network.signing()?;
     let wallet = signing.address();
     let now = network.time().await?;
-    let effective_at = located.operator.loosens_at(found.draft.sealed_at);
-    match state(&found, &located, now) {
+    let is_admin = wallet == located.operator.admin;
+    match state(&found, &located.view, &located.operator, now) {
         State::Incomplete => bail!(
             "the policy is written in part: run the `account set-policy` that began it again, or give it up with \
              `account drop-policy`"
@@ -37,12 +40,22 @@ pub async fn apply(network: &Network, args: &WaitingArgs) -> Result<Report> {
             found.draft.expected_version,
             located.view.agent.policy_version
         ),
-        State::Waiting => ensure!(
-            !must_wait(&located.operator, &wallet, &found.policy(), &located.view.policy()),
+        State::Waiting(at) => ensure!(
+            is_admin,
             "this loosens the policy, so it waits until {} (the chain's clock says {}); only the admin's wallet applies it \
              sooner",
-            timestamp(effective_at),
+            timestamp(at),
             timestamp(now)
+        ),
+        State::Halted(_) => ensure!(
+            is_admin,
+            "this loosens the policy, and the agent or its operator is halted: until the admin resumes it, only the \
+             admin's wallet applies it"
+        ),
+        State::AdminOnly => ensure!(
+            is_admin,
+            "this loosens the policy and was sealed before the operator let that wait: only the admin's wallet applies it; \
+             or give it up with `account drop-policy` and set it anew, so that it waits"
         ),
         State::Ready => {}
     }
@@ -69,6 +82,31 @@ pub async fn drop(network: &Network, args: &WaitingArgs) -> Result<Report> {
         .with("rent_back_to", found.draft.rent_payer.to_string());
     let change = Change::of(report.clone(), close);
     signing.carry_out(change, async |signature| Ok(report.with("signature", signature.to_string()))).await
+}
+
+/// What [`all`] is called where it is printed.
+pub const ALL: &str = "waiting_policies";
+
+/// Every policy that waits at an operator, by account; `null` where none does. `operator`: as it will be.
+pub async fn all(network: &Network, address: &Pubkey, operator: &Operator) -> Result<Value> {
+    of(network, &list::agents_of(network, address).await?, operator).await
+}
+
+/// The same for these agents.
+pub async fn of(network: &Network, agents: &[(Pubkey, AgentView)], operator: &Operator) -> Result<Value> {
+    let deployment = network.deployment(operator.usdc_mint);
+    let places: Vec<Pubkey> = agents.iter().map(|(agent, _)| deployment.draft_address(agent)).collect();
+    let found = network.many_accounts(&places).await?;
+    let now = network.time().await?;
+    let mut waiting = Vec::new();
+    for ((_, view), account) in agents.iter().zip(found) {
+        let own = account.filter(|account| account.owner == network.program);
+        let Some(draft) = own.and_then(|account| PolicyDraft::read(&account.data)) else { continue };
+        let mut facts = Map::from_iter([("account_id".to_string(), json!(account_id(&view.agent.agent_id)))]);
+        facts.extend(describe(&draft, view, operator, now));
+        waiting.push(Value::Object(facts));
+    }
+    Ok(if waiting.is_empty() { Value::Null } else { Value::Array(waiting) })
 }
 
 impl WaitingArgs {

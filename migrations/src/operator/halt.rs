@@ -1,34 +1,44 @@
-use anyhow::Result;
+//! `operator halt` and `operator resume`: all agents of an operator at once.
+
+use anchor_lang::prelude::Pubkey;
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use purser::state::{AgentView, Operator};
+use purser_client::RESUMED_MAX;
+use serde_json::json;
 
 use super::OperatorName;
 use super::show::role;
+use crate::agent::{by_id, list, waiting};
+use crate::arguments::{self, AgentName, account_id};
 use crate::change::Change;
-use crate::network::Network;
-use crate::report::Report;
+use crate::network::{Mode, Network};
+use crate::report::{Outcome, Report};
 
-/// Whether to set or lift a halt, of an operator or of one agent.
+/// Whether to set or lift a halt.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Halt {
     Set,
     Lift,
 }
 
-pub async fn run(network: &Network, name: &OperatorName, halt: Halt) -> Result<Report> {
+#[derive(Args)]
+pub struct ResumeArgs {
+    #[command(flatten)]
+    name: OperatorName,
+    /// Resume these accounts too, which are halted by themselves: ids or addresses, or `all`; by one signature for each 24 of
+    /// them
+    #[arg(long, value_name = "all|acct_ID|ADDRESS", num_args = 1.., value_delimiter = ',')]
+    accounts: Vec<String>,
+}
+
+pub async fn run(network: &Network, name: &OperatorName) -> Result<Report> {
     let address = name.address(network)?;
     let deployment = network.deployment(super::read(network, &address).await?.usdc_mint);
     let signing = network.signing()?;
-    let (title, change) = match halt {
-        Halt::Set => (
-            "all agents halted; the admin alone resumes them, with `operator resume`",
-            deployment.halt(signing.address(), address, None),
-        ),
-        Halt::Lift => (
-            "agents resumed, but for those that are halted or paused by themselves",
-            deployment.resume(signing.address(), address, None),
-        ),
-    };
-    let change = Change::new(title, change).with("operator", address.to_string());
-    let change = if halt == Halt::Set { change.at_once() } else { change };
+    let title = "all agents halted; the admin alone resumes them, with `operator resume`";
+    let halt = deployment.halt(signing.address(), address, None);
+    let change = Change::new(title, halt).with("operator", address.to_string()).at_once();
     signing
         .carry_out(change, async |signature| {
             let operator = super::read(network, &address).await?;
@@ -38,4 +48,82 @@ pub async fn run(network: &Network, name: &OperatorName, halt: Halt) -> Result<R
                 .with("signature", signature.to_string()))
         })
         .await
+}
+
+/// The operator and the named accounts, in as few transactions as there can be. Without `--yes` it shows the first one.
+pub async fn resume(network: &Network, args: &ResumeArgs) -> Result<Report> {
+    let address = args.name.address(network)?;
+    let operator = super::read(network, &address).await?;
+    let agents = list::agents_of(network, &address).await?;
+    let chosen = args.chosen(network, &address, &agents)?;
+    let deployment = network.deployment(operator.usdc_mint);
+    let signing = network.signing()?;
+    let title = "agents resumed, but for those that are halted or paused by themselves";
+    // What a thief sealed before the halt or in it can be in force soon after it: the admin looks first.
+    let waits = waiting::of(network, &agents, &Operator { halted_by: 0, ..operator }).await?;
+    let about = Report::new(title)
+        .with("operator", address.to_string())
+        .with("accounts", json!(chosen.iter().map(|(id, _)| account_id(id)).collect::<Vec<_>>()))
+        .with(waiting::ALL, waits);
+    let keys: Vec<Pubkey> = chosen.iter().map(|(_, agent)| *agent).collect();
+    let mut parts: Vec<&[Pubkey]> = keys.chunks(RESUMED_MAX).collect();
+    if parts.is_empty() {
+        parts.push(&[]);
+    }
+    let mut changes = parts.iter().map(|part| {
+        let resume = deployment.resume_with(signing.address(), address, part);
+        Change::of(about.clone().with("transactions_left", parts.len()), resume)
+    });
+    if network.mode != Mode::Do {
+        let first = changes.next().context("there is always one")?;
+        return signing.carry_out(first, async |_| Ok(about.clone())).await;
+    }
+    let mut signatures = Vec::new();
+    for part in &parts {
+        let sent = signing.call(deployment.resume_with(signing.address(), address, part)).await;
+        let sent = sent.with_context(|| {
+            format!(
+                "{} of {} transactions landed: run the command again to go on",
+                signatures.len(),
+                parts.len()
+            )
+        })?;
+        signatures.push(sent.to_string());
+    }
+    let still = super::read(network, &address).await?.halted_by;
+    Ok(about
+        .with("halted_by", role(still))
+        .with("signature", signatures.last().cloned())
+        .with("signatures", json!(signatures))
+        .outcome(Outcome::Done))
+}
+
+impl ResumeArgs {
+    /// The accounts to resume beside the operator, by id and address.
+    fn chosen(
+        &self,
+        network: &Network,
+        operator: &Pubkey,
+        agents: &[(Pubkey, AgentView)],
+    ) -> Result<Vec<([u8; 16], Pubkey)>> {
+        let halted = |view: &AgentView| view.agent.halted_by != 0;
+        if self.accounts.iter().any(|name| name == "all") {
+            ensure!(self.accounts.len() == 1, "--accounts takes `all` or names, not both");
+            let all = agents.iter().filter(|(_, view)| halted(view));
+            return Ok(all.map(|(address, view)| (view.agent.agent_id, *address)).collect());
+        }
+        let mut chosen = Vec::new();
+        for name in &self.accounts {
+            let address = match arguments::agent_name(name) {
+                Ok(AgentName::Id(id)) => by_id(network, operator, &id),
+                Ok(AgentName::Address(address)) => address,
+                Err(error) => bail!("--accounts {name}: {error}"),
+            };
+            let found = agents.iter().find(|(agent, _)| *agent == address);
+            let (_, view) =
+                found.with_context(|| format!("{name} is no account of the operator {operator}"))?;
+            chosen.push((view.agent.agent_id, address));
+        }
+        Ok(chosen)
+    }
 }

@@ -11,8 +11,6 @@ use anyhow::{Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use purser::state::Operator;
 
-use self::halt::Halt;
-
 use crate::arguments;
 use crate::change::Trial;
 use crate::network::Network;
@@ -30,8 +28,8 @@ pub enum OperatorCommand {
     AcceptAdmin(accept_admin::AcceptAdminArgs),
     /// Stop the transfers of all agents, until the admin resumes them; signed by guardian, policy authority or admin
     Halt(OperatorName),
-    /// Lift the halt of all agents; signed by the admin
-    Resume(OperatorName),
+    /// Lift the operator's halt and, with --accounts, those that accounts have by themselves; signed by the admin
+    Resume(halt::ResumeArgs),
 }
 
 pub async fn run(network: &Network, command: &OperatorCommand) -> Result<Report> {
@@ -40,8 +38,8 @@ pub async fn run(network: &Network, command: &OperatorCommand) -> Result<Report>
         OperatorCommand::Show(name) => show::run(network, name).await,
         OperatorCommand::Update(args) => update::run(network, args).await,
         OperatorCommand::AcceptAdmin(args) => accept_admin::run(network, args).await,
-        OperatorCommand::Halt(name) => halt::run(network, name, Halt::Set).await,
-        OperatorCommand::Resume(name) => halt::run(network, name, Halt::Lift).await,
+        OperatorCommand::Halt(name) => halt::run(network, name).await,
+        OperatorCommand::Resume(args) => halt::resume(network, args).await,
     }
 }
 

@@ -7,6 +7,7 @@ use purser::state::Operator;
 use super::OperatorName;
 use super::create::check_transfer_authorities;
 use super::show::describe;
+use crate::agent::waiting;
 use crate::arguments::{self, AddressOrNone};
 use crate::change::Change;
 use crate::network::Network;
@@ -75,10 +76,21 @@ pub async fn run(network: &Network, args: &UpdateArgs) -> Result<Report> {
     };
     let update = network.deployment(before.usdc_mint).update_operator(signing.address(), address, update);
     let change = Change::new("operator updated", update).with("operator", address.to_string());
+    let waits = match args.loosening_delay {
+        // Sealed under another delay, they may wait for longer than this one says, or for the admin.
+        Some(seconds) => {
+            let after = Operator { loosening_delay_seconds: seconds, ..before };
+            Some(waiting::all(network, &address, &after).await?)
+        }
+        None => None,
+    };
+    let change = waits.iter().fold(change, |change, waits| change.with(waiting::ALL, waits.clone()));
     signing
         .carry_out(change, async |signature| {
             let operator = super::read(network, &address).await?;
-            Ok(describe("operator updated", &address, &operator).with("signature", signature.to_string()))
+            let report = describe("operator updated", &address, &operator);
+            let report = waits.into_iter().fold(report, |report, waits| report.with(waiting::ALL, waits));
+            Ok(report.with("signature", signature.to_string()))
         })
         .await
 }

@@ -107,7 +107,7 @@ async fn no_change_is_made_without_yes() {
             json!("40.000000"),
             json!("38.500000"),
         ),
-        (with(of_agent("close"), &["--to", &payee]), "account", "paused", json!(false), Value::Null),
+        (with(of_agent("close"), &["--to", &payee]), "closed account", "paused", json!(false), Value::Null),
         (upgrade(&["--to", &next]), "program data", "upgrade_authority", json!(admin.address()), json!(next)),
         (upgrade(&["--drop"]), "program data", "upgrade_authority", json!(admin.address()), Value::Null),
     ];

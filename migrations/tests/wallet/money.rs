@@ -37,7 +37,25 @@ async fn agent_is_emptied_and_closed_and_the_rent_goes_back_to_who_paid() {
     assert_eq!(closed["draft_rent_back_to"], json!(policy.address()));
     assert!(balance(&policy.keypair).await > before);
     assert_eq!(room.chain.usdc_micros(&payee.parse().unwrap()).await, 40_000_000);
-    assert!(room.refused(&admin, &["account", "show", "--account", &agent]).contains("is no agent account"));
+    assert!(room.refused(&admin, &["account", "show", "--account", &agent]).contains("was closed"));
+    // The next one at this address is the admin's to make, and nobody lists it before.
+    let id = closed["account_id"].as_str().unwrap();
+    let create =
+        ["account", "create", "--account-id", id, "--operator", operator.as_str(), "--max-daily-spend", "1"];
+    assert!(room.refused(&policy, &create).contains("only the admin's wallet creates it anew"));
+    let list = ["--operator", operator.as_str(), "--allow", id];
+    let other = ["account", "create", "--account-id", "acct_01J00000000000000000000000"];
+    let refused = room.refused(&policy, &[&other[..], &list].concat());
+    assert!(
+        refused.contains("was closed") && refused.contains(&format!("--allow-wallet {agent}")),
+        "{refused}"
+    );
+    room.done(&admin, &create);
+    room.done(&policy, &[&other[..], &list].concat());
+    let unknown =
+        ["account", "set-policy", "--account", &agent, "--allow", "acct_01J00000000000000000000009"];
+    let refused = room.refused(&admin, &[&unknown[..], &["--operator", operator.as_str()]].concat());
+    assert!(refused.contains("does not exist"), "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,3 +1,5 @@
+use purser_client::{OwnedPolicy, Proposal};
+use purser_tests::DirectOutcome;
 use serde_json::{Value, json};
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
@@ -115,4 +117,83 @@ async fn halts_are_set_by_the_guardian_and_lifted_by_the_admin_alone() {
     assert_eq!(room.done(&admin, &one("show"))["status"], json!("paused"));
     assert_eq!(room.done(&policy, &one("unpause"))["paused"], json!(false));
     assert_eq!(room.done(&admin, &one("show"))["status"], json!("active"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_command_of_the_admin_lifts_the_halts_of_many_accounts_and_shows_what_waits() {
+    let room = Room::new();
+    let (admin, policy, guardian) =
+        (room.wallet("admin").await, room.wallet("policy").await, room.wallet("guardian").await);
+    let keys = ["--guardian", &guardian.address(), "--loosening-delay", "1h"];
+    let operator = room.creates_operator(&admin, &policy, &keys);
+    // One more than fits a transaction.
+    let mut agents = Vec::new();
+    for number in 0..25u8 {
+        let (program, authority) = (room.chain.program(), policy.keypair.pubkey());
+        let at = operator.parse().unwrap();
+        let create = program.create_agent(authority, authority, at, [number; 16], &OwnedPolicy::default());
+        assert!(matches!(room.chain.lands(create, &policy.keypair).await, DirectOutcome::Settled(_)));
+        agents.push(program.agent_address(&at, &[number; 16]));
+    }
+    let one = agents[0].to_string();
+    let set = ["account", "set-policy", "--account", &one, "--max-daily-spend"];
+    room.done(&policy, &[&set[..], &["5"]].concat());
+    room.done(&policy, &[&set[..], &["6"]].concat());
+    for agent in &agents {
+        room.done(&guardian, &["account", "halt", "--account", &agent.to_string()]);
+    }
+    room.done(&guardian, &["operator", "halt", "--operator", &operator]);
+
+    // Ripe by now, and still the admin's alone.
+    room.chain.stands_at(room.chain.now().await + 3_601).await;
+    let apply = ["account", "apply-policy", "--account", &one];
+    assert!(room.refused(&policy, &apply).contains("only the admin's wallet applies it"));
+    let shown = room.done(&admin, &["account", "show", "--account", &one]);
+    assert_eq!(shown["waiting_policy"]["state"], json!("halted"));
+
+    let resume = ["operator", "resume", "--operator", &operator, "--accounts", "all"];
+    assert!(room.refused(&policy, &resume).contains("may not do this"));
+    let shown = room.shown(&admin, &resume);
+    assert_eq!((&shown["transactions_left"], shown["accounts"].as_array().unwrap().len()), (&json!(2), 25));
+    let waiting = shown["waiting_policies"].as_array().unwrap();
+    assert_eq!((waiting.len(), &waiting[0]["max_daily_spend_usdc"]), (1, &json!("6.000000")));
+    assert_eq!(waiting[0]["account_id"], shown["accounts"][0]);
+    let does = room.printed(&admin, &resume)["does"].clone();
+    assert_eq!(does[0]["resume"]["more_agents"].as_array().map(Vec::len), Some(24), "{does}");
+    let done = room.done(&admin, &resume);
+    assert_eq!((&done["halted_by"], done["signatures"].as_array().unwrap().len()), (&Value::Null, 2));
+    for agent in &agents {
+        assert_eq!(room.chain.agent(agent).await.agent.halted_by, 0);
+    }
+    assert_eq!(room.done(&admin, &resume)["accounts"], json!([]));
+    let stranger = any_key();
+    let wrong = ["operator", "resume", "--operator", &operator, "--accounts", &stranger];
+    assert!(room.refused(&admin, &wrong).contains("is no account of the operator"));
+    room.done(&policy, &apply);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_sealed_without_a_delay_is_shown_when_one_is_set_and_waits_for_the_admin() {
+    let room = Room::new();
+    let (admin, policy) = (room.wallet("admin").await, room.wallet("policy").await);
+    let operator = room.creates_operator(&admin, &policy, &[]);
+    let agent = room.creates_agent(&operator, &policy, 0).await;
+    let name = agent.to_string();
+    room.done(&policy, &["account", "set-policy", "--account", &name, "--max-daily-spend", "5"]);
+    // As a thief would: sealed, and not applied.
+    let (program, authority, at) = (room.chain.program(), policy.keypair.pubkey(), operator.parse().unwrap());
+    let proposal = Proposal { agent, expected_version: 2, policy: OwnedPolicy::default() };
+    let open = program.open_draft(authority, authority, at, &proposal);
+    assert!(matches!(room.chain.lands(open, &policy.keypair).await, DirectOutcome::Settled(_)));
+
+    let delay = ["operator", "update", "--loosening-delay", "1h"];
+    for answer in [room.shown(&admin, &delay), room.done(&admin, &delay)] {
+        let waiting = &answer["waiting_policies"][0];
+        assert_eq!((&waiting["state"], &waiting["effective_at"]), (&json!("admin_only"), &Value::Null));
+        assert_eq!(waiting["max_daily_spend_usdc"], Value::Null);
+    }
+    room.chain.stands_at(room.chain.now().await + 100_000).await;
+    let apply = ["account", "apply-policy", "--account", &name];
+    assert!(room.refused(&policy, &apply).contains("sealed before the operator let that wait"));
+    assert_eq!(room.done(&admin, &apply)["max_daily_spend_usdc"], Value::Null);
 }

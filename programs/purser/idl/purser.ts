@@ -43,7 +43,8 @@ export type Purser = {
     {
       "name": "applyDraft",
       "docs": [
-        "Puts a sealed draft in force, once its time has come."
+        "Puts a sealed draft in force, once its time has come. One that loosens anything while the operator or the agent is",
+        "halted: the admin alone."
       ],
       "discriminator": [
         19,
@@ -110,7 +111,7 @@ export type Purser = {
     {
       "name": "closeAgent",
       "docs": [
-        "Closes an agent account that paid nothing for 24 hours. Admin only."
+        "Closes an agent account that paid nothing for 24 hours; a mark stays at its address. Admin only."
       ],
       "discriminator": [
         52,
@@ -235,7 +236,8 @@ export type Purser = {
     {
       "name": "createAgent",
       "docs": [
-        "Creates an agent account with the policy that it begins with, and its USDC token account."
+        "Creates an agent account with the policy that it begins with, and its USDC token account. Where one was closed: the",
+        "admin alone."
       ],
       "discriminator": [
         143,
@@ -268,9 +270,6 @@ export type Purser = {
         },
         {
           "name": "agent",
-          "docs": [
-            "Lamports sent ahead to this address are no obstacle: `init` then tops up, allocates and assigns."
-          ],
           "writable": true,
           "pda": {
             "seeds": [
@@ -524,7 +523,7 @@ export type Purser = {
     {
       "name": "resume",
       "docs": [
-        "Lifts a halt. Admin only."
+        "Lifts a halt, and those of the agents that follow. Admin only."
       ],
       "discriminator": [
         1,
@@ -1254,7 +1253,7 @@ export type Purser = {
     {
       "code": 6025,
       "name": "accountNotEmpty",
-      "msg": "The address holds USDC already, and loosened policies wait here: only the admin creates this account"
+      "msg": "The address holds USDC already, and loosened policies wait here: only the admin creates it with a policy that pays"
     },
     {
       "code": 6026,
@@ -1305,6 +1304,11 @@ export type Purser = {
       "code": 6035,
       "name": "wrongRentPayer",
       "msg": "Rent goes back to whoever paid it: the account given is another one"
+    },
+    {
+      "code": 6036,
+      "name": "agentClosed",
+      "msg": "An account was closed here: whoever lists it means that one, so only the admin creates it anew"
     }
   ],
   "types": [
@@ -1723,7 +1727,7 @@ export type Purser = {
           {
             "name": "loosensAt",
             "docs": [
-              "Where it loosens anything: when it can be applied, as the operator's delay is now."
+              "Where it loosens anything: when it can be applied at the earliest. A delay that is made longer moves that back."
             ],
             "type": "i64"
           },
@@ -2213,13 +2217,11 @@ export type Purser = {
             "type": "u32"
           },
           {
-            "name": "reservedToo",
-            "type": {
-              "array": [
-                "u8",
-                4
-              ]
-            }
+            "name": "sealedDelaySeconds",
+            "docs": [
+              "The operator's loosening delay at the moment of the seal."
+            ],
+            "type": "u32"
           },
           {
             "name": "agent",

@@ -12,7 +12,7 @@ pub const DISCRIMINATOR_BYTES: usize = 8;
 /// Bytes of an allowlist entry.
 pub const ENTRY_BYTES: usize = 32;
 /// Layout version that this program writes into every account.
-pub const LAYOUT_VERSION: u8 = 2;
+pub const LAYOUT_VERSION: u8 = 3;
 /// Decimals of the USDC mint.
 pub const USDC_DECIMALS: u8 = 6;
 /// Most transfer authorities of an operator.

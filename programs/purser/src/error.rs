@@ -59,7 +59,7 @@ pub enum PurserError {
     DraftOutOfOrder,
     #[msg("The account paid within the last 24 hours; close it later, so that re-creating it cannot reset its limits")]
     SpendWindowNotEmpty,
-    #[msg("The address holds USDC already, and loosened policies wait here: only the admin creates this account")]
+    #[msg("The address holds USDC already, and loosened policies wait here: only the admin creates it with a policy that pays")]
     AccountNotEmpty,
     #[msg("The account has a layout that this program does not know")]
     UnknownLayout,
@@ -82,6 +82,8 @@ pub enum PurserError {
     LooseningDelayTooLong,
     #[msg("Rent goes back to whoever paid it: the account given is another one")]
     WrongRentPayer,
+    #[msg("An account was closed here: whoever lists it means that one, so only the admin creates it anew")]
+    AgentClosed,
 }
 
 impl PurserError {
@@ -125,6 +127,7 @@ impl PurserError {
             TransferAuthorityCount,
             LooseningDelayTooLong,
             WrongRentPayer,
+            AgentClosed,
         ];
         all.into_iter().find(|error| u32::from(*error) == code)
     }

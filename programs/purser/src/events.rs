@@ -144,7 +144,7 @@ pub struct DraftSealed {
     pub policy: PolicyRecord,
     /// Unix seconds.
     pub sealed_at: i64,
-    /// Where it loosens anything: when it can be applied, as the operator's delay is now.
+    /// Where it loosens anything: when it can be applied at the earliest. A delay that is made longer moves that back.
     pub loosens_at: i64,
     pub signer: Pubkey,
 }

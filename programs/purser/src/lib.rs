@@ -43,7 +43,8 @@ pub mod purser {
         instructions::accept_admin::handler(ctx)
     }
 
-    /// Creates an agent account with the policy that it begins with, and its USDC token account.
+    /// Creates an agent account with the policy that it begins with, and its USDC token account. Where one was closed: the
+    /// admin alone.
     pub fn create_agent(ctx: Context<CreateAgent>, agent_id: [u8; 16], policy: PolicyArgs) -> Result<()> {
         instructions::create_agent::handler(ctx, agent_id, policy)
     }
@@ -69,7 +70,8 @@ pub mod purser {
         instructions::write_draft::handler(ctx, hash, start, entries)
     }
 
-    /// Puts a sealed draft in force, once its time has come.
+    /// Puts a sealed draft in force, once its time has come. One that loosens anything while the operator or the agent is
+    /// halted: the admin alone.
     pub fn apply_draft(ctx: Context<ApplyDraft>, hash: [u8; 32]) -> Result<()> {
         instructions::apply_draft::handler(ctx, hash)
     }
@@ -89,8 +91,8 @@ pub mod purser {
         instructions::halt::halt(ctx)
     }
 
-    /// Lifts a halt. Admin only.
-    pub fn resume(ctx: Context<Halt>) -> Result<()> {
+    /// Lifts a halt, and those of the agents that follow. Admin only.
+    pub fn resume<'info>(ctx: Context<'info, Halt<'info>>) -> Result<()> {
         instructions::halt::resume(ctx)
     }
 
@@ -134,7 +136,7 @@ pub mod purser {
         instructions::withdraw::handler(ctx, amount)
     }
 
-    /// Closes an agent account that paid nothing for 24 hours. Admin only.
+    /// Closes an agent account that paid nothing for 24 hours; a mark stays at its address. Admin only.
     pub fn close_agent<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<()> {
         instructions::close_agent::handler(ctx)
     }

@@ -2,13 +2,13 @@ use anchor_lang::error::ErrorCode;
 use anchor_lang::Event;
 use purser::error::PurserError;
 use purser::events::{AgentClosed, DraftClosed};
-use purser::state::Agent;
+use purser::state::{Agent, ClosedAgent};
 use purser::PolicyArgs;
 use purser_policy::{RecentTags, SpendWindow};
 
 use crate::support::{
-    address, agent, assert_policy, attack, keys, only, open_policy, operator, program, signer, Expected,
-    Payment, TokenAccountState, Who, World, AGENT_ID, BALANCE, DAY, MINT, NOON, PAYEE,
+    address, assert_policy, attack, keys, only, open_policy, operator, program, signer, Expected, Payment,
+    TokenAccountState, Who, World, AGENT_ID, BALANCE, DAY, MINT, NOON, PAYEE,
 };
 
 const MINT_SLOT: usize = 4;
@@ -30,6 +30,17 @@ fn spent() -> World {
     world
 }
 
+/// Nothing is left but the mark at the agent's address.
+#[track_caller]
+fn assert_closed(world: &World) {
+    let main = world.main;
+    assert_eq!(world.accounts(&[main.source, main.draft]), [None, None]);
+    let left = world.account(&main.agent);
+    assert_eq!((left.owner, left.data.len()), (purser::ID, ClosedAgent::BYTES));
+    let closed = ClosedAgent::read(&left.data).expect("a closed agent");
+    assert_eq!(closed, ClosedAgent { version: 3, reserved: [0; 7], rent_payer: Who::Payer.key() });
+}
+
 /// `swept`: the rest, which went to [`PAYEE`].
 fn closed(world: &World, payments: u64, swept: u64) -> AgentClosed {
     AgentClosed {
@@ -48,11 +59,12 @@ fn closing_an_empty_agent_gives_all_rent_to_whoever_paid_it_and_says_so() {
     let mut world = emptied();
     let main = world.main;
     world.policy(|policy| policy.allowlist = only(&[], &[PAYEE]));
-    let rent = world.lamports(&main.agent) + world.lamports(&main.source);
+    let rent = world.lamports(&main.agent) + world.lamports(&main.source) - world.rent(ClosedAgent::BYTES);
     assert_eq!(world.lamports(&main.agent), world.rent(Agent::BYTES + 32));
     let (own, before) = (world.lamports(&Who::Admin.key()), world.lamports(&Who::Payer.key()));
     let outcome = world.accept(&main.close_agent());
-    assert_eq!(world.accounts(&[main.agent, main.source]), [None, None]);
+    assert_closed(&world);
+    assert_eq!(world.lamports(&main.agent), world.rent(ClosedAgent::BYTES));
     assert_eq!(world.lamports(&Who::Payer.key()), before + rent);
     assert_eq!(world.lamports(&Who::Admin.key()), own);
     outcome.emitted(closed(&world, 0, 0));
@@ -75,7 +87,7 @@ fn remaining_money_goes_to_the_destination_and_the_event_says_so() {
         world.fund(main.source, left);
         let outcome = world.accept(&main.close_agent());
         assert_eq!(world.balance(&PAYEE), left);
-        assert_eq!(world.accounts(&[main.agent, main.source]), [None, None]);
+        assert_closed(&world);
         outcome.emitted(closed(&world, 0, left));
     }
 }
@@ -112,9 +124,10 @@ fn the_draft_goes_too_sealed_or_not_and_its_rent_to_whoever_paid_it() {
         let wrong = main.close_agent().with(DRAFT_RENT_PAYER, Who::Payer.key());
         world.refuse(&wrong, PurserError::WrongRentPayer);
         let outcome = world.accept(&main.close_agent());
-        assert_eq!(world.accounts(&[main.agent, main.source, main.draft]), [None, None, None]);
+        assert_closed(&world);
         let after = [Who::Payer, Who::DraftPayer].map(|who| world.lamports(&who.key()));
-        assert_eq!(after, [before[0] + agent + source, before[1] + draft]);
+        let kept = world.rent(ClosedAgent::BYTES);
+        assert_eq!(after, [before[0] + agent + source - kept, before[1] + draft]);
         let dropped = DraftClosed {
             operator: main.operator,
             agent: main.agent,
@@ -123,7 +136,7 @@ fn the_draft_goes_too_sealed_or_not_and_its_rent_to_whoever_paid_it() {
         };
         outcome.emitted_all(&[dropped.data(), closed(&world, 0, 0).data()]);
         // The next agent at this address has no draft, and the old draft's parts and hash are useless.
-        world.accept(&main.create_agent(AGENT_ID));
+        world.accept(&main.create_agent(AGENT_ID).signed_by(Who::Admin));
         for call in [proposal.apply(), proposal.close(), proposal.write(2, 3)] {
             world.refuse(&call, ErrorCode::AccountOwnedByWrongProgram);
         }
@@ -154,7 +167,7 @@ fn closing_and_creating_anew_cannot_reset_the_window() {
     }
     world.set_clock(NOON + DAY + 1);
     world.accept(&main.close_agent());
-    world.accept(&main.create_agent(AGENT_ID));
+    world.accept(&main.create_agent(AGENT_ID).signed_by(Who::Admin));
     let agent = world.agent();
     assert_eq!((agent.window(), agent.tags()), (&SpendWindow::EMPTY, &RecentTags::EMPTY));
     assert_eq!(agent.policy_version, 1);
@@ -169,7 +182,7 @@ fn a_closed_agent_answers_nothing_and_pays_nobody() {
     let mut world = emptied();
     let main = world.main;
     world.accept(&main.close_agent());
-    let gone = ErrorCode::AccountOwnedByWrongProgram;
+    let gone = ErrorCode::AccountDiscriminatorMismatch;
     world.refuse(&main.close_agent(), gone);
     world.refuse(&main.set_paused(true), gone);
     world.refuse(&main.withdraw(1, PAYEE), gone);
@@ -184,7 +197,8 @@ fn a_closed_agent_answers_nothing_and_pays_nobody() {
 fn closing_and_creating_anew_in_one_transaction_cannot_reset_the_window_either() {
     let mut world = spent();
     let main = world.main;
-    let calls = [main.close_agent(), main.create_agent(AGENT_ID)].map(|call| call.instruction());
+    let anew = main.create_agent(AGENT_ID).signed_by(Who::Admin);
+    let calls = [main.close_agent(), anew].map(|call| call.instruction());
     assert!(world.send(&calls, Who::FeePayer).is_err());
     world.set_clock(NOON + DAY + 1);
     world.accept_all(&calls, Who::FeePayer);
@@ -201,9 +215,8 @@ fn lamports_sent_in_the_closing_transaction_do_not_keep_an_agent_alive() {
         1_000_000_000,
     );
     world.accept_all(&[main.close_agent().instruction(), gift], Who::FeePayer);
-    let left = world.account(&main.agent);
-    assert_eq!((left.owner, left.data.len()), (anchor_lang::system_program::ID, 0));
-    world.accept(&main.create_agent(AGENT_ID));
+    assert_closed(&world);
+    world.accept(&main.create_agent(AGENT_ID).signed_by(Who::Admin));
     assert_eq!(world.agent().policy_version, 1);
 }
 
@@ -238,7 +251,7 @@ fn every_wrong_account_in_every_slot_is_refused() {
         &[
             signer("admin", PurserError::Unauthorized),
             operator(PurserError::Unauthorized).but(&["twin_operator"], PurserError::WrongOperator),
-            agent(ErrorCode::ConstraintSeeds).but(&["truncated_agent"], ErrorCode::ConstraintSeeds),
+            address("agent", ErrorCode::ConstraintSeeds),
             address("token_account", PurserError::WrongSource),
             address("usdc_mint", PurserError::WrongMint).accepts(&mints).accepts_own(),
             address("destination", PurserError::RecipientNotTokenAccount)

@@ -38,7 +38,7 @@ fn expected(now: i64, policy: StoredPolicy) -> Agent {
     let (address, bump) = Pubkey::find_program_address(&seeds, &purser::ID);
     assert_eq!(address, place.agent);
     Agent {
-        version: 2,
+        version: 3,
         bump,
         halted_by: 0,
         reserved: 0,
@@ -176,9 +176,29 @@ fn where_loosened_policies_wait_the_admin_alone_creates_an_agent_where_usdc_lies
     world.put(place.source, early);
     world.clone().accept(&create());
     world.delay(1);
-    for policy in policies() {
-        world.refuse(&create_with(&policy), PurserError::AccountNotEmpty);
+    let nobody = PolicyArgs { allowlist: only(&[], &[]), ..open_policy() };
+    for (policy, pays) in [
+        (open_policy(), true),
+        (PolicyArgs { max_daily_spend: Some(1), require_memo: true, ..open_policy() }, true),
+        (PolicyArgs { allowlist: only(&[PAYEE_OWNER], &[]), ..open_policy() }, true),
+        (PolicyArgs { allowlist: only(&[], &keys(12)), max_single_transfer: Some(1), ..open_policy() }, true),
+        // Nothing passes these, and to loosen them waits.
+        (PolicyArgs { paused: true, ..open_policy() }, false),
+        (PolicyArgs { max_daily_spend: Some(0), ..open_policy() }, false),
+        (PolicyArgs { max_single_transfer: Some(0), ..open_policy() }, false),
+        (nobody, false),
+    ] {
         world.clone().accept(&create_with(&policy).signed_by(Who::Admin));
+        if pays {
+            world.refuse(&create_with(&policy), PurserError::AccountNotEmpty);
+            continue;
+        }
+        let mut world = world.clone();
+        world.accept(&create_with(&policy));
+        assert!(world
+            .send(&[place.transfer(Payment { amount: 1, ..Payment::default() }).instruction()], Who::FeePayer)
+            .is_err());
+        world.refuse(&place.set_policy(1, open_policy()), PurserError::LooseningMustWait);
     }
     world.fund(place.source, 0);
     world.accept(&create());
@@ -299,9 +319,10 @@ fn every_wrong_account_in_every_slot_is_refused() {
         &create(),
         &[
             signer("authority", PurserError::Unauthorized).accepts(&["admin"]),
-            any_signer("payer").read_only(InstructionError::PrivilegeEscalation),
+            any_signer("payer"),
             operator(ErrorCode::ConstraintSeeds).but(&["truncated_operator"], ErrorCode::ConstraintSeeds),
-            address("agent", ErrorCode::ConstraintSeeds).read_only(InstructionError::PrivilegeEscalation),
+            address("agent", ErrorCode::ConstraintSeeds)
+                .but(&["system_program", "purser_program", "clock"], ErrorCode::ConstraintSeeds),
             address("token_account", InstructionError::MissingAccount),
             address("usdc_mint", PurserError::WrongMint),
             program("token_program"),

@@ -32,7 +32,7 @@ fn expected(id: u64, guardian: Pubkey) -> Operator {
     let mut transfer_authorities = [Pubkey::default(); 8];
     transfer_authorities[0] = Who::TransferAuthority.key();
     Operator {
-        version: 2,
+        version: 3,
         bump,
         halted_by: 0,
         reserved: 0,

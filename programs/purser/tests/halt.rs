@@ -1,14 +1,15 @@
 //! Halts: separate from the policy, and lifted by the admin alone.
 
 use anchor_lang::error::ErrorCode;
+use anchor_lang::Event;
 use purser::error::PurserError;
 use purser::events::HaltSet;
 use purser::state::{Agent, Operator, Role};
 use purser::PolicyArgs;
 
 use crate::support::{
-    agent, attack, keys, only, open_policy, operator, signer, Call, Payment, Proposal, Who, World, NOON,
-    PAYEE,
+    agent, attack, keys, only, open_policy, operator, signer, Call, Expected, Payment, Place, Proposal, Who,
+    World, NOON, PAYEE,
 };
 
 const MAY_HALT: [(Who, Role); 3] = [
@@ -57,6 +58,73 @@ fn the_right_keys_halt_and_the_admin_resumes() {
             assert_eq!((world.agent(), world.operator()), (agent, operator));
         }
     }
+}
+
+#[test]
+fn one_signature_of_the_admin_resumes_the_operator_and_many_agents() {
+    for whole in [false, true] {
+        let mut world = World::new();
+        let (main, sibling) = (world.main, world.sibling);
+        let more: Vec<Place> = (0..20u8).map(|id| Place::new(Who::Admin, 0, [id; 16])).collect();
+        for (id, place) in (0u8..).zip(&more) {
+            world.accept(&place.create_agent([id; 16]));
+        }
+        let all = || more.iter().chain([&main, &sibling]);
+        for place in all() {
+            world.accept(&place.halt());
+        }
+        world.accept(&main.halt_operator());
+        let first = if whole { main.resume_operator() } else { main.resume() };
+        let others: Vec<_> = all().map(|place| place.agent).collect();
+        let resume = first.with_agents(&others);
+        for who in Who::everyone().filter(|who| *who != Who::Admin) {
+            world.refuse(&resume.clone().signed_by(who), PurserError::Unauthorized);
+        }
+        let outcome = world.accept(&resume);
+        let event =
+            |agent| HaltSet { operator: main.operator, agent, halted_by: None, signer: Who::Admin.key() };
+        let named = [(!whole).then_some(main.agent)].into_iter().chain(others.iter().copied().map(Some));
+        outcome.emitted_all(&named.map(|agent| event(agent).data()).collect::<Vec<_>>());
+        for place in all() {
+            let agent = Agent::read(&world.account(&place.agent).data).expect("an agent").agent;
+            assert_eq!(agent.halted_by, 0);
+        }
+        assert_eq!(world.operator().halted_by, if whole { 0 } else { 3 });
+    }
+}
+
+#[test]
+fn one_wrong_account_among_them_resumes_none() {
+    let mut world = World::new();
+    let main = world.main;
+    world.accept(&main.halt());
+    world.accept(&main.halt_operator());
+    world.accept(&world.sibling.halt());
+    let sibling = world.sibling.agent;
+    for (name, answer) in [
+        ("twin_agent", PurserError::WrongOperator.into()),
+        ("foreign_agent", PurserError::WrongOperator.into()),
+        ("closed_agent", ErrorCode::AccountDiscriminatorMismatch.into()),
+        ("operator", ErrorCode::AccountDiscriminatorMismatch.into()),
+        ("sibling_draft", ErrorCode::AccountDiscriminatorMismatch.into()),
+        ("truncated_agent", Expected::from(PurserError::UnknownLayout)),
+        ("forged_agent", ErrorCode::AccountOwnedByWrongProgram.into()),
+        ("purser_program", ErrorCode::AccountOwnedByWrongProgram.into()),
+        ("stranger", ErrorCode::AccountOwnedByWrongProgram.into()),
+    ] {
+        let wrong = world.cast.get(name);
+        for others in [[sibling, wrong], [wrong, sibling]] {
+            let resume = main.resume_operator().with_agents(&others);
+            world.refuse_as(name, &resume, answer.clone());
+        }
+    }
+    let mut read_only = main.resume_operator().with_agents(&[sibling]);
+    read_only.accounts[3].is_writable = false;
+    world.refuse(&read_only, ErrorCode::AccountNotMutable);
+    // A halt names no more than one: what follows changes nothing.
+    world.accept(&main.resume_operator().with_agents(&[main.agent, main.agent, sibling]));
+    world.accept(&main.halt_operator().with_agents(&[sibling]));
+    assert_eq!(halted_by(&world), [0, 3]);
 }
 
 #[test]

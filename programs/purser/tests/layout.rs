@@ -52,7 +52,7 @@ fn an_operator_is_472_bytes_in_this_order() {
     assert_eq!(fields.take::<8>(), Operator::DISCRIMINATOR);
     let bump =
         Pubkey::find_program_address(&[b"operator", Who::Admin.key().as_ref(), &[0; 8]], &purser::ID).1;
-    assert_eq!(fields.take(), [2, bump, 3, 0]);
+    assert_eq!(fields.take(), [3, bump, 3, 0]);
     assert_eq!(fields.take(), 2_592_000u32.to_le_bytes());
     assert_eq!(fields.take(), 0u64.to_le_bytes());
     for key in [
@@ -86,7 +86,7 @@ fn an_agent_is_856_bytes_and_32_for_each_entry_in_this_order() {
     let mut fields = Fields(data);
     assert_eq!(fields.take::<8>(), Agent::DISCRIMINATOR);
     let bump = Pubkey::find_program_address(&[b"agent", main.operator.as_ref(), &AGENT_ID], &purser::ID).1;
-    assert_eq!(fields.take(), [2, bump, 2, 0]);
+    assert_eq!(fields.take(), [3, bump, 2, 0]);
     assert_eq!(fields.take(), 2u32.to_le_bytes());
     assert_eq!(fields.key(), main.operator);
     assert_eq!(fields.take(), AGENT_ID);
@@ -113,6 +113,7 @@ fn a_draft_is_152_bytes_and_32_for_each_entry_in_this_order() {
     let mut world = World::new();
     let main = world.main;
     world.policy(|policy| *policy = all_fields());
+    world.delay(7);
     for sealed in [false, true] {
         let mut world = world.clone();
         let proposal = world.propose(all_fields());
@@ -124,10 +125,10 @@ fn a_draft_is_152_bytes_and_32_for_each_entry_in_this_order() {
         let mut fields = Fields(data);
         assert_eq!(fields.take::<8>(), PolicyDraft::DISCRIMINATOR);
         let bump = Pubkey::find_program_address(&[b"draft", main.agent.as_ref()], &purser::ID).1;
-        assert_eq!(fields.take(), [2, bump, 3, 0, if sealed { 3 } else { 2 }, 0, u8::from(sealed), 0]);
+        assert_eq!(fields.take(), [3, bump, 3, 0, if sealed { 3 } else { 2 }, 0, u8::from(sealed), 0]);
         assert_eq!(fields.take(), (if sealed { NOON + 9 } else { 0i64 }).to_le_bytes());
         assert_eq!(fields.take(), 2u32.to_le_bytes());
-        assert_eq!(fields.take(), [0; 4]);
+        assert_eq!(fields.take(), (if sealed { 7u32 } else { 0 }).to_le_bytes());
         assert_eq!((fields.key(), fields.key()), (main.agent, Who::DraftPayer.key()));
         assert_eq!(fields.take(), proposal.args.hash);
         assert_eq!(fields.take(), stored(&all_fields()));
@@ -197,11 +198,11 @@ fn an_account_of_the_layout_before_is_refused() {
     let call = world.main.transfer(Payment::default());
     for key in [world.main.operator, world.main.agent] {
         let mut world = world.clone();
-        world.edit(key, |account| account.data[8] = 1);
+        world.edit(key, |account| account.data[8] = 2);
         world.refuse(&call, PurserError::UnknownLayout);
     }
     let agent = world.main.agent;
-    world.edit(agent, |account| account.data[8] = 1);
+    world.edit(agent, |account| account.data[8] = 2);
     assert!(Agent::read(&world.account(&agent).data).is_none());
     world.refuse(&world.main.close_agent(), Expected::from(PurserError::UnknownLayout));
 }

@@ -4,7 +4,7 @@ use purser::error::PurserError;
 use purser::{AllowlistArg, PolicyArgs};
 
 use crate::support::{
-    assert_policy, keys, many_keys, only, open_policy, Payment, Proposal, Who, World, NOON, PAYEE,
+    assert_policy, keys, many_keys, only, open_policy, Payment, Proposal, Who, World, DAY, NOON, PAYEE,
 };
 
 const DELAY: u32 = 3_600;
@@ -189,25 +189,91 @@ fn a_draft_that_is_dropped_and_sealed_anew_waits_anew() {
 }
 
 #[test]
-fn the_delay_is_the_operators_at_the_moment_of_applying() {
+fn the_longer_of_the_delays_at_the_seal_and_at_the_applying_counts() {
     let hour = i64::from(DELAY);
-    for (changed, applies_at) in
-        [(2 * DELAY, 2 * hour), (DELAY / 2, hour / 2), (0, 0), (30 * 86_400, 720 * hour)]
-    {
-        let (mut world, proposal) = waiting(DELAY);
-        world.delay(changed);
-        if applies_at > 0 {
-            world.set_clock(NOON + applies_at - 1);
-            world.refuse(&proposal.apply(), PurserError::LooseningMustWait);
+    for (then, now, applies_at) in [
+        (DELAY, 2 * DELAY, 2 * hour),
+        (DELAY, DELAY / 2, hour),
+        (DELAY, 0, hour),
+        (1, DELAY, hour),
+        (1, 0, 1),
+        (DELAY, 30 * 86_400, 720 * hour),
+        (30 * 86_400, 1, 720 * hour),
+    ] {
+        let (mut world, proposal) = waiting(then);
+        world.delay(now);
+        for clock in [NOON, NOON + applies_at - 1] {
+            world.set_clock(clock);
+            let what = format!("{then} then, {now} now");
+            world.refuse_as(&what, &proposal.apply(), PurserError::LooseningMustWait);
         }
         world.set_clock(NOON + applies_at);
         world.accept(&proposal.apply());
     }
-    // A draft that was sealed before the operator had a delay waits all the same.
+}
+
+#[test]
+fn a_draft_that_was_sealed_before_there_was_a_delay_never_ripens_under_one() {
+    let (mut world, proposal) = waiting(0);
+    for delay in [1, DELAY, 30 * 86_400] {
+        world.delay(delay);
+        for now in [NOON, NOON + i64::from(delay), NOON + 400 * DAY, i64::MAX] {
+            world.set_clock(now);
+            world.refuse(&proposal.apply(), PurserError::LooseningMustWait);
+        }
+    }
+    world.clone().accept(&proposal.apply().signed_by(Who::Admin));
+    // Dropped and sealed anew, it waits like any other.
+    world.set_clock(NOON);
+    world.accept(&proposal.close());
+    world.seal(&proposal, Who::PolicyAuthority);
+    world.set_clock(NOON + 30 * DAY);
+    world.accept(&proposal.apply());
+
+    // Without a delay nothing waits, and what tightens never does.
     let (mut world, proposal) = waiting(0);
     world.delay(DELAY);
-    world.refuse(&proposal.apply(), PurserError::LooseningMustWait);
-    world.accept(&proposal.apply().signed_by(Who::Admin));
+    world.delay(0);
+    world.accept(&proposal.apply());
+    let mut world = under(&open_policy(), 0);
+    let proposal = world.sealed(PolicyArgs { max_daily_spend: Some(5), ..open_policy() });
+    world.delay(DELAY);
+    world.accept(&proposal.apply());
+}
+
+#[test]
+fn what_waits_is_put_in_force_in_a_halt_by_the_admin_alone_however_long_it_waited() {
+    for whole in [false, true] {
+        for (then, now) in [(DELAY, DELAY), (DELAY, 0), (0, DELAY)] {
+            let (mut world, proposal) = waiting(then);
+            world.delay(now);
+            let main = world.main;
+            world.accept(&if whole { main.halt_operator() } else { main.halt() });
+            for clock in [NOON, NOON + i64::from(DELAY), NOON + 400 * DAY] {
+                world.set_clock(clock);
+                world.refuse(&proposal.apply(), PurserError::Halted);
+            }
+            world.clone().accept(&proposal.apply().signed_by(Who::Admin));
+            // What tightens is not held up.
+            let mut other = world.clone();
+            other.accept(&proposal.close());
+            let tighter = other.sealed(PolicyArgs { max_daily_spend: Some(4), ..open_policy() });
+            other.accept(&tighter.apply());
+
+            world.accept(&if whole { main.resume_operator() } else { main.resume() });
+            match then {
+                0 => world.refuse(&proposal.apply(), PurserError::LooseningMustWait),
+                _ => drop(world.accept(&proposal.apply())),
+            }
+        }
+    }
+}
+
+#[test]
+fn where_nothing_waits_a_halt_holds_up_no_draft() {
+    let (mut world, proposal) = waiting(0);
+    world.accept(&world.main.halt());
+    world.accept(&proposal.apply());
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod accept_admin;
 mod apply_draft;
 mod close_agent;
 mod close_draft;
+mod closed_agents;
 mod create_agent;
 mod create_operator;
 mod draft_writers;

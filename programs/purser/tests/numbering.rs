@@ -98,7 +98,7 @@ fn agent_created_anew_counts_from_one_and_the_old_count_was_logged() {
     world.accept(&main.transfer(Payment { amount: BALANCE, ..Payment::default() }));
     world.set_clock(NOON + DAY + 1);
     world.accept(&main.close_agent());
-    world.accept(&main.create_agent(AGENT_ID));
+    world.accept(&main.create_agent(AGENT_ID).signed_by(Who::Admin));
     world.fund(main.source, BALANCE);
     let outcome = world.accept(&main.transfer(Payment::default()));
     assert_eq!(numbers(&outcome.events)[0].number, 1);

@@ -28,7 +28,7 @@ fn assert_opened(world: &World, proposal: &Proposal) {
     let view = PolicyDraft::read(&account.data).expect("a draft");
     let sealed = u8::from(entry_count == 0);
     let expected = PolicyDraft {
-        version: 2,
+        version: 3,
         bump,
         entry_count,
         written: 0,
@@ -36,7 +36,7 @@ fn assert_opened(world: &World, proposal: &Proposal) {
         reserved: 0,
         sealed_at: if sealed == 1 { NOON } else { 0 },
         expected_version: proposal.args.expected_version,
-        reserved_too: [0; 4],
+        sealed_delay_seconds: u32::from(sealed) * world.operator().loosening_delay_seconds,
         agent: main.agent,
         rent_payer: Who::DraftPayer.key(),
         hash: proposal.args.hash,

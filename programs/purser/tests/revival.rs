@@ -58,7 +58,8 @@ fn an_agent_does_not_come_back_with_what_it_knew_nor_with_its_draft() {
     let proposal = proposal(&world);
     world.seal(&proposal, Who::PolicyAuthority);
     world.set_clock(NOON + DAY + 1);
-    let calls = [main.close_agent(), main.create_agent(AGENT_ID)].map(|call| call.instruction());
+    let anew = main.create_agent(AGENT_ID).signed_by(Who::Admin);
+    let calls = [main.close_agent(), anew].map(|call| call.instruction());
     for late in
         [proposal.apply(), proposal.close(), main.transfer(Payment { to: PAYEE, ..Payment::default() })]
     {

@@ -34,6 +34,7 @@ pub use types::{
 
 use crate::domain::{Address, Network, Terms};
 use async_trait::async_trait;
+use purser::error::PurserError;
 
 /// Why the chain could not be asked, or did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -83,6 +84,12 @@ impl ChainError {
             | Self::NotFound { .. }
             | Self::Misconfigured(_) => false,
         }
+    }
+
+    /// Whether the program creates no account at this address for the policy authority, and would at another one.
+    pub fn is_address_taken(&self) -> bool {
+        let taken = [PurserError::AccountNotEmpty, PurserError::AgentClosed].map(u32::from);
+        matches!(self, Self::Rejected { code: Some(code), .. } if taken.contains(code))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{ChainError, NodeFigures};
 pub use crate::domain::SignedTransfer;
 use crate::domain::{Address, HaltedBy};
+use purser::state::waits_seconds;
 pub use purser_client::{OwnedAllowlist as AllowedRecipients, OwnedPolicy as OnChainPolicy};
 use purser_policy::{RecentTags, SpendWindow, UsdcAmount, tag_of};
 
@@ -73,7 +74,17 @@ pub struct DraftOnChain {
     pub policy: OnChainPolicy,
     /// When it was completed, unix seconds by the chain's clock; `None` while it is being written.
     pub sealed_at: Option<i64>,
+    /// The operator's loosening delay at that time.
+    pub sealed_delay_seconds: u32,
     pub rent_payer: Address,
+}
+
+impl DraftOnChain {
+    /// When its wait ends if it loosens something, unix seconds by the chain's clock. `None`: never, or it is not complete.
+    pub fn loosens_at(&self, operator: &OperatorOnChain) -> Option<i64> {
+        let waits = waits_seconds(self.sealed_delay_seconds, operator.loosening_delay_seconds)?;
+        Some(self.sealed_at?.saturating_add(i64::from(waits)))
+    }
 }
 
 /// What kind of address a recipient is, for an allowlist.

@@ -70,6 +70,13 @@ pub struct Drawn {
     pub secret: Zeroizing<[u8; 32]>,
 }
 
+impl Drawn {
+    /// The same for another id, where the first one will not do: repeating the request finds the same ones in turn.
+    pub fn next(self) -> Self {
+        Self { id_bits: self.id_bits.wrapping_add(1), ..self }
+    }
+}
+
 impl fmt::Debug for Drawn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Drawn({}, ...)", self.at)

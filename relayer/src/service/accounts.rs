@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::allowlist::{ResolvedPolicy, resolve};
 use super::error::{Resource, ServiceError, from_chain};
-use super::reads::{addresses, find_account, read_agent, read_operator, window_now};
+use super::reads::{CREATED_SECONDS_MIN, addresses, find_account, read_agent, read_operator, window_now};
 use super::submitted::as_submitted;
 use super::{NetworkParts, Parts};
 use crate::chain::{AgentAddresses, AgentCreation, AgentOnChain, OnChainPolicy, OperatorOnChain};
@@ -22,10 +22,10 @@ const BATCH_ROWS: u32 = 100;
 const BATCHES_MAX: usize = 10;
 /// An account creation that has left no trace on the chain after this long can no longer land.
 const PROVISIONING_TIMEOUT: Duration = Duration::from_secs(180);
-/// Nodes may not show an account that is younger than this yet.
-const CREATED_SECONDS_MIN: i64 = 180;
 /// A request may still be waiting for a creation that was asked for less than this ago.
 const CREATION_SECONDS_MAX: i64 = 60;
+/// How many ids an account may be tried under: something may stand at the address of one already.
+const IDS_MAX: u32 = 3;
 /// Most allowlist entries a new account can start with: as many as fit the transaction that creates it.
 const ENTRIES_MAX: usize = 15;
 
@@ -94,26 +94,36 @@ impl Accounts {
         drawn: Option<Drawn>,
     ) -> Result<AccountView, ServiceError> {
         let this = self.clone();
-        self.parts.tasks.finish(async move { this.provision(operator, asked, drawn).await }).await
+        let work = async move {
+            let mut drawn = drawn;
+            for _ in 1..IDS_MAX {
+                match this.provision(&operator, &asked, drawn.clone()).await {
+                    Err(NotMade::AddressTaken(_)) => drawn = drawn.map(Drawn::next),
+                    made => return Ok(made?),
+                }
+            }
+            Ok(this.provision(&operator, &asked, drawn).await?)
+        };
+        self.parts.tasks.finish(work).await
     }
 
     async fn provision(
         &self,
-        operator: Operator,
-        asked: CreateAccount,
+        operator: &Operator,
+        asked: &CreateAccount,
         drawn: Option<Drawn>,
-    ) -> Result<AccountView, ServiceError> {
+    ) -> Result<AccountView, NotMade> {
         let begun = drawn.as_ref().map(|drawn| AccountId::new(drawn.at, drawn.id_bits));
         if let Some(id) = begun
             && let Some(account) = self.parts.store.find_account(operator.id, id).await?
         {
-            return self.look_at(&operator, account).await;
+            return Ok(self.look_at(operator, account).await?);
         }
         let Parts { store, chains, ambient, .. } = &self.parts;
         let chain = &chains.get(operator.network)?.chain;
         // Nothing was sent to the chain yet, so the caller may simply retry when it is unavailable.
-        let on_chain = read_operator(&self.parts, &operator).await?;
-        let begin_with = self.begin_with(&operator, &asked.policy).await?;
+        let on_chain = read_operator(&self.parts, operator).await?;
+        let begin_with = self.begin_with(operator, &asked.policy).await?;
         let now = ambient.now();
         let id = begun.unwrap_or_else(|| AccountId::new(now, ambient.id_bits()));
         let AgentAddresses { agent, token_account } = chain.addresses_of(&operator.address, id.bytes());
@@ -122,8 +132,8 @@ impl Accounts {
         let account = Account {
             id,
             operator_id: operator.id,
-            name: asked.name,
-            metadata: asked.metadata,
+            name: asked.name.clone(),
+            metadata: asked.metadata.clone(),
             address: agent,
             token_account,
             status,
@@ -132,7 +142,7 @@ impl Accounts {
             created_at: now,
         };
         let is_asked_again = drawn.is_some() && store.mark_account_asked_again(operator.id, id, now).await?;
-        if is_asked_again && let Some(made) = self.find_made(&operator, &account).await? {
+        if is_asked_again && let Some(made) = self.find_made(operator, &account).await? {
             return Ok(made);
         }
         if !is_asked_again {
@@ -141,18 +151,20 @@ impl Accounts {
         let created = match chain.create_agent(&on_chain, id.bytes(), &begin_with.on_chain).await {
             Ok(created) => created,
             Err(error) => {
+                let is_taken = error.is_address_taken();
                 // Otherwise the row stays: it is invisible, and reconciling finishes or clears it.
-                if error.is_before_anything() && !is_asked_again {
+                if (is_taken || error.is_before_anything()) && !is_asked_again {
                     store.delete_requested_account(operator.id, id, now).await?;
                 }
-                return Err(from_chain(operator.network, &error, false));
+                let error = from_chain(operator.network, &error, false);
+                return Err(if is_taken { NotMade::AddressTaken(error) } else { error.into() });
             }
         };
         crash_point!("account.created");
         store.mark_account_ready(operator.id, id).await?;
         let account = Account { provisioning: Provisioning::Ready, ..account };
         if matches!(created, AgentCreation::AlreadyThere) {
-            return self.look_at(&operator, account).await;
+            return Ok(self.look_at(operator, account).await?);
         }
         Ok(AccountView {
             account,
@@ -308,6 +320,33 @@ impl Accounts {
             }
         }
         Ok(())
+    }
+}
+
+/// Why an account was not made.
+enum NotMade {
+    /// USDC lies at the address of its id, or an account was closed there: another id may do.
+    AddressTaken(ServiceError),
+    Otherwise(ServiceError),
+}
+
+impl From<ServiceError> for NotMade {
+    fn from(error: ServiceError) -> Self {
+        Self::Otherwise(error)
+    }
+}
+
+impl From<StoreError> for NotMade {
+    fn from(error: StoreError) -> Self {
+        Self::Otherwise(error.into())
+    }
+}
+
+impl From<NotMade> for ServiceError {
+    fn from(not_made: NotMade) -> Self {
+        match not_made {
+            NotMade::AddressTaken(error) | NotMade::Otherwise(error) => error,
+        }
     }
 }
 

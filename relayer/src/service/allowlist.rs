@@ -6,9 +6,11 @@ use purser_policy::ALLOWLIST_ENTRIES_MAX;
 
 use super::Parts;
 use super::error::{ServiceError, from_chain};
+use super::reads::{CREATED_SECONDS_MIN, addresses};
 use crate::chain::{AddressKind, AllowedRecipients, OnChainPolicy};
 use crate::domain::{
-    AccountId, Address, AllowlistEntry, Counterparties, CounterpartyKind, Operator, SpendingPolicy,
+    Account, AccountId, Address, AllowlistEntry, Counterparties, CounterpartyKind, Operator, SpendingPolicy,
+    Timestamp,
 };
 
 /// A policy whose every entry has a known kind.
@@ -45,6 +47,7 @@ async fn resolve_entries(
     in_force: &OnChainPolicy,
 ) -> Result<(AllowedRecipients, Vec<AllowlistEntry>), ServiceError> {
     let accounts = find_accounts(parts, operator, entries).await?;
+    let closed = find_closed(parts, operator, accounts.values(), in_force).await?;
     let kinds = find_kinds(parts, operator, entries, in_force).await?;
     let mut seen = HashSet::new();
     let mut resolved = Vec::new();
@@ -55,7 +58,15 @@ async fn resolve_entries(
                     let message = format!("names {id}, which is not an account of yours");
                     Counterparties::invalid_entry(index, message)
                 };
-                (CounterpartyKind::Wallet, *accounts.get(id).ok_or_else(unknown)?, *entry)
+                let account = accounts.get(id).ok_or_else(unknown)?;
+                if closed.contains(id) {
+                    let message = format!(
+                        "names {id}, which was closed on the chain: what is paid there lies until the operator's admin \
+                         creates it anew"
+                    );
+                    return Err(Counterparties::invalid_entry(index, message).into());
+                }
+                (CounterpartyKind::Wallet, account.address, *entry)
             }
             AllowlistEntry::Wallet(address) => (CounterpartyKind::Wallet, *address, *entry),
             AllowlistEntry::TokenAccount(address) => (CounterpartyKind::TokenAccount, *address, *entry),
@@ -87,18 +98,43 @@ fn unclear(address: &Address) -> String {
     )
 }
 
-/// The PDAs of the entries that are accounts of the operator.
+/// Those of the accounts that are closed on the chain, except for what the policy in force lists already.
+async fn find_closed(
+    parts: &Parts,
+    operator: &Operator,
+    accounts: impl Iterator<Item = &Account>,
+    in_force: &OnChainPolicy,
+) -> Result<HashSet<AccountId>, ServiceError> {
+    let asked: Vec<&Account> =
+        accounts.filter(|account| kind_in(in_force, &account.address).is_none()).collect();
+    if asked.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let chain = &parts.chains.get(operator.network)?.chain;
+    let places: Vec<_> = asked.iter().map(|account| addresses(account)).collect();
+    let read = chain.read_agents(&places).await;
+    let read = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    // A node may not show a new account yet.
+    let shown_from = Timestamp::from_unix_seconds(parts.ambient.now().unix_seconds() - CREATED_SECONDS_MIN);
+    let is_closed = asked
+        .into_iter()
+        .zip(read)
+        .filter(|(account, agent)| agent.is_none() && account.created_at < shown_from);
+    Ok(is_closed.map(|(account, _)| account.id).collect())
+}
+
+/// The entries that are accounts of the operator.
 async fn find_accounts(
     parts: &Parts,
     operator: &Operator,
     entries: &[AllowlistEntry],
-) -> Result<HashMap<AccountId, Address>, ServiceError> {
+) -> Result<HashMap<AccountId, Account>, ServiceError> {
     let ids: HashSet<AccountId> = entries.iter().filter_map(account_id).collect();
     let ids: Vec<AccountId> = ids.into_iter().collect();
     let mut accounts = HashMap::new();
     for ids in ids.chunks(ALLOWLIST_ENTRIES_MAX) {
         let found = parts.store.find_accounts(operator.id, ids).await?;
-        accounts.extend(found.into_iter().map(|account| (account.id, account.address)));
+        accounts.extend(found.into_iter().map(|account| (account.id, account)));
     }
     Ok(accounts)
 }

@@ -5,6 +5,9 @@ use super::error::{Forbidden, Resource, ServiceError, from_chain};
 use crate::chain::{AgentAddresses, AgentOnChain, OperatorOnChain};
 use crate::domain::{Account, AccountId, Operator, Principal};
 
+/// Nodes may not show an account that is younger than this yet.
+pub(super) const CREATED_SECONDS_MIN: i64 = 180;
+
 /// An account's addresses, as the chain takes them.
 pub(super) fn addresses(account: &Account) -> AgentAddresses {
     AgentAddresses { agent: account.address, token_account: account.token_account }

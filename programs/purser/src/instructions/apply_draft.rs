@@ -27,8 +27,8 @@ pub struct ApplyDraft<'info> {
     pub system_program: Program<'info, System>,
 }
 
-/// Puts a sealed draft in force, and closes it. One that loosens anything waits for the operator's delay, unless the admin
-/// signs.
+/// Puts a sealed draft in force, and closes it. One that loosens anything waits for the operator's delay and does not end
+/// its wait in a halt, unless the admin signs.
 pub(crate) fn handler(ctx: Context<ApplyDraft>, hash: [u8; 32]) -> Result<()> {
     let accounts = &*ctx.accounts;
     let draft_data = {
@@ -46,10 +46,14 @@ pub(crate) fn handler(ctx: Context<ApplyDraft>, hash: [u8; 32]) -> Result<()> {
         require!(draft.is_sealed(), PurserError::DraftIncomplete);
         require!(agent.policy_version == draft.expected_version, PurserError::PolicyChanged);
         require_keys_eq!(*accounts.draft_rent_payer.key, draft.rent_payer, PurserError::WrongRentPayer);
-        let waits =
-            role != Role::Admin && Clock::get()?.unix_timestamp < operator.loosens_at(draft.sealed_at);
-        if waits {
-            must_not_loosen(&accounts.agent, &policy)?;
+        // Where nothing waits, `set_policy` would do the same at once.
+        if role != Role::Admin && draft.waits_seconds(&operator) != Some(0) {
+            let now = Clock::get()?.unix_timestamp;
+            if operator.halted_by | agent.halted_by != 0 {
+                must_not_loosen(&accounts.agent, &policy, PurserError::Halted)?;
+            } else if draft.loosens_at(&operator).is_none_or(|at| now < at) {
+                must_not_loosen(&accounts.agent, &policy, PurserError::LooseningMustWait)?;
+            }
         }
     }
     let policy_version = replace(&accounts.agent, &policy, &accounts.payer, &accounts.rent_payer)?;

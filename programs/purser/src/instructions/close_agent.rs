@@ -2,21 +2,23 @@ use anchor_lang::prelude::*;
 use anchor_lang::AccountsClose;
 use anchor_spl::token::{self, CloseAccount, Token};
 
-use crate::constants::DRAFT_SEED;
+use crate::constants::{DRAFT_SEED, LAYOUT_VERSION};
 use crate::error::PurserError;
 use crate::events::{AgentClosed, DraftClosed};
+use crate::instructions::room::return_rent;
 use crate::instructions::withdraw::Withdrawal;
-use crate::state::{Agent, Authority, Known, Operator, PolicyDraft};
+use crate::state::{begin, Agent, Authority, ClosedAgent, Known, Operator, PolicyDraft};
 use crate::token_account::TokenAccount;
 
 /// Closes an agent that paid nothing for 24 hours, with its token account and its draft: created anew, it starts where it
-/// would stand anyway. What the token account still holds goes to `destination`.
+/// would stand anyway. What the token account still holds goes to `destination`. A [`ClosedAgent`] stays at its address.
 #[derive(Accounts)]
 pub struct CloseAgent<'info> {
     pub admin: Signer<'info>,
     pub operator: AccountLoader<'info, Operator>,
+    /// CHECK: loaded as an agent; Anchor would write that back over what is left.
     #[account(mut)]
-    pub agent: AccountLoader<'info, Agent>,
+    pub agent: UncheckedAccount<'info>,
     /// CHECK: must be the agent's `token_account`; the token program checks the rest.
     #[account(mut)]
     pub token_account: UncheckedAccount<'info>,
@@ -40,7 +42,9 @@ pub struct CloseAgent<'info> {
 pub(crate) fn handler<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<()> {
     let accounts: &CloseAgent<'info> = ctx.accounts;
     accounts.operator.known()?.authorise(accounts.admin.key, Authority::Administer)?;
-    let agent = *accounts.agent.known()?;
+    let info: &AccountInfo = ctx.accounts.agent.as_ref();
+    let loader = AccountLoader::<Agent>::try_from(info)?;
+    let agent = *loader.known()?;
     agent.check_operator(&accounts.operator.key())?;
     require_keys_eq!(*accounts.token_account.key, agent.token_account, PurserError::WrongSource);
     require_keys_eq!(*accounts.rent_payer.key, agent.rent_payer, PurserError::WrongRentPayer);
@@ -55,11 +59,11 @@ pub(crate) fn handler<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<(
         let is_own = {
             let data = accounts.destination.try_borrow_data()?;
             let owner = TokenAccount::of(&accounts.destination, &data).owner(&token::ID);
-            owner == Some(accounts.agent.as_ref().key.as_array())
+            owner == Some(info.key.as_array())
         };
         require!(!is_own, PurserError::RecipientIsSource);
         let rest = Withdrawal {
-            agent: &accounts.agent,
+            agent: &loader,
             source: &accounts.token_account,
             mint: &accounts.usdc_mint,
             destination: &accounts.destination,
@@ -73,12 +77,19 @@ pub(crate) fn handler<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<(
         CloseAccount {
             account: accounts.token_account.to_account_info(),
             destination: accounts.rent_payer.to_account_info(),
-            authority: accounts.agent.to_account_info(),
+            authority: info.clone(),
         },
         &[&agent.signer_seeds(&bump)],
     ))?;
     close_draft(accounts, ctx.accounts.draft.as_ref())?;
-    accounts.agent.close(accounts.rent_payer.to_account_info())?;
+    info.resize(ClosedAgent::BYTES)?;
+    {
+        let mut data = info.try_borrow_mut_data()?;
+        let (closed, _) = begin::<ClosedAgent>(&mut data).ok_or(PurserError::UnknownLayout)?;
+        closed.version = LAYOUT_VERSION;
+        closed.rent_payer = agent.rent_payer;
+    }
+    return_rent(info, &accounts.rent_payer)?;
     emit!(AgentClosed {
         operator: agent.operator,
         agent: accounts.agent.key(),

@@ -1,4 +1,5 @@
 use anchor_lang::prelude::*;
+use anchor_lang::system_program;
 use anchor_spl::associated_token::{self, AssociatedToken};
 use anchor_spl::token::Token;
 
@@ -6,11 +7,14 @@ use crate::constants::{AGENT_SEED, LAYOUT_VERSION};
 use crate::error::PurserError;
 use crate::events::{AgentCreated, PolicyRecord, PolicySet};
 use crate::instructions::policy_args::PolicyArgs;
-use crate::state::{tail_bytes, write_tail, Agent, Authority, Known, Operator, Role, StoredPolicy};
+use crate::instructions::room::pay_rent;
+use crate::state::{
+    begin, tail_bytes, write_tail, Agent, Authority, ClosedAgent, Known, Operator, Role, StoredPolicy,
+};
 use crate::token_account::TokenAccount;
 
 #[derive(Accounts)]
-#[instruction(agent_id: [u8; 16], policy: PolicyArgs)]
+#[instruction(agent_id: [u8; 16])]
 pub struct CreateAgent<'info> {
     /// Policy authority or admin.
     pub authority: Signer<'info>,
@@ -18,15 +22,9 @@ pub struct CreateAgent<'info> {
     #[account(mut)]
     pub payer: Signer<'info>,
     pub operator: AccountLoader<'info, Operator>,
-    /// Lamports sent ahead to this address are no obstacle: `init` then tops up, allocates and assigns.
-    #[account(
-        init,
-        payer = payer,
-        space = Agent::BYTES + tail_bytes(&policy.policy()?.allowlist),
-        seeds = [AGENT_SEED, operator.key().as_ref(), &agent_id],
-        bump
-    )]
-    pub agent: AccountLoader<'info, Agent>,
+    /// CHECK: the address by its seeds. Nothing is there, or a closed agent; lamports sent ahead are no obstacle.
+    #[account(mut, seeds = [AGENT_SEED, operator.key().as_ref(), &agent_id], bump)]
+    pub agent: UncheckedAccount<'info>,
     /// CHECK: the associated token program derives and checks the address; one that stands there already is taken.
     #[account(mut)]
     pub token_account: UncheckedAccount<'info>,
@@ -43,6 +41,23 @@ pub(crate) fn handler(ctx: Context<CreateAgent>, agent_id: [u8; 16], args: Polic
     let operator = accounts.operator.known()?;
     let role = operator.authorise(accounts.authority.key, Authority::SetPolicy)?;
     require_keys_eq!(*accounts.usdc_mint.key, operator.usdc_mint, PurserError::WrongMint);
+    let is_closed = ClosedAgent::is_at(&accounts.agent)?;
+    require!(role == Role::Admin || !is_closed, PurserError::AgentClosed);
+    let bytes = Agent::BYTES + tail_bytes(&policy.allowlist);
+    pay_rent(&accounts.agent, bytes, &accounts.payer)?;
+    let bump = [ctx.bumps.agent];
+    if is_closed {
+        accounts.agent.resize(bytes)?;
+    } else {
+        let seeds: [&[u8]; 4] = [AGENT_SEED, accounts.operator.as_ref().key.as_ref(), &agent_id, &bump];
+        let agent = accounts.agent.to_account_info();
+        let allocate = system_program::Allocate { account_to_allocate: agent.clone() };
+        let signers = &[&seeds[..]];
+        let context = CpiContext::new_with_signer(system_program::ID, allocate, signers);
+        system_program::allocate(context, bytes as u64)?;
+        let assign = system_program::Assign { account_to_assign: agent };
+        system_program::assign(CpiContext::new_with_signer(system_program::ID, assign, signers), &crate::ID)?;
+    }
     associated_token::create_idempotent(CpiContext::new(
         accounts.associated_token_program.key(),
         associated_token::Create {
@@ -54,26 +69,25 @@ pub(crate) fn handler(ctx: Context<CreateAgent>, agent_id: [u8; 16], args: Polic
             token_program: accounts.token_program.to_account_info(),
         },
     ))?;
-    // A closed account may get deposits still. Created anew with a loose policy, it would pay them out at once.
-    if role != Role::Admin && operator.loosening_delay_seconds > 0 {
+    // What was sent ahead was meant for an account that somebody has described. Created with a loose policy, it would pay
+    // that out at once; where the policy lets nothing out, it has to be loosened first, and that waits.
+    if role != Role::Admin && operator.loosening_delay_seconds > 0 && !policy.refuses_all() {
         let data = accounts.token_account.try_borrow_data()?;
         let balance = TokenAccount::of(&accounts.token_account, &data).balance();
         require!(balance == Some(0), PurserError::AccountNotEmpty);
     }
     let now = Clock::get()?.unix_timestamp;
     {
-        let mut agent = accounts.agent.load_init()?;
+        let mut data = accounts.agent.try_borrow_mut_data()?;
+        let (agent, tail) = begin::<Agent>(&mut data).ok_or(PurserError::UnknownLayout)?;
         agent.version = LAYOUT_VERSION;
-        agent.bump = ctx.bumps.agent;
+        [agent.bump] = bump;
         agent.operator = accounts.operator.key();
         agent.agent_id = agent_id;
         agent.token_account = accounts.token_account.key();
         agent.rent_payer = accounts.payer.key();
         agent.policy = StoredPolicy::from(&policy);
         agent.policy_changed(now)?;
-    }
-    let info: &AccountInfo = accounts.agent.as_ref();
-    if let Some(tail) = info.try_borrow_mut_data()?.get_mut(Agent::BYTES..) {
         write_tail(tail, &policy.allowlist);
     }
     emit!(AgentCreated {

@@ -9,6 +9,7 @@ pub mod create_operator;
 pub mod halt;
 pub mod open_draft;
 pub mod policy_args;
+pub(crate) mod room;
 pub mod set_paused;
 pub mod set_policy;
 pub mod transfer;

@@ -1,10 +1,10 @@
 //! A policy as instructions take it, and as it gets into an agent account.
 
 use anchor_lang::prelude::*;
-use anchor_lang::system_program;
 use purser_policy::{Address, Allowlist, Limit, Policy, UsdcAmount, ALLOWLIST_ENTRIES_MAX};
 
 use crate::error::PurserError;
+use crate::instructions::room::{pay_rent, return_rent};
 use crate::state::{tail_bytes, write_tail, Agent, Known, StoredPolicy};
 
 /// The whole policy. Amounts in micro-USDC; `None` is no limit.
@@ -60,14 +60,20 @@ fn addresses(keys: &[Pubkey]) -> Result<&[Address]> {
     bytemuck::try_cast_slice(keys).map_err(|_| error!(PurserError::AllowlistNotSorted))
 }
 
-/// Refuses a policy that lets anything pass which the agent's own refuses: it has to wait.
+/// Refuses with `error` a policy that lets anything pass which the agent's own refuses.
 #[inline(never)]
-pub(crate) fn must_not_loosen(agent: &AccountLoader<Agent>, policy: &Policy) -> Result<()> {
+pub(crate) fn must_not_loosen(
+    agent: &AccountLoader<Agent>,
+    policy: &Policy,
+    error: PurserError,
+) -> Result<()> {
     let stored = agent.known()?.policy;
     let info: &AccountInfo = agent.as_ref();
     let data = info.try_borrow_data()?;
     let current = stored.with(data.get(Agent::BYTES..).unwrap_or(&[]));
-    require!(!policy.loosens(&current), PurserError::LooseningMustWait);
+    if policy.loosens(&current) {
+        return Err(error.into());
+    }
     Ok(())
 }
 
@@ -82,22 +88,11 @@ pub(crate) fn replace<'info>(
     let info: &AccountInfo = agent.as_ref();
     require_keys_eq!(agent.known()?.rent_payer, *rent_payer.key, PurserError::WrongRentPayer);
     let bytes = Agent::BYTES + tail_bytes(&policy.allowlist);
-    let rent = Rent::get()?.minimum_balance(bytes);
-    let missing = rent.saturating_sub(info.lamports());
-    if missing > 0 {
-        let payment = system_program::Transfer { from: payer.to_account_info(), to: info.clone() };
-        system_program::transfer(CpiContext::new(system_program::ID, payment), missing)?;
-    }
+    pay_rent(info, bytes, payer)?;
     let shrinks = bytes < info.data_len();
     info.resize(bytes)?;
-    let surplus = info.lamports().saturating_sub(rent);
-    // An account of fewer lamports than an empty one needs may not exist: then they stay here until the agent is closed,
-    // because nobody who cuts a list may have to wait for lamports of somebody else.
-    let may_exist =
-        Rent::get()?.is_exempt(rent_payer.lamports().saturating_add(surplus), rent_payer.data_len());
-    if shrinks && surplus > 0 && may_exist {
-        info.sub_lamports(surplus)?;
-        rent_payer.add_lamports(surplus)?;
+    if shrinks {
+        return_rent(info, rent_payer)?;
     }
     if let Some(tail) = info.try_borrow_mut_data()?.get_mut(Agent::BYTES..) {
         write_tail(tail, &policy.allowlist);

@@ -32,7 +32,7 @@ pub(crate) fn handler(ctx: Context<SetPolicy>, expected_version: u32, args: Poli
         agent.check_operator(&accounts.operator.key())?;
         require!(agent.policy_version == expected_version, PurserError::PolicyChanged);
         if role != Role::Admin && operator.loosening_delay_seconds > 0 {
-            must_not_loosen(&accounts.agent, &policy)?;
+            must_not_loosen(&accounts.agent, &policy, PurserError::LooseningMustWait)?;
         }
     }
     let policy_version = replace(&accounts.agent, &policy, &accounts.payer, &accounts.rent_payer)?;

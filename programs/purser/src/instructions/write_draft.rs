@@ -68,6 +68,7 @@ pub(crate) fn seal(
     require!(written == draft.hash, PurserError::DraftMismatch);
     draft.sealed = 1;
     draft.sealed_at = Clock::get()?.unix_timestamp;
+    draft.sealed_delay_seconds = operator.loosening_delay_seconds;
     Ok(DraftSealed {
         operator: agent.operator,
         agent: draft.agent,
@@ -75,7 +76,8 @@ pub(crate) fn seal(
         expected_version: draft.expected_version,
         policy: PolicyRecord::new(&policy, Some(draft.hash)),
         sealed_at: draft.sealed_at,
-        loosens_at: operator.loosens_at(draft.sealed_at),
+        // It was sealed under the delay of now, so there is an end to it.
+        loosens_at: draft.loosens_at(operator).unwrap_or(i64::MAX),
         signer: *signer,
     })
 }

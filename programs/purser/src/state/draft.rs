@@ -9,6 +9,7 @@ use crate::constants::{DISCRIMINATOR_BYTES, ENTRY_BYTES};
 use crate::error::PurserError;
 
 use super::agent::StoredPolicy;
+use super::operator::Operator;
 
 /// A draft. Address: `["draft", agent]`. Room for `entry_count` entries follows at the tail.
 #[account(zero_copy)]
@@ -28,7 +29,8 @@ pub struct PolicyDraft {
     pub sealed_at: i64,
     /// The policy version that it was written against: once the policy changes, it can only be dropped.
     pub expected_version: u32,
-    pub reserved_too: [u8; 4],
+    /// The operator's loosening delay at the moment of the seal.
+    pub sealed_delay_seconds: u32,
     pub agent: Pubkey,
     /// Paid the rent of this account, and gets it back.
     pub rent_payer: Pubkey,
@@ -49,6 +51,18 @@ impl PolicyDraft {
 
     pub fn is_sealed(&self) -> bool {
         self.sealed != 0
+    }
+
+    /// How long it waits where it loosens anything: the longer of the operator's delays, at its seal and now. `None`: for
+    /// ever, because it was sealed while nothing had to wait, and now something has to.
+    pub fn waits_seconds(&self, operator: &Operator) -> Option<u32> {
+        waits_seconds(self.sealed_delay_seconds, operator.loosening_delay_seconds)
+    }
+
+    /// The first second at which it can be applied where it loosens anything.
+    pub fn loosens_at(&self, operator: &Operator) -> Option<i64> {
+        let waits = i64::from(self.waits_seconds(operator)?);
+        Some(self.sealed_at.saturating_add(waits))
     }
 
     /// That it is the draft of `agent` with this `hash`.
@@ -76,6 +90,14 @@ impl PolicyDraft {
     /// Reads the data of an account that the program owns, as an RPC node returns it.
     pub fn read(data: &[u8]) -> Option<DraftView> {
         Some(DraftView { draft: super::read_body(data)?, tail: data.get(Self::BYTES..)?.to_vec() })
+    }
+}
+
+/// [`PolicyDraft::waits_seconds`] by the operator's delays at the seal and now.
+pub fn waits_seconds(then: u32, now: u32) -> Option<u32> {
+    match (then, now) {
+        (0, 1..) => None,
+        (then, now) => Some(then.max(now)),
     }
 }
 

@@ -2,12 +2,14 @@
 //! layout version.
 
 mod agent;
+mod closed;
 mod draft;
 mod operator;
 mod tail;
 
 pub use agent::{Agent, AgentView, StoredPolicy};
-pub use draft::{DraftView, PolicyDraft};
+pub use closed::ClosedAgent;
+pub use draft::{waits_seconds, DraftView, PolicyDraft};
 pub use operator::{Authority, Operator, Role};
 pub(crate) use tail::write_tail;
 pub use tail::{read_tail, tail_bytes};
@@ -43,10 +45,19 @@ impl<'info, T: ZeroCopy + Owner> Known<'info, T> for AccountLoader<'info, T> {
 
 fn check_layout<T>(info: &AccountInfo) -> Result<()> {
     let data = info.try_borrow_data()?;
-    let known =
-        data.len() >= DISCRIMINATOR_BYTES + size_of::<T>() && data.get(VERSION_AT) == Some(&LAYOUT_VERSION);
+    let version = data.get(VERSION_AT).copied();
+    let known = data.len() >= DISCRIMINATOR_BYTES + size_of::<T>() && version == Some(LAYOUT_VERSION);
     require!(known, PurserError::UnknownLayout);
     Ok(())
+}
+
+/// Makes `data` a `T` of nothing but zeroes, and returns it with the tail behind it. `None`: too few bytes.
+pub(crate) fn begin<T: Discriminator + bytemuck::Pod>(data: &mut [u8]) -> Option<(&mut T, &mut [u8])> {
+    data.fill(0);
+    let (head, tail) = data.split_at_mut_checked(DISCRIMINATOR_BYTES + size_of::<T>())?;
+    let (discriminator, body) = head.split_at_mut_checked(DISCRIMINATOR_BYTES)?;
+    discriminator.copy_from_slice(T::DISCRIMINATOR);
+    Some((bytemuck::try_from_bytes_mut(body).ok()?, tail))
 }
 
 /// Reads the fixed part of an account's data off chain. `None` unless it is a `T` in this layout.

@@ -125,11 +125,6 @@ impl Operator {
         Ok(())
     }
 
-    /// The first second at which a policy that loosens something, sealed at `sealed_at`, can be applied.
-    pub fn loosens_at(&self, sealed_at: i64) -> i64 {
-        sealed_at.saturating_add(i64::from(self.loosening_delay_seconds))
-    }
-
     /// Reads the data of an account that the program owns, as an RPC node returns it.
     pub fn read(data: &[u8]) -> Option<Self> {
         super::read_body(data)

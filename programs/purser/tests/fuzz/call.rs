@@ -21,20 +21,43 @@ pub struct Call {
 
 #[derive(Clone, Debug)]
 pub enum Args {
-    CreateOperator { id: u64, keys: OperatorKeys },
+    CreateOperator {
+        id: u64,
+        keys: OperatorKeys,
+    },
     UpdateOperator(OperatorUpdate),
     AcceptAdmin,
-    CreateAgent { agent_id: [u8; 16], policy: Policy },
-    SetPolicy { expected_version: u32, policy: Policy },
+    CreateAgent {
+        agent_id: [u8; 16],
+        policy: Policy,
+    },
+    SetPolicy {
+        expected_version: u32,
+        policy: Policy,
+    },
     OpenDraft(DraftArgs),
-    WriteDraft { hash: [u8; 32], start: u16, entries: Vec<Pubkey> },
-    ApplyDraft { hash: [u8; 32] },
-    CloseDraft { hash: [u8; 32] },
+    WriteDraft {
+        hash: [u8; 32],
+        start: u16,
+        entries: Vec<Pubkey>,
+    },
+    ApplyDraft {
+        hash: [u8; 32],
+    },
+    CloseDraft {
+        hash: [u8; 32],
+    },
     SetPaused(bool),
-    Halt { resume: bool },
+    Halt {
+        resume: bool,
+    },
+    /// With two agents behind the usual slots.
+    ResumeMore,
     Transfer(Payment),
     TransferChecked(Payment),
-    Withdraw { amount: u64 },
+    Withdraw {
+        amount: u64,
+    },
     CloseAgent,
 }
 
@@ -91,6 +114,7 @@ impl Args {
             Self::CloseDraft { .. } => &[Signer, Read, Read, Write, Write],
             Self::SetPaused(_) => &[Signer, Read, Write],
             Self::Halt { .. } => &[Signer, Write, Write],
+            Self::ResumeMore => &[Signer, Write, Write, Write, Write],
             Self::Transfer(_) => &[Signer, Read, Write, Write, Write],
             Self::TransferChecked(_) => &[Signer, Read, Write, Write, Write, Read],
             Self::Withdraw { .. } => &[Signer, Read, Read, Write, Read, Write, Read],
@@ -130,7 +154,7 @@ impl Args {
             Self::CloseDraft { hash } => instruction::CloseDraft { hash }.data(),
             Self::SetPaused(paused) => instruction::SetPaused { paused }.data(),
             Self::Halt { resume: false } => instruction::Halt {}.data(),
-            Self::Halt { resume: true } => instruction::Resume {}.data(),
+            Self::Halt { resume: true } | Self::ResumeMore => instruction::Resume {}.data(),
             Self::Transfer(Payment { transfer_id, sequence, amount, memo }) => {
                 instruction::Transfer { transfer_id, sequence, amount, memo }.data()
             }

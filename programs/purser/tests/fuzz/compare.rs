@@ -29,6 +29,7 @@ impl Differing<'_> {
 /// Compares everything that both sides know.
 pub fn everything(chain: &Chain, model: &Model) -> Differences {
     let known = model.operators.keys().chain(model.agents.keys()).chain(model.drafts.keys());
+    let known = known.chain(model.closed.keys());
     let known = known.chain(model.tokens.keys()).chain(model.lamports.keys()).chain(&CAST.everything);
     known.flat_map(|key| one(chain, model, key)).collect()
 }
@@ -56,6 +57,15 @@ pub fn one(chain: &Chain, model: &Model, key: &Pubkey) -> Differences {
         match stored::PolicyDraft::read(data) {
             Some(view) => drafts(&view, data, expected, &mut found),
             None => found.push("the draft cannot be read".to_owned()),
+        }
+    } else if let Some(expected) = model.closed.get(key) {
+        match stored::ClosedAgent::read(data).filter(|_| data.len() == stored::ClosedAgent::BYTES) {
+            Some(closed) => Differing { of: "closed agent", found: &mut found }.check(
+                "rent_payer",
+                closed.rent_payer,
+                *expected,
+            ),
+            None => found.push("what is left of the agent cannot be read".to_owned()),
         }
     } else if let Some(expected) = model.tokens.get(key) {
         let state = TokenState::unpack_from_slice(data).unwrap_or_default();
@@ -141,9 +151,10 @@ fn drafts(view: &stored::DraftView, data: &[u8], expected: &Draft, differences: 
     differing.check("expected_version", draft.expected_version, expected.expected_version);
     differing.check("entry_count", usize::from(draft.entry_count), expected.count);
     differing.check("written", usize::from(draft.written), expected.entries.len());
-    differing.check("sealed", draft.is_sealed(), expected.sealed_at.is_some());
-    differing.check("sealed_at", draft.sealed_at, expected.sealed_at.unwrap_or(0));
-    if expected.sealed_at.is_some() {
+    differing.check("sealed", draft.is_sealed(), expected.sealed.is_some());
+    let sealed = (draft.sealed_at, draft.sealed_delay_seconds);
+    differing.check("sealed_at", sealed, expected.sealed.unwrap_or_default());
+    if expected.sealed.is_some() {
         differing.check("policy", &policy(&view.policy()), &expected.policy);
     }
     let entries = data[stored::PolicyDraft::BYTES..].chunks_exact(32).take(expected.entries.len());

@@ -2,6 +2,7 @@ use anchor_lang::error::ErrorCode;
 use anchor_lang::prelude::{AccountMeta, Pubkey};
 use anchor_lang::Discriminator;
 use purser::error::PurserError;
+use purser::instruction;
 use purser::state::{Agent, Operator, PolicyDraft};
 
 use super::{Call, Expected, Who, World};
@@ -162,7 +163,10 @@ impl Slot {
 #[track_caller]
 pub fn attack(world: &World, call: &Call, slots: &[Slot]) {
     assert_eq!(call.accounts.len(), slots.len(), "every slot needs its attacks");
-    attack_with_extra_accounts(world, call);
+    // What follows the accounts of a resume is more agents to resume.
+    if !call.data.starts_with(instruction::Resume::DISCRIMINATOR) {
+        attack_with_extra_accounts(world, call);
+    }
     let mut target = world.clone();
     for (index, slot) in slots.iter().enumerate() {
         let right = call.accounts[index].clone();
@@ -229,7 +233,7 @@ pub fn attack_layouts(world: &World, name: &str, call: &Call) {
         let Some(account) = world.svm.get_account(&key).filter(|account| account.owner == purser::ID) else {
             continue;
         };
-        for version in [0, 1, 3, 255] {
+        for version in [0, 1, 2, 255] {
             let mut world = world.clone();
             world.edit(key, |account| account.data[8] = version);
             world.refuse_as(&format!("{name}, version {version}"), call, PurserError::UnknownLayout);

@@ -40,6 +40,12 @@ impl Call {
         self
     }
 
+    /// The same call with these agents behind its accounts.
+    pub fn with_agents(mut self, agents: &[Pubkey]) -> Self {
+        self.accounts.extend(agents.iter().map(|agent| AccountMeta::new(*agent, false)));
+        self
+    }
+
     /// The same call with another account in `slot`.
     pub fn with(mut self, slot: usize, key: Pubkey) -> Self {
         self.accounts[slot].pubkey = key;

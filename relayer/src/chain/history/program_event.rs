@@ -94,7 +94,9 @@ pub fn from_events(log: &EventLog) -> Vec<ProgramEvent> {
 /// Reads the instructions of a successful transaction. No call of our program can have failed in it, since a failed call fails
 /// its whole transaction.
 pub fn from_instructions(calls: &[Called]) -> Vec<ProgramEvent> {
-    calls.iter().flat_map(|called| [from_instruction(called), birth_policy(called)]).flatten().collect()
+    let of_one =
+        |called| from_instruction(called).into_iter().chain(birth_policy(called)).chain(resumed_too(called));
+    calls.iter().flat_map(of_one).collect()
 }
 
 /// Whether both agree, except for what only a log holds.
@@ -251,6 +253,20 @@ fn birth_policy(called: &Called) -> Option<ProgramEvent> {
     arguments::<instruction::CreateAgent>(&called.data)?;
     let at = |place: usize| called.accounts.get(place).map(to_address);
     Some(ProgramEvent::PolicyChanged { operator: at(2)?, agent: at(3)?, logged: None })
+}
+
+/// The agents that a resume names after its own.
+fn resumed_too(called: &Called) -> Vec<ProgramEvent> {
+    let (Some(operator), true) = (called.accounts.get(1), is::<instruction::Resume>(&called.data)) else {
+        return Vec::new();
+    };
+    let resumed = |agent| ProgramEvent::HaltChanged {
+        operator: to_address(operator),
+        agent: Some(to_address(agent)),
+        is_halted: false,
+        by: None,
+    };
+    called.accounts.iter().skip(3).map(resumed).collect()
 }
 
 /// The holder of a transfer authority can write bytes that are not UTF-8.

@@ -103,6 +103,7 @@ pub fn draft_on_chain(view: &DraftView) -> DraftOnChain {
         expected_version: u64::from(view.draft.expected_version),
         policy: owned(&view.policy()),
         sealed_at: view.draft.is_sealed().then_some(view.draft.sealed_at),
+        sealed_delay_seconds: view.draft.sealed_delay_seconds,
         rent_payer: to_address(&view.draft.rent_payer),
     }
 }

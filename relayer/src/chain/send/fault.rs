@@ -93,6 +93,7 @@ fn refusal(error: PurserError) -> Option<Refusal> {
         | PurserError::TransferAuthorityCount
         | PurserError::LooseningDelayTooLong
         | PurserError::WrongRentPayer
+        | PurserError::AgentClosed
         | PurserError::MalformedInstruction => None,
     }
 }

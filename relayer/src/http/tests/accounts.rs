@@ -44,6 +44,38 @@ async fn a_new_account_has_the_default_policy() {
 }
 
 #[tokio::test]
+async fn an_account_gets_another_id_where_usdc_lies_at_the_address_of_the_first() {
+    let relayer = Relayer::start().await;
+    relayer.chain.script().addresses_taken = 2;
+    let created = relayer.send("POST", "/v1/accounts", &relayer.key, Some(r#"{"name":"a"}"#)).await;
+    assert_eq!(created.status, StatusCode::CREATED, "{}", created.text);
+    assert_eq!(relayer.chain.script().taken.len(), 2);
+    let listed = relayer.get("/v1/accounts").await;
+    assert_eq!(listed.body["data"].as_array().map(Vec::len), Some(1));
+    assert_eq!(listed.body["data"][0]["account_id"], created.body["account_id"]);
+}
+
+#[tokio::test]
+async fn an_account_that_was_closed_is_not_put_on_a_list_and_one_that_is_listed_stays() {
+    let relayer = Relayer::start().await;
+    let [payer, payee, other] = [relayer.account().await, relayer.account().await, relayer.account().await];
+    let policy = format!("/v1/accounts/{payer}/policy");
+    let listing = |ids: &[&String]| json!({ "allowed_counterparties": ids });
+    assert_eq!(relayer.put(&policy, &listing(&[&payee])).await.status, StatusCode::OK);
+    // The admin closes both with its own wallet, and long after that a node would show them.
+    for id in [&payee, &other] {
+        let address = relayer.get(&format!("/v1/accounts/{id}")).await.body["solana_address"].clone();
+        let address: Address = address.as_str().expect("text").parse().expect("an address");
+        relayer.chain.script().agents.remove(&address);
+    }
+    relayer.runs_sql("UPDATE accounts SET created_at = '2020-01-01T00:00:00.000000Z'");
+    let refused = relayer.put(&policy, &listing(&[&payee, &other])).await;
+    assert_eq!(refused.error(), (400, "invalid_request"));
+    assert!(refused.text.contains("was closed"), "{}", refused.text);
+    assert_eq!(relayer.put(&policy, &listing(&[&payee])).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
 async fn pages_are_stable_under_inserts_and_cursors_keep_to_their_filter() {
     let relayer = Relayer::start().await;
     let mut accounts = Vec::new();

@@ -57,6 +57,18 @@ fn is_same(first: &Answer, again: &Answer) {
 }
 
 #[tokio::test]
+async fn an_account_that_got_its_second_id_is_found_under_it_when_it_is_asked_for_again() {
+    let relayer = Relayer::start().await;
+    relayer.chain.script().addresses_taken = 1;
+    let first = relayer.asks("n", "/v1/accounts", r#"{"name":"a"}"#).await;
+    assert_eq!(first.status, 201, "{}", first.text);
+    relayer.forgets_answers();
+    let again = relayer.asks("n", "/v1/accounts", r#"{"name":"a"}"#).await;
+    assert_eq!((again.status, &again.body["account_id"]), (first.status, &first.body["account_id"]));
+    assert_eq!(relayer.count_accounts().await, 1);
+}
+
+#[tokio::test]
 async fn an_account_asked_for_twice_under_one_name_is_made_once() {
     let relayer = Relayer::start().await;
     let first = relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#).await;

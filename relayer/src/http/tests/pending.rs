@@ -333,6 +333,7 @@ async fn abandoned_draft_is_cleared_when_nobody_can_be_making_it() {
                     expected_version: 2,
                     policy: OnChainPolicy::default(),
                     sealed_at: None,
+                    sealed_delay_seconds: 0,
                     rent_payer: address,
                 };
                 script.drafts = is_on_chain.then_some((address, draft)).into_iter().collect();

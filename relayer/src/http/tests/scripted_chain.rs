@@ -1,9 +1,10 @@
 //! A chain that follows a script, for faults that a real network cannot be made to show.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
+use purser::error::PurserError;
 use purser_policy::{RecentTags, SpendWindow};
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
@@ -47,6 +48,9 @@ pub(super) struct Script {
     pub policies_under_way: usize,
     /// Accounts are created only while this is false.
     pub creations_held: bool,
+    /// So many of the next new addresses have USDC lying there already, for good.
+    pub addresses_taken: usize,
+    pub taken: HashSet<Address>,
     /// How many accounts are being created.
     pub creations_under_way: usize,
     pub orders: Vec<UnsignedTransfer>,
@@ -86,6 +90,8 @@ impl ScriptedChain {
             policies_held: false,
             policies_under_way: 0,
             creations_held: false,
+            addresses_taken: 0,
+            taken: HashSet::new(),
             creations_under_way: 0,
             orders: Vec::new(),
             sent: Vec::new(),
@@ -169,12 +175,14 @@ impl Script {
         &mut self,
         seen: &AgentOnChain,
         policy: &OnChainPolicy,
-        sealed_at: Option<i64>,
+        draft: Option<&DraftOnChain>,
     ) -> Result<u64, ChainError> {
-        let may_loosen = sealed_at.map_or(self.loosening_delay == 0, |sealed_at| {
-            sealed_at + i64::from(self.loosening_delay) <= self.now
-        });
+        let operator = self.operator(seen.operator);
         let agent = self.agents.get_mut(&seen.address).expect("the test made it");
+        let is_halted = self.operator_halted.is_some() || agent.halted_by.is_some();
+        let may_loosen = draft.map_or(self.loosening_delay == 0, |draft| {
+            !is_halted && draft.loosens_at(&operator).is_some_and(|due| due <= self.now)
+        });
         let loosens = policy.as_policy().loosens(&agent.policy.as_policy());
         if agent.policy_version != seen.policy_version || (loosens && !may_loosen) {
             return Err(ChainError::PolicyChanged);
@@ -264,6 +272,13 @@ impl Chain for ScriptedChain {
         if script.agents.contains_key(&agent) {
             return Ok(AgentCreation::AlreadyThere);
         }
+        if script.addresses_taken > script.taken.len() {
+            script.taken.insert(agent);
+        }
+        if script.taken.contains(&agent) {
+            let error = PurserError::AccountNotEmpty;
+            return Err(ChainError::Rejected { code: Some(error.into()), message: error.to_string() });
+        }
         let policy_updated_at = script.now;
         script.agents.insert(
             agent,
@@ -320,6 +335,7 @@ impl Chain for ScriptedChain {
             expected_version: agent.policy_version,
             policy: policy.clone(),
             sealed_at: Some(script.now),
+            sealed_delay_seconds: script.loosening_delay,
             rent_payer: filled(&[2], 1),
         };
         script.drafts.insert(agent.address, draft);
@@ -336,7 +352,7 @@ impl Chain for ScriptedChain {
         let draft = script.drafts.get(&agent.address).filter(|draft| draft.hash == hash).cloned();
         let draft = draft.ok_or(ChainError::PolicyChanged)?;
         let seen = AgentOnChain { policy_version: draft.expected_version, ..agent.clone() };
-        let version = script.overwrite(&seen, &draft.policy, draft.sealed_at)?;
+        let version = script.overwrite(&seen, &draft.policy, Some(&draft))?;
         script.drafts.remove(&agent.address);
         Self::done(&mut script, version)
     }

@@ -83,6 +83,10 @@ impl Policies {
         if effective_at > now {
             return Ok(());
         }
+        if standing.operator.halted_by.is_some() || standing.agent.halted_by.is_some() {
+            // In a halt the admin alone puts it in force; after it, the next pass does.
+            return self.put_off(pending, now).await;
+        }
         let chain = &self.parts.chains.get(operator.network)?.chain;
         crash_point!("apply.before");
         let applied = chain.apply_draft(&standing.operator, &standing.agent, pending.hash).await;

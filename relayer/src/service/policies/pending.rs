@@ -18,12 +18,11 @@ pub(super) struct PendingDraft {
 }
 
 impl PendingDraft {
-    /// A draft is pending when it is complete and meant for the version in force.
+    /// A draft is pending when it is complete, meant for the version in force, and can take effect some day.
     pub fn of(draft: DraftOnChain, standing: &ReadAccount) -> Option<Self> {
-        let sealed_at =
-            draft.sealed_at.filter(|_| draft.expected_version == standing.agent.policy_version)?;
-        let delay = i64::from(standing.operator.loosening_delay_seconds);
-        Some(Self { draft, effective_at: sealed_at.saturating_add(delay) })
+        let is_current = draft.expected_version == standing.agent.policy_version;
+        let effective_at = draft.loosens_at(&standing.operator).filter(|_| is_current)?;
+        Some(Self { draft, effective_at })
     }
 }
 

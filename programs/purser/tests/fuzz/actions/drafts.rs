@@ -15,7 +15,7 @@ impl Actions {
             None => self.open_draft(scene),
             Some(draft) if self.one_in(10) => self.close_draft(scene, draft),
             Some(_) if self.one_in(20) => self.open_draft(scene),
-            Some(draft) if draft.sealed_at.is_none() && !self.one_in(12) => self.write_draft(scene, draft),
+            Some(draft) if draft.sealed.is_none() && !self.one_in(12) => self.write_draft(scene, draft),
             Some(draft) => self.apply_draft(scene, draft, sight),
         }
     }
@@ -82,8 +82,9 @@ impl Actions {
 
     fn apply_draft(&mut self, scene: &Scene, draft: &Draft, sight: &mut Sight) -> Call {
         let Scene { place, operator, agent, .. } = scene;
-        if let (Some(sealed_at), true) = (draft.sealed_at, self.one_in(2)) {
-            let due = sealed_at + i64::from(operator.delay) - 1 + self.random.below(3) as i64;
+        if let (Some((sealed_at, delay_then)), true) = (draft.sealed, self.one_in(2)) {
+            let delay = [delay_then, operator.delay][self.below(2)];
+            let due = sealed_at + i64::from(delay) - 1 + self.random.below(3) as i64;
             sight.at = sight.at.max(due);
         }
         let slots = [

@@ -107,6 +107,13 @@ impl Actions {
             _ => operator.guardian.unwrap_or(operator.policy_authority),
         };
         let agent = if self.one_in(3) { purser::ID } else { place.address };
+        if self.one_in(8) {
+            let others: Vec<_> =
+                CAST.agents.iter().filter(|other| other.operator == place.operator).collect();
+            let more = [0, 1].map(|_| others[self.below(others.len())].address);
+            let slots = [&[self.admin(operator), place.operator, agent], &more[..]].concat();
+            return Call::new(Args::ResumeMore, slots);
+        }
         Call::new(Args::Halt { resume: self.one_in(3) }, [signer, place.operator, agent])
     }
 

@@ -13,6 +13,8 @@ use crate::cast;
 pub(super) const AGENT_BYTES: usize = 856;
 pub(super) const ENTRY_BYTES: usize = 32;
 const TOKEN_ACCOUNT_BYTES: usize = 165;
+/// What stays of a closed agent.
+const CLOSED_BYTES: usize = 8 + 8 + 32;
 
 impl Model {
     pub(super) fn create_agent(&mut self, id: &[u8; 16], policy: &Policy, slots: &[Pubkey]) -> Answer {
@@ -22,9 +24,10 @@ impl Model {
         let operator = self.operator(operator_address)?;
         ensure(*address == cast::agent_address(operator_address, id), code::CONSTRAINT_SEEDS)?;
         policy.check()?;
-        ensure(!self.agents.contains_key(address), code::ALREADY_IN_USE)?;
         let role = operator.setter(signer)?;
         ensure(*mint == operator.mint, code::WRONG_MINT)?;
+        ensure(role == Role::Admin || !self.closed.contains_key(address), code::AGENT_CLOSED)?;
+        ensure(!self.agents.contains_key(address), code::ALREADY_IN_USE)?;
         let right = cast::token_account_address(address, mint);
         // The associated token program derives which account to create, and the call does not contain it.
         let missing = || Refusal::Other("MissingAccount".to_owned());
@@ -32,7 +35,7 @@ impl Model {
             return Err(missing());
         }
         let balance = self.tokens.get(token_account).map_or(0, |account| account.amount);
-        let may_hold = role == Role::Admin || operator.delay == 0;
+        let may_hold = role == Role::Admin || operator.delay == 0 || policy.refuses_all();
         ensure(may_hold || balance == 0, code::ACCOUNT_NOT_EMPTY)?;
 
         let bytes = AGENT_BYTES + ENTRY_BYTES * policy.entry_count();
@@ -56,6 +59,7 @@ impl Model {
             tags: VecDeque::new(),
         };
         self.agents.insert(*address, agent);
+        self.closed.remove(address);
         let created = AgentCreated {
             operator: *operator_address,
             agent: *address,
@@ -142,9 +146,9 @@ impl Model {
             unreachable!("nine slots")
         };
         let operator = self.operator(operator_address)?;
-        let agent = self.agent(address)?.clone();
         ensure(*draft == cast::draft_address(address), code::CONSTRAINT_SEEDS)?;
         operator.admin(signer)?;
+        let agent = self.agent(address)?.clone();
         ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
         ensure(agent.token_account == *token_account, code::WRONG_SOURCE)?;
         ensure(agent.rent_payer == *rent_payer, code::WRONG_RENT_PAYER)?;
@@ -177,7 +181,9 @@ impl Model {
             events.push(event.data());
         }
         self.agents.remove(address);
-        self.sweep(address, rent_payer);
+        self.closed.insert(*address, *rent_payer);
+        let kept = self.rent(CLOSED_BYTES);
+        self.pay(address, rent_payer, self.lamports(address) - kept);
         let event = AgentClosed {
             operator: *operator_address,
             agent: *address,

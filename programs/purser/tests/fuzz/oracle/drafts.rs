@@ -39,7 +39,7 @@ impl Draft {
     }
 
     /// Once everything is written: the draft's policy, if its hash matches.
-    fn seal(&mut self, now: i64) -> Result<(), Refusal> {
+    fn seal(&mut self, now: i64, delay: u32) -> Result<(), Refusal> {
         if let Some(only) = &mut self.policy.only {
             let (wallets, token_accounts) = self.entries.split_at(self.wallets);
             *only = Only { wallets: wallets.to_vec(), token_accounts: token_accounts.to_vec() };
@@ -47,7 +47,7 @@ impl Draft {
         self.policy.check()?;
         let written = draft_hash(&self.agent, self.expected_version, &self.policy);
         ensure(written == self.hash, code::DRAFT_MISMATCH)?;
-        self.sealed_at = Some(now);
+        self.sealed = Some((now, delay));
         Ok(())
     }
 }
@@ -83,11 +83,11 @@ impl Model {
             wallets: args.entries.map_or(0, |counts| usize::from(counts.wallets)),
             count,
             entries: vec![],
-            sealed_at: None,
+            sealed: None,
         };
         let mut events = vec![];
         if count == 0 {
-            draft.seal(self.now)?;
+            draft.seal(self.now, operator.delay)?;
             events.push(self.sealed(&draft, operator_address, signer));
         }
         self.drafts.insert(*address, draft);
@@ -109,13 +109,13 @@ impl Model {
         operator.setter(signer)?;
         ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
         draft.check(agent_address, hash)?;
-        let next = usize::from(start) == draft.entries.len() && draft.sealed_at.is_none();
+        let next = usize::from(start) == draft.entries.len() && draft.sealed.is_none();
         ensure(next && draft.entries.len() + entries.len() <= draft.count, code::DRAFT_OUT_OF_ORDER)?;
         draft.entries.extend(entries);
         let written = DraftWritten { agent: *agent_address, hash: *hash, start, entries: entries.to_vec() };
         let mut events = vec![written.data()];
         if draft.entries.len() == draft.count {
-            draft.seal(self.now)?;
+            draft.seal(self.now, operator.delay)?;
             events.push(self.sealed(&draft, operator_address, signer));
         }
         self.drafts.insert(*address, draft);
@@ -133,12 +133,16 @@ impl Model {
         let role = operator.setter(signer)?;
         ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
         draft.check(agent_address, hash)?;
-        let sealed_at = draft.sealed_at.ok_or(code::DRAFT_INCOMPLETE)?;
+        let (sealed_at, delay_then) = draft.sealed.ok_or(code::DRAFT_INCOMPLETE)?;
         ensure(agent.version == draft.expected_version, code::POLICY_CHANGED)?;
         ensure(draft.rent_payer == *draft_rent_payer, code::WRONG_RENT_PAYER)?;
-        let waited = self.now - sealed_at >= i64::from(operator.delay);
-        let may = role == Role::Admin || waited || !draft.policy.loosens(&agent.policy);
-        ensure(may, code::LOOSENING_MUST_WAIT)?;
+        let has_delay = operator.delay > 0 || delay_then > 0;
+        if role != Role::Admin && has_delay && draft.policy.loosens(&agent.policy) {
+            ensure(operator.halted_by.is_none() && agent.halted_by.is_none(), code::HALTED)?;
+            let waited = self.now - sealed_at;
+            let enough = [delay_then, operator.delay].iter().all(|delay| waited >= i64::from(*delay));
+            ensure(delay_then > 0 && enough, code::LOOSENING_MUST_WAIT)?;
+        }
         ensure(agent.rent_payer == *rent_payer, code::WRONG_RENT_PAYER)?;
         self.put_in_force(agent_address, draft.policy, payer);
         self.drafts.remove(address);
@@ -165,7 +169,7 @@ impl Model {
     }
 
     fn sealed(&self, draft: &Draft, operator: &Pubkey, signer: &Pubkey) -> Vec<u8> {
-        let sealed_at = draft.sealed_at.expect("sealed");
+        let (sealed_at, delay) = draft.sealed.expect("sealed");
         let event = DraftSealed {
             operator: *operator,
             agent: draft.agent,
@@ -173,7 +177,7 @@ impl Model {
             expected_version: draft.expected_version,
             policy: draft.policy.record(Some(draft.hash)),
             sealed_at,
-            loosens_at: sealed_at + i64::from(self.operators[operator].delay),
+            loosens_at: sealed_at + i64::from(delay),
             signer: *signer,
         };
         event.data()

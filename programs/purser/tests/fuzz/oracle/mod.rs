@@ -46,6 +46,8 @@ pub struct Model {
     pub operators: BTreeMap<Pubkey, Operator>,
     pub agents: BTreeMap<Pubkey, Agent>,
     pub drafts: BTreeMap<Pubkey, Draft>,
+    /// The rent payers of closed agents, by address.
+    pub closed: BTreeMap<Pubkey, Pubkey>,
     pub tokens: BTreeMap<Pubkey, Token>,
     /// Mints and their token programs.
     pub mints: BTreeMap<Pubkey, Pubkey>,
@@ -105,7 +107,8 @@ pub struct Draft {
     pub wallets: usize,
     pub count: usize,
     pub entries: Vec<Pubkey>,
-    pub sealed_at: Option<i64>,
+    /// The second of its seal, and the operator's delay at that moment.
+    pub sealed: Option<(i64, u32)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,6 +144,7 @@ impl Model {
             Args::CloseDraft { hash } => self.close_draft(hash, slots),
             Args::SetPaused(paused) => self.set_paused(*paused, slots),
             Args::Halt { resume } => self.halt(*resume, slots),
+            Args::ResumeMore => self.resume_more(slots),
             Args::Withdraw { amount } => self.withdraw(*amount, slots),
             Args::CloseAgent => self.close_agent(slots),
         }
@@ -169,7 +173,8 @@ impl Model {
     fn not_of_the_kind(&self, key: &Pubkey) -> Refusal {
         let own = self.operators.contains_key(key)
             || self.agents.contains_key(key)
-            || self.drafts.contains_key(key);
+            || self.drafts.contains_key(key)
+            || self.closed.contains_key(key);
         let code = if own { code::DISCRIMINATOR_MISMATCH } else { code::OWNED_BY_WRONG_PROGRAM };
         code.into()
     }

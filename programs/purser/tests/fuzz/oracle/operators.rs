@@ -150,6 +150,19 @@ impl Model {
         Ok(vec![event.data()])
     }
 
+    /// A usual resume, and then each further agent as by one of its own.
+    pub(super) fn resume_more(&mut self, slots: &[Pubkey]) -> Answer {
+        let [signer, address, _, more @ ..] = slots else { unreachable!("five slots") };
+        let mut trial = self.clone();
+        let mut events = trial.halt(true, &slots[..3])?;
+        for agent in more {
+            ensure(*agent != purser::ID, code::OWNED_BY_WRONG_PROGRAM)?;
+            events.extend(trial.halt(true, &[*signer, *address, *agent])?);
+        }
+        *self = trial;
+        Ok(events)
+    }
+
     /// To halt the operator itself, the agent's slot holds the program's own address.
     pub(super) fn halt(&mut self, resume: bool, slots: &[Pubkey]) -> Answer {
         let [signer, address, agent] = slots else { unreachable!("three slots") };

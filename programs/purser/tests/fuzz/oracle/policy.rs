@@ -54,6 +54,12 @@ impl Policy {
         ensure(ascending(&only.wallets) && ascending(&only.token_accounts), code::ALLOWLIST_NOT_SORTED)
     }
 
+    /// Whether no payment can pass it.
+    pub fn refuses_all(&self) -> bool {
+        let pays_nobody = self.only.as_ref().is_some_and(|only| only.len() == 0);
+        self.paused || self.single == Some(0) || self.daily == Some(0) || pays_nobody
+    }
+
     /// Whether it allows anything that `current` does not.
     pub fn loosens(&self, current: &Self) -> bool {
         let raises = |new: Option<u64>, old: Option<u64>| match (new, old) {

@@ -157,6 +157,15 @@ fn instructions() -> Vec<Written> {
             vec![halt(Some(agent_address), false, None)],
         ),
         written(
+            at.resume_with(authority, operator, &[agent, owner]),
+            [None, Some(agent), Some(owner)].map(|agent| halt_set(agent, None)).to_vec(),
+            vec![
+                halt(None, false, None),
+                halt(Some(agent_address), false, None),
+                halt(Some(to_address(&owner)), false, None),
+            ],
+        ),
+        written(
             at.close_agent(authority, operator, agent, destination, rent_payers),
             vec![
                 events::AgentClosed {

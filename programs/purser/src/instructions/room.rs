@@ -1,0 +1,28 @@
+//! Lamports and bytes of the program's accounts.
+
+use anchor_lang::prelude::*;
+use anchor_lang::system_program;
+
+/// Has `payer` pay what an account of `bytes` lacks for its rent.
+#[inline(never)]
+pub(crate) fn pay_rent<'info>(info: &AccountInfo<'info>, bytes: usize, payer: &Signer<'info>) -> Result<()> {
+    let missing = Rent::get()?.minimum_balance(bytes).saturating_sub(info.lamports());
+    if missing > 0 {
+        let payment = system_program::Transfer { from: payer.to_account_info(), to: info.clone() };
+        system_program::transfer(CpiContext::new(system_program::ID, payment), missing)?;
+    }
+    Ok(())
+}
+
+/// Gives `to` the lamports of `info` beyond the rent of its bytes. An account of fewer lamports than an empty one needs may
+/// not exist: then they stay here, because nobody who cuts a list may have to wait for lamports of somebody else.
+#[inline(never)]
+pub(crate) fn return_rent<'info>(info: &AccountInfo<'info>, to: &AccountInfo<'info>) -> Result<()> {
+    let rent = Rent::get()?;
+    let surplus = info.lamports().saturating_sub(rent.minimum_balance(info.data_len()));
+    if surplus > 0 && rent.is_exempt(to.lamports().saturating_add(surplus), to.data_len()) {
+        info.sub_lamports(surplus)?;
+        to.add_lamports(surplus)?;
+    }
+    Ok(())
+}

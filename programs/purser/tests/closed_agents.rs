@@ -1,0 +1,134 @@
+//! What a closed agent leaves at its address: whoever listed that address meant the account that it was.
+
+use anchor_lang::error::ErrorCode;
+use purser::error::PurserError;
+use purser::state::{Agent, ClosedAgent};
+use purser::PolicyArgs;
+
+use crate::support::{
+    only, open_policy, token_account_address, Expected, Payment, Who, World, BALANCE, DAY, MINT, NOON, PAYEE,
+};
+
+const SIBLING_ID: [u8; 16] = *b"a second account";
+
+/// The main agent pays its closed sibling and nobody else: by its wallet, or by its token account.
+fn listed(delay: u32, by_wallet: bool) -> World {
+    let mut world = World::new();
+    let sibling = world.sibling;
+    world.fund(sibling.source, 0);
+    let (wallet, token_account) = ([sibling.agent], [sibling.source]);
+    world.policy(|policy| {
+        policy.allowlist = if by_wallet { only(&wallet, &[]) } else { only(&[], &token_account) };
+    });
+    world.accept(&sibling.close_agent());
+    world.delay(delay);
+    world
+}
+
+#[test]
+fn a_closed_account_on_a_list_does_not_open_that_list_to_the_policy_and_transfer_keys() {
+    for delay in [0, 3_600] {
+        for by_wallet in [false, true] {
+            let mut world = listed(delay, by_wallet);
+            let sibling = world.sibling;
+            for (policy, held) in [
+                (open_policy(), None),
+                (open_policy(), Some(0)),
+                (PolicyArgs { paused: true, ..open_policy() }, Some(1)),
+                (PolicyArgs { allowlist: only(&[], &[]), ..open_policy() }, None),
+            ] {
+                let mut world = world.clone();
+                if let Some(held) = held {
+                    // Anyone may make the token account of any address again.
+                    let empty = world.account(&world.main.source);
+                    world.put(sibling.source, empty);
+                    world.edit_token(sibling.source, |token| {
+                        (token.owner, token.amount) = (sibling.agent, held)
+                    });
+                }
+                let anew = sibling.create_agent_with(SIBLING_ID, policy.clone());
+                world.refuse(&anew, PurserError::AgentClosed);
+                for other in Who::but(&[Who::Admin, Who::PolicyAuthority]) {
+                    world.refuse(&anew.clone().signed_by(other), PurserError::Unauthorized);
+                }
+            }
+            let pay = world.main.transfer(Payment { to: sibling.source, ..Payment::default() });
+            assert!(world.send(&[pay.instruction()], Who::FeePayer).is_err());
+
+            // The admin alone knows what it does.
+            world.accept(&sibling.create_agent(SIBLING_ID).signed_by(Who::Admin));
+            world.accept(&world.main.transfer(Payment { to: sibling.source, ..Payment::default() }));
+        }
+    }
+}
+
+#[test]
+fn closing_and_creating_anew_in_one_transaction_takes_the_admins_signature_for_both() {
+    let mut world = World::new();
+    let main = world.main;
+    world.accept(&main.withdraw(BALANCE, PAYEE));
+    let id = crate::support::AGENT_ID;
+    let by =
+        |who: Who| [main.close_agent(), main.create_agent(id).signed_by(who)].map(|call| call.instruction());
+    assert!(world.send(&by(Who::PolicyAuthority), Who::FeePayer).is_err());
+    world.accept_all(&by(Who::Admin), Who::FeePayer);
+    assert_eq!(world.agent().policy_version, 1);
+}
+
+#[test]
+fn a_closed_agent_is_48_bytes_of_which_nothing_is_the_agents() {
+    let mut world = World::new();
+    let main = world.main;
+    world.policy(|policy| policy.allowlist = only(&[], &[PAYEE]));
+    world.accept(&main.transfer(Payment { amount: BALANCE, memo: "m", ..Payment::default() }));
+    world.set_clock(NOON + DAY + 1);
+    world.accept(&main.close_agent());
+    let left = world.account(&main.agent);
+    assert_eq!((left.data.len(), left.lamports), (48, world.rent(48)));
+    assert_eq!(left.data[8..16], [3, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(left.data[16..], Who::Payer.key().to_bytes());
+    assert!(Agent::read(&left.data).is_none() && ClosedAgent::read(&left.data).is_some());
+}
+
+#[test]
+fn the_admin_creates_over_it_with_nothing_of_the_old_agent_in_the_new_one() {
+    let mut world = listed(3_600, true);
+    let sibling = world.sibling;
+    let kept = world.lamports(&sibling.agent);
+    let before = world.lamports(&Who::Payer.key());
+    let policy = PolicyArgs { max_daily_spend: Some(5), allowlist: only(&[PAYEE], &[]), ..open_policy() };
+    world.accept(&sibling.create_agent_with(SIBLING_ID, policy).signed_by(Who::Admin));
+    let data = world.account(&sibling.agent).data;
+    let agent = Agent::read(&data).expect("an agent").agent;
+    assert_eq!((agent.policy_version, agent.halted_by, agent.tags().recorded()), (1, 0, 0));
+    assert_eq!((agent.window, agent.tags), ([0; 62], [0; 25]));
+    let rent = world.rent(Agent::BYTES + 32) + world.rent(165);
+    assert_eq!(world.lamports(&Who::Payer.key()), before - (rent - kept));
+    assert_eq!(sibling.source, token_account_address(&sibling.agent, &MINT));
+    // And an agent that stands there is not created once more, by nobody.
+    for who in [Who::Admin, Who::PolicyAuthority] {
+        world.refuse(&sibling.create_agent(SIBLING_ID).signed_by(who), Expected::ALREADY_IN_USE);
+    }
+}
+
+#[test]
+fn a_closed_agent_is_no_agent_to_any_instruction() {
+    let mut world = listed(0, true);
+    let sibling = world.sibling;
+    let gone = ErrorCode::AccountDiscriminatorMismatch;
+    for call in [
+        sibling.set_policy(1, open_policy()),
+        sibling.set_paused(true),
+        sibling.halt(),
+        sibling.resume(),
+        sibling.withdraw(1, PAYEE),
+        sibling.close_agent(),
+        sibling.close_draft([0; 32]),
+        sibling.write_draft([0; 32], 0, &[]),
+        sibling.apply_draft([0; 32]),
+    ] {
+        world.refuse(&call, gone);
+    }
+    world.refuse(&sibling.transfer(Payment::default()), PurserError::UnknownLayout);
+    world.refuse(&world.main.close_agent().with(2, sibling.agent), ErrorCode::ConstraintSeeds);
+}
