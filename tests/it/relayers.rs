@@ -1,14 +1,16 @@
 //! Several relayers: on one Postgres, and on databases that share nothing.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use purser_tests::agent::all_at_once;
-use purser_tests::clock::HostClock;
+use purser_tests::clock::{HostClock, unix_of};
 use purser_tests::network::{path_text, temp_folder};
 use purser_tests::wallet::mints;
 use purser_tests::{Answer, AppSettings, Client, TestApp, TestDatabase, TestNetwork, until};
-use serde_json::json;
+use serde_json::{Value, json};
+
+use crate::webhooks::registers;
 
 /// Two relayers that share one Postgres; `None` when there is no Postgres.
 async fn two_on_one_postgres(
@@ -72,7 +74,20 @@ async fn is_followed_by(first: &Arc<TestApp>, second: &TestApp) {
     let beside = Client::new(&second.base_url(), Some(operator.client.key()));
     let agent = operator.creates_account_with("Ada", "5").await;
     let (payee, _) = operator.chain.new_payee().await;
+    // Nobody listens there, so its delivery fails and waits half a minute.
+    let hook = registers(&operator, "http://127.0.0.1:9/a", &["transfer.initiated"]).await;
     let submitted = agent.pays("1").to(&payee).await.has_status(202);
+    let deliveries = format!("/v1/webhooks/{}/deliveries", hook.text_of("id"));
+    let mut retry_at = Value::Null;
+    until("an attempt has failed", async || {
+        let listed = beside.get(&deliveries).await.has_status(200);
+        retry_at = listed["data"][0]["next_attempt_at"].clone();
+        listed["data"][0]["attempts"].as_array().is_some_and(|attempts| !attempts.is_empty())
+    })
+    .await;
+    let now = i64::try_from(UNIX_EPOCH.elapsed().expect("it is after 1970").as_secs()).expect("a time");
+    let wait = unix_of(retry_at.as_str().expect("it is pending")) - now;
+    assert!((0..=31).contains(&wait), "in {wait} s, by the time that everybody shares");
     first.crashes();
     let path = format!("/v1/transfers/{}", submitted.text_of("transfer_id"));
     let mut read = beside.get(&path).await.has_status(200);

@@ -46,13 +46,15 @@ pub(super) trait Connect: Send + Sync + 'static {
 /// A bounded pool of connections, opened on demand.
 pub(super) struct Connections<C: Connect> {
     pool: managed::Pool<Opener<C>>,
+    /// Lends while the server has no room for a single connection of this pool.
+    beside: Option<Box<Self>>,
     /// How long calls waited for a connection, seconds.
     waits: Histogram,
 }
 
 impl<C: Connect> Clone for Connections<C> {
     fn clone(&self) -> Self {
-        Self { pool: self.pool.clone(), waits: self.waits.clone() }
+        Self { pool: self.pool.clone(), beside: self.beside.clone(), waits: self.waits.clone() }
     }
 }
 
@@ -127,7 +129,12 @@ impl<C: Connect> Connections<C> {
             given_back: Notify::new(),
         };
         let built = managed::Pool::builder(opener).max_size(connections_max).build();
-        built.map(|pool| Self { pool, waits }).map_err(StoreError::unavailable)
+        built.map(|pool| Self { pool, beside: None, waits }).map_err(StoreError::unavailable)
+    }
+
+    /// The same, with a pool that helps out.
+    pub(super) fn beside(self, other: &Self) -> Self {
+        Self { beside: Some(Box::new(other.clone())), ..self }
     }
 
     /// The numbers of connections, of lent ones, and of calls waiting for one.
@@ -164,13 +171,18 @@ impl<C: Connect> Connections<C> {
 
     /// A free connection or a new one. While the server has no room for a new one, one of those that are open will do.
     async fn get(&self) -> Result<Object<Opener<C>>, PoolError<StoreError>> {
+        let (mut pool, mut beside) = (&self.pool, self.beside.as_deref());
         loop {
-            match self.pool.get().await {
-                Err(PoolError::Backend(StoreError::NoRoom)) if self.pool.status().size > 0 => {
-                    let given_back = self.pool.manager().given_back.notified();
+            match pool.get().await {
+                Err(PoolError::Backend(StoreError::NoRoom)) if pool.status().size > 0 => {
+                    let given_back = pool.manager().given_back.notified();
                     // Whoever waits also looks again by itself: another process may have made room.
                     let _ = tokio::time::timeout(FULL_FOR, given_back).await;
                 }
+                Err(PoolError::Backend(StoreError::NoRoom)) => match beside.take() {
+                    Some(other) => pool = &other.pool,
+                    None => return Err(PoolError::Backend(StoreError::NoRoom)),
+                },
                 got => return got,
             }
         }

@@ -110,7 +110,7 @@ impl Pools {
             Connections::new(server, connections, waits_of(waits, pool))
         };
         let pool = primary(PAYMENTS, POSTGRES_CONNECTIONS)?;
-        let listers = primary(LISTERS, POSTGRES_LISTERS)?;
+        let listers = primary(LISTERS, POSTGRES_LISTERS)?.beside(&pool);
         // Shows now, rather than at the first payment, whether the server accepts writes.
         let lent = pool.call(pool.lend()).await?;
         lent.give_back(&Ok(()));
