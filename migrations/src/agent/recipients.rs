@@ -1,5 +1,6 @@
 //! The allowlist, as the command line gives it.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anchor_lang::prelude::Pubkey;
@@ -10,7 +11,7 @@ use purser_client::OwnedAllowlist;
 use purser_policy::ALLOWLIST_ENTRIES_MAX;
 use solana_sdk::account::Account;
 
-use crate::arguments::{self, AgentName};
+use crate::arguments::{self, AccountId, AgentName};
 use crate::network::Network;
 use crate::tokens::Holding;
 
@@ -41,7 +42,7 @@ pub struct RecipientArgs {
 /// A recipient as it was typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Named {
-    Agent([u8; 16]),
+    Agent(AccountId),
     Wallet(Pubkey),
     TokenAccount(Pubkey),
     /// The chain decides which kind it is.
@@ -80,10 +81,15 @@ impl RecipientArgs {
             })
             .collect();
         let mut found = network.many_accounts(&unclear).await?.into_iter();
+        let names_accounts = names.iter().any(|name| matches!(name, Named::Agent(_)));
+        let accounts = if names_accounts { super::by_id(network, operator).await? } else { HashMap::new() };
         let (mut wallets, mut token_accounts) = (Vec::new(), Vec::new());
         for name in names {
             match name {
-                Named::Agent(id) => wallets.push(super::by_id(network, operator, &id)),
+                Named::Agent(id) => {
+                    let found = accounts.get(&id).copied();
+                    wallets.push(found.ok_or_else(|| super::unknown(network, operator, &id))?);
+                }
                 Named::Wallet(address) => wallets.push(address),
                 Named::TokenAccount(address) => token_accounts.push(address),
                 Named::Either(address) => match kind(&address, found.next().flatten().as_ref(), usdc_mint)? {
@@ -211,7 +217,7 @@ mod tests {
         assert_eq!(named(&text), Ok(Named::Either(USDC)));
         assert_eq!(named(&format!("wallet  {text}")), Ok(Named::Wallet(USDC)));
         assert_eq!(named(&format!("token-account {text}")), Ok(Named::TokenAccount(USDC)));
-        assert_eq!(named(&arguments::account_id(&[7; 16])), Ok(Named::Agent([7; 16])));
+        assert_eq!(named(&AccountId([7; 16]).to_string()), Ok(Named::Agent(AccountId([7; 16]))));
         for line in ["wallet", &format!("owner {text}"), &format!("wallet {text} {text}")] {
             assert!(named(line).is_err(), "{line}");
         }
