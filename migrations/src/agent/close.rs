@@ -4,8 +4,9 @@ use clap::Args;
 use purser_client::RentPayers;
 
 use super::AgentArgs;
+use super::facts::hex;
 use super::withdraw::{ensure_payable, holding};
-use crate::arguments::{self, account_id};
+use crate::arguments;
 use crate::change::Change;
 use crate::network::Network;
 use crate::report::Report;
@@ -46,9 +47,10 @@ pub async fn run(network: &Network, args: &CloseArgs) -> Result<Report> {
         destination,
         rent_payers,
     );
-    let report = Report::new("agent account closed, with its token account and its draft; only the admin creates one with this id anew")
+    let report = Report::new("agent account closed, with its token account and its draft; only the admin creates one from this agent id anew")
         .with("agent", located.address.to_string())
-        .with("account_id", account_id(&agent.agent_id))
+        .with("agent_id", hex(&agent.agent_id))
+        .with("account_id", network.account_ids().await?.of(&located.address))
         .with("swept_usdc", amount)
         .with("to", args.to.map(|to| to.to_string()))
         .with("rent_back_to", agent.rent_payer.to_string())

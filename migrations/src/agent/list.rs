@@ -13,7 +13,6 @@ use solana_rpc_client_api::response::RpcKeyedAccount;
 
 use super::facts::rules;
 use super::show::status;
-use crate::arguments::account_id;
 use crate::failure;
 use crate::network::Network;
 use crate::operator::{self, OperatorName};
@@ -34,10 +33,11 @@ pub async fn run(network: &Network, name: &OperatorName) -> Result<Report> {
     let operator_address = name.address(network)?;
     let operator = operator::read(network, &operator_address).await?;
     let mut found = agents_of(network, &operator_address).await?;
-    // Ids begin with their creation time.
+    // An agent id that nobody chose begins with the time of its making.
     found.sort_by_key(|(_, view)| view.agent.agent_id);
     let places: Vec<Pubkey> = found.iter().map(|(_, view)| view.agent.token_account).collect();
     let balances = network.many_accounts(&places).await?;
+    let account_ids = network.account_ids().await?;
     let mut total = UsdcAmount::ZERO;
     let mut rows: Vec<Vec<Value>> = Vec::with_capacity(found.len());
     for ((address, view), held) in found.iter().zip(balances) {
@@ -49,7 +49,7 @@ pub async fn run(network: &Network, name: &OperatorName) -> Result<Report> {
             .ok_or_else(|| anyhow!("the balances are more than can be added"))?;
         let [(_, single), (_, daily), ..] = rules(&view.policy());
         rows.push(vec![
-            json!(account_id(&agent.agent_id)),
+            json!(account_ids.of(address)),
             json!(address.to_string()),
             json!(agent.token_account.to_string()),
             json!(status(agent, &operator)),
@@ -65,7 +65,7 @@ pub async fn run(network: &Network, name: &OperatorName) -> Result<Report> {
         .table(Table { name: "accounts", columns: COLUMNS.to_vec(), headings: 0, rows }))
 }
 
-/// All agents of an operator.
+/// Every agent account of the operator.
 pub async fn agents_of(network: &Network, operator: &Pubkey) -> Result<Vec<(Pubkey, AgentView)>> {
     let operator_at = DISCRIMINATOR_BYTES + std::mem::offset_of!(Agent, operator);
     let is = |offset, bytes: &[u8]| RpcFilterType::Memcmp(Memcmp::new_raw_bytes(offset, bytes.to_vec()));

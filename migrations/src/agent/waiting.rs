@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 
 use super::facts::{State, describe, hex, state, timestamp};
 use super::{AgentArgs, LocatedAgent, list, show};
-use crate::arguments::account_id;
 use crate::change::Change;
 use crate::network::Network;
 use crate::report::Report;
@@ -97,12 +96,12 @@ pub async fn of(network: &Network, agents: &[(Pubkey, AgentView)], operator: &Op
     let deployment = network.deployment(operator.usdc_mint);
     let places: Vec<Pubkey> = agents.iter().map(|(agent, _)| deployment.draft_address(agent)).collect();
     let found = network.many_accounts(&places).await?;
-    let now = network.time().await?;
+    let (now, account_ids) = (network.time().await?, network.account_ids().await?);
     let mut waiting = Vec::new();
-    for ((_, view), account) in agents.iter().zip(found) {
+    for ((address, view), account) in agents.iter().zip(found) {
         let own = account.filter(|account| account.owner == network.program);
         let Some(draft) = own.and_then(|account| PolicyDraft::read(&account.data)) else { continue };
-        let mut facts = Map::from_iter([("account_id".to_string(), json!(account_id(&view.agent.agent_id)))]);
+        let mut facts = Map::from_iter([("account_id".to_string(), json!(account_ids.of(address)))]);
         facts.extend(describe(&draft, view, operator, now));
         waiting.push(Value::Object(facts));
     }

@@ -1,16 +1,16 @@
 //! `operator halt` and `operator resume`: all agents of an operator at once.
 
 use anchor_lang::prelude::Pubkey;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 use purser::state::{AgentView, Operator};
-use purser_client::RESUMED_MAX;
+use purser_client::{AccountIds, RESUMED_MAX};
 use serde_json::json;
 
 use super::OperatorName;
 use super::show::role;
-use crate::agent::{by_id, list, waiting};
-use crate::arguments::{self, AgentName, account_id};
+use crate::agent::{list, waiting};
+use crate::arguments::{self, AgentName};
 use crate::change::Change;
 use crate::network::{Mode, Network};
 use crate::report::{Outcome, Report};
@@ -55,7 +55,8 @@ pub async fn resume(network: &Network, args: &ResumeArgs) -> Result<Report> {
     let address = args.name.address(network)?;
     let operator = super::read(network, &address).await?;
     let agents = list::agents_of(network, &address).await?;
-    let chosen = args.chosen(network, &address, &agents)?;
+    let account_ids = network.account_ids().await?;
+    let chosen = args.chosen(&account_ids, &address, &agents)?;
     let deployment = network.deployment(operator.usdc_mint);
     let signing = network.signing()?;
     let title = "agents resumed, but for those that are halted or paused by themselves";
@@ -63,10 +64,9 @@ pub async fn resume(network: &Network, args: &ResumeArgs) -> Result<Report> {
     let waits = waiting::of(network, &agents, &Operator { halted_by: 0, ..operator }).await?;
     let about = Report::new(title)
         .with("operator", address.to_string())
-        .with("accounts", json!(chosen.iter().map(|(id, _)| account_id(id)).collect::<Vec<_>>()))
+        .with("accounts", json!(chosen.iter().map(|agent| account_ids.of(agent)).collect::<Vec<_>>()))
         .with(waiting::ALL, waits);
-    let keys: Vec<Pubkey> = chosen.iter().map(|(_, agent)| *agent).collect();
-    let mut parts: Vec<&[Pubkey]> = keys.chunks(RESUMED_MAX).collect();
+    let mut parts: Vec<&[Pubkey]> = chosen.chunks(RESUMED_MAX).collect();
     if parts.is_empty() {
         parts.push(&[]);
     }
@@ -99,30 +99,27 @@ pub async fn resume(network: &Network, args: &ResumeArgs) -> Result<Report> {
 }
 
 impl ResumeArgs {
-    /// The accounts to resume beside the operator, by id and address.
+    /// The accounts to resume beside the operator.
     fn chosen(
         &self,
-        network: &Network,
+        account_ids: &AccountIds,
         operator: &Pubkey,
         agents: &[(Pubkey, AgentView)],
-    ) -> Result<Vec<([u8; 16], Pubkey)>> {
-        let halted = |view: &AgentView| view.agent.halted_by != 0;
+    ) -> Result<Vec<Pubkey>> {
         if self.accounts.iter().any(|name| name == "all") {
             ensure!(self.accounts.len() == 1, "--accounts takes `all` or names, not both");
-            let all = agents.iter().filter(|(_, view)| halted(view));
-            return Ok(all.map(|(address, view)| (view.agent.agent_id, *address)).collect());
+            let halted = agents.iter().filter(|(_, view)| view.agent.halted_by != 0);
+            return Ok(halted.map(|(address, _)| *address).collect());
         }
         let mut chosen = Vec::new();
-        for name in &self.accounts {
-            let address = match arguments::agent_name(name) {
-                Ok(AgentName::Id(id)) => by_id(network, operator, &id),
-                Ok(AgentName::Address(address)) => address,
-                Err(error) => bail!("--accounts {name}: {error}"),
+        for text in &self.accounts {
+            let name = arguments::agent_name(text).map_err(|error| anyhow!("--accounts {text}: {error}"))?;
+            let is_named = |agent: &Pubkey| match name {
+                AgentName::Id(id) => account_ids.bytes_of(agent) == id.0,
+                AgentName::Address(address) => *agent == address,
             };
-            let found = agents.iter().find(|(agent, _)| *agent == address);
-            let (_, view) =
-                found.with_context(|| format!("{name} is no account of the operator {operator}"))?;
-            chosen.push((view.agent.agent_id, address));
+            let found = agents.iter().map(|(agent, _)| *agent).find(is_named);
+            chosen.push(found.with_context(|| format!("{text} is no account of the operator {operator}"))?);
         }
         Ok(chosen)
     }

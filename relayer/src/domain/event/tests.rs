@@ -28,7 +28,7 @@ fn transfer() -> Transfer {
 
 #[test]
 fn an_envelope_has_the_four_fields_of_the_interface_and_its_data_too() {
-    let settlement = Settlement { signature: "sig".into(), settled_at: AT(), slot: 9, number: None };
+    let settlement = Settlement { signature: "sig".into(), settled_at: AT(), slot: 9 };
     let event = Event::transfer_settled(&transfer(), &settlement, AT());
     let read: serde_json::Value = serde_json::from_str(event.envelope().get()).expect("JSON");
     assert_eq!(
@@ -61,7 +61,7 @@ fn a_memo_survives_in_the_data() {
 fn the_same_fact_is_the_same_event_and_another_fact_another() {
     let one = Event::transfer_initiated(&transfer(), "sig", AT());
     assert_eq!(one.id, Event::transfer_initiated(&transfer(), "sig", AT()).id);
-    let settlement = Settlement { signature: "sig".into(), settled_at: AT(), slot: 9, number: None };
+    let settlement = Settlement { signature: "sig".into(), settled_at: AT(), slot: 9 };
     assert_ne!(one.id, Event::transfer_settled(&transfer(), &settlement, AT()).id);
 }
 

@@ -65,8 +65,7 @@ impl Carrier {
                 self.permit = None;
                 let Some(block) = self.time_of(slot).await else { return Ok(Step::Left(transfer)) };
                 let settled_at = happened_at(block, Some(transfer.id));
-                let number = self.landed_number(&transfer).await;
-                self.settle(transfer, signed.signature.clone(), slot, settled_at, number).await
+                self.settle(transfer, signed.signature.clone(), slot, settled_at).await
             }
             Outcome::Refused(Refusal::StaleSequence | Refusal::AuthorityRotated)
                 if self.signatures < STALE_SIGNATURES_MAX =>
@@ -190,7 +189,7 @@ impl Carrier {
     ) -> Stepped {
         crash_point!("duplicate.before");
         if is_same(&made, &payment(transfer.id.tag(), &transfer.request, destination)) {
-            return self.settle(transfer, made.signature, made.slot, made.made_at, None).await;
+            return self.settle(transfer, made.signature, made.slot, made.made_at).await;
         }
         let message =
             format!("The idempotency key was used on the chain for another transfer, {}.", made.signature);
@@ -198,12 +197,6 @@ impl Carrier {
         self.parts.store.release_key(&transfer).await?;
         self.fail(transfer, self.failure(FailureCode::TransferFailed, message)).await?;
         Err(ServiceError::IdempotencyConflict)
-    }
-
-    /// The number of a payment that has just landed, if known without asking; otherwise the indexer reads it.
-    async fn landed_number(&self, transfer: &Transfer) -> Option<u64> {
-        let destination = self.stored_destination(transfer).await.ok()?;
-        self.number_of(transfer.id.tag(), self.known(&destination).as_ref())
     }
 }
 
