@@ -61,21 +61,28 @@ pub fn state(found: &DraftView, located: &LocatedAgent, now: i64) -> State {
     }
 }
 
+/// What `account list` says about it.
+pub fn in_words(found: &DraftView, located: &LocatedAgent, now: i64) -> String {
+    match standing(found, located, now) {
+        (word, None) => word.to_owned(),
+        (word, Some(effective_at)) => format!("{word}: {effective_at}"),
+    }
+}
+
+/// A word for its state, and when it can take effect.
+fn standing(found: &DraftView, located: &LocatedAgent, now: i64) -> (&'static str, Option<String>) {
+    match state(found, located, now) {
+        State::Incomplete => ("incomplete", None),
+        State::Outdated => ("outdated", None),
+        State::Waiting => ("waiting", Some(timestamp(located.operator.loosens_at(found.draft.sealed_at)))),
+        State::Ready => ("ready", Some(timestamp(now))),
+    }
+}
+
 /// What `account show` prints about it.
 pub fn describe(found: &DraftView, located: &LocatedAgent, now: i64) -> Value {
     let draft = &found.draft;
-    let state = state(found, located, now);
-    let word = match state {
-        State::Incomplete => "incomplete",
-        State::Outdated => "outdated",
-        State::Waiting => "waiting",
-        State::Ready => "ready",
-    };
-    let effective_at = match state {
-        State::Incomplete | State::Outdated => None,
-        State::Waiting => Some(timestamp(located.operator.loosens_at(draft.sealed_at))),
-        State::Ready => Some(timestamp(now)),
-    };
+    let (word, effective_at) = standing(found, located, now);
     let mut facts: Map<String, Value> = Map::new();
     let mut put = |name: &str, value: Value| facts.insert(name.to_string(), value);
     put("state", json!(word));

@@ -20,6 +20,7 @@
 //! - Where `confirmed` counts as settled, entries stay open until their slots are final, and are taken back if forked away.
 
 mod book;
+mod drafts;
 mod finality;
 mod memory;
 mod payments;
