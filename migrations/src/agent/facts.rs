@@ -72,24 +72,35 @@ pub fn state(found: &DraftView, view: &AgentView, operator: &Operator, now: i64)
     }
 }
 
+/// What `account list` says about it.
+pub fn in_words(found: &DraftView, view: &AgentView, operator: &Operator, now: i64) -> String {
+    match standing(found, view, operator, now) {
+        (word, None) => word.to_owned(),
+        (word, Some(effective_at)) => format!("{word}: {effective_at}"),
+    }
+}
+
+/// A word for its state, and when it can take effect.
+fn standing(
+    found: &DraftView,
+    view: &AgentView,
+    operator: &Operator,
+    now: i64,
+) -> (&'static str, Option<String>) {
+    match state(found, view, operator, now) {
+        State::Incomplete => ("incomplete", None),
+        State::Outdated => ("outdated", None),
+        State::Waiting(at) => ("waiting", Some(timestamp(at))),
+        State::Halted(at) => ("halted", at.map(|at| timestamp(at.max(now)))),
+        State::AdminOnly => ("admin_only", None),
+        State::Ready => ("ready", Some(timestamp(now))),
+    }
+}
+
 /// What is printed about it.
 pub fn describe(found: &DraftView, view: &AgentView, operator: &Operator, now: i64) -> Map<String, Value> {
     let draft = &found.draft;
-    let state = state(found, view, operator, now);
-    let word = match state {
-        State::Incomplete => "incomplete",
-        State::Outdated => "outdated",
-        State::Waiting(_) => "waiting",
-        State::Halted(_) => "halted",
-        State::AdminOnly => "admin_only",
-        State::Ready => "ready",
-    };
-    let effective_at = match state {
-        State::Incomplete | State::Outdated | State::AdminOnly => None,
-        State::Waiting(at) => Some(timestamp(at)),
-        State::Halted(at) => at.map(|at| timestamp(at.max(now))),
-        State::Ready => Some(timestamp(now)),
-    };
+    let (word, effective_at) = standing(found, view, operator, now);
     let mut facts: Map<String, Value> = Map::new();
     let mut put = |name: &str, value: Value| facts.insert(name.to_string(), value);
     put("state", json!(word));

@@ -4,14 +4,14 @@ use anchor_lang::Discriminator;
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Result, anyhow};
 use purser::constants::DISCRIMINATOR_BYTES;
-use purser::state::{Agent, AgentView};
+use purser::state::{Agent, AgentView, PolicyDraft};
 use purser_policy::UsdcAmount;
 use serde_json::{Value, json};
 use solana_rpc_client_api::filter::{Memcmp, RpcFilterType};
 use solana_rpc_client_api::request::RpcRequest;
 use solana_rpc_client_api::response::RpcKeyedAccount;
 
-use super::facts::rules;
+use super::facts::{in_words, rules};
 use super::show::status;
 use crate::failure;
 use crate::network::Network;
@@ -19,7 +19,7 @@ use crate::operator::{self, OperatorName};
 use crate::report::{Report, Table};
 use crate::tokens::Holding;
 
-const COLUMNS: [&str; 7] = [
+const COLUMNS: [&str; 8] = [
     "account_id",
     "agent",
     "usdc_token_account",
@@ -27,6 +27,7 @@ const COLUMNS: [&str; 7] = [
     "balance_usdc",
     "max_single_transfer_usdc",
     "max_daily_spend_usdc",
+    "waiting_policy",
 ];
 
 pub async fn run(network: &Network, name: &OperatorName) -> Result<Report> {
@@ -38,9 +39,16 @@ pub async fn run(network: &Network, name: &OperatorName) -> Result<Report> {
     let places: Vec<Pubkey> = found.iter().map(|(_, view)| view.agent.token_account).collect();
     let balances = network.many_accounts(&places).await?;
     let account_ids = network.account_ids().await?;
+    let deployment = network.deployment(operator.usdc_mint);
+    let places: Vec<Pubkey> = found.iter().map(|(address, _)| deployment.draft_address(address)).collect();
+    let drafts = network.many_accounts(&places).await?;
+    let now = network.time().await?;
     let mut total = UsdcAmount::ZERO;
     let mut rows: Vec<Vec<Value>> = Vec::with_capacity(found.len());
-    for ((address, view), held) in found.iter().zip(balances) {
+    for ((address, view), (held, draft)) in found.iter().zip(balances.into_iter().zip(drafts)) {
+        let draft = draft.filter(|account| account.owner == network.program);
+        let draft = draft.and_then(|account| PolicyDraft::read(&account.data));
+        let waits = draft.map(|draft| in_words(&draft, view, &operator, now));
         let agent = &view.agent;
         let held = held.and_then(|account| Holding::read(&agent.token_account, &account));
         let balance = held.map(|held| UsdcAmount::from_micros(held.units));
@@ -56,6 +64,7 @@ pub async fn run(network: &Network, name: &OperatorName) -> Result<Report> {
             json!(balance.map(|balance| balance.to_string())),
             single,
             daily,
+            json!(waits),
         ]);
     }
     Ok(Report::new("agent accounts")

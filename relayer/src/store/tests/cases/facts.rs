@@ -37,14 +37,14 @@ fn policy(fixture: &Fixture, version: u64, cap: u64, signature: Option<&str>) ->
         operator_id: fixture.operator.id,
         account_id: fixture.account.id,
         version,
-        policy: SpendingPolicy {
+        policy: Some(SpendingPolicy {
             max_daily_spend: Limit::AtMost(micros(cap)),
             allowlist: Counterparties::Only(vec![
                 AllowlistEntry::Wallet(Address::from_bytes([4; 32])),
                 AllowlistEntry::TokenAccount(Address::from_bytes([5; 32])),
             ]),
             ..SpendingPolicy::default()
-        },
+        }),
         by: signature.map(|signature| SetBy {
             signer: Some(Address::from_bytes([6; 32])),
             signature: signature.into(),
@@ -196,9 +196,23 @@ async fn policy_change_is_announced_with_the_one_before_and_not_again() {
     inserts_policy(&fixture, &old).await;
     assert_eq!(changes().await.len(), 2);
     let kept = fixture.store.find_policy((fixture.operator.id, fixture.account.id), 5).await.expect("read");
-    assert_eq!(kept, Some(policy(&fixture, 5, 50, None).policy));
+    assert_eq!(kept, policy(&fixture, 5, 50, None).policy);
+    // After a fork, another transaction sets the version, maybe to the same.
+    for cap in [50, 51] {
+        inserts_policy(&fixture, &policy(&fixture, 5, cap, Some(&format!("fork-{cap}")))).await;
+    }
+    let events = changes().await;
+    assert_eq!((events.len(), &events[3]["after"]["policy"]["max_daily_spend"]), (4, &0.000051.into()));
+    // A version that could not be read is announced too.
+    for _ in 0..2 {
+        let unread = PolicySet { policy: None, ..policy(&fixture, 6, 60, Some("six")) };
+        inserts_policy(&fixture, &unread).await;
+    }
+    let events = changes().await;
+    assert_eq!((events.len(), &events[4]["after"]["version"]), (5, &6.into()));
+    assert!(events[4]["after"]["policy"].is_null() && events[4]["before"]["version"] == 5);
     // Many versions later, the first ones are deleted.
-    for version in 6..40 {
+    for version in 7..40 {
         inserts_policy(&fixture, &policy(&fixture, version, 50, Some(&version.to_string()))).await;
     }
     assert!(
