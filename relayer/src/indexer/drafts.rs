@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::book::Parties;
 use super::{IndexError, Indexer};
-use crate::chain::{BALANCES_MAX, LandedRecord};
+use crate::chain::{BALANCES_MAX, LandedRecord, PolicyCall};
 use crate::domain::{Address, Counterparties, PendingPolicy};
 
 impl Indexer {
@@ -17,14 +17,22 @@ impl Indexer {
     ) -> Result<(), IndexError> {
         // By agent: who wrote each draft last.
         let mut written: BTreeMap<[u8; 32], HashMap<[u8; 32], Address>> = BTreeMap::new();
-        let mut slot = 0;
+        let (mut changed, mut slot) = (HashMap::new(), 0);
         for (record, _) in records {
-            for step in record.policy_steps.iter().filter(|step| parties.of_agent(&step.agent).is_some()) {
+            for step in &record.policy_steps {
+                let Some(party) = parties.of_agent(&step.agent) else { continue };
+                if step.what.sets() || step.what == PolicyCall::Closed {
+                    changed.insert(party.account_id, party.operator_id);
+                }
                 if let Some(hash) = step.what.written() {
                     written.entry(step.agent.bytes()).or_default().insert(hash, step.signer);
                     slot = slot.max(record.slot);
                 }
             }
+        }
+        // What waited may be in force, void or gone.
+        for (account, operator) in changed {
+            self.parts.store.look_at_pending_policies(operator, account).await?;
         }
         let agents: Vec<Address> = written.keys().map(|agent| Address::from_bytes(*agent)).collect();
         for agents in agents.chunks(BALANCES_MAX) {

@@ -77,8 +77,8 @@ impl Store {
     ) -> Result<Option<u64>, StoreError> {
         const KNOWN: &str = "SELECT version FROM policy_versions
              WHERE operator_id = $1 AND account_id = $2 AND tx_signature = $3 ORDER BY version LIMIT 1";
-        const NEXT: &str = "SELECT MAX(version) + 1 FROM policy_versions
-             WHERE operator_id = $1 AND account_id = $2 AND set_at <= $3";
+        const BEFORE: &str = "SELECT version FROM policy_versions
+             WHERE operator_id = $1 AND account_id = $2 AND set_at <= $3 ORDER BY version DESC LIMIT 1";
         const TAKEN: &str =
             "SELECT version FROM policy_versions WHERE operator_id = $1 AND account_id = $2 AND version = $3";
         let of = |sql| query(sql).bind(operator.to_string()).bind(account.to_string());
@@ -86,9 +86,9 @@ impl Store {
         if let Some((known,)) = known {
             return Ok(Some(known.cast_unsigned()));
         }
-        let next: Option<(Option<i64>,)> =
-            of(NEXT).bind(at.to_string()).fetch_optional(self.reader()).await?;
-        let Some((Some(next),)) = next else { return Ok(None) };
+        let before: Option<(i64,)> = of(BEFORE).bind(at.to_string()).fetch_optional(self.reader()).await?;
+        let Some((before,)) = before else { return Ok(None) };
+        let next = before.saturating_add(1);
         let taken: Option<(i64,)> = of(TAKEN).bind(next).fetch_optional(self.reader()).await?;
         Ok(taken.is_none().then_some(next.cast_unsigned()))
     }
