@@ -38,6 +38,8 @@ CREATE TABLE transfers (
     checks                  TEXT COLLATE "binary",
     -- Version of the policy that judged it last: whose rules had all passed before it was signed, or that rejected it, if read.
     policy_version          BIGINT,
+    -- How often a fork dropped the payment that had settled it.
+    reopened                BIGINT NOT NULL DEFAULT 0,
     -- Number of a rejected transfer's denial, once it is signed.
     denial                  BIGINT,
     retry_at                TEXT COLLATE "binary" CHECK (length(retry_at) = 27),
@@ -71,3 +73,6 @@ CREATE INDEX transfers_of_account_and_status ON transfers (operator_id, account_
 -- Rejected transfers without a signed denial. Where refusals are signed, it is empty most of the time.
 CREATE INDEX transfers_undenied ON transfers (ended_at, transfer_id)
     WHERE state = 'rejected' AND denial IS NULL;
+-- Settled by a payment that was found on the chain, not by bytes of its own.
+CREATE INDEX transfers_settled_elsewhere ON transfers (operator_id, account_id, tx_signature)
+    WHERE state = 'settled' AND signed_bytes IS NULL;

@@ -11,23 +11,22 @@ CREATE TABLE events (
     -- JSON object, the payload as it is sent.
     data         TEXT COLLATE "binary" NOT NULL,
     created_at   TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),
-    -- The on-chain fact it announces; unique.
+    -- The on-chain fact it announces; unique. A transfer's step is one as well, once a fork has opened the transfer again.
     fact         TEXT COLLATE "binary",
     -- Its place in the operator's stream.
     place        BIGINT,
     PRIMARY KEY (operator_id, event_id),
     FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id),
     FOREIGN KEY (operator_id, transfer_id) REFERENCES transfers (operator_id, transfer_id),
-    -- A transfer announces each of its steps once.
-    UNIQUE (operator_id, transfer_id, event_type),
     -- Every type has its subject.
-    CHECK ((event_type IN ('transfer.initiated', 'transfer.settled', 'transfer.rejected'))
-        = (transfer_id IS NOT NULL)),
+    CHECK ((event_type LIKE 'transfer.%') = (transfer_id IS NOT NULL)),
     CHECK ((event_type = 'balance.low_threshold') = (threshold_usdc IS NOT NULL)),
     CHECK ((event_type = 'webhook.test') = (webhook_id IS NOT NULL)),
     CHECK ((account_id IS NULL) = (event_type = 'webhook.test'))
 );
 
+-- A transfer announces each of its steps once, and once more after each time that a fork has opened it again.
+CREATE UNIQUE INDEX events_of_step ON events (operator_id, transfer_id, event_type, COALESCE(fact, ''));
 CREATE INDEX events_of_type ON events (operator_id, event_type, event_id);
 CREATE INDEX events_of_account_and_type ON events (operator_id, account_id, event_type, event_id);
 CREATE UNIQUE INDEX events_of_fact ON events (operator_id, fact) WHERE fact IS NOT NULL;

@@ -143,6 +143,7 @@ impl App {
                 store: store.clone(),
                 events: services.events.clone(),
                 ambient: Ambient::of(&store),
+                metrics: metrics.clone(),
                 interval: Duration::from_millis(config.indexer.interval_ms),
             });
             let stop = tasks.stop.clone();
@@ -288,6 +289,7 @@ pub fn chain_of(network: Network, config: &NetworkConfig, tasks: &Tasks) -> Resu
             CommitmentConfig::Confirmed => Commitment::Confirmed,
             CommitmentConfig::Finalized => Commitment::Finalized,
         },
+        shortest_slot: Duration::from_millis(config.shortest_slot_ms.into()),
         priority_fee: PriceBounds {
             least: config.priority_fee_micro_lamports,
             most: config.priority_fee_micro_lamports_max.unwrap_or(config.priority_fee_micro_lamports),

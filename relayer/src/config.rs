@@ -181,6 +181,9 @@ pub struct NetworkConfig {
     /// When a transfer counts as settled.
     #[serde(default)]
     pub commitment: CommitmentConfig,
+    /// No slot of the network is shorter. Signed bytes never count as expired before 150 of these have passed.
+    #[serde(default = "shortest_slot_ms")]
+    pub shortest_slot_ms: u32,
     /// The price per compute unit: always this, or at least this if there is a maximum.
     #[serde(default)]
     pub priority_fee_micro_lamports: u64,
@@ -197,6 +200,10 @@ pub struct NetworkConfig {
     pub program_check: ProgramCheckConfig,
     /// The URL of a transaction's page, with `{signature}` in it. The default is Solana Explorer, for `test` on devnet.
     pub explorer_url: Option<String>,
+}
+
+const fn shortest_slot_ms() -> u32 {
+    200
 }
 
 const fn deposit_subscriptions_max() -> usize {

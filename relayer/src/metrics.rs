@@ -24,6 +24,7 @@ pub struct Metrics {
     settlement_seconds: Histograms,
     attempts: Family<Labels<1>, Counter>,
     webhook_queues: Gauge,
+    contradictions: Family<Labels<1>, Counter>,
 }
 
 impl Default for Metrics {
@@ -35,6 +36,7 @@ impl Default for Metrics {
             settlement_seconds: Family::new_with_constructor(settlement_seconds),
             attempts: Family::default(),
             webhook_queues: Gauge::default(),
+            contradictions: Family::default(),
         }
     }
 }
@@ -50,6 +52,7 @@ impl Metrics {
     ) {
         for network in networks {
             drop(self.settlement_seconds.get_or_create(&[("network", *network)]));
+            drop(self.contradictions.get_or_create(&[("network", *network)]));
             for state in transfer_states {
                 drop(self.transfers.get_or_create(&[("network", *network), ("state", *state)]));
             }
@@ -67,6 +70,11 @@ impl Metrics {
             "purser_transfers",
             "Transfers that were claimed (submitted) and that came to an end in this process",
             self.transfers.clone(),
+        );
+        registry.register(
+            "purser_contradicting_payments",
+            "Payments on the chain that bear the id or the tag of a transfer and are not that transfer",
+            self.contradictions.clone(),
         );
         registry.register(
             "purser_settlement_seconds",
@@ -96,6 +104,11 @@ impl Metrics {
     /// A transfer entered this state.
     pub fn count_transfer(&self, network: &'static str, state: &'static str) {
         self.transfers.get_or_create(&[("network", network), ("state", state)]).inc();
+    }
+
+    /// A payment on the chain bears the id or the tag of a transfer and is not that transfer.
+    pub fn contradicted(&self, network: &'static str) {
+        self.contradictions.get_or_create(&[("network", network)]).inc();
     }
 
     /// How long a transfer took to settle.

@@ -25,8 +25,15 @@ async fn payments_are_made_exactly_once_whatever_dies_fails_or_is_asked_again() 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payments_are_made_exactly_once_while_nodes_lie_databases_are_put_back_and_keys_change() {
-    let weights = Weights { clock: 100, history: 100, restore: 100, disk: 0, rotation: 100, skew: 100 };
+    let weights =
+        Weights { clock: 100, history: 100, restore: 100, rotation: 100, skew: 100, ..Weights::NONE };
     runs_clean(Options { runs: 144, seed: 21, round: None, jobs: 2, weights }).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payments_are_made_exactly_once_while_a_node_lies_about_its_height_and_another_is_deaf() {
+    let weights = Weights { height: 100, deaf: 100, ..Weights::NONE };
+    runs_clean(Options { runs: 144, seed: 23, round: None, jobs: 2, weights }).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -14,6 +14,7 @@ mod auth_matrix;
 mod authorities;
 mod backup;
 mod cells;
+mod chain_wins;
 mod client_readme;
 mod concurrency;
 mod connections;

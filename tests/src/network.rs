@@ -31,6 +31,7 @@ pub struct TestNetwork {
     pub program_id: Pubkey,
     pub usdc_mint: Pubkey,
     pub genesis_hash: String,
+    pub slot_ms: u32,
 }
 
 impl TestNetwork {
@@ -109,6 +110,7 @@ impl TestNetwork {
             program_id: address("program_id"),
             usdc_mint: address("usdc_mint"),
             genesis_hash: text("genesis_hash"),
+            slot_ms: slot_ms.parse().expect("a number of milliseconds"),
             folder: folder.to_path_buf(),
             _owned_folder: owned,
             process,

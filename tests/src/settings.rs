@@ -167,9 +167,10 @@ usdc_mint = "{}"
 policy_authority_keypair = {policy}
 transfer_authority_keypair = {transfer}
 commitment = "{}"
+shortest_slot_ms = {}
 explorer_url = "https://explorer.example/{name}/{{signature}}"
 "#,
-                network.program_id, network.usdc_mint, self.commitment
+                network.program_id, network.usdc_mint, self.commitment, network.slot_ms
             )
             .expect("writing to a string succeeds");
         }

@@ -22,8 +22,8 @@ pub struct Args {
     /// Networks side by side
     #[arg(long, default_value_t = 2)]
     jobs: u64,
-    /// Percent of rounds with a hazard, as `clock=100,history=0`: clock, history, restore, disk, rotation. After `none`,
-    /// only what is named
+    /// Percent of rounds with a hazard, as `clock=100,history=0`: clock, history, restore, disk, rotation,
+    /// skew, height, deaf. After `none`, only what is named
     #[arg(long)]
     hazards: Option<String>,
     /// Print {"runs","duplicates","lost","mismatches"} on stdout, and everything else on stderr

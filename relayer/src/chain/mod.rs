@@ -35,6 +35,7 @@ pub use types::{
 use crate::domain::{Address, Network, Terms};
 use async_trait::async_trait;
 use purser::error::PurserError;
+use tokio::time::Instant;
 
 /// Why the chain could not be asked, or did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -228,8 +229,9 @@ pub trait Chain: Send + Sync + 'static {
     /// `AuthorityRotated`: the chain was read, and nothing was signed.
     async fn sign_for(&self, order: &UnsignedTransfer, terms: &Terms) -> Result<SignedTransfer, ChainError>;
 
-    /// Whether a transaction with this last valid block height can no longer land. Reads made after that show whether it did.
-    async fn has_passed(&self, block_height: u64) -> Result<bool, ChainError>;
+    /// Whether a transaction with this last valid block height, signed before that moment, can no longer land. Reads made after
+    /// that show whether it did.
+    async fn has_passed(&self, block_height: u64, signed_before: Instant) -> Result<bool, ChainError>;
 
     /// The mint of USDC, and an owner's token account for it. Asks no node.
     fn usdc_mint(&self) -> Address;

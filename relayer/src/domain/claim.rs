@@ -108,6 +108,7 @@ mod tests {
             },
             fee_payer: None,
             policy_version: None,
+            reopened: 0,
             state,
             created_at: AT(CLAIMED_AT),
             updated_at: AT(CLAIMED_AT),

@@ -14,8 +14,8 @@ use utoipa::ToSchema;
 
 use super::schema::{Message, Signature, Usdc};
 use super::{
-    Account, AccountId, Address, EventId, Invalid, Memo, OperatorId, Recipient, Rejection, RejectionReason,
-    Settlement, Timestamp, Transfer, TransferId, UsdcAmount, WebhookId,
+    Account, AccountId, Address, EventId, Failure, IdempotencyKey, Invalid, Memo, OperatorId, Recipient,
+    Rejection, RejectionReason, Settlement, Timestamp, Transfer, TransferId, UsdcAmount, WebhookId,
 };
 
 /// Event types by their API names.
@@ -27,6 +27,10 @@ pub enum EventType {
     TransferSettled,
     /// Policy refused a transfer.
     TransferRejected,
+    /// A fork dropped the payment of a transfer that was settled: it is submitted again.
+    TransferReopened,
+    /// A transfer that was reopened ended without a payment.
+    TransferFailed,
     /// An account's balance fell below a webhook's threshold.
     BalanceLowThreshold,
     /// A policy that loosens something is pending on the chain.
@@ -48,10 +52,12 @@ pub enum EventType {
 }
 
 impl EventType {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::TransferInitiated,
         Self::TransferSettled,
         Self::TransferRejected,
+        Self::TransferReopened,
+        Self::TransferFailed,
         Self::BalanceLowThreshold,
         Self::PolicyPending,
         Self::PolicyApplied,
@@ -64,10 +70,12 @@ impl EventType {
     ];
 
     /// The types that a webhook can subscribe to.
-    pub const SUBSCRIBABLE: [Self; 11] = [
+    pub const SUBSCRIBABLE: [Self; 13] = [
         Self::TransferInitiated,
         Self::TransferSettled,
         Self::TransferRejected,
+        Self::TransferReopened,
+        Self::TransferFailed,
         Self::BalanceLowThreshold,
         Self::PolicyPending,
         Self::PolicyApplied,
@@ -84,6 +92,8 @@ impl EventType {
             Self::TransferInitiated => "transfer.initiated",
             Self::TransferSettled => "transfer.settled",
             Self::TransferRejected => "transfer.rejected",
+            Self::TransferReopened => "transfer.reopened",
+            Self::TransferFailed => "transfer.failed",
             Self::BalanceLowThreshold => "balance.low_threshold",
             Self::PolicyPending => "policy.pending",
             Self::PolicyApplied => "policy.applied",
@@ -211,6 +221,46 @@ pub(crate) struct RejectedData<'a> {
 }
 
 #[derive(Serialize, ToSchema)]
+pub(crate) struct ReopenedData<'a> {
+    #[schema(value_type = TransferId)]
+    transfer_id: String,
+    /// The account that is to pay.
+    #[schema(value_type = AccountId)]
+    account_id: String,
+    #[schema(value_type = Recipient)]
+    to: String,
+    #[schema(value_type = Usdc)]
+    amount_usdc: String,
+    #[schema(value_type = Option<Memo>, required)]
+    memo: Option<&'a str>,
+    #[schema(value_type = IdempotencyKey)]
+    idempotency_key: &'a str,
+    /// Of the payment that is gone.
+    #[schema(value_type = Signature)]
+    tx_signature: &'a str,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct FailedData<'a> {
+    #[schema(value_type = TransferId)]
+    transfer_id: String,
+    /// The account that was to pay.
+    #[schema(value_type = AccountId)]
+    account_id: String,
+    #[schema(value_type = Recipient)]
+    to: String,
+    #[schema(value_type = Usdc)]
+    amount_usdc: String,
+    #[schema(value_type = Option<Memo>, required)]
+    memo: Option<&'a str>,
+    #[schema(value_type = IdempotencyKey)]
+    idempotency_key: &'a str,
+    /// Why, for people.
+    #[schema(value_type = Message)]
+    message: &'a str,
+}
+
+#[derive(Serialize, ToSchema)]
 pub(crate) struct LowBalanceData {
     #[schema(value_type = AccountId)]
     account_id: String,
@@ -270,6 +320,36 @@ impl Event {
         Self::of_transfer(transfer, EventType::TransferRejected, &data, now)
     }
 
+    /// A fork dropped the payment with this signature (base58), which had settled the transfer.
+    pub fn transfer_reopened(transfer: &Transfer, tx_signature: &str, now: Timestamp) -> Self {
+        let request = &transfer.request;
+        let data = ReopenedData {
+            transfer_id: transfer.id.to_string(),
+            account_id: request.from.to_string(),
+            to: request.to.text(),
+            amount_usdc: request.amount.to_string(),
+            memo: request.memo.as_ref().map(|memo| memo.as_str()),
+            idempotency_key: request.idempotency_key.as_str(),
+            tx_signature,
+        };
+        Self::of_transfer(transfer, EventType::TransferReopened, &data, now)
+    }
+
+    /// The transfer ended without a payment.
+    pub fn transfer_failed(transfer: &Transfer, failure: &Failure, now: Timestamp) -> Self {
+        let request = &transfer.request;
+        let data = FailedData {
+            transfer_id: transfer.id.to_string(),
+            account_id: request.from.to_string(),
+            to: request.to.text(),
+            amount_usdc: request.amount.to_string(),
+            memo: request.memo.as_ref().map(|memo| memo.as_str()),
+            idempotency_key: request.idempotency_key.as_str(),
+            message: &failure.message,
+        };
+        Self::of_transfer(transfer, EventType::TransferFailed, &data, now)
+    }
+
     /// The balance of `account` fell below `threshold`.
     pub fn balance_low(
         account: &Account,
@@ -315,13 +395,17 @@ impl Event {
         data: &impl Serialize,
         now: Timestamp,
     ) -> Self {
+        // A step is announced once, and once more after each time that the transfer was reopened.
+        let again =
+            (transfer.reopened > 0).then(|| format!("{event_type}|{}|{}", transfer.id, transfer.reopened));
+        let id = again.as_ref().map_or_else(|| transfer.id.bytes().to_vec(), |fact| fact.as_bytes().to_vec());
         Self {
-            id: id_of(&transfer.id.bytes(), event_type, now),
+            id: id_of(&id, event_type, now),
             operator_id: transfer.operator_id,
             subject: Subject::Transfer { account_id: transfer.request.from, transfer_id: transfer.id },
             event_type,
             created_at: now,
-            fact: None,
+            fact: again,
             data: raw(data),
         }
     }

@@ -322,6 +322,7 @@ mod tests {
             },
             fee_payer: None,
             policy_version: None,
+            reopened: 0,
             state: TransferState::Claimed,
             created_at: Timestamp::from_unix_seconds(1),
             updated_at: Timestamp::from_unix_seconds(1),

@@ -7,6 +7,7 @@ mod amount;
 mod balance;
 mod body;
 mod cell;
+mod chain_wins;
 mod cidrs;
 mod claim;
 mod counterparties;
@@ -55,6 +56,7 @@ pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_
 pub use balance::{BalanceSeen, KnownBalance, PaidBefore};
 pub use body::{no_json, param_of, read_body};
 pub use cell::{CellName, CellNameError};
+pub use chain_wins::{Contradiction, PaymentMade, PaymentMeans};
 pub use cidrs::{AllowedCidrs, CIDRS_MAX, read_range};
 pub use claim::{Claim, Reuse, UsedKey};
 pub use counterparties::{AllowlistEntry, Counterparties, CounterpartyKind};

@@ -29,6 +29,8 @@ pub struct Transfer {
     /// The version of its account's policy that judged it last: the one whose rules had all passed before it was signed, or
     /// the one that rejected it. `None`: none has judged it, or which one is not known.
     pub policy_version: Option<u64>,
+    /// How often a fork dropped the payment that had settled it.
+    pub reopened: u32,
     pub state: TransferState,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,

@@ -45,7 +45,7 @@ impl Indexer {
                     if is_gone(&standings, index, mark.slot)
                         && self.memory.missing(&mark.signature) >= MISSING_BEFORE_UNDONE
                     {
-                        self.undo(&mark).await?;
+                        self.undo_if_gone(&mark).await?;
                     }
                 }
             }
@@ -56,13 +56,19 @@ impl Indexer {
         store.mark_final(self.network, &finals).await?;
         if !moved.is_empty() {
             let readings = self.read(&moved).await?;
-            store.insert_readings(self.network, &readings, None).await?;
+            self.write(&readings, None).await?;
         }
         Ok(finals.len())
     }
 
-    async fn undo(&self, mark: &Mark) -> Result<(), IndexError> {
-        let undone = self.parts.store.undo_transaction(self.network, mark).await?;
+    /// Takes a transaction's entries back and opens the transfers again that it had settled, if no node knows it.
+    async fn undo_if_gone(&self, mark: &Mark) -> Result<(), IndexError> {
+        // While a node does not answer, nobody can tell yet.
+        if !matches!(self.parts.history.is_gone(&mark.signature, mark.slot).await, Ok(true)) {
+            return Ok(());
+        }
+        let now = self.parts.ambient.now();
+        let undone = self.parts.store.undo_transaction(self.network, mark, now).await?;
         tracing::error!(network = %self.network, signature = mark.signature, slot = mark.slot, undone,
             "a confirmed transaction was forked away; its entries are taken back");
         self.memory.forget_read();

@@ -18,6 +18,8 @@
 //! - Writing a fact announces it: an entry in its own transaction, a policy or a halt before its walk's cursor moves.
 //!   A second reading announces nothing.
 //! - Where `confirmed` counts as settled, entries stay open until their slots are final, and are taken back if forked away.
+//! - The chain wins: a payment settles the transfer that it is, and its loss opens the transfer again, in the transaction that writes
+//!   or deletes the entry.
 
 mod book;
 mod finality;
@@ -40,8 +42,9 @@ use tokio_util::sync::CancellationToken;
 use self::memory::Memory;
 use crate::chain::{ChainError, SolanaHistory};
 use crate::domain::{Network, Operator};
+use crate::metrics::Metrics;
 use crate::service::{Ambient, Events, ServiceError};
-use crate::store::{Store, StoreError, Whose};
+use crate::store::{Readings, Store, StoreError, Walk, Whose};
 
 /// Operators walked per cycle, which bounds its cost; the others take their turn in the next cycles.
 const OPERATORS_AT_ONCE: usize = 8;
@@ -90,6 +93,7 @@ pub struct IndexerParts {
     pub store: Store,
     pub events: Events,
     pub ambient: Ambient,
+    pub metrics: Metrics,
     /// How often it looks without being woken.
     pub interval: Duration,
 }
@@ -184,6 +188,20 @@ impl Indexer {
         self.done("fetching what is pending", self.fetch_pending().await);
         self.done("looking for missing payments", self.look_for_payments().await);
         self.done("reading changed policies", self.refresh_agents().await);
+    }
+
+    /// Writes what was read.
+    async fn write(
+        &self,
+        readings: &Readings,
+        progress: Option<(&Option<Walk>, &Walk)>,
+    ) -> Result<(), IndexError> {
+        for contradiction in self.parts.store.insert_readings(self.network, readings, progress).await? {
+            self.parts.metrics.contradicted(self.network.as_str());
+            tracing::error!(network = %self.network, transfer_id = %contradiction.transfer_id,
+                signature = contradiction.signature, "a payment bears a transfer's id and is not that transfer");
+        }
+        Ok(())
     }
 
     fn done(&self, what: &'static str, result: Result<(), IndexError>) {

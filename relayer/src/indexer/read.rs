@@ -6,10 +6,11 @@ use super::book::{Parties, addresses_of, entries_of};
 use super::{IndexError, Indexer};
 use crate::chain::{AgentAddresses, BALANCES_MAX, ChainError, LandedRecord, Looked, ProgramEvent};
 use crate::domain::{
-    Account, AccountId, AccountName, AccountStatus, Address, Counterparties, HistoryEntry, Provisioning,
-    Timestamp,
+    Account, AccountId, AccountName, AccountStatus, Address, Counterparties, EntryOutcome, HistoryEntry,
+    OperatorId, PaymentMade, Provisioning, Timestamp, TransferId,
 };
 use crate::store::{ADOPTED_STATUS, Due, Mark, PendingFetch, Readings};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Transactions fetched concurrently.
@@ -54,9 +55,43 @@ impl Indexer {
         if let Some(error) = unanswered {
             return Err(error.into());
         }
-        let entries = self.entries(&records).await?;
+        let mut entries = self.entries(&records).await?;
+        let denied = self.denied(&records, &entries).await?;
+        entries.retain(|entry| !denied.iter().any(|(mark, _)| is_of(entry, &mark.signature)));
+        pending.extend(denied.into_iter().map(|(_, pending)| pending));
         let (are_final, read_at) = (self.parts.history.is_final(), Some(self.parts.ambient.now()));
         Ok(Readings { entries, are_final, read_at, pending, resolved: Vec::new() })
+    }
+
+    /// Payments that would settle a transfer and that other nodes deny: as if no node had shown them yet.
+    async fn denied(
+        &self,
+        records: &[(LandedRecord, i64)],
+        entries: &[HistoryEntry],
+    ) -> Result<Vec<(Mark, PendingFetch)>, IndexError> {
+        let mut payments = BTreeMap::<OperatorId, Vec<PaymentMade>>::new();
+        for (operator, payment) in
+            entries.iter().filter_map(|entry| Some((entry.operator_id, PaymentMade::of_entry(entry)?)))
+        {
+            payments.entry(operator).or_default().push(payment);
+        }
+        let mut settling = Vec::new();
+        for (operator, payments) in payments {
+            let ids: Vec<TransferId> = payments.iter().map(|payment| payment.transfer_id).collect();
+            let unsettled = self.parts.store.find_unsettled(operator, &ids).await?;
+            let of_these = payments.iter().filter(|payment| unsettled.contains(&payment.transfer_id));
+            let shown = |payment: &PaymentMade| {
+                records.iter().map(|(record, _)| record).find(|it| it.signature == payment.signature)
+            };
+            settling.extend(of_these.filter_map(shown));
+        }
+        if settling.is_empty() {
+            return Ok(Vec::new());
+        }
+        let denied = self.parts.history.denied(&settling).await;
+        let of_these = settling.into_iter().filter(|record| denied.contains(&record.signature));
+        let marks = of_these.map(|record| Mark { signature: record.signature.clone(), slot: record.slot });
+        Ok(marks.map(|mark| (mark.clone(), self.pending(&mark, 1))).collect())
     }
 
     async fn entries(&self, records: &[(LandedRecord, i64)]) -> Result<Vec<HistoryEntry>, IndexError> {
@@ -188,7 +223,7 @@ impl Indexer {
                 // Puts it behind the others, so that it does not block them.
                 let tries = pending.tries.saturating_add(1);
                 let later = Readings { pending: vec![self.pending(&mark, tries)], ..Readings::default() };
-                self.parts.store.insert_readings(self.network, &later, None).await?;
+                self.write(&later, None).await?;
                 return Err(error);
             }
         };
@@ -198,7 +233,7 @@ impl Indexer {
         } else {
             readings.pending = vec![self.pending(&mark, pending.tries.saturating_add(1))];
         }
-        Ok(self.parts.store.insert_readings(self.network, &readings, None).await?)
+        self.write(&readings, None).await
     }
 
     /// Whether a pending transaction was forked away: it is unknown, and its slot is final.
@@ -220,6 +255,10 @@ impl Indexer {
         let next_try_at = self.parts.ambient.now().after(pause);
         PendingFetch { signature: mark.signature.clone(), slot: mark.slot, tries, next_try_at }
     }
+}
+
+fn is_of(entry: &HistoryEntry, signature: &str) -> bool {
+    matches!(&entry.outcome, EntryOutcome::Settled { signature: of, .. } if of == signature)
 }
 
 const fn is_unavailable(answer: &Result<Looked, ChainError>) -> bool {

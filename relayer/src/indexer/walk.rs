@@ -133,7 +133,7 @@ impl Indexer {
             return Ok(());
         }
         let progress = moved.then_some((&*stored, walk));
-        self.parts.store.insert_readings(self.network, &readings, progress).await?;
+        self.write(&readings, progress).await?;
         self.memory.mark_read(&walk.address, wanted);
         *stored = Some(walk.clone());
         Ok(())

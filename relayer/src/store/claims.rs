@@ -136,6 +136,14 @@ impl Store {
         row.map(UsedKey::try_from).transpose()
     }
 
+    /// Gives this use of its idempotency key back: an earlier one stands for the key again.
+    pub async fn release_use(&self, transfer: &Transfer) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE transfers SET key_use = NULL WHERE operator_id = $1 AND transfer_id = $2";
+        let releasing = query(SQL).bind(transfer.operator_id.to_string()).bind(transfer.id.to_string());
+        releasing.execute(self.writer()).await?;
+        Ok(())
+    }
+
     /// Gives an idempotency key back. The chain knows the key for another transfer, so the one claimed here stands for
     /// nothing, and requests for that other transfer must get its answer.
     pub async fn release_key(&self, transfer: &Transfer) -> Result<(), StoreError> {
@@ -269,6 +277,7 @@ async fn insert_transfer(
         request: request.clone(),
         fee_payer: new.purchase.map(|bought| bought.fee_payer),
         policy_version: signed.map(|ahead| ahead.policy_version),
+        reopened: 0,
         state,
         created_at: clock.now,
         updated_at: clock.now,

@@ -37,7 +37,11 @@ impl TryFrom<EventRow> for Event {
         };
         let event_type = TABLE.read("event_type", &row.event_type)?;
         let subject = match event_type {
-            EventType::TransferInitiated | EventType::TransferSettled | EventType::TransferRejected => {
+            EventType::TransferInitiated
+            | EventType::TransferSettled
+            | EventType::TransferRejected
+            | EventType::TransferReopened
+            | EventType::TransferFailed => {
                 let transfer_id = TABLE.required("transfer_id", row.transfer_id.as_deref())?;
                 Subject::Transfer {
                     account_id: account_id()?,

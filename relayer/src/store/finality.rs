@@ -4,13 +4,15 @@ use futures::FutureExt;
 use macro_rules_attribute::derive;
 use sqlx::AssertSqlSafe;
 
+use super::chain_wins::{Dropped, reopen_unpaid};
 use super::columns::Table;
+use super::events::announce;
 use super::history::number_of;
 use super::marks::{Mark, bind_marks, row_matches};
 use super::query::query;
 use super::row::ByName;
 use super::{Store, StoreError, ledgers};
-use crate::domain::{AccountId, EntryKind, Network, OperatorId, UsdcAmount};
+use crate::domain::{AccountId, EntryKind, Network, OperatorId, Timestamp, UsdcAmount};
 
 const TABLE: Table = Table("history");
 
@@ -21,6 +23,7 @@ struct UndoneRow {
     kind: String,
     amount_usdc: String,
     number: Option<i64>,
+    transfer_id: Option<String>,
 }
 
 impl Store {
@@ -57,32 +60,65 @@ impl Store {
         Ok(())
     }
 
-    /// For the indexer: undoes a transaction whose slot was forked away. Returns the number of its entries.
-    pub async fn undo_transaction(&self, network: Network, transaction: &Mark) -> Result<usize, StoreError> {
+    /// For the indexer: undoes a transaction whose slot was forked away, opens the transfers again that it had settled, and announces
+    /// that. Returns the number of its entries.
+    pub async fn undo_transaction(
+        &self,
+        network: Network,
+        transaction: &Mark,
+        now: Timestamp,
+    ) -> Result<usize, StoreError> {
+        const WHOSE: &str = "SELECT DISTINCT operator_id FROM history
+             WHERE network = $1 AND slot = $2 AND tx_signature = $3 AND NOT is_final";
         const SQL: &str =
             "DELETE FROM history WHERE network = $1 AND slot = $2 AND tx_signature = $3 AND NOT is_final
-             RETURNING operator_id, account_id, kind, amount_usdc, number";
-        let undo = query(SQL)
-            .bind(network.as_str())
-            .bind(transaction.slot.cast_signed())
-            .bind(transaction.signature.as_str());
-        self.write(move |tx| {
+             RETURNING operator_id, account_id, kind, amount_usdc, number, transfer_id";
+        let of = |sql| {
+            query(sql)
+                .bind(network.as_str())
+                .bind(transaction.slot.cast_signed())
+                .bind(transaction.signature.as_str())
+        };
+        // Read before the write, so that the writer is not held up.
+        let whose: Vec<(String,)> = of(WHOSE).fetch_all(self.reader()).await?;
+        let mut webhooks = Vec::new();
+        for (operator,) in &whose {
+            webhooks.extend(self.list_all_webhooks(TABLE.read("operator_id", operator)?).await?);
+        }
+        let (undo, signature) = (of(SQL), transaction.signature.clone());
+        let write = self.write(move |tx| {
             async move {
                 let undone: Vec<UndoneRow> = undo.fetch_all(&mut *tx).await?;
+                let mut events = Vec::new();
+                // Transfers before ledgers: every process locks them in this order.
                 for row in &undone {
-                    let account: (OperatorId, AccountId) = (
-                        TABLE.read("operator_id", &row.operator_id)?,
-                        TABLE.read("account_id", &row.account_id)?,
-                    );
-                    let kind = EntryKind::from_stored(&row.kind).ok_or_else(|| TABLE.unreadable("kind"))?;
-                    let amount = TABLE.read::<UsdcAmount>("amount_usdc", &row.amount_usdc)?;
-                    let number = row.number.map(number_of);
-                    ledgers::unbook(tx, account, ledgers::change_of(kind, amount), number).await?;
+                    if let (EntryKind::Transfer, Some(transfer_id)) = (row.kind()?, &row.transfer_id) {
+                        let (account, transfer_id) = (row.account()?, transfer_id.clone());
+                        let dropped = Dropped { account, transfer_id, signature: signature.clone() };
+                        events.extend(reopen_unpaid(tx, &dropped, now).await?);
+                    }
                 }
-                Ok(undone.len())
+                for row in &undone {
+                    let amount = TABLE.read::<UsdcAmount>("amount_usdc", &row.amount_usdc)?;
+                    let change = ledgers::change_of(row.kind()?, amount);
+                    ledgers::unbook(tx, row.account()?, change, row.number.map(number_of)).await?;
+                }
+                Ok((undone.len(), announce(tx, &events, &webhooks, now).await?))
             }
             .boxed()
-        })
-        .await
+        });
+        let (undone, notified) = write.await?;
+        self.outbox.hint(notified);
+        Ok(undone)
+    }
+}
+
+impl UndoneRow {
+    fn account(&self) -> Result<(OperatorId, AccountId), StoreError> {
+        Ok((TABLE.read("operator_id", &self.operator_id)?, TABLE.read("account_id", &self.account_id)?))
+    }
+
+    fn kind(&self) -> Result<EntryKind, StoreError> {
+        EntryKind::from_stored(&self.kind).ok_or_else(|| TABLE.unreadable("kind"))
     }
 }

@@ -8,7 +8,7 @@ use super::ledgers::{AccountKey, of};
 use super::query::query;
 use super::row::ByName;
 use super::{Store, StoreError};
-use crate::domain::{Account, AccountId, Address, Network, OperatorId, Timestamp, UsdcAmount};
+use crate::domain::{Account, AccountId, Address, Network, OperatorId, PaymentMade, Timestamp};
 
 const TABLE: Table = Table("history");
 
@@ -17,22 +17,8 @@ const TABLE: Table = Table("history");
 pub struct PaymentsKnown {
     /// No payment up to this number is missing.
     pub up_to: u64,
-    /// The payment with the tag, if the chain holds one that our transfers do not know.
+    /// The payment with the tag, if the chain holds one that was read there.
     pub made: Option<PaymentMade>,
-}
-
-/// A payment in the history.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PaymentMade {
-    /// Base58.
-    pub signature: String,
-    pub slot: u64,
-    pub made_at: Timestamp,
-    pub amount: UsdcAmount,
-    /// The token account that was paid.
-    pub recipient: Address,
-    /// Empty when there is no memo.
-    pub memo: String,
 }
 
 /// An account with missing payments.
@@ -48,6 +34,8 @@ pub struct PaymentsMissing {
 #[derive(Debug, ByName!)]
 struct TaggedPaymentRow {
     up_to: i64,
+    account_id: String,
+    transfer_id: Option<String>,
     tx_signature: Option<String>,
     slot: Option<i64>,
     created_at: Option<String>,
@@ -63,6 +51,9 @@ impl TryFrom<TaggedPaymentRow> for PaymentsKnown {
         let up_to = row.up_to.cast_unsigned();
         let Some(signature) = row.tx_signature else { return Ok(Self { up_to, made: None }) };
         let made = PaymentMade {
+            transfer_id: TABLE
+                .read("transfer_id", TABLE.required("transfer_id", row.transfer_id.as_deref())?)?,
+            account_id: TABLE.read("account_id", &row.account_id)?,
             signature,
             slot: TABLE.required("slot", row.slot)?.cast_unsigned(),
             made_at: TABLE.read("created_at", TABLE.required("created_at", row.created_at.as_deref())?)?,
@@ -86,7 +77,8 @@ impl Store {
         since: Option<Timestamp>,
     ) -> Result<PaymentsKnown, StoreError> {
         const SQL: &str =
-            "SELECT COALESCE(ledgers.payments_up_to, 0) AS up_to, history.tx_signature, history.slot,
+            "SELECT COALESCE(ledgers.payments_up_to, 0) AS up_to, accounts.account_id, history.transfer_id,
+                 history.tx_signature, history.slot,
                  history.created_at, history.amount_usdc, history.counterparty, history.memo
              FROM accounts
                  LEFT JOIN ledgers

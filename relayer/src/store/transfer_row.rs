@@ -38,6 +38,7 @@ pub(super) struct TransferRow {
     message: Option<String>,
     checks: Option<String>,
     policy_version: Option<i64>,
+    reopened: i64,
     retry_at: Option<String>,
     created_at: String,
     updated_at: String,
@@ -65,6 +66,7 @@ impl TryFrom<TransferRow> for Transfer {
             },
             fee_payer: TABLE.read_optional("fee_payer", row.fee_payer.as_deref())?,
             policy_version: row.policy_version.map(i64::cast_unsigned),
+            reopened: u32::try_from(row.reopened).map_err(|_| TABLE.unreadable("reopened"))?,
             state,
             created_at: TABLE.read("created_at", &row.created_at)?,
             updated_at: TABLE.read("updated_at", &row.updated_at)?,
@@ -121,6 +123,11 @@ impl TransferRow {
                 .required("last_valid_block_height", self.last_valid_block_height)?
                 .cast_unsigned(),
         })
+    }
+
+    /// The bytes that stand in the row, whatever its state.
+    pub(super) fn read_bytes(&self) -> Result<Option<SignedTransfer>, StoreError> {
+        self.signed_bytes.as_ref().map(|_| self.read_signed()).transpose()
     }
 
     fn read_ended_at(&self) -> Result<Timestamp, StoreError> {

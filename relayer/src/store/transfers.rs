@@ -21,8 +21,8 @@ pub(super) const COLUMNS: &str =
     transfers.idempotency_key, transfers.fee_payer, transfers.state,
     transfers.signed_bytes, transfers.tx_signature,
     transfers.last_valid_block_height, transfers.sent_at, transfers.slot, transfers.ended_at,
-    transfers.reason, transfers.message, transfers.checks, transfers.policy_version, transfers.retry_at, transfers.created_at,
-    transfers.updated_at";
+    transfers.reason, transfers.message, transfers.checks, transfers.policy_version, transfers.reopened, transfers.retry_at,
+    transfers.created_at, transfers.updated_at";
 
 /// How many of an account's last transfers are searched for signed ones; the others were refused.
 const LATEST_ROWS: i64 = 20;
@@ -205,7 +205,7 @@ impl Store {
 }
 
 /// The transfer in its next state. A rejection names the policy that decided, if that was read.
-fn moved(transfer: &Transfer, next: TransferState, now: Timestamp) -> Transfer {
+pub(super) fn moved(transfer: &Transfer, next: TransferState, now: Timestamp) -> Transfer {
     let policy_version = match &next {
         TransferState::Rejected(rejection) => rejection.policy_version,
         TransferState::Claimed
@@ -223,14 +223,15 @@ pub(super) async fn write_state(
     transfer: &Transfer,
     next: &Transfer,
 ) -> Result<(), StoreError> {
-    // Bytes belong to the signature beside them: a payment that was found on the chain has none here.
+    // Bytes belong to the signature beside them: a payment that was found on the chain has none here. What others send lands
+    // under their signature.
     const SQL: &str = "UPDATE transfers SET
              state = $4, updated_at = $5, tx_signature = COALESCE($7, tx_signature),
-             signed_bytes = CASE WHEN COALESCE($7, tx_signature) = tx_signature
+             signed_bytes = CASE WHEN COALESCE($7, tx_signature) = tx_signature OR fee_payer IS NOT NULL
                  THEN COALESCE($6, signed_bytes) ELSE $6 END,
              last_valid_block_height = COALESCE($8, last_valid_block_height), sent_at = COALESCE($9, sent_at),
              slot = $10, ended_at = $11, reason = $12, message = $13, checks = $14, retry_at = $15,
-             policy_version = $17
+             policy_version = $17, reopened = $18
          WHERE operator_id = $16 AND transfer_id = $1 AND state = $2 AND ($3 = '' OR tx_signature = $3)";
     let columns = TransferStateColumns::from(&next.state);
     let signature_before = transfer.state.signed().map_or("", |signed| signed.signature.as_str());
@@ -252,6 +253,7 @@ pub(super) async fn write_state(
         .bind(columns.retry_at)
         .bind(transfer.operator_id.to_string())
         .bind(next.policy_version.map(u64::cast_signed))
+        .bind(i64::from(next.reopened))
         .execute(tx)
         .await?;
     if done == 1 { Ok(()) } else { Err(StoreError::Superseded) }

@@ -6,6 +6,7 @@ use futures::FutureExt;
 use macro_rules_attribute::derive;
 use sqlx::AssertSqlSafe;
 
+use super::chain_wins::{Met, settle_paid};
 use super::columns::Table;
 use super::due::Due;
 use super::events::announce;
@@ -19,8 +20,8 @@ use super::query::query;
 use super::row::ByName;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    Account, AccountId, AccountStatus, Address, HistoryEntry, Network, OperatorId, Timestamp, TransferId,
-    Webhook,
+    Account, AccountId, AccountStatus, Address, Contradiction, HistoryEntry, Network, OperatorId, Timestamp,
+    TransferId, Webhook,
 };
 
 const TABLE: Table = Table("walks");
@@ -176,14 +177,15 @@ impl Store {
         Ok(known)
     }
 
-    /// For the indexer: stores what was read and the new position. If another process has advanced the same walk
-    /// meanwhile, writes nothing: `Superseded`.
+    /// For the indexer: stores what was read and the new position, and settles the transfers that were paid. Returns payments that
+    /// bear a transfer's id and are not that transfer. If another process has advanced the same walk meanwhile, writes nothing:
+    /// `Superseded`.
     pub async fn insert_readings(
         &self,
         network: Network,
         readings: &Readings,
         progress: Option<(&Option<Walk>, &Walk)>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Vec<Contradiction>, StoreError> {
         let Readings { mut entries, are_final, read_at, pending, resolved } = readings.clone();
         // Every process locks ledgers in the same order.
         entries.sort_by_key(|entry| entry.account_id);
@@ -191,7 +193,11 @@ impl Store {
         let (webhooks, watches) = self.listeners_of(&entries).await?;
         let write = self.write(move |tx| {
             async move {
-                let mut events = Vec::new();
+                let newest = entries.iter().map(|entry| entry.created_at).max();
+                let Met { mut events, contradictions } = match read_at.or(newest) {
+                    Some(now) => settle_paid(tx, &entries, now).await?,
+                    None => Met::default(),
+                };
                 for entry in &entries {
                     let Some(news) = record_read(tx, entry, are_final, read_at).await? else { continue };
                     events.extend(news);
@@ -214,12 +220,13 @@ impl Store {
                         notified.extend(announce(tx, events, &webhooks, now).await?);
                     }
                 }
-                Ok(notified)
+                Ok((notified, contradictions))
             }
             .boxed()
         });
-        self.outbox.hint(write.await?);
-        Ok(())
+        let (notified, contradictions) = write.await?;
+        self.outbox.hint(notified);
+        Ok(contradictions)
     }
 
     /// The webhooks of the operators that these entries concern, and which operators subscribe to limits. Read before

@@ -24,7 +24,8 @@ struct Arguments {
     /// Networks side by side
     #[arg(long, default_value_t = 2)]
     jobs: u64,
-    /// Percent of rounds with a hazard, as `clock=100,history=0`: clock, history, restore, disk, rotation. `none` is none
+    /// Percent of rounds with a hazard, as `clock=100,history=0`: clock, history, restore, disk, rotation,
+    /// skew, height, deaf. `none` is none
     #[arg(long, default_value = "")]
     hazards: Weights,
     /// Print one line of JSON on stdout, and everything else on stderr

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::plan::Relayers;
-use crate::proxy::lies::{WrongClock, WrongHistory};
+use crate::proxy::lies::{WrongClock, WrongHeight, WrongHistory};
 use crate::random::Random;
 
 /// Hazards start within this time of the storm, as clients do.
@@ -30,15 +30,42 @@ pub struct Weights {
     pub rotation: u64,
     /// A relayer's host has a wrong clock.
     pub skew: u64,
+    /// A node's block height is off by a thousand or so.
+    pub height: u64,
+    /// One of two nodes accepts transactions and forwards none.
+    pub deaf: u64,
 }
 
 impl Weights {
-    pub const NONE: Weights = Weights { clock: 0, history: 0, restore: 0, disk: 0, rotation: 0, skew: 0 };
+    pub const NONE: Weights = Weights::all_at(0);
+
+    /// Each hazard in this many of 100 rounds.
+    pub const fn all_at(percent: u64) -> Weights {
+        Weights {
+            clock: percent,
+            history: percent,
+            restore: percent,
+            disk: percent,
+            rotation: percent,
+            skew: percent,
+            height: percent,
+            deaf: percent,
+        }
+    }
 }
 
 impl Default for Weights {
     fn default() -> Weights {
-        Weights { clock: 25, history: 25, restore: 20, disk: 15, rotation: 10, skew: 20 }
+        Weights {
+            clock: 25,
+            history: 25,
+            restore: 20,
+            disk: 15,
+            rotation: 10,
+            skew: 20,
+            height: 20,
+            deaf: 15,
+        }
     }
 }
 
@@ -63,8 +90,11 @@ impl FromStr for Weights {
                 "disk" => &mut weights.disk,
                 "rotation" => &mut weights.rotation,
                 "skew" => &mut weights.skew,
+                "height" => &mut weights.height,
+                "deaf" => &mut weights.deaf,
                 _ => {
-                    return Err(format!("`{name}` is none of clock, history, restore, disk, rotation, skew"));
+                    let all = "clock, history, restore, disk, rotation, skew, height, deaf";
+                    return Err(format!("`{name}` is none of {all}"));
                 }
             };
             *weight = percent;
@@ -75,9 +105,9 @@ impl FromStr for Weights {
 
 impl fmt::Display for Weights {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Weights { clock, history, restore, disk, rotation, skew } = self;
-        write!(f, "clock={clock},history={history},restore={restore},disk={disk},")?;
-        write!(f, "rotation={rotation},skew={skew}")
+        let Weights { clock, history, restore, disk, rotation, skew, height, deaf } = self;
+        write!(f, "clock={clock},history={history},restore={restore},disk={disk},rotation={rotation},")?;
+        write!(f, "skew={skew},height={height},deaf={deaf}")
     }
 }
 
@@ -89,6 +119,9 @@ pub struct Hazards {
     pub clock: Option<(Lying, WrongClock)>,
     /// The seed decides what is missing.
     pub history: Option<(Lying, WrongHistory, u64)>,
+    pub height: Option<(Lying, WrongHeight)>,
+    /// Only where there are two nodes.
+    pub deaf: Option<Lying>,
     /// One for each relayer.
     pub restores: [Option<Restore>; 2],
     pub full_disk: Vec<Spell>,
@@ -138,15 +171,19 @@ impl Hazards {
         let stream = |name: u64| Random::of(seed.wrapping_add(name << 32), index);
         let [mut nodes, mut clock, mut history] = [stream(1), stream(2), stream(3)];
         let [mut restore, mut disk, mut rotation] = [stream(4), stream(5), stream(6)];
-        let mut skew = stream(7);
+        let [mut skew, mut height, mut deaf] = [stream(7), stream(8), stream(9)];
         let skews = [skew.chance(weights.skew), skew.chance(weights.skew)];
         let skews = skews.map(|is_wrong| if is_wrong { wrong_host(&mut skew) } else { 0 });
         let clock = clock.chance(weights.clock).then(|| (lying(&mut clock), wrong_clock(&mut clock)));
         let history = history
             .chance(weights.history)
             .then(|| (lying(&mut history), wrong_history(&mut history), history.draw()));
-        // Whether the relayer trusts a clock depends on the other nodes, so there mostly is a second one.
+        let height = height.chance(weights.height).then(|| (lying(&mut height), wrong_height(&mut height)));
+        let deaf = deaf.chance(weights.deaf).then(|| lying(&mut deaf));
+        // Whether the relayer trusts a clock depends on the other nodes, so there mostly is a second one. Alone, a node is trusted
+        // in its height, and who hears nothing pays nothing.
         let two_nodes = nodes.chance(if clock.is_some() { 85 } else { 40 });
+        let two_nodes = two_nodes || height.is_some() || deaf.is_some();
         let restores = restores(&mut restore, relayers, weights.restore);
         // Files are only put back on a disk that has room.
         let has_room = relayers == Relayers::OneThatForgets || restores.iter().any(Option::is_some);
@@ -158,6 +195,8 @@ impl Hazards {
             two_nodes,
             clock,
             history,
+            height,
+            deaf,
             restores,
             full_disk,
             nobody_dies: fills_up && disk.chance(60),
@@ -174,7 +213,7 @@ impl Hazards {
 
     /// Whether every client asks once more while the nodes still lie, or after a database was put back.
     pub(super) fn has_dusk(&self) -> bool {
-        self.clock.is_some() || self.history.is_some() || self.forgets()
+        self.clock.is_some() || self.history.is_some() || self.height.is_some() || self.forgets()
     }
 
     /// Whether a database may know less than before.
@@ -194,6 +233,11 @@ impl Hazards {
             let name = format!("{history:?}");
             format!("history: {}", name.split(' ').next().unwrap_or_default())
         }));
+        names.extend(self.height.map(|(lying, height)| {
+            let side = if height.blocks > 0 { "ahead" } else { "behind" };
+            format!("node {}: height {side}", lying.node)
+        }));
+        names.extend(self.deaf.map(|lying| format!("node {}: deaf", lying.node)));
         names.extend(self.restores.iter().flatten().map(|_| "database put back".to_owned()));
         names.extend((!self.full_disk.is_empty()).then(|| "full disk".to_owned()));
         names.extend(self.skews.iter().filter(|ahead| **ahead != 0).map(|ahead| {
@@ -229,6 +273,13 @@ fn wrong_host(random: &mut Random) -> i64 {
     let minutes = if random.chance(70) { 1 + random.below(60) } else { 60 * (24 + random.below(12)) };
     let seconds = (60 * minutes).cast_signed();
     if seconds < HOUR.cast_signed() && random.chance(30) { -seconds } else { seconds }
+}
+
+fn wrong_height(random: &mut Random) -> WrongHeight {
+    // A blockhash lives for 150 blocks.
+    let blocks = (100 + random.below(2_000)).cast_signed();
+    let blocks = if random.chance(85) { blocks } else { -blocks };
+    WrongHeight { blocks, slots_too: random.chance(50) }
 }
 
 fn wrong_history(random: &mut Random) -> WrongHistory {
@@ -290,7 +341,7 @@ mod tests {
         for bad in ["clock", "clock=x", "weather=1"] {
             assert!(bad.parse::<Weights>().is_err(), "{bad}");
         }
-        let all = Weights { clock: 100, history: 100, restore: 100, disk: 100, rotation: 100, skew: 100 };
+        let all = Weights::all_at(100);
         for index in 0..50 {
             let of = |weights| Hazards::of(1, index, Relayers::One, weights);
             let whole = of(all);

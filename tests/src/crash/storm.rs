@@ -44,6 +44,17 @@ impl Storm<'_> {
                 during(lying.spell, || self.leaves_out(true), || self.leaves_out(false)).await;
             }
         };
+        let height = async {
+            if let Some((lying, _)) = self.hazards.height {
+                during(lying.spell, || self.lies_about_height(true), || self.lies_about_height(false)).await;
+            }
+        };
+        let deaf = async {
+            if let Some(lying) = self.hazards.deaf {
+                during(lying.spell, || self.keeps_transactions(true), || self.keeps_transactions(false))
+                    .await;
+            }
+        };
         let disk = join_all(self.hazards.full_disk.iter().map(|spell| {
             let fills_up = || self.disks.iter().for_each(SmallDisk::fills_up);
             during(*spell, fills_up, || self.disks.iter().for_each(SmallDisk::empties))
@@ -52,7 +63,7 @@ impl Storm<'_> {
             sleep(*at).await;
             self.authorities.are(*keys).await;
         }));
-        tokio::join!(clock, history, disk, rotation);
+        tokio::join!(clock, history, height, deaf, disk, rotation);
     }
 
     /// Ends the hazards that end with the storm. Open-ended lies hold from here on, even if they had not begun.
@@ -63,6 +74,8 @@ impl Storm<'_> {
         }
         self.lies_about_time(self.hazards.clock.is_some_and(|(lying, _)| lying.spell.lasts.is_none()));
         self.leaves_out(self.hazards.history.is_some_and(|(lying, ..)| lying.spell.lasts.is_none()));
+        self.lies_about_height(self.hazards.height.is_some_and(|(lying, _)| lying.spell.lasts.is_none()));
+        self.keeps_transactions(self.hazards.deaf.is_some_and(|lying| lying.spell.lasts.is_none()));
     }
 
     /// From now on every node tells the truth.
@@ -73,6 +86,18 @@ impl Storm<'_> {
     fn lies_about_time(&self, lies: bool) {
         if let Some((lying, clock)) = self.hazards.clock {
             self.nodes[lying.node].lies().shows_clock(lies.then_some(clock));
+        }
+    }
+
+    fn lies_about_height(&self, lies: bool) {
+        if let Some((lying, height)) = self.hazards.height {
+            self.nodes[lying.node].lies().shows_height(lies.then_some(height));
+        }
+    }
+
+    fn keeps_transactions(&self, keeps: bool) {
+        if let Some(lying) = self.hazards.deaf {
+            self.nodes[lying.node].lies().is_deaf(keeps);
         }
     }
 

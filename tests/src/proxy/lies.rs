@@ -1,4 +1,5 @@
-//! A node's false answers: a clock that is off by hours, a history with holes.
+//! A node's false answers: a clock that is off by hours, a height that is, a history with holes, transactions that it accepts and
+//! keeps to itself.
 //!
 //! A lie stays the same however often it is asked for: the payment, not the moment, decides what is left out.
 
@@ -7,9 +8,10 @@ use std::sync::Mutex;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::lock;
+use super::transaction::Passing;
 
 const CLOCK: &str = "SysvarC1ock11111111111111111111111111111111";
 /// Offsets of Unix seconds in the clock account: the epoch's start, and now.
@@ -22,6 +24,15 @@ pub struct WrongClock {
     pub seconds: i64,
     /// Block times are off as well, so that the node agrees with itself.
     pub blocks_too: bool,
+}
+
+/// A block height that differs from the network's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WrongHeight {
+    /// How far it is ahead; negative if behind.
+    pub blocks: i64,
+    /// Slots are off as well, so that the node agrees with itself.
+    pub slots_too: bool,
 }
 
 /// An incomplete history. Lines of failed transactions are not counted.
@@ -46,13 +57,35 @@ pub struct Lies(Mutex<State>);
 #[derive(Default)]
 struct State {
     clock: Option<WrongClock>,
+    height: Option<WrongHeight>,
     history: Option<(u64, WrongHistory)>,
+    is_deaf: bool,
 }
 
 impl Lies {
     /// From now on it shows this clock; `None` is the network's.
     pub fn shows_clock(&self, clock: Option<WrongClock>) {
         lock(&self.0).clock = clock;
+    }
+
+    /// From now on it shows this height; `None` is the network's.
+    pub fn shows_height(&self, height: Option<WrongHeight>) {
+        lock(&self.0).height = height;
+    }
+
+    /// From now on it accepts transactions and forwards none, or forwards them again.
+    pub fn is_deaf(&self, is_deaf: bool) {
+        lock(&self.0).is_deaf = is_deaf;
+    }
+
+    /// What a deaf node answers to a transaction.
+    pub(super) fn keeps(&self, method: &str, call: &Value) -> Option<Vec<u8>> {
+        if method != "sendTransaction" || !lock(&self.0).is_deaf {
+            return None;
+        }
+        let passing = Passing::read(call["params"][0].as_str()?)?;
+        let answer = json!({ "jsonrpc": "2.0", "id": call["id"], "result": passing.signature });
+        Some(answer.to_string().into_bytes())
     }
 
     /// From now on its history is incomplete; the seed decides what is missing.
@@ -74,16 +107,19 @@ impl Lies {
         answer: Vec<u8>,
         payment: impl Fn(&str) -> Option<String>,
     ) -> Vec<u8> {
-        let (clock, history) = {
+        let (clock, height, history) = {
             let state = lock(&self.0);
-            (state.clock, state.history)
+            (state.clock, state.height, state.history)
         };
-        if clock.is_none() && history.is_none() {
+        if clock.is_none() && height.is_none() && history.is_none() {
             return answer;
         }
         let Ok(mut answer) = serde_json::from_slice::<Value>(&answer) else { return answer };
         if let Some(clock) = clock {
             clock.tells(method, call, &mut answer["result"]);
+        }
+        if let Some(height) = height {
+            height.tells(method, &mut answer["result"]);
         }
         if let Some((seed, history)) = history {
             history.tells(method, call, &mut answer["result"], |signature| {
@@ -139,6 +175,28 @@ impl WrongClock {
     }
 }
 
+impl WrongHeight {
+    fn tells(self, method: &str, result: &mut Value) {
+        match method {
+            "getBlockHeight" => self.moves(result),
+            "getEpochInfo" => {
+                self.moves(&mut result["blockHeight"]);
+                if self.slots_too {
+                    self.moves(&mut result["absoluteSlot"]);
+                }
+            }
+            "getSignatureStatuses" if self.slots_too => self.moves(&mut result["context"]["slot"]),
+            _ => {}
+        }
+    }
+
+    fn moves(self, height: &mut Value) {
+        if let Some(blocks) = height.as_u64() {
+            *height = blocks.saturating_add_signed(self.blocks).into();
+        }
+    }
+}
+
 impl WrongHistory {
     /// `chance` gives each signature a fixed number below 1,000.
     fn tells(self, method: &str, call: &Value, result: &mut Value, chance: impl Fn(&Value) -> u64) {
@@ -177,8 +235,6 @@ fn per_mille_of(seed: u64, name: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn answered(lies: &Lies, method: &str, params: Value, result: Value) -> Value {
@@ -220,6 +276,25 @@ mod tests {
         assert_eq!(answered(&lies, "getTransaction", json!(["s"]), Value::Null), Value::Null);
         lies.clears();
         assert_eq!(now(&lies), 1_000);
+    }
+
+    #[test]
+    fn height_is_moved_alone_or_with_the_slots() {
+        let lies = Lies::default();
+        let told = |lies: &Lies| {
+            let tip = json!({ "absoluteSlot": 70, "blockHeight": 60 });
+            let tip = answered(lies, "getEpochInfo", json!([]), tip);
+            let statuses = json!({ "context": { "slot": 70 }, "value": [null] });
+            let statuses = answered(lies, "getSignatureStatuses", json!([["s"]]), statuses);
+            (tip["blockHeight"].clone(), tip["absoluteSlot"].clone(), statuses["context"]["slot"].clone())
+        };
+        assert_eq!(told(&lies), (json!(60), json!(70), json!(70)));
+        lies.shows_height(Some(WrongHeight { blocks: 1_000, slots_too: false }));
+        assert_eq!(told(&lies), (json!(1_060), json!(70), json!(70)));
+        lies.shows_height(Some(WrongHeight { blocks: -50, slots_too: true }));
+        assert_eq!(told(&lies), (json!(10), json!(20), json!(20)));
+        lies.clears();
+        assert_eq!(told(&lies), (json!(60), json!(70), json!(70)));
     }
 
     #[test]

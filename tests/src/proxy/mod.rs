@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`faults`] | the wire: answers that are late, lost, cut short, doubled, out of order or somebody else's |
 //! | [`outcomes`] | the network: a transaction that lands, is dropped, lands late, or that its nodes do not know |
-//! | [`lies`] | the node: a clock that is off, a history with holes |
+//! | [`lies`] | the node: a clock or a height that is off, a history with holes, transactions that it keeps |
 //! | [`gate`] | holds transactions back until the test lets them go |
 //! | `exchange` | one HTTP request and its answer, byte by byte |
 //! | `transaction` | parses signed transactions |
@@ -167,7 +167,9 @@ impl Line {
         if fault == Some(Fault::Dropped) {
             return None;
         }
-        let answer = match self.outcomes.takes(&method, &call) {
+        let kept = self.lies.keeps(&method, &call);
+        let sent = kept.map_or_else(|| self.outcomes.takes(&method, &call), Sent::Swallowed);
+        let answer = match sent {
             Sent::Forward => upstream.asks(body)?,
             Sent::Swallowed(answer) => answer,
             Sent::ForwardAndHangUp => {

@@ -36,6 +36,8 @@ pub enum Outcome {
     Unknown(Duration),
     /// Lands, but status calls do not know it for this long, even in the history: the node lies or lags.
     UnknownInHistory(Duration),
+    /// Accepted and confirmed for this long, on a fork that is dropped then: none of it was forwarded, and later sends land.
+    DroppedByFork(Duration),
 }
 
 /// The outcomes that a test ordered.
@@ -72,6 +74,8 @@ struct Seen {
     waits: bool,
     /// It was forwarded to the network.
     forwarded: bool,
+    /// The slot in which a fork has it.
+    fork_slot: Option<u64>,
     /// Micro-lamports for a compute unit.
     price: u64,
 }
@@ -149,7 +153,8 @@ impl Outcomes {
             let outcome = outcome.map_or(Outcome::Lands, |ordered| ordered.outcomes.remove(0));
             let since = Instant::now();
             let price = passing.price();
-            let seen = Seen { mark, outcome, since, sends: 0, waits: false, forwarded: false, price };
+            let (waits, forwarded, fork_slot) = (false, false, None);
+            let seen = Seen { mark, outcome, since, sends: 0, waits, forwarded, fork_slot, price };
             state.seen.insert(passing.signature.clone(), seen);
         }
         let height = state.last_valid_heights.get(&passing.blockhash).copied();
@@ -171,6 +176,7 @@ impl Outcomes {
         }
         match seen.outcome {
             Outcome::Dropped { sends } if seen.sends <= sends => swallowed(),
+            Outcome::DroppedByFork(after) if seen.since.elapsed() < after => swallowed(),
             Outcome::ReplyLost if first => Sent::ForwardAndHangUp,
             Outcome::Late(_) | Outcome::AtLastValidHeight | Outcome::AfterLastValidHeight
                 if seen.forwarded =>
@@ -195,7 +201,8 @@ impl Outcomes {
             | Outcome::Dropped { .. }
             | Outcome::ReplyLost
             | Outcome::Unknown(_)
-            | Outcome::UnknownInHistory(_) => Sent::Forward,
+            | Outcome::UnknownInHistory(_)
+            | Outcome::DroppedByFork(_) => Sent::Forward,
         }
     }
 
@@ -214,21 +221,26 @@ impl Outcomes {
             "getSignatureStatuses" => {
                 let asked = call["params"][0].as_array().cloned().unwrap_or_default();
                 let history = call["params"][1]["searchTransactionHistory"] == true;
-                let state = lock(&self.state);
-                let hidden = |signature: &Value| {
-                    let seen = signature.as_str().and_then(|signature| state.seen.get(signature));
-                    seen.is_some_and(|seen| seen.is_hidden(history))
-                };
-                if !asked.iter().any(hidden) {
-                    return answer;
-                }
-                let mut edited = parsed(&answer);
+                let mut state = lock(&self.state);
+                let mut edited = None;
                 for (index, signature) in asked.iter().enumerate() {
-                    if hidden(signature) {
-                        edited["result"]["value"][index] = Value::Null;
+                    let Some(seen) = signature.as_str().and_then(|text| state.seen.get_mut(text)) else {
+                        continue;
+                    };
+                    let is_on_fork = seen.is_on_fork();
+                    if !is_on_fork && !seen.is_hidden(history) {
+                        continue;
                     }
+                    let edited = edited.get_or_insert_with(|| parsed(&answer));
+                    let slot = edited["result"]["context"]["slot"].as_u64().unwrap_or_default();
+                    edited["result"]["value"][index] = if is_on_fork {
+                        let slot = *seen.fork_slot.get_or_insert(slot);
+                        json!({ "slot": slot, "confirmations": 1, "err": null, "confirmationStatus": "confirmed" })
+                    } else {
+                        Value::Null
+                    };
                 }
-                edited.to_string().into_bytes()
+                edited.map_or(answer, |edited| edited.to_string().into_bytes())
             }
             _ => answer,
         }
@@ -253,6 +265,10 @@ impl Outcomes {
 }
 
 impl Seen {
+    fn is_on_fork(&self) -> bool {
+        matches!(self.outcome, Outcome::DroppedByFork(after) if self.since.elapsed() < after)
+    }
+
     fn is_hidden(&self, history: bool) -> bool {
         match self.outcome {
             Outcome::Unknown(during) => !history && self.since.elapsed() < during,
@@ -262,7 +278,8 @@ impl Seen {
             | Outcome::ReplyLost
             | Outcome::Late(_)
             | Outcome::AtLastValidHeight
-            | Outcome::AfterLastValidHeight => false,
+            | Outcome::AfterLastValidHeight
+            | Outcome::DroppedByFork(_) => false,
         }
     }
 }

@@ -12,6 +12,8 @@ use solana_sdk::pubkey::Pubkey;
 pub struct LandedRecord {
     /// Base58.
     pub signature: String,
+    /// The node that showed it, by its place in the configuration.
+    pub node: usize,
     pub slot: u64,
     /// Unix seconds.
     pub block_time: Option<i64>,
@@ -30,7 +32,7 @@ pub struct Flow {
 }
 
 impl LandedRecord {
-    pub fn of(landed: LandedWell, program: &Pubkey, signature: &str) -> Self {
+    pub fn of(landed: LandedWell, program: &Pubkey, (signature, node): (&str, usize)) -> Self {
         let LandedWell { slot, block_time, calls, keeps_inner, log, balances, .. } = landed;
         let log = log.map(|lines| EventLog::read(program, &lines));
         let logged = log.filter(|log| !log.incomplete).map(|log| program_event::from_events(&log));
@@ -52,7 +54,7 @@ impl LandedRecord {
             after: balance.after,
         });
         let flows = flows.collect();
-        Self { signature: signature.to_owned(), slot, block_time, events, flows }
+        Self { signature: signature.to_owned(), node, slot, block_time, events, flows }
     }
 }
 

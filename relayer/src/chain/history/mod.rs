@@ -9,13 +9,15 @@ use crate::chain::live::deposits::Deposits;
 use crate::chain::read::decode::{self, to_pubkey};
 use crate::chain::rpc::wire::RawAccount;
 use crate::chain::rpc::{ACCOUNTS_MAX, Rpc, STATUSES_MAX};
+use crate::chain::send::cross_check::{Sighting, cross_check};
+use crate::chain::send::flight::Landing;
 use crate::chain::{ChainError, Commitment, OnChainPolicy};
 use crate::domain::{Address, Network};
 use purser_client::{Landed, WireLanded};
 use purser_policy::UsdcAmount;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
 /// Most token accounts per call.
@@ -168,7 +170,7 @@ impl SolanaHistory {
                 "commitment": self.commitment.as_str(),
             }
         ]);
-        let answer: Option<Value> = self.rpc.ask(DURING, params).await?;
+        let (node, answer): (usize, Option<Value>) = self.rpc.ask_any(DURING, params).await?;
         let Some(answer) = answer else { return Ok(Looked::Unknown) };
         // An unknown form must not make us take the node for broken, and leave all others unread.
         let Ok(answer) = serde_json::from_value::<WireLanded>(answer) else { return Ok(Looked::Unknown) };
@@ -176,7 +178,7 @@ impl SolanaHistory {
             None => Ok(Looked::Unknown),
             Some(Landed::Failed) => Ok(Looked::Failed),
             Some(Landed::Well(landed)) => {
-                let mut record = LandedRecord::of(landed, &self.program, signature);
+                let mut record = LandedRecord::of(landed, &self.program, (signature, node));
                 if record.block_time.is_none() {
                     record.block_time = self.block_time(record.slot).await?;
                 }
@@ -234,6 +236,45 @@ impl SolanaHistory {
         let account = read.value.first().and_then(Option::as_ref);
         let agent = account.and_then(|account| decode::agent(&self.program, &key, account, (&key, None)));
         Ok(agent.map(|agent| agent.tags.recorded()))
+    }
+
+    /// Those of these records, by their signatures, that other nodes than the one that showed them deny. A single node is trusted.
+    pub async fn denied(&self, records: &[&LandedRecord]) -> Vec<String> {
+        let denied = Mutex::new(Vec::new());
+        if self.rpc.nodes() < 2 {
+            return Vec::new();
+        }
+        for node in 0..self.rpc.nodes() {
+            let shown = records.iter().filter(|record| record.node == node);
+            let sightings: Vec<Sighting> = shown
+                .map(|record| Sighting {
+                    signature: record.signature.clone(),
+                    landing: Landing::Landed { slot: record.slot },
+                    node,
+                })
+                .collect();
+            if sightings.is_empty() {
+                continue;
+            }
+            let on_checked = |signature: &str, landing: Option<Landing>| {
+                if landing.is_none() {
+                    denied.lock().unwrap_or_else(PoisonError::into_inner).push(signature.to_owned());
+                }
+            };
+            cross_check(&self.rpc, node, sightings, &on_checked).await;
+        }
+        denied.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a transaction that was seen in `slot` is gone for good: every node that moves has finalized that slot, and none knows
+    /// the transaction.
+    pub async fn is_gone(&self, signature: &str, slot: u64) -> Result<bool, ChainError> {
+        let tips = self.rpc.finalized_tips().await?;
+        if tips.lowest().slot < slot {
+            return Ok(false);
+        }
+        let known = self.rpc.search_everywhere(&[signature.to_owned()], &tips).await?;
+        Ok(known.iter().all(Option::is_none))
     }
 
     /// The standing of up to [`STANDINGS_MAX`] transactions, however old.

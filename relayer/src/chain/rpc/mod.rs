@@ -4,6 +4,7 @@
 //! another error variant) must not make a whole batch unreadable.
 
 pub mod counters;
+mod every_node;
 pub mod node_fault;
 mod nodes;
 #[cfg(test)]
@@ -102,9 +103,18 @@ impl Rpc {
         method: &'static str,
         params: Value,
     ) -> Result<T, ChainError> {
-        let Answered { value, .. } =
+        Ok(self.ask_any(method, params).await?.1)
+    }
+
+    /// The same; also says which node answered.
+    pub async fn ask_any<T: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: Value,
+    ) -> Result<(usize, T), ChainError> {
+        let Answered { node, value } =
             self.nodes.call(method, &params).await.map_err(|error| error.into_chain_error(method))?;
-        read(method, value)
+        Ok((node, read(method, value)?))
     }
 
     async fn ask_at_slot<T: DeserializeOwned>(
@@ -208,11 +218,21 @@ impl Rpc {
     }
 
     /// Hands signed bytes (base64) to one node, and to all if it does not accept them at once. No preflight, and no retries by
-    /// the node.
-    pub async fn send(&self, transaction_base64: &str) -> Result<(), ChainError> {
-        let config = json!({ "encoding": "base64", "skipPreflight": true, "maxRetries": 0 });
-        let sent = self.nodes.send(&json!([transaction_base64, config])).await;
+    /// the node. Returns the node, if no other got them.
+    pub async fn send(&self, transaction_base64: &str) -> Result<Option<usize>, ChainError> {
+        let sent = self.nodes.send(&sending(transaction_base64)).await;
         sent.map_err(|error| error.into_chain_error("sendTransaction"))
+    }
+
+    /// Hands signed bytes (base64) to every node.
+    pub async fn send_to_all(&self, transaction_base64: &str) -> Result<(), ChainError> {
+        let sent = self.nodes.send_to_all(&sending(transaction_base64)).await;
+        sent.map_err(|error| error.into_chain_error("sendTransaction"))
+    }
+
+    /// Notes whether bytes that were first sent to this node reached the chain, or only once all nodes had them.
+    pub fn note_forwarding(&self, node: usize, forwarded: bool) {
+        self.nodes.note_forwarding(node, forwarded);
     }
 
     /// Signatures that touched `address`, newest first, older than `before` and newer than `until`. A node that does not
@@ -247,6 +267,11 @@ impl Rpc {
         let answered = self.nodes.call_among(METHOD, &Value::Null, |number| number == node).await;
         read(METHOD, answered.map_err(|error| error.into_chain_error(METHOD))?.value)
     }
+}
+
+fn sending(transaction_base64: &str) -> Value {
+    let config = json!({ "encoding": "base64", "skipPreflight": true, "maxRetries": 0 });
+    json!([transaction_base64, config])
 }
 
 fn read<T: DeserializeOwned>(method: &'static str, value: Value) -> Result<T, ChainError> {

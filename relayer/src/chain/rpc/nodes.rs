@@ -7,7 +7,7 @@ use crate::chain::rpc::wire::WireAccount;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -28,8 +28,19 @@ const REST_CONTRADICTED: Duration = Duration::from_secs(30);
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(10);
 /// How often to compare several nodes with each other.
 const COMPARE_EVERY: Duration = Duration::from_secs(5);
-/// How many slots (10 s of them) a node may be behind the best.
+/// How many slots (10 s of them) a node may be behind two others.
 const SLOTS_BEHIND_MAX: u64 = 50;
+/// A node whose slot stays the same for so long is asked last, and after the longer time it has no say either in what all must
+/// agree on.
+const STILL_ASKED_LAST: Duration = Duration::from_secs(10);
+const STILL_SET_ASIDE: Duration = Duration::from_secs(60);
+/// After this many first sends in a row that reached the chain only once every node had them, a node gets no first sends for a
+/// while; the pause doubles each time.
+const UNFORWARDED_MAX: u32 = 3;
+const DEAF_PAUSE: Duration = Duration::from_secs(30);
+const DEAF_PAUSE_MAX: Duration = Duration::from_secs(900);
+/// Sends to all nodes that may wait for one node's answer.
+const SENDS_TO_ALL_AT_ONCE: usize = 64;
 /// How long a node's clock counts as known after it was read.
 const CLOCK_AGE_MAX: Duration = Duration::from_secs(30);
 
@@ -53,6 +64,7 @@ struct Node {
     transport: Box<dyn Transport>,
     genesis: Arc<OnceLock<String>>,
     health: Mutex<NodeHealth>,
+    sends_to_all: Arc<Semaphore>,
 }
 
 #[derive(Debug, Default)]
@@ -64,13 +76,21 @@ struct NodeHealth {
     on_our_cluster: bool,
     /// What its clock said, and when we read it.
     clock: Option<(i64, Instant)>,
+    /// Its newest slot, and when it got there; before that, when we first asked.
+    slot: Option<u64>,
+    moved_at: Option<Instant>,
+    /// First sends in a row that it did not forward.
+    unforwarded: u32,
+    deaf_until: Option<Instant>,
 }
 
 impl Nodes {
     pub fn new(transports: Vec<Box<dyn Transport>>, tasks: TaskTracker) -> Self {
         let genesis = Arc::new(OnceLock::new());
         let node = |(number, transport)| {
-            Arc::new(Node { number, transport, genesis: genesis.clone(), health: Mutex::default() })
+            let sends_to_all = Arc::new(Semaphore::new(SENDS_TO_ALL_AT_ONCE));
+            let (genesis, health) = (genesis.clone(), Mutex::default());
+            Arc::new(Node { number, transport, genesis, health, sends_to_all })
         };
         Self { nodes: transports.into_iter().enumerate().map(node).collect(), genesis, tasks }
     }
@@ -123,35 +143,64 @@ impl Nodes {
         }
     }
 
-    /// Sends to the healthiest node, and to all of them if it does not accept at once.
-    pub async fn send(&self, params: &Value) -> Result<(), CallError> {
-        let order = self.by_health();
-        let (results, mut answers) = mpsc::unbounded_channel();
-        let begin = |node: Arc<Node>| {
-            let (results, params) = (results.clone(), params.clone());
-            // Its own task: a quick answer from one node must not stop the sends to the others.
-            let sending = async move {
-                let _ = results.send(node.call("sendTransaction", &params, CALL_TIMEOUT).await);
-            };
-            self.tasks.spawn(sending.in_current_span());
-        };
-        let mut waiting = order.into_iter();
+    /// Sends to the healthiest node, and to all of them if it does not accept at once. Returns the node, if it alone accepted.
+    pub async fn send(&self, params: &Value) -> Result<Option<usize>, CallError> {
+        let mut waiting = self.by_hearing().into_iter();
         let Some(first) = waiting.next() else { return Err(CallError::Node(NodeFault::Unreachable)) };
-        begin(first);
-        let mut last = match timeout(SEND_PATIENCE, answers.recv()).await {
-            Ok(Some(Ok(_))) => return Ok(()),
+        let number = first.number;
+        let (results, mut answers) = mpsc::unbounded_channel();
+        self.begin_send(first, params, &results, None);
+        let fault = match timeout(SEND_PATIENCE, answers.recv()).await {
+            Ok(Some(Ok(_))) => return Ok(Some(number)),
             Ok(Some(Err(error))) => error,
             Ok(None) | Err(_) => CallError::Node(NodeFault::Slow),
         };
-        waiting.for_each(begin);
+        waiting.for_each(|node| self.begin_send(node, params, &results, None));
         drop(results);
-        while let Some(answer) = answers.recv().await {
-            match answer {
-                Ok(_) => return Ok(()),
-                Err(error) => last = error,
+        first_accepted(answers, fault).await.map(|()| None)
+    }
+
+    /// Sends to every node: the one that got the bytes first may have kept them to itself. Returns once one accepts.
+    pub async fn send_to_all(&self, params: &Value) -> Result<(), CallError> {
+        let (results, answers) = mpsc::unbounded_channel();
+        for node in self.by_hearing() {
+            // A node that does not answer the earlier ones gets no more.
+            if let Ok(turn) = node.sends_to_all.clone().try_acquire_owned() {
+                self.begin_send(node, params, &results, Some(turn));
             }
         }
-        Err(last)
+        drop(results);
+        first_accepted(answers, CallError::Node(NodeFault::Slow)).await
+    }
+
+    /// In a task of its own: a quick answer from one node must not stop the sends to the others.
+    fn begin_send(
+        &self,
+        node: Arc<Node>,
+        params: &Value,
+        results: &mpsc::UnboundedSender<Result<Value, CallError>>,
+        turn: Option<OwnedSemaphorePermit>,
+    ) {
+        let (results, params) = (results.clone(), params.clone());
+        let sending = async move {
+            let _ = results.send(node.call("sendTransaction", &params, CALL_TIMEOUT).await);
+            drop(turn);
+        };
+        self.tasks.spawn(sending.in_current_span());
+    }
+
+    /// Notes whether bytes that this node alone had got reached the chain, or only once all had them.
+    pub fn note_forwarding(&self, node: usize, forwarded: bool) {
+        if let Some(node) = self.nodes.get(node).filter(|_| self.count() > 1) {
+            node.note_forwarding(forwarded);
+        }
+    }
+
+    /// The nodes that move. One that stands still, silent or not, has no say in what all must agree on; one that is ahead sets
+    /// nobody aside.
+    pub fn moving(&self) -> Vec<usize> {
+        let moves = |node: &&Arc<Node>| self.count() == 1 || !node.stands_still(STILL_SET_ASIDE);
+        self.nodes.iter().filter(moves).map(|node| node.number).collect()
     }
 
     /// Notes a fault that did not show in a call.
@@ -186,14 +235,20 @@ impl Nodes {
         let params = &params;
         let asked = self.nodes.iter().map(|node| async move {
             node.read_clock().await;
-            let answer = node.call("getEpochInfo", params, ATTEMPT_TIMEOUT).await.ok()?;
-            Some((node, answer["absoluteSlot"].as_u64()?))
+            let answer = node.call("getEpochInfo", params, ATTEMPT_TIMEOUT).await.ok();
+            let slot = answer.and_then(|answer| answer["absoluteSlot"].as_u64());
+            node.note_slot(slot);
+            slot.map(|slot| (node, slot))
         });
         let slots: Vec<_> = futures::future::join_all(asked).await.into_iter().flatten().collect();
-        let best = slots.iter().map(|(_, slot)| *slot).max().unwrap_or(0);
+        // Nobody lags behind what one node claims.
+        let mut ahead: Vec<u64> = slots.iter().map(|(_, slot)| *slot).collect();
+        ahead.sort_unstable_by(|one, other| other.cmp(one));
+        let vouched = ahead.get(1).copied().unwrap_or(0);
         for (node, slot) in slots {
-            if slot.saturating_add(SLOTS_BEHIND_MAX) < best {
-                tracing::warn!(node = node.number, slot, best, "an RPC node lags");
+            let is_behind = slot.saturating_add(SLOTS_BEHIND_MAX) < vouched;
+            if is_behind || node.stands_still(STILL_ASKED_LAST) {
+                tracing::warn!(node = node.number, slot, vouched, "an RPC node lags or stands still");
                 node.rest(COMPARE_EVERY * 2);
             }
         }
@@ -206,6 +261,27 @@ impl Nodes {
         nodes.sort_by_key(|(resting, number, _)| (*resting, *number));
         nodes.into_iter().map(|(.., node)| node).collect()
     }
+
+    /// The same, with those last that do not forward what they are sent.
+    fn by_hearing(&self) -> Vec<Arc<Node>> {
+        let mut nodes = self.by_health();
+        nodes.sort_by_key(|node| node.health().is_deaf());
+        nodes
+    }
+}
+
+/// Whether any send was accepted; `fault` when none was answered.
+async fn first_accepted(
+    mut answers: mpsc::UnboundedReceiver<Result<Value, CallError>>,
+    mut fault: CallError,
+) -> Result<(), CallError> {
+    while let Some(answer) = answers.recv().await {
+        match answer {
+            Ok(_) => return Ok(()),
+            Err(error) => fault = error,
+        }
+    }
+    Err(fault)
 }
 
 impl Node {
@@ -294,6 +370,39 @@ impl Node {
         health.rests_until = Some(Instant::now() + rest);
     }
 
+    /// Where the node says it is; `None` when it says nothing.
+    fn note_slot(&self, slot: Option<u64>) {
+        let mut health = self.health();
+        let has_moved = slot.is_some() && slot != health.slot;
+        if has_moved || health.moved_at.is_none() {
+            health.moved_at = Some(Instant::now());
+        }
+        health.slot = slot.or(health.slot);
+    }
+
+    fn stands_still(&self, long: Duration) -> bool {
+        self.health().moved_at.is_some_and(|at| at.elapsed() >= long)
+    }
+
+    fn note_forwarding(&self, forwarded: bool) {
+        let mut health = self.health();
+        if forwarded {
+            health.unforwarded = 0;
+            health.deaf_until = None;
+            return;
+        }
+        // What was under way when it was found out says nothing new.
+        if health.is_deaf() {
+            return;
+        }
+        health.unforwarded = health.unforwarded.saturating_add(1);
+        if let Some(times) = health.unforwarded.checked_sub(UNFORWARDED_MAX) {
+            tracing::warn!(node = self.number, "an RPC node accepts transactions and does not forward them");
+            let pause = DEAF_PAUSE.saturating_mul(1 << times.min(8)).min(DEAF_PAUSE_MAX);
+            health.deaf_until = Some(Instant::now() + pause);
+        }
+    }
+
     fn rest(&self, rest: Duration) {
         let mut health = self.health();
         health.asked_for_rest = false;
@@ -309,6 +418,10 @@ impl NodeHealth {
     /// When its rest ends, if it rests now.
     fn resting(&self) -> Option<Instant> {
         self.rests_until.filter(|until| *until > Instant::now())
+    }
+
+    fn is_deaf(&self) -> bool {
+        self.deaf_until.is_some_and(|until| until > Instant::now())
     }
 }
 

@@ -58,8 +58,8 @@ pub async fn run(
     }
 }
 
-/// Asks the other nodes, one after the other, until each sighting of `node` is confirmed.
-async fn cross_check(
+/// Asks the other nodes, one after the other, until each sighting of `node` is confirmed. Each is handed to `on_checked` once.
+pub async fn cross_check(
     rpc: &Rpc,
     node: usize,
     mut sightings: Vec<Sighting>,

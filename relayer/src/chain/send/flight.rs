@@ -74,6 +74,11 @@ pub struct Flight {
     pub since: Instant,
     asked_at: Instant,
     pub sent_at: Instant,
+    /// The only node that has the bytes so far, until that is judged.
+    pub first_node: Option<usize>,
+    /// The slot of the last poll that did not know the bytes; and of the one before they went to every node.
+    pub unknown_at: u64,
+    sent_to_all_at: Option<u64>,
     /// A node knows the signature, but not yet at the commitment.
     pub known: bool,
     /// A websocket will report when the commitment is reached.
@@ -106,6 +111,9 @@ impl Flight {
             since: now,
             asked_at: now,
             sent_at: now,
+            first_node: None,
+            unknown_at: 0,
+            sent_to_all_at: None,
             known: false,
             noticed,
             in_cross_check: false,
@@ -116,6 +124,8 @@ impl Flight {
     /// How long until the next poll.
     pub fn asked_in(&self) -> Duration {
         let interval = match (self.noticed, self.commitment) {
+            // A notice may be late; what a node knows is not sent again.
+            _ if self.is_due_again() => POLL_YOUNG,
             (true, Commitment::Confirmed) => POLL_NOTICED_CONFIRMED,
             (true, Commitment::Finalized) => POLL_NOTICED_FINALIZED,
             (false, _) => match self.since.elapsed() {
@@ -159,9 +169,19 @@ impl Flight {
         !self.known && !is_being_sent && self.sent_at.elapsed() >= RESEND_INTERVAL
     }
 
-    /// The bytes; they then count as sent now.
+    /// The bytes, for every node; they then count as sent now.
     pub fn resend(&mut self) -> Arc<str> {
         self.sent_at = Instant::now();
+        self.sent_to_all_at.get_or_insert(self.unknown_at);
         self.transaction_base64.clone()
+    }
+
+    /// The bytes are in the block of `slot`: says once whether the node that alone had them forwarded them, or the others did.
+    pub fn first_forwarded(&mut self, slot: u64) -> Option<(usize, bool)> {
+        let node = self.first_node.take()?;
+        match self.sent_to_all_at {
+            None => Some((node, true)),
+            Some(unknown_at) => (slot > unknown_at).then_some((node, false)),
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! The ONE loop of a network that follows transactions to their end.
 //!
 //! The websocket reports landings first; the loop polls for the rest, all together. It re-sends bytes that no node knows,
-//! unchanged, until a node knows them or they can no longer land. Only the chain ends a flight: not a deadline, not a send
-//! error, not a caller that goes away.
+//! unchanged and to every node, until a node knows them or they can no longer land. Only the chain ends a flight: not a deadline,
+//! not a send error, not a caller that goes away.
 
-use crate::chain::rpc::wire::{FinalizedTip, SignatureStatus};
+use crate::chain::rpc::wire::SignatureStatus;
 use crate::chain::rpc::{Rpc, STATUSES_MAX};
 use crate::chain::send::cross_check::Sighting;
 use crate::chain::send::flight::{Flight, Followed, Landing, POLL_YOUNG, Progress};
@@ -33,6 +33,8 @@ const ENDED_MAX: usize = 4_096;
 /// Follows the transactions of one network.
 pub struct Submitter {
     rpc: Arc<Rpc>,
+    /// Nothing expires sooner after it was signed, whatever nodes say of heights.
+    shortest_life: Duration,
     /// Which payers' transactions a websocket reports now, and at which commitment.
     subscribed: Mutex<HashSet<(Pubkey, Commitment)>>,
     flights: Mutex<HashMap<String, Flight>>,
@@ -49,10 +51,15 @@ pub struct Submitter {
 
 impl Submitter {
     /// Also returns the landings to cross-check, when there are several nodes.
-    pub fn new(rpc: Arc<Rpc>, tasks: TaskTracker) -> (Self, Option<mpsc::UnboundedReceiver<Sighting>>) {
+    pub fn new(
+        rpc: Arc<Rpc>,
+        shortest_life: Duration,
+        tasks: TaskTracker,
+    ) -> (Self, Option<mpsc::UnboundedReceiver<Sighting>>) {
         let (sightings, inbox) = (rpc.nodes() > 1).then(mpsc::unbounded_channel).unzip();
         let submitter = Self {
             rpc,
+            shortest_life,
             subscribed: Mutex::default(),
             flights: Mutex::default(),
             wake: Notify::new(),
@@ -67,13 +74,16 @@ impl Submitter {
 
     /// Follows the bytes and sends them once. Unavailable, Rejected: neither says whether they land.
     pub async fn send(&self, followed: Followed<'_>, commitment: Commitment) -> Result<(), ChainError> {
+        // A fork may have dropped bytes that are sent again after they had landed.
+        self.ended().forget(followed.signature);
         let _ = self.register(followed, commitment);
         self.asking();
-        let sent = self.rpc.send(&base64::engine::general_purpose::STANDARD.encode(followed.bytes)).await;
-        if sent.is_ok() {
-            self.answered();
+        let sent = self.rpc.send(&base64::engine::general_purpose::STANDARD.encode(followed.bytes)).await?;
+        self.answered();
+        if let Some(flight) = self.flights().get_mut(followed.signature) {
+            flight.first_node = sent;
         }
-        sent
+        Ok(())
     }
 
     /// Resolves when the transaction reaches `commitment`, or never can. Joins a flight that is under way.
@@ -159,6 +169,7 @@ impl Submitter {
             let Some(flight) = flights.get_mut(signature) else { return };
             flight.known = true;
             flight.seen_confirmed(slot);
+            self.judge_first(flight, slot);
             if commitment < flight.commitment {
                 return;
             }
@@ -196,16 +207,43 @@ impl Submitter {
     }
 
     pub fn land(&self, signature: &str, landing: Landing) {
-        let Some(flight) = self.flights().remove(signature) else { return };
+        let Some(mut flight) = self.flights().remove(signature) else { return };
         let landing = flight.dated(landing);
+        match landing {
+            Landing::Landed { slot } | Landing::Failed { slot, .. } => self.judge_first(&mut flight, slot),
+            Landing::Expired { .. } => {}
+        }
         self.ended().keep(signature, landing.clone());
         flight.end.send_replace(Progress::Ended(landing));
     }
 
+    /// The bytes are in the block of `slot`, whoever brought them there.
+    fn judge_first(&self, flight: &mut Flight, slot: u64) {
+        if let Some((node, forwarded)) = flight.first_forwarded(slot) {
+            self.rpc.note_forwarding(node, forwarded);
+        }
+    }
+
     /// Runs until `stop` is cancelled.
     pub async fn run(&self, stop: CancellationToken) {
+        // Beside the polls: one node that hangs must not hold up what the others show.
+        let expiring = stop.run_until_cancelled(self.look_for_expired());
+        tokio::join!(self.follow_all(stop.clone()), expiring);
+    }
+
+    async fn look_for_expired(&self) {
+        loop {
+            tokio::time::sleep(EXPIRY_INTERVAL).await;
+            if self.has_long_unknown()
+                && let Err(error) = self.expire().await
+            {
+                tracing::debug!(%error, "expiry not looked into");
+            }
+        }
+    }
+
+    async fn follow_all(&self, stop: CancellationToken) {
         let mut failures = 0u32;
-        let mut expiry_looked_at = Instant::now();
         loop {
             if self.in_flight() == 0 {
                 self.answered();
@@ -218,12 +256,6 @@ impl Submitter {
                 self.rest(failures).await;
                 let polled = self.poll().await;
                 self.resend(&stop);
-                if expiry_looked_at.elapsed() >= EXPIRY_INTERVAL && self.has_long_unknown() {
-                    expiry_looked_at = Instant::now();
-                    if let Err(error) = self.expire().await {
-                        tracing::debug!(%error, "expiry not looked into");
-                    }
-                }
                 polled
             };
             let polled = tokio::select! {
@@ -278,7 +310,10 @@ impl Submitter {
             let statuses = self.rpc.statuses(batch, false).await.inspect_err(|_| self.doubt(batch))?;
             self.answered();
             for (signature, status) in batch.iter().zip(statuses.value) {
-                self.learn(signature, status, statuses.node);
+                match status {
+                    Some(status) => self.learn(signature, status, statuses.node),
+                    None => self.learn_unknown(signature, statuses.slot),
+                }
             }
             Ok(())
         });
@@ -295,22 +330,28 @@ impl Submitter {
         }
     }
 
-    /// Takes in a node's status for a signature; `None` when the node does not know it.
-    fn learn(&self, signature: &str, status: Option<SignatureStatus>, node: usize) {
+    /// Takes in a node's status for a signature.
+    fn learn(&self, signature: &str, status: SignatureStatus, node: usize) {
         let mut flights = self.flights();
         let Some(flight) = flights.get_mut(signature) else { return };
-        flight.known = status.is_some();
-        match status {
-            Some(status) if status.reached(flight.commitment) => {
-                drop(flights);
-                self.report(Sighting {
-                    signature: signature.to_owned(),
-                    landing: Landing::of(&status),
-                    node,
-                });
-            }
-            Some(status) if status.reached(Commitment::Confirmed) => flight.seen_confirmed(status.slot),
-            Some(_) | None => {}
+        flight.known = true;
+        if status.reached(Commitment::Confirmed) {
+            self.judge_first(flight, status.slot);
+        }
+        if status.reached(flight.commitment) {
+            drop(flights);
+            let landing = Landing::of(&status);
+            self.report(Sighting { signature: signature.to_owned(), landing, node });
+        } else if status.reached(Commitment::Confirmed) {
+            flight.seen_confirmed(status.slot);
+        }
+    }
+
+    /// A node does not know the signature at `slot`.
+    fn learn_unknown(&self, signature: &str, slot: u64) {
+        if let Some(flight) = self.flights().get_mut(signature) {
+            flight.known = false;
+            flight.unknown_at = slot;
         }
     }
 
@@ -325,7 +366,7 @@ impl Submitter {
             let (rpc, stop, transaction) = (self.rpc.clone(), stop.clone(), flight.resend());
             // In its own task: a slow node must not delay the poll for landings.
             self.tasks.spawn(async move {
-                if let Some(Err(error)) = stop.run_until_cancelled(rpc.send(&transaction)).await {
+                if let Some(Err(error)) = stop.run_until_cancelled(rpc.send_to_all(&transaction)).await {
                     tracing::debug!(%error, "transaction not re-sent");
                 }
                 drop(turn);
@@ -333,29 +374,35 @@ impl Submitter {
         }
     }
 
-    fn has_long_unknown(&self) -> bool {
-        self.flights().values().any(|flight| !flight.known && flight.since.elapsed() >= EXPIRY_INTERVAL)
+    /// A flight has been unknown for so long that it may have expired.
+    fn may_have_expired(&self, flight: &Flight) -> bool {
+        !flight.known && flight.since.elapsed() >= EXPIRY_INTERVAL.max(self.shortest_life)
     }
 
-    /// Ends flights that can no longer land: the finalized block height is past their last valid one, and a full history search
-    /// on a node that has seen that block does not find the signature. The order matters: a transaction that lands while we
-    /// ask lands before that height.
+    fn has_long_unknown(&self) -> bool {
+        self.flights().values().any(|flight| self.may_have_expired(flight))
+    }
+
+    /// Ends flights that can no longer land: every node that moves has finalized a block height past their last valid one, and a
+    /// full history search there does not find the signature. The order matters: a transaction that lands while we ask lands
+    /// before that height.
     async fn expire(&self) -> Result<(), ChainError> {
-        let tip = self.rpc.finalized_tip().await?;
+        let tips = self.rpc.finalized_tips().await?;
+        let tip = tips.lowest();
         let past: Vec<String> = self
             .flights()
             .iter()
-            .filter(|(_, flight)| !flight.known && flight.last_valid_block_height < tip.block_height)
+            .filter(|(_, flight)| {
+                self.may_have_expired(flight) && flight.last_valid_block_height < tip.block_height
+            })
             .map(|(signature, _)| signature.clone())
             .collect();
         for batch in past.chunks(STATUSES_MAX) {
-            let statuses = self.rpc.statuses(batch, true).await?;
-            for (signature, status) in batch.iter().zip(statuses.value) {
-                match status {
-                    None if has_seen(statuses.slot, tip) => {
-                        self.land(signature, Landing::Expired { slot: tip.slot });
-                    }
-                    status => self.learn(signature, status, statuses.node),
+            let known = self.rpc.search_everywhere(batch, &tips).await?;
+            for (signature, known) in batch.iter().zip(known) {
+                match known {
+                    None => self.land(signature, Landing::Expired { slot: tip.slot }),
+                    Some((node, status)) => self.learn(signature, status, node),
                 }
             }
         }
@@ -393,6 +440,12 @@ impl RecentLandings {
             self.landings.remove(&oldest);
         }
     }
+
+    fn forget(&mut self, signature: &str) {
+        if self.landings.remove(signature).is_some() {
+            self.order.retain(|kept| kept != signature);
+        }
+    }
 }
 
 /// The flights to poll now. If any is due, those that almost are join the same call.
@@ -406,11 +459,6 @@ fn due(flights: &mut HashMap<String, Flight>) -> Vec<String> {
         signature.clone()
     })
     .collect()
-}
-
-/// Whether the node that answered at `slot` has seen the tip; behind a balancer it may be a different node.
-fn has_seen(slot: u64, tip: FinalizedTip) -> bool {
-    slot >= tip.slot
 }
 
 #[cfg(test)]

@@ -44,6 +44,7 @@ use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 /// One Solana network with our program on it.
 pub struct SolanaChain {
@@ -88,7 +89,7 @@ impl SolanaChain {
         });
         let (subscriber, wishes) = Subscriber::new();
         let subscriber = if settings.ws_urls.is_empty() { Subscriber::none() } else { subscriber };
-        let (submitter, sightings) = Submitter::new(rpc.clone(), tracker.clone());
+        let (submitter, sightings) = Submitter::new(rpc.clone(), settings.shortest_life(), tracker.clone());
         let submitter = Arc::new(submitter);
         let watched = Arc::new(Watched::new(subscriber.clone()));
         tasks.keep("chain clock", {
@@ -377,8 +378,11 @@ impl Chain for SolanaChain {
         Ok(signed.until(recent.last_valid_block_height))
     }
 
-    async fn has_passed(&self, block_height: u64) -> Result<bool, ChainError> {
-        let tip = self.rpc.finalized_tip().await?;
+    async fn has_passed(&self, block_height: u64, signed_before: Instant) -> Result<bool, ChainError> {
+        if signed_before.elapsed() < self.settings.shortest_life() {
+            return Ok(false);
+        }
+        let tip = self.rpc.finalized_tips().await?.lowest();
         let has_passed = block_height < tip.block_height;
         if has_passed {
             self.written_slot.fetch_max(tip.slot, Ordering::Relaxed);

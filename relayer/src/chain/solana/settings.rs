@@ -6,7 +6,10 @@ use crate::chain::sign::signer::Signer;
 use crate::chain::{ChainError, Commitment, ProgramCheck};
 use crate::domain::Address;
 use std::sync::Arc;
+use std::time::Duration;
 
+/// A blockhash lives for this many blocks.
+const BLOCKHASH_BLOCKS: u32 = 150;
 /// Most keys of ours: every transfer reads all their wallets along with its accounts.
 const KEYS_MAX: usize = ACCOUNTS_MAX / 2;
 
@@ -22,6 +25,8 @@ pub struct ChainSettings {
     pub program_id: Address,
     pub usdc_mint: Address,
     pub commitment: Commitment,
+    /// No slot of the network is shorter.
+    pub shortest_slot: Duration,
     /// Bounds of the price per compute unit; a price of 0 needs no instruction.
     pub priority_fee: PriceBounds,
     /// Base58; if set, the cluster must be this one.
@@ -31,6 +36,13 @@ pub struct ChainSettings {
     pub rent_payers: Vec<Address>,
     /// How many token accounts websockets watch for deposits; the sweep covers the others.
     pub deposit_subscriptions_max: usize,
+}
+
+impl ChainSettings {
+    /// Signed bytes can land for at least so long.
+    pub(super) fn shortest_life(&self) -> Duration {
+        self.shortest_slot.saturating_mul(BLOCKHASH_BLOCKS)
+    }
 }
 
 /// The keys that the relayer signs with. They must differ. Each operator's account names those that act for it.

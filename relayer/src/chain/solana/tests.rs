@@ -28,6 +28,7 @@ fn chain(transfer: Vec<Arc<dyn Signer>>) -> Result<SolanaChain, ChainError> {
         program_check: ProgramCheck::Off,
         rent_payers: Vec::new(),
         deposit_subscriptions_max: 0,
+        shortest_slot: std::time::Duration::ZERO,
     };
     let tasks = Tasks::default();
     tasks.stop.cancel();

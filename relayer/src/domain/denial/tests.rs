@@ -44,6 +44,7 @@ fn refused(number: u8) -> Refused {
             },
             fee_payer: None,
             policy_version: rejection.policy_version,
+            reopened: 0,
             state: TransferState::Rejected(rejection),
             created_at: at(0),
             updated_at: at(1),

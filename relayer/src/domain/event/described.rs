@@ -6,7 +6,9 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::entries::{DepositData, ThresholdData, WithdrawalData};
 use super::policies::{AppliedData, ChangedData, HaltedData, PendingData};
-use super::{EventType, InitiatedData, LowBalanceData, RejectedData, SettledData, TestData};
+use super::{
+    EventType, FailedData, InitiatedData, LowBalanceData, RejectedData, ReopenedData, SettledData, TestData,
+};
 use crate::domain::schema::reference;
 use crate::domain::{EventId, Timestamp};
 
@@ -38,6 +40,13 @@ impl EventType {
             }
             Self::TransferRejected => self.with::<RejectedData<'static>>(
                 "Policy refused a transfer; nothing was sent. A balance that is too low is no refusal.",
+            ),
+            Self::TransferReopened => self.with::<ReopenedData<'static>>(
+                "A fork of the chain dropped the payment of a transfer that was settled. The transfer is `submitted` again, and \
+                 settles, is rejected or fails. Only where `commitment` is `confirmed`.",
+            ),
+            Self::TransferFailed => self.with::<FailedData<'static>>(
+                "A transfer that was reopened has ended without a payment. Other failures are the answer to their request.",
             ),
             Self::BalanceLowThreshold => self.with::<LowBalanceData>(
                 "A balance fell from at or above the webhook's threshold to below it. Once, until it was back.",

@@ -30,7 +30,11 @@ impl Event {
             TransferState::Rejected(rejection) => {
                 unnoted.into_iter().chain([Self::transfer_rejected(transfer, rejection, now)]).collect()
             }
-            TransferState::Failed(_) => unnoted.into_iter().collect(),
+            // Who asked for it was answered. Once it had been settled, everybody else has to be told too.
+            TransferState::Failed(failure) => {
+                let failed = (transfer.reopened > 0).then(|| Self::transfer_failed(transfer, failure, now));
+                unnoted.into_iter().chain(failed).collect()
+            }
             TransferState::Claimed | TransferState::Signed(_) => Vec::new(),
         }
     }

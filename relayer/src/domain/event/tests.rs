@@ -20,6 +20,7 @@ fn transfer() -> Transfer {
         },
         fee_payer: None,
         policy_version: None,
+        reopened: 0,
         state: TransferState::Claimed,
         created_at: AT(),
         updated_at: AT(),
@@ -70,7 +71,30 @@ fn every_type_keeps_its_name() {
     for known in EventType::ALL {
         assert_eq!(known.as_str().parse(), Ok(known));
     }
-    for other in ["", "transfer", "transfer.failed", "Transfer.settled"] {
+    for other in ["", "transfer", "transfer.lost", "Transfer.settled"] {
         assert!(other.parse::<EventType>().is_err(), "{other}");
     }
+}
+
+#[test]
+fn a_step_is_another_fact_once_the_transfer_was_reopened() {
+    let settlement = Settlement { signature: "sig".into(), settled_at: AT(), slot: 9, number: None };
+    let settled = |reopened| Event::transfer_settled(&Transfer { reopened, ..transfer() }, &settlement, AT());
+    assert_eq!(settled(0).fact, None);
+    assert_eq!((settled(1).id, settled(1).fact), (settled(1).id, settled(1).fact));
+    assert_ne!((settled(1).id, settled(1).fact), (settled(2).id, settled(2).fact));
+    assert_ne!(settled(0).id, settled(1).id);
+}
+
+#[test]
+fn only_the_failure_of_a_reopened_transfer_is_announced() {
+    let failed = TransferState::Failed(crate::domain::Failure {
+        code: crate::domain::FailureCode::TransferExpired,
+        message: "expired".into(),
+        failed_at: AT(),
+    });
+    let announced = |reopened| Event::of_step(&Transfer { reopened, ..transfer() }, &failed, AT());
+    assert!(announced(0).is_empty());
+    let [event] = &announced(1)[..] else { panic!("{:?}", announced(1)) };
+    assert_eq!(event.event_type, EventType::TransferFailed);
 }

@@ -235,6 +235,7 @@ fn ended(state: TransferState, checks: Option<Checks>) -> ApiError {
         },
         fee_payer: None,
         policy_version: None,
+        reopened: 0,
         state,
         created_at: at,
         updated_at: at,

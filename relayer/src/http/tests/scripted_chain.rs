@@ -410,7 +410,7 @@ impl Chain for ScriptedChain {
         self.sign_transfer(order).await
     }
 
-    async fn has_passed(&self, _: u64) -> Result<bool, ChainError> {
+    async fn has_passed(&self, _: u64, _: tokio::time::Instant) -> Result<bool, ChainError> {
         Ok(!self.script().held)
     }
 

@@ -44,7 +44,8 @@ fn flow(token_account: Address, before: u64, after: u64) -> Flow {
 }
 
 fn booked(events: Vec<ProgramEvent>, flows: Vec<Flow>) -> Vec<HistoryEntry> {
-    let record = LandedRecord { signature: "signature".into(), slot: 5, block_time: Some(60), events, flows };
+    let record =
+        LandedRecord { signature: "signature".into(), node: 0, slot: 5, block_time: Some(60), events, flows };
     let parties: Parties = [1, 2, 3].map(|number| (agent(number), party(number))).into_iter().collect();
     entries_of(Network::Test, &record, 60, &parties)
 }
@@ -148,6 +149,7 @@ fn money_that_left_past_the_program_is_not_hidden() {
 #[test]
 fn a_recipient_is_looked_up_even_where_its_balance_is_the_same_in_the_end() {
     let record = LandedRecord {
+        node: 0,
         signature: "signature".into(),
         slot: 5,
         block_time: Some(60),

@@ -115,6 +115,7 @@ impl Scene {
             store: self.store.clone(),
             events: services.events,
             ambient: AMBIENT,
+            metrics: crate::metrics::Metrics::default(),
             interval: Duration::from_secs(10),
         })
     }

@@ -3,16 +3,15 @@
 use std::time::Duration;
 
 use super::carrier::{Carrier, Step, Stepped, payment};
-use super::decide::{
-    Decision, Payment, decide, frozen, insufficient, invalid_recipient, rejection_without_numbers,
-};
+use super::decide::{Decision, decide, frozen, insufficient, invalid_recipient, rejection_without_numbers};
 use super::payments::WasPaid;
 use crate::chain::{Outcome, Refusal};
 use crate::crash_point::crash_point;
-use crate::domain::{Address, Checks, FailureCode, RejectionReason, Transfer, happened_at};
+use crate::domain::{
+    Address, Checks, FailureCode, PaymentMade, RejectionReason, Transfer, TransferState, happened_at,
+};
 use crate::service::ServiceError;
 use crate::service::signers::ROTATED;
-use crate::store::PaymentMade;
 
 /// How long to await the outcome before noting that the bytes were sent; a faster outcome says so itself.
 const NOTED_AFTER: Duration = Duration::from_millis(20);
@@ -189,9 +188,15 @@ impl Carrier {
         made: PaymentMade,
     ) -> Stepped {
         crash_point!("duplicate.before");
-        if is_same(&made, &payment(transfer.id.tag(), &transfer.request, destination)) {
+        if let Some(paid) = self.paid_try(&transfer, &made).await? {
+            return self.give_way(transfer, paid).await;
+        }
+        if transfer.equals(&made, Some(destination)) {
             return self.settle(transfer, made.signature, made.slot, made.made_at, None).await;
         }
+        tracing::error!(transfer_id = %transfer.id, signature = made.signature,
+            "a payment bears a transfer's tag and is not that transfer");
+        self.parts.metrics.contradicted(transfer.network.as_str());
         let message =
             format!("The idempotency key was used on the chain for another transfer, {}.", made.signature);
         // Released first: otherwise the claim would answer 409 to the request that made this payment.
@@ -200,13 +205,34 @@ impl Carrier {
         Err(ServiceError::IdempotencyConflict)
     }
 
+    /// The other try under the same key that this payment has settled, if we know it.
+    async fn paid_try(
+        &self,
+        transfer: &Transfer,
+        made: &PaymentMade,
+    ) -> Result<Option<Transfer>, ServiceError> {
+        if made.transfer_id == transfer.id {
+            return Ok(None);
+        }
+        let found = self.parts.store.find_transfer(self.operator.id, made.transfer_id).await?;
+        Ok(found.filter(|paid| {
+            paid.request == transfer.request
+                && matches!(&paid.state, TransferState::Settled(by) if by.signature == made.signature)
+        }))
+    }
+
+    /// Another try, given up earlier, was paid after all. One payment settles one transfer: that try is the answer, and the key stands
+    /// for it.
+    async fn give_way(&mut self, transfer: Transfer, paid: Transfer) -> Stepped {
+        let message = format!("Another try under this key, {}, was paid.", paid.id);
+        self.parts.store.release_use(&transfer).await?;
+        self.fail(transfer, self.failure(FailureCode::TransferFailed, message)).await?;
+        Ok(Step::Took(paid))
+    }
+
     /// The number of a payment that has just landed, if known without asking; otherwise the indexer reads it.
     async fn landed_number(&self, transfer: &Transfer) -> Option<u64> {
         let destination = self.stored_destination(transfer).await.ok()?;
         self.number_of(transfer.id.tag(), self.known(&destination).as_ref())
     }
-}
-
-fn is_same(made: &PaymentMade, payment: &Payment) -> bool {
-    made.amount == payment.amount && made.recipient == payment.destination && made.memo == payment.memo
 }

@@ -27,7 +27,8 @@ impl Carrier {
         self.permit = None;
         let destination = self.stored_destination(&transfer).await?;
         let since = self.paid_since(&transfer).await;
-        let mut asked_at = Instant::now();
+        let signed_before = Instant::now();
+        let mut asked_at = signed_before;
         loop {
             let known = self.parts.store.find_payment(&self.account, transfer.id.tag(), since).await?;
             if let Some(made) = known.made {
@@ -36,7 +37,7 @@ impl Carrier {
             if asked_at.elapsed() >= ASK_EVERY {
                 asked_at = Instant::now();
                 self.network.chain.look_again();
-                match self.network.chain.has_passed(signed.last_valid_block_height).await {
+                match self.network.chain.has_passed(signed.last_valid_block_height, signed_before).await {
                     Ok(true) => return self.expired(transfer).await,
                     Ok(false) => {}
                     Err(error) => {

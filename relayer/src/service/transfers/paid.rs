@@ -36,6 +36,10 @@ impl Carrier {
         view: &ChainView,
     ) -> Result<WasPaid, ServiceError> {
         let (account, tag) = (&self.account, transfer.id.tag());
+        if transfer.reopened > 0 {
+            // A fork dropped its payment, which earlier views of the account may have shown.
+            self.payments.forget(account.id);
+        }
         let first = self.payments.learn(account.id, &view.tags);
         let newest = view.tags.recorded();
         let since = self.paid_since(transfer).await;

@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use purser_policy::{RecentTags, TAGS_MAX};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::domain::AccountId;
-use crate::store::PaymentMade;
+use crate::domain::{AccountId, PaymentMade};
 
 /// How many accounts have their views remembered.
 const ACCOUNTS_MAX: usize = 10_000;
@@ -53,6 +52,11 @@ impl SeenPayments {
     /// Adds what an account remembers. Returns the first number from which nothing is missing up to its newest payment.
     pub fn learn(&self, account: AccountId, tags: &RecentTags) -> u64 {
         self.with(account, |seen| seen.learn(tags))
+    }
+
+    /// Forgets the payments of an account; its permits stay.
+    pub fn forget(&self, account: AccountId) {
+        self.with(account, |seen| seen.tags.clear());
     }
 
     /// The number of the payment with `tag`, at `first` or later.

@@ -149,8 +149,14 @@ impl Carrier {
         match error {
             StoreError::Superseded => {
                 let recorded = self.parts.store.find_transfer(self.operator.id, transfer.id).await?;
+                let recorded = recorded.unwrap_or(transfer);
+                // Often the indexer, which read the payment sooner.
+                if let TransferState::Settled(_) = recorded.state {
+                    self.look_at_balance();
+                    return Ok(Step::Took(recorded));
+                }
                 // If the transfer has not ended, the other worker goes on.
-                Ok(Step::Left(recorded.unwrap_or(transfer)))
+                Ok(Step::Left(recorded))
             }
             error => Err(error.into()),
         }

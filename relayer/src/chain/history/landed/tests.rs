@@ -97,7 +97,7 @@ fn read(transaction: Value) -> Option<Landed> {
 
 fn record(transaction: Value) -> LandedRecord {
     match read(transaction) {
-        Some(Landed::Well(landed)) => LandedRecord::of(landed, &PROGRAM, SIGNATURE),
+        Some(Landed::Well(landed)) => LandedRecord::of(landed, &PROGRAM, (SIGNATURE, 0)),
         other => panic!("{other:?}"),
     }
 }

@@ -68,7 +68,7 @@ async fn a_pause_that_a_node_asks_for_is_kept_but_not_for_sends() {
     down(&node, NodeFault::RateLimited { retry_after: Some(Duration::from_secs(4)) });
     assert!(ask(&nodes).await.is_err());
     node.set(|node| node.fault = None);
-    assert_eq!(nodes.send(&json!(["bytes"])).await, Ok(()));
+    assert_eq!(nodes.send(&json!(["bytes"])).await, Ok(Some(0)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -91,11 +91,11 @@ async fn a_send_goes_to_one_node_that_takes_it_and_to_all_otherwise() {
     let [first, second, third] = [(); 3].map(|()| ScriptedNode::default());
     let nodes = nodes(&[&first, &second, &third]);
     let sent = || [&first, &second, &third].map(|node| node.get(|node| node.sent.len()));
-    assert_eq!(nodes.send(&json!(["bytes"])).await, Ok(()));
+    assert_eq!(nodes.send(&json!(["bytes"])).await, Ok(Some(0)));
     assert_eq!(sent(), [1, 0, 0]);
     first.set(|node| node.hangs = true);
     let begun = Instant::now();
-    assert_eq!(nodes.send(&json!(["bytes"])).await, Ok(()));
+    assert_eq!(nodes.send(&json!(["bytes"])).await, Ok(None));
     sleep(Duration::from_secs(1)).await;
     assert_eq!(sent(), [1, 1, 1]);
     assert_eq!(begun.elapsed(), SEND_PATIENCE + Duration::from_secs(1));
@@ -124,16 +124,36 @@ async fn a_node_of_another_cluster_is_never_used_even_if_it_came_back_as_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_far_behind_the_best_is_asked_last() {
-    let [first, second] = [(); 2].map(|()| ScriptedNode::default());
+async fn a_node_far_behind_two_others_is_asked_last() {
+    let [first, second, third] = [(); 3].map(|()| ScriptedNode::default());
     first.set(|node| node.finalized = 1_000);
     second.set(|node| node.finalized = 1_000 + SLOTS_BEHIND_MAX);
-    let nodes = nodes(&[&first, &second]);
+    third.set(|node| node.finalized = 9_000);
+    let nodes = nodes(&[&first, &second, &third]);
     nodes.compare_once().await;
-    assert_eq!(ask(&nodes).await, Ok(0));
+    assert_eq!(ask(&nodes).await, Ok(0), "what one node claims is not believed");
     second.set(|node| node.finalized += 1);
     nodes.compare_once().await;
     assert_eq!(ask(&nodes).await, Ok(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_stands_still_is_asked_last_and_set_aside_after_a_minute() {
+    let [still, second] = [(); 2].map(|()| ScriptedNode::default());
+    still.set(|node| node.finalized = 9_000);
+    let nodes = nodes(&[&still, &second]);
+    for slot in 0..15 {
+        second.set(|node| node.finalized = slot);
+        nodes.compare_once().await;
+        let (asked, moving) =
+            if slot < 2 { (0, vec![0, 1]) } else { (1, if slot < 12 { vec![0, 1] } else { vec![1] }) };
+        assert_eq!((ask(&nodes).await, nodes.moving()), (Ok(asked), moving), "at {slot}");
+        sleep(COMPARE_EVERY).await;
+    }
+    second.set(|node| node.hangs = true);
+    still.set(|node| node.finalized += 1);
+    nodes.compare_once().await;
+    assert_eq!(nodes.moving(), [0, 1], "silence for a moment is no standstill");
 }
 
 #[tokio::test(start_paused = true)]

@@ -21,18 +21,25 @@ fn start(node: &ScriptedNode) -> Arc<Submitter> {
 }
 
 fn start_with(nodes: &[&ScriptedNode]) -> Arc<Submitter> {
+    start_with_life(nodes, Duration::ZERO)
+}
+
+/// Bytes live for `life` at least.
+fn start_with_life(nodes: &[&ScriptedNode], life: Duration) -> Arc<Submitter> {
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
     let transports = nodes.iter().map(|node| node.boxed()).collect();
     let rpc = Arc::new(Rpc::over(transports, Vec::new(), tasks.clone()));
-    let (submitter, sightings) = Submitter::new(rpc.clone(), tasks.clone());
+    let (submitter, sightings) = Submitter::new(rpc.clone(), life, tasks.clone());
     let submitter = Arc::new(submitter);
     if let Some(sightings) = sightings {
         let checked = submitter.clone();
         let on_checked = move |signature: &str, landing| checked.cross_checked(signature, landing);
         tasks.spawn(cross_check::run(rpc, sightings, on_checked, stop.clone()));
     }
-    let looping = submitter.clone();
-    tasks.spawn(async move { looping.run(stop).await });
+    let (looping, stops) = (submitter.clone(), stop.clone());
+    tasks.spawn(async move { looping.run(stops).await });
+    let comparing = submitter.rpc.clone();
+    tasks.spawn(async move { comparing.compare_nodes(stop).await });
     submitter
 }
 
@@ -264,7 +271,7 @@ async fn a_lost_websocket_costs_one_poll_and_a_missed_notice_a_slow_one() {
     submitter.listening(PAYER, Commitment::Confirmed);
     let following = Following::begin(&submitter, Commitment::Confirmed);
     node.set(|node| node.recent = status("confirmed", Value::Null));
-    after(2).await;
+    after(1).await;
     assert!(following.is_open(), "the websocket is waited for");
     let begun = Instant::now();
     submitter.on_socket_lost();
@@ -361,7 +368,7 @@ async fn a_second_node_that_is_down_denies_nothing() {
 async fn a_landing_waits_once_for_a_second_node_however_often_it_is_seen() {
     let (node, tasks) = (ScriptedNode::default(), TaskTracker::new());
     let rpc = Arc::new(Rpc::over(vec![node.boxed(), node.boxed()], Vec::new(), tasks.clone()));
-    let (submitter, sightings) = Submitter::new(rpc, tasks);
+    let (submitter, sightings) = Submitter::new(rpc, Duration::ZERO, tasks);
     let mut sightings = sightings.expect("there are two nodes");
     submitter.send(TRANSACTION, Commitment::Confirmed).await.unwrap();
     let sees = || {
@@ -382,5 +389,137 @@ async fn a_second_node_that_hangs_holds_a_landing_up_for_seconds() {
     let following = Following::begin(&start_with(&[&node, &hangs]), Commitment::Finalized);
     after(4).await;
     assert!(!following.is_open());
+    assert_eq!(following.end().await, Landing::Landed { slot: 77 });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_height_that_one_of_two_nodes_claims_expires_nothing() {
+    let (liar, honest) = (ScriptedNode::default(), ScriptedNode::default());
+    liar.set(|node| node.finalized = LAST_VALID + 1_000);
+    honest.set(|node| node.finalized = LAST_VALID);
+    let following = Following::begin(&start_with(&[&liar, &honest]), Commitment::Finalized);
+    for slot in LAST_VALID - 100..=LAST_VALID {
+        honest.set(|node| node.finalized = slot);
+        after(1).await;
+    }
+    assert!(following.is_open());
+    assert!(!honest.get(|node| node.sent.is_empty()), "it gets what the other may keep");
+    honest.set(|node| node.finalized = LAST_VALID + 1);
+    assert_eq!(following.end().await, Landing::Expired { slot: LAST_VALID + 1 });
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_second_node_finds_in_its_history_has_not_expired() {
+    let (liar, honest) = (ScriptedNode::default(), ScriptedNode::default());
+    [&liar, &honest].iter().for_each(|node| node.set(|node| node.finalized = LAST_VALID + 1));
+    honest.set(|node| node.history = status("finalized", Value::Null));
+    let following = Following::begin(&start_with(&[&liar, &honest]), Commitment::Finalized);
+    after(3).await;
+    assert!(liar.get(|node| node.history_searches) > 0);
+    // The landing is denied by the node that hides it, and so neither believed nor forgotten.
+    assert!(following.is_open());
+    liar.set(|node| node.history = status("finalized", Value::Null));
+    after(40).await;
+    assert_eq!(following.end().await, Landing::Landed { slot: 77 });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_stands_still_for_a_minute_has_no_say_in_expiry() {
+    let (node, still) = (ScriptedNode::default(), ScriptedNode::default());
+    still.set(|node| node.finalized = LAST_VALID);
+    let following = Following::begin(&start_with(&[&node, &still]), Commitment::Finalized);
+    let mut expired_after = None;
+    for second in 0..90 {
+        node.set(|node| node.finalized = LAST_VALID + 1 + second);
+        after(1).await;
+        if !following.is_open() {
+            expired_after.get_or_insert(second);
+        }
+    }
+    assert!(expired_after.is_some_and(|second| (55..75).contains(&second)), "{expired_after:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_expires_before_the_shortest_life_of_a_blockhash_has_passed() {
+    let node = ScriptedNode::default();
+    node.set(|node| node.finalized = LAST_VALID + 1_000);
+    let submitter = start_with_life(&[&node], Duration::from_secs(30));
+    let following = Following::begin(&submitter, Commitment::Finalized);
+    after(29).await;
+    assert!(following.is_open());
+    after(4).await;
+    assert!(!following.is_open());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deaf_node_holds_up_a_few_transactions_and_gets_no_first_sends_for_a_while() {
+    let (deaf, hears) = (ScriptedNode::default(), ScriptedNode::default());
+    let submitter = start_with(&[&deaf, &hears]);
+    // A poll that does not know the bytes is at slot 70, and they land in 77 once the second node has them.
+    [&deaf, &hears].iter().for_each(|node| node.set(|node| node.finalized = 70));
+    let lands = async |name: &str| {
+        let followed = Followed { bytes: name.as_bytes(), signature: name, ..TRANSACTION };
+        let [at_first, at_second] = [&deaf, &hears].map(|node| node.get(|node| node.sent.len()));
+        submitter.send(followed, Commitment::Confirmed).await.unwrap();
+        let has_it = || hears.get(|node| node.sent.len()) > at_second;
+        let begun = Instant::now();
+        while !has_it() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        [&deaf, &hears]
+            .iter()
+            .for_each(|node| node.set(|node| node.recent = status("confirmed", Value::Null)));
+        assert_eq!(submitter.follow(followed, Commitment::Confirmed).await, Landing::Landed { slot: 77 });
+        [&deaf, &hears].iter().for_each(|node| node.set(|node| node.recent = None));
+        (begun.elapsed(), deaf.get(|node| node.sent.len()) > at_first)
+    };
+    for name in ["one", "two", "three"] {
+        let (took, first_was_asked) = lands(name).await;
+        assert!(first_was_asked && took >= Duration::from_secs(2), "{name}: {took:?}");
+        assert!(took < Duration::from_secs(3), "{name}: {took:?}");
+    }
+    let (took, first_was_asked) = lands("four").await;
+    assert!(!first_was_asked && took < Duration::from_secs(1), "{took:?}");
+    after(35).await;
+    assert!(lands("five").await.1, "it is tried again");
+    after(35).await;
+    assert!(!lands("six").await.1, "one more failure is enough now, and the pause is twice as long");
+}
+
+#[tokio::test(start_paused = true)]
+async fn congestion_is_no_nodes_fault() {
+    let (first, second) = (ScriptedNode::default(), ScriptedNode::default());
+    let submitter = start_with(&[&first, &second]);
+    [&first, &second].iter().for_each(|node| node.set(|node| node.finalized = 70));
+    for number in 0..6 {
+        let name = format!("lost {number}");
+        let followed = Followed { bytes: name.as_bytes(), signature: &name, ..TRANSACTION };
+        submitter.send(followed, Commitment::Confirmed).await.unwrap();
+        after(3).await;
+        // Nobody's bytes land; those of this node alone then do.
+        submitter.land(&name, Landing::Expired { slot: 70 });
+        let name = format!("lands {number}");
+        let followed = Followed { bytes: name.as_bytes(), signature: &name, ..TRANSACTION };
+        let before = second.get(|node| node.sent.len());
+        submitter.send(followed, Commitment::Confirmed).await.unwrap();
+        submitter.noticed(0, &name, Commitment::Confirmed, 77, Some(&Value::Null));
+        assert_eq!(second.get(|node| node.sent.len()), before, "{name}: the first one gets it alone");
+        submitter.land(&name, Landing::Landed { slot: 77 });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn bytes_that_are_sent_again_after_they_landed_are_followed_anew() {
+    let node = ScriptedNode::default();
+    let submitter = start(&node);
+    submitter.send(TRANSACTION, Commitment::Confirmed).await.unwrap();
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 77, Some(&Value::Null));
+    assert_eq!(submitter.follow(TRANSACTION, Commitment::Confirmed).await, Landing::Landed { slot: 77 });
+    // A fork dropped them.
+    submitter.send(TRANSACTION, Commitment::Confirmed).await.unwrap();
+    let following = Following::begin(&submitter, Commitment::Confirmed);
+    after(5).await;
+    assert!(following.is_open());
+    node.set(|node| node.recent = status("confirmed", Value::Null));
     assert_eq!(following.end().await, Landing::Landed { slot: 77 });
 }

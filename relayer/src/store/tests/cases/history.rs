@@ -294,8 +294,8 @@ async fn an_entry_of_an_open_slot_becomes_final_or_is_taken_back_with_its_money(
     store.mark_final(Network::Test, &[mark(1, 5)]).await.expect("marked");
     assert_eq!(store.list_open_transactions(Network::Test, 10).await.expect("listed"), [mark(2, 6)]);
     // Final entries stay.
-    assert_eq!(store.undo_transaction(Network::Test, &mark(1, 5)).await.expect("undone"), 0);
-    assert_eq!(store.undo_transaction(Network::Test, &mark(2, 6)).await.expect("undone"), 2);
+    assert_eq!(store.undo_transaction(Network::Test, &mark(1, 5), at(20)).await.expect("undone"), 0);
+    assert_eq!(store.undo_transaction(Network::Test, &mark(2, 6), at(20)).await.expect("undone"), 2);
     assert_eq!(booked(&fixture, &fixture.account).await, -12_500_000);
     assert_eq!(booked(&fixture, &second).await, 12_500_000);
     assert_eq!(history(&fixture, &second).await.len(), 1);

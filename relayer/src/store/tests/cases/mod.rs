@@ -3,6 +3,7 @@
 use super::*;
 
 mod accounts;
+mod chain_wins;
 mod claims;
 mod cleaning;
 mod concurrency;

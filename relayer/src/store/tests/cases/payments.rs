@@ -1,6 +1,6 @@
 use super::*;
-use crate::domain::{EntryKind, EntryOutcome, HistoryEntry, PaymentNumber, entry_id};
-use crate::store::{Mark, PaymentMade, Readings, Whose};
+use crate::domain::{EntryKind, EntryOutcome, HistoryEntry, PaymentMade, PaymentNumber, entry_id};
+use crate::store::{Mark, Readings, Whose};
 use purser_policy::id_with_tag;
 
 struct Payments<'a>(&'a Fixture);
@@ -91,7 +91,10 @@ async fn a_fork_takes_its_payment_back() {
         payments.index(vec![payments.read_payment(number, PaymentNumber::Is(number), 10)]).await;
     }
     let mark = Mark { signature: "payment-2".into(), slot: 2 };
-    assert_eq!(fixture.store.undo_transaction(fixture.operator.network, &mark).await.expect("undone"), 1);
+    assert_eq!(
+        fixture.store.undo_transaction(fixture.operator.network, &mark, at(20)).await.expect("undone"),
+        1
+    );
     assert_eq!(payments.known(2, None).await, (1, None));
     payments.index(vec![payments.read_payment(8, PaymentNumber::Is(2), 10)]).await;
     assert_eq!(payments.known(2, None).await, (3, None));
