@@ -346,7 +346,7 @@ impl Chain for SolanaChain {
     }
 
     async fn standing(&self, signature: &str) -> Result<SignatureStanding, ChainError> {
-        let standings = self.history().standings(&[signature.to_owned()]).await?;
+        let standings = self.history()?.standings(&[signature.to_owned()]).await?;
         Ok(standings.each.into_iter().next().unwrap_or(SignatureStanding::Unknown))
     }
 

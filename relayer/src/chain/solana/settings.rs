@@ -48,13 +48,6 @@ impl ChainSettings {
     }
 }
 
-impl ChainSettings {
-    /// Signed bytes can land for at least so long.
-    pub(super) fn shortest_life(&self) -> Duration {
-        self.shortest_slot.saturating_mul(BLOCKHASH_BLOCKS)
-    }
-}
-
 /// The keys that the relayer signs with. They must differ. Each operator's account names those that act for it.
 #[derive(Clone)]
 pub struct ChainSigners {

@@ -78,7 +78,7 @@ fn every_type_keeps_its_name() {
 
 #[test]
 fn a_step_is_another_fact_once_the_transfer_was_reopened() {
-    let settlement = Settlement { signature: "sig".into(), settled_at: AT(), slot: 9, number: None };
+    let settlement = Settlement { signature: "sig".into(), settled_at: AT(), slot: 9 };
     let settled = |reopened| Event::transfer_settled(&Transfer { reopened, ..transfer() }, &settlement, AT());
     assert_eq!(settled(0).fact, None);
     assert_eq!((settled(1).id, settled(1).fact), (settled(1).id, settled(1).fact));
