@@ -3,7 +3,7 @@
 use anchor_lang::prelude::Pubkey;
 use purser::state::PolicyDraft;
 use purser::{AllowlistArg, DraftArgs, EntryCounts, PolicyArgs};
-use purser_policy::{Address, Allowlist, AsAllowlist, Limit, Policy, PolicyOver};
+use purser_policy::{Address, Allowlist, AsAllowlist, Limit, Policy, PolicyOver, UsdcAmount};
 
 /// A whole policy.
 pub type OwnedPolicy = PolicyOver<OwnedAllowlist>;
@@ -89,6 +89,23 @@ pub fn args_of(policy: &OwnedPolicy) -> PolicyArgs {
     }
 }
 
+/// What [`args_of`] was made of.
+pub fn policy_of(args: PolicyArgs) -> OwnedPolicy {
+    PolicyOver {
+        max_single_transfer: limit(args.max_single_transfer),
+        max_daily_spend: limit(args.max_daily_spend),
+        require_memo: args.require_memo,
+        paused: args.paused,
+        allowlist: match args.allowlist {
+            AllowlistArg::Anyone => OwnedAllowlist::Anyone,
+            AllowlistArg::Only { wallets, token_accounts } => OwnedAllowlist::Only {
+                wallets: addresses(&wallets),
+                token_accounts: addresses(&token_accounts),
+            },
+        },
+    }
+}
+
 /// A policy that goes through a draft: for one agent, against one version of its policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
@@ -101,6 +118,29 @@ pub struct Proposal {
 }
 
 impl Proposal {
+    /// What [`Proposal::as_args`] and [`Proposal::entries`] were made of. `None`: they do not belong together.
+    pub fn of(agent: Pubkey, args: &DraftArgs, entries: &[Pubkey]) -> Option<Self> {
+        let allowlist = match args.entries {
+            None => OwnedAllowlist::Anyone,
+            Some(counts) => {
+                let (wallets, token_accounts) = entries.split_at_checked(counts.wallets.into())?;
+                OwnedAllowlist::Only {
+                    wallets: addresses(wallets),
+                    token_accounts: addresses(token_accounts),
+                }
+            }
+        };
+        let policy = PolicyOver {
+            max_single_transfer: limit(args.max_single_transfer),
+            max_daily_spend: limit(args.max_daily_spend),
+            require_memo: args.require_memo,
+            paused: args.paused,
+            allowlist,
+        };
+        let proposal = Self { agent, expected_version: args.expected_version, policy };
+        (proposal.hash() == args.hash).then_some(proposal)
+    }
+
     /// The hash that names the draft.
     pub fn hash(&self) -> [u8; 32] {
         PolicyDraft::hash_of(&self.agent, self.expected_version, &self.policy.as_policy())
@@ -147,4 +187,35 @@ fn micros(limit: Limit) -> Option<u64> {
 
 fn keys(entries: &[Address]) -> Vec<Pubkey> {
     entries.iter().copied().map(Pubkey::new_from_array).collect()
+}
+
+fn limit(micros: Option<u64>) -> Limit {
+    micros.map_or(Limit::Unlimited, |micros| Limit::AtMost(UsdcAmount::from_micros(micros)))
+}
+
+fn addresses(entries: &[Pubkey]) -> Vec<Address> {
+    entries.iter().map(Pubkey::to_bytes).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_comes_back_from_its_instructions() {
+        let allowlist = OwnedAllowlist::only(vec![[2; 32], [1; 32]], vec![[3; 32]]);
+        let daily = Limit::AtMost(UsdcAmount::from_micros(7));
+        for allowlist in [OwnedAllowlist::Anyone, OwnedAllowlist::only(vec![], vec![]), allowlist] {
+            let policy = OwnedPolicy {
+                max_daily_spend: daily,
+                require_memo: true,
+                ..OwnedPolicy::default().over(allowlist)
+            };
+            assert_eq!(policy_of(args_of(&policy)), policy);
+            let proposal = Proposal { agent: Pubkey::new_from_array([9; 32]), expected_version: 4, policy };
+            let (args, entries) = (proposal.as_args(), proposal.entries());
+            assert_eq!(Proposal::of(proposal.agent, &args, &entries), Some(proposal.clone()));
+            assert_eq!(Proposal::of(Pubkey::new_from_array([8; 32]), &args, &entries), None);
+        }
+    }
 }

@@ -16,6 +16,8 @@ CREATE TABLE pending_policies (
     -- FALSE until it has been seen on the chain, which is when it is announced.
     is_announced     BOOLEAN NOT NULL,
     created_at       TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),
+    -- The wallet that put it on the chain past this service; NULL if this service did.
+    sealed_by        TEXT COLLATE "binary",
     PRIMARY KEY (operator_id, account_id, hash),
     FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id)
 );
@@ -66,11 +68,24 @@ CREATE TABLE policies (
     -- JSON arrays of addresses; NULL means anyone may be paid.
     wallets             TEXT COLLATE "binary",
     token_accounts      TEXT COLLATE "binary",
-    -- FALSE if it was found in force, before the transaction that set it was read.
-    is_announced        BOOLEAN NOT NULL,
+    -- The transaction that set it; NULL if it was found in force, before that was read.
+    tx_signature        TEXT COLLATE "binary",
     PRIMARY KEY (operator_id, account_id, version),
     FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id),
     CHECK ((wallets IS NULL) = (token_accounts IS NULL))
+);
+
+-- Pauses and halts that landed and may still be forked away: followed until they are final, and sent again if they are gone.
+CREATE TABLE stops (
+    tx_signature TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
+    operator_id  TEXT COLLATE "binary" NOT NULL REFERENCES operators (operator_id),
+    -- NULL: every account of the operator.
+    account_id   TEXT COLLATE "binary",
+    -- A pause by the policy; otherwise a halt.
+    is_pause     BOOLEAN NOT NULL,
+    landed_at    TEXT COLLATE "binary" NOT NULL CHECK (length(landed_at) = 27),
+    FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id),
+    CHECK (account_id IS NOT NULL OR NOT is_pause)
 );
 
 -- Since when an operator watches limits: it has a webhook for events about them.

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use purser_client::{OwnedAllowlist, OwnedPolicy, Proposal, RentPayers, Staging};
+use purser_policy::{Limit, UsdcAmount};
 use purser_tests::agent::all_at_once;
 use purser_tests::clock::{HostClock, unix_of};
 use purser_tests::wallet::{mints, withdraws};
@@ -249,6 +251,74 @@ async fn long_allowlist_is_announced_whole() {
     let data = delivered(&witness, &receiver, &policies, 1).await;
     let listed = data[0]["after"]["policy"]["allowed_counterparties"].as_array().expect("a list");
     assert_eq!(listed.len(), 60);
+}
+
+/// Where the indexer's timer would come an hour later.
+#[tokio::test]
+async fn what_the_relayer_does_itself_is_announced_at_once() {
+    let settings = AppSettings { indexer_interval_ms: 3_600_000, ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let operator = app.new_operator().await;
+    let receiver = Receiver::start();
+    let events = ["policy.changed", "limit.threshold", "account.halted"];
+    registers(&operator, &receiver.url("/own"), &events).await;
+    let ada = operator.creates_account_with("Ada", "20").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let types = async |count: usize| -> Vec<String> {
+        let deliveries = receiver.waits_for("/own", count).await;
+        deliveries.iter().map(|delivery| delivery.event_type()).collect()
+    };
+    let changed = ada.sets_policy(json!({ "max_daily_spend": 10 })).await;
+    assert_eq!(types(1).await, ["policy.changed"]);
+    let versions = listed(&operator, &ada.path("/policy/versions")).await;
+    assert_eq!(versions[0]["tx_signature"], changed["tx_signature"]);
+    ada.pays("8").to(&payee).await.is_settled();
+    assert_eq!(types(2).await[1], "limit.threshold");
+    operator.client.post(&ada.path("/halt"), &json!({})).await.has_status(200);
+    assert_eq!(types(3).await[2], "account.halted");
+}
+
+/// The account shows none of them any more when the indexer gets to it.
+#[tokio::test]
+async fn long_policies_that_were_replaced_at_once_are_told_with_what_they_said() {
+    let (app, operator) = own_operator().await;
+    let receiver = Receiver::start();
+    let policies = registers(&operator, &receiver.url("/policies"), &["policy.changed"]).await;
+    let witness = operator.creates_account("Witness").await;
+    let ada = operator.creates_account("Ada").await;
+    let keys: Vec<[u8; 32]> = (0..30).map(|_| Pubkey::new_unique().to_bytes()).collect();
+    let (program, admin) = (operator.chain.program(), app.admin());
+    let own = admin.pubkey();
+    for version in 1..=4_u32 {
+        let policy = OwnedPolicy {
+            max_daily_spend: Limit::AtMost(UsdcAmount::from_micros(u64::from(version) * 1_000_000)),
+            ..OwnedPolicy::default().over(OwnedAllowlist::only(keys.clone(), Vec::new()))
+        };
+        let proposal = Proposal { agent: ada.address, expected_version: version, policy };
+        let staging = Staging {
+            deployment: program,
+            authority: own,
+            payer: own,
+            operator: operator.address,
+            proposal: &proposal,
+        };
+        let mut steps: Vec<_> = staging.steps(None).into_iter().map(|step| step.instruction).collect();
+        let rent = RentPayers { agent: app.policy_authority().pubkey(), draft: own };
+        steps.push(staging.apply(rent));
+        for step in steps {
+            let landing = operator.chain.lands(step, admin).await;
+            assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
+        }
+    }
+    let mut data = delivered(&witness, &receiver, &policies, 4).await;
+    data.sort_by_key(|data| data["after"]["version"].as_u64());
+    for (at, data) in (1..).zip(&data) {
+        let after = &data["after"];
+        assert_eq!((&after["version"], &data["before"]["version"]), (&json!(at + 1), &json!(at)));
+        assert_eq!(after["policy"]["max_daily_spend"], json!(at), "{data}");
+        let entries = after["policy"]["allowed_counterparties"].as_array().expect("a list");
+        assert_eq!((entries.len(), &data["signer"]), (30, &json!(own.to_string())));
+    }
 }
 
 #[tokio::test]

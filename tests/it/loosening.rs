@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use purser::OperatorUpdate;
-use purser_tests::{Agent, AppSettings, Operator, Receiver, TestApp, TestNetwork};
+use purser_client::{OwnedAllowlist, OwnedPolicy, Proposal, Staging};
+use purser_tests::{Agent, AppSettings, DirectOutcome, Operator, Receiver, TestApp, TestNetwork};
 use serde_json::{Value, json};
+use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signer::Signer;
 
 use crate::webhooks::registers;
@@ -99,4 +101,45 @@ async fn lifting_a_pause_waits_and_pausing_does_not() {
     operator.client.put(&path, &json!({ "paused": true })).await.has_status(200);
     let waiting = operator.client.put(&path, &json!({ "paused": false })).await.has_status(202);
     assert_eq!((&waiting["paused"], &waiting["pending"]["paused"]), (&json!(true), &json!(false)));
+}
+
+#[tokio::test]
+async fn loosening_that_is_sealed_past_the_relayer_is_announced_with_its_signer_and_is_not_applied() {
+    let (operator, agent) = agent_with_delay(3_600).await;
+    let receiver = Receiver::start();
+    registers(&operator, &receiver.url("/p"), &["policy.pending"]).await;
+    // A thief of the policy authority, without the relayer.
+    let thief = operator.app().policy_authority();
+    let own = thief.pubkey();
+    let keys: Vec<[u8; 32]> = (0..30).map(|_| Pubkey::new_unique().to_bytes()).collect();
+    let lists = [OwnedAllowlist::Anyone, OwnedAllowlist::only(keys, vec![])];
+    for (count, allowlist) in (1..).zip(lists) {
+        let policy = OwnedPolicy::default().over(allowlist);
+        let listed = policy.allowlist.len();
+        let version = operator.chain.agent(&agent.address).await.agent.policy_version;
+        let proposal = Proposal { agent: agent.address, expected_version: version, policy };
+        let staging = Staging {
+            deployment: operator.chain.program(),
+            authority: own,
+            payer: own,
+            operator: operator.address,
+            proposal: &proposal,
+        };
+        for step in staging.steps(None) {
+            let landing = operator.chain.lands(step.instruction, thief).await;
+            assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
+        }
+        let pending = receiver.waits_for("/p", count).await[count - 1].event();
+        let data = &pending["data"];
+        assert_eq!((&pending["type"], &data["account_id"]), (&json!("policy.pending"), &json!(agent.id)));
+        assert_eq!(
+            (&data["signer"], data["policy"]["max_single_transfer"].is_null()),
+            (&json!(own.to_string()), true)
+        );
+        let entries = data["policy"]["allowed_counterparties"].as_array().map_or(0, Vec::len);
+        assert_eq!(entries, listed);
+        assert_eq!(policy_of(&operator, &agent).await["pending"]["effective_at"], data["effective_at"]);
+        operator.client.delete(&agent.path("/policy/pending")).await.has_status(200);
+        agent.sets_policy(json!({ "max_single_transfer": 10, "require_memo": true })).await;
+    }
 }

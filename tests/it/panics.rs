@@ -10,7 +10,7 @@ use crate::admin::with_admin;
 
 /// Every task of a relayer with two nodes, a changing price, an account to watch and an admin door, and the iteration in which
 /// it panics.
-const TASKS: [(&str, u32); 16] = [
+const TASKS: [(&str, u32); 17] = [
     ("admin listener", 1),
     ("chain clock", 1),
     ("cross-check", 1),
@@ -25,6 +25,7 @@ const TASKS: [(&str, u32); 16] = [
     ("reconciler", 2),
     ("recorder of attempts", 1),
     ("submitter", 1),
+    ("stops", 1),
     ("sweeper", 2),
     ("websocket", 1),
 ];

@@ -1,20 +1,15 @@
 //! `account list`: every agent account of an operator, as the chain holds them.
 
-use anchor_lang::Discriminator;
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Result, anyhow};
-use purser::constants::DISCRIMINATOR_BYTES;
-use purser::state::{Agent, AgentView};
 use purser_policy::UsdcAmount;
 use serde_json::{Value, json};
-use solana_rpc_client_api::filter::{Memcmp, RpcFilterType};
-use solana_rpc_client_api::request::RpcRequest;
-use solana_rpc_client_api::response::RpcKeyedAccount;
 
 use super::facts::rules;
+use super::of_operator::agents_of;
 use super::show::status;
+use super::waiting;
 use crate::arguments::account_id;
-use crate::failure;
 use crate::network::Network;
 use crate::operator::{self, OperatorName};
 use crate::report::{Report, Table};
@@ -38,6 +33,7 @@ pub async fn run(network: &Network, name: &OperatorName) -> Result<Report> {
     found.sort_by_key(|(_, view)| view.agent.agent_id);
     let places: Vec<Pubkey> = found.iter().map(|(_, view)| view.agent.token_account).collect();
     let balances = network.many_accounts(&places).await?;
+    let waiting = waiting::of(network, &found, &operator).await?;
     let mut total = UsdcAmount::ZERO;
     let mut rows: Vec<Vec<Value>> = Vec::with_capacity(found.len());
     for ((address, view), held) in found.iter().zip(balances) {
@@ -62,22 +58,6 @@ pub async fn run(network: &Network, name: &OperatorName) -> Result<Report> {
         .with("operator", operator_address.to_string())
         .with("count", rows.len())
         .with("total_usdc", total.to_string())
+        .with(waiting::ALL, waiting)
         .table(Table { name: "accounts", columns: COLUMNS.to_vec(), headings: 0, rows }))
-}
-
-/// All agents of an operator.
-pub async fn agents_of(network: &Network, operator: &Pubkey) -> Result<Vec<(Pubkey, AgentView)>> {
-    let operator_at = DISCRIMINATOR_BYTES + std::mem::offset_of!(Agent, operator);
-    let is = |offset, bytes: &[u8]| RpcFilterType::Memcmp(Memcmp::new_raw_bytes(offset, bytes.to_vec()));
-    let config = json!({
-        "encoding": "base64", "commitment": network.commitment.commitment,
-        "filters": [is(0, Agent::DISCRIMINATOR), is(operator_at, operator.as_ref())],
-    });
-    let params = json!([network.program.to_string(), config]);
-    let answer = network.rpc.send::<Vec<RpcKeyedAccount>>(RpcRequest::GetProgramAccounts, params).await;
-    let answer = answer.map_err(|error| failure::explain_read(&error, &network.url))?;
-    let views = answer
-        .into_iter()
-        .filter_map(|found| Some((found.pubkey.parse().ok()?, Agent::read(&found.account.data.decode()?)?)));
-    Ok(views.collect())
 }

@@ -5,6 +5,7 @@ pub mod create;
 pub mod facts;
 pub mod halt;
 pub mod list;
+pub mod of_operator;
 pub mod pause;
 pub mod recipients;
 pub mod rules;

@@ -15,6 +15,7 @@ mod solana;
 mod types;
 
 pub use history::landed::{Flow, LandedRecord};
+pub use history::policy_steps::{PolicyCall, PolicyStep};
 pub use history::program_event::{LoggedPolicy, PolicySetTo, ProgramEvent};
 pub use history::{
     BALANCES_MAX, Balances, Looked, STANDINGS_MAX, SignatureLine, SignaturePage, SignatureStanding,
@@ -195,7 +196,7 @@ pub trait Chain: Send + Sync + 'static {
     ) -> Result<Confirmed, ChainError>;
 
     /// Pauses the agent at any policy version, and waits for the commitment. For this and for a halt, a policy authority without
-    /// SOL is no obstacle: another of our keys pays.
+    /// SOL is no obstacle: another of our keys pays. Both are signed anew when they expire before they land.
     async fn pause(&self, operator: &OperatorOnChain, agent: &Address) -> Result<Confirmed, ChainError>;
 
     /// Halts one agent, or every agent of the operator when `agent` is `None`, and waits for the commitment. Only the admin's own
@@ -205,6 +206,9 @@ pub trait Chain: Send + Sync + 'static {
         operator: &OperatorOnChain,
         agent: Option<&Address>,
     ) -> Result<Confirmed, ChainError>;
+
+    /// How final a transaction of ours is that has landed. `Unknown`: a fork dropped it, or this node is behind.
+    async fn standing(&self, signature: &str) -> Result<SignatureStanding, ChainError>;
 
     /// Writes `memo` on the chain through the memo program, signed by a policy authority of the operator, and waits for the
     /// commitment. Writing it twice does no harm.

@@ -135,7 +135,14 @@ pub async fn guard(State(desk): State<Desk>, mut request: Request, next: Next) -
     };
     let key_id = signed.principal.key_id();
     Span::current().record("key_id", display(key_id));
-    if let Err(error) = desk.guard.check_rate(&signed.principal) {
+    let is_stop = request.method() == Method::POST
+        && ["/halt", "/pause", "/stop-all"].iter().any(|form| request.uri().path().ends_with(form));
+    let checked = if is_stop {
+        desk.guard.check_stop_rate(&signed.principal)
+    } else {
+        desk.guard.check_rate(&signed.principal)
+    };
+    if let Err(error) = checked {
         return PageError::from(error).into_response();
     }
     request.extensions_mut().insert(signed);

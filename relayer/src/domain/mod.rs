@@ -40,6 +40,7 @@ pub(crate) mod schema;
 mod sealing;
 mod session;
 mod spent;
+mod stop;
 mod time;
 mod transfer;
 mod transfer_state;
@@ -98,6 +99,7 @@ pub use request::{AnswerKey, Drawn, RequestFingerprint, Seed, StoredAnswer, Stor
 pub use retention::{REQUESTS_KEPT, Retention, TooOld};
 pub use session::{SESSION_IDLE_MAX, SESSION_LIFE_MAX, Session, SessionToken};
 pub use spent::Spent;
+pub use stop::{Stop, Stopped};
 pub use time::Timestamp;
 pub use transfer::{Transfer, TransferFilter, TransferRequest};
 pub use transfer_state::{Settlement, SignedTransfer, TransferState, TransferStatus, WrongState};

@@ -1,4 +1,4 @@
-use super::{AccountId, Counterparties, OperatorId, Timestamp};
+use super::{AccountId, Address, Counterparties, OperatorId, Timestamp};
 
 /// A pending policy, as the database knows it: how its allowlist was submitted, and when to look at it. Its content is
 /// on the chain.
@@ -17,4 +17,6 @@ pub struct PendingPolicy {
     /// It was seen pending and announced. Before that it may never have reached the chain.
     pub is_announced: bool,
     pub created_at: Timestamp,
+    /// The wallet that sealed it past this service, which then only watches it; `None`: this service did, on request.
+    pub sealed_by: Option<Address>,
 }

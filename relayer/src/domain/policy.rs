@@ -141,11 +141,13 @@ impl PolicyUpdate {
         }
     }
 
-    /// The policy after a PUT: omitted fields take their defaults, unless only `paused` was given.
+    /// The policy after a PUT: omitted fields take their defaults. But who pauses an account, or says nothing but `paused`,
+    /// resets no rule by leaving it out: then they stay.
     pub fn replace(self, current: SpendingPolicy) -> SpendingPolicy {
-        match self.only_paused() {
-            Some(paused) => SpendingPolicy { paused, ..current },
-            None => self.merge(SpendingPolicy::default()),
+        if self.paused == Some(true) || self.only_paused().is_some() {
+            self.merge(current)
+        } else {
+            self.merge(SpendingPolicy::default())
         }
     }
 
@@ -161,8 +163,8 @@ impl PolicyUpdate {
     }
 }
 
-/// A policy, or a change of one. PUT takes a field that is left out as its default, unless `paused` is given alone; PATCH
-/// leaves it as it is.
+/// A policy, or a change of one. PUT takes a field that is left out as its default, unless `paused` is `true` or given alone;
+/// PATCH leaves it as it is. `paused: true` holds at once, even where the rest has to wait or is refused.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = PolicyUpdate)]
@@ -229,9 +231,18 @@ mod tests {
 
     #[test]
     fn any_other_put_replaces_the_whole_policy() {
-        let policy = update(r#"{"paused":true,"require_memo":true}"#).expect("valid").replace(strict());
-        assert_eq!(policy, SpendingPolicy { paused: true, require_memo: true, ..SpendingPolicy::default() });
+        let policy = update(r#"{"paused":false,"require_memo":true}"#).expect("valid").replace(strict());
+        assert_eq!(policy, SpendingPolicy { require_memo: true, ..SpendingPolicy::default() });
         assert_eq!(update("{}").expect("valid").replace(strict()), SpendingPolicy::default());
+    }
+
+    #[test]
+    fn put_that_pauses_resets_nothing_that_it_leaves_out() {
+        let policy = update(r#"{"paused":true,"max_single_transfer":4}"#).expect("valid").replace(strict());
+        let four = Limit::AtMost(UsdcAmount::from_micros(4_000_000));
+        assert_eq!(policy, SpendingPolicy { paused: true, max_single_transfer: four, ..strict() });
+        let lifted = update(r#"{"paused":true,"max_daily_spend":null}"#).expect("valid").replace(strict());
+        assert_eq!(lifted, SpendingPolicy { paused: true, max_daily_spend: Limit::Unlimited, ..strict() });
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::client_address::TrustedProxies;
 use super::error::ApiError;
 use super::listener::Peer;
 use super::rate_limit::RateLimit;
+use super::stops;
 use super::strangers::Strangers;
 use crate::domain::{HashedKey, Operator, PlainKey, Principal};
 use crate::service::{Forbidden, Keys, ServiceError, Unauthorized};
@@ -25,6 +26,8 @@ pub struct Guard {
     proxies: TrustedProxies,
     strangers: Strangers,
     rate_limit: RateLimit,
+    /// For halts and pauses beyond that rate.
+    stop_limit: RateLimit,
 }
 
 /// Middleware of every route that needs a key: 401 without a valid one, 429 beyond its rate.
@@ -34,7 +37,15 @@ pub(super) async fn guard(State(guard): State<Guard>, mut request: Request, next
         Err(error) => return error.into_response(),
     };
     Span::current().record("key_id", display(principal.key_id()));
-    let verdict = guard.rate_limit.check(&principal);
+    let mut verdict = guard.rate_limit.check(&principal);
+    // No agent stops anything, so none uses up its operator's limit for that.
+    if verdict.refused().is_some() && matches!(principal, Principal::Operator { .. }) {
+        let is_stop;
+        (request, is_stop) = stops::is_stop(request).await;
+        if is_stop {
+            verdict = guard.stop_limit.check(&principal);
+        }
+    }
     let mut response = match verdict.refused() {
         Some(error) => error.into_response(),
         None => {
@@ -54,6 +65,7 @@ impl Guard {
             proxies: settings.trusted_proxies.clone(),
             strangers: Strangers::new(settings.unknown_keys_per_second),
             rate_limit: RateLimit::new(settings.requests_per_second, settings.burst, settings.operator_times),
+            stop_limit: RateLimit::new(settings.requests_per_second, settings.burst, settings.operator_times),
         }
     }
 
@@ -107,6 +119,11 @@ impl Guard {
     /// RateLimited: the key, or all keys of its operator, ask faster than they may.
     pub(crate) fn check_rate(&self, principal: &Principal) -> Result<(), ApiError> {
         self.rate_limit.check(principal).refused().map_or(Ok(()), Err)
+    }
+
+    /// The same for a halt or a pause, which passes beyond that rate too.
+    pub(crate) fn check_stop_rate(&self, principal: &Principal) -> Result<(), ApiError> {
+        self.check_rate(principal).or_else(|_| self.stop_limit.check(principal).refused().map_or(Ok(()), Err))
     }
 }
 

@@ -21,6 +21,7 @@ mod rate_limit;
 pub(crate) mod request_id;
 mod serve;
 mod site;
+mod stops;
 mod strangers;
 pub(crate) mod v1;
 

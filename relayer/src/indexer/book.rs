@@ -53,7 +53,8 @@ pub(super) fn addresses_of(record: &LandedRecord) -> Vec<Address> {
         | ProgramEvent::HaltChanged { .. } => None,
     });
     let flows = record.flows.iter().map(|flow| flow.token_account);
-    agents.chain(recipients).chain(flows).collect()
+    let drafted = record.policy_steps.iter().map(|step| step.agent);
+    agents.chain(recipients).chain(flows).chain(drafted).collect()
 }
 
 /// The entries of one transaction, for every account of ours that it touched. Any balance change beyond what our program took

@@ -22,6 +22,7 @@
 //!   or deletes the entry.
 
 mod book;
+mod drafts;
 mod finality;
 mod memory;
 mod payments;

@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::book::Parties;
 use super::{IndexError, Indexer};
 use crate::chain::{
-    BALANCES_MAX, ChainError, LandedRecord, LoggedPolicy, OnChainPolicy, PolicySetTo, ProgramEvent,
+    BALANCES_MAX, ChainError, LandedRecord, LoggedPolicy, OnChainPolicy, PolicyCall, PolicySetTo, PolicyStep,
+    ProgramEvent,
 };
 use crate::domain::{
     Address, AllowlistEntry, Counterparties, HaltScope, HaltSet, HaltedBy, OperatorId, Party, PolicyFields,
@@ -27,11 +28,13 @@ impl Indexer {
     ) -> Result<(), IndexError> {
         for (record, block_time) in records {
             let at = Timestamp::from_unix_seconds(*block_time);
+            let mut setting = record.policy_steps.iter().filter(|step| step.what.sets());
             for event in &record.events {
                 match event {
                     ProgramEvent::PolicyChanged { agent, logged, .. } => {
+                        let called = setting.next().filter(|step| step.agent == *agent);
                         if let Some(party) = parties.of_agent(agent) {
-                            self.note_policy(record, at, (agent, &party), logged.as_ref()).await?;
+                            self.note_policy(record, at, (agent, &party), logged.as_ref(), called).await?;
                         }
                     }
                     ProgramEvent::HaltChanged { operator, agent, is_halted: true, by } => {
@@ -54,37 +57,67 @@ impl Indexer {
         at: Timestamp,
         (agent, party): (&Address, &Party),
         logged: Option<&LoggedPolicy>,
+        called: Option<&PolicyStep>,
     ) -> Result<(), IndexError> {
-        let whole = match logged {
-            Some(LoggedPolicy { version, set: PolicySetTo::Whole(policy), .. }) => {
-                Some((*version, as_on_chain(policy)))
-            }
-            Some(LoggedPolicy { version, set: PolicySetTo::Paused(paused), .. }) => {
-                let before = self
-                    .parts
-                    .store
-                    .find_policy((party.operator_id, party.account_id), version.saturating_sub(1))
-                    .await?;
-                before.map(|before| (*version, SpendingPolicy { paused: *paused, ..before }))
-            }
-            Some(LoggedPolicy { set: PolicySetTo::InDraft, .. }) | None => None,
+        let (version, policy) = self.policy_set(record, at, (agent, party), logged, called).await?;
+        let Some(version) = version else {
+            tracing::error!(account_id = %party.account_id, signature = record.signature,
+                "a policy was changed, and which version it became is not known");
+            return Ok(());
         };
-        let whole = match whole {
-            Some(whole) => Some(whole),
-            None => self.policy_in_force(agent, record.slot, logged).await?,
-        };
-        self.keep_version(record, at, party, logged, whole.as_ref()).await?;
-        let Some((version, policy)) = whole else { return Ok(()) };
-        let by =
-            SetBy { signer: logged.map(|logged| logged.signer), signature: record.signature.clone(), at };
+        let signer = logged.map(|logged| logged.signer).or(called.map(|step| step.signer));
+        self.keep_version(record, at, party, (version, signer), policy.as_ref()).await?;
         let set = PolicySet {
             operator_id: party.operator_id,
             account_id: party.account_id,
             version,
             policy,
-            by: Some(by),
+            by: Some(SetBy { signer, signature: record.signature.clone(), at }),
         };
         Ok(self.parts.store.insert_policy(&set, self.parts.ambient.now()).await?)
+    }
+
+    /// Which version a transaction set, and what it says. From the instruction, which is signed for; a log can be cut or emptied.
+    async fn policy_set(
+        &self,
+        record: &LandedRecord,
+        at: Timestamp,
+        (agent, party): (&Address, &Party),
+        logged: Option<&LoggedPolicy>,
+        called: Option<&PolicyStep>,
+    ) -> Result<(Option<u64>, Option<SpendingPolicy>), IndexError> {
+        let version = logged.map(|logged| logged.version);
+        let account = (party.operator_id, party.account_id);
+        let set = logged.map(|logged| &logged.set);
+        match (called.map(|step| &step.what), set) {
+            (Some(PolicyCall::Born(policy)), _) => Ok((Some(1), Some(as_on_chain(policy)))),
+            (Some(PolicyCall::Set { expected_version, policy }), _) => {
+                Ok((Some(expected_version.saturating_add(1)), Some(as_on_chain(policy))))
+            }
+            (Some(PolicyCall::Applied { hash }), _) | (_, Some(PolicySetTo::InDraft { hash })) => {
+                match self.parts.history.applied_draft(record, agent, *hash).await? {
+                    Some((applied, policy)) => Ok((Some(applied), Some(as_on_chain(&policy)))),
+                    None => Ok((version, None)),
+                }
+            }
+            (Some(PolicyCall::Paused(paused)), _) | (_, Some(PolicySetTo::Paused(paused))) => {
+                let version = match version {
+                    Some(version) => Some(version),
+                    None => self.parts.store.find_missing_version(account, &record.signature, at).await?,
+                };
+                let Some(version) = version else { return Ok((None, None)) };
+                let before = self.parts.store.find_policy(account, version.saturating_sub(1)).await?;
+                match before {
+                    Some(before) => Ok((Some(version), Some(SpendingPolicy { paused: *paused, ..before }))),
+                    None => Ok((Some(version), self.policy_in_force(agent, record.slot, version).await?)),
+                }
+            }
+            (_, Some(PolicySetTo::Whole(policy))) => Ok((version, Some(as_on_chain(policy)))),
+            // Only what sets a policy belongs to a change.
+            (Some(PolicyCall::Opened(_) | PolicyCall::Written { .. } | PolicyCall::Closed) | None, None) => {
+                Ok((None, None))
+            }
+        }
     }
 
     /// Keeps every version that a transaction set, even if a later one replaced it before we could read it.
@@ -93,43 +126,36 @@ impl Indexer {
         record: &LandedRecord,
         set_at: Timestamp,
         party: &Party,
-        logged: Option<&LoggedPolicy>,
-        read: Option<&(u64, SpendingPolicy)>,
+        (version, signer): (u64, Option<Address>),
+        policy: Option<&SpendingPolicy>,
     ) -> Result<(), IndexError> {
-        let Some(version) = logged.map(|logged| logged.version).or(read.map(|(version, _)| *version)) else {
-            return Ok(());
-        };
         let version = PolicyVersion {
             operator_id: party.operator_id,
             account_id: party.account_id,
             version,
             set_at,
-            signer: logged.map(|logged| logged.signer),
+            signer,
             tx_signature: record.signature.clone(),
-            policy: read.and_then(|(_, policy)| PolicyFields::from(policy).into_json()),
+            policy: policy.and_then(|policy| PolicyFields::from(policy).into_json()),
             asking: None,
         };
         Ok(self.parts.store.insert_policy_version(&version).await?)
     }
 
-    /// The policy in force, if it is the version that the event reported. A version that was replaced can no longer be read; the
-    /// one that replaced it has its own transaction.
+    /// The policy in force, if it is this version still.
     async fn policy_in_force(
         &self,
         agent: &Address,
         slot: u64,
-        logged: Option<&LoggedPolicy>,
-    ) -> Result<Option<(u64, SpendingPolicy)>, IndexError> {
+        wanted: u64,
+    ) -> Result<Option<SpendingPolicy>, IndexError> {
         let read = self.parts.history.policies(&[*agent], slot).await?;
         let Some((version, policy)) = read.into_iter().next().flatten() else { return Ok(None) };
-        match logged {
-            Some(logged) if version < logged.version => {
-                let reason = "a node shows an older policy than the one in its log".to_owned();
-                Err(ChainError::Unavailable { during: "getMultipleAccounts", reason }.into())
-            }
-            Some(logged) if version > logged.version => Ok(None),
-            Some(_) | None => Ok(Some((version, as_on_chain(&policy)))),
+        if version < wanted {
+            let reason = "a node shows an older policy than the one in its log".to_owned();
+            return Err(ChainError::Unavailable { during: "getMultipleAccounts", reason }.into());
         }
+        Ok((version == wanted).then(|| as_on_chain(&policy)))
     }
 
     async fn note_halt(
@@ -187,7 +213,7 @@ impl Indexer {
                     operator_id: party.operator_id,
                     account_id: party.account_id,
                     version,
-                    policy: as_on_chain(&policy),
+                    policy: Some(as_on_chain(&policy)),
                     by: None,
                 };
                 store.insert_policy(&set, self.parts.ambient.now()).await?;

@@ -1,7 +1,7 @@
-use super::Parts;
-use super::error::{Resource, ServiceError, from_chain};
+use super::error::{Resource, ServiceError};
 use super::reads::{read_agent, read_operator};
-use crate::domain::{Account, AccountId, HaltedBy, Operator};
+use super::{Parts, stops};
+use crate::domain::{Account, AccountId, HaltedBy, Operator, Stopped};
 
 /// What was halted: an operator, or one account.
 #[derive(Debug, Clone)]
@@ -40,11 +40,9 @@ impl Halts {
         self.parts
             .tasks
             .finish(async move {
-                // The operator's account names which of our keys may halt.
-                let on_chain = read_operator(&parts, &operator).await?;
-                let agent = account.as_ref().map(|account| &account.address);
-                let halted = parts.chains.get(operator.network)?.chain.halt(&on_chain, agent).await;
-                let confirmed = halted.map_err(|error| from_chain(operator.network, &error, false))?;
+                let what = Stopped::Halted(account.as_ref().map(|account| account.id));
+                let confirmed = stops::send(&parts, &operator, what).await?;
+                stops::note_stop(&parts, &operator, what, &confirmed).await;
                 // The halt stands even when this read fails; then we assume that we made it.
                 let halted_by = match &account {
                     None => read_operator(&parts, &operator).await.map(|operator| operator.halted_by),

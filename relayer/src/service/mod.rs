@@ -20,6 +20,7 @@ mod reads;
 mod requests;
 mod sessions;
 mod signers;
+mod stops;
 mod streams;
 mod submitted;
 mod transfers;
@@ -143,6 +144,7 @@ impl Services {
         self.transfers.sweep_until_stopped();
         self.keys.note_uses();
         self.denials.sign_until_stopped();
+        stops::follow_stops(&self.parts);
         let this = self.clone();
         let stop = self.parts.tasks.stop.clone();
         self.parts.tasks.keep("reconciler", async move {
@@ -162,6 +164,12 @@ impl Services {
     /// One pass over what is deleted by its age, or with something else.
     pub(crate) async fn clean_up(&self) -> Result<(), ServiceError> {
         cleaning::clean_up(&self.parts).await
+    }
+
+    /// One pass over the pauses and halts that are not final.
+    #[cfg(test)]
+    pub(crate) async fn look_at_stops(&self) -> Result<(), ServiceError> {
+        stops::look_at_stops(&self.parts).await
     }
 
     /// One pass over our keys, unfinished accounts and pending policies.

@@ -41,9 +41,14 @@ impl Store {
         rows.into_iter().map(read).collect()
     }
 
+    /// Whether the operator subscribes to limits.
+    pub async fn watches_limits(&self, operator: OperatorId) -> Result<bool, StoreError> {
+        Ok(!self.find_limit_watches(&[operator]).await?.is_empty())
+    }
+
     /// Starts reading what the operator's payments spend, unless it has started.
     pub async fn watch_limits(&self, operator: OperatorId, now: Timestamp) -> Result<(), StoreError> {
-        if !self.find_limit_watches(&[operator]).await?.is_empty() {
+        if self.watches_limits(operator).await? {
             return Ok(());
         }
         self.write(move |tx| async move { watch(tx, operator, now).await }.boxed()).await

@@ -62,6 +62,7 @@ mod sessions;
 mod spending;
 mod sqlite;
 mod statement;
+mod stops;
 mod streams;
 mod tables;
 mod transaction;

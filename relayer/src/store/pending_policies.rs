@@ -24,6 +24,7 @@ struct PendingRow {
     due_unix: i64,
     is_announced: bool,
     created_at: String,
+    sealed_by: Option<String>,
 }
 
 impl TryFrom<PendingRow> for PendingPolicy {
@@ -42,6 +43,7 @@ impl TryFrom<PendingRow> for PendingPolicy {
             due_at: row.due_unix,
             is_announced: row.is_announced,
             created_at: TABLE.read("created_at", &row.created_at)?,
+            sealed_by: TABLE.read_optional("sealed_by", row.sealed_by.as_deref())?,
         })
     }
 }
@@ -63,18 +65,20 @@ impl Store {
         const KNOWN: &str = "SELECT expected_version FROM pending_policies WHERE operator_id = $1 AND account_id = $2 AND hash = $3";
         const SQL: &str = "INSERT INTO pending_policies
                  (operator_id, account_id, hash, expected_version, counterparties, due_unix, is_announced, created_at,
-                  allowlist_entries)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+                  allowlist_entries, sealed_by)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
              ON CONFLICT (operator_id, account_id, hash) DO UPDATE SET
                  counterparties = excluded.counterparties, due_unix = excluded.due_unix,
-                 is_announced = excluded.is_announced, created_at = excluded.created_at";
+                 is_announced = excluded.is_announced, created_at = excluded.created_at,
+                 allowlist_entries = excluded.allowlist_entries, sealed_by = excluded.sealed_by";
         let insert = of(pending, SQL)
             .bind(pending.expected_version.cast_signed())
             .bind(write_counterparties(&pending.counterparties))
             .bind(pending.due_at)
             .bind(pending.is_announced)
             .bind(pending.created_at.to_string())
-            .bind(count_entries(&pending.counterparties));
+            .bind(count_entries(&pending.counterparties))
+            .bind(pending.sealed_by.map(|wallet| wallet.to_string()));
         let (operator, known) = (pending.operator_id, of(pending, KNOWN));
         let more = count_entries(&pending.counterparties).cast_unsigned();
         self.write(move |tx| {
@@ -88,6 +92,21 @@ impl Store {
             .boxed()
         })
         .await
+    }
+
+    /// For the indexer: records a draft that a wallet sealed past this service, to be looked at soon. A known one stays as it is.
+    pub async fn insert_sealed_draft(&self, pending: &PendingPolicy) -> Result<(), StoreError> {
+        const SQL: &str = "INSERT INTO pending_policies
+                 (operator_id, account_id, hash, expected_version, due_unix, is_announced, created_at, sealed_by)
+             VALUES ($1, $2, $3, $4, 0, FALSE, $5, $6)
+             ON CONFLICT (operator_id, account_id, hash) DO NOTHING";
+        of(pending, SQL)
+            .bind(pending.expected_version.cast_signed())
+            .bind(pending.created_at.to_string())
+            .bind(pending.sealed_by.map(|wallet| wallet.to_string()))
+            .execute(self.writer())
+            .await?;
+        Ok(())
     }
 
     /// Records that the proposal is pending on the chain until `due_at`. The first writer announces it by `event`.
@@ -194,7 +213,7 @@ impl Store {
         hash: [u8; 32],
     ) -> Result<Option<PendingPolicy>, StoreError> {
         const SQL: &str = "SELECT operator_id, account_id, hash, expected_version, counterparties, due_unix,
-                 is_announced, created_at
+                 is_announced, created_at, sealed_by
              FROM pending_policies WHERE operator_id = $1 AND account_id = $2 AND hash = $3";
         let row: Option<PendingRow> = query(SQL)
             .bind(operator.to_string())
@@ -212,7 +231,7 @@ impl Store {
         rows_max: u32,
     ) -> Result<Vec<PendingPolicy>, StoreError> {
         const SQL: &str = "SELECT operator_id, account_id, hash, expected_version, counterparties, due_unix,
-                 is_announced, created_at
+                 is_announced, created_at, sealed_by
              FROM pending_policies WHERE operator_id = $1 AND is_announced ORDER BY account_id DESC LIMIT $2";
         let listing = query(SQL).bind(operator.to_string()).bind(i64::from(rows_max));
         let rows: Vec<PendingRow> = listing.fetch_all(self.lister()).await?;
@@ -229,7 +248,7 @@ impl Store {
     ) -> Result<Vec<PendingPolicy>, StoreError> {
         const SQL: &str =
             "SELECT pending_policies.operator_id, account_id, hash, expected_version, counterparties,
-                 due_unix, is_announced, pending_policies.created_at
+                 due_unix, is_announced, pending_policies.created_at, sealed_by
              FROM pending_policies
              JOIN operators ON operators.operator_id = pending_policies.operator_id
              WHERE operators.network = $1 AND due_unix <= $2

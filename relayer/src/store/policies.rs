@@ -13,7 +13,7 @@ use super::query::query;
 use super::row::ByName;
 use super::{Store, StoreError, Transaction, ledgers};
 use crate::domain::{
-    AccountId, Address, AllowlistEntry, Counterparties, Event, HaltSet, Limit, Network, PolicySet,
+    AccountId, Address, AllowlistEntry, Counterparties, Event, HaltSet, Limit, Network, PolicySet, SetBy,
     SpendingPolicy, Timestamp,
 };
 
@@ -141,12 +141,18 @@ impl Store {
                 let of = (set.operator_id, set.account_id);
                 ledgers::lock(tx, of).await?;
                 let mut events = Vec::new();
-                let is_news = keep(tx, &set, now).await?;
-                if let Some(by) = set.by.as_ref().filter(|_| is_news) {
+                let is_new = match &set.policy {
+                    Some(policy) => keep(tx, &set, policy).await?,
+                    // Nothing can be kept of it; it is announced once as every fact is.
+                    None => true,
+                };
+                if let Some(by) = set.by.as_ref().filter(|_| is_new)
+                    && is_news(tx, &set, by, now).await?
+                {
                     let before = find_before(tx, of, set.version).await?;
                     events.push(Event::policy_changed(&set, by, before.as_ref(), now));
                 }
-                if let Limit::AtMost(cap) = set.policy.max_daily_spend {
+                if let Some(Limit::AtMost(cap)) = set.policy.as_ref().map(|policy| policy.max_daily_spend) {
                     for payment in list_payments_under(tx, of, set.version, PAYMENTS_MAX).await? {
                         events.extend(Event::limits_reached(&payment, cap, now));
                     }
@@ -190,23 +196,27 @@ pub(super) async fn find_daily_limit(
     Ok(Some(cap.map_or(Limit::Unlimited, Limit::AtMost)))
 }
 
-/// Stores a version. True if it is a change to announce: neither an account's first policy nor an old change that is
-/// read after newer ones.
-async fn keep(tx: &mut Transaction<'_>, set: &PolicySet, now: Timestamp) -> Result<bool, StoreError> {
+/// Stores a version. False if it was read before: again, by the same transaction. After a fork, another one may set it.
+async fn keep(
+    tx: &mut Transaction<'_>,
+    set: &PolicySet,
+    policy: &SpendingPolicy,
+) -> Result<bool, StoreError> {
     const SQL: &str = "INSERT INTO policies
              (operator_id, account_id, version, max_single_transfer, max_daily_spend, require_memo, paused, wallets,
-              token_accounts, is_announced)
+              token_accounts, tx_signature)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-         ON CONFLICT (operator_id, account_id, version) DO UPDATE SET is_announced = excluded.is_announced
-             WHERE excluded.is_announced AND NOT policies.is_announced";
-    const NEWER: &str = "SELECT version FROM policies
-         WHERE operator_id = $1 AND account_id = $2 AND version > $3 LIMIT 1";
+         ON CONFLICT (operator_id, account_id, version) DO UPDATE SET
+             max_single_transfer = excluded.max_single_transfer, max_daily_spend = excluded.max_daily_spend,
+             require_memo = excluded.require_memo, paused = excluded.paused, wallets = excluded.wallets,
+             token_accounts = excluded.token_accounts, tx_signature = excluded.tx_signature
+         WHERE excluded.tx_signature IS NOT NULL
+             AND (policies.tx_signature IS NULL OR policies.tx_signature <> excluded.tx_signature)";
     const OLD: &str = "DELETE FROM policies WHERE operator_id = $1 AND account_id = $2 AND version <= $3";
     let amount = |limit| match limit {
         Limit::Unlimited => None,
         Limit::AtMost(amount) => Some(amount.to_string()),
     };
-    let policy = &set.policy;
     let (wallets, token_accounts) = write_addresses(&policy.allowlist);
     let account = (set.operator_id, set.account_id);
     let kept = of(SQL, account)
@@ -217,14 +227,27 @@ async fn keep(tx: &mut Transaction<'_>, set: &PolicySet, now: Timestamp) -> Resu
         .bind(policy.paused)
         .bind(wallets)
         .bind(token_accounts)
-        .bind(set.by.is_some())
+        .bind(set.by.as_ref().map(|by| by.signature.as_str()))
         .execute(&mut *tx)
         .await?;
     of(OLD, account).bind(set.version.cast_signed().saturating_sub(VERSIONS_KEPT)).execute(&mut *tx).await?;
-    let Some(by) = set.by.as_ref().filter(|_| kept == 1 && set.version > FIRST_VERSION) else {
+    Ok(kept == 1)
+}
+
+/// Whether a change is to be announced: neither an account's first policy, nor an old change that is read after newer ones.
+async fn is_news(
+    tx: &mut Transaction<'_>,
+    set: &PolicySet,
+    by: &SetBy,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    const NEWER: &str = "SELECT version FROM policies
+         WHERE operator_id = $1 AND account_id = $2 AND version > $3 LIMIT 1";
+    if set.version <= FIRST_VERSION {
         return Ok(false);
-    };
-    let newer: Option<(i64,)> = of(NEWER, account).bind(set.version.cast_signed()).fetch_optional(tx).await?;
+    }
+    let newer = of(NEWER, (set.operator_id, set.account_id)).bind(set.version.cast_signed());
+    let newer: Option<(i64,)> = newer.fetch_optional(tx).await?;
     Ok(newer.is_none() || by.at.after(CHANGE_IS_NEWS) >= now)
 }
 

@@ -7,7 +7,7 @@ use super::columns::Table;
 use super::query::query;
 use super::row::ByName;
 use super::{Store, StoreError};
-use crate::domain::{AccountId, Asking, OperatorId, PolicyReason, PolicyVersion};
+use crate::domain::{AccountId, Asking, OperatorId, PolicyReason, PolicyVersion, Timestamp};
 
 const TABLE: Table = Table("policy_versions");
 
@@ -65,6 +65,32 @@ impl Store {
             .execute(self.writer())
             .await?;
         Ok(())
+    }
+
+    /// For the indexer: the version that this transaction set at `at`, where its log does not say: the one after the latest
+    /// known before it. `None`: another transaction set that one, or none is known.
+    pub async fn find_missing_version(
+        &self,
+        (operator, account): (OperatorId, AccountId),
+        tx_signature: &str,
+        at: Timestamp,
+    ) -> Result<Option<u64>, StoreError> {
+        const KNOWN: &str = "SELECT version FROM policy_versions
+             WHERE operator_id = $1 AND account_id = $2 AND tx_signature = $3 ORDER BY version LIMIT 1";
+        const BEFORE: &str = "SELECT version FROM policy_versions
+             WHERE operator_id = $1 AND account_id = $2 AND set_at <= $3 ORDER BY version DESC LIMIT 1";
+        const TAKEN: &str =
+            "SELECT version FROM policy_versions WHERE operator_id = $1 AND account_id = $2 AND version = $3";
+        let of = |sql| query(sql).bind(operator.to_string()).bind(account.to_string());
+        let known: Option<(i64,)> = of(KNOWN).bind(tx_signature).fetch_optional(self.reader()).await?;
+        if let Some((known,)) = known {
+            return Ok(Some(known.cast_unsigned()));
+        }
+        let before: Option<(i64,)> = of(BEFORE).bind(at.to_string()).fetch_optional(self.reader()).await?;
+        let Some((before,)) = before else { return Ok(None) };
+        let next = before.saturating_add(1);
+        let taken: Option<(i64,)> = of(TAKEN).bind(next).fetch_optional(self.reader()).await?;
+        Ok(taken.is_none().then_some(next.cast_unsigned()))
     }
 
     /// Records who asked for a transaction's change, or for the pending draft with this hash.

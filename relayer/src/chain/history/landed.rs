@@ -1,5 +1,6 @@
 //! What a landed transaction did to our accounts: our program's events, and the USDC that moved.
 
+use crate::chain::history::policy_steps::{PolicyStep, policy_steps};
 use crate::chain::history::program_event::{self, ProgramEvent};
 use crate::chain::read::decode::to_address;
 use crate::domain::Address;
@@ -19,6 +20,8 @@ pub struct LandedRecord {
     pub block_time: Option<i64>,
     /// In the order in which they happened.
     pub events: Vec<ProgramEvent>,
+    /// The instructions about policies, in order. Those that set one stand in the order of the events, or are left out.
+    pub policy_steps: Vec<PolicyStep>,
     /// Every USDC token account whose balance changed.
     pub flows: Vec<Flow>,
 }
@@ -47,6 +50,14 @@ impl LandedRecord {
             }
             None => called,
         };
+        let mut policy_steps = policy_steps(&calls);
+        // A node that keeps no inner calls hides some.
+        let is_change = |event: &&ProgramEvent| matches!(event, ProgramEvent::PolicyChanged { .. });
+        if policy_steps.iter().filter(|step| step.what.sets()).count()
+            != events.iter().filter(is_change).count()
+        {
+            policy_steps.retain(|step| !step.what.sets());
+        }
         let changed = balances.iter().filter(|balance| balance.before != balance.after);
         let flows = changed.map(|balance| Flow {
             token_account: to_address(&balance.token_account),
@@ -54,7 +65,7 @@ impl LandedRecord {
             after: balance.after,
         });
         let flows = flows.collect();
-        Self { signature: signature.to_owned(), node, slot, block_time, events, flows }
+        Self { signature: signature.to_owned(), node, slot, block_time, events, policy_steps, flows }
     }
 }
 

@@ -1,7 +1,9 @@
 //! The past of one network, as the indexer reads it: signatures of an address, transactions, balances, and finality.
 //! Everything is read at the settlement commitment.
 
+pub mod drafts;
 pub mod landed;
+pub mod policy_steps;
 pub mod program_event;
 
 use crate::chain::history::landed::LandedRecord;

@@ -80,8 +80,10 @@ pub struct LoggedPolicy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PolicySetTo {
     Whole(OnChainPolicy),
-    /// The allowlist is in a draft, because it is too long for a log.
-    InDraft,
+    /// The allowlist is in the draft with this hash, because it is too long for a log.
+    InDraft {
+        hash: [u8; 32],
+    },
     /// The previous policy with this value of `paused`.
     Paused(bool),
 }
@@ -151,7 +153,7 @@ fn from_event(payload: &[u8]) -> Option<ProgramEvent> {
         });
     }
     if let Some(event) = decode_event::<PolicySet>(payload) {
-        let set = whole(&event.policy).map_or(PolicySetTo::InDraft, PolicySetTo::Whole);
+        let set = set_to(&event.policy);
         return Some(changed(event.operator, event.agent, event.policy_version, event.signer, set));
     }
     if let Some(event) = decode_event::<PausedSet>(payload) {
@@ -181,8 +183,7 @@ fn changed(operator: Pubkey, agent: Pubkey, version: u32, signer: Pubkey, set: P
     }
 }
 
-/// `None` if the record does not hold the allowlist.
-fn whole(record: &PolicyRecord) -> Option<OnChainPolicy> {
+fn set_to(record: &PolicyRecord) -> PolicySetTo {
     let limit =
         |micros: Option<u64>| micros.map(UsdcAmount::from_micros).map_or(Limit::Unlimited, Limit::AtMost);
     let bytes = |keys: &[Pubkey]| keys.iter().map(Pubkey::to_bytes).collect();
@@ -191,9 +192,9 @@ fn whole(record: &PolicyRecord) -> Option<OnChainPolicy> {
         AllowlistRecord::Only { wallets, token_accounts } => {
             AllowedRecipients::only(bytes(wallets), bytes(token_accounts))
         }
-        AllowlistRecord::Draft { .. } => return None,
+        AllowlistRecord::Draft { hash, .. } => return PolicySetTo::InDraft { hash: *hash },
     };
-    Some(OnChainPolicy {
+    PolicySetTo::Whole(OnChainPolicy {
         max_single_transfer: limit(record.max_single_transfer),
         max_daily_spend: limit(record.max_daily_spend),
         require_memo: record.require_memo,

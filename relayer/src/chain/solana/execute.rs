@@ -54,7 +54,11 @@ impl SolanaChain {
         };
         self.watched.forget(&written);
         match landing {
-            Landing::Landed { slot } => Ok(Confirmed { signature: signed.signature, slot }),
+            Landing::Landed { slot } => {
+                // Histories and events follow from what the indexer reads, also of our own changes.
+                self.activity.notify_one();
+                Ok(Confirmed { signature: signed.signature, slot })
+            }
             Landing::Failed { fault, .. } => Err(fault.into()),
             Landing::Expired { .. } => Err(ChainError::Expired),
         }

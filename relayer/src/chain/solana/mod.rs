@@ -34,7 +34,7 @@ use crate::chain::solana::notices::Notices;
 use crate::chain::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Authority, Chain, ChainError, ChainFigures,
     ChainView, Commitment, Confirmed, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome,
-    UnsignedTransfer, Wallet, clocks_agree,
+    SignatureStanding, UnsignedTransfer, Wallet, clocks_agree,
 };
 use crate::domain::{Address, Network, SignedTransfer, Terms};
 use crate::tasks::Tasks;
@@ -318,7 +318,7 @@ impl Chain for SolanaChain {
 
     async fn pause(&self, operator: &OperatorOnChain, agent: &Address) -> Result<Confirmed, ChainError> {
         let call = self.instructions.set_paused(self.policy_accounts(operator, agent)?, true);
-        self.execute_for_policy(operator, call, self.settings.commitment).await
+        self.execute_stop(operator, call).await
     }
 
     async fn halt(
@@ -328,7 +328,12 @@ impl Chain for SolanaChain {
     ) -> Result<Confirmed, ChainError> {
         let authority = address(self.policy_signer(operator)?);
         let call = self.instructions.halt(authority, to_pubkey(&operator.address), agent.map(to_pubkey));
-        self.execute_for_policy(operator, call, self.settings.commitment).await
+        self.execute_stop(operator, call).await
+    }
+
+    async fn standing(&self, signature: &str) -> Result<SignatureStanding, ChainError> {
+        let standings = self.history().standings(&[signature.to_owned()]).await?;
+        Ok(standings.each.into_iter().next().unwrap_or(SignatureStanding::Unknown))
     }
 
     fn figures(&self) -> ChainFigures {

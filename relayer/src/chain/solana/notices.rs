@@ -46,7 +46,7 @@ impl Listener for Notices {
             Notice::Balance { .. } => {}
             Notice::Account { key, account } => self.watched.changed(&self.program, &key, account),
             Notice::Landed { naming, signature, .. } if naming == self.program => {
-                // The indexer has to read others' transactions. Ours are recorded by the caller that waits for them.
+                // The indexer has to read others' transactions. Of ours, the caller that waits for them wakes it if need be.
                 if !self.submitter.is_ours(&signature) {
                     self.activity.notify_one();
                 }

@@ -15,6 +15,9 @@ use purser_policy::ALLOWLIST_ENTRIES_MAX;
 use solana_sdk::pubkey::Pubkey;
 use tokio::sync::Mutex;
 
+/// How often a pause or a halt is signed anew. Expiry takes half a minute.
+const STOP_EXPIRIES_MAX: u32 = 10;
+
 /// Allows one draft at a time per agent within this process, keyed by a byte of the address to bound memory.
 /// Another process may replace the draft in between; the program then refuses by the hash, and nothing changes.
 pub struct DraftTurns {
@@ -202,6 +205,24 @@ impl SolanaChain {
             }
             other => other,
         })
+    }
+
+    /// The same for a pause or a halt, which is signed anew as long as it expires: nothing else that we do depends on it.
+    pub async fn execute_stop(
+        &self,
+        operator: &OperatorOnChain,
+        call: Call,
+    ) -> Result<Confirmed, ChainError> {
+        let mut expiries_left = STOP_EXPIRIES_MAX;
+        loop {
+            match self.execute_for_policy(operator, call.clone(), self.settings.commitment).await {
+                Err(ChainError::Expired) if expiries_left > 0 => {
+                    expiries_left -= 1;
+                    tracing::warn!(operator = %operator.address, "a pause or a halt expired; signing it anew");
+                }
+                done => return done,
+            }
+        }
     }
 
     pub fn policy_accounts(

@@ -19,6 +19,9 @@ pub(crate) struct PendingData {
     /// When it can take effect.
     #[schema(value_type = Timestamp)]
     effective_at: String,
+    /// Whose signature put it there.
+    #[schema(value_type = Address)]
+    signer: String,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -58,8 +61,9 @@ pub(crate) struct ChangedData<'a> {
 pub(crate) struct VersionData {
     #[schema(value_type = PolicyVersionNumber)]
     version: u64,
-    /// What it says.
-    policy: PolicyFields,
+    /// What it says; `null` if it could not be read.
+    #[schema(required)]
+    policy: Option<PolicyFields>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -83,7 +87,8 @@ pub struct PolicySet {
     pub operator_id: OperatorId,
     pub account_id: AccountId,
     pub version: u64,
-    pub policy: SpendingPolicy,
+    /// `None` when it could not be read.
+    pub policy: Option<SpendingPolicy>,
     /// What set it. `None`: it was found in force.
     pub by: Option<SetBy>,
 }
@@ -118,11 +123,14 @@ impl Event {
         before: Option<&(u64, SpendingPolicy)>,
         now: Timestamp,
     ) -> Self {
-        let version = |version: u64, policy: &SpendingPolicy| VersionData { version, policy: policy.into() };
+        let version = |version: u64, policy: Option<&SpendingPolicy>| VersionData {
+            version,
+            policy: policy.map(PolicyFields::from),
+        };
         let data = ChangedData {
             account_id: set.account_id.to_string(),
-            before: before.map(|(number, policy)| version(*number, policy)),
-            after: version(set.version, &set.policy),
+            before: before.map(|(number, policy)| version(*number, Some(policy))),
+            after: version(set.version, set.policy.as_ref()),
             signer: by.signer.map(|signer| signer.to_string()),
             tx_signature: &by.signature,
             changed_at: by.at.to_string(),
@@ -144,17 +152,19 @@ impl Event {
         Self::of_account((halt.operator_id, account_id), EventType::AccountHalted, &fact, &data, now)
     }
 
-    /// The proposal is on the chain with `policy`, and can take effect at `effective_at`.
+    /// The proposal is on the chain with `policy`, signed by `signer`, and can take effect at `effective_at`.
     pub fn policy_pending(
         pending: &PendingPolicy,
         policy: &SpendingPolicy,
         effective_at: Timestamp,
+        signer: &Address,
         now: Timestamp,
     ) -> Self {
         let data = PendingData {
             account_id: pending.account_id.to_string(),
             policy: policy.into(),
             effective_at: effective_at.to_string(),
+            signer: signer.to_string(),
         };
         Self::of_policy(pending, EventType::PolicyPending, &data, now)
     }

@@ -3,10 +3,13 @@
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use serde_json::json;
+use std::num::NonZeroU32;
+use utoipa_axum::router::OpenApiRouter;
 
-use super::Relayer;
-use crate::chain::{Outcome, Refusal};
+use super::{Relayer, settings};
+use crate::chain::{Outcome, Refusal, SignatureStanding};
 use crate::domain::{Address, HaltedBy};
+use crate::http::{HttpSettings, router};
 
 fn halt_account(relayer: &Relayer, by: HaltedBy) {
     for agent in relayer.chain.script().agents.values_mut() {
@@ -20,10 +23,10 @@ async fn one_call_halts_every_account_of_the_operator_and_again_is_the_same() {
     let account = relayer.account().await;
     let path = format!("/v1/accounts/{account}");
     assert_eq!(relayer.get(&path).await.body["halted"], json!(null));
-    for body in [None, Some("{}"), Some("")] {
+    for (body, signature) in [(None, "halt-1"), (Some("{}"), "halt-2"), (Some(""), "halt-3")] {
         let halted = relayer.send("POST", "/v1/halt", &relayer.key, body).await;
         assert_eq!(halted.status, StatusCode::OK, "{}", halted.body);
-        let expected = json!({ "halted": true, "halted_by": "policy_authority", "tx_signature": "halt" });
+        let expected = json!({ "halted": true, "halted_by": "policy_authority", "tx_signature": signature });
         assert_eq!(halted.body, expected);
     }
     let halted = json!({ "by": "policy_authority", "scope": "operator" });
@@ -120,4 +123,100 @@ async fn a_halt_that_the_chain_cannot_be_asked_for_is_503() {
     relayer.chain.script().unreachable = true;
     let answer = relayer.send("POST", "/v1/halt", &relayer.key, None).await;
     assert_eq!(answer.error(), (503, "solana_unavailable"));
+}
+
+impl Relayer {
+    /// The stops that are followed.
+    async fn followed(&self) -> Vec<String> {
+        let stops = self.store.list_stops(10).await.expect("listed");
+        stops.into_iter().map(|stop| stop.tx_signature).collect()
+    }
+
+    fn stands(&self, signature: &str, standing: SignatureStanding) {
+        self.chain.script().standings.insert(signature.to_owned(), standing);
+    }
+}
+
+#[tokio::test]
+async fn a_halt_that_a_fork_drops_is_sent_again_until_one_is_final() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let one = format!("/v1/accounts/{account}");
+    for path in ["/v1/halt".to_owned(), format!("{one}/halt")] {
+        let halted = relayer.send("POST", &path, &relayer.key, None).await;
+        let first = halted.body["tx_signature"].as_str().expect("text").to_owned();
+        relayer.stands(&first, SignatureStanding::Open);
+        relayer.services.look_at_stops().await.expect("looked");
+        assert_eq!(relayer.followed().await, [first.as_str()], "not final yet");
+
+        relayer.stands(&first, SignatureStanding::Unknown);
+        relayer.services.look_at_stops().await.expect("looked");
+        assert_eq!(relayer.followed().await, [first.as_str()], "it is halted: the node may be behind");
+
+        {
+            let mut script = relayer.chain.script();
+            script.operator_halted = None;
+            script.agents.values_mut().for_each(|agent| agent.halted_by = None);
+        }
+        relayer.services.look_at_stops().await.expect("looked");
+        assert_eq!(relayer.get(&one).await.body["status"], "paused", "{path}");
+        let again = relayer.followed().await;
+        assert!(again.len() == 1 && again[0] != first, "{again:?}");
+
+        relayer.services.look_at_stops().await.expect("looked");
+        assert_eq!(relayer.followed().await, [""; 0], "final");
+        relayer.chain.script().operator_halted = None;
+    }
+}
+
+#[tokio::test]
+async fn a_pause_that_a_fork_drops_is_sent_again_unless_it_was_lifted() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let policy = format!("/v1/accounts/{account}/policy");
+    let drop_it = |signature: &str| {
+        relayer.stands(signature, SignatureStanding::Unknown);
+        relayer.chain.script().agents.values_mut().for_each(|agent| agent.policy.paused = false);
+    };
+    for body in [json!({ "paused": true }), json!({ "paused": true, "require_memo": true })] {
+        assert_eq!(relayer.patch(&policy, &body).await.status, StatusCode::OK);
+        let [first] = &relayer.followed().await[..] else { panic!("one pause is followed") };
+        drop_it(first);
+        // Another process follows it as well: the one that paused may be gone.
+        relayer.beside().await.services.look_at_stops().await.expect("looked");
+        assert_eq!(relayer.get(&policy).await.body["paused"], true, "{body}");
+        assert_eq!(relayer.put(&policy, &json!({ "paused": false })).await.body["paused"], false);
+        assert_eq!(relayer.followed().await, [""; 0], "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_flood_under_the_same_key_does_not_hold_up_who_stops_it() {
+    let mut relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let two = NonZeroU32::new(2).expect("positive");
+    let slow = HttpSettings { requests_per_second: NonZeroU32::MIN, burst: two, ..settings() };
+    relayer.router = router(&relayer.services, slow, OpenApiRouter::new(), |_| axum::Router::new());
+    let (one, policy) = (format!("/v1/accounts/{account}"), format!("/v1/accounts/{account}/policy"));
+    let pause = json!({ "paused": true }).to_string();
+    while relayer.get(&one).await.status == StatusCode::OK {}
+    for (method, path, body) in [("POST", "/v1/halt", None), ("PUT", &policy, Some(pause.as_str()))] {
+        let stopped = relayer.send(method, path, &relayer.key, body).await;
+        assert_eq!(stopped.status, StatusCode::OK, "{method} {path}: {}", stopped.body);
+    }
+    // What lifts or changes is no stop, and stops have a limit too. However slow this machine is, some request comes too early.
+    let (lift, memo) = (json!({ "paused": false }).to_string(), json!({ "require_memo": true }).to_string());
+    let halt = format!("{one}/halt");
+    for (method, path, body) in
+        [("PUT", &policy, Some(&lift)), ("PATCH", &policy, Some(&memo)), ("POST", &halt, None)]
+    {
+        let mut tries = 0..1_000;
+        let is_refused = async || {
+            let answer = relayer.send(method, path, &relayer.key, body.map(String::as_str)).await;
+            answer.status == StatusCode::TOO_MANY_REQUESTS
+        };
+        while !is_refused().await {
+            tries.next().expect("there is a limit");
+        }
+    }
 }

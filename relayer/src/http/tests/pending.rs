@@ -61,6 +61,13 @@ fn text(seconds: i64) -> String {
     Timestamp::from_unix_seconds(NOW + seconds).to_string()
 }
 
+/// The policy authority of the script.
+fn authority() -> String {
+    let mut bytes = [1; 32];
+    bytes[0] = 2;
+    Address::from_bytes(bytes).to_string()
+}
+
 #[tokio::test]
 async fn a_loosening_waits_its_time_and_then_applies_by_itself() {
     let scene = Scene::new().await;
@@ -104,12 +111,35 @@ async fn a_loosening_waits_its_time_and_then_applies_by_itself() {
     let account = &scene.account;
     assert_eq!(
         events[0]["data"],
-        json!({ "account_id": account, "policy": policy, "effective_at": text(DELAY) })
+        json!({ "account_id": account, "policy": policy, "effective_at": text(DELAY), "signer": authority() })
     );
     assert_eq!(
         events[1]["data"],
         json!({ "account_id": account, "policy": policy, "version": 3, "tx_signature": "policy-3" })
     );
+}
+
+#[tokio::test]
+async fn a_pause_does_not_wait_for_what_else_the_body_says() {
+    for method in ["PUT", "PATCH"] {
+        let scene = Scene::new().await;
+        let relayer = &scene.relayer;
+        let body = json!({ "paused": true, "max_daily_spend": 20, "require_memo": true });
+        let waits = relayer.send(method, &scene.path, &relayer.key, Some(&body.to_string())).await;
+        assert_eq!(waits.status, StatusCode::ACCEPTED, "{}", waits.body);
+        let (now, then) = (&waits.body, &waits.body["pending"]);
+        assert_eq!((&now["paused"], &now["max_daily_spend"]), (&json!(true), &json!(10)), "{method}");
+        assert_eq!((&then["paused"], &then["max_daily_spend"]), (&json!(true), &json!(20)), "{method}");
+        let order = relayer.order(&scene.account, "k");
+        assert_eq!(relayer.post("/v1/transfers", &order).await.error(), (402, "account_paused"));
+
+        let scene = Scene::new().await;
+        let relayer = &scene.relayer;
+        let body = json!({ "paused": true, "require_memo": true });
+        let stopped = relayer.send(method, &scene.path, &relayer.key, Some(&body.to_string())).await;
+        assert_eq!(stopped.status, StatusCode::OK, "what only tightens never waits: {}", stopped.body);
+        assert_eq!((&stopped.body["paused"], &stopped.body["max_daily_spend"]), (&json!(true), &json!(10)));
+    }
 }
 
 #[tokio::test]
@@ -305,6 +335,7 @@ async fn left_behind(scene: &Scene, seconds_ago: i64) -> PendingPolicy {
         counterparties: Counterparties::Anyone,
         due_at: NOW,
         is_announced: false,
+        sealed_by: None,
         created_at: Timestamp::from_unix_seconds((Ambient::SYSTEM.now)().unix_seconds() - seconds_ago),
     };
     scene.relayer.store.insert_pending_policy(&pending, Quotas::default()).await.expect("inserted");
@@ -355,4 +386,52 @@ async fn abandoned_draft_is_cleared_when_nobody_can_be_making_it() {
     scene.relayer.chain.script().agents.clear();
     scene.at(0).await;
     assert!(!left(&pending).await);
+}
+
+#[tokio::test]
+async fn a_loosening_that_a_wallet_sealed_is_announced_and_left_to_whoever_may_drop_it() {
+    let scene = Scene::new().await;
+    let wallet = Address::from_bytes([66; 32]);
+    let seal = async |policy: OnChainPolicy, hash: u8| {
+        let draft = DraftOnChain {
+            hash: [hash; 32],
+            expected_version: 2,
+            policy,
+            sealed_at: Some(NOW),
+            sealed_delay_seconds: u32::try_from(DELAY).expect("small"),
+            rent_payer: wallet,
+        };
+        let account = *scene.relayer.chain.script().agents.keys().next().expect("one account");
+        scene.relayer.chain.script().drafts.insert(account, draft);
+        let sealed = PendingPolicy {
+            hash: [hash; 32],
+            due_at: 0,
+            sealed_by: Some(wallet),
+            ..left_behind(&scene, 0).await
+        };
+        scene.relayer.store.insert_sealed_draft(&sealed).await.expect("noted");
+    };
+    seal(OnChainPolicy::default(), 8).await;
+    for seconds in [1, DELAY, DELAY + 100] {
+        scene.at(seconds).await;
+    }
+    assert_eq!((&scene.read().await.body["version"], scene.drafts()), (&json!(2), 1), "nobody asked for it");
+    let events = scene.events().await;
+    let data = &events[0]["data"];
+    assert_eq!((events.len(), &data["signer"]), (1, &json!(wallet.to_string())));
+    assert_eq!(
+        (&data["effective_at"], &data["policy"]["max_daily_spend"]),
+        (&json!(text(DELAY)), &json!(null))
+    );
+    let operator = OperatorId::from_bytes([9; 16]);
+    let waiting =
+        async || scene.relayer.store.list_waiting_policies(operator, 10).await.expect("listed").len();
+    assert_eq!(waiting().await, 1, "it is on the home page");
+
+    // What takes its place and loosens nothing does not wait.
+    let stands = scene.relayer.chain.script().agents.values().next().expect("one account").policy.clone();
+    let tight = OnChainPolicy { paused: true, ..stands };
+    seal(tight, 9).await;
+    scene.at(DELAY + 200).await;
+    assert_eq!((waiting().await, scene.announced().await.len()), (0, 1));
 }

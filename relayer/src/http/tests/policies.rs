@@ -284,5 +284,44 @@ async fn replacement_overwrites_a_change_in_between() {
         paused_in_the_middle("PUT", &json!({ "require_memo": true, "paused": true })).await;
     assert_eq!(changed.status, StatusCode::OK, "{}", changed.body);
     let read = relayer.get(&path).await;
-    assert_eq!((&read.body["version"], &read.body["require_memo"]), (&json!(3), &json!(true)));
+    assert_eq!((&read.body["version"], &read.body["require_memo"]), (&json!(4), &json!(true)));
+}
+
+#[tokio::test]
+async fn a_pause_among_other_fields_applies_first_and_resets_nothing() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let path = format!("/v1/accounts/{account}/policy");
+    relayer.put(&path, &json!({ "max_daily_spend": 10, "require_memo": true })).await;
+    let stopped = relayer.put(&path, &json!({ "paused": true, "max_single_transfer": 4 })).await;
+    assert_eq!(stopped.status, StatusCode::OK, "{}", stopped.body);
+    let rules = |body: &Value| {
+        ["paused", "max_single_transfer", "max_daily_spend", "require_memo"].map(|field| body[field].clone())
+    };
+    assert_eq!(rules(&stopped.body), [json!(true), json!(4), json!(10), json!(true)]);
+
+    // Nothing is left to say after the pause.
+    relayer.put(&path, &json!({ "paused": false })).await;
+    let version = relayer.get(&path).await.body["version"].as_u64().expect("a number");
+    let whole = json!({
+        "paused": true, "max_single_transfer": 4, "max_daily_spend": 10, "require_memo": true,
+        "allowed_counterparties": null, "expected_version": version
+    });
+    let stopped = relayer.put(&path, &whole).await;
+    assert_eq!((stopped.status, &stopped.body["version"]), (StatusCode::OK, &json!(version + 1)));
+    assert!(stopped.body["tx_signature"].is_string());
+
+    // What comes after the pause is meant for the version that was read.
+    relayer.put(&path, &json!({ "paused": false })).await;
+    let tighter = json!({ "paused": true, "max_daily_spend": 9, "expected_version": version + 2 });
+    let stopped = relayer.patch(&path, &tighter).await;
+    assert_eq!((stopped.status, &stopped.body["version"]), (StatusCode::OK, &json!(version + 4)));
+
+    relayer.put(&path, &json!({ "paused": false })).await;
+    let stale = json!({ "paused": true, "max_daily_spend": 8, "expected_version": 1 });
+    for answer in [relayer.put(&path, &stale).await, relayer.patch(&path, &stale).await] {
+        assert_eq!(answer.error(), (409, "policy_changed"));
+    }
+    let read = relayer.get(&path).await;
+    assert_eq!(rules(&read.body), [json!(true), json!(4), json!(9), json!(true)], "only the pause applies");
 }

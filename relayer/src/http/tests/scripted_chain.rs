@@ -11,7 +11,8 @@ use tokio::sync::Notify;
 
 use crate::chain::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, ChainView, Confirmed,
-    Destination, DraftOnChain, OnChainPolicy, OperatorOnChain, Outcome, SignedTransfer, UnsignedTransfer,
+    Destination, DraftOnChain, OnChainPolicy, OperatorOnChain, Outcome, SignatureStanding, SignedTransfer,
+    UnsignedTransfer,
 };
 use crate::domain::{Address, HaltedBy, Network, Terms, UsdcAmount};
 
@@ -56,6 +57,10 @@ pub(super) struct Script {
     pub orders: Vec<UnsignedTransfer>,
     pub sent: Vec<SignedTransfer>,
     pub memos: Vec<String>,
+    /// How often something was halted.
+    pub halts: usize,
+    /// A transaction that is not listed is final.
+    pub standings: HashMap<String, SignatureStanding>,
 }
 
 pub(super) struct ScriptedChain {
@@ -96,6 +101,8 @@ impl ScriptedChain {
             orders: Vec::new(),
             sent: Vec::new(),
             memos: Vec::new(),
+            halts: 0,
+            standings: HashMap::new(),
         };
         Self { script: Mutex::new(script), released: Notify::new() }
     }
@@ -379,10 +386,20 @@ impl Chain for ScriptedChain {
         Self::done(&mut script, version)
     }
 
-    async fn halt(&self, _: &OperatorOnChain, _: Option<&Address>) -> Result<Confirmed, ChainError> {
+    async fn halt(&self, _: &OperatorOnChain, agent: Option<&Address>) -> Result<Confirmed, ChainError> {
         let mut script = self.reach()?;
-        script.operator_halted.get_or_insert(HaltedBy::PolicyAuthority);
-        Ok(Confirmed { signature: "halt".into(), slot: 1 })
+        let halted_by = match agent {
+            Some(agent) => &mut script.agents.get_mut(agent).expect("the test made it").halted_by,
+            None => &mut script.operator_halted,
+        };
+        halted_by.get_or_insert(HaltedBy::PolicyAuthority);
+        script.halts += 1;
+        Ok(Confirmed { signature: format!("halt-{}", script.halts), slot: 1 })
+    }
+
+    async fn standing(&self, signature: &str) -> Result<SignatureStanding, ChainError> {
+        let final_now = SignatureStanding::Finalized { slot: 1 };
+        Ok(self.reach()?.standings.get(signature).copied().unwrap_or(final_now))
     }
 
     async fn write_memo(&self, _: &OperatorOnChain, memo: &str) -> Result<Confirmed, ChainError> {

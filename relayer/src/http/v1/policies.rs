@@ -209,8 +209,9 @@ const CHANGE_ERRORS: [Code; 6] = [
 
 /// Replace an account's policy
 ///
-/// Fields that are left out take their defaults; `paused` alone changes nothing else. It is on the chain when this answers,
-/// and holds from the next transfer on.
+/// Fields that are left out take their defaults; `paused` alone, and any body with `paused: true`, leaves them as they are. The
+/// policy is on the chain when this answers, and holds from the next transfer on. `paused: true` holds at once and at any
+/// version, whatever `If-Match` says, and also where the rest of the body has to wait (202) or is refused.
 #[utoipa::path(
     put, path = "/v1/accounts/{id}/policy", operation_id = "replace_policy", tag = "Policies",
     params(Id<AccountId>, IfMatch),
@@ -236,7 +237,8 @@ pub async fn put(
 
 /// Change fields of an account's policy
 ///
-/// Fields that are left out stay as they are.
+/// Fields that are left out stay as they are. `paused: true` holds at once and at any version, whatever `If-Match` says, and
+/// also where the rest of the body has to wait (202) or is refused.
 #[utoipa::path(
     patch, path = "/v1/accounts/{id}/policy", operation_id = "update_policy", tag = "Policies",
     params(Id<AccountId>, IfMatch),

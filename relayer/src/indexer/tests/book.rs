@@ -44,8 +44,15 @@ fn flow(token_account: Address, before: u64, after: u64) -> Flow {
 }
 
 fn booked(events: Vec<ProgramEvent>, flows: Vec<Flow>) -> Vec<HistoryEntry> {
-    let record =
-        LandedRecord { signature: "signature".into(), node: 0, slot: 5, block_time: Some(60), events, flows };
+    let record = LandedRecord {
+        signature: "signature".into(),
+        node: 0,
+        slot: 5,
+        block_time: Some(60),
+        events,
+        policy_steps: vec![],
+        flows,
+    };
     let parties: Parties = [1, 2, 3].map(|number| (agent(number), party(number))).into_iter().collect();
     entries_of(Network::Test, &record, 60, &parties)
 }
@@ -154,6 +161,7 @@ fn a_recipient_is_looked_up_even_where_its_balance_is_the_same_in_the_end() {
         slot: 5,
         block_time: Some(60),
         events: vec![pays(1, token(2), 5)],
+        policy_steps: vec![],
         flows: vec![],
     };
     let addresses = addresses_of(&record);

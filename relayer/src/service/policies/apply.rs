@@ -59,12 +59,39 @@ impl Policies {
         let Some(draft) = draft.filter(|draft| draft.hash == pending.hash) else {
             return self.look_for_trace(&operator, &standing, pending, now).await;
         };
+        if pending.sealed_by.is_some() {
+            return self.watch(&operator, &standing, pending, draft, now).await;
+        }
         let may_be_under_way = draft.sealed_at.is_none() && self.is_recent(pending);
         match PendingDraft::of(draft, &standing) {
             Some(waiting) => self.apply(&operator, &standing, pending, waiting, now).await,
             None if may_be_under_way => self.put_off(pending, now).await,
             None => self.clear(&operator, &standing, pending).await,
         }
+    }
+
+    /// A draft that a wallet sealed past this service is announced if it loosens something and has to wait. It is neither
+    /// applied nor dropped: that is for whoever sealed it, or for those whom the announcement wakes.
+    async fn watch(
+        &self,
+        operator: &Operator,
+        standing: &ReadAccount,
+        pending: &PendingPolicy,
+        draft: DraftOnChain,
+        now: i64,
+    ) -> Result<(), ServiceError> {
+        let waits = standing.operator.loosening_delay_seconds > 0 && standing.is_loosened_by(&draft.policy);
+        let Some(PendingDraft { draft, effective_at }) = PendingDraft::of(draft, standing).filter(|_| waits)
+        else {
+            return Ok(self.parts.store.delete_pending_policy(pending).await?);
+        };
+        if !pending.is_announced || pending.due_at < effective_at {
+            let submitted = self.submitted(operator, &draft.policy, &pending.counterparties)?;
+            tracing::warn!(account_id = %pending.account_id, signer = ?pending.sealed_by,
+                "a policy that loosens something was put on the chain past this service, and waits");
+            self.announce_pending(standing, pending, &submitted, effective_at).await?;
+        }
+        if effective_at > now { Ok(()) } else { self.put_off(pending, now).await }
     }
 
     async fn apply(
@@ -78,7 +105,7 @@ impl Policies {
         let PendingDraft { draft: DraftOnChain { policy, .. }, effective_at } = waiting;
         if !pending.is_announced || pending.due_at != effective_at {
             let submitted = self.submitted(operator, &policy, &pending.counterparties)?;
-            self.announce_pending(pending, &submitted, effective_at).await?;
+            self.announce_pending(standing, pending, &submitted, effective_at).await?;
         }
         if effective_at > now {
             return Ok(());
@@ -139,7 +166,8 @@ impl Policies {
         self.parts.store.mark_policy_asking(operator_id, account_id, pending.hash, version).await?;
         let event = Event::policy_applied(pending, &submitted, version, tx_signature, now);
         let status = AccountStatus::from_paused(policy.paused);
-        Ok(self.parts.store.mark_policy_applied(pending, status, event, now).await?)
+        let applied = PendingPolicy { counterparties: submitted.allowlist, ..pending.clone() };
+        Ok(self.parts.store.mark_policy_applied(&applied, status, event, now).await?)
     }
 
     /// Closes a draft that can never take effect, and recovers its rent.

@@ -1,14 +1,14 @@
 //! Changes policies. Nobody overwrites a policy that they have not seen: the program compares versions.
 
 use super::{Omitted, Policies, PolicyChange, PolicyComparison, ReadAccount};
-use crate::chain::Confirmed;
+use crate::chain::{AgentOnChain, Confirmed};
 use crate::domain::{
-    Account, AccountId, AccountStatus, Asking, KeyId, Operator, PolicyUpdate, SpendingPolicy,
+    Account, AccountId, AccountStatus, Asking, KeyId, Operator, PolicyUpdate, SpendingPolicy, Stopped,
 };
-use crate::service::ServiceError;
 use crate::service::allowlist::resolve;
 use crate::service::error::{after_writing, from_chain};
-use crate::service::reads::{read_agent, read_operator};
+use crate::service::reads::read_agent;
+use crate::service::{ServiceError, stops};
 
 /// How often a full replacement is tried while others keep changing the policy.
 const TRIES_MAX: u32 = 4;
@@ -37,19 +37,21 @@ impl Policies {
         &self,
         operator: &Operator,
         id: AccountId,
-        update: PolicyUpdate,
+        mut update: PolicyUpdate,
         key_id: KeyId,
         omitted: Omitted,
     ) -> Result<PolicyChange, ServiceError> {
         let (this, operator) = (self.clone(), operator.clone());
         let asking = Asking { key_id, reason: update.reason.clone() };
         let work = async move {
-            // A pause waits for nobody, and applies to any version.
+            // A pause waits for nobody, and applies to any version. What else the body says comes after it, and may wait.
             if update.only_paused() == Some(true) {
                 return this.pause(&operator, id, &asking).await;
             }
             let account = this.find(&operator, id).await?;
-            let version = read_agent(&this.parts, &operator, &account).await?.policy_version;
+            let agent = read_agent(&this.parts, &operator, &account).await?;
+            let version = agent.policy_version;
+            let mut stopped = this.stop_first(&operator, &agent, id, &mut update, &asking).await?;
             // One change per account at a time, so that a merge sees the change before it.
             let writer = this.writers.of(id);
             let _turn = writer.lock().await;
@@ -59,8 +61,18 @@ impl Policies {
                 (Omitted::TakeDefaults, Some(_)) | (Omitted::StayAsTheyAre, _) => 0,
             };
             loop {
-                let standing = this.stand(&operator, id).await?;
+                let mut standing = this.stand(&operator, id).await?;
+                // Somebody may have lifted the pause meanwhile.
+                if let Some(again) =
+                    this.stop_first(&operator, &standing.agent, id, &mut update, &asking).await?
+                {
+                    stopped = Some(again);
+                    standing = this.stand(&operator, id).await?;
+                }
                 let asked = this.asked(&operator, &standing, &update, omitted)?;
+                if let Some(stopped) = stopped.take_if(|_| this.is_in_force(&operator, &standing, &asked)) {
+                    return Ok(stopped);
+                }
                 // But it must not lift a pause that may have come after the request.
                 let lifts = standing.agent.policy.paused && !asked.paused;
                 if lifts && standing.agent.policy_version != version {
@@ -116,10 +128,36 @@ impl Policies {
         let written = chain.set_policy(on_chain, agent, &resolved.on_chain).await;
         let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
         self.note_asking(operator, account.id, &confirmed.signature, asking).await;
+        if agent.policy.paused && !resolved.policy.paused {
+            self.parts.store.delete_pauses(operator.id, account.id).await?;
+        }
         let status = AccountStatus::from_paused(resolved.policy.paused);
         let counterparties = resolved.policy.allowlist;
         self.parts.store.mark_account_policy(operator.id, account.id, status, &counterparties).await?;
         self.in_force(operator, Account { counterparties, ..account.clone() }, confirmed).await
+    }
+
+    /// Pauses an open account if the update pauses it. What was meant for the version before is then meant for the paused one.
+    async fn stop_first(
+        &self,
+        operator: &Operator,
+        agent: &AgentOnChain,
+        id: AccountId,
+        update: &mut PolicyUpdate,
+        asking: &Asking,
+    ) -> Result<Option<PolicyChange>, ServiceError> {
+        if update.paused != Some(true) || agent.policy.paused {
+            return Ok(None);
+        }
+        let paused = self.pause(operator, id, asking).await?;
+        update.expected_version = update.expected_version.map(|version| version.saturating_add(1));
+        Ok(Some(paused))
+    }
+
+    fn is_in_force(&self, operator: &Operator, standing: &ReadAccount, asked: &SpendingPolicy) -> bool {
+        let ReadAccount { account, agent, .. } = standing;
+        let current = self.submitted(operator, &agent.policy, &account.counterparties);
+        current.is_ok_and(|current| current == *asked)
     }
 
     async fn pause(
@@ -129,11 +167,9 @@ impl Policies {
         asking: &Asking,
     ) -> Result<PolicyChange, ServiceError> {
         let account = self.find(operator, id).await?;
-        let chain = &self.parts.chains.get(operator.network)?.chain;
-        // Nothing was sent to the chain yet, so the caller may simply retry when it is unavailable.
-        let on_chain = read_operator(&self.parts, operator).await?;
-        let written = chain.pause(&on_chain, &account.address).await;
-        let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
+        let what = Stopped::Paused(id);
+        let confirmed = stops::send(&self.parts, operator, what).await?;
+        stops::note_stop(&self.parts, operator, what, &confirmed).await;
         self.note_asking(operator, id, &confirmed.signature, asking).await;
         self.parts.store.mark_account_status(operator.id, id, AccountStatus::Paused).await?;
         self.in_force(operator, account, confirmed).await

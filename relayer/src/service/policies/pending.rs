@@ -91,6 +91,7 @@ impl Policies {
             due_at: now.saturating_add(LOOK_AFTER_SECONDS),
             is_announced: waiting.is_some() && written.is_some_and(|written| written.is_announced),
             created_at: self.parts.ambient.now(),
+            sealed_by: None,
         };
         store.insert_pending_policy(&pending, self.parts.quotas).await?;
         self.note_asking(operator, account.id, &hex::encode(hash), asking).await;
@@ -116,7 +117,7 @@ impl Policies {
         }
         let effective_at = match waiting {
             Some(PendingDraft { effective_at, .. }) => {
-                self.announce_pending(&pending, &resolved.policy, effective_at).await?;
+                self.announce_pending(standing, &pending, &resolved.policy, effective_at).await?;
                 effective_at
             }
             // The node does not show the draft yet. The next reader announces it.
@@ -130,13 +131,15 @@ impl Policies {
     /// Records that a proposal is pending, and announces it if nobody has.
     pub(super) async fn announce_pending(
         &self,
+        standing: &ReadAccount,
         pending: &PendingPolicy,
         policy: &SpendingPolicy,
         effective_at: i64,
     ) -> Result<(), ServiceError> {
         let now = self.parts.ambient.now();
         let from = Timestamp::from_unix_seconds(effective_at);
-        let event = Event::policy_pending(pending, policy, from, now);
+        let signer = pending.sealed_by.as_ref().unwrap_or(&standing.operator.policy_authority);
+        let event = Event::policy_pending(pending, policy, from, signer, now);
         Ok(self.parts.store.mark_policy_pending(pending, effective_at, event, now).await?)
     }
 

@@ -1,4 +1,4 @@
-//! Feeds balances that a transfer learns of its account to webhooks with a threshold.
+//! Feeds what a transfer learns of its account to webhooks for balances and limits.
 
 use super::carrier::Carrier;
 use crate::domain::{BalanceSeen, Timestamp, UsdcAmount};
@@ -22,6 +22,17 @@ impl Carrier {
         self.parts.tasks.start(async move {
             if let Err(error) = events.look_at_balance(&operator, &account).await {
                 tracing::warn!(account_id = %account.id, %error, "a balance could not be looked at after a payment");
+            }
+        });
+    }
+
+    /// After the payment: what its account has spent stands in the transaction, which the indexer reads.
+    pub(super) fn look_at_limits(&self) {
+        let (store, chain) = (self.parts.store.clone(), self.network.chain.clone());
+        let operator = self.operator.id;
+        self.parts.tasks.start(async move {
+            if store.watches_limits(operator).await.unwrap_or(true) {
+                chain.look_again();
             }
         });
     }

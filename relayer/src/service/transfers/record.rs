@@ -32,6 +32,7 @@ impl Carrier {
                 if is_watched {
                     self.look_at_balance();
                 }
+                self.look_at_limits();
                 Ok(Step::Took(transfer))
             }
             Err(error) => self.superseded(transfer, error).await,

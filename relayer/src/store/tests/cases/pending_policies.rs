@@ -9,6 +9,7 @@ fn pending(fixture: &Fixture, number: u8) -> PendingPolicy {
         counterparties: Counterparties::from_texts(&["acct_01ARZ3NDEKTSV4RRFFQ69G5FAV"]).expect("valid"),
         due_at: i64::from(number),
         is_announced: false,
+        sealed_by: None,
         created_at: at(1),
     }
 }
@@ -24,7 +25,7 @@ async fn due(fixture: &Fixture, network: Network, at: i64, rows_max: u32) -> Vec
 }
 
 fn announced(pending: &PendingPolicy) -> Event {
-    Event::policy_pending(pending, &SpendingPolicy::default(), at(9), at(2))
+    Event::policy_pending(pending, &SpendingPolicy::default(), at(9), &Address::from_bytes([6; 32]), at(2))
 }
 
 fn applied(pending: &PendingPolicy) -> Event {

@@ -87,6 +87,7 @@ async fn shortened_closed_or_dropped_allowlists_make_room_again() {
         counterparties: list(3),
         due_at: 0,
         is_announced: false,
+        sealed_by: None,
         created_at: at(1),
     };
     let refused = store.insert_pending_policy(&waiting, most).await;

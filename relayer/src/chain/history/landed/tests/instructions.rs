@@ -144,7 +144,7 @@ fn instructions() -> Vec<Written> {
         written(
             at.apply_draft(policy_at, authority, rent_payers, [7; 32]),
             vec![in_draft.data()],
-            vec![changed(agent_address, 5, PolicySetTo::InDraft)],
+            vec![changed(agent_address, 5, PolicySetTo::InDraft { hash: [7; 32] })],
         ),
         written(
             at.halt(authority, operator, None),

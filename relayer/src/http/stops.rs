@@ -1,0 +1,37 @@
+//! Halts and pauses have a rate of their own: a flood under the same key must not hold up who stops it.
+
+use axum::body::{Body, HttpBody, to_bytes};
+use axum::extract::Request;
+use axum::http::Method;
+
+use crate::domain::PolicyUpdate;
+
+/// A longer change of a policy is not looked into.
+const PAUSE_BYTES_MAX: usize = 4 * 1024;
+
+/// Whether a request halts or pauses. Hands it back, since its body may have been read for that.
+pub(super) async fn is_stop(request: Request) -> (Request, bool) {
+    let of_account = request.uri().path().strip_prefix("/v1/accounts/");
+    match (request.method(), request.uri().path()) {
+        (&Method::POST, "/v1/halt") => (request, true),
+        (&Method::POST, _) => {
+            let halts = of_account.is_some_and(|rest| rest.ends_with("/halt"));
+            (request, halts)
+        }
+        (&Method::PUT | &Method::PATCH, _) if of_account.is_some_and(|rest| rest.ends_with("/policy")) => {
+            let is_short =
+                request.body().size_hint().upper().is_some_and(|bytes| bytes <= PAUSE_BYTES_MAX as u64);
+            if is_short { read_pause(request).await } else { (request, false) }
+        }
+        _ => (request, false),
+    }
+}
+
+async fn read_pause(request: Request) -> (Request, bool) {
+    let (head, body) = request.into_parts();
+    let Ok(body) = to_bytes(body, PAUSE_BYTES_MAX).await else {
+        return (Request::from_parts(head, Body::empty()), false);
+    };
+    let pauses = PolicyUpdate::from_json(&body).is_ok_and(|update| update.paused == Some(true));
+    (Request::from_parts(head, Body::from(body)), pauses)
+}
