@@ -295,7 +295,7 @@ impl Deployment {
         self.call(accounts, instruction::Withdraw { amount })
     }
 
-    /// The rest of the agent's token account goes to `destination`.
+    /// The rest of the agent's token account goes to `destination`. `admin` pays for the mark that stays.
     pub fn close_agent(
         &self,
         admin: Pubkey,
@@ -315,6 +315,7 @@ impl Deployment {
             draft: self.draft_address(&agent),
             draft_rent_payer: rent_payers.draft,
             token_program: TOKEN_PROGRAM,
+            system_program: SYSTEM_PROGRAM,
         };
         self.call(accounts, instruction::CloseAgent {})
     }

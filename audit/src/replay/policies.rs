@@ -163,8 +163,7 @@ impl Step<'_> {
             self.expect(Some(address), &event, "DraftClosed");
         }
         self.world.agents.remove(&address);
-        let left =
-            ClosedAgent { version: LAYOUT_VERSION, reserved: [0; 7], rent_payer: book.agent.rent_payer };
+        let left = ClosedAgent { version: LAYOUT_VERSION, reserved: [0; 7], rent_payer: admin };
         self.world.closed.insert(address, left);
         self.found.closed.push(address);
         let swept = self.left_in(address, &token_account);

@@ -1,6 +1,7 @@
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use purser::state::ClosedAgent;
 use purser_client::RentPayers;
 
 use super::AgentArgs;
@@ -10,7 +11,7 @@ use crate::arguments;
 use crate::change::Change;
 use crate::network::Network;
 use crate::report::Report;
-use crate::tokens::{decimal, decimals};
+use crate::tokens::{decimal, decimals, sol};
 
 #[derive(Args)]
 pub struct CloseArgs {
@@ -54,7 +55,8 @@ pub async fn run(network: &Network, args: &CloseArgs) -> Result<Report> {
         .with("swept_usdc", amount)
         .with("to", args.to.map(|to| to.to_string()))
         .with("rent_back_to", agent.rent_payer.to_string())
-        .with("draft_rent_back_to", draft.map(|payer| payer.to_string()));
+        .with("draft_rent_back_to", draft.map(|payer| payer.to_string()))
+        .with("mark_sol", sol(network.rent(ClosedAgent::BYTES).await?));
     let change = Change::of(report.clone(), close);
     signing.carry_out(change, async |signature| Ok(report.with("signature", signature.to_string()))).await
 }

@@ -72,14 +72,6 @@ pub fn state(found: &DraftView, view: &AgentView, operator: &Operator, now: i64)
     }
 }
 
-/// What `account list` says about it.
-pub fn in_words(found: &DraftView, view: &AgentView, operator: &Operator, now: i64) -> String {
-    match standing(found, view, operator, now) {
-        (word, None) => word.to_owned(),
-        (word, Some(effective_at)) => format!("{word}: {effective_at}"),
-    }
-}
-
 /// A word for its state, and when it can take effect.
 fn standing(
     found: &DraftView,

@@ -5,6 +5,7 @@ pub mod create;
 pub mod facts;
 pub mod halt;
 pub mod list;
+pub mod of_operator;
 pub mod pause;
 pub mod recipients;
 pub mod rules;
@@ -139,7 +140,7 @@ impl LocatedAgent {
 /// The agent accounts of an operator by id. An id is a hash of its account's address, so accounts are found by listing them.
 pub async fn by_id(network: &Network, operator: &Pubkey) -> Result<HashMap<AccountId, Pubkey>> {
     let account_ids = network.account_ids().await?;
-    let agents = list::agents_of(network, operator).await?;
+    let agents = of_operator::agents_of(network, operator).await?;
     Ok(agents.into_iter().map(|(address, _)| (AccountId(account_ids.bytes_of(&address)), address)).collect())
 }
 

@@ -8,7 +8,8 @@ use purser_client::RentPayers;
 use serde_json::{Map, Value, json};
 
 use super::facts::{State, describe, hex, state, timestamp};
-use super::{AgentArgs, LocatedAgent, list, show};
+use super::of_operator::agents_of;
+use super::{AgentArgs, LocatedAgent, show};
 use crate::change::Change;
 use crate::network::Network;
 use crate::report::Report;
@@ -88,7 +89,7 @@ pub const ALL: &str = "waiting_policies";
 
 /// Every policy that waits at an operator, by account; `null` where none does. `operator`: as it will be.
 pub async fn all(network: &Network, address: &Pubkey, operator: &Operator) -> Result<Value> {
-    of(network, &list::agents_of(network, address).await?, operator).await
+    of(network, &agents_of(network, address).await?, operator).await
 }
 
 /// The same for these agents.

@@ -9,7 +9,8 @@ use serde_json::json;
 
 use super::OperatorName;
 use super::show::role;
-use crate::agent::{list, waiting};
+use crate::agent::of_operator::agents_of;
+use crate::agent::waiting;
 use crate::arguments::{self, AgentName};
 use crate::change::Change;
 use crate::network::{Mode, Network};
@@ -54,7 +55,7 @@ pub async fn run(network: &Network, name: &OperatorName) -> Result<Report> {
 pub async fn resume(network: &Network, args: &ResumeArgs) -> Result<Report> {
     let address = args.name.address(network)?;
     let operator = super::read(network, &address).await?;
-    let agents = list::agents_of(network, &address).await?;
+    let agents = agents_of(network, &address).await?;
     let account_ids = network.account_ids().await?;
     let chosen = args.chosen(&account_ids, &address, &agents)?;
     let deployment = network.deployment(operator.usdc_mint);

@@ -126,6 +126,10 @@ export type Purser = {
       "accounts": [
         {
           "name": "admin",
+          "docs": [
+            "Pays for what stays. Out of the agent's own rent, whoever paid that would lose by each close."
+          ],
+          "writable": true,
           "signer": true
         },
         {
@@ -179,6 +183,10 @@ export type Purser = {
         {
           "name": "tokenProgram",
           "address": "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
+        },
+        {
+          "name": "systemProgram",
+          "address": "11111111111111111111111111111111"
         }
       ],
       "args": []

@@ -38,7 +38,7 @@ fn assert_closed(world: &World) {
     let left = world.account(&main.agent);
     assert_eq!((left.owner, left.data.len()), (purser::ID, ClosedAgent::BYTES));
     let closed = ClosedAgent::read(&left.data).expect("a closed agent");
-    assert_eq!(closed, ClosedAgent { version: 3, reserved: [0; 7], rent_payer: Who::Payer.key() });
+    assert_eq!(closed, ClosedAgent { version: 3, reserved: [0; 7], rent_payer: Who::Admin.key() });
 }
 
 /// `swept`: the rest, which went to [`PAYEE`].
@@ -55,18 +55,18 @@ fn closed(world: &World, payments: u64, swept: u64) -> AgentClosed {
 }
 
 #[test]
-fn closing_an_empty_agent_gives_all_rent_to_whoever_paid_it_and_says_so() {
+fn closing_an_empty_agent_gives_all_rent_to_whoever_paid_it_and_the_admin_pays_for_the_mark() {
     let mut world = emptied();
     let main = world.main;
     world.policy(|policy| policy.allowlist = only(&[], &[PAYEE]));
-    let rent = world.lamports(&main.agent) + world.lamports(&main.source) - world.rent(ClosedAgent::BYTES);
+    let rent = world.lamports(&main.agent) + world.lamports(&main.source);
     assert_eq!(world.lamports(&main.agent), world.rent(Agent::BYTES + 32));
     let (own, before) = (world.lamports(&Who::Admin.key()), world.lamports(&Who::Payer.key()));
     let outcome = world.accept(&main.close_agent());
     assert_closed(&world);
     assert_eq!(world.lamports(&main.agent), world.rent(ClosedAgent::BYTES));
     assert_eq!(world.lamports(&Who::Payer.key()), before + rent);
-    assert_eq!(world.lamports(&Who::Admin.key()), own);
+    assert_eq!(world.lamports(&Who::Admin.key()), own - world.rent(ClosedAgent::BYTES));
     outcome.emitted(closed(&world, 0, 0));
 }
 
@@ -126,8 +126,7 @@ fn the_draft_goes_too_sealed_or_not_and_its_rent_to_whoever_paid_it() {
         let outcome = world.accept(&main.close_agent());
         assert_closed(&world);
         let after = [Who::Payer, Who::DraftPayer].map(|who| world.lamports(&who.key()));
-        let kept = world.rent(ClosedAgent::BYTES);
-        assert_eq!(after, [before[0] + agent + source - kept, before[1] + draft]);
+        assert_eq!(after, [before[0] + agent + source, before[1] + draft]);
         let dropped = DraftClosed {
             operator: main.operator,
             agent: main.agent,
@@ -262,6 +261,7 @@ fn every_wrong_account_in_every_slot_is_refused() {
                 .but(&["system_program", "purser_program", "clock"], ErrorCode::ConstraintSeeds),
             address("draft_rent_payer", PurserError::WrongRentPayer),
             program("token_program"),
+            program("system_program"),
         ],
     );
 }

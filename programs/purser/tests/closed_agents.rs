@@ -86,7 +86,7 @@ fn a_closed_agent_is_48_bytes_of_which_nothing_is_the_agents() {
     let left = world.account(&main.agent);
     assert_eq!((left.data.len(), left.lamports), (48, world.rent(48)));
     assert_eq!(left.data[8..16], [3, 0, 0, 0, 0, 0, 0, 0]);
-    assert_eq!(left.data[16..], Who::Payer.key().to_bytes());
+    assert_eq!(left.data[16..], Who::Admin.key().to_bytes());
     assert!(Agent::read(&left.data).is_none() && ClosedAgent::read(&left.data).is_some());
 }
 

@@ -114,8 +114,9 @@ pub(super) async fn reopen_unpaid(
     let (operator, account) = dropped.account;
     let mut events = Vec::new();
     for (which, key) in [(NAMED, dropped.transfer_id.clone()), (ELSEWHERE, account.to_string())] {
+        // Nobody carries it: the next sweep of any relayer goes on with it.
         let sql = format!(
-            "UPDATE transfers SET updated_at = updated_at
+            "UPDATE transfers SET lease_expires_at = $4
              WHERE operator_id = $1 AND tx_signature = $2 AND state = 'settled' AND {which} RETURNING {COLUMNS}"
         );
         // Only our own constants are interpolated.
@@ -123,6 +124,7 @@ pub(super) async fn reopen_unpaid(
             .bind(operator.to_string())
             .bind(dropped.signature.as_str())
             .bind(key)
+            .bind(now.to_string())
             .fetch_all(&mut *tx)
             .await?;
         for row in rows {

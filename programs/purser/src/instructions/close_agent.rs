@@ -1,4 +1,5 @@
 use anchor_lang::prelude::*;
+use anchor_lang::system_program;
 use anchor_lang::AccountsClose;
 use anchor_spl::token::{self, CloseAccount, Token};
 
@@ -14,6 +15,8 @@ use crate::token_account::TokenAccount;
 /// would stand anyway. What the token account still holds goes to `destination`. A [`ClosedAgent`] stays at its address.
 #[derive(Accounts)]
 pub struct CloseAgent<'info> {
+    /// Pays for what stays. Out of the agent's own rent, whoever paid that would lose by each close.
+    #[account(mut)]
     pub admin: Signer<'info>,
     pub operator: AccountLoader<'info, Operator>,
     /// CHECK: loaded as an agent; Anchor would write that back over what is left.
@@ -37,6 +40,7 @@ pub struct CloseAgent<'info> {
     #[account(mut)]
     pub draft_rent_payer: UncheckedAccount<'info>,
     pub token_program: Program<'info, Token>,
+    pub system_program: Program<'info, System>,
 }
 
 pub(crate) fn handler<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<()> {
@@ -81,13 +85,16 @@ pub(crate) fn handler<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<(
         },
         &[&agent.signer_seeds(&bump)],
     ))?;
+    let payment = system_program::Transfer { from: accounts.admin.to_account_info(), to: info.clone() };
+    let rent = Rent::get()?.minimum_balance(ClosedAgent::BYTES);
+    system_program::transfer(CpiContext::new(system_program::ID, payment), rent)?;
     close_draft(accounts, ctx.accounts.draft.as_ref())?;
     info.resize(ClosedAgent::BYTES)?;
     {
         let mut data = info.try_borrow_mut_data()?;
         let (closed, _) = begin::<ClosedAgent>(&mut data).ok_or(PurserError::UnknownLayout)?;
         closed.version = LAYOUT_VERSION;
-        closed.rent_payer = agent.rent_payer;
+        closed.rent_payer = accounts.admin.key();
     }
     return_rent(info, &accounts.rent_payer)?;
     emit!(AgentClosed {

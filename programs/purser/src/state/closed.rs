@@ -12,7 +12,7 @@ use crate::constants::DISCRIMINATOR_BYTES;
 pub struct ClosedAgent {
     pub version: u8,
     pub reserved: [u8; 7],
-    /// Paid the rent that is left here.
+    /// The admin that closed it, and paid the rent of this.
     pub rent_payer: Pubkey,
 }
 

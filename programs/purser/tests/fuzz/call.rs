@@ -118,7 +118,7 @@ impl Args {
             Self::Transfer(_) => &[Signer, Read, Write, Write, Write],
             Self::TransferChecked(_) => &[Signer, Read, Write, Write, Write, Read],
             Self::Withdraw { .. } => &[Signer, Read, Read, Write, Read, Write, Read],
-            Self::CloseAgent => &[Signer, Read, Write, Write, Read, Write, Write, Write, Write],
+            Self::CloseAgent => &[Payer, Read, Write, Write, Read, Write, Write, Write, Write],
         }
     }
 
@@ -130,7 +130,8 @@ impl Args {
             | Self::SetPolicy { .. }
             | Self::OpenDraft(_)
             | Self::ApplyDraft { .. } => &[system_program::ID],
-            Self::Transfer(_) | Self::TransferChecked(_) | Self::CloseAgent => &[token::ID],
+            Self::Transfer(_) | Self::TransferChecked(_) => &[token::ID],
+            Self::CloseAgent => &[token::ID, system_program::ID],
             _ => &[],
         }
     }

@@ -270,6 +270,7 @@ impl Place {
             draft: self.draft,
             draft_rent_payer: Who::DraftPayer.key(),
             token_program: token::ID,
+            system_program: system_program::ID,
         };
         Call::new(accounts, instruction::CloseAgent {})
     }

@@ -398,7 +398,7 @@ async fn a_loosening_that_a_wallet_sealed_is_announced_and_left_to_whoever_may_d
             expected_version: 2,
             policy,
             sealed_at: Some(NOW),
-            sealed_delay_seconds: scene.relayer.chain.script().loosening_delay,
+            sealed_delay_seconds: u32::try_from(DELAY).expect("small"),
             rent_payer: wallet,
         };
         let account = *scene.relayer.chain.script().agents.keys().next().expect("one account");

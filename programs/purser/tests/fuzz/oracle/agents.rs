@@ -181,9 +181,9 @@ impl Model {
             events.push(event.data());
         }
         self.agents.remove(address);
-        self.closed.insert(*address, *rent_payer);
-        let kept = self.rent(CLOSED_BYTES);
-        self.pay(address, rent_payer, self.lamports(address) - kept);
+        self.closed.insert(*address, *signer);
+        self.sweep(address, rent_payer);
+        self.pay(signer, address, self.rent(CLOSED_BYTES));
         let event = AgentClosed {
             operator: *operator_address,
             agent: *address,

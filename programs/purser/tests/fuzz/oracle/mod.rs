@@ -46,7 +46,7 @@ pub struct Model {
     pub operators: BTreeMap<Pubkey, Operator>,
     pub agents: BTreeMap<Pubkey, Agent>,
     pub drafts: BTreeMap<Pubkey, Draft>,
-    /// The rent payers of closed agents, by address.
+    /// The admins that closed agents, by address.
     pub closed: BTreeMap<Pubkey, Pubkey>,
     pub tokens: BTreeMap<Pubkey, Token>,
     /// Mints and their token programs.
