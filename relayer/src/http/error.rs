@@ -242,10 +242,6 @@ impl IntoResponse for ApiError {
         if let Some(seconds) = retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
-        if matches!(status, StatusCode::REQUEST_TIMEOUT) {
-            // Half a body is still to come.
-            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-        }
         response.extensions_mut().insert(ErrorAnswer(body));
         response
     }

@@ -23,6 +23,7 @@ mod serve;
 mod site;
 mod stops;
 mod strangers;
+mod unread;
 pub(crate) mod v1;
 
 #[cfg(test)]
