@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::try_join_all;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use secrecy::ExposeSecret;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
@@ -26,9 +27,10 @@ use crate::indexer::{Indexer, IndexerParts};
 use crate::mcp::{self, McpSettings};
 use crate::metrics::Metrics;
 use crate::service::{
-    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, Parts, PendingLimits, RefusalLimits, Services,
-    Tasks, WebhookParts,
+    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, Parts, PendingLimits, ReadBudget, RefusalLimits,
+    Services, Tasks, WebhookParts,
 };
+use crate::shares::Outgoing;
 use crate::store::{Store, StoreError};
 use crate::webhook::{Deliverer, Dispatcher, Fetcher, HttpClient, SystemResolver};
 
@@ -86,6 +88,8 @@ impl App {
     }
 
     async fn build(config: &Config, tasks: Tasks) -> Result<Self, StartError> {
+        let files = raise_open_files();
+        let outgoing = Outgoing::of_files(files);
         // First, because it fails fastest; requests are served only once everything is up.
         let (listener, url) = listen(config.server.listen)?;
         let admin = config.server.admin_listen.map(listen).transpose()?;
@@ -126,6 +130,8 @@ impl App {
             },
             webhooks: webhooks.clone(),
             fetch: Arc::new(fetcher(&webhooks)?),
+            outgoing: outgoing.clone(),
+            reads: ReadBudget::new(config.rate_limit.reads_per_second),
             keys_max: config.keys.per_operator_max.get(),
             cell: config.keys.cell.clone(),
             retention: Retention { refusals_are_signed: denials.is_some(), ..config.retention.kept() },
@@ -137,7 +143,7 @@ impl App {
             metrics: metrics.clone(),
         });
         services.reconcile();
-        deliver_webhooks(&store, &webhooks, &tasks, metrics.clone())?;
+        deliver_webhooks(&store, &webhooks, &tasks, (outgoing, metrics.clone()))?;
         for (_, history) in networks {
             let indexer = Indexer::new(IndexerParts {
                 history,
@@ -169,7 +175,11 @@ impl App {
         });
         let connections_max =
             config.server.connections_max.map_or_else(http::default_connections_max, NonZeroUsize::get);
-        tracing::info!(connections_max, "connections that are taken at once");
+        tracing::info!(
+            connections_max,
+            files,
+            "connections that are taken at once, and files that may be open"
+        );
         let serving = http::serve(listener, connections_max, router, tasks.closing.clone(), DRAIN);
         let server = tasks.tracker.spawn(serving);
         let admin_url = admin.map(|(listener, url)| {
@@ -234,6 +244,19 @@ impl App {
         }
         if timeout_at(deadline, self.store.close()).await.is_err() {
             tracing::warn!("the database did not close in time");
+        }
+    }
+}
+
+/// Lets the process open as many files as the system allows: the usual soft limit of 1,024 is for programs that use `select`.
+/// Returns how many it may open.
+fn raise_open_files() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    match setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }) {
+        Ok(()) => limit.maximum.unwrap_or(u64::MAX),
+        Err(error) => {
+            tracing::warn!(%error, "the limit of open files cannot be raised");
+            limit.current.unwrap_or(u64::MAX)
         }
     }
 }
@@ -371,7 +394,7 @@ fn deliver_webhooks(
     store: &Store,
     webhooks: &WebhookParts,
     tasks: &Tasks,
-    metrics: Metrics,
+    shared: (Outgoing, Metrics),
 ) -> Result<(), StartError> {
     let Some(sealing_key) = webhooks.sealing_key.clone() else {
         tracing::info!("webhooks are off: neither webhooks.secret_key_file nor webhooks.secret_key is set");
@@ -381,14 +404,16 @@ fn deliver_webhooks(
     let client = Arc::new(client.map_err(StartError::WebhookClient)?);
     let ambient = Ambient::of(store);
     let clock = Arc::new(move || ambient.now());
-    let deliverer = Deliverer::new(store.clone(), sealing_key, client, clock, tasks, metrics);
+    let deliverer = Deliverer::new(store.clone(), sealing_key, client, clock, tasks, shared);
     let dispatcher = Dispatcher::new(deliverer, tasks.clone());
     tasks.keep("dispatcher", dispatcher.run_until_stopped());
     Ok(())
 }
 
 fn fetcher(webhooks: &WebhookParts) -> Result<Fetcher, StartError> {
-    Fetcher::new(webhooks.resolve.clone(), webhooks.rules.clone()).map_err(StartError::WebhookClient)
+    // Look-ups of its own: an operator's agents cannot hold up its webhooks.
+    let resolve = Arc::new(SystemResolver::default());
+    Fetcher::new(resolve, webhooks.rules.clone()).map_err(StartError::WebhookClient)
 }
 
 fn explorer_template(network: Network, config: &NetworkConfig) -> String {

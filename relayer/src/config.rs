@@ -14,8 +14,7 @@ use ipnet::IpNet;
 use secrecy::{ExposeSecret, SecretString};
 
 use self::values::{
-    addresses, from_text, numbers, optional_from_text, optional_secret, proxies, ranges, secret, secrets,
-    texts,
+    addresses, from_text, numbers, optional_from_text, optional_secret, ranges, secret, secrets, texts,
 };
 use crate::chain::KeySource;
 use crate::domain::{Address, CellName, Network, Quotas, Retention};
@@ -64,7 +63,7 @@ pub struct ServerConfig {
     pub connections_max: Option<NonZeroUsize>,
     /// Ranges (`10.0.0.0/8`) or addresses of proxies whose `X-Forwarded-For` is trusted; none by default. A list, or text with
     /// commas. Anything that connects from there can claim any address.
-    #[serde(deserialize_with = "proxies")]
+    #[serde(deserialize_with = "ranges")]
     pub trusted_proxies: Vec<IpNet>,
 }
 
@@ -348,12 +347,20 @@ pub struct RateLimitConfig {
     pub burst: NonZeroU32,
     /// How many times as much all keys of one operator may ask together.
     pub operator_times: NonZeroU32,
+    /// How often all keys of one operator together may have the chain read to look at it: previews, balances, limits, accounts.
+    /// Payments, stops and policies do not count.
+    pub reads_per_second: NonZeroU32,
 }
 
 impl Default for RateLimitConfig {
     fn default() -> Self {
         let number = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
-        Self { requests_per_second: number(50), burst: number(100), operator_times: number(10) }
+        Self {
+            requests_per_second: number(50),
+            burst: number(100),
+            operator_times: number(10),
+            reads_per_second: number(50),
+        }
     }
 }
 

@@ -27,6 +27,7 @@ pub mod mcp;
 mod metrics;
 mod secret_file;
 pub mod service;
+mod shares;
 pub mod store;
 pub mod tasks;
 mod traces;

@@ -1,70 +1,67 @@
 //! Resolves names to addresses with the system's resolver, within bounds. Each lookup takes a thread for as long as the
 //! resolver likes: half a minute for a name whose servers do not answer. The process has 512 such threads for everything. The
-//! caller waits for at most 5 s; the thread keeps its places until the resolver comes back.
+//! caller waits for at most 5 s; the thread keeps its place until the resolver comes back.
 
-use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
+
+use crate::domain::OperatorId;
+use crate::shares::Shares;
 
 const PATIENCE: Duration = Duration::from_secs(5);
+/// A look-up that found its place late gets this long all the same: what is too busy must not look like a name that hangs.
+const LOOK_AT_LEAST: Duration = Duration::from_secs(1);
 
 type Resolver = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
 
-/// Limits how many lookups run at once, in all and within one domain.
+tokio::task_local! {
+    /// Whose names the client of this task looks up: reqwest tells its resolver a name and nothing else.
+    pub(crate) static LOOKED_UP_FOR: OperatorId;
+}
+
+/// There was no place in time: nobody has asked the name's servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too many names are being looked up")]
+pub struct NoRoom;
+
+/// Limits how many lookups run at once. Operators share the places, so that one's hanging name servers hold up no other's names.
 #[derive(Clone)]
 pub(crate) struct Lookups {
-    places: Arc<Semaphore>,
-    domains: Domains,
+    places: Shares,
     resolver: Resolver,
 }
 
-/// Lookups under way by domain, so that one tenant's hanging name servers hold up no other tenant.
-#[derive(Clone)]
-struct Domains {
-    under_way: Arc<Mutex<HashMap<String, usize>>>,
-    each_max: usize,
-}
-
-/// One lookup within a domain.
-struct InDomain {
-    domain: String,
-    domains: Domains,
-}
-
 impl Lookups {
-    /// Uses the system's resolver, on at most `at_once` threads, `each_domain_max` of them for one domain.
-    pub fn new(at_once: usize, each_domain_max: usize) -> Self {
-        Self::by(at_once, each_domain_max, Arc::new(ask_system))
+    /// Uses the system's resolver, on at most `at_once` threads.
+    pub fn new(at_once: usize) -> Self {
+        Self::by(at_once, Arc::new(ask_system))
     }
 
-    fn by(at_once: usize, each_max: usize, resolver: Resolver) -> Self {
-        let domains = Domains { under_way: Arc::default(), each_max };
-        Self { places: Arc::new(Semaphore::new(at_once)), domains, resolver }
+    fn by(at_once: usize, resolver: Resolver) -> Self {
+        Self { places: Shares::new(at_once), resolver }
     }
 
-    /// The addresses of a name. It also fails if the resolver takes too long or is too busy.
-    pub async fn addresses(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        let looked_up = timeout(PATIENCE, self.look_up(name)).await;
-        looked_up.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
-    }
-
-    async fn look_up(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        let busy = || io::Error::from(ErrorKind::ResourceBusy);
-        let in_domain = self.domains.enter(name).ok_or_else(busy)?;
-        let place = self.places.clone().acquire_owned().await.map_err(|_| busy())?;
+    /// The addresses of a name. `Ok(Err)`: the resolver failed or took too long.
+    pub async fn addresses(&self, name: &str) -> Result<io::Result<Vec<IpAddr>>, NoRoom> {
+        let deadline = Instant::now() + PATIENCE;
+        let holder = LOOKED_UP_FOR.try_with(|operator| *operator).ok();
+        let place = timeout_at(deadline, self.places.take(holder)).await.map_err(|_| NoRoom)?;
         let (resolver, name) = (self.resolver.clone(), name.to_owned());
         let looking = tokio::task::spawn_blocking(move || {
             let found = resolver(&name);
-            drop((place, in_domain));
+            drop(place);
             found
         });
-        looking.await.unwrap_or_else(|_| Err(busy()))
+        let found = timeout_at(deadline.max(Instant::now() + LOOK_AT_LEAST), looking).await;
+        Ok(found.map_or_else(
+            |_| Err(ErrorKind::TimedOut.into()),
+            |found| found.unwrap_or_else(|error| Err(io::Error::other(error))),
+        ))
     }
 }
 
@@ -72,47 +69,12 @@ impl Resolve for Lookups {
     fn resolve(&self, name: Name) -> Resolving {
         let this = self.clone();
         Box::pin(async move {
-            let found = this.addresses(name.as_str()).await?;
+            let found = this.addresses(name.as_str()).await??;
             // The port comes from the URL.
             let addresses: Addrs = Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0)));
             Ok(addresses)
         })
     }
-}
-
-impl Domains {
-    /// `None` if the domain has reached its limit.
-    fn enter(&self, name: &str) -> Option<InDomain> {
-        let domain = domain_of(name);
-        let mut under_way = self.lock();
-        let count = under_way.entry(domain.clone()).or_default();
-        if *count >= self.each_max {
-            return None;
-        }
-        *count += 1;
-        Some(InDomain { domain, domains: self.clone() })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, usize>> {
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for InDomain {
-    fn drop(&mut self) {
-        let mut under_way = self.domains.lock();
-        match under_way.get_mut(&self.domain) {
-            Some(count) if *count > 1 => *count -= 1,
-            Some(_) | None => drop(under_way.remove(&self.domain)),
-        }
-    }
-}
-
-/// The last two labels.
-fn domain_of(name: &str) -> String {
-    let name = name.trim_end_matches('.').to_ascii_lowercase();
-    let labels: Vec<&str> = name.rsplitn(3, '.').take(2).collect();
-    labels.join(".")
 }
 
 fn ask_system(name: &str) -> io::Result<Vec<IpAddr>> {
@@ -122,8 +84,8 @@ fn ask_system(name: &str) -> io::Result<Vec<IpAddr>> {
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
-    use std::sync::Condvar;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Condvar, Mutex};
 
     use super::*;
 
@@ -154,45 +116,42 @@ mod tests {
         }
     }
 
+    fn operator(number: u8) -> OperatorId {
+        OperatorId::from_bytes([number; 16])
+    }
+
     #[tokio::test]
-    async fn names_that_hang_leave_threads_for_others_and_other_domains_are_looked_up() {
+    async fn names_that_hang_for_one_operator_keep_no_other_from_the_same_domain() {
         let hanging = Hanging::default();
-        let lookups = Lookups::by(64, 8, hanging.resolver());
-        let ask = |domain: u32, host: u32| {
+        let lookups = Lookups::by(64, hanging.resolver());
+        let ask = |number: u8, name: String| {
             let lookups = lookups.clone();
-            async move { lookups.addresses(&format!("host-{host}.hanging-{domain}.test")).await }
+            LOOKED_UP_FOR.scope(operator(number), async move { lookups.addresses(&name).await })
         };
-        let asked = futures::future::join_all((0..600).map(|number| ask(number % 3, number)));
+        let asked = futures::future::join_all((0..600).map(|host| ask(1, format!("hanging-{host}.co.test"))));
         let others = async {
-            assert!(lookups.addresses("receiver.other.test").await.is_ok(), "another tenant's name");
+            assert!(matches!(ask(2, "receiver.co.test".into()).await, Ok(Ok(_))), "another tenant's name");
             assert!(tokio::task::spawn_blocking(|| true).await.expect("ran"), "a thread for something else");
         };
         let (answers, ()) = tokio::join!(asked, others);
-        assert!(answers.iter().all(Result::is_err));
-        assert_eq!(hanging.threads.load(Ordering::SeqCst), 24, "8 for each domain");
-        let everywhere = futures::future::join_all((100..200).map(|domain| ask(domain, 0))).await;
-        assert!(everywhere.iter().all(Result::is_err));
-        assert_eq!(hanging.threads.load(Ordering::SeqCst), 64, "and so many in all");
+        let without_room = answers.iter().filter(|answer| answer.is_err()).count();
+        assert_eq!(
+            (without_room, hanging.threads.load(Ordering::SeqCst)),
+            (600 - 32, 32),
+            "half of the threads"
+        );
+        assert!(answers.iter().all(|answer| !matches!(answer, Ok(Ok(_)))));
+        assert!(matches!(ask(2, "receiver.co.test".into()).await, Ok(Ok(_))));
         hanging.lets_go();
         // The places are free again once the threads have come back.
-        while ask(1, 1).await.is_err() {
+        while !matches!(ask(1, "hanging.co.test".into()).await, Ok(Ok(_))) {
             tokio::task::yield_now().await;
         }
     }
 
     #[tokio::test]
     async fn the_system_knows_this_machine() {
-        let found = Lookups::new(1, 1).addresses("localhost").await.expect("found");
+        let found = Lookups::new(1).addresses("localhost").await.expect("room").expect("found");
         assert!(!found.is_empty() && found.iter().all(IpAddr::is_loopback), "{found:?}");
-    }
-
-    #[test]
-    fn a_domain_is_the_last_two_labels() {
-        for (name, domain) in
-            [("a.b.Example.com.", "example.com"), ("example.com", "example.com"), ("localhost", "localhost")]
-        {
-            let two = domain.rsplit('.').collect::<Vec<_>>().join(".");
-            assert_eq!(domain_of(name), two);
-        }
     }
 }

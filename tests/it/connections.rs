@@ -2,10 +2,15 @@
 
 use std::time::Duration;
 
-use purser_tests::{AppSettings, TestApp, TestNetwork};
+use futures::future::join_all;
+use purser_tests::agent::unique_key;
+use purser_tests::{Agent, AppSettings, TestApp, TestNetwork};
+use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+
+use crate::x402::road::Road;
 
 /// Longer than any time limit of a connection that has sent no request yet.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -58,6 +63,39 @@ async fn files_that_run_out_are_logged_once_a_second_and_survived() {
     assert!((1..=2 + begun.elapsed().as_secs() as usize).contains(&said), "{said}: {}", app.log_tail());
     drop(sockets);
     answers(&app).await;
+}
+
+#[tokio::test]
+async fn purchases_at_servers_that_hang_leave_files_and_places_to_others() {
+    let settings = AppSettings { environment: files(200), ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let greedy = app.new_operator().await.creates_account("Ada").await;
+    let other = app.new_operator().await.creates_account("Ben").await;
+    // It takes connections and never answers.
+    let hanging = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = hanging.local_addr().expect("it is bound");
+    let order = |agent: &Agent, url: String| {
+        let order =
+            json!({ "from": agent.id, "url": url, "max_amount": "1", "idempotency_key": unique_key() });
+        let client = agent.operator.client.clone();
+        async move { client.post("/v1/x402/payments", &order).await }
+    };
+    let purchases = join_all((0..90).map(|_| order(&greedy, format!("http://{address}/"))));
+    let road = Road::to("http://127.0.0.1:9").await;
+    let others = async {
+        for _ in 0..10 {
+            answers(&app).await;
+            order(&other, format!("{}/free", road.url)).await.has_status(200);
+        }
+    };
+    let (purchases, ()) = tokio::join!(purchases, others);
+    let (refused, asked): (Vec<_>, Vec<_>) = purchases.into_iter().partition(|answer| answer.status == 429);
+    assert!(!refused.is_empty(), "more than there is room for");
+    for answer in refused {
+        assert_eq!(answer.is_error(429, "rate_limited")["retryable"], true);
+    }
+    asked.into_iter().for_each(|answer| drop(answer.is_error(502, "server_unreachable")));
+    assert!(!app.log().contains("connections cannot be accepted"), "{}", app.log_tail());
 }
 
 #[tokio::test]

@@ -32,6 +32,7 @@ mod denials;
 mod deploy;
 mod deposits;
 mod doctor;
+mod early_refusals;
 mod error_codes;
 mod event_stream;
 mod events;

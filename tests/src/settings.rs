@@ -114,6 +114,7 @@ pending_per_account = {}
 [rate_limit]
 requests_per_second = {}
 burst = {}
+reads_per_second = 1000000
 "#,
             self.request_timeout_seconds,
             self.server,

@@ -6,6 +6,7 @@ mod halt;
 mod init;
 mod key;
 mod keygen;
+mod log;
 mod mcp;
 mod migrate;
 mod operator;
@@ -19,13 +20,10 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, Layer};
 
 use self::output::Format;
 use crate::config::Config;
-use crate::traces::{self, Traces};
+use crate::traces;
 use crate::{http, mcp as mcp_door};
 
 /// USDC accounts for AI agents on Solana, spending only within rules that the chain enforces.
@@ -102,7 +100,7 @@ fn execute(common: &Common, command: Command) -> Result<ExitCode> {
         Command::Serve => traces::of_environment(runtime.handle())?,
         _ => None,
     };
-    start_logging(traces.as_ref());
+    log::start(traces.as_ref());
     let done = runtime.block_on(async {
         // An agent runs its side of MCP where there is no configuration.
         let config = || Config::read(common.config.as_deref());
@@ -130,25 +128,6 @@ fn execute(common: &Common, command: Command) -> Result<ExitCode> {
 
 fn print_openapi() -> Result<()> {
     output::print_line(&http::document(mcp_door::described()).to_pretty_json()?)
-}
-
-/// Logs go to stderr, by default from `info` on; `PURSER_LOG` takes the filters of tracing-subscriber. With
-/// `PURSER_LOG_FORMAT=json`, each line is an object whose `span` names the request that it belongs to.
-fn start_logging(traces: Option<&Traces>) {
-    let filter = EnvFilter::try_from_env("PURSER_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    // Step spans are for traces; a line logged within one belongs to the request.
-    let filter = match format!("{}=off", traces::STEP).parse() {
-        Ok(without_steps) => filter.add_directive(without_steps),
-        Err(_) => filter,
-    };
-    let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let log = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
-    let log = if std::env::var_os("PURSER_LOG_FORMAT").is_some_and(|format| format == "json") {
-        log.json().flatten_event(true).with_span_list(false).boxed()
-    } else {
-        log.with_ansi(terminal).boxed()
-    };
-    tracing_subscriber::registry().with(log.with_filter(filter)).with(traces.map(Traces::layer)).init();
 }
 
 #[cfg(test)]

@@ -62,17 +62,8 @@ pub(super) fn numbers<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<u16>, D
     }
 }
 
+/// Ranges and addresses; IPv4 written as IPv6 becomes IPv4.
 pub(super) fn ranges<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<IpNet>, D::Error> {
-    let texts = texts(value)?;
-    let read = |text: &String| {
-        text.parse()
-            .map_err(|_| de::Error::custom(format_args!("`{text}` is not a range such as 127.0.0.0/8")))
-    };
-    texts.iter().map(read).collect()
-}
-
-/// The same for ranges and addresses; IPv4 written as IPv6 becomes IPv4.
-pub(super) fn proxies<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<IpNet>, D::Error> {
     let read = |text: &String| {
         read_range(text).map_err(|problem| de::Error::custom(format_args!("`{text}` {problem}")))
     };

@@ -79,7 +79,7 @@ pub fn routes(services: &Services, guard: Guard) -> Router {
         .route_layer(middleware::from_fn_with_state(desk.clone(), session::guard))
         .route("/dashboard/sign-in", get(session::ask).post(session::sign_in))
         .route("/dashboard/assets/{name}", get(assets::serve))
-        .route_layer(middleware::from_fn(session::from_own_pages))
+        .route_layer(middleware::from_fn_with_state(desk.clone(), session::from_own_pages))
         .route_layer(middleware::map_response(as_page))
         .with_state(desk)
 }

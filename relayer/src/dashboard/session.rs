@@ -82,25 +82,24 @@ fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
 }
 
 /// Middleware: refuses a change unless one of our own pages sent it.
-pub async fn from_own_pages(request: Request, next: Next) -> Response {
+pub async fn from_own_pages(State(desk): State<Desk>, request: Request, next: Next) -> Response {
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
-    if !reads && !is_from_own_page(request.headers()) {
+    let scheme = desk.guard.scheme_of(request.headers(), request.extensions());
+    if !reads && !is_from_own_page(request.headers(), scheme) {
         return PageError::OtherPage.into_response();
     }
     next.run(request).await
 }
 
 /// A browser states which site a form comes from, and no page can forge it: in `Sec-Fetch-Site` if the connection is secure,
-/// and in `Origin`. If neither says that it is ours, it is not.
-fn is_from_own_page(headers: &HeaderMap) -> bool {
-    match text_of(headers, SEC_FETCH_SITE) {
-        Some(site) => site == "same-origin",
-        None => {
-            let origin = text_of(headers, header::ORIGIN).and_then(|origin| origin.split_once("://"));
-            let host = text_of(headers, header::HOST);
-            origin.is_some_and(|(_, origin)| host.is_some_and(|host| host.eq_ignore_ascii_case(origin)))
-        }
+/// and in `Origin`. If neither says that it is ours, it is not. `scheme`: over which the browser reached us, where that is known.
+fn is_from_own_page(headers: &HeaderMap, scheme: Option<&str>) -> bool {
+    if let Some(site) = text_of(headers, SEC_FETCH_SITE) {
+        return site == "same-origin";
     }
+    let origin = text_of(headers, header::ORIGIN).and_then(|origin| origin.split_once("://"));
+    let (Some((from, origin)), Some(host)) = (origin, text_of(headers, header::HOST)) else { return false };
+    host.eq_ignore_ascii_case(origin) && scheme.is_none_or(|scheme| scheme.eq_ignore_ascii_case(from))
 }
 
 /// The browser's session token. The name without a prefix counts on this machine alone, where no other site can set it.
@@ -284,8 +283,11 @@ mod tests {
             (&[("origin", "http://a")], false),
             (&[], false),
         ] {
-            assert_eq!(is_from_own_page(&headers(given)), is_ours, "{given:?}");
+            assert_eq!(is_from_own_page(&headers(given), None), is_ours, "{given:?}");
         }
+        let secure = headers(&[("origin", "https://a.example"), ("host", "a.example")]);
+        assert!(is_from_own_page(&secure, Some("https")));
+        assert!(!is_from_own_page(&secure, Some("http")), "another origin, though the same host");
     }
 
     #[test]

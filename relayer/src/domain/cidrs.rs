@@ -53,9 +53,20 @@ impl AllowedCidrs {
 
 /// Parses a range, or a single address as a range of one; converts ranges of IPv4 addresses written as IPv6.
 pub fn read_range(text: &str) -> Result<IpNet, String> {
-    let range = text.parse::<IpAddr>().map(IpNet::from).or_else(|_| text.parse::<IpNet>());
-    let range = range
-        .map_err(|_| "must be a range such as 203.0.113.0/24 or 2001:db8::/32, or an address".to_owned())?;
+    let problem = || "must be a range such as 203.0.113.0/24 or 2001:db8::/32, or an address".to_owned();
+    let (address, bits) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
+    // Not `IpNet`'s own parser: it takes leading zeros, which other programs read as octal.
+    let address: IpAddr = address.parse().map_err(|_| problem())?;
+    let range = match bits {
+        None => IpNet::from(address),
+        Some(bits) if bits.starts_with('+') || (bits.starts_with('0') && bits != "0") => {
+            return Err(problem());
+        }
+        Some(bits) => {
+            let bits = bits.parse().map_err(|_| problem())?;
+            IpNet::new(address, bits).map_err(|_| problem())?
+        }
+    };
     let range = unmapped(range);
     if range.trunc() != range {
         return Err(format!("has an address with bits beyond its prefix; the range is {}", range.trunc()));
@@ -115,9 +126,20 @@ mod tests {
     #[test]
     fn invalid_range_is_refused_with_its_index() {
         let ten = "10.0.0.0/8";
-        for text in
-            ["", "10.0.0.0/33", "10.0.0.1/8", "10.0.0/8", "example.com", " 10.0.0.0/8", "2001:db8::1/32"]
-        {
+        for text in [
+            "",
+            "10.0.0.0/33",
+            "10.0.0.1/8",
+            "10.0.0/8",
+            "example.com",
+            " 10.0.0.0/8",
+            "2001:db8::1/32",
+            "010.0.0.0/8",
+            "10.0.0.0/08",
+            "10.0.0.0/+8",
+            "10.0.0.00",
+            "10.0.0.0/",
+        ] {
             assert_eq!(ranges(&[ten, text]).expect_err(text).param(), "allowed_cidrs[1]");
         }
         let message = ranges(&["10.0.0.1/8"]).expect_err("bits").message().to_owned();

@@ -116,6 +116,11 @@ impl Guard {
         self.proxies.client_of(peer.0.0, headers)
     }
 
+    /// The scheme by which the client reached the service, if it is known.
+    pub(crate) fn scheme_of<'a>(&self, headers: &'a HeaderMap, from: &Extensions) -> Option<&'a str> {
+        self.proxies.scheme_of(from.get::<ConnectInfo<Peer>>()?.0.0, headers)
+    }
+
     /// RateLimited: the key, or all keys of its operator, ask faster than they may.
     pub(crate) fn check_rate(&self, principal: &Principal) -> Result<(), ApiError> {
         self.rate_limit.check(principal).refused().map_or(Ok(()), Err)

@@ -89,6 +89,12 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/json")
 }
 
+/// Whether the body is encoded, in any way: bodies are short, and are read as they are.
+pub(super) fn is_encoded(headers: &HeaderMap) -> bool {
+    let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
+    !encodings.all(|value| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity"))
+}
+
 async fn read(body: Body) -> Result<Bytes, ApiError> {
     let mut request = Request::new(body);
     DefaultBodyLimit::max(BODY_BYTES_MAX).apply(&mut request);

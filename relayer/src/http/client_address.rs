@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, HeaderName};
 use ipnet::IpNet;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 /// Proxies whose `X-Forwarded-For` is trusted. None by default: then the header is ignored.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +40,15 @@ impl TrustedProxies {
             }
         }
         Some(client)
+    }
+
+    /// The scheme over which the client reached the service: ours, or the one that a trusted peer names. `None`: it names none.
+    pub fn scheme_of<'a>(&self, peer: SocketAddr, headers: &'a HeaderMap) -> Option<&'a str> {
+        if !self.contain(peer.ip().to_canonical()) {
+            return Some("http");
+        }
+        let named = headers.get(X_FORWARDED_PROTO)?.to_str().ok()?;
+        Some(named.split(',').next().unwrap_or(named).trim())
     }
 }
 
@@ -103,6 +113,21 @@ mod tests {
             let mapped = client("::ffff:10.0.0.1", lines);
             assert_eq!(mapped.as_deref(), Some(expected), "{lines:?}");
         }
+    }
+
+    #[test]
+    fn a_trusted_proxy_names_the_scheme_and_nobody_else_does() {
+        let proxies = TrustedProxies::new(&["10.0.0.0/8".parse().expect("a range")]);
+        let scheme = |peer: &str, named: &[&'static str]| {
+            let named = named.iter().map(|text| (X_FORWARDED_PROTO, HeaderValue::from_static(text)));
+            let headers = HeaderMap::from_iter(named);
+            let peer = SocketAddr::new(peer.parse().expect("an address"), 1234);
+            proxies.scheme_of(peer, &headers).map(str::to_owned)
+        };
+        assert_eq!(scheme("203.0.113.9", &["https"]).as_deref(), Some("http"));
+        assert_eq!(scheme("::ffff:10.0.0.1", &["https"]).as_deref(), Some("https"));
+        assert_eq!(scheme("10.0.0.1", &["https, http"]).as_deref(), Some("https"));
+        assert_eq!(scheme("10.0.0.1", &[]), None);
     }
 
     #[test]

@@ -90,8 +90,8 @@ codes! {
         "The body is over 64 KiB."
         "Send less.";
     UnsupportedMediaType UNSUPPORTED_MEDIA_TYPE "unsupported_media_type"
-        "The body is not declared as `application/json`."
-        "Set `Content-Type: application/json`.";
+        "The body is not declared as `application/json`, or it is encoded."
+        "Set `Content-Type: application/json`, and no `Content-Encoding`.";
     InvalidRecipient UNPROCESSABLE_ENTITY "invalid_recipient"
         "`to` is neither an account that can be paid nor a USDC token account."
         "Correct `to` and use a new idempotency key; where `message` names a wallet's token account, pay that.";

@@ -4,15 +4,15 @@
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use tracing::Instrument;
 use tracing::field::Empty;
 
-use super::BODY_BYTES_MAX;
 use super::error::ErrorAnswer;
 use super::request_id::RequestId;
+use super::unread;
 use crate::metrics::{Metrics, known_method};
 use crate::traces;
 
@@ -34,17 +34,15 @@ pub async fn name_request(State(metrics): State<Metrics>, mut request: Request, 
     traces::begin(&span, request.headers());
     let started = Instant::now();
     request.extensions_mut().insert(id);
-    let large_body = request.version() <= Version::HTTP_11 && may_be_large(request.headers());
+    let (request, unread) = unread::watch(request);
 
     let mut response = with_error_body(next.run(request).instrument(span.clone()).await, id);
-    let failed = response.status().is_client_error() || response.status().is_server_error();
+    let elapsed = started.elapsed();
     let headers = response.headers_mut();
-    if large_body && failed {
-        // The rest of the body stays unread, so the connection cannot take another request.
+    every_answers_headers(headers, id);
+    if !unread.is_read().await {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    every_answers_headers(headers, id);
-    let elapsed = started.elapsed();
     metrics.answered(method.as_str(), route.as_deref(), response.status().as_u16(), elapsed.as_secs_f64());
     tracing::info!(
         parent: &span,
@@ -80,11 +78,4 @@ pub(super) fn every_answers_headers(headers: &mut HeaderMap, id: RequestId) {
         .entry(header::CONTENT_SECURITY_POLICY)
         .or_insert(HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-}
-
-/// Whether the body is larger than we read, or has no stated length.
-fn may_be_large(headers: &HeaderMap) -> bool {
-    let length =
-        headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    headers.contains_key(header::TRANSFER_ENCODING) || length.is_some_and(|length| length > BODY_BYTES_MAX)
 }

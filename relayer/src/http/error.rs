@@ -37,6 +37,8 @@ pub enum ApiError {
     HeadTooLarge,
     BodyTimeout,
     UnsupportedMediaType,
+    /// A `Content-Encoding`, which we do not read.
+    EncodedBody,
     RouteNotFound,
     MethodNotAllowed,
     /// Too many requests under one key: seconds until the next is taken.
@@ -213,7 +215,11 @@ impl ApiError {
                 Some(*retry_after_seconds)
             }
             Self::Service(
-                ServiceError::TooManyPending | ServiceError::TooManyStreams | ServiceError::RequestRunning,
+                ServiceError::TooManyPending
+                | ServiceError::TooManyStreams
+                | ServiceError::NoRoom
+                | ServiceError::TooManyReads
+                | ServiceError::RequestRunning,
             ) => Some(RETRY_AFTER_SECONDS),
             Self::TooManyUnknownKeys => Some(1),
             _ => None,
@@ -242,10 +248,6 @@ impl IntoResponse for ApiError {
         if let Some(seconds) = retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
-        if matches!(status, StatusCode::REQUEST_TIMEOUT) {
-            // Half a body is still to come.
-            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-        }
         response.extensions_mut().insert(ErrorAnswer(body));
         response
     }
@@ -271,6 +273,10 @@ fn body_of(error: ApiError) -> (StatusCode, ErrorBody) {
             ),
         ),
         ApiError::BodyTimeout => ErrorBody::new(Code::RequestTimeout, "The body did not arrive in time."),
+        ApiError::EncodedBody => ErrorBody::new(
+            Code::UnsupportedMediaType,
+            "The body has a `Content-Encoding`. Send it as it is, without that header.",
+        ),
         ApiError::UnsupportedMediaType => ErrorBody::new(
             Code::UnsupportedMediaType,
             "Send the body as JSON with `Content-Type: application/json`.",
@@ -394,6 +400,16 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
             let (status, body) = ErrorBody::new(Code::OfferRefused, message);
             (status, ErrorBody { retryable: Some(false), ..body })
         }
+        ServiceError::TooManyReads => retryable(ErrorBody::new(
+            Code::RateLimited,
+            "All keys of the operator together have the chain read more often than they may. Nothing was done. Send the same \
+             request again after `Retry-After`.",
+        )),
+        ServiceError::NoRoom => retryable(ErrorBody::new(
+            Code::RateLimited,
+            "The operator's purchases have as many connections under way as they may. Nothing was paid. Send the same request \
+             again after `Retry-After`.",
+        )),
         ServiceError::NotFetched(problem) => retryable(ErrorBody::new(
             Code::ServerUnreachable,
             format!("The server {problem} Nothing was paid."),

@@ -23,6 +23,7 @@ mod serve;
 mod site;
 mod stops;
 mod strangers;
+mod unread;
 pub(crate) mod v1;
 
 #[cfg(test)]
@@ -194,8 +195,11 @@ fn dress(routes: Router, request_timeout: Duration, metrics: Metrics) -> Router 
         .layer(middleware::from_fn_with_state(metrics, dress::name_request))
 }
 
-/// Middleware: gives up on an answer that takes too long. Work that must go on runs in tasks of its own.
+/// Middleware: refuses a body that it cannot read, and gives up on an answer that takes too long. Work that must go on runs in tasks of its own.
 async fn within(State(limit): State<Duration>, request: Request, next: Next) -> Response {
+    if body::is_encoded(request.headers()) {
+        return ApiError::EncodedBody.into_response();
+    }
     match tokio::time::timeout(limit, next.run(request)).await {
         Ok(response) => response,
         Err(_) => ApiError::Timeout.into_response(),

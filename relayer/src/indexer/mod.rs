@@ -217,7 +217,7 @@ impl Indexer {
         for operator in self.memory.next_operators(&operators, OPERATORS_AT_ONCE) {
             // One operator's failure must not stop the others.
             let walked = self.walk(operator.address, Whose::Operator(operator.id)).await;
-            interrupted = interrupted.and(walked);
+            interrupted = interrupted.and(walked.map(|_| ()));
         }
         interrupted
     }
@@ -246,7 +246,8 @@ impl Indexer {
         let found = self.parts.store.list_walks_under_way(self.network, ADOPTED_AT_ONCE).await?;
         let mut interrupted = Ok(());
         for (account, token_account) in found {
-            interrupted = interrupted.and(self.walk(token_account, Whose::Account(account)).await);
+            let walked = self.walk(token_account, Whose::Account(account)).await;
+            interrupted = interrupted.and(walked.map(|_| ()));
         }
         for account in self.parts.store.list_unplaced(self.network, ADOPTED_AT_ONCE).await? {
             while !self.parts.store.place_past(account, self.parts.ambient.now(), PLACED_AT_ONCE).await? {}

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use futures::StreamExt;
 
+use super::walk::Walked;
 use super::{IndexError, Indexer};
 use crate::chain::BALANCES_MAX;
 use crate::domain::{AccountId, Address, OperatorId, UsdcAmount};
@@ -104,11 +105,15 @@ impl Indexer {
             self.memory.solved(sight.account);
             return Ok(0);
         }
-        self.walk(sight.token_account, whose).await?;
+        let walked = self.walk(sight.token_account, whose).await?;
         let difference = self.difference(sight).await?;
         if difference == 0 {
             self.memory.solved(sight.account);
             return Ok(0);
+        }
+        if walked == Walked::PartOfTheWay {
+            // The explanation may be in what is still to be read.
+            return Ok(difference);
         }
         let cycle = self.cycles.load(Ordering::Relaxed);
         if self.memory.puzzle(sight.account, difference, cycle) < CYCLES_BEFORE_DOUBT {

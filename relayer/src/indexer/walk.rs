@@ -9,18 +9,31 @@ use crate::store::{Mark, Readings, StoreError, UnfinishedWalk, Walk, Whose};
 
 /// Signatures per page: the most that nodes return. Few in tests, so that there are many pages.
 const PAGE_LINES: usize = if cfg!(test) { 16 } else { 1_000 };
-/// Steps in which an operator's address is read before others get their turn: anybody can name it in transactions. The next
-/// walk resumes.
+/// Steps in which an operator's address or a token account is read before others get their turn: anybody can name them in
+/// transactions. The next walk resumes. Deposits wait for token accounts, so these have the shorter turn.
 const OPERATOR_STEPS_MAX: usize = if cfg!(test) { 6 } else { 20 };
+const ACCOUNT_STEPS_MAX: usize = if cfg!(test) { 6 } else { 4 };
 /// Transactions that are written in one step, together with the cursor.
 const STEP_LINES: usize = if cfg!(test) { 5 } else { 50 };
 
+/// How far a walk has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Walked {
+    ToItsEnd,
+    /// Its turn is over; the indexer has been woken to go on.
+    PartOfTheWay,
+}
+
 impl Indexer {
-    /// Reads what is new for an address. Resumes after an interruption.
-    pub(super) async fn walk(&self, address: Address, whose: Whose) -> Result<(), IndexError> {
+    /// Reads what is new for an address, for one turn. Resumes after an interruption.
+    pub(super) async fn walk(&self, address: Address, whose: Whose) -> Result<Walked, IndexError> {
         let stored = self.parts.store.find_walk(self.network, &address).await?;
         let walk = stored.clone().unwrap_or(Walk::new(address));
-        self.walk_from(stored, walk, whose).await
+        let walked = self.walk_from(stored, walk, whose, turn_of(whose)).await?;
+        if let (Walked::PartOfTheWay, Whose::Account(_)) = (walked, whose) {
+            self.parts.history.look_again();
+        }
+        Ok(walked)
     }
 
     /// Reads what is new, and the `slots` before it again.
@@ -35,30 +48,41 @@ impl Indexer {
         if let (Some(until), None) = (&mut walk.until, &walk.under_way) {
             *until = Mark { signature: String::new(), slot: until.slot.saturating_sub(slots) };
         }
-        self.walk_from(stored, walk, whose).await
+        self.walk_from(stored, walk, whose, turn_of(whose)).await?;
+        Ok(())
     }
 
     /// Reads the whole past of an address, back to its first transaction.
     pub(super) async fn walk_all(&self, address: Address, whose: Whose) -> Result<(), IndexError> {
         let stored = self.parts.store.find_walk(self.network, &address).await?;
-        self.walk_from(stored, Walk::new(address), whose).await
+        // What it has read before it does not read again, and it is for accounts that strangers cannot bring about.
+        self.walk_from(stored, Walk::new(address), whose, usize::MAX).await?;
+        Ok(())
     }
 
-    async fn walk_from(&self, stored: Option<Walk>, walk: Walk, whose: Whose) -> Result<(), IndexError> {
-        match self.go(stored, walk, whose).await {
+    async fn walk_from(
+        &self,
+        stored: Option<Walk>,
+        walk: Walk,
+        whose: Whose,
+        steps_max: usize,
+    ) -> Result<Walked, IndexError> {
+        match self.go(stored, walk, whose, steps_max).await {
             // Another process is already walking it.
-            Err(IndexError::Store(StoreError::Superseded)) => Ok(()),
+            Err(IndexError::Store(StoreError::Superseded)) => Ok(Walked::ToItsEnd),
             done => done,
         }
     }
 
-    async fn go(&self, mut stored: Option<Walk>, mut walk: Walk, whose: Whose) -> Result<(), IndexError> {
+    async fn go(
+        &self,
+        mut stored: Option<Walk>,
+        mut walk: Walk,
+        whose: Whose,
+        mut steps_left: usize,
+    ) -> Result<Walked, IndexError> {
         let (address, until) = (walk.address, walk.until.clone());
         let was_under_way = walk.under_way.is_some();
-        let mut steps_left = match whose {
-            Whose::Operator(_) => OPERATOR_STEPS_MAX,
-            Whose::Account(_) => usize::MAX,
-        };
         let mut under_way = walk.under_way.take().unwrap_or_default();
         loop {
             let page = SignaturePage {
@@ -87,7 +111,7 @@ impl Indexer {
             }
             let last_page = !full || beyond;
             if first_page && last_page && lines.is_empty() && !was_under_way {
-                return Ok(());
+                return Ok(Walked::ToItsEnd);
             }
             let mut steps = lines.chunks(STEP_LINES).peekable();
             while let Some(step) = steps.next() {
@@ -99,13 +123,14 @@ impl Indexer {
                 self.step(&mut stored, &here, whose, step).await?;
                 steps_left -= 1;
                 if steps_left == 0 {
-                    return Ok(());
+                    return Ok(Walked::PartOfTheWay);
                 }
             }
             if last_page {
                 let last = lines.chunks(STEP_LINES).next_back().unwrap_or_default();
                 walk.until = under_way.top.or(until);
-                return self.step(&mut stored, &walk, whose, last).await;
+                self.step(&mut stored, &walk, whose, last).await?;
+                return Ok(Walked::ToItsEnd);
             }
         }
     }
@@ -165,6 +190,13 @@ impl Indexer {
         let Some(signature) = signature else { return Ok(true) };
         let standings = self.parts.history.standings(&[signature.to_owned()]).await?;
         Ok(standings.each.iter().any(|standing| *standing != SignatureStanding::Unknown))
+    }
+}
+
+const fn turn_of(whose: Whose) -> usize {
+    match whose {
+        Whose::Operator(_) => OPERATOR_STEPS_MAX,
+        Whose::Account(_) => ACCOUNT_STEPS_MAX,
     }
 }
 

@@ -229,6 +229,7 @@ impl Accounts {
     /// One account. NotFound: unknown or another operator's. Forbidden: an agent key of another account.
     pub async fn get(&self, principal: &Principal, id: AccountId) -> Result<AccountView, ServiceError> {
         let account = find_account(&self.parts, principal, id).await?;
+        self.parts.reads.take(account.operator_id).await?;
         let view = self.look_at(principal.operator(), account).await?;
         Ok(match principal {
             Principal::Operator { .. } => view,
@@ -265,6 +266,7 @@ impl Accounts {
     /// The balance of one account, read from its token account now. Errors as [`Accounts::get`].
     pub async fn balance(&self, principal: &Principal, id: AccountId) -> Result<BalanceView, ServiceError> {
         let account = find_account(&self.parts, principal, id).await?;
+        self.parts.reads.take(account.operator_id).await?;
         let agent = read_agent(&self.parts, principal.operator(), &account).await?;
         Ok(BalanceView { account_id: account.id, balance: agent.balance, read_at: self.parts.ambient.now() })
     }

@@ -24,6 +24,9 @@ pub enum ServiceError {
     /// It would be refused, and as many were in the last 24 hours as may be; nothing was claimed.
     #[error("too many transfers were refused")]
     TooManyRefusals { retry_after_seconds: u64 },
+    /// The operator's keys look at the chain more often than they may. Nothing was done.
+    #[error("too many reads")]
+    TooManyReads,
     /// The operator already has the maximum of open streams.
     #[error("too many streams are open")]
     TooManyStreams,
@@ -48,6 +51,9 @@ pub enum ServiceError {
     /// Such a server did not answer. Holds the reason, phrased to follow "The server". Nothing was paid.
     #[error("the server {0}")]
     NotFetched(&'static str),
+    /// As many other servers are being asked for the operator as may be. This one was not, and nothing was paid.
+    #[error("too many servers are being asked")]
+    NoRoom,
     /// The chain did not answer or could not be reached. `retryable` is false when something may have been done.
     #[error("the chain is unavailable")]
     ChainUnavailable { retryable: bool },

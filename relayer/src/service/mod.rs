@@ -42,6 +42,7 @@ pub use self::policies::{
     PendingView, Policies, PolicyChange, PolicyComparison, PolicyView, policy_versions_filter,
 };
 pub use self::purchases::{Fetch, PurchaseAnswer, Purchases};
+pub use self::reads::ReadBudget;
 pub use self::requests::{Begun, NamedRequest, RequestOutcome, Requests, Run};
 pub use self::sessions::Sessions;
 pub use self::signers::Signers;
@@ -56,6 +57,7 @@ pub use self::webhooks::{
 };
 use crate::domain::{CellName, Quotas, Retention};
 use crate::metrics::Metrics;
+use crate::shares::Outgoing;
 use crate::store::Store;
 pub use crate::store::{ReplayScope, RequestStanding};
 pub use crate::tasks::Tasks;
@@ -81,6 +83,10 @@ pub struct Parts {
     pub denials: Option<DenialParts>,
     /// Fetches purchases from other people's servers.
     pub fetch: Arc<dyn Fetch>,
+    /// How many connections there may be to such servers and to receivers of webhooks.
+    pub outgoing: Outgoing,
+    /// How often an operator may have the chain read to look at it.
+    pub reads: ReadBudget,
     /// How many unrevoked keys an operator may have.
     pub keys_max: u32,
     /// The cell named in new keys. `None`: keys name no cell.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::oneshot;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::Parts;
 use super::error::ServiceError;
@@ -18,6 +18,7 @@ use crate::domain::{
     Invalid, Offer, OperatorId, PaidResource, Principal, Purchase, Recipient, SignedTransfer, TransferId,
     TransferRequest, TransferState, WebhookUrl,
 };
+use crate::lookup::LOOKED_UP_FOR;
 use crate::store::NewPurchase;
 
 const PAYMENT_REQUIRED: u16 = 402;
@@ -32,13 +33,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(150);
 #[async_trait]
 pub trait Fetch: Send + Sync + 'static {
     /// Sends the purchase's request once, with the header `PAYMENT-SIGNATURE` if there is a payment, and waits at most
-    /// `patience`. The error is the reason, phrased to follow "The server".
+    /// `patience`. NotFetched: there was no answer. NoRoom: nobody was asked.
     async fn fetch(
         &self,
         purchase: &Purchase,
         payment: Option<String>,
         patience: Duration,
-    ) -> Result<PaidResource, &'static str>;
+    ) -> Result<PaidResource, ServiceError>;
 }
 
 /// The outcome of a purchase.
@@ -72,7 +73,7 @@ impl Purchases {
     /// Asks for a resource, and pays for it if the server wants that. Waits for the payment's end up to the deadline;
     /// the payment runs on when the caller leaves.
     ///
-    /// NotFetched: the server did not answer; nothing was paid. OfferRefused: it asks for a payment that cannot or may
+    /// NotFetched: the server did not answer; nothing was paid. NoRoom: it was not asked. OfferRefused: it asks for a payment that cannot or may
     /// not be made. Other errors as for a transfer.
     pub async fn pay(
         &self,
@@ -89,8 +90,11 @@ impl Purchases {
             return self.answer(principal, started, deadline).await;
         }
         let place = place.ok_or(ServiceError::TooManyPending)?;
-        let asked = self.fetch.fetch(&purchase, None, OFFER_PATIENCE).await;
-        let resource = asked.map_err(ServiceError::NotFetched)?;
+        let operator = principal.operator().id;
+        let connecting = timeout(OFFER_PATIENCE, self.parts.outgoing.purchases.take(Some(operator)));
+        let connection = connecting.await.map_err(|_| ServiceError::NoRoom)?;
+        let asking = self.fetch.fetch(&purchase, None, OFFER_PATIENCE);
+        let resource = LOOKED_UP_FOR.scope(operator, asking).await?;
         if resource.status != PAYMENT_REQUIRED {
             return Ok(PurchaseAnswer { transfer: None, resource: Some(resource) });
         }
@@ -111,11 +115,11 @@ impl Purchases {
         let (signed, when_signed) = oneshot::channel();
         let hand_over = HandOver { terms: offer.terms.clone(), signed };
         // From here the work runs to its end even if the client is gone: signed bytes are handed over, the resource is kept.
-        let (this, operator) = (self.clone(), principal.operator().id);
-        let handed_over = self
-            .parts
-            .tasks
-            .start(async move { this.hand_over(operator, &purchase, &offer, when_signed).await });
+        let this = self.clone();
+        let handed_over = self.parts.tasks.start(LOOKED_UP_FOR.scope(operator, async move {
+            let _connection = connection;
+            this.hand_over(operator, &purchase, &offer, when_signed).await
+        }));
         let bought = Some((new, hand_over));
         let started = self.transfers.start(principal, account, request, place, deadline, bought).await?;
         if !matches!(started, Started::Ours(_)) {
@@ -143,8 +147,8 @@ impl Purchases {
         let fetched = self.fetch.fetch(purchase, Some(payment), HAND_OVER_PATIENCE);
         let resource = match self.parts.tasks.stop.run_until_cancelled(fetched).await? {
             Ok(resource) => resource,
-            Err(problem) => {
-                tracing::info!(transfer_id = %id, problem, "a server did not answer to a payment");
+            Err(error) => {
+                tracing::info!(transfer_id = %id, %error, "a server did not answer to a payment");
                 return None;
             }
         };

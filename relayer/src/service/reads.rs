@@ -1,9 +1,41 @@
 //! First reads of every verb: the account that the caller may use, and its current state on the chain.
 
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use governor::clock::DefaultClock;
+use governor::state::keyed::DashMapStateStore;
+use governor::{Quota, RateLimiter};
+use tokio::time::timeout;
+
 use super::Parts;
 use super::error::{Forbidden, Resource, ServiceError, from_chain};
 use crate::chain::{AgentAddresses, AgentOnChain, OperatorOnChain};
-use crate::domain::{Account, AccountId, Operator, Principal};
+use crate::domain::{Account, AccountId, Operator, OperatorId, Principal};
+
+/// How long a read waits for its turn.
+const READ_PATIENCE: Duration = Duration::from_secs(2);
+
+type Limiter = RateLimiter<OperatorId, DashMapStateStore<OperatorId>, DefaultClock>;
+
+/// How often each operator may have the chain read to look at it, however many keys ask. Payments, stops and changes of policies
+/// do not count and do not wait.
+#[derive(Clone)]
+pub struct ReadBudget(Arc<Limiter>);
+
+impl ReadBudget {
+    /// `per_second` reads a second, and as many at once.
+    pub fn new(per_second: NonZeroU32) -> Self {
+        Self(Arc::new(RateLimiter::dashmap(Quota::per_second(per_second))))
+    }
+
+    /// Waits for the operator's turn. TooManyReads: it does not come soon.
+    pub(super) async fn take(&self, operator: OperatorId) -> Result<(), ServiceError> {
+        let turn = timeout(READ_PATIENCE, self.0.until_key_ready(&operator));
+        turn.await.map_err(|_| ServiceError::TooManyReads)
+    }
+}
 
 /// Nodes may not show an account that is younger than this yet.
 pub(super) const CREATED_SECONDS_MIN: i64 = 180;
@@ -77,4 +109,21 @@ pub(super) async fn window_now(parts: &Parts, operator: &Operator) -> Result<i64
     }
     let read = chain.now().await.map_err(|error| from_chain(operator.network, &error, true))?;
     Ok(read.min(host_now))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn reads_of_one_operator_use_up_no_other_operators_budget() {
+        let budget = ReadBudget::new(NonZeroU32::new(20).expect("positive"));
+        let [greedy, other] = [1, 2].map(|number| OperatorId::from_bytes([number; 16]));
+        let many = futures::future::join_all((0..1_000).map(|_| budget.take(greedy)));
+        let (many, alone) = tokio::join!(many, timeout(READ_PATIENCE / 2, budget.take(other)));
+        assert!(matches!(alone, Ok(Ok(()))), "it waits for nobody");
+        let passed = many.iter().filter(|turn| turn.is_ok()).count();
+        assert!((20..=100).contains(&passed), "a burst, and what two seconds give: {passed}");
+        assert!(many.iter().all(|turn| matches!(turn, Ok(()) | Err(ServiceError::TooManyReads))));
+    }
 }

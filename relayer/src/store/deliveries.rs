@@ -170,6 +170,21 @@ impl Store {
             .collect()
     }
 
+    /// Gives back a delivery that was leased and not attempted; it is due again at `due_at`.
+    pub async fn postpone_delivery(
+        &self,
+        (operator, webhook): (OperatorId, WebhookId),
+        event: EventId,
+        due_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE deliveries SET next_attempt_at = $4, lease_holder = NULL, lease_expires_at = NULL
+             WHERE operator_id = $1 AND webhook_id = $2 AND event_id = $3 AND state = 'pending' AND lease_holder = $5";
+        let of_delivery =
+            query(SQL).bind(operator.to_string()).bind(webhook.to_string()).bind(event.to_string());
+        of_delivery.bind(due_at.to_string()).bind(&*self.holder).execute(self.writer()).await?;
+        Ok(())
+    }
+
     /// Ends the leases of dead processes, at a start. A SQLite file serves one relayer, so every earlier holder is
     /// gone. On Postgres others may be alive, and leases of dead ones expire by themselves.
     pub async fn release_orphaned_deliveries(&self) -> Result<(), StoreError> {

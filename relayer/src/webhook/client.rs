@@ -10,19 +10,20 @@ use tokio::time::{Instant, timeout_at};
 use super::payload::Payload;
 use super::resolver::{GuardedResolver, NotReachable};
 use crate::domain::{AttemptOutcome, DestinationRules, Unanswered, WebhookUrl};
+use crate::lookup::NoRoom;
 use crate::service::Resolve;
 
 /// How long an attempt may take: resolving, connecting, sending and reading the answer.
 pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How much of an answer's body is read, in bytes; it is kept for the operator.
 const BODY_BYTES_MAX: usize = 1_024;
-const IDLE_CONNECTION: Duration = Duration::from_secs(30);
+const IDLE_CONNECTION: Duration = Duration::from_secs(10);
 
 /// Carries a payload to a URL.
 #[async_trait]
 pub trait Post: Send + Sync + 'static {
-    /// Makes one attempt, which has an outcome within 10 s.
-    async fn post(&self, url: &WebhookUrl, payload: Payload) -> AttemptOutcome;
+    /// Makes one attempt, which has an outcome within 10 s. NoRoom: none was made, and the receiver is not to blame.
+    async fn post(&self, url: &WebhookUrl, payload: Payload) -> Result<AttemptOutcome, NoRoom>;
 }
 
 /// HTTP, to destinations that the rules allow.
@@ -62,19 +63,19 @@ pub(super) fn guarded(resolve: Arc<dyn Resolve>, rules: Arc<DestinationRules>) -
 
 #[async_trait]
 impl Post for HttpClient {
-    async fn post(&self, url: &WebhookUrl, payload: Payload) -> AttemptOutcome {
+    async fn post(&self, url: &WebhookUrl, payload: Payload) -> Result<AttemptOutcome, NoRoom> {
         // The resolver is not asked about hosts that are addresses already.
         if url.check(&self.rules).is_err() {
-            return AttemptOutcome::Unanswered(Unanswered::Refused);
+            return Ok(AttemptOutcome::Unanswered(Unanswered::Refused));
         }
         let deadline = Instant::now() + ATTEMPT_TIMEOUT;
         let mut request = self.http.post(url.as_str()).body(payload.body);
         for (name, value) in payload.headers {
             request = request.header(name, value);
         }
-        match timeout_at(deadline, request.send()).await {
+        Ok(match timeout_at(deadline, request.send()).await {
             Err(_) => AttemptOutcome::Unanswered(Unanswered::TimedOut),
-            Ok(Err(error)) => AttemptOutcome::Unanswered(reason(&error)),
+            Ok(Err(error)) => AttemptOutcome::Unanswered(reason(&error)?),
             Ok(Ok(answer)) => {
                 let status = answer.status().as_u16();
                 let (bytes, _) = beginning(answer, BODY_BYTES_MAX, deadline).await;
@@ -82,7 +83,7 @@ impl Post for HttpClient {
                 let body = String::from_utf8_lossy(&bytes).replace('\0', "\u{fffd}");
                 AttemptOutcome::Answered { status, body }
             }
-        }
+        })
     }
 }
 
@@ -104,20 +105,21 @@ pub(super) async fn beginning(
     (bytes, true)
 }
 
-pub(super) fn reason(error: &reqwest::Error) -> Unanswered {
+pub(super) fn reason(error: &reqwest::Error) -> Result<Unanswered, NoRoom> {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(current) = cause {
         match current.downcast_ref::<NotReachable>() {
-            Some(NotReachable::Refused) => return Unanswered::Refused,
-            Some(NotReachable::NotResolved) => return Unanswered::NotResolved,
+            Some(NotReachable::Refused) => return Ok(Unanswered::Refused),
+            Some(NotReachable::NotResolved) => return Ok(Unanswered::NotResolved),
+            Some(NotReachable::NoRoom(no_room)) => return Err(*no_room),
             None => cause = current.source(),
         }
     }
-    if error.is_timeout() {
+    Ok(if error.is_timeout() {
         Unanswered::TimedOut
     } else if error.is_connect() {
         Unanswered::NotConnected
     } else {
         Unanswered::Broken
-    }
+    })
 }

@@ -6,20 +6,26 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::client::Post;
-use super::lanes::{LanePermit, Lanes};
+use super::lanes::Lanes;
 use super::payload::Payload;
 use super::recorder::Recorder;
 use super::{ATTEMPT_TIMEOUT, Clock};
 use crate::domain::{Attempt, DeliveryState, SealingKey, Webhook, WebhookId, WebhookSecret, WebhookStatus};
+use crate::lookup::LOOKED_UP_FOR;
 use crate::metrics::Metrics;
+use crate::shares::{Outgoing, Share};
 use crate::store::{AttemptMade, LeasedDelivery, Store, StoreError};
 use crate::tasks::Tasks;
 
 /// How long a process holds a taken delivery: an attempt, recording it, and some slack.
 pub(super) const LEASE: Duration = Duration::from_secs(ATTEMPT_TIMEOUT.as_secs() * 3);
+
+/// When a delivery is tried again that was not attempted: it uses up none of its attempts.
+const AGAIN_AFTER: Duration = Duration::from_secs(5);
 
 /// How many secrets are checked at a time.
 const SECRETS_AT_ONCE: u32 = 500;
@@ -56,11 +62,12 @@ impl Deliverer {
         post: Arc<dyn Post>,
         clock: Clock,
         tasks: &Tasks,
-        metrics: Metrics,
+        (outgoing, metrics): (Outgoing, Metrics),
     ) -> Self {
         let recorder = Recorder::start(store.clone(), tasks, metrics.clone());
         let (closed, stop) = (Arc::default(), tasks.stop.clone());
-        Self { store, sealing_key, post, clock, lanes: Lanes::default(), recorder, closed, stop, metrics }
+        let lanes = Lanes::new(outgoing);
+        Self { store, sealing_key, post, clock, lanes, recorder, closed, stop, metrics }
     }
 
     pub(super) fn store(&self) -> &Store {
@@ -122,7 +129,7 @@ impl Deliverer {
         &self,
         id: WebhookId,
         under_way: usize,
-    ) -> Result<Vec<(Arc<Endpoint>, LeasedDelivery, LanePermit)>, StoreError> {
+    ) -> Result<Vec<(Arc<Endpoint>, LeasedDelivery, Share)>, StoreError> {
         let Some(endpoint) = self.find_endpoint(id).await?.map(Arc::new) else { return Ok(Vec::new()) };
         let lane = self.lanes.of(&endpoint.webhook);
         // Several at a time rather than one by one.
@@ -143,20 +150,32 @@ impl Deliverer {
         self.store.take_due_deliveries(webhook, now, now.after(LEASE), rows_max).await
     }
 
-    async fn deliver(&self, endpoint: Arc<Endpoint>, delivery: LeasedDelivery, place: LanePermit) {
+    async fn deliver(&self, endpoint: Arc<Endpoint>, delivery: LeasedDelivery, place: Share) {
         let started_at = (self.clock)();
         let previous = endpoint.previous.as_ref();
         let payload = Payload::new(&delivery.event, started_at, &endpoint.secret, previous);
-        let outcome = self.post.post(&endpoint.webhook.url, payload).await;
+        let (begun, operator_id) = (Instant::now(), delivery.event.operator_id);
+        let posting = self.post.post(&endpoint.webhook.url, payload);
+        let outcome = LOOKED_UP_FOR.scope(operator_id, posting).await;
         let ended_at = (self.clock)();
         drop(place);
+        let Ok(outcome) = outcome else {
+            let again_at = ended_at.after(AGAIN_AFTER);
+            let postponed =
+                self.store.postpone_delivery((operator_id, delivery.webhook_id), delivery.event.id, again_at);
+            if let Err(error) = postponed.await {
+                tracing::warn!(%error, "a delivery could not be given back; its lease ends by itself");
+            }
+            return;
+        };
+        self.lanes.took(delivery.webhook_id, begun.elapsed());
         let next = if outcome.is_success() {
             DeliveryState::Delivered { delivered_at: ended_at }
         } else {
             DeliveryState::after_failure(delivery.failures, ended_at)
         };
         let made = AttemptMade {
-            operator_id: delivery.event.operator_id,
+            operator_id,
             webhook_id: delivery.webhook_id,
             event_id: delivery.event.id,
             attempt: Attempt { started_at, ended_at, outcome },

@@ -12,7 +12,7 @@ use super::client::{beginning, guarded, reason};
 use crate::domain::{
     DestinationRules, PaidResource, Purchase, PurchaseMethod, RESOURCE_BYTES_MAX, Unanswered, from_header,
 };
-use crate::service::{Fetch, Resolve};
+use crate::service::{Fetch, Resolve, ServiceError};
 
 const REQUIRED: &str = "payment-required";
 const SIGNATURE: &str = "payment-signature";
@@ -34,6 +34,8 @@ impl Fetcher {
     pub fn new(resolve: Arc<dyn Resolve>, rules: Arc<DestinationRules>) -> Result<Self, reqwest::Error> {
         let http = guarded(resolve, rules.clone())
             .user_agent(concat!("Purser/", env!("CARGO_PKG_VERSION")))
+            // Sellers are many, and a connection that is kept takes a file.
+            .pool_max_idle_per_host(0)
             .build()?;
         Ok(Self { http, rules })
     }
@@ -46,10 +48,10 @@ impl Fetch for Fetcher {
         purchase: &Purchase,
         payment: Option<String>,
         patience: Duration,
-    ) -> Result<PaidResource, &'static str> {
+    ) -> Result<PaidResource, ServiceError> {
         // The resolver is not asked about hosts that are addresses already.
         if purchase.url.check(&self.rules).is_err() {
-            return Err(describe(Unanswered::Refused));
+            return Err(not_fetched(Unanswered::Refused));
         }
         let deadline = Instant::now() + patience;
         let mut request = self.http.request(method(purchase.method), purchase.url.as_str());
@@ -60,8 +62,8 @@ impl Fetch for Fetcher {
             request = request.header(SIGNATURE, payment);
         }
         let answer = match timeout_at(deadline, request.send()).await {
-            Err(_) => return Err(describe(Unanswered::TimedOut)),
-            Ok(Err(error)) => return Err(describe(reason(&error))),
+            Err(_) => return Err(not_fetched(Unanswered::TimedOut)),
+            Ok(Err(error)) => return Err(reason(&error).map_or(ServiceError::NoRoom, not_fetched)),
             Ok(Ok(answer)) => answer,
         };
         let status = answer.status().as_u16();
@@ -93,13 +95,12 @@ const fn method(method: PurchaseMethod) -> Method {
     }
 }
 
-/// The text that follows "The server".
-const fn describe(unanswered: Unanswered) -> &'static str {
-    match unanswered {
+const fn not_fetched(unanswered: Unanswered) -> ServiceError {
+    ServiceError::NotFetched(match unanswered {
         Unanswered::Refused => "is at an address that this service does not connect to.",
         Unanswered::NotResolved => "has a name that leads nowhere.",
         Unanswered::NotConnected => "takes no connection.",
         Unanswered::TimedOut => "did not answer in time.",
         Unanswered::Broken => "broke off its answer.",
-    }
+    })
 }

@@ -1,95 +1,72 @@
 //! How many attempts may be under way: in all, for one operator, and to one endpoint.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use crate::domain::{Webhook, WebhookId};
+use crate::shares::{Holder, Outgoing, Share, Shares};
 
-use crate::domain::{EndpointHealth, OperatorId, Webhook};
-
-/// Attempts under way to all endpoints whose last attempt succeeded.
-const HEALTHY_PLACES: usize = 512;
-/// Attempts under way to all others: however many hang, the healthy ones have places of their own.
-const FAILING_PLACES: usize = 128;
-/// One operator gets at most one in this many places: slow endpoints are its own trouble.
-const OPERATOR_SHARE: usize = 2;
-/// Attempts under way to one endpoint.
+/// An endpoint whose last attempt took this long is slow, whatever it answered.
+const SLOW_AFTER: Duration = Duration::from_secs(1);
+/// Attempts under way to one endpoint, and to one whose last attempt failed.
 const HEALTHY_AT_ONCE: usize = 8;
 const FAILING_AT_ONCE: usize = 1;
 
-/// The places of this process.
-#[derive(Clone, Default)]
-pub(super) struct Lanes {
-    everybody: Places,
-    operators: Arc<Mutex<HashMap<OperatorId, Places>>>,
-}
-
+/// The places of this process: one lane for endpoints that answer well and quickly, and one for all others.
 #[derive(Clone)]
-struct Places {
-    healthy: Arc<Semaphore>,
-    failing: Arc<Semaphore>,
+pub(super) struct Lanes {
+    outgoing: Outgoing,
+    slow: Arc<Mutex<HashSet<WebhookId>>>,
 }
 
 /// What one endpoint may use now.
 pub(super) struct Lane {
-    operator: Arc<Semaphore>,
-    everybody: Arc<Semaphore>,
+    shares: Shares,
+    holder: Holder,
     pub at_once: usize,
 }
 
-/// Given back on drop.
-pub(super) struct LanePermit {
-    _operator: OwnedSemaphorePermit,
-    _everybody: OwnedSemaphorePermit,
-}
-
-impl Default for Places {
-    fn default() -> Self {
-        Self::one_of(1)
-    }
-}
-
-impl Places {
-    fn one_of(share: usize) -> Self {
-        Self {
-            healthy: Arc::new(Semaphore::new(HEALTHY_PLACES / share)),
-            failing: Arc::new(Semaphore::new(FAILING_PLACES / share)),
-        }
-    }
-
-    fn of(&self, health: &EndpointHealth) -> Arc<Semaphore> {
-        if health.failures == 0 { self.healthy.clone() } else { self.failing.clone() }
-    }
-}
-
 impl Lanes {
+    pub(super) fn new(outgoing: Outgoing) -> Self {
+        Self { outgoing, slow: Arc::default() }
+    }
+
     pub(super) fn of(&self, webhook: &Webhook) -> Lane {
-        let mut operators = self.operators.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = operators.entry(webhook.operator_id).or_insert_with(|| Places::one_of(OPERATOR_SHARE));
-        let is_healthy = webhook.health.failures == 0;
+        let is_failing = webhook.health.failures > 0;
+        let is_slow = is_failing || self.slow().contains(&webhook.id);
         Lane {
-            operator: own.of(&webhook.health),
-            everybody: self.everybody.of(&webhook.health),
-            at_once: if is_healthy { HEALTHY_AT_ONCE } else { FAILING_AT_ONCE },
+            shares: if is_slow { self.outgoing.slow.clone() } else { self.outgoing.quick.clone() },
+            holder: Some(webhook.operator_id),
+            at_once: if is_failing { FAILING_AT_ONCE } else { HEALTHY_AT_ONCE },
         }
+    }
+
+    /// Notes how long an attempt took.
+    pub(super) fn took(&self, id: WebhookId, elapsed: Duration) {
+        if elapsed >= SLOW_AFTER {
+            self.slow().insert(id);
+        } else {
+            self.slow().remove(&id);
+        }
+    }
+
+    fn slow(&self) -> MutexGuard<'_, HashSet<WebhookId>> {
+        self.slow.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Lane {
     /// Takes up to `wanted` places: those that are free now, and if `patient` it waits for the first.
-    pub(super) async fn take(&self, wanted: usize, patient: bool) -> Vec<LanePermit> {
+    pub(super) async fn take(&self, wanted: usize, patient: bool) -> Vec<Share> {
         let mut places = Vec::new();
-        if patient
-            && let Ok(operator) = self.operator.clone().acquire_owned().await
-            && let Ok(everybody) = self.everybody.clone().acquire_owned().await
-        {
-            places.push(LanePermit { _operator: operator, _everybody: everybody });
+        if patient {
+            places.push(self.shares.take(self.holder).await);
         }
         while places.len() < wanted
-            && let Ok(operator) = self.operator.clone().try_acquire_owned()
-            && let Ok(everybody) = self.everybody.clone().try_acquire_owned()
+            && let Some(place) = self.shares.try_take(self.holder)
         {
-            places.push(LanePermit { _operator: operator, _everybody: everybody });
+            places.push(place);
         }
         places
     }
@@ -99,13 +76,16 @@ impl Lane {
 mod tests {
     use super::*;
     use crate::domain::{
-        DestinationRules, EventType, Subscription, Timestamp, WebhookId, WebhookStatus, WebhookUrl,
+        DestinationRules, EndpointHealth, EventType, OperatorId, Subscription, Timestamp, WebhookStatus,
+        WebhookUrl,
     };
+
+    const FILES: u64 = 65_536;
 
     fn webhook(operator: u8, failures: u32) -> Webhook {
         let at = Timestamp::from_unix_seconds(0);
         Webhook {
-            id: WebhookId::from_bytes([1; 16]),
+            id: WebhookId::from_bytes([operator; 16]),
             operator_id: OperatorId::from_bytes([operator; 16]),
             url: WebhookUrl::parse("https://example.com/", &DestinationRules::default()).expect("public"),
             subscription: Subscription::new(vec![EventType::TransferSettled], Vec::new(), None)
@@ -119,33 +99,39 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_operators_together_have_640_attempts_under_way() {
-        let lanes = Lanes::default();
-        let mut taken = Vec::new();
-        for operator in 1..=4 {
-            for failures in [0, 3] {
-                taken.extend(lanes.of(&webhook(operator, failures)).take(10_000, false).await);
-            }
+    async fn receivers_of_two_operators_that_answer_slowly_take_no_place_of_those_that_are_quick() {
+        let lanes = Lanes::new(Outgoing::of_files(FILES));
+        // Before it is known that they are slow, they share with the others.
+        let unknown = [1, 2].map(|operator| lanes.of(&webhook(operator, 0)));
+        let first = futures::future::join_all(unknown.iter().map(|lane| lane.take(10_000, true))).await;
+        let victim = lanes.of(&webhook(3, 0));
+        assert_eq!(victim.take(HEALTHY_AT_ONCE, true).await.len(), HEALTHY_AT_ONCE);
+        drop(first);
+        for operator in [1, 2] {
+            lanes.took(webhook(operator, 0).id, Duration::from_millis(9_500));
         }
-        assert_eq!(taken.len(), 640, "as docs/operating.md says");
+        let mut taken = Vec::new();
+        for operator in [1, 2] {
+            let lane = lanes.of(&webhook(operator, 0));
+            assert_eq!(lane.at_once, HEALTHY_AT_ONCE, "slow is not failing");
+            taken.extend(lane.take(10_000, true).await);
+        }
+        assert_eq!(taken.len(), 64 + 32, "of 128 places");
+        assert_eq!(victim.take(10_000, true).await.len(), 256, "half of the quick lane, as if it were alone");
+        lanes.took(webhook(1, 0).id, Duration::from_millis(20));
+        assert_eq!(lanes.of(&webhook(1, 0)).take(8, true).await.len(), 8, "quick again");
     }
 
     #[tokio::test]
-    async fn no_operator_can_take_the_places_of_the_others() {
-        for (failures, share, at_once) in
-            [(0, HEALTHY_PLACES / 2, HEALTHY_AT_ONCE), (3, FAILING_PLACES / 2, FAILING_AT_ONCE)]
-        {
-            let lanes = Lanes::default();
-            let greedy = lanes.of(&webhook(1, failures));
-            let taken = greedy.take(10_000, true).await;
-            assert_eq!((taken.len(), greedy.at_once), (share, at_once));
-            assert!(lanes.of(&webhook(1, failures)).take(1, false).await.is_empty());
-            let other = lanes.of(&webhook(2, failures));
-            assert_eq!(other.take(at_once, true).await.len(), at_once);
-            // Failing and healthy endpoints have separate places.
-            assert_eq!(lanes.of(&webhook(1, 3 - failures)).take(1, true).await.len(), 1);
-            drop(taken);
-            assert_eq!(greedy.take(1, false).await.len(), 1);
-        }
+    async fn endpoints_that_fail_share_the_slow_lane_and_have_one_attempt_at_a_time() {
+        let lanes = Lanes::new(Outgoing::of_files(FILES));
+        let failing = lanes.of(&webhook(1, 3));
+        let taken = failing.take(10_000, true).await;
+        assert_eq!((taken.len(), failing.at_once), (64, FAILING_AT_ONCE));
+        assert!(lanes.of(&webhook(1, 3)).take(1, false).await.is_empty());
+        assert_eq!(lanes.of(&webhook(2, 3)).take(1, true).await.len(), 1, "another operator");
+        assert_eq!(lanes.of(&webhook(1, 0)).take(8, true).await.len(), 8, "the operator's own healthy ones");
+        drop(taken);
+        assert_eq!(failing.take(1, false).await.len(), 1);
     }
 }

@@ -7,12 +7,11 @@ use async_trait::async_trait;
 use reqwest::dns::{Addrs, Name, Resolving};
 
 use crate::domain::{DestinationRules, may_reach};
-use crate::lookup::Lookups;
+use crate::lookup::{Lookups, NoRoom};
 use crate::service::{Resolve, Resolved};
 
-/// Threads that look up receivers' names, in all and for one domain: receivers run their own name servers.
+/// Threads that look up other people's names, who run their own name servers.
 const LOOKUPS_AT_ONCE: usize = 64;
-const LOOKUPS_OF_DOMAIN: usize = 8;
 
 /// The system's resolver.
 #[derive(Clone)]
@@ -20,14 +19,14 @@ pub struct SystemResolver(Lookups);
 
 impl Default for SystemResolver {
     fn default() -> Self {
-        Self(Lookups::new(LOOKUPS_AT_ONCE, LOOKUPS_OF_DOMAIN))
+        Self(Lookups::new(LOOKUPS_AT_ONCE))
     }
 }
 
 #[async_trait]
 impl Resolve for SystemResolver {
-    async fn resolve(&self, name: &str) -> Resolved {
-        self.0.addresses(name).await.unwrap_or_default()
+    async fn resolve(&self, name: &str) -> Result<Resolved, NoRoom> {
+        Ok(self.0.addresses(name).await?.unwrap_or_default())
     }
 }
 
@@ -38,6 +37,8 @@ pub(super) enum NotReachable {
     Refused,
     #[error("the name leads nowhere")]
     NotResolved,
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
 }
 
 /// Resolves at every new connection, and connects only to addresses that it checked itself, so moving a name between
@@ -52,7 +53,7 @@ impl reqwest::dns::Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let this = self.clone();
         Box::pin(async move {
-            let found = this.resolve.resolve(name.as_str()).await;
+            let found = this.resolve.resolve(name.as_str()).await.map_err(NotReachable::from)?;
             if found.is_empty() {
                 return Err(NotReachable::NotResolved.into());
             }

@@ -245,7 +245,7 @@ async fn connect(url: &str) -> Option<WebSocketStream<MaybeTlsStream<TcpStream>>
     let parsed = url::Url::parse(url).ok()?;
     let port = parsed.port_or_known_default()?;
     let addresses = match parsed.host()? {
-        url::Host::Domain(name) => lookups().addresses(name).await.ok()?,
+        url::Host::Domain(name) => lookups().addresses(name).await.ok()?.ok()?,
         url::Host::Ipv4(address) => vec![address.into()],
         url::Host::Ipv6(address) => vec![address.into()],
     };

@@ -127,8 +127,7 @@ async fn read_answer(mut response: reqwest::Response) -> Result<Vec<u8>, CallErr
 
 /// Shared by all nodes and their websockets.
 pub fn lookups() -> Arc<Lookups> {
-    static LOOKUPS: LazyLock<Arc<Lookups>> =
-        LazyLock::new(|| Arc::new(Lookups::new(LOOKUPS_AT_ONCE, LOOKUPS_AT_ONCE)));
+    static LOOKUPS: LazyLock<Arc<Lookups>> = LazyLock::new(|| Arc::new(Lookups::new(2 * LOOKUPS_AT_ONCE)));
     LOOKUPS.clone()
 }
 

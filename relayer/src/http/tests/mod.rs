@@ -34,9 +34,10 @@ use crate::domain::{
     SealingKey, UsdcAmount,
 };
 use crate::service::{
-    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, Parts, PendingLimits, RefusalLimits, Services,
-    Tasks, WebhookParts,
+    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, Parts, PendingLimits, ReadBudget, RefusalLimits,
+    Services, Tasks, WebhookParts,
 };
+use crate::shares::Outgoing;
 use crate::store::Store;
 use crate::webhook::{Fetcher, SystemResolver};
 
@@ -139,6 +140,8 @@ impl Relayer {
             fetch: Arc::new(
                 Fetcher::new(Arc::new(SystemResolver::default()), Arc::default()).expect("TLS roots"),
             ),
+            outgoing: Outgoing::of_files(1_024),
+            reads: ReadBudget::new(NonZeroU32::new(1_000_000).expect("positive")),
             keys_max: 1_000,
             cell: None,
             retention: crate::domain::Retention::of_days(1, 1, 1),

@@ -6,6 +6,7 @@ use crate::chain::Commitment;
 use crate::domain::{
     Account, AccountId, AccountName, AccountStatus, Address, Counterparties, Network, Provisioning,
 };
+use crate::indexer::walk::Walked;
 use crate::store::Whose;
 
 const ACCOUNTS: u32 = 10_000;
@@ -70,7 +71,35 @@ async fn a_walk_of_an_operator_ends_after_its_steps_and_the_next_one_resumes() {
         }
     }
     assert!(walks > 1, "{walks}");
-    for _ in 0..3 {
+    // Those of token accounts end after their steps too.
+    for _ in 0..10 {
+        indexer.cycle().await;
+    }
+    assert_eq!(scene.recorded().await, expected);
+}
+
+#[tokio::test]
+async fn a_walk_of_a_token_account_ends_after_its_steps_too_and_later_looks_find_all() {
+    let mut world = World::new(2, 6);
+    (0..300).for_each(|_| world.goes_on());
+    world.comes_to_rest();
+    let expected: BTreeSet<_> = world.expected().into_iter().collect();
+    let scene = Scene::new(world, Commitment::Finalized).await;
+    let agent = scene.node.parties().1[0].clone();
+    let indexer = scene.indexer();
+    let mut walks = 0;
+    loop {
+        scene.node.take_calls();
+        let walked = indexer.walk(agent.token_account, Whose::Account(agent.id)).await.expect("walked");
+        walks += 1;
+        let calls = scene.node.take_calls();
+        assert!(calls <= 50, "{calls} calls for six steps of five transactions");
+        if walked == Walked::ToItsEnd {
+            break;
+        }
+    }
+    assert!(walks > 1, "{walks}");
+    for _ in 0..10 {
         indexer.cycle().await;
     }
     assert_eq!(scene.recorded().await, expected);

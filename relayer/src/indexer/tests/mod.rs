@@ -9,6 +9,7 @@ mod payments;
 mod world;
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -21,7 +22,8 @@ use crate::domain::{
     Account, AccountName, AccountStatus, Address, Counterparties, EntryOutcome, HistoryEntry, HistoryFilter,
     Network, Operator, OperatorName, Provisioning, Quotas, Timestamp,
 };
-use crate::service::{Ambient, Chains, Parts, Services, Tasks, WebhookParts};
+use crate::service::{Ambient, Chains, Parts, ReadBudget, Services, Tasks, WebhookParts};
+use crate::shares::Outgoing;
 use crate::store::Store;
 use crate::webhook::{Fetcher, SystemResolver};
 
@@ -100,6 +102,8 @@ impl Scene {
             fetch: Arc::new(
                 Fetcher::new(Arc::new(SystemResolver::default()), Arc::default()).expect("TLS roots"),
             ),
+            outgoing: Outgoing::of_files(1_024),
+            reads: ReadBudget::new(NonZeroU32::new(1_000_000).expect("positive")),
             keys_max: 1_000,
             cell: None,
             retention: crate::domain::Retention::default(),

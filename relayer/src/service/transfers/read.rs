@@ -47,6 +47,7 @@ impl Transfers {
     pub async fn limits(&self, principal: &Principal, id: AccountId) -> Result<LimitsView, ServiceError> {
         let operator = principal.operator();
         let account = find_account(&self.parts, principal, id).await?;
+        self.parts.reads.take(operator.id).await?;
         let agent = read_agent(&self.parts, operator, &account).await?;
         let now = window_now(&self.parts, operator).await?;
         let used = agent.window.spent(now);
@@ -71,6 +72,7 @@ impl Transfers {
         let operator = principal.operator().clone();
         let account = find_payer(&self.parts, principal, request.from).await?;
         let network = self.parts.chains.get(operator.network)?.clone();
+        self.parts.reads.take(operator.id).await?;
         let carrier = Carrier::new(self.parts.clone(), network, operator, account, self.payments.clone());
         let found = carrier.destination(&request.to).await?;
         let destination = found.map_err(ServiceError::InvalidRecipient)?;

@@ -17,6 +17,7 @@ use crate::domain::{
     OperatorId, Page, PageRequest, SECRET_OVERLAP, SealingKey, Subscription, Timestamp, UsdcAmount,
     WEBHOOKS_MAX, Webhook, WebhookId, WebhookSecret, WebhookStatus, WebhookUrl, may_reach,
 };
+use crate::lookup::{LOOKED_UP_FOR, NoRoom};
 use crate::store::StoreError;
 
 /// How long a registration waits for name resolution.
@@ -32,7 +33,8 @@ pub type Resolved = Vec<IpAddr>;
 /// Resolves names to addresses.
 #[async_trait]
 pub trait Resolve: Send + Sync + 'static {
-    async fn resolve(&self, name: &str) -> Resolved;
+    /// NoRoom: nobody was asked.
+    async fn resolve(&self, name: &str) -> Result<Resolved, NoRoom>;
 }
 
 /// The configuration of webhooks.
@@ -104,7 +106,7 @@ impl Webhooks {
         if is_named && let Some(webhook) = self.parts.store.find_webhook(operator.id, id).await? {
             return Ok(NewSecret { webhook, secret });
         }
-        let url = self.parse_url(&asked.url).await?;
+        let url = self.parse_url(operator, &asked.url).await?;
         self.check_accounts(operator, &asked.account_ids).await?;
         let subscription = Subscription::new(asked.events, asked.account_ids, asked.threshold)?;
         let sealing_key = self.sealing_key()?;
@@ -160,7 +162,7 @@ impl Webhooks {
         asked: UpdateWebhook,
     ) -> Result<Webhook, ServiceError> {
         let url = match &asked.url {
-            Some(text) => Some(self.parse_url(text).await?),
+            Some(text) => Some(self.parse_url(operator, text).await?),
             None => None,
         };
         self.check_accounts(operator, asked.account_ids.as_deref().unwrap_or_default()).await?;
@@ -222,11 +224,12 @@ impl Webhooks {
     }
 
     /// Checks the text and where the name resolves now. A name that does not resolve yet is accepted: every connection checks.
-    async fn parse_url(&self, text: &str) -> Result<WebhookUrl, ServiceError> {
+    async fn parse_url(&self, operator: &Operator, text: &str) -> Result<WebhookUrl, ServiceError> {
         let WebhookParts { rules, resolve, .. } = &self.parts.webhooks;
         let url = WebhookUrl::parse(text, rules)?;
         if let Some(name) = url.host_name() {
-            let found = tokio::time::timeout(RESOLVE_TIMEOUT, resolve.resolve(name)).await;
+            let looking = LOOKED_UP_FOR.scope(operator.id, resolve.resolve(name));
+            let found = tokio::time::timeout(RESOLVE_TIMEOUT, looking).await.ok().and_then(Result::ok);
             if !found.unwrap_or_default().iter().all(|address| may_reach(*address, rules)) {
                 return Err(Invalid::new("url", "must be at a public address").into());
             }

@@ -9,6 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket};
 
 use crate::domain::*;
+use crate::lookup::NoRoom;
 use crate::service::{Resolve, Resolved};
 use crate::webhook::{HttpClient, Payload, Post};
 
@@ -27,9 +28,9 @@ impl Script {
 
 #[async_trait]
 impl Resolve for Script {
-    async fn resolve(&self, _: &str) -> Resolved {
+    async fn resolve(&self, _: &str) -> Result<Resolved, NoRoom> {
         let asked = self.asked.fetch_add(1, Ordering::SeqCst);
-        self.answers.get(asked).or(self.answers.last()).cloned().unwrap_or_default()
+        Ok(self.answers.get(asked).or(self.answers.last()).cloned().unwrap_or_default())
     }
 }
 
@@ -103,7 +104,7 @@ async fn every_inside_address_that_a_name_leads_to_is_refused_at_the_connection(
         for answers in [&[inside][..], &["93.184.215.14", inside], &[inside, "93.184.215.14"]] {
             let client = client(Script::of(&[answers]), rules.clone());
             let to = url(&format!("http://rebind.example.com:{}/", address.port()), &rules);
-            let outcome = client.post(&to, payload()).await;
+            let outcome = client.post(&to, payload()).await.expect("room");
             assert_eq!(outcome, AttemptOutcome::Unanswered(Unanswered::Refused), "{answers:?}");
         }
     }
@@ -116,9 +117,9 @@ async fn a_name_that_moves_inside_between_two_deliveries_is_refused_at_the_secon
     let script = Script::of(&[&["127.0.0.1"], &["127.0.0.2"]]);
     let client = client(script, open());
     let to = url(&format!("http://rebind.example.com:{}/", address.port()), &open());
-    let first = client.post(&to, payload()).await;
+    let first = client.post(&to, payload()).await.expect("room");
     assert!(first.is_success(), "{first:?}");
-    let second = client.post(&to, payload()).await;
+    let second = client.post(&to, payload()).await.expect("room");
     assert_eq!(second, AttemptOutcome::Unanswered(Unanswered::Refused));
     assert_eq!(connections.load(Ordering::SeqCst), 1);
 }
@@ -128,7 +129,7 @@ async fn an_address_that_was_open_at_registration_is_refused_when_it_no_longer_i
     let (address, connections) = serves(b"HTTP/1.1 200 OK\r\n\r\n").await;
     let to = url(&format!("http://{address}/"), &open());
     let closed = DestinationRules { allow_http: true, ..DestinationRules::default() };
-    let outcome = client(Script::of(&[]), closed).post(&to, payload()).await;
+    let outcome = client(Script::of(&[]), closed).post(&to, payload()).await.expect("room");
     assert_eq!(outcome, AttemptOutcome::Unanswered(Unanswered::Refused));
     assert_eq!(connections.load(Ordering::SeqCst), 0);
 }
@@ -139,7 +140,7 @@ async fn a_redirect_is_a_failure_and_is_not_followed() {
     let answer = format!("HTTP/1.1 307 Moved\r\nlocation: http://{inside}/\r\ncontent-length: 0\r\n\r\n");
     let (address, _) = serves(answer.leak().as_bytes()).await;
     let to = url(&format!("http://{address}/"), &open());
-    let outcome = client(Script::of(&[]), open()).post(&to, payload()).await;
+    let outcome = client(Script::of(&[]), open()).post(&to, payload()).await.expect("room");
     assert_eq!(outcome, AttemptOutcome::Answered { status: 307, body: String::new() });
     assert!(!outcome.is_success());
     assert_eq!(connections.load(Ordering::SeqCst), 0);
@@ -158,7 +159,7 @@ async fn an_endless_answer_is_cut_and_its_status_counts() {
         while stream.write_all(&[b'a'; 65_536]).await.is_ok() {}
     });
     let to = url(&format!("http://{address}/"), &open());
-    let outcome = client(Script::of(&[]), open()).post(&to, payload()).await;
+    let outcome = client(Script::of(&[]), open()).post(&to, payload()).await.expect("room");
     assert_eq!(outcome, AttemptOutcome::Answered { status: 500, body: "a".repeat(1_024) });
     served.await.expect("the connection was closed on the server");
 }
@@ -168,7 +169,7 @@ async fn endpoint_that_does_not_answer_within_ten_seconds_has_timed_out() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let to = url(&format!("http://{}/", listener.local_addr().expect("bound")), &open());
     let started = std::time::Instant::now();
-    let outcome = client(Script::of(&[]), open()).post(&to, payload()).await;
+    let outcome = client(Script::of(&[]), open()).post(&to, payload()).await.expect("room");
     assert_eq!(outcome, AttemptOutcome::Unanswered(Unanswered::TimedOut));
     // Not the minutes that a system waits.
     assert!((9..60).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
@@ -187,7 +188,7 @@ async fn reasons_for_no_answer_are_distinguished() {
         (url(&format!("http://{garbage}/"), &open()), Unanswered::Broken),
         (nowhere, Unanswered::NotResolved),
     ] {
-        let outcome = client(Script::of(&[]), open()).post(&to, payload()).await;
+        let outcome = client(Script::of(&[]), open()).post(&to, payload()).await.expect("room");
         assert_eq!(outcome, AttemptOutcome::Unanswered(reason), "{}", to.as_str());
     }
 }

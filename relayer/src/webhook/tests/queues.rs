@@ -140,6 +140,26 @@ async fn written_event_is_delivered_at_once_and_a_hanging_endpoint_holds_nobody_
 }
 
 #[tokio::test]
+async fn a_delivery_whose_name_could_not_be_looked_up_uses_up_none_of_its_attempts() {
+    let scene = Scene::set().await;
+    let (webhook, _) = scene.webhook(1, "a.example.com", &REJECTED, 0).await;
+    scene.rejects().await;
+    *scene.receiver.has_no_room.lock().expect("lock") = true;
+    for second in [0, 5, 10, 15, 20, 25, 30] {
+        scene.sets_clock(second);
+        scene.delivers().await;
+    }
+    let waiting = scene.deliveries(&webhook).await;
+    assert!(matches!(waiting[0].state, DeliveryState::Pending { failures: 0, .. }), "{:?}", waiting[0].state);
+    assert!(waiting[0].attempts.is_empty());
+    *scene.receiver.has_no_room.lock().expect("lock") = false;
+    scene.sets_clock(35);
+    scene.delivers().await;
+    assert_eq!(scene.receiver.seconds(), [35]);
+    assert_eq!(scene.deliveries(&webhook).await[0].attempts.len(), 1);
+}
+
+#[tokio::test]
 async fn deleted_or_disabled_webhook_gets_nothing_more() {
     let scene = Scene::set().await;
     let (deleted, _) = scene.webhook(1, "deleted.example.com", &REJECTED, 0).await;

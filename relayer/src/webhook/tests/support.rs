@@ -8,7 +8,9 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::*;
+use crate::lookup::NoRoom;
 use crate::metrics::Metrics;
+use crate::shares::Outgoing;
 use crate::store::{ClaimClock, NewTransfer, Store};
 use crate::tasks::Tasks;
 use crate::webhook::{Clock, Deliverer, Dispatcher, Payload, Post};
@@ -27,6 +29,8 @@ pub struct Receiver {
     now: Arc<AtomicI64>,
     /// How long every answer takes.
     pub takes: Mutex<Duration>,
+    /// Nobody is asked, because too many names are being looked up.
+    pub has_no_room: Mutex<bool>,
 }
 
 /// One attempt as the receiver saw it.
@@ -70,8 +74,11 @@ impl Receiver {
 
 #[async_trait]
 impl Post for Receiver {
-    async fn post(&self, url: &WebhookUrl, payload: Payload) -> AttemptOutcome {
+    async fn post(&self, url: &WebhookUrl, payload: Payload) -> Result<AttemptOutcome, NoRoom> {
         let host = url.host_name().unwrap_or_default().to_owned();
+        if *self.has_no_room.lock().expect("lock") {
+            return Err(NoRoom);
+        }
         if self.hanging.lock().expect("lock").contains(&host) {
             std::future::pending::<()>().await;
         }
@@ -82,7 +89,7 @@ impl Post for Receiver {
         let second = self.now.load(Ordering::SeqCst);
         let answer = self.answers.lock().expect("lock").get(&host).cloned();
         self.received.lock().expect("lock").push(Received { host, second, payload });
-        answer.unwrap_or(AttemptOutcome::Answered { status: 200, body: String::new() })
+        Ok(answer.unwrap_or(AttemptOutcome::Answered { status: 200, body: String::new() }))
     }
 }
 
@@ -289,7 +296,7 @@ fn dispatcher(
         receiver.clone(),
         clock,
         tasks,
-        Metrics::default(),
+        (Outgoing::of_files(65_536), Metrics::default()),
     );
     Dispatcher::new(deliverer, tasks.clone())
 }
