@@ -18,6 +18,8 @@ CREATE TABLE transfers (
     fingerprint             TEXT COLLATE "binary" NOT NULL CHECK (length(fingerprint) = 64),
     -- For a purchase by x402: who pays the fee and sends the transaction.
     fee_payer               TEXT COLLATE "binary",
+    -- Why a seller that holds the signed bytes did not take them.
+    refusal                 TEXT COLLATE "binary",
     state                   TEXT COLLATE "binary" NOT NULL
         CHECK (state IN ('claimed', 'signed', 'sent', 'settled', 'rejected', 'failed')),
     -- The process that carries the transfer, and until when no other may.

@@ -108,6 +108,23 @@ async fn error_offer_refused_is_422() {
 }
 
 #[tokio::test]
+async fn error_payment_refused_is_422_and_says_that_it_may_still_be_paid() {
+    let (agent, _) = agent_and_payee().await;
+    let (_, seller) = agent.operator.chain.new_payee().await;
+    let road = Road::to("http://127.0.0.1:1").await;
+    road.offers(json!({
+        "scheme": "exact", "network": "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1", "amount": "1",
+        "asset": agent.operator.network().usdc_mint.to_string(), "payTo": seller.pubkey().to_string(),
+        "maxTimeoutSeconds": 60, "extra": { "feePayer": Pubkey::new_unique().to_string() },
+    }));
+    let body = purchase(&agent, &format!("{}/offer", road.url));
+    let refused = agent.operator.client.post("/v1/x402/payments", &body).await;
+    let refused = refused.is_error(422, "payment_refused");
+    assert_eq!((&refused["status"], &refused["retryable"]), (&json!("submitted"), &json!(false)));
+    assert!(refused.text_of("message").contains("may still be paid"), "{}", refused.text);
+}
+
+#[tokio::test]
 async fn error_server_unreachable_is_502() {
     let (agent, _) = agent_and_payee().await;
     let body = purchase(&agent, "http://127.0.0.1:1/");

@@ -62,6 +62,35 @@ async fn generated_client_of_python_makes_retries_and_lists_a_payment() {
     assert_eq!(micros, 250_000);
 }
 
+/// Statuses, codes and types may be added to `/v1`.
+#[tokio::test]
+async fn generated_client_of_python_reads_words_that_it_does_not_know_as_text() {
+    const READS: &str = r#"
+import json, os
+from purser_api.models import Error, PageEvent, Transfer
+transfer = json.loads(os.environ["TRANSFER"])
+print(Transfer.from_dict(dict(transfer)).status == "settled")
+read = Transfer.from_dict(dict(transfer, status="taken_back", error="fork"))
+print(read.status, read.error)
+print(Error.from_dict({"error": "new_code", "message": "New.", "request_id": "req_1"}).error)
+event = {"id": "evt_1", "type": "transfer.taken_back", "created_at": transfer["created_at"], "data": {}}
+page = PageEvent.from_dict({"data": [event], "cursor": None, "has_more": False})
+print(page.data[0].type_)
+"#;
+    let Some(python) = foreign::python() else { return };
+    let agent = Operator::shared().await.creates_account_with("Ada", "10").await;
+    let (payee, _) = agent.operator.chain.new_payee().await;
+    let paid = agent.pays("1").to(&payee).await.is_settled();
+    let folder = temp_folder();
+    fs::write(folder.path().join("reads.py"), READS).expect("the folder is writable");
+    let line = "purser openapi > openapi.json
+        openapi-python-client generate --path openapi.json --meta none --output-path purser_api >&2
+        python reads.py";
+    let mut shell = foreign::shell(folder.path(), &[python], line);
+    shell.env("TRANSFER", &paid.text);
+    assert_eq!(foreign::printed(shell).await, "True\ntaken_back fork\nnew_code\ntransfer.taken_back\n");
+}
+
 #[tokio::test]
 async fn generated_client_of_typescript_is_checked_and_makes_retries_and_lists_a_payment() {
     let Some(modules) = foreign::node_modules() else { return };

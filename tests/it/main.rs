@@ -88,6 +88,7 @@ mod sealing_key;
 mod set_up;
 mod signers;
 mod stop;
+mod tool_schemas;
 mod traces;
 mod transfer_list;
 mod transfers;

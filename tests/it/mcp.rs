@@ -2,7 +2,7 @@
 
 use futures::future::join_all;
 use purser_tests::agent::unique_key;
-use purser_tests::{Agent, Answer, Client, Operator};
+use purser_tests::{Agent, Answer, AppSettings, Client, Operator, TestApp, TestNetwork};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -133,7 +133,7 @@ async fn both_eras_find_the_eight_tools_and_what_they_do() {
             (&tool["inputSchema"]["type"], &tool["outputSchema"]["type"]),
             (&json!("object"), &json!("object"))
         );
-        assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");
+        assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
         assert!(!tool.to_string().contains("#/components"), "{tool}");
     }
 }
@@ -192,7 +192,9 @@ async fn tools_answer_what_rest_answers() {
     // The new era with the same key for the same payment: it is not made again.
     let call = json!({ "name": "send_transfer", "arguments": order });
     let again = asks_anew(&key, "tools/call", call).await.has_status(200);
-    assert_eq!(&again["result"]["structuredContent"], &over_rest.body);
+    let mut same = again["result"]["structuredContent"].clone();
+    assert_eq!(same.as_object_mut().and_then(|same| same.remove("replayed")), Some(json!(true)));
+    assert_eq!(same, over_rest.body);
     assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 1_250_000);
 }
 
@@ -237,6 +239,7 @@ async fn refusal_has_the_body_of_rest_and_says_what_is_possible() {
     let poor = calls(&key, "send_transfer", order("1000", &name)).await;
     let (sentence, body) = is_refused(&poor, "insufficient_balance");
     assert!(sentence.contains("the same idempotency_key once the account is funded"), "{sentence}");
+    assert!(sentence.contains(&format!("Send it USDC at {}.", agent.token_account)), "{sentence}");
     assert_eq!(body["status"], "failed");
     assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 3_300_000);
 }
@@ -264,6 +267,9 @@ async fn wrong_arguments_are_blamed_by_name_and_pay_nothing() {
         let (_, body) = is_refused(&result, "invalid_request");
         assert_eq!(body["param"], param, "{body}");
     }
+    let number = calls(&key, "send_transfer", with("amount", json!(1.5))).await;
+    let (sentence, _) = is_refused(&number, "invalid_request");
+    assert_eq!(sentence, r#"`amount` cannot be 1.5; send a text: "1.5". Nothing was paid."#);
     for (tool, arguments, param) in [
         ("get_balance", json!({ "account_id": agent.id }), "account_id"),
         ("list_transactions", json!({ "limit": 101 }), "limit"),
@@ -274,6 +280,45 @@ async fn wrong_arguments_are_blamed_by_name_and_pay_nothing() {
         assert_eq!(is_refused(&result, "invalid_request").1["param"], param);
     }
     assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 0);
+}
+
+#[tokio::test]
+async fn conflict_names_the_transfer_that_holds_the_key() {
+    let (agent, key) = ada().await;
+    let (payee, _) = agent.operator.chain.new_payee().await;
+    let name = unique_key();
+    let paid = agent.pays("1").to(&payee).key(&name).await.is_settled();
+    let other = json!({ "to": payee.to_string(), "amount": "2", "idempotency_key": name });
+    let result = calls(&key, "send_transfer", other).await;
+    let (sentence, body) = is_refused(&result, "idempotency_conflict");
+    assert_eq!(body["transfer_id"], paid["transfer_id"]);
+    assert!(sentence.contains(paid.text_of("transfer_id")), "{sentence}");
+}
+
+/// Both eras' clients lose their session or the text over a 429.
+#[tokio::test]
+async fn too_many_calls_are_answered_as_tool_results_that_say_when_to_call_again() {
+    let settings = AppSettings { requests_per_second: 1, burst: 4, ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let agent = app.new_operator().await.creates_account_with("Ada", "10").await;
+    let key = agent.new_key().await;
+    let (payee, _) = agent.operator.chain.new_payee().await;
+    let order = json!({ "to": payee.to_string(), "amount": "0.01", "idempotency_key": unique_key() });
+    let all = join_all((0..20).map(|_| calls(&key, "send_transfer", order.clone()))).await;
+    let refused: Vec<&Value> = all.iter().filter(|result| result["isError"] == true).collect();
+    assert!(refused.len() > 5, "{all:?}");
+    for result in refused {
+        let (sentence, body) = is_refused(result, "rate_limited");
+        assert_eq!(body["retryable"], true);
+        assert!(
+            sentence.ends_with("This call did nothing. Call again with the same idempotency_key in 1 s."),
+            "{sentence}"
+        );
+    }
+    let listed = join_all((0..10).map(|_| asks(&key, "tools/list", json!({})))).await;
+    assert!(listed.iter().all(|answer| answer.status == 200), "{}", listed[9].text);
+    assert!(listed.iter().any(|answer| answer["error"]["message"].is_string()));
+    assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 10_000);
 }
 
 #[tokio::test]

@@ -73,7 +73,7 @@ async fn message_of_a_bad_body_is_in_our_own_words() {
         is_in_our_words(&answer.blames(param), body);
     }
     let said = operator.client.post("/v1/accounts", &json!({ "name": 5 })).await.blames("name");
-    assert_eq!(said["message"], "`name` cannot be 5");
+    assert_eq!(said["message"], r#"`name` cannot be 5; send a text: "5""#);
 }
 
 #[track_caller]

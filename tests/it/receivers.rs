@@ -1,15 +1,14 @@
 //! The receivers of `docs/webhooks.md`, exactly as printed, with real deliveries.
 
-use std::io::Write;
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use purser_tests::binaries::workspace;
 use purser_tests::network::{free_port, path_text, temp_folder};
 use purser_tests::process::Process;
-use purser_tests::{Answer, Operator};
+use purser_tests::{Answer, Operator, foreign};
 use serde_json::json;
 
 use crate::webhooks::{registers, signature};
@@ -140,29 +139,8 @@ async fn receiver_in_python_takes_what_is_ours_once_and_nothing_else() {
 
 #[tokio::test]
 async fn receiver_in_typescript_takes_what_is_ours_once_and_nothing_else() {
-    let text = |port| receiver_of_the_page("ts", port);
-    match version_of("node") {
-        // The first version that strips types without a flag.
-        Some(version) if version >= (22, 6) => {
-            receives("receiver.mts", &["node", "--experimental-strip-types"], text).await;
-        }
-        Some(version) if version >= (20, 0) && without_types("").is_some() => {
-            let stripped = |port| without_types(&text(port)).expect("the types can be left out");
-            receives("receiver.mjs", &["node"], stripped).await;
-        }
-        other => eprintln!("not run: it needs Node 22.6, or 20 and `amaro`, and there is {other:?}"),
-    }
-}
-
-/// Strips TypeScript's types with the package `amaro` in the folder that `PURSER_NODE_MODULES` names, if it is there.
-fn without_types(text: &str) -> Option<String> {
-    const STRIP: &str = "const { transformSync } = require('amaro');
-        const text = require('fs').readFileSync(0, 'utf8');
-        process.stdout.write(transformSync(text, { mode: 'strip-only' }).code);";
-    let mut node = Command::new("node");
-    node.args(["-e", STRIP]).env("NODE_PATH", std::env::var_os("PURSER_NODE_MODULES")?);
-    let mut child = node.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
-    child.stdin.take()?.write_all(text.as_bytes()).ok()?;
-    let output = child.wait_with_output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    let Some(modules) = foreign::node_modules() else { return };
+    // The version that the page names; the machine's own may be older.
+    let node = modules.join(".bin/node");
+    receives("receiver.mts", &[path_text(&node)], |port| receiver_of_the_page("ts", port)).await;
 }

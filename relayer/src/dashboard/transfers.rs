@@ -157,6 +157,7 @@ fn is_of_balance(failure: &Failure) -> bool {
         | FailureCode::SolanaUnavailable
         | FailureCode::TransferFailed
         | FailureCode::TransferExpired
+        | FailureCode::PaymentRefused
         | FailureCode::Interrupted
         | FailureCode::AuthorityRotated
         | FailureCode::FeePayerEmpty

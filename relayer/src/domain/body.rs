@@ -58,19 +58,41 @@ fn misfit<T: DeserializeOwned>(body: &[u8], path: &Path, error: &serde_json::Err
     {
         return Invalid::new(key, "is not a field of this request");
     }
+    let param = param_of(path);
     let value = serde_json::from_slice(body).ok().and_then(|whole: Value| at(&whole, path).cloned());
     let shown = value.as_ref().map_or_else(|| "what it is".to_owned(), shown);
-    Invalid::new(param_of(path), format!("cannot be {shown}"))
+    let wanted =
+        wanted::<T>(&param, value.as_ref()).map_or(String::new(), |wanted| format!("; send {wanted}"));
+    Invalid::new(param, format!("cannot be {shown}{wanted}"))
+}
+
+/// What a field of `T` takes instead. `None`: it is no field of the object itself, or takes something else.
+fn wanted<T: DeserializeOwned>(field: &str, given: Option<&Value>) -> Option<String> {
+    let quoted = match given {
+        Some(Value::Number(number)) if number.to_string().len() <= SHOWN_CHARS_MAX => {
+            format!(": \"{number}\"")
+        }
+        _ => String::new(),
+    };
+    let kinds = [
+        (Value::from(""), format!("a text{quoted}")),
+        (Value::Bool(true), "true or false".to_owned()),
+        (Value::from(0), "a whole number from 0".to_owned()),
+        (Value::Array(Vec::new()), "an array".to_owned()),
+    ];
+    kinds.into_iter().find(|(value, _)| takes::<T>(field, value)).map(|(_, wanted)| wanted)
 }
 
 /// Whether a `T` has a field of this name: it refuses an unknown field whatever the value. Tries several values,
 /// because some fields are never null.
 fn has_field<T: DeserializeOwned>(name: &str) -> bool {
     let values = [Value::Null, Value::Bool(true), Value::from(0), Value::from(""), Value::Array(Vec::new())];
-    values.into_iter().any(|value| {
-        let object = Value::Object(Map::from_iter([(name.to_owned(), value)]));
-        serde_json::from_str::<T>(&object.to_string()).is_ok()
-    })
+    values.iter().any(|value| takes::<T>(name, value))
+}
+
+fn takes<T: DeserializeOwned>(name: &str, value: &Value) -> bool {
+    let object = Value::Object(Map::from_iter([(name.to_owned(), value.clone())]));
+    serde_json::from_str::<T>(&object.to_string()).is_ok()
 }
 
 fn at<'a>(whole: &'a Value, path: &Path) -> Option<&'a Value> {
@@ -122,16 +144,19 @@ mod tests {
     #[test]
     fn mistakes_are_described_in_our_own_words() {
         for (body, said) in [
-            (r#"{"name":5}"#, "`name` cannot be 5"),
-            (r#"{"name":null,"flag":"yes"}"#, "`flag` cannot be a text"),
-            (r#"{"name":{"a":1}}"#, "`name` cannot be an object"),
-            (r#"{"name":["a"]}"#, "`name` cannot be an array"),
+            (r#"{"name":5}"#, r#"`name` cannot be 5; send a text: "5""#),
+            (r#"{"name":null,"flag":"yes"}"#, "`flag` cannot be a text; send true or false"),
+            (r#"{"name":{"a":1}}"#, "`name` cannot be an object; send a text"),
+            (r#"{"name":["a"]}"#, "`name` cannot be an array; send a text"),
             (r#"{"list":["a",5]}"#, "`list[1]` cannot be 5"),
             (r#"{"list":["a",{"b":[]}]}"#, "`list[1]` cannot be an object"),
-            (r#"{"version":-1}"#, "`version` cannot be -1"),
-            (r#"{"version":1.5}"#, "`version` cannot be 1.5"),
-            (r#"{"version":null}"#, "`version` cannot be null"),
-            (r#"{"version":123456789012345678901234567890}"#, "`version` cannot be such a number"),
+            (r#"{"version":-1}"#, "`version` cannot be -1; send a whole number from 0"),
+            (r#"{"version":1.5}"#, "`version` cannot be 1.5; send a whole number from 0"),
+            (r#"{"version":null}"#, "`version` cannot be null; send a whole number from 0"),
+            (
+                r#"{"version":123456789012345678901234567890}"#,
+                "`version` cannot be such a number; send a whole number from 0",
+            ),
             (r#"{"colour":"red"}"#, "`colour` is not a field of this request"),
             (r#"{"colour":null}"#, "`colour` is not a field of this request"),
             ("[]", "`body` must be a JSON object"),

@@ -157,6 +157,7 @@ mod tests {
                 idempotency_key: IdempotencyKey::parse("k").expect("valid"),
             },
             fee_payer: None,
+            refusal: None,
             policy_version: None,
             reopened: 0,
             state,

@@ -1,6 +1,6 @@
 //! What a used idempotency key allows.
 
-use super::{IDEMPOTENCY_SECONDS, Transfer, TransferState};
+use super::{FailureCode, IDEMPOTENCY_SECONDS, Transfer, TransferState};
 
 /// What a request finds under its idempotency key.
 #[derive(Debug, Clone)]
@@ -60,6 +60,10 @@ impl UsedKey {
                 answer(Claim::Conflict)
             }
             TransferState::Settled(_) | TransferState::Rejected(_) => answer(Claim::Replay(transfer())),
+            // A seller that refuses would get signed bytes at every try.
+            TransferState::Failed(failure) if failure.code == FailureCode::PaymentRefused => {
+                answer(Claim::Replay(transfer()))
+            }
             TransferState::Failed(_) => Reuse::Retry,
         }
     }
@@ -107,6 +111,7 @@ mod tests {
                 idempotency_key: IdempotencyKey::parse("k").expect("valid"),
             },
             fee_payer: None,
+            refusal: None,
             policy_version: None,
             reopened: 0,
             state,

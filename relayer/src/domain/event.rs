@@ -194,8 +194,14 @@ pub(crate) struct SettledData<'a> {
     /// The account that paid.
     #[schema(value_type = AccountId)]
     account_id: String,
+    #[schema(value_type = Recipient)]
+    to: String,
     #[schema(value_type = Usdc)]
     amount_usdc: String,
+    #[schema(value_type = Option<Memo>, required)]
+    memo: Option<&'a str>,
+    #[schema(value_type = IdempotencyKey)]
+    idempotency_key: &'a str,
     #[schema(value_type = Signature)]
     tx_signature: &'a str,
     #[schema(value_type = Timestamp)]
@@ -297,10 +303,14 @@ impl Event {
 
     /// The transfer is final.
     pub fn transfer_settled(transfer: &Transfer, settlement: &Settlement, now: Timestamp) -> Self {
+        let request = &transfer.request;
         let data = SettledData {
             transfer_id: transfer.id.to_string(),
-            account_id: transfer.request.from.to_string(),
-            amount_usdc: transfer.request.amount.to_string(),
+            account_id: request.from.to_string(),
+            to: request.to.text(),
+            amount_usdc: request.amount.to_string(),
+            memo: request.memo.as_ref().map(|memo| memo.as_str()),
+            idempotency_key: request.idempotency_key.as_str(),
             tx_signature: &settlement.signature,
             settled_at: settlement.settled_at.to_string(),
         };

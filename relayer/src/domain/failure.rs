@@ -9,7 +9,7 @@ pub struct Failure {
     pub failed_at: Timestamp,
 }
 
-/// Kinds of failure. Each may be retried under the same idempotency key.
+/// Kinds of failure. All but one may be retried under the same idempotency key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureCode {
     InsufficientBalance,
@@ -21,6 +21,8 @@ pub enum FailureCode {
     TransferFailed,
     /// Never landed and never can.
     TransferExpired,
+    /// The seller to whom the bytes were handed did not take them, and they have expired. Not retried.
+    PaymentRefused,
     /// The process that held the claim stopped before it signed.
     Interrupted,
     /// The operator's admin has replaced our transfer authorities with others.
@@ -32,13 +34,14 @@ pub enum FailureCode {
 }
 
 impl FailureCode {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::InsufficientBalance,
         Self::AccountFrozen,
         Self::InvalidRecipient,
         Self::SolanaUnavailable,
         Self::TransferFailed,
         Self::TransferExpired,
+        Self::PaymentRefused,
         Self::Interrupted,
         Self::AuthorityRotated,
         Self::FeePayerEmpty,
@@ -54,6 +57,7 @@ impl FailureCode {
             Self::SolanaUnavailable => "solana_unavailable",
             Self::TransferFailed => "transfer_failed",
             Self::TransferExpired => "transfer_expired",
+            Self::PaymentRefused => "payment_refused",
             Self::Interrupted => "interrupted",
             Self::AuthorityRotated => "authority_rotated",
             Self::FeePayerEmpty => "fee_payer_empty",

@@ -26,6 +26,12 @@ const ULID_EXAMPLE: &str = "01JD5Z8K40C5B8H1S2E7G9PMAW";
 /// The whole USDC of an amount that fits 64 bits of micro-USDC; the bound is rounded down to 18 trillion.
 const WHOLE_USDC: &str = "(0*([0-9]{1,13}|1[0-7][0-9]{12}))";
 
+/// The same, and not zero.
+const SOME_WHOLE_USDC: &str = "(0*([1-9][0-9]{0,12}|1[0-7][0-9]{12}))";
+/// One to six fractional digits that are not all zero. Without a lookahead, for which OpenAI refuses a whole request.
+const SOME_MICROS: &str =
+    "([1-9][0-9]{0,5}|0[1-9][0-9]{0,4}|00[1-9][0-9]{0,3}|000[1-9][0-9]{0,2}|0000[1-9][0-9]?|00000[1-9])";
+
 /// An amount that the service writes: six fractional digits.
 pub enum Usdc {}
 
@@ -170,7 +176,7 @@ written! {
     );
     UsdcText = "UsdcText": formed(
         "USDC as a decimal string: at least `0.000001`, at most six fractional digits, no sign, exponent or spaces.",
-        format!(r"^(?!0+(\.0+)?$){WHOLE_USDC}(\.[0-9]{{1,6}})?$"), "12.50"
+        format!(r"^({SOME_WHOLE_USDC}(\.[0-9]{{1,6}})?|0+\.{SOME_MICROS})$"), "12.50"
     );
     UsdcLimit = "UsdcLimit": usdc_number("USDC as an exact JSON number, with at most six fractional digits.")
         .examples([json!(25)]).build();

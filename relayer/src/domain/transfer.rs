@@ -26,6 +26,8 @@ pub struct Transfer {
     /// Set for a transfer that others send: who pays its fee and sends it. The signature stored with its bytes is then
     /// only the transfer authority's; the transaction's is known once it has landed.
     pub fee_payer: Option<Address>,
+    /// Why a seller that holds its bytes did not take them, as a sentence. They may land all the same until they expire.
+    pub refusal: Option<String>,
     /// The version of its account's policy that judged it last: the one whose rules had all passed before it was signed, or
     /// the one that rejected it. `None`: none has judged it, or which one is not known.
     pub policy_version: Option<u64>,

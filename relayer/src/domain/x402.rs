@@ -3,11 +3,13 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::{
-    AccountId, Address, Fingerprint, IdempotencyKey, Invalid, Memo, Network, UsdcAmount, WebhookUrl,
+    AccountId, Address, Fingerprint, IdempotencyKey, Invalid, Memo, Network, TransferId, UsdcAmount,
+    WebhookUrl,
 };
 
 /// Longest request body, in bytes.
@@ -16,6 +18,10 @@ pub const PURCHASE_BODY_BYTES_MAX: usize = 32 * 1024;
 pub const RESOURCE_BYTES_MAX: usize = 64 * 1024;
 /// Most bytes of our memo and the server's together that fit one transaction.
 const MEMO_BYTES_MAX: usize = 560;
+/// Most characters of a seller that a message quotes.
+const QUOTED_CHARS_MAX: usize = 200;
+/// An extension by which a seller recognises a payment that comes twice.
+const PAYMENT_IDENTIFIER: &str = "payment-identifier";
 const VERSION: u8 = 2;
 const SCHEME: &str = "exact";
 
@@ -102,6 +108,18 @@ impl PaidResource {
         matches!(self.status, 200..=299)
     }
 
+    /// That the server did not take the payment it holds, as a sentence with its own words. `None`: it took it, or may still.
+    pub fn refused(&self) -> Option<String> {
+        const TOO_SLOW_OR_TOO_MANY: [u16; 2] = [408, 429];
+        if !matches!(self.status, 400..=499) || TOO_SLOW_OR_TOO_MANY.contains(&self.status) {
+            return None;
+        }
+        let reason = self.refusal().or_else(|| self.receipt.as_ref()?.error_reason.clone());
+        let words = quoted(&reason.unwrap_or_default());
+        let said = if words.is_empty() { String::new() } else { format!(": \"{words}\"") };
+        Some(format!("The seller refused the payment with status {}{said}.", self.status))
+    }
+
     /// Why the server refused the payment, in its own words.
     pub fn refusal(&self) -> Option<String> {
         let required: Required<'_> = serde_json::from_slice(self.required.as_deref()?).ok()?;
@@ -142,6 +160,15 @@ pub struct Receipt {
     pub payer: Option<String>,
     #[serde(default, rename = "errorReason")]
     pub error_reason: Option<String>,
+}
+
+/// Other people's words within a sentence of ours: bounded, on one line, without what ends a quotation or changes its direction.
+fn quoted(words: &str) -> String {
+    let is_plain = |character: &char| {
+        !character.is_control()
+            && !matches!(character, '"' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    words.chars().filter(is_plain).take(QUOTED_CHARS_MAX).collect::<String>().trim().to_owned()
 }
 
 /// Decodes a base64 header; `None` if it is not base64.
@@ -234,8 +261,8 @@ const fn chain_id(network: Network) -> &'static str {
 }
 
 impl Offer {
-    /// The first entry of an offer that can be paid for this purchase, or why there is none. `signs_here` recognises
-    /// our own keys: as fee payer, one would pay for what others send.
+    /// The cheapest entry of an offer that can be paid for this purchase, or why there is none and what was offered.
+    /// `signs_here` recognises our own keys: as fee payer, one would pay for what others send.
     pub fn choose(
         required: Option<&[u8]>,
         purchase: &Purchase,
@@ -252,15 +279,29 @@ impl Offer {
             return Err(format!("The offer is of x402 version {}; version 2 is paid.", required.version));
         }
         let id = chain_id(network);
-        let payable = |raw: &&&RawValue| {
+        let ours = required.accepts.iter().filter_map(|raw| {
             let entry: Requirements = serde_json::from_str(raw.get()).ok()?;
             (entry.scheme == SCHEME && entry.network == id && entry.asset.parse() == Ok(*usdc_mint))
-                .then_some(entry)
-        };
-        let entry = required.accepts.iter().find_map(|raw| Some((*raw, payable(&raw)?)));
-        let Some((accepted, entry)) = entry else {
-            return Err(format!("The offer asks for nothing in USDC by scheme `{SCHEME}` on `{id}`."));
-        };
+                .then(|| Self::of_entry(&required, raw, entry, purchase, &signs_here))
+        });
+        let (payable, refused): (Vec<_>, Vec<_>) = ours.partition(Result::is_ok);
+        if let Some(cheapest) = payable.into_iter().flatten().min_by_key(|offer| offer.amount) {
+            return Ok(cheapest);
+        }
+        let reason = refused
+            .into_iter()
+            .find_map(Result::err)
+            .unwrap_or_else(|| format!("The offer asks for nothing in USDC by scheme `{SCHEME}` on `{id}`."));
+        Err(format!("{reason} Offered: {}.", offered(&required.accepts)))
+    }
+
+    fn of_entry(
+        required: &Required<'_>,
+        accepted: &RawValue,
+        entry: Requirements,
+        purchase: &Purchase,
+        signs_here: &impl Fn(&Address) -> bool,
+    ) -> Result<Self, String> {
         let unreadable = |field: &str| format!("The offer's `{field}` cannot be read.");
         let micros = entry.amount.parse::<u64>().ok().filter(|micros| *micros > 0);
         let amount = micros.map(UsdcAmount::from_micros).ok_or_else(|| unreadable("amount"))?;
@@ -292,17 +333,46 @@ impl Offer {
         })
     }
 
-    /// The header `PAYMENT-SIGNATURE` over signed bytes, for the server.
-    pub fn payment(&self, transaction: &[u8]) -> String {
+    /// The header `PAYMENT-SIGNATURE` over the signed bytes of a transfer, for the server.
+    pub fn payment(&self, id: TransferId, transaction: &[u8]) -> String {
+        let extensions = self.extensions.as_deref().map(|declared| with_identifier(declared, id));
         let payment = PaymentHeader {
             version: VERSION,
             resource: self.resource.as_deref(),
             accepted: &self.accepted,
             payload: SignedPayment { transaction: STANDARD.encode(transaction) },
-            extensions: self.extensions.as_deref(),
+            extensions: extensions.as_deref(),
         };
         // Texts and values that were JSON always serialise to JSON.
         STANDARD.encode(serde_json::to_vec(&payment).unwrap_or_default())
+    }
+}
+
+/// The entries of an offer for people: `10000 of EPjF... by exact on solana:...`.
+fn offered(accepts: &[&RawValue]) -> String {
+    const SHOWN_MAX: usize = 5;
+    let shown = accepts.iter().take(SHOWN_MAX).map(|raw| {
+        let entry: Value = serde_json::from_str(raw.get()).unwrap_or_default();
+        let said = |field: &str| entry[field].as_str().map_or_else(|| "?".to_owned(), quoted);
+        format!("{} of {} by {} on {}", said("amount"), said("asset"), said("scheme"), said("network"))
+    });
+    let shown = shown.collect::<Vec<_>>().join("; ");
+    match accepts.len() {
+        0 => "nothing".to_owned(),
+        more if more > SHOWN_MAX => format!("{shown}; and {} more", more - SHOWN_MAX),
+        _ => shown,
+    }
+}
+
+/// The extensions as declared, with the transfer's id as the payment's identifier if one is asked for.
+fn with_identifier(declared: &RawValue, id: TransferId) -> Box<RawValue> {
+    let mut extensions: Value = serde_json::from_str(declared.get()).unwrap_or_default();
+    match extensions.get_mut(PAYMENT_IDENTIFIER).and_then(|extension| extension.get_mut("info")) {
+        Some(Value::Object(info)) => {
+            info.insert("id".to_owned(), id.to_string().into());
+            serde_json::value::to_raw_value(&extensions).unwrap_or_else(|_| declared.to_owned())
+        }
+        _ => declared.to_owned(),
     }
 }
 

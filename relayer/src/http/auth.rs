@@ -19,6 +19,13 @@ use super::strangers::Strangers;
 use crate::domain::{HashedKey, Operator, PlainKey, Principal};
 use crate::service::{Forbidden, Keys, ServiceError, Unauthorized};
 
+/// Where a refusal for the rate is answered by the door itself: clients of MCP end their session on a 429, or hide its text.
+const MCP_PATH: &str = "/mcp";
+
+/// Marks a request that came too soon: it is to be refused, not carried out.
+#[derive(Debug, Clone)]
+pub(crate) struct OverRate(pub ApiError);
+
 /// Guards every door.
 #[derive(Clone)]
 pub struct Guard {
@@ -30,7 +37,7 @@ pub struct Guard {
     stop_limit: RateLimit,
 }
 
-/// Middleware of every route that needs a key: 401 without a valid one, 429 beyond its rate.
+/// Middleware of every route that needs a key: 401 without a valid one, 429 beyond its rate, which MCP's door says itself.
 pub(super) async fn guard(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
     let principal = match guard.authenticate(request.headers(), request.extensions()).await {
         Ok(principal) => principal,
@@ -47,8 +54,11 @@ pub(super) async fn guard(State(guard): State<Guard>, mut request: Request, next
         }
     }
     let mut response = match verdict.refused() {
-        Some(error) => error.into_response(),
-        None => {
+        Some(error) if request.uri().path() != MCP_PATH => error.into_response(),
+        refused => {
+            if let Some(error) = refused {
+                request.extensions_mut().insert(OverRate(error));
+            }
             request.extensions_mut().insert(principal);
             next.run(request).await
         }

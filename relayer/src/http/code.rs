@@ -98,6 +98,11 @@ codes! {
     OfferRefused UNPROCESSABLE_ENTITY "offer_refused"
         "A server that something is to be bought from asks for more than `max_amount`, or for what cannot be paid. Nothing was paid."
         "See `message`. No idempotency key was used up.";
+    PaymentRefused UNPROCESSABLE_ENTITY "payment_refused"
+        "The seller has the signed payment and did not take it, often because its facilitator takes no smart wallets. With the \
+         status `submitted` the payment can still land until it expires, about a minute; with `failed` nothing was paid."
+        "See `message`. Do not buy there again under a new key before the transfer has ended: both could be paid. Nothing more is \
+         signed under this one.";
     RateLimited TOO_MANY_REQUESTS "rate_limited"
         "Too many requests under one key, or too many with keys that open nothing."
         "Send it again after `Retry-After` seconds.";
@@ -154,7 +159,11 @@ impl PartialSchema for Code {
     fn schema() -> RefOr<Schema> {
         let words = Self::ALL.iter().map(|code| code.as_str());
         let text = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words));
-        text.description(Some("Decide by this. The list is closed.")).build().into()
+        text.description(Some(
+            "Decide by this. There may be others later: treat one that you do not know by its HTTP status.",
+        ))
+        .build()
+        .into()
     }
 }
 

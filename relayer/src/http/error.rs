@@ -91,6 +91,7 @@ pub fn failure_code(code: FailureCode) -> Code {
             Code::SolanaUnavailable
         }
         FailureCode::TransferFailed => Code::TransferFailed,
+        FailureCode::PaymentRefused => Code::PaymentRefused,
         FailureCode::AuthorityRotated => Code::AuthorityRotated,
         FailureCode::FeePayerEmpty => Code::FeePayerEmpty,
         FailureCode::SignerUnavailable => Code::SignerUnavailable,
@@ -109,6 +110,7 @@ fn failure_is_transient(code: FailureCode) -> bool {
         FailureCode::InsufficientBalance
         | FailureCode::AccountFrozen
         | FailureCode::InvalidRecipient
+        | FailureCode::PaymentRefused
         | FailureCode::TransferFailed => false,
     }
 }
@@ -132,7 +134,7 @@ pub(crate) struct ErrorBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, max_length = 65536)]
     param: Option<String>,
-    /// The transfer that ended so.
+    /// The transfer that ended so, or that the idempotency key stands for.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = TransferId)]
     transfer_id: Option<String>,
@@ -343,10 +345,17 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
             let param = matches!(resource, Resource::Payer).then(|| "from".to_owned());
             (status, ErrorBody { param, ..body })
         }
-        ServiceError::IdempotencyConflict => ErrorBody::new(
-            Code::IdempotencyConflict,
-            "The idempotency key was used within the last 24 hours for a transfer with other parameters.",
-        ),
+        ServiceError::IdempotencyConflict(held) => {
+            let held = held.map(|id| id.to_string());
+            let named = held.as_ref().map_or(String::new(), |id| format!(", {id}"));
+            let (status, body) = ErrorBody::new(
+                Code::IdempotencyConflict,
+                format!(
+                    "The idempotency key was used within the last 24 hours for a transfer with other parameters{named}."
+                ),
+            );
+            (status, ErrorBody { transfer_id: held, ..body })
+        }
         ServiceError::TooManyPending => retryable(ErrorBody::new(
             Code::TooManyPending,
             "Too many transfers of this account or operator are pending; nothing was claimed. Send the same request again \
@@ -500,6 +509,15 @@ const fn missing(resource: Resource) -> &'static str {
     }
 }
 
+/// What is said of a transfer whose bytes a seller refused, while they can still land.
+pub fn refused_and_open(transfer: &Transfer) -> Option<String> {
+    let refusal =
+        transfer.refusal.as_ref().filter(|_| transfer.state.status() == TransferStatus::Submitted)?;
+    Some(format!(
+        "{refusal} It may still be paid until it expires, about a minute after it was signed: ask for the transfer."
+    ))
+}
+
 fn transfer_body(transfer: &Transfer, checks: Option<Checks>) -> (StatusCode, ErrorBody) {
     let (status, body) = match &transfer.state {
         TransferState::Rejected(rejection) => {
@@ -514,11 +532,17 @@ fn transfer_body(transfer: &Transfer, checks: Option<Checks>) -> (StatusCode, Er
             let checks = checks.as_ref().map(CheckBody::list);
             (status, ErrorBody { retryable: Some(failure_is_transient(failure.code)), checks, ..body })
         }
-        // These are answered as transfers; see `v1::transfers`.
+        // The others are answered as transfers; see `v1::transfers`.
         TransferState::Claimed
         | TransferState::Signed(_)
         | TransferState::Sent { .. }
-        | TransferState::Settled(_) => ErrorBody::new(Code::InternalError, INTERNAL),
+        | TransferState::Settled(_) => match refused_and_open(transfer) {
+            Some(message) => {
+                let (status, body) = ErrorBody::new(Code::PaymentRefused, message);
+                (status, ErrorBody { retryable: Some(false), ..body })
+            }
+            None => ErrorBody::new(Code::InternalError, INTERNAL),
+        },
     };
     let ended_as = Some(transfer.state.status().as_str());
     (status, ErrorBody { transfer_id: Some(transfer.id.to_string()), status: ended_as, ..body })

@@ -17,19 +17,24 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 use tracing::Instrument;
 
+use super::refusal::with_advice;
 use super::schema;
-use super::server::{introduced, listed, no_such_tool, span_of, unguarded};
-use crate::domain::{AccountId, Invalid, Principal};
+use super::server::{check_rate, introduced, listed, no_such_tool, over_rate, span_of, unguarded};
+use crate::domain::{AccountId, Invalid, PolicyUpdateFields, Principal};
 use crate::http::dress::with_error_body;
 use crate::http::error::ApiError;
 use crate::http::request_id::RequestId;
 use crate::http::v1::accounts::{AccountResponse, CreateAccountBody};
-use crate::http::v1::policies::{PolicyBody, PolicyResponse};
+use crate::http::v1::policies::PolicyResponse;
 use crate::service::ServiceError;
 
 /// Largest answer of a route, in bytes: a page of accounts with the longest policies is smaller.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// Names fields of a policy that REST sets to `null`: a plain type cannot be null.
+const REMOVE: &str = "remove";
+const REMOVABLE: [&str; 3] = ["max_single_transfer", "max_daily_spend", "allowed_counterparties"];
 
 const INSTRUCTIONS: &str = "\
 The USDC accounts of one operator, and the policies that the chain enforces on their payments. No tool pays. A policy holds \
@@ -82,7 +87,8 @@ impl OperatorTool {
             ),
             Self::UpdatePolicy => (
                 "Change a policy",
-                "Changes the fields that are given; the others stay as they are. An allowlist is replaced as a whole.",
+                "Changes the fields that are given; the others stay as they are. An allowlist is replaced as a whole. A limit \
+                 or the list is taken away by naming it in `remove`.",
             ),
         }
     }
@@ -113,7 +119,6 @@ impl OperatorTool {
                         "cursor": { "type": "string", "description": "The cursor of the page before, with the same filter." },
                         "status": { "type": "string", "enum": ["active", "paused"] },
                     },
-                    "additionalProperties": false,
                 });
                 (schema::object(arguments), schema::page_of::<AccountResponse>())
             }
@@ -128,8 +133,12 @@ impl OperatorTool {
             Self::GetAccount => (of_account(JsonObject::new()), schema::of::<AccountResponse>()),
             Self::GetPolicy => (of_account(JsonObject::new()), schema::of::<PolicyResponse>()),
             Self::UpdatePolicy => {
-                let arguments = schema::arguments::<PolicyBody>(&["account_id"], &[]);
-                (of_account(arguments), schema::of::<PolicyResponse>())
+                let arguments = schema::arguments::<PolicyUpdateFields>(&[], &[]);
+                let remove = json!({
+                    "type": "array", "items": { "type": "string", "enum": REMOVABLE },
+                    "description": "What to remove: any amount may be paid without a limit, and anyone without the list.",
+                });
+                (of_account(with(arguments, REMOVE, remove)), schema::of::<PolicyResponse>())
             }
         }
     }
@@ -154,6 +163,9 @@ impl OperatorTool {
             };
             request = request.header(IDEMPOTENCY_KEY, key.as_bytes());
         }
+        if self == Self::UpdatePolicy {
+            remove(&mut arguments)?;
+        }
         let body = match (method == Method::GET, arguments.keys().next()) {
             (true, None) => Body::empty(),
             (true, Some(unknown)) => {
@@ -171,6 +183,9 @@ impl OperatorTool {
     fn advice(self, error: &Value) -> &'static str {
         let may_have_been_done =
             error["retryable"] == true || error["error"] == "internal_error" || error["error"] == "timeout";
+        if error["error"] == "rate_limited" {
+            return "This call did nothing. Call again in 1 s with the same arguments.";
+        }
         match self {
             Self::CreateAccount if may_have_been_done => " Call again with the same idempotency_key.",
             Self::UpdatePolicy if error["error"] == "policy_changed" => {
@@ -197,8 +212,25 @@ fn with(mut arguments: JsonObject, name: &str, schema: Value) -> JsonObject {
 fn of_account(mut arguments: JsonObject) -> JsonObject {
     arguments.insert("type".to_owned(), json!("object"));
     arguments.insert("required".to_owned(), json!(["account_id"]));
-    arguments.insert("additionalProperties".to_owned(), json!(false));
     with(arguments, "account_id", json!({ "type": "string", "description": "Begins with `acct_`." }))
+}
+
+/// Sets what is to be removed to `null`, as REST has it.
+fn remove(arguments: &mut JsonObject) -> Result<(), Invalid> {
+    let names = match arguments.remove(REMOVE) {
+        None | Some(Value::Null) => return Ok(()),
+        Some(Value::Array(names)) => names,
+        Some(_) => return Err(Invalid::new(REMOVE, "must be a list of texts")),
+    };
+    for name in names {
+        let name = name.as_str().filter(|name| REMOVABLE.contains(name));
+        let name =
+            name.ok_or_else(|| Invalid::new(REMOVE, format!("may name `{}`", REMOVABLE.join("`, `"))))?;
+        if arguments.insert(name.to_owned(), Value::Null).is_some_and(|given| !given.is_null()) {
+            return Err(Invalid::new(name, "cannot be both set and removed"));
+        }
+    }
+    Ok(())
 }
 
 /// The named account. It must be an account id, so nothing else gets into a path.
@@ -244,8 +276,11 @@ impl OperatorServer {
         arguments: JsonObject,
         caller: OperatorCaller,
     ) -> Result<Value, Value> {
-        let OperatorCaller { key, principal, request_id } = caller;
+        let OperatorCaller { key, principal, request_id, over_rate } = caller;
         let error = |error: ApiError| json!(error.into_body(request_id).0);
+        if let Some(refusal) = over_rate {
+            return Err(error(refusal));
+        }
         let mut request = tool.request(arguments).map_err(|invalid| error(invalid.into()))?;
         // The guard has already found out who the caller is.
         request.headers_mut().insert(header::AUTHORIZATION, key);
@@ -273,6 +308,7 @@ struct OperatorCaller {
     key: HeaderValue,
     principal: Principal,
     request_id: RequestId,
+    over_rate: Option<ApiError>,
 }
 
 impl OperatorCaller {
@@ -281,6 +317,7 @@ impl OperatorCaller {
             key: asked.headers.get(header::AUTHORIZATION)?.clone(),
             principal: asked.extensions.get::<Principal>()?.clone(),
             request_id: *asked.extensions.get::<RequestId>()?,
+            over_rate: over_rate(Some(asked)),
         })
     }
 }
@@ -293,8 +330,9 @@ impl ServerHandler for OperatorServer {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        check_rate(context.extensions.get::<Parts>())?;
         Ok(listed(OperatorTool::ALL.map(OperatorTool::description).to_vec()))
     }
 
@@ -317,7 +355,7 @@ impl ServerHandler for OperatorServer {
         let result = called.map_or_else(
             |error| {
                 let message = error["message"].as_str().unwrap_or_default();
-                let sentence = format!("{message}{}", tool.advice(&error));
+                let sentence = with_advice(message, tool.advice(&error));
                 let mut result = CallToolResult::error(vec![ContentBlock::text(sentence)]);
                 result.structured_content = Some(error);
                 result
@@ -363,6 +401,12 @@ mod tests {
         }
         request(OperatorTool::GetAccount, json!({})).expect_err("none");
         request(OperatorTool::GetAccount, json!({ "account_id": ID, "x": 1 })).expect_err("unknown");
+        for remove in [json!("paused"), json!(["paused"]), json!([7])] {
+            request(OperatorTool::UpdatePolicy, json!({ "account_id": ID, "remove": remove }))
+                .expect_err("no rule");
+        }
+        let both = json!({ "account_id": ID, "max_daily_spend": "5", "remove": ["max_daily_spend"] });
+        request(OperatorTool::UpdatePolicy, both).expect_err("set and removed");
         request(OperatorTool::CreateAccount, json!({ "name": "b" })).expect_err("no key");
         request(OperatorTool::CreateAccount, json!({ "name": "b", "idempotency_key": "a\nb" }))
             .expect_err("two lines");

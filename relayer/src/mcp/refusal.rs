@@ -20,12 +20,18 @@ pub(super) fn sentence(tool: AgentTool, error: &ApiError, id: RequestId) -> Stri
         (ApiError::Transfer(transfer, _), _) => match &transfer.state {
             TransferState::Rejected(rejection) => rejected(rejection),
             TransferState::Failed(failure) => failed(failure.code, &wait),
-            TransferState::Claimed
-            | TransferState::Signed(_)
-            | TransferState::Sent { .. }
-            | TransferState::Settled(_) => String::new(),
+            TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => {
+                format!(
+                    "Ask get_transfer for {} how it ended, and pay it under no new idempotency_key before.",
+                    transfer.id
+                )
+            }
+            TransferState::Settled(_) => String::new(),
         },
-        (error, AgentTool::SendTransfer) if has_no_verdict(error) => {
+        (ApiError::RateLimited { .. }, AgentTool::SendTransfer | AgentTool::PayHttp) => {
+            format!("This call did nothing. {SAME_KEY}{wait}.")
+        }
+        (error, AgentTool::SendTransfer | AgentTool::PayHttp) if has_no_verdict(error) => {
             format!("It may have been paid. {SAME_KEY}{wait}, never with a new one.")
         }
         (_, AgentTool::SendTransfer) if retry_after.is_some() => {
@@ -35,7 +41,13 @@ pub(super) fn sentence(tool: AgentTool, error: &ApiError, id: RequestId) -> Stri
         (_, _) if retry_after.is_some() => format!("Ask again{wait}."),
         (_, _) => String::new(),
     };
-    format!("{} {advice}", body.message).trim_end().to_owned()
+    with_advice(&body.message, &advice)
+}
+
+/// A message, and sentences after it.
+pub(super) fn with_advice(message: &str, advice: &str) -> String {
+    let stop = if message.ends_with(['.', '!', '?']) || advice.is_empty() { "" } else { "." };
+    format!("{message}{stop} {}", advice.trim_start()).trim_end().to_owned()
 }
 
 /// Whether the payment may have been made despite the error.
@@ -108,6 +120,9 @@ fn failed(code: FailureCode, wait: &str) -> String {
         }
         FailureCode::InvalidRecipient => {
             "Nothing was paid. Correct `to` and use a new idempotency_key.".to_owned()
+        }
+        FailureCode::PaymentRefused => {
+            "This idempotency_key stays refused. Buy elsewhere: under a new one this seller would refuse again.".to_owned()
         }
         FailureCode::TransferFailed => format!("Nothing was paid. {SAME_KEY} to try once more."),
         FailureCode::SolanaUnavailable

@@ -63,15 +63,61 @@ fn put_in(schema: &mut Value, named: &JsonObject) {
     }
 }
 
-/// `T` as a tool's arguments: without `left_out`, with `required`, and without any other fields.
+/// `T` as a tool's arguments: without `left_out`, and with `required`. Others are refused, which the schema does not say: Google's
+/// Python package cannot read that.
+///
+/// The types are plain and stand where they are used. OpenAI, Google and Anthropic, or the converters to their forms, refuse a
+/// request or lose an argument over references, choices between types and some formats. An argument is left out where REST also
+/// takes `null`, and a text where REST takes several types.
 pub(super) fn arguments<T: ToSchema>(left_out: &[&str], required: &[&str]) -> JsonObject {
-    let mut schema = of::<T>();
+    let mut whole = of::<T>();
+    let named = whole.remove("$defs").map(object).unwrap_or_default();
+    let mut schema = Value::Object(whole);
+    put_in(&mut schema, &named);
+    make_plain(&mut schema);
+    let mut schema = object(schema);
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         properties.retain(|name, _| !left_out.contains(&name.as_str()));
     }
     schema.insert("required".to_owned(), json!(required));
-    schema.insert("additionalProperties".to_owned(), json!(false));
     schema
+}
+
+fn make_plain(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            while let Some(choice) = fields.remove("oneOf").or_else(|| fields.remove("anyOf")) {
+                let among = choice.as_array().into_iter().flatten().filter(|one| one["type"] != "null");
+                if let Some(Value::Object(taken)) = plainest(among, |one| one["type"] == "string") {
+                    for (name, value) in taken {
+                        fields.entry(name).or_insert(value);
+                    }
+                }
+            }
+            if let Some(Value::Array(types)) = fields.get("type") {
+                let taken = plainest(types.iter().filter(|one| *one != "null"), |one| one == "string");
+                fields.insert("type".to_owned(), taken.unwrap_or_default());
+            }
+            fields.retain(|name, value| name != "additionalProperties" || !value.is_boolean());
+            // Of a text's formats, Google takes this one.
+            if fields.get("type").is_some_and(|of| of == "string")
+                && fields.get("format").is_some_and(|of| of != "date-time")
+            {
+                fields.remove("format");
+            }
+            fields.values_mut().for_each(make_plain);
+        }
+        Value::Array(values) => values.iter_mut().for_each(make_plain),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// The first that is a text, or the first of all.
+fn plainest<'a>(
+    mut among: impl Iterator<Item = &'a Value> + Clone,
+    is_text: fn(&Value) -> bool,
+) -> Option<Value> {
+    among.clone().find(|one| is_text(one)).or_else(|| among.next()).cloned()
 }
 
 /// An answer, or a refusal in its place: old clients check both against the schema, and drop whatever does not match.

@@ -15,6 +15,8 @@ use tracing::{Instrument, Span};
 use super::refusal;
 use super::tools::{AgentCaller, AgentTool};
 use crate::domain::Principal;
+use crate::http::auth::OverRate;
+use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::http::request_id::RequestId;
 use crate::service::Services;
@@ -57,6 +59,21 @@ pub(super) fn span_of(asked: Option<&Parts>) -> Span {
     asked.and_then(|asked| asked.extensions.get::<Span>()).cloned().unwrap_or_else(Span::none)
 }
 
+/// The refusal of a request that came too soon.
+pub(super) fn over_rate(asked: Option<&Parts>) -> Option<ApiError> {
+    asked.and_then(|asked| asked.extensions.get::<OverRate>()).map(|over| over.0.clone())
+}
+
+/// The same where no tool is called: an error of the protocol, which ends no session.
+pub(super) fn check_rate(asked: Option<&Parts>) -> Result<(), ErrorData> {
+    match over_rate(asked) {
+        None => Ok(()),
+        Some(_) => {
+            Err(ErrorData::internal_error("Too many requests under this key. Ask again in 1 s.", None))
+        }
+    }
+}
+
 /// The server behind `/mcp` for agent keys: one for all clients, since it keeps nothing about any of them.
 #[derive(Clone)]
 pub(super) struct AgentServer {
@@ -72,16 +89,27 @@ impl AgentServer {
         &self,
         tool: AgentTool,
         caller: &AgentCaller,
+        over_rate: Option<ApiError>,
         request: CallToolRequestParams,
     ) -> CallToolResult {
         let arguments = request.arguments.unwrap_or_default();
-        let called = AssertUnwindSafe(tool.call(&self.services, caller, arguments)).catch_unwind().await;
+        let call = async {
+            over_rate.map_or(Ok(()), Err)?;
+            tool.call(&self.services, caller, arguments).await
+        };
+        let called = AssertUnwindSafe(call).catch_unwind().await;
         let answer = called.unwrap_or_else(|panic| {
             tracing::error!(panic = panic_message(&*panic), "a tool panicked");
             Err(ApiError::Panic)
         });
         match answer {
-            Ok(value) => CallToolResult::structured(value),
+            Ok(value) => {
+                // A purchase that its seller refused is an error wherever it is read.
+                let is_refused = value["error"] == Code::PaymentRefused.as_str();
+                let mut result = CallToolResult::structured(value);
+                result.is_error = Some(is_refused);
+                result
+            }
             Err(error) => {
                 let sentence = refusal::sentence(tool, &error, caller.request_id);
                 let (body, _) = error.into_body(caller.request_id);
@@ -101,8 +129,9 @@ impl ServerHandler for AgentServer {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        check_rate(context.extensions.get::<Parts>())?;
         Ok(listed(AgentTool::ALL.map(AgentTool::description).to_vec()))
     }
 
@@ -125,6 +154,6 @@ impl ServerHandler for AgentServer {
             AgentCaller::of(principal, request_id)
         });
         let caller = caller.ok_or_else(unguarded)?;
-        Ok(self.run(tool, &caller, request).instrument(span_of(parts)).await.into())
+        Ok(self.run(tool, &caller, over_rate(parts), request).instrument(span_of(parts)).await.into())
     }
 }

@@ -111,7 +111,8 @@ impl AgentTool {
                 "Asks a server for a resource, and pays the USDC that it asks for by x402, at most max_amount, from your \
                  account and within your limits. Answers with what the server gave and how the payment ended. When no answer \
                  came, or it is still `submitted`, call again with the same idempotency_key: it is never paid twice. Under \
-                 a new one it may be.",
+                 a new one it may be. Many sellers refuse smart wallets, such as your account is: `payment_refused` \
+                 is then the answer for good.",
             ),
             Self::GetTransfer => {
                 ("A transfer", "One of your transfers by its id: its status, and its transaction.")
@@ -149,7 +150,7 @@ impl AgentTool {
 
     /// The schemas of its arguments and of its answer.
     fn schemas(self) -> (JsonObject, JsonObject) {
-        let nothing = || schema::object(json!({ "type": "object", "additionalProperties": false }));
+        let nothing = || schema::object(json!({ "type": "object", "properties": {} }));
         match self {
             Self::GetAccount => (nothing(), schema::of::<AccountResponse>()),
             Self::GetBalance => (nothing(), schema::of::<BalanceResponse>()),
@@ -162,12 +163,12 @@ impl AgentTool {
             Self::SendTransfer => {
                 let required = ["to", "amount", "idempotency_key"];
                 let arguments = schema::arguments::<CreateTransferBody>(&["from"], &required);
-                (named(arguments), schema::of::<TransferResponse>())
+                (named(arguments), may_be_replayed(schema::of::<TransferResponse>()))
             }
             Self::PayHttp => {
                 let required = ["url", "max_amount", "idempotency_key"];
                 let arguments = schema::arguments::<CreatePurchaseBody>(&["from"], &required);
-                (named(arguments), schema::of::<PurchaseResponse>())
+                (named(arguments), may_be_replayed(schema::of::<PurchaseResponse>()))
             }
             Self::GetTransfer => (transfer_arguments(), schema::of::<TransferResponse>()),
             Self::ListTransactions => (page_arguments(), schema::page_of::<EntryResponse>()),
@@ -204,13 +205,15 @@ impl AgentTool {
                 let body: CreateTransferBody = body_from(*account_id, arguments)?;
                 let request = body.into_request(None)?;
                 let answer = Box::pin(services.transfers.create(principal, request)).await?;
-                written(TransferResponse::try_from(answer)?)
+                let replayed = answer.replayed;
+                Ok(marked(written(TransferResponse::try_from(answer)?)?, replayed))
             }
             Self::PayHttp => {
                 let body: CreatePurchaseBody = body_from(*account_id, arguments)?;
                 let purchase = body.into_purchase(None, &services.purchases)?;
                 let answer = Box::pin(services.purchases.pay(principal, purchase)).await?;
-                written(PurchaseResponse::try_from(answer)?)
+                let replayed = answer.transfer.as_ref().is_some_and(|transfer| transfer.replayed);
+                Ok(marked(written(PurchaseResponse::try_from(answer)?)?, replayed))
             }
             Self::GetTransfer => {
                 let GetTransferArguments { transfer_id } = read(arguments)?;
@@ -238,7 +241,6 @@ fn transfer_arguments() -> JsonObject {
         "type": "object",
         "properties": { "transfer_id": { "type": "string", "description": "Begins with `txn_`." } },
         "required": ["transfer_id"],
-        "additionalProperties": false,
     }))
 }
 
@@ -254,7 +256,6 @@ fn page_arguments() -> JsonObject {
             "since": { "type": "string", "format": "date-time", "description": "Only what became visible later." },
             "until": { "type": "string", "format": "date-time", "description": "Only what became visible then or earlier." },
         },
-        "additionalProperties": false,
     }))
 }
 
@@ -265,6 +266,22 @@ fn named(mut arguments: JsonObject) -> JsonObject {
         key["description"] = IDEMPOTENCY_KEY.into();
     }
     arguments
+}
+
+/// REST says in a header that an answer was given before.
+fn marked(mut answer: Value, replayed: bool) -> Value {
+    if replayed && let Value::Object(answer) = &mut answer {
+        answer.insert("replayed".to_owned(), true.into());
+    }
+    answer
+}
+
+fn may_be_replayed(mut answer: JsonObject) -> JsonObject {
+    if let Some(properties) = answer.get_mut("properties") {
+        properties["replayed"] =
+            json!({ "type": "boolean", "description": "Asked for under this key before." });
+    }
+    answer
 }
 
 /// The body of REST, with the account of the key added.

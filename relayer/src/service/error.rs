@@ -1,7 +1,7 @@
 use std::net::IpAddr;
 
 use crate::chain::ChainError;
-use crate::domain::{Counterparties, Invalid, Network, QuotaExceeded};
+use crate::domain::{Counterparties, Invalid, Network, QuotaExceeded, TransferId};
 use crate::store::StoreError;
 
 /// Why a service refused a request or could not do it. Transfers that end badly are transfers, not errors.
@@ -16,8 +16,9 @@ pub enum ServiceError {
     /// Unknown, or another operator's: the same answer.
     #[error("no such {0:?}")]
     NotFound(Resource),
+    /// Holds the transfer under the key, where the asker may see it.
     #[error("the idempotency key was used for another transfer")]
-    IdempotencyConflict,
+    IdempotencyConflict(Option<TransferId>),
     /// The account or its operator already has the maximum of pending transfers. Nothing was claimed.
     #[error("too many transfers are pending")]
     TooManyPending,

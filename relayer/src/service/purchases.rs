@@ -126,10 +126,11 @@ impl Purchases {
             return self.answer(principal, started, deadline).await;
         }
         let resource = timeout_at(deadline, handed_over).await.ok().and_then(Result::ok).flatten();
-        // A server that refused the payment may still settle it; the chain shows it within a minute.
+        // A server that did not take the payment may still settle it; the chain shows it within a minute.
         let is_refused = resource.as_ref().is_some_and(|resource| !resource.is_success());
         let deadline = if is_refused { Instant::now() } else { deadline };
-        let transfer = self.transfers.answer(principal, started, deadline).await?;
+        let mut transfer = self.transfers.answer(principal, started, deadline).await?;
+        transfer.view.transfer.refusal = resource.as_ref().and_then(PaidResource::refused);
         Ok(PurchaseAnswer { transfer: Some(transfer), resource })
     }
 
@@ -142,7 +143,7 @@ impl Purchases {
         when_signed: oneshot::Receiver<(TransferId, SignedTransfer)>,
     ) -> Option<PaidResource> {
         let (id, signed) = when_signed.await.ok()?;
-        let payment = offer.payment(&signed.bytes);
+        let payment = offer.payment(id, &signed.bytes);
         crash_point!("handed_over.after");
         let fetched = self.fetch.fetch(purchase, Some(payment), HAND_OVER_PATIENCE);
         let resource = match self.parts.tasks.stop.run_until_cancelled(fetched).await? {
@@ -153,6 +154,11 @@ impl Purchases {
             }
         };
         crash_point!("bought.before");
+        if let Some(refusal) = resource.refused()
+            && let Err(error) = self.parts.store.keep_refusal(operator, id, &refusal).await
+        {
+            tracing::warn!(transfer_id = %id, %error, "that a seller refused could not be kept");
+        }
         if resource.is_success()
             && let Err(error) = self.parts.store.keep_resource(operator, id, &resource).await
         {
@@ -168,6 +174,15 @@ impl Purchases {
         started: Started,
         deadline: Instant,
     ) -> Result<PurchaseAnswer, ServiceError> {
+        // What the seller has refused is not waited for.
+        let refused = match &started {
+            Started::Ours(id) | Started::Others(id) => {
+                let found = self.parts.store.find_transfer(principal.operator_id(), *id).await?;
+                found.is_some_and(|transfer| transfer.refusal.is_some())
+            }
+            Started::Over(_) => false,
+        };
+        let deadline = if refused { Instant::now() } else { deadline };
         let transfer = self.transfers.answer(principal, started, deadline).await?;
         let paid = &transfer.view.transfer;
         loop {

@@ -276,6 +276,7 @@ async fn insert_transfer(
         key_id: new.key_id,
         request: request.clone(),
         fee_payer: new.purchase.map(|bought| bought.fee_payer),
+        refusal: None,
         policy_version: signed.map(|ahead| ahead.policy_version),
         reopened: 0,
         state,

@@ -8,8 +8,8 @@ use super::query::query;
 use super::transfer_row::{TransferRow, TransferStateColumns};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    Account, AccountId, Event, Failure, IdempotencyKey, Network, OperatorId, PaidResource, Rejection,
-    Settlement, SignedTransfer, Timestamp, Transfer, TransferId, TransferState, Webhook,
+    Account, Event, Failure, OperatorId, PaidResource, Rejection, Settlement, SignedTransfer, Timestamp,
+    Transfer, TransferId, TransferState, Webhook,
 };
 
 const TABLE: Table = Table("transfers");
@@ -18,7 +18,7 @@ const TABLE: Table = Table("transfers");
 pub(super) const COLUMNS: &str =
     "transfers.transfer_id, transfers.operator_id, transfers.network, transfers.account_id,
     transfers.key_id, transfers.recipient, transfers.amount_usdc, transfers.memo,
-    transfers.idempotency_key, transfers.fee_payer, transfers.state,
+    transfers.idempotency_key, transfers.fee_payer, transfers.refusal, transfers.state,
     transfers.signed_bytes, transfers.tx_signature,
     transfers.last_valid_block_height, transfers.sent_at, transfers.slot, transfers.ended_at,
     transfers.reason, transfers.message, transfers.checks, transfers.policy_version, transfers.reopened, transfers.retry_at,
@@ -132,6 +132,19 @@ impl Store {
         Ok(())
     }
 
+    /// Stores why the seller did not take a transfer whose bytes it holds.
+    pub async fn keep_refusal(
+        &self,
+        operator: OperatorId,
+        transfer: TransferId,
+        refusal: &str,
+    ) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE transfers SET refusal = $3 WHERE operator_id = $1 AND transfer_id = $2";
+        let keeping = query(SQL).bind(operator.to_string()).bind(transfer.to_string());
+        keeping.bind(refusal.to_owned()).execute(self.writer()).await?;
+        Ok(())
+    }
+
     /// What was bought with a transfer, if it has arrived.
     pub async fn find_resource(
         &self,
@@ -143,25 +156,6 @@ impl Store {
         let finding = query(SQL).bind(operator.to_string()).bind(transfer.to_string());
         let row: Option<(String,)> = finding.fetch_optional(self.reader()).await?;
         row.map(|(json,)| serde_json::from_str(&json).map_err(|_| TABLE.unreadable("resource"))).transpose()
-    }
-
-    /// The account whose payment stands under an idempotency key.
-    pub async fn find_account_of_key(
-        &self,
-        operator: OperatorId,
-        network: Network,
-        key: &IdempotencyKey,
-    ) -> Result<Option<AccountId>, StoreError> {
-        const SQL: &str = "SELECT account_id FROM transfers
-             WHERE operator_id = $1 AND network = $2 AND idempotency_key = $3 AND key_use IS NOT NULL
-             ORDER BY key_use DESC LIMIT 1";
-        let row: Option<(String,)> = query(SQL)
-            .bind(operator.to_string())
-            .bind(network.as_str())
-            .bind(key.as_str())
-            .fetch_optional(self.reader())
-            .await?;
-        row.map(|(account,)| TABLE.read("account_id", &account)).transpose()
     }
 
     /// Takes a step, adds its history entries, and announces it to the operator's webhooks, which it returns.

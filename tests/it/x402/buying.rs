@@ -33,12 +33,20 @@ struct Fair {
 impl Fair {
     /// `None` if the packages are missing.
     async fn opens(operator: Operator, policy: Value, memo: Option<&str>) -> Option<Fair> {
+        Fair::opens_with(operator, policy, Some(memo)).await
+    }
+
+    async fn opens_with(
+        operator: Operator,
+        policy: Value,
+        smart_wallets: Option<Option<&str>>,
+    ) -> Option<Fair> {
         let packages = packages()?;
         let agent = operator.creates_account_with("Buyer", "10").await;
         agent.sets_policy(policy).await;
         let key = agent.new_key().await;
         let (_, payee) = operator.chain.new_payee().await;
-        let shop = Shop::opens(&packages, operator.network(), &payee.pubkey(), PRICE, Some(memo)).await;
+        let shop = Shop::opens(&packages, operator.network(), &payee.pubkey(), PRICE, smart_wallets).await;
         let road = Road::to(&shop.url).await;
         Some(Fair { agent, key, payee, road, _shop: shop })
     }
@@ -293,6 +301,55 @@ async fn payment_that_gets_lost_is_paid_once_whenever_it_turns_up() {
 }
 
 #[tokio::test]
+async fn facilitator_that_takes_no_smart_wallets_gets_one_payment_and_its_refusal_is_kept() {
+    let Some(fair) = Fair::opens_with(Operator::shared().await, json!({}), None).await else { return };
+    let key = unique_key();
+    let refused = fair.buys(&key).await.is_error(422, "payment_refused");
+    assert_eq!((&refused["status"], &refused["retryable"]), (&json!("submitted"), &json!(false)));
+    let message = refused.text_of("message");
+    assert!(message.starts_with("The seller refused the payment with status 402: \""), "{message}");
+    assert!(!message.contains("Nothing was paid"), "its bytes may land: {message}");
+    let id = refused.text_of("transfer_id").to_owned();
+    let read = fair.transfer(&id).await;
+    assert_eq!(read["error"], "payment_refused", "{}", read.text);
+    let again = fair.buys(&key).await.is_error(422, "payment_refused");
+    assert_eq!(again["transfer_id"], id.as_str());
+
+    let ended = fair.ended(&id).await;
+    assert_eq!((&ended["status"], &ended["error"]), (&json!("failed"), &json!("payment_refused")));
+    assert!(ended.text_of("message").ends_with("Nothing was paid."), "{}", ended.text);
+    let over = fair.buys(&key).await.is_error(422, "payment_refused");
+    assert_eq!((&over["status"], &over["transfer_id"]), (&json!("failed"), &json!(id)));
+    let mut order = fair.order(&key);
+    order.as_object_mut().expect("an object").remove("from");
+    let over_mcp = mcp::calls(&fair.key, "pay_http", order).await;
+    let (sentence, _) = mcp::is_refused(&over_mcp, "payment_refused");
+    assert!(sentence.contains("Buy elsewhere"), "{sentence}");
+    let read_over_mcp = mcp::calls(&fair.key, "get_transfer", json!({ "transfer_id": id })).await;
+    assert_eq!(read_over_mcp["isError"], true, "{read_over_mcp}");
+    assert_eq!(fair.road.handed_over().len(), 1);
+    fair.has_paid(0).await;
+}
+
+#[tokio::test]
+async fn payment_that_was_refused_and_lands_all_the_same_is_settled() {
+    // On the slow network a blockhash lives for half a minute.
+    let app = TestApp::start(TestNetwork::slow(), &AppSettings::default()).await;
+    let Some(fair) = Fair::opens(app.new_operator().await, json!({}), None).await else { return };
+    fair.road.payments(Payments::AreRefused);
+    let key = unique_key();
+    let refused = fair.buys(&key).await.is_error(422, "payment_refused");
+    let id = refused.text_of("transfer_id").to_owned();
+    let [payment] = &fair.road.handed_over()[..] else { panic!("handed over once") };
+    assert_eq!(fair.road.brings(payment).await, 200);
+    let settled = fair.ended(&id).await;
+    assert_eq!((&settled["status"], &settled["error"]), (&json!("settled"), &Value::Null));
+    let again = fair.buys(&key).await.has_status(200);
+    assert_eq!((transfer_id(&again), fair.road.handed_over().len()), (id, 1));
+    fair.has_paid(1).await;
+}
+
+#[tokio::test]
 async fn payment_that_expired_is_signed_anew_and_the_old_bytes_pay_nothing() {
     let Some(fair) = Fair::opens_to_all().await else { return };
     fair.road.payments(Payments::GetLost);
@@ -384,8 +441,10 @@ async fn agent_buys_over_mcp() {
     let bought = mcp::succeeds(&bought);
     assert_eq!(bought["transfer"]["status"], "settled");
     assert!(bought["resource"]["body"].as_str().is_some_and(|body| body.contains("42")));
+    assert!(bought["replayed"].is_null(), "{bought}");
     let again = mcp::calls(&fair.key, "pay_http", order.clone()).await;
     assert_eq!(mcp::succeeds(&again)["receipt"], bought["receipt"]);
+    assert_eq!(mcp::succeeds(&again)["replayed"], true);
     fair.has_paid(1).await;
     order["idempotency_key"] = json!(unique_key());
     order["max_amount"] = json!("0.1");

@@ -25,6 +25,8 @@ pub enum Payments {
     ArriveTwice,
     /// They arrive, but the answer does not come back.
     AreNotAnswered,
+    /// The sender gets a 402, and whoever refused keeps them.
+    AreRefused,
 }
 
 /// A server between a relayer and a shop.
@@ -122,6 +124,7 @@ async fn report(State(state): Shared, method: Method, headers: HeaderMap, body: 
             request().await.expect("the shop answers");
             StatusCode::BAD_GATEWAY.into_response()
         }
+        Payments::AreRefused => StatusCode::PAYMENT_REQUIRED.into_response(),
         Payments::Arrive | Payments::GetLost => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }

@@ -1,5 +1,6 @@
 // An x402 shop and its facilitator: npm @x402/core and @x402/svm as published.
 // Prints the facilitator's address and the port as one line of JSON, then a line for each paid request.
+import { generateKeyPairSync } from "node:crypto";
 import { createServer } from "node:http";
 import { createKeyPairSignerFromBytes } from "@solana/kit";
 import { x402Facilitator } from "@x402/core/facilitator";
@@ -10,9 +11,19 @@ import { ExactSvmScheme as ServerScheme } from "@x402/svm/exact/server";
 
 // The name is Solana's devnet; the node's address decides which network it really is.
 const network = "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1";
-const { rpc_url, fee_payer, usdc_mint, pay_to, amount, memo, program } = JSON.parse(process.env.SHOP);
+const { rpc_url, usdc_mint, pay_to, amount, memo, program } = JSON.parse(process.env.SHOP);
 
-const keys = await createKeyPairSignerFromBytes(Uint8Array.from(fee_payer));
+// The facilitator's key is new, and the network gives it a SOL for fees.
+const { d, x } = generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" });
+const keys = await createKeyPairSignerFromBytes(Buffer.concat([Buffer.from(d, "base64url"), Buffer.from(x, "base64url")]));
+const rpc = async (method, params) => {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  const answer = await fetch(rpc_url, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+  return (await answer.json()).result;
+};
+await rpc("requestAirdrop", [keys.address, 1_000_000_000]);
+while (!(await rpc("getBalance", [keys.address, { commitment: "confirmed" }])).value) await new Promise((done) => setTimeout(done, 100));
+
 const signer = toFacilitatorSvmSigner(keys, { defaultRpcUrl: rpc_url });
 const smartWallets = { enableSmartWalletVerification: true, smartWalletAllowedPrograms: [program] };
 const scheme = new FacilitatorScheme(signer, undefined, program === undefined ? {} : smartWallets);

@@ -8,7 +8,6 @@ use purser_tests::{Chain, TestNetwork};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
-use solana_sdk::signer::Signer;
 use tempfile::TempDir;
 use tokio::process::Command;
 
@@ -34,7 +33,7 @@ pub fn packages() -> Option<PathBuf> {
 }
 
 impl Shop {
-    /// Opens a shop that is paid `micros` to the USDC account of `pay_to`. Its facilitator pays the fees. With `smart_wallets`
+    /// Opens a shop that is paid `micros` to the USDC account of `pay_to`. Its facilitator pays the fees, of which it asks the network. With `smart_wallets`
     /// the facilitator lists the program, and the shop may ask for its own memo; without it, the shop accepts only payments of
     /// plain wallets.
     pub async fn opens(
@@ -44,12 +43,9 @@ impl Shop {
         micros: u64,
         smart_wallets: Option<Option<&str>>,
     ) -> Shop {
-        let fee_payer = Keypair::new();
-        network.chain().funds(&fee_payer.pubkey(), 1).await;
         let folder = purser_tests::network::temp_folder();
         let mut settings = json!({
             "rpc_url": network.rpc_url,
-            "fee_payer": fee_payer.to_bytes().to_vec(),
             "usdc_mint": network.usdc_mint.to_string(),
             "pay_to": pay_to.to_string(),
             "amount": micros.to_string(),

@@ -83,8 +83,8 @@ impl Folder {
     }
 
     /// Writes shell variables with everything that is ready, for `source`.
-    pub fn write_env(&self, ready: &Ready) -> Result<()> {
-        self.write_secret("env", &ready.shell_variables()).map(drop)
+    pub fn write_env(&self, ready: &Ready, programs: &Path) -> Result<()> {
+        self.write_secret("env", &ready.shell_variables(programs)).map(drop)
     }
 
     /// Writes a file that only its owner may read.

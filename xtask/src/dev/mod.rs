@@ -109,7 +109,7 @@ fn serve(
         })?,
     };
     let ready = report::Ready::new(&base_url, &network, &demo, folder);
-    folder.write_env(&ready)?;
+    folder.write_env(&ready, &workspace.target.join("debug"))?;
     if args.json {
         println!("{}", serde_json::to_string(&ready)?);
     } else {

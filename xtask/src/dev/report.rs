@@ -1,7 +1,7 @@
 //! What `cargo dev` prints once everything is ready.
 
 use std::fmt::{self, Display, Formatter};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
@@ -65,9 +65,9 @@ impl Ready {
         }
     }
 
-    /// `export` lines for a shell.
-    pub fn shell_variables(&self) -> String {
-        [
+    /// `export` lines for a shell, which then finds `purser` in `programs`.
+    pub fn shell_variables(&self, programs: &Path) -> String {
+        let variables = [
             ("PURSER_URL", &self.base_url),
             ("PURSER_MCP_URL", &self.mcp_url),
             ("PURSER_OPERATOR_KEY", &self.operator_key),
@@ -76,9 +76,11 @@ impl Ready {
             ("PURSER_PAYEE", &self.payee_token_account),
             ("PURSER_RPC_URL", &self.rpc_url),
             ("PURSER_USDC_MINT", &self.usdc_mint),
+            ("PURSER_PROGRAM", &self.program_id),
         ]
         .map(|(name, value)| format!("export {name}='{value}'\n"))
-        .concat()
+        .concat();
+        format!("{variables}export PATH='{}':\"$PATH\"\n", programs.display())
     }
 }
 

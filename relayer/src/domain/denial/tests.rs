@@ -43,6 +43,7 @@ fn refused(number: u8) -> Refused {
                 idempotency_key: IdempotencyKey::parse("k").expect("valid"),
             },
             fee_payer: None,
+            refusal: None,
             policy_version: rejection.policy_version,
             reopened: 0,
             state: TransferState::Rejected(rejection),

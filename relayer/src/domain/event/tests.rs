@@ -19,6 +19,7 @@ fn transfer() -> Transfer {
             idempotency_key: IdempotencyKey::parse("k").expect("valid"),
         },
         fee_payer: None,
+        refusal: None,
         policy_version: None,
         reopened: 0,
         state: TransferState::Claimed,
@@ -41,7 +42,10 @@ fn an_envelope_has_the_four_fields_of_the_interface_and_its_data_too() {
             "data": {
                 "transfer_id": transfer().id.to_string(),
                 "account_id": transfer().request.from.to_string(),
+                "to": transfer().request.to.text(),
                 "amount_usdc": "1.500000",
+                "memo": "a \"b\" \u{1F600}",
+                "idempotency_key": "k",
                 "tx_signature": "sig",
                 "settled_at": "2023-11-14T22:13:20.000000Z",
             },

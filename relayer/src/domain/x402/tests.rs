@@ -54,7 +54,7 @@ fn refused(entry: &Value) -> String {
 }
 
 #[test]
-fn the_first_entry_that_can_be_paid_is_chosen_and_goes_back_as_it_came() {
+fn the_cheapest_entry_that_can_be_paid_is_chosen_and_goes_back_as_it_came() {
     let others = [
         json!({ "scheme": "exact", "network": "eip155:8453", "amount": "1" }),
         with("/scheme", json!("upto")),
@@ -62,14 +62,17 @@ fn the_first_entry_that_can_be_paid_is_chosen_and_goes_back_as_it_came() {
         with("/network", json!(chain_id(Network::Live))),
         json!("nonsense"),
     ];
-    let all: Vec<Value> = others.into_iter().chain([entry(), with("/amount", json!("1"))]).collect();
+    let cheaper = with("/amount", json!("249999"));
+    let unpayable = with("/payTo", json!("nobody"));
+    let all: Vec<Value> = others.into_iter().chain([entry(), cheaper.clone(), unpayable]).collect();
     let offer = chosen(&required(&all)).expect("payable");
     assert_eq!(offer.pay_to, Address::from_bytes([7; 32]));
-    assert_eq!(offer.amount.micros(), 250_000);
+    assert_eq!(offer.amount.micros(), 249_999);
     assert_eq!(offer.terms, Terms { fee_payer: Address::from_bytes([8; 32]), memo: None });
-    let payment = from_header(offer.payment(&[1, 2]).as_bytes()).expect("base64");
+    let payment =
+        from_header(offer.payment(TransferId::from_bytes([1; 16]), &[1, 2]).as_bytes()).expect("base64");
     let text = String::from_utf8(payment.clone()).expect("text");
-    assert!(text.contains(&entry().to_string()), "digit by digit: {text}");
+    assert!(text.contains(&cheaper.to_string()), "digit by digit: {text}");
     let payment: Value = serde_json::from_slice(&payment).expect("JSON");
     assert_eq!(payment["x402Version"], 2);
     assert_eq!(payment["resource"], json!({ "url": "u" }));
@@ -84,6 +87,57 @@ fn an_offer_above_the_most_that_may_be_paid_is_refused() {
     }
     // In this scheme an amount is not a number.
     assert!(refused(&with("/amount", json!(1))).contains("nothing in USDC"));
+}
+
+#[test]
+fn what_was_offered_is_said_in_plain_words() {
+    let other = json!({ "scheme": "exact", "network": "eip155:8453", "amount": "1\u{202e}\n\"", "asset": "0x".repeat(500) });
+    let said = chosen(&required(&[other, with("/amount", json!("250001"))])).expect_err("too much");
+    assert!(
+        said.starts_with(
+            "The server asks for 0.250001 USDC, which is more than `max_amount`, 0.250000. Offered: 1 of 0x0x"
+        ),
+        "{said}"
+    );
+    assert!(said.ends_with(&format!("; 250001 of {} by exact on {}.", mint(), chain_id(NETWORK))), "{said}");
+    assert!(said.chars().count() < 1_000);
+    let many = vec![json!({}); 7];
+    assert!(chosen(&required(&many)).expect_err("none").ends_with("; and 2 more."));
+}
+
+#[test]
+fn a_payment_identifier_is_the_transfers_id() {
+    let mut offer: Value = serde_json::from_slice(&required(&[entry()])).expect("JSON");
+    offer["extensions"] = json!({
+        "payment-identifier": { "info": { "required": true }, "schema": {} }, "other": { "info": { "a": 1 } },
+    });
+    let offer = chosen(offer.to_string().as_bytes()).expect("payable");
+    let id = TransferId::from_bytes([1; 16]);
+    let payment = from_header(offer.payment(id, &[1]).as_bytes()).expect("base64");
+    let payment: Value = serde_json::from_slice(&payment).expect("JSON");
+    let info = &payment["extensions"]["payment-identifier"]["info"];
+    assert_eq!(info, &json!({ "required": true, "id": id.to_string() }));
+    assert!((16..=128).contains(&id.to_string().len()));
+    assert_eq!(payment["extensions"]["other"], json!({ "info": { "a": 1 } }));
+}
+
+#[test]
+fn a_refusal_is_told_in_the_sellers_words_bounded_and_on_one_line() {
+    let answered = |status, error: &str| PaidResource {
+        status,
+        required: Some(json!({ "x402Version": 2, "error": error, "accepts": [] }).to_string().into_bytes()),
+        ..PaidResource::default()
+    };
+    let said = answered(402, "no\n\"smart\u{202e}\" wallets").refused();
+    assert_eq!(said.as_deref(), Some("The seller refused the payment with status 402: \"nosmart wallets\"."));
+    let long = answered(402, &"x".repeat(5_000)).refused().expect("refused");
+    assert!(long.chars().count() < 300);
+    let bare = PaidResource { status: 400, ..PaidResource::default() };
+    assert_eq!(bare.refused().as_deref(), Some("The seller refused the payment with status 400."));
+    // It may have been taken, or may be yet.
+    for status in [200, 202, 302, 408, 429, 500, 502] {
+        assert_eq!(answered(status, "no").refused(), None, "{status}");
+    }
 }
 
 #[test]

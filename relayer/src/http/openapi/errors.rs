@@ -150,7 +150,7 @@ fn example(code: Code) -> ApiError {
         Code::NotFound => ServiceError::NotFound(Resource::Account).into(),
         Code::MethodNotAllowed => ApiError::MethodNotAllowed,
         Code::RequestTimeout => ApiError::BodyTimeout,
-        Code::IdempotencyConflict => ServiceError::IdempotencyConflict.into(),
+        Code::IdempotencyConflict => ServiceError::IdempotencyConflict(None).into(),
         Code::IdempotencyInProgress => ServiceError::RequestRunning.into(),
         Code::PolicyChanged => ServiceError::PolicyChanged.into(),
         Code::PayloadTooLarge => ApiError::BodyTooLarge,
@@ -161,6 +161,10 @@ fn example(code: Code) -> ApiError {
         Code::OfferRefused => {
             let message = "The server asks for 2.000000 USDC, which is more than `max_amount`, 1.000000.";
             ServiceError::OfferRefused(message.into()).into()
+        }
+        Code::PaymentRefused => {
+            let message = "The seller refused the payment with status 402: \"invalid_exact_svm_payload\". Nothing was paid.";
+            failed(FailureCode::PaymentRefused, message)
         }
         Code::RateLimited => ApiError::RateLimited { retry_after_seconds: 1 },
         Code::TooManyPending => ServiceError::TooManyPending.into(),
@@ -234,6 +238,7 @@ fn ended(state: TransferState, checks: Option<Checks>) -> ApiError {
             idempotency_key,
         },
         fee_payer: None,
+        refusal: None,
         policy_version: None,
         reopened: 0,
         state,

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use utoipa::openapi::path::{HttpMethod, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, Paths};
 use utoipa::openapi::request_body::RequestBodyBuilder;
-use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Type};
-use utoipa::openapi::{
-    Components, ContentBuilder, Discriminator, PathItem, Ref, RefOr, Required, ResponseBuilder, Schema,
-};
+use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Type};
+use utoipa::openapi::{Components, ContentBuilder, PathItem, Ref, RefOr, Required, ResponseBuilder, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::domain::EventType;
+use super::open::WORD_CHARS_MAX;
+use crate::domain::schema::reference;
+use crate::domain::{EventId, EventType, Timestamp};
 
 /// An event of any type, as it is delivered.
 pub(crate) enum AnyEvent {}
@@ -18,19 +18,18 @@ pub(crate) enum AnyEvent {}
 /// The event that a test of a webhook makes.
 pub(crate) enum WebhookTestEvent {}
 
+/// An event of a type that a client does not know yet.
+enum OtherEvent {}
+
 impl PartialSchema for AnyEvent {
     fn schema() -> RefOr<Schema> {
-        let mut types = Discriminator::new("type");
-        for event_type in EventType::ALL {
-            let location = Ref::from_schema_name(event_type.schema_name()).ref_location;
-            types.mapping.insert(event_type.as_str().to_owned(), location);
-        }
-        let one_of = OneOfBuilder::new().description(Some("What happened. Told apart by `type`."));
-        let add = |one_of: OneOfBuilder, event_type: EventType| {
-            one_of.item(Ref::from_schema_name(event_type.schema_name()))
+        let any_of = AnyOfBuilder::new()
+            .description(Some("What happened. Told apart by `type`; there may be others later."));
+        let add = |any_of: AnyOfBuilder, event_type: EventType| {
+            any_of.item(Ref::from_schema_name(event_type.schema_name()))
         };
-        let one_of = EventType::ALL.into_iter().fold(one_of, add).discriminator(Some(types));
-        RefOr::T(one_of.build().into())
+        let any_of = EventType::ALL.into_iter().fold(any_of, add);
+        RefOr::T(any_of.item(reference::<OtherEvent>()).build().into())
     }
 }
 
@@ -43,6 +42,29 @@ impl ToSchema for AnyEvent {
         for event_type in EventType::ALL {
             add(event_type, schemas);
         }
+        schemas.push((OtherEvent::name().into_owned(), OtherEvent::schema()));
+    }
+}
+
+impl PartialSchema for OtherEvent {
+    fn schema() -> RefOr<Schema> {
+        let kind = ObjectBuilder::new().schema_type(Type::String).max_length(Some(WORD_CHARS_MAX));
+        let data = ObjectBuilder::new().schema_type(Type::Object).description(Some("As its type has it."));
+        let event = ObjectBuilder::new()
+            .schema_type(Type::Object)
+            .description(Some("An event of a type that this document does not know yet."))
+            .property("id", reference::<EventId>())
+            .property("type", kind.description(Some("Another type.")))
+            .property("created_at", reference::<Timestamp>())
+            .property("data", data);
+        let required = ["id", "type", "created_at", "data"];
+        required.into_iter().fold(event, ObjectBuilder::required).build().into()
+    }
+}
+
+impl ToSchema for OtherEvent {
+    fn name() -> Cow<'static, str> {
+        "OtherEvent".into()
     }
 }
 

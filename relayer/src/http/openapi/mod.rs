@@ -5,6 +5,7 @@ mod errors;
 pub(crate) mod events;
 pub(crate) mod headers;
 mod links;
+mod open;
 #[cfg(test)]
 mod tests;
 
@@ -73,6 +74,7 @@ pub(super) fn finish(mut document: OpenApi) -> OpenApi {
         }
     }
     document.webhooks = Some(events::webhooks(components));
+    open::open_answers(&mut document);
     document
 }
 

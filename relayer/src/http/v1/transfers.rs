@@ -14,7 +14,7 @@ use crate::domain::{
 };
 use crate::http::body::Json as Body;
 use crate::http::code::Code;
-use crate::http::error::{ApiError, failure_code, rejection_code};
+use crate::http::error::{ApiError, failure_code, refused_and_open, rejection_code};
 use crate::http::once::{idempotency_header, mark_replayed};
 use crate::http::openapi::headers::IdempotencyKeyHeader;
 use crate::http::page::Id;
@@ -123,7 +123,7 @@ pub struct TransferResponse {
     settled_at: Option<String>,
     #[schema(value_type = Timestamp)]
     created_at: String,
-    /// Of what was rejected or failed.
+    /// Of what was rejected or failed, or what a seller refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Code)]
     error: Option<Code>,
@@ -165,7 +165,10 @@ impl TransferResponse {
             checks: None,
         };
         match &transfer.state {
-            TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => bare,
+            TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => {
+                let message = refused_and_open(transfer);
+                Self { error: message.as_ref().map(|_| Code::PaymentRefused), message, ..bare }
+            }
             TransferState::Settled(settlement) => {
                 Self { settled_at: Some(text(settlement.settled_at)), ..bare }
             }
@@ -198,6 +201,11 @@ impl TryFrom<TransferAnswer> for TransferResponse {
     fn try_from(answer: TransferAnswer) -> Result<Self, ApiError> {
         let TransferAnswer { view, checks, .. } = answer;
         match &view.transfer.state {
+            TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. }
+                if view.transfer.refusal.is_some() =>
+            {
+                Err(ApiError::Transfer(Box::new(view.transfer), checks))
+            }
             TransferState::Claimed
             | TransferState::Signed(_)
             | TransferState::Sent { .. }

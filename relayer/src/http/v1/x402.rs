@@ -188,8 +188,9 @@ impl TryFrom<PurchaseAnswer> for PurchaseResponse {
 ///
 /// Asks a server for a resource. If it answers 402 with an offer (x402 version 2, scheme `exact`, USDC on this network) of at
 /// most `max_amount`, the account pays within its policy, and the resource is answered. A key stands for this purchase: sent
-/// again under it, the same is answered, and never paid twice. Where the server does not take the payment, it is
-/// `submitted` until its transaction can no longer land, about a minute; nothing is paid under the key before that.
+/// again under it, the same is answered, and never paid twice. Most facilitators refuse smart wallets, such as the account is,
+/// unless they are told otherwise: the server then answers with the payment in its hands that it does not take it, which is
+/// `payment_refused`. Until its transaction can no longer land, about a minute, the transfer is `submitted`.
 #[utoipa::path(
     post, path = "/v1/x402/payments", operation_id = "create_x402_payment", tag = "Transfers",
     params(IdempotencyKeyHeader),
@@ -203,7 +204,8 @@ impl TryFrom<PurchaseAnswer> for PurchaseResponse {
     security(("operator_key" = []), ("agent_key" = [])),
     extensions(("x-errors" = json!([
         Code::PolicyViolation, Code::AccountPaused, Code::InsufficientBalance, Code::AccountFrozen, Code::NotFound,
-        Code::IdempotencyConflict, Code::InvalidRecipient, Code::OfferRefused, Code::TooManyPending, Code::TooManyRefusals, Code::ServerUnreachable,
+        Code::IdempotencyConflict, Code::InvalidRecipient, Code::OfferRefused, Code::PaymentRefused, Code::TooManyPending,
+        Code::TooManyRefusals, Code::ServerUnreachable,
         Code::TransferFailed, Code::SolanaUnavailable, Code::AuthorityRotated, Code::SignerUnavailable
     ]))),
 )]

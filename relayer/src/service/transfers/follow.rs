@@ -201,7 +201,7 @@ impl Carrier {
         // Released first: otherwise the claim would answer 409 to the request that made this payment.
         self.parts.store.release_key(&transfer).await?;
         self.fail(transfer, self.failure(FailureCode::TransferFailed, message)).await?;
-        Err(ServiceError::IdempotencyConflict)
+        Err(ServiceError::IdempotencyConflict(None))
     }
 
     /// The other try under the same key that this payment has settled, if we know it.

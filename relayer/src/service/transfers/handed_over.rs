@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::carrier::{Carrier, Step, Stepped};
 use crate::crash_point::crash_point;
-use crate::domain::Transfer;
+use crate::domain::{Address, FailureCode, Transfer};
 
 /// How often to check our records.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -38,7 +38,7 @@ impl Carrier {
                 asked_at = Instant::now();
                 self.network.chain.look_again();
                 match self.network.chain.has_passed(signed.last_valid_block_height, signed_before).await {
-                    Ok(true) => return self.expired(transfer).await,
+                    Ok(true) => return self.expired_elsewhere(transfer, destination).await,
                     Ok(false) => {}
                     Err(error) => {
                         tracing::info!(transfer_id = %transfer.id, %error, "cannot tell yet whether it expired")
@@ -49,6 +49,18 @@ impl Carrier {
             if self.parts.tasks.stop.run_until_cancelled(pause).await.is_none() {
                 return Ok(Step::Left(transfer));
             }
+        }
+    }
+
+    /// The bytes can no longer land. If whoever holds them has refused them, that is how the transfer ends.
+    async fn expired_elsewhere(&mut self, transfer: Transfer, destination: Address) -> Stepped {
+        let stored = self.parts.store.find_transfer(self.operator.id, transfer.id).await?;
+        match stored.and_then(|stored| stored.refusal) {
+            Some(refusal) => {
+                let message = format!("{refusal} Nothing was paid.");
+                self.fail_if_unpaid(transfer, destination, FailureCode::PaymentRefused, &message).await
+            }
+            None => self.expired(transfer).await,
         }
     }
 }

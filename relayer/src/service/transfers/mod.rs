@@ -276,14 +276,16 @@ impl Transfers {
 
     /// Agents of one operator share its key space, and must not learn what another agent pays.
     async fn conflict(&self, asker: &Principal, key: &IdempotencyKey) -> Result<ServiceError, ServiceError> {
-        let store = &self.parts.store;
-        let Principal::Agent { operator, account_id, .. } = asker else {
-            return Ok(ServiceError::IdempotencyConflict);
-        };
-        let holder = store.find_account_of_key(operator.id, operator.network, key).await?;
-        Ok(match holder {
-            Some(holder) if holder != *account_id => ServiceError::KeyOfOtherAccount,
-            Some(_) | None => ServiceError::IdempotencyConflict,
+        let operator = asker.operator();
+        let used = self.parts.store.find_used_key(operator.id, operator.network, key).await?;
+        let used = used.map(|used| used.transfer);
+        Ok(match (asker, used) {
+            (Principal::Agent { account_id, .. }, Some(used)) if used.request.from != *account_id => {
+                ServiceError::KeyOfOtherAccount
+            }
+            (Principal::Agent { .. } | Principal::Operator { .. }, used) => {
+                ServiceError::IdempotencyConflict(used.map(|used| used.id))
+            }
         })
     }
 

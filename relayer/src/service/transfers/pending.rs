@@ -241,11 +241,11 @@ mod tests {
         let (one, two) = (all.wait(id), all.wait(id));
         let land = async {
             tokio::task::yield_now().await;
-            pending.end(Err(ServiceError::IdempotencyConflict));
+            pending.end(Err(ServiceError::IdempotencyConflict(None)));
         };
         let (one, two, ()) = tokio::join!(one, two, land);
-        assert!(matches!(one, Some(Err(ServiceError::IdempotencyConflict))));
-        assert!(matches!(two, Some(Err(ServiceError::IdempotencyConflict))));
+        assert!(matches!(one, Some(Err(ServiceError::IdempotencyConflict(None)))));
+        assert!(matches!(two, Some(Err(ServiceError::IdempotencyConflict(None)))));
         assert!(all.wait(id).await.is_none());
     }
 

@@ -49,7 +49,10 @@ impl Carrier {
     }
 
     /// Ends without a payment.
-    pub(super) async fn fail(&self, transfer: Transfer, failure: Failure) -> Stepped {
+    pub(super) async fn fail(&self, transfer: Transfer, mut failure: Failure) -> Stepped {
+        if failure.code == FailureCode::InsufficientBalance {
+            failure.message.push_str(&format!(" Send it USDC at {}.", self.account.token_account));
+        }
         crash_point!("failed.before");
         let recorded = self.parts.store.mark_failed(&transfer, failure, self.now()).await;
         crash_point!("failed.after");
