@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use purser_tests::clock::{HostClock, iso_of};
-use purser_tests::{AppSettings, Operator, TestApp, TestDatabase, TestNetwork};
+use purser_tests::{AppSettings, Browser, Operator, TestApp, TestDatabase, TestNetwork};
 use reqwest::Method;
 use serde_json::json;
 
@@ -107,6 +107,36 @@ async fn keys_of_another_operator_cannot_be_made_listed_or_revoked() {
     assert_eq!(foreign.without_request_id(), unknown.without_request_id());
     let by_agent = theirs.operator.client.with_key(created.text_of("key"));
     by_agent.get(&theirs.path("")).await.has_status(200);
+}
+
+#[tokio::test]
+async fn thief_of_an_operator_key_cannot_revoke_the_others_and_an_operator_key_revokes_itself() {
+    let operator = Operator::shared().await.app().new_operator().await;
+    let agent = operator.creates_account("Ada").await;
+    let made = operator.app().runs(&["key", "create", "--operator", &operator.id]);
+    let stolen = operator.client.with_key(made["key"].as_str().expect("a key"));
+    // Ids of operator keys stand in the versions of a policy.
+    let listed = operator.app().runs(&["key", "list", "--operator", &operator.id]);
+    let ids = listed.as_array().expect("a list").iter().map(|key| key["id"].as_str().expect("an id"));
+    let owners: Vec<&str> = ids.filter(|id| made["id"] != *id).collect();
+    assert_eq!(owners.len(), 1, "{listed}");
+    for _ in 0..2 {
+        let refused = stolen.delete(&format!("/v1/keys/{}", owners[0])).await.is_error(403, "forbidden");
+        assert!(refused.text_of("message").contains("purser key revoke"), "{}", refused.text);
+    }
+    let browser = Browser::signed_in(&operator.app().base_url(), stolen.key()).await;
+    let form = format!("/dashboard/accounts/{}/keys/revoke", agent.id);
+    browser.sends_form(&form, &[("key", owners[0])]).await.has_status(403);
+    operator.client.post(&agent.path("/halt"), &json!({})).await.has_status(200);
+    // Its own key goes, and what it could do with it.
+    let own = made["id"].as_str().expect("an id");
+    stolen.delete(&format!("/v1/keys/{own}")).await.has_status(204);
+    stolen.get("/v1/accounts").await.is_error(401, "unauthorized");
+    browser.reads("/dashboard").await.has_status(303);
+    let of_another = Operator::shared().await;
+    of_another.client.delete(&format!("/v1/keys/{}", owners[0])).await.is_error(404, "not_found");
+    operator.app().runs(&["key", "revoke", owners[0]]);
+    operator.client.get("/v1/accounts").await.is_error(401, "unauthorized");
 }
 
 #[tokio::test]

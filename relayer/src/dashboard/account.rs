@@ -193,6 +193,6 @@ pub async fn revoke_key(
 ) -> Result<Response, PageError> {
     use crate::service::{Resource, ServiceError};
     let key: KeyId = form.text("key").parse().map_err(|_| ServiceError::NotFound(Resource::Key))?;
-    services.keys.revoke(&signed.operator, key).await?;
+    services.keys.revoke(&signed.principal, key).await?;
     Ok(see(&format!("/dashboard/accounts/{id}?revoked=1")))
 }

@@ -457,6 +457,11 @@ fn forbidden(reason: Forbidden) -> Cow<'static, str> {
     match reason {
         Forbidden::OperatorKeyNeeded => "This needs an operator key; an agent key may not do it.".into(),
         Forbidden::OtherAccount => "An agent key is good for its own account only.".into(),
+        Forbidden::OtherOperatorKey => {
+            "An operator key revokes itself and agent keys. Another operator key is revoked on the service's own machine: \
+             `purser key revoke KEY_ID`."
+                .into()
+        }
         Forbidden::OtherAddress(Some(address)) => {
             format!("This key may be used from its `allowed_cidrs` only; the request came from {address}.").into()
         }

@@ -83,11 +83,13 @@ pub enum Unauthorized {
     RevokedKey,
 }
 
-/// What an agent key may not do.
+/// What a valid key may not do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forbidden {
     OperatorKeyNeeded,
     OtherAccount,
+    /// An operator key revokes itself and agent keys, no other operator key.
+    OtherOperatorKey,
     /// The key is restricted to other addresses. `None`: the caller's address is unknown.
     OtherAddress(Option<IpAddr>),
 }

@@ -217,10 +217,20 @@ impl Keys {
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.id.to_string())))
     }
 
-    /// Revokes a key at once; revoking it again changes nothing. NotFound: no key of the operator.
-    pub async fn revoke(&self, operator: &Operator, key_id: KeyId) -> Result<(), ServiceError> {
-        let revoked = self.store.mark_key_revoked(operator.id, key_id, self.ambient.now()).await?;
-        revoked.map(|_| ()).ok_or(ServiceError::NotFound(Resource::Key))
+    /// Revokes an agent key, or the caller's own key, at once; revoking it again changes nothing. NotFound: no key of the operator.
+    /// Forbidden: another operator key, because whoever steals one key could lock the others out of the halt.
+    pub async fn revoke(&self, caller: &Principal, key_id: KeyId) -> Result<(), ServiceError> {
+        let operator_id = caller.operator_id();
+        let missing = || ServiceError::NotFound(Resource::Key);
+        let key = self.store.find_key_of(operator_id, key_id).await?.ok_or_else(missing)?;
+        match key.scope {
+            KeyScope::Operator if key_id != caller.key_id() => {
+                return Err(ServiceError::Forbidden(Forbidden::OtherOperatorKey));
+            }
+            KeyScope::Operator | KeyScope::Agent(_) => {}
+        }
+        let revoked = self.store.mark_key_revoked(operator_id, key_id, self.ambient.now()).await?;
+        revoked.map(|_| ()).ok_or_else(missing)
     }
 
     async fn find_account(&self, operator: &Operator, account_id: AccountId) -> Result<(), ServiceError> {

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::text;
 use crate::domain::schema::{CidrText, KeyHintText, PlainKeyText};
-use crate::domain::{AccountId, AccountName, ApiKey, Invalid, KeyId, KeyScope, Timestamp};
+use crate::domain::{AccountId, AccountName, ApiKey, Invalid, KeyId, KeyScope, Principal, Timestamp};
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
 use crate::http::error::ApiError;
@@ -148,7 +148,10 @@ pub async fn list(
     Ok(Json(keys.list(&operator, account_id, request).await?.map(KeyResponse::from).into()))
 }
 
-/// Revoke an agent key
+/// Revoke a key
+///
+/// An agent key, or the operator key that this request is made with. Another operator key is 403: who stole one key cannot
+/// take the others away. Whoever runs the service revokes those (`purser key revoke`).
 #[utoipa::path(
     delete, path = "/v1/keys/{id}", operation_id = "revoke_key", tag = "Keys",
     params(Id<KeyId>),
@@ -157,9 +160,10 @@ pub async fn list(
 )]
 pub async fn revoke(
     State(keys): State<Keys>,
-    OperatorOnly(operator): OperatorOnly,
+    _: OperatorOnly,
+    caller: Principal,
     Id(key_id): Id<KeyId>,
 ) -> Result<StatusCode, ApiError> {
-    keys.revoke(&operator, key_id).await?;
+    keys.revoke(&caller, key_id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
