@@ -9,3 +9,4 @@ CREATE TABLE sessions (
 );
 
 CREATE INDEX sessions_started ON sessions (started_at);
+CREATE INDEX sessions_of_key ON sessions (key_id, started_at);

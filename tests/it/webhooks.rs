@@ -156,6 +156,38 @@ async fn delivery_that_failed_is_shown_with_its_attempt_and_delivered_by_a_repla
     operator.client.post(&format!("{path}/replay"), &unknown).await.is_error(404, "not_found");
 }
 
+#[tokio::test]
+async fn what_failed_in_an_outage_is_sent_at_once_by_a_replay_of_that_time() {
+    let (operator, receiver) = (Operator::shared().await, Receiver::start());
+    receiver.answers("/a", 503);
+    let webhook = registers(&operator, &receiver.url("/a"), &TRANSFERS).await;
+    let path = format!("/v1/webhooks/{}", webhook.text_of("id"));
+    let event = operator.client.post(&format!("{path}/test"), &json!({})).await.has_status(202);
+    shows(&operator, &path, "pending", 1).await;
+    receiver.answers("/a", 200);
+    let span = |status: Option<&str>| json!({ "since": event["created_at"], "status": status });
+    let replays = async |status| {
+        let replayed = operator.client.post(&format!("{path}/replay"), &span(status)).await;
+        replayed.has_status(202)["replayed"].clone()
+    };
+    assert_eq!(replays(Some("undelivered")).await, 0, "it has four attempts left");
+    assert_eq!(replays(None).await, 1);
+    shows(&operator, &path, "delivered", 2).await;
+    assert_eq!(replays(Some("not_delivered")).await, 0);
+    // The same from the command line.
+    receiver.answers("/a", 503);
+    operator
+        .client
+        .post(&format!("{path}/replay"), &json!({ "event_id": event["id"] }))
+        .await
+        .has_status(202);
+    shows(&operator, &path, "pending", 3).await;
+    receiver.answers("/a", 200);
+    let again = ["replay", "--webhook", webhook.text_of("id"), "--since", event.text_of("created_at")];
+    assert_eq!(operator.app().runs(&again)["replayed"], 1);
+    shows(&operator, &path, "delivered", 4).await;
+}
+
 /// The webhook's only delivery, once it has this status and `attempts` attempts.
 async fn shows(operator: &Operator, path: &str, status: &str, attempts: usize) -> Value {
     for _ in 0..1_000 {

@@ -23,7 +23,7 @@ pub(super) struct ReplayArgs {
     /// Events before this moment; without it, until now
     #[arg(long, value_name = "TIME")]
     until: Option<Timestamp>,
-    /// Delivered events and those from before the registration too, not only undelivered ones
+    /// Delivered events and those from before the registration too, not only those that were given up or still fail
     #[arg(long)]
     all: bool,
 }
@@ -49,7 +49,7 @@ async fn replay(store: &Store, format: Format, arguments: ReplayArgs) -> Result<
             u64::from(store.replay_event(&webhook, &event, now).await?)
         }
         (None, Some(since)) => {
-            let scope = if arguments.all { ReplayScope::All } else { ReplayScope::Undelivered };
+            let scope = if arguments.all { ReplayScope::All } else { ReplayScope::NotDelivered };
             store.replay_span(&webhook, since, arguments.until.unwrap_or(now), scope, now).await?
         }
         (None, None) => bail!("name --event or --since"),

@@ -10,6 +10,8 @@ use super::{HashedKey, Timestamp};
 pub const SESSION_IDLE_MAX: Duration = Duration::from_secs(30 * 60);
 /// A session expires after this long in any case.
 pub const SESSION_LIFE_MAX: Duration = Duration::from_secs(12 * 60 * 60);
+/// The key's oldest sessions beyond these end. A refusal in their place would let whoever signs in often keep others out.
+pub const SESSIONS_PER_KEY_MAX: i64 = 32;
 /// How late a session's use may be recorded.
 const NOTED_WITHIN: Duration = Duration::from_secs(60);
 

@@ -15,7 +15,9 @@ const BATCH_ROWS: u32 = 200;
 /// Which events of a span are replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplayScope {
-    /// The undelivered ones.
+    /// Those that were given up, and those whose last attempt failed and which wait for the next.
+    NotDelivered,
+    /// Those alone that were given up.
     Undelivered,
     /// Every event that matches the webhook's present subscription, including delivered ones and those before its registration.
     All,
@@ -46,16 +48,22 @@ impl Store {
         now: Timestamp,
     ) -> Result<u64, StoreError> {
         let replayed = match scope {
-            ReplayScope::Undelivered => self.replay_undelivered(webhook, since, until, now).await?,
+            ReplayScope::Undelivered => self.replay_state(webhook, "undelivered", since, until, now).await?,
+            ReplayScope::NotDelivered => {
+                self.replay_state(webhook, "pending", since, until, now).await?
+                    + self.replay_state(webhook, "undelivered", since, until, now).await?
+            }
             ReplayScope::All => self.replay_all(webhook, since, until, now).await?,
         };
         self.outbox.hint((replayed > 0).then_some(webhook.id));
         Ok(replayed)
     }
 
-    async fn replay_undelivered(
+    /// Replays the deliveries of a span that are in this state. A pending one has its turn unless an attempt has failed.
+    async fn replay_state(
         &self,
         webhook: &Webhook,
+        state: &'static str,
         since: Timestamp,
         until: Timestamp,
         now: Timestamp,
@@ -63,7 +71,8 @@ impl Store {
         // Ids begin with the millisecond of their events, so they select the span.
         const SQL: &str = "SELECT deliveries.event_id FROM deliveries
                  JOIN events ON events.operator_id = deliveries.operator_id AND events.event_id = deliveries.event_id
-             WHERE deliveries.operator_id = $7 AND deliveries.webhook_id = $1 AND deliveries.state = 'undelivered'
+             WHERE deliveries.operator_id = $7 AND deliveries.webhook_id = $1 AND deliveries.state = $8
+                 AND (deliveries.state = 'undelivered' OR deliveries.failures > 0)
                  AND deliveries.event_id > $2 AND deliveries.event_id <= $3
                  AND events.created_at >= $4 AND events.created_at < $5
              ORDER BY deliveries.event_id LIMIT $6";
@@ -78,18 +87,21 @@ impl Store {
                 .bind(until.to_string())
                 .bind(i64::from(BATCH_ROWS))
                 .bind(webhook.operator_id.to_string())
+                .bind(state)
                 .fetch_all(self.lister())
                 .await?;
             let ids: Vec<String> = found.into_iter().map(|(id,)| id).collect();
             let Some(end) = ids.last().cloned() else { return Ok(replayed) };
             let sql = format!(
                 "UPDATE deliveries SET state = 'pending', failures = 0, next_attempt_at = $3, ended_at = NULL
-                 WHERE operator_id = $1 AND webhook_id = $2 AND state = 'undelivered' AND event_id IN ({})",
-                places(4, ids.len())
+                 WHERE operator_id = $1 AND webhook_id = $2 AND state = $4 AND event_id IN ({})
+                     AND (state = 'undelivered'
+                         OR failures > 0 AND (lease_expires_at IS NULL OR lease_expires_at <= $3))",
+                places(5, ids.len())
             );
             // Only placeholders are interpolated.
             let update = query(AssertSqlSafe(sql)).bind(webhook.operator_id.to_string());
-            let update = update.bind(webhook.id.to_string()).bind(now.to_string());
+            let update = update.bind(webhook.id.to_string()).bind(now.to_string()).bind(state);
             replayed += update.bind_all(ids).execute(self.writer()).await?;
             last = end;
         }

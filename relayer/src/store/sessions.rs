@@ -7,7 +7,9 @@ use super::keys::OwnedKeyRow;
 use super::query::query;
 use super::row::ByName;
 use super::{Store, StoreError};
-use crate::domain::{ApiKey, HashedKey, KeyId, Operator, SESSION_LIFE_MAX, Session, Timestamp};
+use crate::domain::{
+    ApiKey, HashedKey, KeyId, Operator, SESSION_LIFE_MAX, SESSIONS_PER_KEY_MAX, Session, Timestamp,
+};
 
 const TABLE: Table = Table("sessions");
 
@@ -19,7 +21,7 @@ struct SessionRow {
 }
 
 impl Store {
-    /// Stores a session by the hash of its token.
+    /// Stores a session by the hash of its token, and ends the key's oldest beyond [`SESSIONS_PER_KEY_MAX`].
     pub async fn insert_session(
         &self,
         token: &HashedKey,
@@ -28,8 +30,14 @@ impl Store {
     ) -> Result<(), StoreError> {
         const SQL: &str =
             "INSERT INTO sessions (token_hash, key_id, started_at, used_at) VALUES ($1, $2, $3, $3)";
+        // SQLite has no OFFSET without a LIMIT.
+        const BOUND: &str = "DELETE FROM sessions WHERE token_hash IN (
+                 SELECT token_hash FROM sessions WHERE key_id = $1 AND token_hash <> $2
+                 ORDER BY started_at DESC, token_hash LIMIT 1000 OFFSET $3)";
         let insert = query(SQL).bind(token.to_hex()).bind(key.to_string()).bind(now.to_string());
         insert.execute(self.writer()).await?;
+        let bound = query(BOUND).bind(key.to_string()).bind(token.to_hex()).bind(SESSIONS_PER_KEY_MAX - 1);
+        bound.execute(self.writer()).await?;
         Ok(())
     }
 

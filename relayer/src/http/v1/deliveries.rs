@@ -24,12 +24,13 @@ const LIMIT_MAX: u32 = 100;
 
 const NO_SEALING_KEY: &str = "sealing_key_missing";
 const OTHER_SEALING_KEY: &str = "secret_sealed_with_another_key";
+const NOT_DELIVERED: &str = "not_delivered";
 const UNDELIVERED: &str = "undelivered";
 const ALL: &str = "all";
 
 written! {
     Hindrance = "Hindrance": one_of("Why nothing is delivered to a webhook.", [NO_SEALING_KEY, OTHER_SEALING_KEY]);
-    ReplayScope = "ReplayScope": one_of("What of a span of time is delivered again.", [UNDELIVERED, ALL]);
+    ReplayScope = "ReplayScope": one_of("What of a span of time is delivered again.", [NOT_DELIVERED, UNDELIVERED, ALL]);
 }
 
 /// One attempt: what the receiver answered, or why it did not.
@@ -139,7 +140,8 @@ pub struct ReplayBody {
     /// The end of the span; now if it is left out.
     #[schema(value_type = Option<Timestamp>)]
     until: Option<String>,
-    /// Of a span: `undelivered`, which is the default, or `all`.
+    /// Of a span: `not_delivered`, the default, is what was given up and what still fails and waits for its next attempt;
+    /// `undelivered` what was given up alone; `all` everything.
     #[schema(value_type = Option<ReplayScope>)]
     status: Option<String>,
 }
@@ -153,9 +155,12 @@ impl TryFrom<ReplayBody> for Replay {
             read.map_err(|error| Invalid::new(param, error.to_string()))
         };
         let scope = match body.status.as_deref() {
-            None | Some(UNDELIVERED) => ReplayScope::Undelivered,
+            None | Some(NOT_DELIVERED) => ReplayScope::NotDelivered,
+            Some(UNDELIVERED) => ReplayScope::Undelivered,
             Some(ALL) => ReplayScope::All,
-            Some(_) => return Err(Invalid::new("status", "must be `undelivered` or `all`").into()),
+            Some(_) => {
+                return Err(Invalid::new("status", "must be `not_delivered`, `undelivered` or `all`").into());
+            }
         };
         let (since, until) = (moment("since", body.since)?, moment("until", body.until)?);
         match (body.event_id, since) {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::{SESSION_LIFE_MAX, Session, SessionToken};
+use crate::domain::{SESSION_LIFE_MAX, SESSIONS_PER_KEY_MAX, Session, SessionToken};
 
 #[tokio::test]
 async fn a_session_is_found_by_its_token_until_it_is_ended() {
@@ -32,4 +32,20 @@ async fn sessions_whose_life_is_over_are_deleted() {
     assert_eq!(fixture.store.delete_old_sessions(now, 10).await.expect("deleted"), 1);
     assert!(fixture.store.find_session(&old).await.expect("read").is_none());
     assert!(fixture.store.find_session(&young).await.expect("read").is_some());
+}
+
+#[tokio::test]
+async fn a_key_has_so_many_sessions_and_one_more_ends_its_oldest() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let most = u8::try_from(SESSIONS_PER_KEY_MAX).expect("few");
+    let tokens: Vec<_> = (0..=most).map(|byte| SessionToken::new([byte; 32]).hash()).collect();
+    for (second, token) in (0_i64..).zip(&tokens) {
+        assert!(store.find_session(&tokens[0]).await.expect("read").is_some() || second == 0);
+        store.insert_session(token, fixture.key.id, at(second)).await.expect("inserted");
+    }
+    assert!(store.find_session(&tokens[0]).await.expect("read").is_none(), "the oldest");
+    for token in &tokens[1..] {
+        assert!(store.find_session(token).await.expect("read").is_some());
+    }
 }

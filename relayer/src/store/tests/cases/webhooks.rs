@@ -254,6 +254,32 @@ async fn replay_leaves_pending_deliveries_and_restarts_the_rest() {
     assert_eq!(takes(store, &late, 7, 9).await.len(), 2);
 }
 
+#[tokio::test]
+async fn replay_of_what_is_not_delivered_begins_what_fails_anew_and_leaves_what_has_its_turn() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let webhook = registered(&fixture, 1).await;
+    for number in 1..=5 {
+        announces(&fixture, number, i64::from(number)).await;
+    }
+    let taken = takes(store, &webhook, 5, 4).await;
+    let given_up =
+        AttemptMade { next: DeliveryState::Undelivered { since: at(6) }, ..made(&taken[0], 500, 6) };
+    store
+        .mark_attempts(&[given_up, made(&taken[1], 200, 6), made(&taken[2], 500, 6)])
+        .await
+        .expect("written");
+    // The fourth is being attempted, and the fifth has not had its first attempt yet.
+    let replays =
+        async |scope| store.replay_span(&webhook, at(0), at(9), scope, at(7)).await.expect("replayed");
+    assert_eq!(replays(ReplayScope::NotDelivered).await, 2);
+    assert_eq!(replays(ReplayScope::NotDelivered).await, 0, "they are due already");
+    let due: BTreeSet<_> = takes(store, &webhook, 7, 9).await.iter().map(|one| one.event.id).collect();
+    assert_eq!(due.len(), 3, "the two, and the one that was due");
+    assert!(due.contains(&taken[0].event.id) && due.contains(&taken[2].event.id));
+    assert!(!due.contains(&taken[1].event.id), "it is delivered");
+}
+
 async fn webhook_without_deliveries(fixture: &Fixture) -> Webhook {
     let webhook = registered(fixture, 9).await;
     assert!(deliveries(fixture, &webhook, None).await.is_empty());
