@@ -63,7 +63,7 @@ async fn a_policy_is_looked_at_before_it_is_changed_and_a_change_in_between_is_s
     let asked = [
         ("expected_version", version.as_str()),
         ("max_single_transfer", "2.5"),
-        ("max_daily_spend", "1,000"),
+        ("max_daily_spend", "1000"),
         ("allowed", "anyone"),
         ("reason", "a first cap"),
     ];
@@ -72,12 +72,15 @@ async fn a_policy_is_looked_at_before_it_is_changed_and_a_change_in_between_is_s
     compared.says("2.50 USDC").says("1,000.00 USDC").says("in force at once");
     let stands = operator.client.get(&agent.path("/policy")).await;
     assert!(stands["max_single_transfer"].is_null(), "a look changes nothing: {}", stands.text);
+    let seen = confirmation(&browser, &path, &asked).await;
     agent.sets_policy(json!({ "require_memo": true })).await;
-    let change = [&asked[..], &[("step", "change")]].concat();
+    let change = [&asked[..], &[("step", "change"), ("compared", &seen)]].concat();
     browser.sends_form(&path, &change).await.has_status(409).says("nothing was changed");
     let version = field(&browser.reads(&path).await.text, "expected_version");
-    let mut change = change;
-    change[0].1 = &version;
+    let mut asked = asked;
+    asked[0].1 = &version;
+    let seen = confirmation(&browser, &path, &asked).await;
+    let change = [&asked[..], &[("step", "change"), ("compared", &seen)]].concat();
     let page = format!("/dashboard/accounts/{}", agent.id);
     browser.sends_form(&path, &change).await.leads_to(&format!("{page}?changed=1"));
     let stands = operator.client.get(&agent.path("/policy")).await;
@@ -86,6 +89,79 @@ async fn a_policy_is_looked_at_before_it_is_changed_and_a_change_in_between_is_s
     let wrong = [("expected_version", version.as_str()), ("max_daily_spend", "ten")];
     let refused = browser.sends_form(&path, &wrong).await.has_status(400);
     refused.says(r#"id="wrong-max_daily_spend""#).says(r#"value="ten""#);
+}
+
+/// What a form's comparison has the browser send back.
+async fn confirmation(browser: &Browser, path: &str, asked: &[(&str, &str)]) -> String {
+    field(&browser.sends_form(path, asked).await.has_status(200).says("What this changes").text, "compared")
+}
+
+#[tokio::test]
+async fn a_policy_is_never_changed_to_fields_that_nobody_was_shown() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account("Ada").await;
+    let browser = signed_in(&operator).await;
+    let path = format!("/dashboard/accounts/{}/policy", agent.id);
+    let version = field(&browser.reads(&path).await.text, "expected_version");
+    let with = |cap: &'static str| [("expected_version", version.as_str()), ("max_daily_spend", cap)];
+    let seen = confirmation(&browser, &path, &with("6")).await;
+    // Enter in an edited field of the comparison presses its first button.
+    let edited = [&with("6000")[..], &[("step", "change"), ("compared", &seen)]].concat();
+    let compared = browser.sends_form(&path, &edited).await.has_status(200).says("6,000.00 USDC");
+    let compared = compared.says("Nothing was changed yet");
+    // Nor without a comparison, nor with one of another version.
+    let unseen = [&with("6")[..], &[("step", "change")]].concat();
+    browser.sends_form(&path, &unseen).await.has_status(200).says("What this changes");
+    let stands = operator.client.get(&agent.path("/policy")).await;
+    assert!(stands["max_daily_spend"].is_null(), "{}", stands.text);
+    let seen = field(&compared.text, "compared");
+    let confirmed = [&with("6000")[..], &[("step", "change"), ("compared", &seen)]].concat();
+    let done = format!("/dashboard/accounts/{}?changed=1", agent.id);
+    browser.sends_form(&path, &confirmed).await.leads_to(&done);
+    assert_eq!(operator.client.get(&agent.path("/policy")).await["max_daily_spend"], 6000);
+}
+
+#[tokio::test]
+async fn a_comma_in_a_limit_is_refused_with_what_to_type() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account("Ada").await;
+    let browser = signed_in(&operator).await;
+    let path = format!("/dashboard/accounts/{}/policy", agent.id);
+    let version = field(&browser.reads(&path).await.text, "expected_version");
+    for limit in ["12,50", "1,250", "1,250.00", "1.250,00"] {
+        for field in ["max_single_transfer", "max_daily_spend"] {
+            let form = [("expected_version", version.as_str()), (field, limit)];
+            let refused = browser.sends_form(&path, &form).await.has_status(400).says("without a comma");
+            refused.says(&format!(r#"id="wrong-{field}""#)).says(&format!(r#"value="{limit}""#));
+            let made = [("name", "Bea"), (field, limit)];
+            browser.sends_form("/dashboard/accounts", &made).await.has_status(400).says("without a comma");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_account_begins_with_the_policy_of_its_form() {
+    let operator = Operator::shared().await;
+    let payee = operator.creates_account("Bea").await;
+    let browser = signed_in(&operator).await;
+    let form = [
+        ("name", "Ada"),
+        ("max_single_transfer", "2.5"),
+        ("max_daily_spend", "10"),
+        ("allowed", "only"),
+        ("allowed_counterparties", payee.id.as_str()),
+        ("require_memo", "true"),
+    ];
+    let made = browser.sends_form("/dashboard/accounts", &form).await.has_status(303);
+    let page = made.header("location").expect("its page").to_owned();
+    let id = page.trim_start_matches("/dashboard/accounts/").split('?').next().expect("an id");
+    let policy = operator.client.get(&format!("/v1/accounts/{id}/policy")).await.has_status(200);
+    assert_eq!((&policy["max_single_transfer"], &policy["max_daily_spend"]), (&json!(2.5), &json!(10)));
+    assert_eq!(
+        (&policy["allowed_counterparties"], &policy["require_memo"]),
+        (&json!([payee.id]), &json!(true))
+    );
+    assert_eq!(policy["version"], 1, "it never stood without: {}", policy.text);
 }
 
 #[tokio::test]
@@ -160,8 +236,9 @@ async fn a_loosening_says_that_it_waits_and_is_dropped_from_the_page() {
     let version = field(&browser.reads(&path).await.text, "expected_version");
     let asked = [("expected_version", version.as_str()), ("max_single_transfer", "50")];
     let look = browser.sends_form(&path, &asked).await.has_status(200);
-    look.says("This loosens something").says("It takes effect 2 hours after");
-    let change = [&asked[..], &[("step", "change")]].concat();
+    let look = look.says("This loosens something").says("It takes effect 2 hours after");
+    let seen = field(&look.text, "compared");
+    let change = [&asked[..], &[("step", "change"), ("compared", &seen)]].concat();
     browser.sends_form(&path, &change).await.leads_to(&format!("{page}?waits=1"));
     browser.reads(&page).await.says("A looser policy waits");
     browser.reads("/dashboard").await.says(&format!("A looser policy waits for {}", agent.id));

@@ -8,9 +8,10 @@ use axum::response::Response;
 
 use super::form::Form;
 use super::page::{Complaint, Frame, PageError, QueryParams, Section, page, see};
+use super::policy::first_policy;
 use super::session::Signed;
 use super::text::filters;
-use crate::domain::{AccountName, AccountStatus, Cursor, PageLimit, PageRequest, SpendingPolicy};
+use crate::domain::{AccountName, AccountStatus, Cursor, PageLimit, PageRequest};
 use crate::http::error::ApiError;
 use crate::http::once::Draw;
 use crate::service::{AccountView, CreateAccount, Services, accounts_filter};
@@ -73,9 +74,10 @@ pub async fn create(
     Draw(drawn): Draw,
     form: Form,
 ) -> Result<Response, PageError> {
-    let created = match AccountName::parse(form.text("name")) {
-        Ok(name) => {
-            let new = CreateAccount { name, metadata: None, policy: SpendingPolicy::default() };
+    let name = AccountName::parse(form.text("name"));
+    let created = match name.and_then(|name| Ok((name, first_policy(&form)?))) {
+        Ok((name, policy)) => {
+            let new = CreateAccount { name, metadata: None, policy };
             services.accounts.create(signed.operator.clone(), new, drawn).await.map_err(ApiError::from)
         }
         Err(invalid) => Err(invalid.into()),

@@ -39,6 +39,8 @@ struct Sums {
     caps: UsdcAmount,
     uncapped: usize,
     active: usize,
+    /// Those that hold nothing.
+    empty: usize,
     count: usize,
 }
 
@@ -56,6 +58,7 @@ impl Sums {
         for account in accounts {
             sums.balance = sums.balance.saturating_add(account.balance);
             sums.spent = sums.spent.zip(account.spent).map(|(sum, spent)| sum.saturating_add(spent));
+            sums.empty += usize::from(account.balance.is_zero());
             sums.active += usize::from(account.status.as_str() == "active");
             match cap_of(account) {
                 Some(cap) => sums.caps = sums.caps.saturating_add(cap),
@@ -120,6 +123,11 @@ async fn attention(
             "The relayer's wallet {wallet} can spend only {lamports} lamports on fees and rent: send it SOL."
         );
         Attention { what, at: None, link: None, is_urgent: true }
+    }));
+    let defences = services.signers.open_defences(operator).await;
+    found.extend(defences.into_iter().map(|defence| {
+        let what = format!("{} To mend it: {}", defence.in_words(), defence.mend(&operator.address));
+        Attention { what, at: None, link: None, is_urgent: false }
     }));
     found.extend(accounts.iter().flat_map(|account| of_account(account, &webhooks)));
     for webhook in &webhooks {

@@ -13,7 +13,7 @@ use super::session::Signed;
 use super::text::{filters, limit_text};
 use crate::domain::{
     AccountId, AllowlistEntry, Counterparties, CounterpartyKind, Cursor, Invalid, Limit, PageLimit,
-    PageRequest, PolicyUpdate, PolicyVersion, SpendingPolicy,
+    PageRequest, PolicyUpdate, PolicyVersion, RequestFingerprint, SpendingPolicy,
 };
 use crate::http::error::ApiError;
 use crate::service::{AccountView, PolicyChange, PolicyComparison, Services, policy_versions_filter};
@@ -32,6 +32,10 @@ struct PolicyPage {
 
 /// What a change would do.
 struct Compared {
+    /// Stands for the fields that are compared; the form gives it back.
+    fields: String,
+    /// The fields were edited since they were compared: nothing was changed, and they are compared anew.
+    is_anew: bool,
     rows: Vec<FieldChange>,
     /// The delay in seconds, if the change loosens something and must wait.
     waits: Option<u32>,
@@ -61,13 +65,6 @@ pub struct FieldChange {
 impl FieldChange {
     pub fn is_changed(&self) -> bool {
         self.before != self.after
-    }
-}
-
-impl From<PolicyComparison> for Compared {
-    fn from(comparison: PolicyComparison) -> Self {
-        let PolicyComparison { before, after, waits } = comparison;
-        Self { rows: compared(&before, &after), waits }
     }
 }
 
@@ -137,7 +134,35 @@ pub fn version_of(form: &Form) -> Result<u64, Invalid> {
 
 /// The change that the form asks for, in the form of a PATCH body.
 fn update(form: &Form) -> Result<PolicyUpdate, Invalid> {
-    let limit = |name: &str| form.given(name).map_or(Value::Null, |text| text.replace(',', "").into());
+    let mut fields = policy_fields(form)?;
+    fields.insert("expected_version".to_owned(), version_of(form)?.into());
+    fields.extend(form.given("reason").map(|reason| ("reason".to_owned(), reason.into())));
+    PolicyUpdate::from_json(Value::Object(fields).to_string().as_bytes())
+}
+
+/// The policy of a new account.
+pub fn first_policy(form: &Form) -> Result<SpendingPolicy, Invalid> {
+    let fields = Value::Object(policy_fields(form)?).to_string();
+    Ok(PolicyUpdate::from_json(fields.as_bytes())?.merge(SpendingPolicy::default()))
+}
+
+/// Stands for the version and the fields that a form was compared with.
+fn fingerprint(form: &Form) -> Result<String, Invalid> {
+    let fields = Value::Object(policy_fields(form)?).to_string();
+    let version = version_of(form)?.to_string();
+    Ok(RequestFingerprint::of(&version, "", fields.as_bytes()).to_hex())
+}
+
+/// The fields of a policy as the form has them, in the form of JSON.
+fn policy_fields(form: &Form) -> Result<Map<String, Value>, Invalid> {
+    let limit = |name: &str| match form.given(name) {
+        // To some it parts thousands, to others decimals.
+        Some(text) if text.contains(',') => Err(Invalid::new(
+            name,
+            "must be typed without a comma: 12.5 for twelve and a half, 12500 for twelve thousand five hundred",
+        )),
+        text => Ok(text.map_or(Value::Null, Value::from)),
+    };
     let entry = |line: &str| match line.split_once(char::is_whitespace) {
         Some((kind, address)) => json!({ kind.trim(): address.trim() }),
         None => Value::from(line),
@@ -148,13 +173,11 @@ fn update(form: &Form) -> Result<PolicyUpdate, Invalid> {
         _ => Value::Null,
     };
     let mut fields = Map::new();
-    fields.insert("max_single_transfer".to_owned(), limit("max_single_transfer"));
-    fields.insert("max_daily_spend".to_owned(), limit("max_daily_spend"));
+    fields.insert("max_single_transfer".to_owned(), limit("max_single_transfer")?);
+    fields.insert("max_daily_spend".to_owned(), limit("max_daily_spend")?);
     fields.insert("allowed_counterparties".to_owned(), allowed);
     fields.insert("require_memo".to_owned(), form.given("require_memo").is_some().into());
-    fields.insert("expected_version".to_owned(), version_of(form)?.into());
-    fields.extend(form.given("reason").map(|reason| ("reason".to_owned(), reason.into())));
-    PolicyUpdate::from_json(Value::Object(fields).to_string().as_bytes())
+    Ok(fields)
 }
 
 pub async fn show(
@@ -172,38 +195,38 @@ async fn answer(
     signed: &Signed,
     id: AccountId,
     form: Form,
-    comparison: Option<PolicyComparison>,
+    comparison: Option<Compared>,
     complaint: Option<Complaint>,
 ) -> Result<Response, PageError> {
     let shown = PolicyPage {
         frame: Frame::new(&signed.operator, Section::Accounts),
         view: services.accounts.get(&signed.principal, id).await?,
         form,
-        comparison: comparison.map(Compared::from),
+        comparison,
         complaint,
     };
     Ok(page(&shown, shown.complaint.as_ref()))
 }
 
-/// Shows what the change would do, and carries it out once that was confirmed.
+/// Shows what the change would do, and carries it out once exactly that was confirmed. Enter in a field confirms too, so
+/// fields that nobody saw compared are compared and not applied.
 pub async fn change(
     State(services): State<Arc<Services>>,
     signed: Signed,
     PageId(id): PageId<AccountId>,
     form: Form,
 ) -> Result<Response, PageError> {
-    let was_looked_at = form.text("step") == "change";
-    match carry_out(&services, &signed, id, &form, was_looked_at).await {
+    match carry_out(&services, &signed, id, &form).await {
         Ok(FormOutcome::Done(response)) => Ok(response),
-        Ok(FormOutcome::Compared(comparison)) => {
-            answer(&services, &signed, id, form, Some(*comparison), None).await
+        Ok(FormOutcome::Compared(compared)) => {
+            answer(&services, &signed, id, form, Some(compared), None).await
         }
         Err(error) => answer(&services, &signed, id, form, None, Some(Complaint::of(error)?)).await,
     }
 }
 
 enum FormOutcome {
-    Compared(Box<PolicyComparison>),
+    Compared(Compared),
     Done(Response),
 }
 
@@ -212,15 +235,17 @@ async fn carry_out(
     signed: &Signed,
     id: AccountId,
     form: &Form,
-    was_looked_at: bool,
 ) -> Result<FormOutcome, ApiError> {
-    let update = update(form)?;
-    if !was_looked_at {
-        let comparison = services.policies.compare(&signed.operator, id, &update).await?;
-        return Ok(FormOutcome::Compared(Box::new(comparison)));
+    let (update, fields) = (update(form)?, fingerprint(form)?);
+    let is_confirmed = form.text("step") == "change";
+    if is_confirmed && form.text("compared") == fields {
+        let change = services.policies.patch(&signed.operator, id, update, signed.principal.key_id()).await?;
+        return Ok(FormOutcome::Done(after_change(id, &change)));
     }
-    let change = services.policies.patch(&signed.operator, id, update, signed.principal.key_id()).await?;
-    Ok(FormOutcome::Done(after_change(id, &change)))
+    let PolicyComparison { before, after, waits } =
+        services.policies.compare(&signed.operator, id, &update).await?;
+    let rows = compared(&before, &after);
+    Ok(FormOutcome::Compared(Compared { fields, is_anew: is_confirmed, rows, waits }))
 }
 
 /// Where to go after a change of policy.
@@ -293,6 +318,8 @@ mod tests {
         for (fields, field) in [
             (&[("expected_version", "x")][..], "expected_version"),
             (&[("expected_version", "1"), ("max_daily_spend", "ten")], "max_daily_spend"),
+            (&[("expected_version", "1"), ("max_daily_spend", "12,50")], "max_daily_spend"),
+            (&[("expected_version", "1"), ("max_single_transfer", "1,250.00")], "max_single_transfer"),
             (
                 &[("expected_version", "1"), ("allowed", "only"), ("allowed_counterparties", "you")],
                 "allowed_counterparties[0]",
