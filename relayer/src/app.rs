@@ -3,6 +3,7 @@
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroU32;
 use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::chain::{
     ChainError, ChainSettings, ChainSigners, Commitment, FileSigner, KeySource, PriceBounds, ProgramCheck,
-    SolanaChain,
+    SolanaChain, keypairs_in,
 };
 use crate::config::{
     CommitmentConfig, Config, DenialsConfig, NetworkConfig, ProgramCheckConfig, WebhooksConfig,
@@ -302,8 +303,19 @@ pub fn chain_of(network: Network, config: &NetworkConfig, tasks: &Tasks) -> Resu
         },
         rent_payers: config.rent_payers.clone(),
         deposit_subscriptions_max: config.deposit_subscriptions_max,
+        keypairs_here: keypairs_in(folders_of_keys(config)),
     };
     SolanaChain::new(network, settings, signers, tasks).map_err(failed)
+}
+
+/// Where our keys of this network lie, and where Solana's tools keep a wallet.
+fn folders_of_keys(config: &NetworkConfig) -> impl Iterator<Item = PathBuf> {
+    let sources = config.policy_authority_keypair.iter().chain(&config.transfer_authority_keypair);
+    let beside = sources.filter_map(KeySource::file).filter_map(|file| file.parent());
+    // A relative file may lie in the working directory, whose name is empty then.
+    let beside = beside.map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+    let home = std::env::home_dir().map(|home| home.join(".config/solana"));
+    beside.map(Path::to_owned).chain(home)
 }
 
 /// Each websocket with the place of its node: `rpc_url` is 0, then come `rpc_urls`.

@@ -21,6 +21,7 @@ pub struct Metrics {
     requests: Family<RequestLabels, Counter>,
     request_seconds: Histogram,
     transfers: Family<Labels<2>, Counter>,
+    transfer_failures: Family<Labels<2>, Counter>,
     settlement_seconds: Histograms,
     attempts: Family<Labels<1>, Counter>,
     webhook_queues: Gauge,
@@ -33,6 +34,7 @@ impl Default for Metrics {
             requests: Family::default(),
             request_seconds: request_seconds(),
             transfers: Family::default(),
+            transfer_failures: Family::default(),
             settlement_seconds: Family::new_with_constructor(settlement_seconds),
             attempts: Family::default(),
             webhook_queues: Gauge::default(),
@@ -48,6 +50,7 @@ impl Metrics {
         registry: &mut Registry,
         networks: &[&'static str],
         transfer_states: &[&'static str],
+        failures: &[&'static str],
         delivery_states: &[&'static str],
     ) {
         for network in networks {
@@ -55,6 +58,9 @@ impl Metrics {
             drop(self.contradictions.get_or_create(&[("network", *network)]));
             for state in transfer_states {
                 drop(self.transfers.get_or_create(&[("network", *network), ("state", *state)]));
+            }
+            for reason in failures {
+                drop(self.transfer_failures.get_or_create(&[("network", *network), ("reason", *reason)]));
             }
         }
         for state in delivery_states {
@@ -68,13 +74,18 @@ impl Metrics {
         );
         registry.register(
             "purser_transfers",
-            "Transfers that were claimed (submitted) and that came to an end in this process",
+            "Transfers that this process signed or took over signed (submitted), and that came to an end in it",
             self.transfers.clone(),
         );
         registry.register(
             "purser_contradicting_payments",
             "Payments on the chain that bear the id or the tag of a transfer and are not that transfer",
             self.contradictions.clone(),
+        );
+        registry.register(
+            "purser_transfer_failures",
+            "Transfers that failed in this process, by the reason",
+            self.transfer_failures.clone(),
         );
         registry.register(
             "purser_settlement_seconds",
@@ -109,6 +120,11 @@ impl Metrics {
     /// A payment on the chain bears the id or the tag of a transfer and is not that transfer.
     pub fn contradicted(&self, network: &'static str) {
         self.contradictions.get_or_create(&[("network", network)]).inc();
+    }
+
+    /// A transfer failed for this reason.
+    pub fn count_failure(&self, network: &'static str, reason: &'static str) {
+        self.transfer_failures.get_or_create(&[("network", network), ("reason", reason)]).inc();
     }
 
     /// How long a transfer took to settle.
@@ -153,7 +169,7 @@ mod tests {
         }
         metrics.answered("GET", Some("/v1/accounts/{id}"), 200, 0.001);
         let mut registry = Registry::default();
-        metrics.register(&mut registry, &[], &[], &[]);
+        metrics.register(&mut registry, &[], &[], &[], &[]);
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &registry).expect("text");
         let requests: Vec<_> =

@@ -56,7 +56,12 @@ async fn ready_relayer_names_each_part_and_only_the_second_door_shows_figures() 
     let app = TestApp::start(TestNetwork::shared().await, &settings).await;
     let answer = comes_to(&app, 200, "nodes", "ok").await;
     let names: Vec<_> = answer["parts"].as_array().expect("parts").iter().map(|part| &part["part"]).collect();
-    assert_eq!(names, ["database", "tasks", "nodes", "authorities", "sol", "signers"], "{}", answer.text);
+    assert_eq!(
+        names,
+        ["database", "tasks", "nodes", "websocket", "authorities", "sol", "signers"],
+        "{}",
+        answer.text
+    );
     assert_eq!((&answer["ready"], &answer["parts"][2]["network"]), (&json!(true), &json!("test")));
     app.admin_client().get("/healthz").await.has_status(200);
     app.admin_client().get("/v1/accounts").await.is_error(404, "not_found");
@@ -76,7 +81,12 @@ async fn metrics_count_what_was_done_and_name_no_operator_account_or_key() {
     agent.pays("100").to(&payee).await.is_error(402, "insufficient_balance");
     let text = metrics(&app).await;
     for (series, expected) in [
-        (r#"purser_transfers_total{network="test",state="submitted"}"#, 3),
+        // What is refused is not submitted.
+        (r#"purser_transfers_total{network="test",state="submitted"}"#, 2),
+        (r#"purser_transfers_total{network="test",state="failed"}"#, 1),
+        (r#"purser_transfer_failures_total{network="test",reason="insufficient_balance"}"#, 1),
+        (r#"purser_transfer_failures_total{network="test",reason="solana_unavailable"}"#, 0),
+        (r#"purser_websocket_connected{network="test"}"#, 1),
         (r#"purser_transfers_total{network="test",state="settled"}"#, 2),
         (r#"purser_settlement_seconds_count{network="test"}"#, 2),
         (r#"purser_requests_total{method="POST",route="/v1/transfers",status="200"}"#, 2),
@@ -100,6 +110,40 @@ async fn metrics_count_what_was_done_and_name_no_operator_account_or_key() {
     {
         assert!(!text.contains(secret), "{secret} is in {text}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn websocket_that_does_not_connect_is_seen_and_payments_go_on() {
+    let network = TestNetwork::shared().await;
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound");
+    let settings = AppSettings {
+        rpc_url: Some(network.rpc_url.clone()),
+        ws_url: Some(format!("ws://{nobody}")),
+        ..AppSettings::default()
+    };
+    let app = TestApp::start(network, &with_admin(settings)).await;
+    assert_eq!(value(&metrics(&app).await, r#"purser_websocket_connected{network="test"}"#), 0);
+    let agent = app.new_operator().await.creates_account_with("Ada", "10").await;
+    let (payee, _) = agent.operator.chain.new_payee().await;
+    agent.pays("1").to(&payee).await.is_settled();
+    let mut answer = comes_to(&app, 200, "nodes", "ok").await;
+    for _ in 0..600 {
+        answer = app.admin_client().get("/readyz").await;
+        if part(&answer, "websocket").0 == "degraded" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let (standing, problems) = part(&answer, "websocket");
+    assert!(standing == "degraded" && problems[0].contains("no websocket connects"), "{}", answer.text);
+    assert_eq!((answer.status, &answer["ready"]), (200, &json!(true)), "{}", answer.text);
+    for _ in 0..300 {
+        if app.log_tail().contains("no websocket connects; landings") {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("the log does not say it: {}", app.log_tail());
 }
 
 /// Made-up client input creates no new series.

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use purser::OperatorUpdate;
 use purser_tests::clock::HostClock;
 use purser_tests::{AppSettings, Browser, Node, Operator, Receiver, TestApp, TestNetwork};
 use serde_json::json;
+use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 use tokio::runtime::Handle;
 
@@ -42,6 +44,7 @@ async fn home_and_stop_all_count_more_accounts_than_a_page_of_the_api_holds() {
     home.says(&format!("<dd>{ACCOUNTS}</dd>"))
         .says("<dd>7.25 ")
         .says(&format!("of 10.00 in all caps; {} without a cap", ACCOUNTS - 1))
+        .says(&format!("{} active; {} without money", ACCOUNTS - 1, ACCOUNTS - 1))
         .says("Oldest is paused.");
     let stop = browser.reads("/dashboard/stop-all").await.has_status(200);
     stop.says(&format!("<strong>{ACCOUNTS} accounts</strong>"));
@@ -51,8 +54,22 @@ async fn home_and_stop_all_count_more_accounts_than_a_page_of_the_api_holds() {
 async fn all_that_needs_attention_is_on_the_first_page() {
     let app = TestApp::start(TestNetwork::own(), &AppSettings::default()).await;
     let operator = app.new_operator().await;
+    let defended = OperatorUpdate {
+        guardian: Some(Keypair::new().pubkey()),
+        loosening_delay_seconds: Some(60),
+        ..Default::default()
+    };
+    operator.chain.updates_operator(operator.address, defended, app.admin()).await;
     let browser = signed_in(&operator).await;
+    let home = browser.reads("/dashboard").await.has_status(200);
+    home.says("The admin&#39;s key lies on the server, beside the service&#39;s keys");
+    // It is looked for at the start.
+    std::fs::remove_file(app.folder().join("admin.json")).expect("own file");
+    app.stops(Duration::from_secs(20)).await;
+    app.starts();
+    let browser = signed_in(&operator.reconnected()).await;
     browser.reads("/dashboard").await.says("Nothing does: no account is stopped");
+    let operator = operator.reconnected();
     let receiver = Receiver::start();
     let [near, halted, payee] = [
         operator.creates_account_with("Near", "9").await,

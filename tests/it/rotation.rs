@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use purser::OperatorUpdate;
 use purser_tests::agent::unique_key;
 use purser_tests::network::path_text;
 use purser_tests::process::Process;
@@ -197,9 +198,14 @@ async fn rotation_by_the_page_refuses_and_loses_nothing_while_two_relayers_pay_a
     let mut scene = Scene::set().await;
     scene.variables.push(("PURSER__DATABASE__URL", database.url()));
     let key = sets_up_managed(&mut scene).await;
-    let admin = scene.folder.path().join("purser/admin.json");
+    let admin = scene.folder.path().join("cold/admin.json");
     anchor::is_set_up(scene.folder.path(), &scene.network.rpc_url, &admin);
     let chain = scene.network.chain();
+    // Every change of the policy is in force at once, so that each answer shows it.
+    let at_once = OperatorUpdate { loosening_delay_seconds: Some(0), ..Default::default() };
+    let operator = scene.variables.iter().find(|(name, _)| *name == "OPERATOR").expect("it is set");
+    let operator: Pubkey = operator.1.parse().expect("base58");
+    chain.updates_operator(operator, at_once, &read_keypair_file(&admin).expect("init made it")).await;
     let ((first, one), (second, other)) = (scene.serves(), scene.serves());
     let client = Client::new(&one, Some(&key));
     let account = client.post("/v1/accounts", &json!({ "name": "Ada" })).await.has_status(201);

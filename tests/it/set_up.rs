@@ -58,12 +58,16 @@ impl Scene {
             let program = binaries::relayer().with_file_name(&name);
             std::os::unix::fs::symlink(program, on_path.join(name)).expect("the folder is writable");
         }
+        let cold = folder.path().join("cold");
+        fs::create_dir(&cold).expect("the folder is writable");
         let path = format!("{}:{}", path_text(&on_path), std::env::var("PATH").unwrap_or_default());
         let variables = vec![
             ("PATH", path),
             ("RPC_URL", network.rpc_url.clone()),
             ("WS_URL", network.ws_url.clone()),
             ("USDC_MINT", network.usdc_mint.to_string()),
+            ("GUARDIAN", Keypair::new().pubkey().to_string()),
+            ("COLD", path_text(&cold).to_owned()),
             // Ports that other tests do not use.
             ("PURSER__SERVER__LISTEN", "127.0.0.1:0".to_owned()),
             ("PURSER__SERVER__ADMIN_LISTEN", "127.0.0.1:0".to_owned()),

@@ -248,6 +248,8 @@ impl TestApp {
             path_text(&admin),
             "--id",
             &id,
+            "--loosening-delay",
+            "0",
         ]);
         let operator_id =
             created["operator_id"].as_str().expect("operator create prints operator_id").to_owned();

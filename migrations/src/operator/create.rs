@@ -26,8 +26,9 @@ pub struct CreateOperatorArgs {
     /// May halt, and drop a policy that waits; never resumes, never pays
     #[arg(long, value_name = "ADDRESS", value_parser = arguments::address)]
     guardian: Option<Pubkey>,
-    /// How long a policy waits that loosens anything, unless the admin signs it: seconds, or as 15m, 1h, 2d; at most 30d
-    #[arg(long, value_name = "TIME", default_value = "0", value_parser = arguments::delay)]
+    /// How long a policy waits that loosens anything, unless the admin signs it: seconds, or as 15m, 1h, 2d; at most
+    /// 30d; 0 for not at all
+    #[arg(long, value_name = "TIME", value_parser = arguments::delay)]
     loosening_delay: u32,
     /// The USDC mint of this cluster: a legacy SPL Token mint with six decimals
     #[arg(long, value_name = "ADDRESS", value_parser = arguments::address)]

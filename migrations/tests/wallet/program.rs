@@ -94,6 +94,7 @@ async fn program_of_another_address_is_deployed_for_what_was_said() {
         &deploy(&file)[1..],
         &["--program-id", &id, "--program-keypair", program.file.to_str().unwrap()],
         &["--policy-authority", &policy, "--transfer-authority", &transfer, "--usdc-mint", &mint],
+        &["--loosening-delay", "1d"],
     ];
     let migrate = [&["migrate"], &words.concat()[..]].concat();
 

@@ -114,7 +114,9 @@ impl Room {
         let transfer = Keypair::new().pubkey().to_string();
         let (policy, mint) = (policy.address(), self.network.usdc_mint.to_string());
         let keys = ["--policy-authority", &policy, "--transfer-authority", &transfer, "--usdc-mint", &mint];
-        let created = self.done(admin, &[&["operator", "create"], &keys[..], more].concat());
+        let at_once = ["--loosening-delay", "0"];
+        let delay = if more.contains(&"--loosening-delay") { &[][..] } else { &at_once };
+        let created = self.done(admin, &[&["operator", "create"], &keys[..], more, delay].concat());
         created["operator"].as_str().unwrap().to_string()
     }
 

@@ -22,6 +22,7 @@ pub use history::{
 };
 pub use live::prices::PriceBounds;
 pub use rpc::counters::{MethodCount, NodeFigures};
+pub use sign::beside::keypairs_in;
 pub use sign::instructions::rent_of;
 pub use sign::signer::{FileSigner, Signer, new_keypair};
 pub use sign::source::{Credential, KeySource, RemoteKey, SigningService};
@@ -29,10 +30,10 @@ pub use solana::{ChainSettings, ChainSigners, SolanaChain};
 pub use types::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Authority, ChainFigures,
     ChainView, Commitment, Confirmed, Destination, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain,
-    Outcome, ProgramCheck, Refusal, SignedTransfer, UnsignedTransfer, Wallet,
+    Outcome, ProgramCheck, Refusal, SignedTransfer, UnsignedTransfer, WEBSOCKET_DOWN_MAX, Wallet,
 };
 
-use crate::domain::{Address, Network, Terms};
+use crate::domain::{Address, Network, OpenDefence, Terms};
 use async_trait::async_trait;
 use purser::error::PurserError;
 use tokio::time::Instant;
@@ -239,6 +240,11 @@ pub trait Chain: Send + Sync + 'static {
 
     /// Whether the address is a key of ours.
     fn signs_with(&self, address: &Address) -> bool;
+
+    /// The defences that an operator does without.
+    fn open_defences(&self, operator: &OperatorOnChain) -> Vec<OpenDefence> {
+        operator.open_defences(&[])
+    }
 
     /// Stops counting signed bytes that will not be sent after all.
     fn discard(&self, signed: &SignedTransfer) {

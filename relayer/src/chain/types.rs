@@ -2,10 +2,12 @@
 
 use super::{ChainError, NodeFigures};
 pub use crate::domain::SignedTransfer;
-use crate::domain::{Address, HaltedBy};
+use crate::domain::{Address, HaltedBy, OpenDefence};
 use purser::state::waits_seconds;
 pub use purser_client::{OwnedAllowlist as AllowedRecipients, OwnedPolicy as OnChainPolicy};
 use purser_policy::{RecentTags, SpendWindow, UsdcAmount, tag_of};
+use std::path::PathBuf;
+use std::time::Duration;
 
 /// What to do about a program on chain that is not the committed build.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,6 +41,17 @@ pub struct OperatorOnChain {
     pub loosening_delay_seconds: u32,
     /// Every agent of the operator is halted.
     pub halted_by: Option<HaltedBy>,
+}
+
+impl OperatorOnChain {
+    /// The defences that it does without, where these keypair files lie on the server.
+    pub fn open_defences(&self, keypairs: &[(PathBuf, Address)]) -> Vec<OpenDefence> {
+        let admins = keypairs.iter().filter(|(_, address)| *address == self.admin);
+        let no_delay = (self.loosening_delay_seconds == 0).then_some(OpenDefence::NoLooseningDelay);
+        let no_guardian = self.guardian.is_none().then_some(OpenDefence::NoGuardian);
+        let defences = admins.map(|(file, _)| OpenDefence::AdminKeyHere(file.clone()));
+        defences.chain(no_delay).chain(no_guardian).collect()
+    }
 }
 
 /// An agent account as it stands on chain, with its token balance.
@@ -244,7 +257,19 @@ pub struct ChainFigures {
     pub wallets: Vec<Wallet>,
     /// Transactions that are sent and not yet final.
     pub in_flight: usize,
+    /// How long no websocket has been connected, zero while one is; `None` where none is configured.
+    pub websocket_down_for: Option<Duration>,
 }
+
+impl ChainFigures {
+    /// Whether the websocket is lost for longer than a new connection takes.
+    pub fn is_websocket_down(&self) -> bool {
+        self.websocket_down_for.is_some_and(|down_for| down_for >= WEBSOCKET_DOWN_MAX)
+    }
+}
+
+/// A websocket that was lost is usually connected again sooner than this.
+pub const WEBSOCKET_DOWN_MAX: Duration = Duration::from_secs(30);
 
 /// One of our wallets, which pays fees.
 #[derive(Debug, Clone, PartialEq, Eq)]

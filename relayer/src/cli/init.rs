@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
 use base64::Engine;
@@ -57,10 +58,33 @@ pub(super) struct Init {
     /// Where /metrics, /readyz and /healthz are served to you alone
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9464")]
     admin_listen: String,
+    /// Address of a key that may halt every account and drop a policy that waits, held by neither the admin nor this server; or
+    /// `none`
+    #[arg(long, value_name = "ADDRESS|none")]
+    guardian: GuardianChoice,
     /// Make an operator's admin key too: you hold it for them, and `purser operator create` uses it. Without it an operator's own
     /// wallet creates the operator, and you add it
     #[arg(long)]
     managed: bool,
+}
+
+/// The guardian of the operator that is about to be made. Whoever does without says so.
+#[derive(Debug, Clone, Copy)]
+enum GuardianChoice {
+    Nobody,
+    Key(Address),
+}
+
+impl FromStr for GuardianChoice {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "none" {
+            return Ok(Self::Nobody);
+        }
+        let address = text.parse();
+        address.map(Self::Key).map_err(|_| "must be an address in base58, or `none`")
+    }
 }
 
 /// What was made.
@@ -70,6 +94,7 @@ struct Made {
     policy: Address,
     transfer: Address,
     admin: Option<Address>,
+    guardian: GuardianChoice,
     denials: Address,
 }
 
@@ -91,7 +116,15 @@ pub(super) fn run(format: Format, arguments: &Init) -> Result<()> {
     make_webhook_key(&folder.join(WEBHOOK_KEY))?;
     secret_file::write_new(&config, text.as_bytes())
         .with_context(|| format!("cannot make {}", config.display()))?;
-    let made = Made { folder, network: arguments.network, policy, transfer, admin, denials };
+    let made = Made {
+        folder,
+        network: arguments.network,
+        policy,
+        transfer,
+        admin,
+        guardian: arguments.guardian,
+        denials,
+    };
     match format {
         Format::Json => print_line(&made.json().to_string()),
         Format::Text => print_line(made.text().trim_end()),
@@ -209,15 +242,22 @@ impl Made {
     fn next(&self) -> Vec<String> {
         let (config, network) = (self.config(), self.network);
         let mut steps = vec![format!("purser migrate --config {config}")];
+        let guardian = match self.guardian {
+            GuardianChoice::Nobody => String::new(),
+            GuardianChoice::Key(address) => format!(" --guardian {address}"),
+        };
         if self.admin.is_some() {
             let admin = self.folder.join(ADMIN);
             steps.push(format!(
-                "purser operator create --config {config} --network {network} --name Example --admin-keypair {}",
+                "purser operator create --config {config} --network {network} --name Example --admin-keypair {} \
+                 --loosening-delay 1d{guardian}",
                 admin.display()
             ));
+            steps.push(format!("mv {} ELSEWHERE", admin.display()));
         } else {
             steps.push(format!(
-                "anchor run operator-create -- --policy-authority {} --transfer-authority {} --usdc-mint USDC_MINT --yes",
+                "anchor run operator-create -- --policy-authority {} --transfer-authority {} --usdc-mint USDC_MINT \
+                 --loosening-delay 1d{guardian} --yes",
                 self.policy, self.transfer
             ));
             steps.push(format!("purser operator add --config {config} --address OPERATOR"));
@@ -254,6 +294,8 @@ impl Made {
         for (number, step) in self.next().iter().enumerate() {
             let who = if step.starts_with("anchor") {
                 "   # from the operator's own wallet, the admin"
+            } else if step.starts_with("mv") {
+                "   # a machine that serves nothing: this key can withdraw everything"
             } else {
                 ""
             };

@@ -44,8 +44,8 @@ pub(super) struct CreateOperatorArgs {
     /// Address of a key that may halt, and never resume
     #[arg(long, value_name = "ADDRESS")]
     guardian: Option<Address>,
-    /// How long policies that loosen anything wait: seconds, or 90m, 24h, 2d
-    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
+    /// How long policies that loosen anything wait: seconds, or 90m, 24h, 2d; 0 for not at all
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     loosening_delay: u32,
 }
 

@@ -15,12 +15,12 @@ fn config_and_json_may_stand_behind_any_command() {
     let event = "evt_01ARZ3NDEKTSV4RRFFQ69G5FAV";
     for command in [
         &["serve"][..],
-        &["init", "folder", "--network", "test", "--managed"],
+        &["init", "folder", "--network", "test", "--managed", "--guardian", "none"],
+        &["init", "folder", "--network", "test", "--guardian", "11111111111111111111111111111111"],
         &["keygen", "one.json", "two.json"],
         &["doctor"],
         &["migrate"],
         &["operator", "list"],
-        &["operator", "create", "--network", "test", "--name", "a", "--admin-keypair", "b"],
         &[
             "operator",
             "add",
@@ -90,6 +90,9 @@ fn ids_addresses_and_networks_are_checked_before_anything_runs() {
             "11111111111111111111111111111111",
         ][..],
         &["operator", "add", "--network", "test", "--name", "a", "--address", "nobody"],
+        &["operator", "create", "--network", "test", "--name", "a", "--admin-keypair", "b"],
+        &["init", "folder", "--network", "test"],
+        &["init", "folder", "--network", "test", "--guardian", "nobody"],
         &["key", "list", "--operator", "acct_01ARZ3NDEKTSV4RRFFQ69G5FAV"],
         &["key", "revoke", "key_"],
         &["replay", "--webhook", "whk_01ARZ3NDEKTSV4RRFFQ69G5FAV"],

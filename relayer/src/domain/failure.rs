@@ -32,7 +32,7 @@ pub enum FailureCode {
 }
 
 impl FailureCode {
-    const ALL: [Self; 10] = [
+    pub const ALL: [Self; 10] = [
         Self::InsufficientBalance,
         Self::AccountFrozen,
         Self::InvalidRecipient,

@@ -7,9 +7,10 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
+use super::transfers::UNUSED_PURCHASE;
 use super::{Parts, Services, Signers, Transfers};
 use crate::chain::{ChainFigures, MethodCount};
-use crate::domain::{DeliveryStatus, Network, TransferStatus};
+use crate::domain::{DeliveryStatus, FailureCode, Network, TransferStatus};
 
 impl Services {
     /// All metrics of the process.
@@ -18,7 +19,9 @@ impl Services {
         let networks: Vec<_> = self.parts.chains.networks().into_iter().map(Network::as_str).collect();
         let transfers = TransferStatus::ALL.map(TransferStatus::as_str);
         let deliveries = DeliveryStatus::ALL.map(DeliveryStatus::as_str);
-        self.parts.metrics.register(&mut registry, &networks, &transfers, &deliveries);
+        let failures = FailureCode::ALL.map(FailureCode::as_str);
+        let failures = [&failures[..], &[UNUSED_PURCHASE]].concat();
+        self.parts.metrics.register(&mut registry, &networks, &transfers, &failures, &deliveries);
         registry.register(
             "purser_database_wait_seconds",
             "How long calls waited for a connection, or for their turn to write",
@@ -105,6 +108,12 @@ impl Figures {
                 .iter()
                 .map(|(network, _)| ([("network", network.as_str())], self.signers.rotated(*network))),
         )?;
+        let websockets = chains.iter().filter_map(|(network, figures)| {
+            let is_connected = figures.websocket_down_for?.is_zero();
+            Some(([("network", network.as_str())], usize::from(is_connected)))
+        });
+        let about = "1 while a websocket of the network is connected";
+        gauges(encoder, "purser_websocket_connected", about, websockets)?;
         let wallets = chains.iter().flat_map(|(network, figures)| {
             figures.wallets.iter().filter_map(move |wallet| {
                 let labels = [

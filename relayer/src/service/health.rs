@@ -38,7 +38,7 @@ impl Standing {
 /// Something the service depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// `database` and `tasks`; for a network `nodes`, `authorities`, `sol`, `signers`.
+    /// `database` and `tasks`; for a network `nodes`, `websocket`, `authorities`, `sol`, `signers`.
     pub name: &'static str,
     pub network: Option<Network>,
     pub standing: Standing,
@@ -139,7 +139,13 @@ impl Health {
         for (network, nodes) in networks.iter().zip(nodes) {
             // A restart or another relayer does not help with keys, SOL or signers.
             let ours = &self.signers;
-            parts.extend([nodes, ours.authorities(*network), ours.sol(*network), ours.signers(*network)]);
+            parts.extend([
+                nodes,
+                self.websocket(*network),
+                ours.authorities(*network),
+                ours.sol(*network),
+                ours.signers(*network),
+            ]);
         }
         Report::of(parts, &networks)
     }
@@ -175,6 +181,15 @@ impl Health {
         };
         let problem = (!answers).then(|| format!("network {network}: no node answers"));
         Part::new(NODES, Some(network), true, problem.into_iter().collect())
+    }
+
+    /// Without it everything is served, and later.
+    fn websocket(&self, network: Network) -> Part {
+        let figures = self.parts.chains.get(network).map(|parts| parts.chain.figures());
+        let problem = figures.is_ok_and(|figures| figures.is_websocket_down()).then(|| {
+            format!("network {network}: no websocket connects, so landings and deposits are noticed later")
+        });
+        Part::new("websocket", Some(network), false, problem.into_iter().collect())
     }
 }
 

@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::Parts;
 use super::health::Part;
 use crate::chain::{Authority, ChainError, KeyProblem};
-use crate::domain::{Address, FailureCode, Network, Operator};
+use crate::domain::{Address, FailureCode, Network, OpenDefence, Operator};
 
+/// How long a page waits for an operator's account.
+const PATIENCE: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// How often a lasting problem is logged again.
 const SAY_EVERY: Duration = Duration::from_secs(300);
@@ -104,6 +106,15 @@ impl Signers {
             | KeyProblem::SignerUnavailable { .. } => None,
         };
         self.known().of(network).filter_map(low).collect()
+    }
+
+    /// The defences that an operator does without; none while the chain does not answer promptly.
+    pub async fn open_defences(&self, operator: &Operator) -> Vec<OpenDefence> {
+        let Ok(parts) = self.parts.chains.get(operator.network) else { return Vec::new() };
+        match timeout(PATIENCE, parts.chain.read_operator(&operator.address)).await {
+            Ok(Ok(Some(found))) => parts.chain.open_defences(&found),
+            Ok(Ok(None) | Err(_)) | Err(_) => Vec::new(),
+        }
     }
 
     /// Likewise for whoever keeps its keys: failed when no transfer key can sign.

@@ -213,6 +213,20 @@ impl Store {
         row.map(SealedSecrets::try_from).transpose()
     }
 
+    /// For the doctor: the present secrets of up to `rows_max` webhooks of any operator, newest first.
+    pub async fn list_webhook_secrets(
+        &self,
+        rows_max: u32,
+    ) -> Result<Vec<(WebhookId, SealedSecret)>, StoreError> {
+        const SQL: &str = "SELECT webhook_id, secret FROM webhooks ORDER BY webhook_id DESC LIMIT $1";
+        let rows: Vec<(String, String)> =
+            query(SQL).bind(i64::from(rows_max)).fetch_all(self.lister()).await?;
+        let read = |(id, secret): (String, String)| {
+            Ok((TABLE.read("webhook_id", &id)?, SealedSecret::from_stored(secret)))
+        };
+        rows.into_iter().map(read).collect()
+    }
+
     /// Up to `rows_max` webhooks of the operator, newest first, starting after `after`.
     pub async fn list_webhooks(
         &self,

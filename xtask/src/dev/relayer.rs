@@ -58,7 +58,7 @@ impl Relayer {
 
         let mut create =
             self.command(&["operator", "create", "--network", "test", "--name", "demo", "--json"]);
-        create.arg("--admin-keypair").arg(&self.admin_keypair);
+        create.arg("--admin-keypair").arg(&self.admin_keypair).args(["--loosening-delay", "0"]);
         let created: Created = parse(&output_of(&mut create)?)?;
         let mut key = self.command(&["key", "create", "--json", "--operator", &created.operator_id]);
         let key: CreatedKey = parse(&output_of(&mut key)?)?;

@@ -3,11 +3,15 @@
 //! A socket counts as alive while frames come in; regular pings make sure that some do. No node reports what we missed while
 //! the socket was down, so listeners learn that it is lost and have to ask.
 
+use crate::chain::WEBSOCKET_DOWN_MAX;
 use crate::chain::live::topics::{Incoming, Notice, Topic};
+use crate::chain::rpc::sysvar;
 use crate::chain::rpc::transport::lookups;
+use crate::domain::Network;
 use futures::{SinkExt, StreamExt};
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
@@ -34,10 +38,63 @@ const GOOD_AFTER: Duration = Duration::from_secs(10);
 pub trait Listener: Send + Sync + 'static {
     /// From now on every notice on `topic` arrives, until the socket is lost.
     fn subscribed(&self, topic: &Topic);
+    /// A node answers on a new connection.
+    fn connected(&self) {}
     /// A node (by its place in the configuration) reports something at `slot`.
     fn notice(&self, node: usize, slot: u64, notice: Notice);
     /// Every subscription is gone. Each one still wanted is announced again once it is back.
     fn lost(&self);
+}
+
+/// How long the websocket has not been connected. Says so in the log when that takes long, once, and when it is over.
+#[derive(Debug)]
+pub struct Connection {
+    network: Network,
+    state: Mutex<ConnectionState>,
+}
+
+#[derive(Debug)]
+struct ConnectionState {
+    lost_at: Option<Instant>,
+    is_said: bool,
+}
+
+impl Connection {
+    pub fn new(network: Network) -> Self {
+        let state = ConnectionState { lost_at: Some(Instant::now()), is_said: false };
+        Self { network, state: Mutex::new(state) }
+    }
+
+    /// Zero while it is connected.
+    pub fn down_for(&self) -> Duration {
+        self.state().lost_at.map_or(Duration::ZERO, |at| at.elapsed())
+    }
+
+    pub fn connected(&self) {
+        let mut state = self.state();
+        state.lost_at = None;
+        if std::mem::take(&mut state.is_said) {
+            tracing::info!(network = %self.network, "a websocket connects again");
+        }
+    }
+
+    /// It was lost, or could not be connected once more.
+    pub fn lost(&self) {
+        let mut state = self.state();
+        let down_for = state.lost_at.get_or_insert_with(Instant::now).elapsed();
+        if down_for >= WEBSOCKET_DOWN_MAX && !std::mem::replace(&mut state.is_said, true) {
+            tracing::warn!(
+                network = %self.network,
+                seconds = down_for.as_secs(),
+                "no websocket connects; landings and deposits are asked for, which takes longer. `purser doctor` says which \
+                 does not answer"
+            );
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, ConnectionState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A change to what the socket subscribes to.
@@ -202,6 +259,26 @@ async fn connect(url: &str) -> Option<WebSocketStream<MaybeTlsStream<TcpStream>>
     Some(connected.ok()?.0)
 }
 
+/// Whether a node's websocket takes a subscription: `Err` says what it does instead, without the address.
+pub async fn probe(url: &str) -> Result<(), &'static str> {
+    let asks = async {
+        let mut socket = connect(url).await.ok_or("cannot be connected to")?;
+        let text = Topic::Account(sysvar::CLOCK).subscribe(1);
+        socket.send(Message::text(text)).await.map_err(|_| "cannot be written to")?;
+        while let Some(Ok(frame)) = socket.next().await {
+            let Message::Text(text) = frame else { continue };
+            let answer: Option<Incoming> = serde_json::from_str(&text).ok();
+            match answer.filter(|answer| answer.id == Some(1)) {
+                Some(answer) if answer.result.is_u64() => return Ok(()),
+                Some(_) => return Err("refuses subscriptions"),
+                None => {}
+            }
+        }
+        Err("closes the connection")
+    };
+    timeout(SILENCE_MAX, asks).await.unwrap_or(Err("is silent"))
+}
+
 /// Connects and stays connected as long as possible; returns why it ended, without the address.
 async fn hold(
     node: usize,
@@ -221,6 +298,7 @@ async fn hold(
     let mut ping = interval(PING_EVERY);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut received_at = Instant::now();
+    let mut is_answered = false;
     loop {
         for text in outgoing.drain(..) {
             match timeout(SILENCE_MAX, sink.send(Message::text(text))).await {
@@ -235,6 +313,9 @@ async fn hold(
             },
             frame = stream.next() => {
                 received_at = Instant::now();
+                if matches!(frame, Some(Ok(_))) && !std::mem::replace(&mut is_answered, true) {
+                    listener.connected();
+                }
                 match frame {
                     Some(Ok(Message::Text(text))) => {
                         outgoing.extend(subscriptions.handle(&text, node, listener));

@@ -2,6 +2,7 @@
 //! `payers` tracks. A `source` says where the key is; another service may hold it (`remote`, through a `backend`).
 
 mod backend;
+pub mod beside;
 pub mod instructions;
 mod opening;
 pub mod payers;

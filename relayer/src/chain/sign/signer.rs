@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 /// Bytes of a Solana keypair: the secret seed, then the public key.
 const KEYPAIR_BYTES: usize = 64;
 /// 64 numbers, commas and spaces need less; a longer file is not a keypair.
-const FILE_BYTES_MAX: u64 = 4_096;
+pub const FILE_BYTES_MAX: u64 = 4_096;
 
 /// Signs messages for one address.
 #[async_trait]

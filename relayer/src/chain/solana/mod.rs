@@ -15,7 +15,7 @@ use crate::chain::live::block_times::BlockTimes;
 use crate::chain::live::clock::ChainClock;
 use crate::chain::live::deposits::Deposits;
 use crate::chain::live::prices::Prices;
-use crate::chain::live::socket::{self, Subscriber};
+use crate::chain::live::socket::{self, Connection, Subscriber};
 use crate::chain::live::topics::Topic;
 use crate::chain::live::watched::Watched;
 use crate::chain::read::decode::{self, to_address, to_pubkey};
@@ -36,7 +36,7 @@ use crate::chain::{
     ChainView, Commitment, Confirmed, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome,
     UnsignedTransfer, Wallet, clocks_agree,
 };
-use crate::domain::{Address, Network, SignedTransfer, Terms};
+use crate::domain::{Address, Network, OpenDefence, SignedTransfer, Terms};
 use crate::tasks::Tasks;
 use async_trait::async_trait;
 use purser_client::Deployment;
@@ -69,6 +69,7 @@ pub struct SolanaChain {
     pub deposits: Arc<Deposits>,
     /// Notified when the websocket reports a use of the program.
     pub activity: Arc<Notify>,
+    connection: Arc<Connection>,
 }
 
 impl SolanaChain {
@@ -125,6 +126,7 @@ impl SolanaChain {
         }
         let activity = Arc::new(Notify::new());
         let block_times = Arc::new(BlockTimes::new());
+        let connection = Arc::new(Connection::new(network));
         if !settings.ws_urls.is_empty() {
             // Reports the time with every slot, so that nobody has to ask a node for it.
             subscriber.subscribe(Topic::Account(sysvar::CLOCK));
@@ -143,6 +145,7 @@ impl SolanaChain {
                 block_times: block_times.clone(),
                 program: instructions.0.program,
                 activity: activity.clone(),
+                connection: connection.clone(),
             };
             tasks.keep("websocket", socket::run(settings.ws_urls.clone(), wishes, notices, stop.clone()));
         }
@@ -173,7 +176,14 @@ impl SolanaChain {
             block_times,
             deposits: Arc::new(deposits),
             activity,
+            connection,
         })
+    }
+
+    /// Each websocket by the place of its node, and what is wrong with it: see [`socket::probe`].
+    pub async fn look_at_websockets(&self) -> Vec<(usize, Result<(), &'static str>)> {
+        let urls = self.settings.ws_urls.iter();
+        futures::future::join_all(urls.map(async |(node, url)| (*node, socket::probe(url).await))).await
     }
 
     /// Transactions that are sent and not yet final.
@@ -345,6 +355,7 @@ impl Chain for SolanaChain {
             nodes: self.rpc.figures(),
             wallets: policy.chain(transfer).collect(),
             in_flight: self.in_flight(),
+            websocket_down_for: (!self.settings.ws_urls.is_empty()).then(|| self.connection.down_for()),
         }
     }
 
@@ -396,6 +407,10 @@ impl Chain for SolanaChain {
 
     fn usdc_account_of(&self, owner: &Address) -> Address {
         to_address(&self.instructions.0.token_account(&to_pubkey(owner)))
+    }
+
+    fn open_defences(&self, operator: &OperatorOnChain) -> Vec<OpenDefence> {
+        operator.open_defences(&self.settings.keypairs_here)
     }
 
     fn signs_with(&self, address: &Address) -> bool {

@@ -3,7 +3,7 @@
 
 use crate::chain::live::block_times::BlockTimes;
 use crate::chain::live::clock::ChainClock;
-use crate::chain::live::socket::Listener;
+use crate::chain::live::socket::{Connection, Listener};
 use crate::chain::live::topics::{Notice, Topic};
 use crate::chain::live::watched::Watched;
 use crate::chain::rpc::sysvar;
@@ -20,6 +20,7 @@ pub struct Notices {
     pub program: Pubkey,
     /// Wakes the indexer when something may be new.
     pub activity: Arc<Notify>,
+    pub connection: Arc<Connection>,
 }
 
 impl Listener for Notices {
@@ -31,6 +32,10 @@ impl Listener for Notices {
             Topic::Naming { account, .. } if *account == self.program => self.activity.notify_one(),
             Topic::Naming { account, commitment } => self.submitter.listening(*account, *commitment),
         }
+    }
+
+    fn connected(&self) {
+        self.connection.connected();
     }
 
     fn notice(&self, node: usize, slot: u64, notice: Notice) {
@@ -58,6 +63,7 @@ impl Listener for Notices {
     }
 
     fn lost(&self) {
+        self.connection.lost();
         self.submitter.on_socket_lost();
         self.watched.lost();
     }

@@ -5,6 +5,7 @@ use crate::chain::rpc::ACCOUNTS_MAX;
 use crate::chain::sign::signer::Signer;
 use crate::chain::{ChainError, Commitment, ProgramCheck};
 use crate::domain::Address;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,6 +37,8 @@ pub struct ChainSettings {
     pub rent_payers: Vec<Address>,
     /// How many token accounts websockets watch for deposits; the sweep covers the others.
     pub deposit_subscriptions_max: usize,
+    /// The keypair files that lie beside our keys.
+    pub keypairs_here: Vec<(PathBuf, Address)>,
 }
 
 impl ChainSettings {

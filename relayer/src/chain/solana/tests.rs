@@ -29,6 +29,7 @@ fn chain(transfer: Vec<Arc<dyn Signer>>) -> Result<SolanaChain, ChainError> {
         rent_payers: Vec::new(),
         deposit_subscriptions_max: 0,
         shortest_slot: std::time::Duration::ZERO,
+        keypairs_here: Vec::new(),
     };
     let tasks = Tasks::default();
     tasks.stop.cancel();

@@ -6,10 +6,11 @@ use anyhow::Result;
 use tokio::time::timeout;
 
 use super::Findings;
+use super::files::{absent_key, problem_with};
 use crate::app::chain_of;
-use crate::chain::{Authority, Chain, ChainError, KeyProblem, SolanaChain, Wallet};
+use crate::chain::{Authority, Chain, ChainError, KeyProblem, OperatorOnChain, SolanaChain, Wallet};
 use crate::config::NetworkConfig;
-use crate::domain::{Address, Network, Operator};
+use crate::domain::{Address, Network, OpenDefence, Operator};
 use crate::service::{Ambient, Tasks};
 
 /// How long a question may take, for all nodes together.
@@ -23,20 +24,39 @@ pub(super) async fn look_at(
     network: Network,
     config: &NetworkConfig,
     operators: &[&Operator],
+    denials: Option<Address>,
     findings: &mut Findings,
 ) -> Result<()> {
     let tasks = Tasks::default();
     let done = match chain_of(network, config, &tasks) {
-        Ok(chain) => look_at_chain(&chain, 1 + config.rpc_urls.len(), operators, findings).await,
-        Err(error) => findings.not_ok(
-            format!("network {network}: keys"),
-            error,
-            "name a policy authority's and a transfer authority's key: `purser keygen` makes files of them, and docs/operating.md has the \
-             other places",
-        ),
+        Ok(chain) => {
+            look_at_denials_key(&chain, denials, findings)?;
+            look_at_chain(&chain, 1 + config.rpc_urls.len(), operators, findings).await
+        }
+        Err(error) => {
+            let contents = "correct what this names; `purser keygen FILE` makes a key's file where there is none, and docs/operating.md has \
+                            the other places for keys, and all settings";
+            let mut sources =
+                config.policy_authority_keypair.iter().chain(&config.transfer_authority_keypair);
+            let unread = sources.find_map(|source| problem_with(source.file()?, &absent_key(source)));
+            let mend = unread.map_or_else(|| contents.to_owned(), |(_, mend)| mend);
+            findings.not_ok(format!("network {network}: keys"), error, mend)
+        }
     };
     tasks.stop.cancel();
     done
+}
+
+/// `serve` does not start with a key that signs refusals and moves money too.
+fn look_at_denials_key(chain: &SolanaChain, key: Option<Address>, findings: &mut Findings) -> Result<()> {
+    match key.filter(|key| chain.signs_with(key)) {
+        None => Ok(()),
+        Some(key) => findings.not_ok(
+            format!("network {}: denials", chain.network()),
+            format!("{key} signs refusals, and is a policy authority or a transfer authority too"),
+            "make a key of its own, and name it in `denials.keypair`: purser keygen FILE",
+        ),
+    }
 }
 
 async fn look_at_chain(
@@ -48,6 +68,7 @@ async fn look_at_chain(
     if !look_at_nodes(chain, nodes, findings).await? {
         return Ok(());
     }
+    look_at_websockets(chain, findings).await?;
     let network = chain.network();
     let check = |what: &str| format!("network {network}: {what}");
     match within(chain.look_at_program()).await {
@@ -97,10 +118,39 @@ async fn look_at_nodes(chain: &SolanaChain, nodes: usize, findings: &mut Finding
                 findings.ok(check, format!("answers; cluster {genesis}"))?;
                 first.get_or_insert(genesis);
             }
+            (Err(error @ ChainError::Misconfigured(_)), _) => findings.not_ok(
+                check,
+                error,
+                format!("name a node of the cluster that network {network} is for, or the cluster's own `genesis_hash`"),
+            )?,
             (Err(error), _) => findings.not_ok(check, error, ANOTHER_NODE)?,
         }
     }
     Ok(first.is_some())
+}
+
+async fn look_at_websockets(chain: &SolanaChain, findings: &mut Findings) -> Result<()> {
+    let network = chain.network();
+    let websockets = chain.look_at_websockets().await;
+    if websockets.is_empty() {
+        let check = format!("network {network}: websocket");
+        return findings.ok(check, "none is configured: landings and deposits are asked for");
+    }
+    for (node, looked_at) in websockets {
+        let check = format!("network {network}: websocket of node {node}");
+        match looked_at {
+            Ok(()) => findings.ok(check, "takes subscriptions")?,
+            Err(problem) => {
+                let setting = if node == 0 { "ws_url" } else { "ws_urls" };
+                let mend = format!(
+                    "name the websocket of the node in `{setting}` (a node of one's own has it at the port after its RPC's), or take it out: \
+                     landings are then asked for"
+                );
+                findings.not_ok(check, problem, mend)?
+            }
+        }
+    }
+    Ok(())
 }
 
 async fn look_at_clock(chain: &SolanaChain, findings: &mut Findings) -> Result<()> {
@@ -129,10 +179,15 @@ async fn look_at_operators(
         let check = format!("network {}: operator {}", chain.network(), operator.id);
         let address = operator.address;
         match within(chain.read_operator(&address)).await {
-            Ok(Some(_)) => {}
-            Ok(None) => {
+            Ok(Some(found)) => look_at_defences(chain, &check, &found, findings)?,
+            // Nothing is there, or something of another program.
+            Ok(None) | Err(ChainError::NotFound { .. }) => {
                 let mend = "name the cluster and the `program_id` that it was created with";
-                findings.not_ok(check, format!("{address} is not on this cluster"), mend)?;
+                findings.not_ok(
+                    check,
+                    format!("{address} is no operator of the program on this cluster"),
+                    mend,
+                )?;
                 continue;
             }
             Err(error) => {
@@ -156,14 +211,34 @@ async fn look_at_operators(
                 Authority::Policy => "--policy-authority",
                 Authority::Transfer => "--add-transfer-authority",
             };
+            let wallets = chain.figures().wallets;
+            let ours = wallets.iter().find(|wallet| wallet.role == role);
+            let ours = ours.map_or_else(|| "ADDRESS".to_owned(), |wallet| wallet.address.to_string());
             findings.not_ok(
                 &check,
                 format!("its account on the chain names no {role} of ours"),
                 format!(
-                    "configure that key's file, or have the admin name ours: anchor run operator-update -- --operator {address} {option} ADDRESS"
+                    "configure the key that it names, or have the admin name ours: anchor run operator-update -- --operator {address} {option} {ours} \
+                     --yes"
                 ),
             )?;
         }
+    }
+    Ok(())
+}
+
+fn look_at_defences(
+    chain: &SolanaChain,
+    check: &str,
+    operator: &OperatorOnChain,
+    findings: &mut Findings,
+) -> Result<()> {
+    for defence in chain.open_defences(operator) {
+        let mut check = format!("{check}: {}", defence.name());
+        if let OpenDefence::AdminKeyHere(file) = &defence {
+            check = format!("{check} {}", file.display());
+        }
+        findings.weak(check, defence.in_words(), defence.mend(&operator.address))?;
     }
     Ok(())
 }

@@ -16,8 +16,8 @@ use super::pending::Ended;
 use crate::chain::{ChainError, ChainView, UnsignedTransfer};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Account, Address, Checks, IDEMPOTENCY_SECONDS, Operator, Recipient, SignedTransfer, Terms, Transfer,
-    TransferId, TransferRequest, TransferState,
+    Account, Address, Checks, FailureCode, IDEMPOTENCY_SECONDS, Operator, Recipient, SignedTransfer, Terms,
+    Transfer, TransferId, TransferRequest, TransferState,
 };
 use crate::service::reads::addresses;
 use crate::service::{NetworkParts, Parts, ServiceError};
@@ -26,6 +26,9 @@ use crate::traces::step;
 
 /// How long to wait before asking the chain again.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// Why a purchase failed whose seller did not use its payment, as it is counted.
+pub const UNUSED_PURCHASE: &str = "purchase_unused";
 
 /// Everything needed to carry out a transfer, and its progress.
 pub(super) struct Carrier {
@@ -90,7 +93,15 @@ impl Carrier {
 
     /// Carries the transfer from any state to its end.
     pub(super) async fn run(mut self, mut transfer: Transfer) -> Result<Ended, ServiceError> {
+        let mut is_counted = false;
         loop {
+            if !is_counted && transfer.fee_payer.is_none() && transfer.state.signed().is_some() {
+                // A refusal is none of the service's work on the chain, nor are bytes that others send.
+                self.parts
+                    .metrics
+                    .count_transfer(transfer.network.as_str(), transfer.state.status().as_str());
+                is_counted = true;
+            }
             let step = match &transfer.state {
                 TransferState::Claimed if self.is_interrupted(&transfer).await => {
                     self.fail_interrupted(transfer).await?
@@ -140,8 +151,19 @@ impl Carrier {
     fn count(&self, transfer: &Transfer) {
         let (metrics, network) = (&self.parts.metrics, transfer.network.as_str());
         metrics.count_transfer(network, transfer.state.status().as_str());
-        if let TransferState::Settled(_) = transfer.state {
-            metrics.settled_after(network, transfer.created_at.until(self.now()).as_secs_f64());
+        match &transfer.state {
+            TransferState::Settled(_) => {
+                metrics.settled_after(network, transfer.created_at.until(self.now()).as_secs_f64());
+            }
+            TransferState::Failed(failure) => {
+                let is_unused = transfer.fee_payer.is_some() && failure.code == FailureCode::TransferExpired;
+                let reason = if is_unused { UNUSED_PURCHASE } else { failure.code.as_str() };
+                metrics.count_failure(network, reason);
+            }
+            TransferState::Claimed
+            | TransferState::Signed(_)
+            | TransferState::Sent { .. }
+            | TransferState::Rejected(_) => {}
         }
     }
 

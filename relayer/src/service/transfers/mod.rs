@@ -23,7 +23,7 @@ use tracing::field::display;
 use tracing::{Instrument, Span};
 
 use self::carrier::Carrier;
-pub(super) use self::carrier::HandOver;
+pub(super) use self::carrier::{HandOver, UNUSED_PURCHASE};
 use self::payments::SeenPayments;
 pub use self::pending::PendingLimits;
 pub(super) use self::pending::PendingPlace;
@@ -261,9 +261,6 @@ impl Transfers {
         Ok(match claim {
             Claim::New(transfer) | Claim::Retry(transfer) => {
                 let id = transfer.id;
-                self.parts
-                    .metrics
-                    .count_transfer(transfer.network.as_str(), transfer.state.status().as_str());
                 if let Some(pending) = self.pending.begin(id, place) {
                     self.carry(pending, carrier.run(transfer));
                 }
