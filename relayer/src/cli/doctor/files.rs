@@ -16,7 +16,7 @@ use crate::domain::{Address, SealingKey};
 use crate::secret_file;
 
 /// What the files held.
-pub(super) struct Keys {
+pub(super) struct FoundKeys {
     pub sealing: Option<Arc<SealingKey>>,
     pub denials: Option<Address>,
 }
@@ -28,7 +28,7 @@ struct Secret {
     absent: String,
 }
 
-pub(super) fn look_at(config: &Config, own: Option<&Path>, findings: &mut Findings) -> Result<Keys> {
+pub(super) fn look_at(config: &Config, own: Option<&Path>, findings: &mut Findings) -> Result<FoundKeys> {
     let mut secrets = secrets(config);
     secrets.extend(own.filter(|file| holds_secrets(config, file)).map(|file| secret(file, String::new())));
     secrets.dedup_by(|one, other| one.file == other.file);
@@ -76,7 +76,7 @@ pub(super) fn look_at(config: &Config, own: Option<&Path>, findings: &mut Findin
             None
         }
     };
-    Ok(Keys { sealing, denials })
+    Ok(FoundKeys { sealing, denials })
 }
 
 fn secret(file: &Path, absent: String) -> Secret {
