@@ -74,6 +74,7 @@ pub async fn audit(request: Request, tell: &(dyn Fn(String) + Sync)) -> Result<R
         Some((url, key)) => {
             let with = Compared {
                 node: node.as_ref(),
+                account_ids: scope.account_ids,
                 until_slot: scope.manifest.until_slot,
                 until_time: scope.manifest.until_time,
             };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anchor_lang::prelude::Pubkey;
+use purser_client::AccountIds;
 use purser_policy::UsdcAmount;
 use reqwest::{Client, StatusCode, Url};
 use serde::Deserialize;
@@ -60,16 +61,15 @@ struct WireEntry {
     created_at: String,
 }
 
+/// The ids of the operator's accounts by token account.
+type Ids = BTreeMap<Pubkey, String>;
+
 /// The chain's side of the comparison.
 pub struct Compared<'a> {
     pub node: Option<&'a Node>,
+    pub account_ids: AccountIds,
     pub until_slot: u64,
     pub until_time: Option<i64>,
-}
-
-/// The id of an account in the REST interface.
-pub fn account_id(agent_id: [u8; 16]) -> String {
-    format!("acct_{}", Ulid::from_bytes(agent_id))
 }
 
 impl Api {
@@ -91,8 +91,10 @@ impl Api {
     ) -> Result<u64, AuditError> {
         let mut newer = 0;
         for agent in agents {
-            let Some(life) = outcome.lives.get(agent).cloned() else { continue };
-            let id = account_id(life.agent_id);
+            if !outcome.lives.contains_key(agent) {
+                continue;
+            }
+            let id = with.account_ids.of(agent);
             let Some(listed) = self.history(&id).await? else {
                 let why =
                     format!("the key does not open the history of {id}, or the relayer does not know it");
@@ -148,9 +150,11 @@ async fn compare_account(
     outcome: &mut Outcome,
     with: &Compared<'_>,
 ) -> Result<u64, AuditError> {
+    let owners = outcome.owners.iter();
+    let ids: Ids = owners.map(|(purse, owner)| (*purse, with.account_ids.of(owner))).collect();
     let mut chain: BTreeMap<(String, String), Vec<(Place, Entry)>> = BTreeMap::new();
     for (place, movement) in outcome.movements.iter().filter(|(_, movement)| movement.agent() == agent) {
-        let entry = entry_of(place, movement, outcome);
+        let entry = entry_of(place, movement, &ids);
         let key = (place.signature.clone(), entry.kind.clone());
         chain.entry(key).or_default().push((place.clone(), entry));
     }
@@ -191,7 +195,7 @@ async fn compare_account(
             mismatch(own.first().map(|(place, _)| place.clone()), text);
         }
         for (entry, (place, expected)) in entries.iter().zip(&own) {
-            for text in differences(entry, expected, place, &outcome.ids) {
+            for text in differences(entry, expected, place, &ids) {
                 mismatch(Some(place.clone()), text);
             }
         }
@@ -215,9 +219,9 @@ async fn is_newer(signature: &str, entries: &[Entry], with: &Compared<'_>) -> Re
 }
 
 /// A movement in the relayer's form.
-fn entry_of(place: &Place, movement: &Movement, outcome: &Outcome) -> Entry {
-    let shown = |token_account: &Pubkey| match outcome.ids.get(token_account) {
-        Some(id) => account_id(*id),
+fn entry_of(place: &Place, movement: &Movement, ids: &Ids) -> Entry {
+    let shown = |token_account: &Pubkey| match ids.get(token_account) {
+        Some(id) => id.clone(),
         None => token_account.to_string(),
     };
     // The relayer replaces what a database cannot hold in the same way.
@@ -257,12 +261,7 @@ fn lacks(entry: &Entry) -> String {
 }
 
 /// The fields in which the relayer differs from the chain.
-fn differences(
-    listed: &Entry,
-    chain: &Entry,
-    place: &Place,
-    ids: &BTreeMap<Pubkey, [u8; 16]>,
-) -> Vec<String> {
+fn differences(listed: &Entry, chain: &Entry, place: &Place, ids: &Ids) -> Vec<String> {
     let mut found = Vec::new();
     let mut differs = |what: &str, listed: Option<&str>, chain: Option<&str>| {
         if listed != chain {
@@ -277,13 +276,11 @@ fn differences(
     differs("that the amount is", Some(&listed.amount), Some(&chain.amount));
     differs("that the transfer's id is", listed.transfer_id.as_deref(), chain.transfer_id.as_deref());
     differs("that the memo is", listed.memo.as_deref(), chain.memo.as_deref());
-    // The payer of a deposit may be another operator's account, whose id the chain does not link to its address.
+    // The payer of a deposit may be another operator's account, which is not among these.
     let is_deposit = chain.kind == "deposit";
-    let is_foreign = |text: &str| {
-        is_deposit && text.starts_with("acct_") && !ids.values().any(|id| account_id(*id) == text)
-    };
-    let by_address =
-        |text: &str| ids.iter().find(|(_, id)| account_id(**id) == text).map(|(key, _)| key.to_string());
+    let is_foreign =
+        |text: &str| is_deposit && text.starts_with("acct_") && !ids.values().any(|id| id == text);
+    let by_address = |text: &str| ids.iter().find(|(_, id)| *id == text).map(|(purse, _)| purse.to_string());
     let address = chain.counterparty.as_deref().and_then(by_address);
     let is_same = match listed.counterparty.as_deref() {
         Some(listed) => is_foreign(listed) || address.as_deref() == Some(listed),

@@ -2,7 +2,7 @@
 
 use anchor_lang::prelude::Pubkey;
 use purser::state::Operator;
-use purser_client::Deployment;
+use purser_client::{AccountIds, Deployment};
 
 use crate::AuditError;
 use crate::archive::{Archive, Manifest, SavedAccount, Snapshot};
@@ -13,6 +13,7 @@ pub struct Scope {
     pub operator: Pubkey,
     pub agents: Vec<Pubkey>,
     pub at: Deployment,
+    pub account_ids: AccountIds,
 }
 
 impl Scope {
@@ -23,6 +24,9 @@ impl Scope {
         };
         let operator = key(&manifest.operator)?;
         let program = key(&manifest.program)?;
+        let account_ids = AccountIds::on(&manifest.genesis_hash).ok_or_else(|| {
+            AuditError::Refused(format!("audit.json: {:?} is no genesis hash", manifest.genesis_hash))
+        })?;
         let agents = manifest.agents.iter().map(key).collect::<Result<_, _>>()?;
         let account = archive.account(&operator)?.and_then(|snapshot| snapshot.account);
         let state = account.as_ref().and_then(SavedAccount::bytes).and_then(|data| Operator::read(&data));
@@ -32,7 +36,7 @@ impl Scope {
             )));
         };
         let at = Deployment { program, usdc_mint: state.usdc_mint };
-        Ok(Self { manifest, operator, agents, at })
+        Ok(Self { manifest, operator, agents, at, account_ids })
     }
 
     /// The accounts that a replay is compared with.

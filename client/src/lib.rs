@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
 
+mod account_ids;
 mod budget;
 mod deployed;
 mod instructions;
@@ -9,6 +10,7 @@ mod log;
 mod policy;
 mod staging;
 
+pub use account_ids::AccountIds;
 pub use budget::{LOADED_BYTES, transfer_units};
 pub use deployed::{
     Comparison, ProgramData, UPGRADEABLE_LOADER, committed_sha256, compare, program_data_address,

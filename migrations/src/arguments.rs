@@ -1,5 +1,6 @@
 //! The texts of the command line, parsed once.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -153,39 +154,50 @@ pub fn delay(text: &str) -> Result<u32, String> {
     }
 }
 
-/// An agent account: by its id, which has an address under its operator, or by its address.
+/// An agent account: by its id, which is found among its operator's, or by its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentName {
-    Id([u8; 16]),
+    Id(AccountId),
     Address(Pubkey),
 }
 
+/// The id of an agent account in the relayer's interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AccountId(pub [u8; 16]);
+
 const ACCOUNT_ID_PREFIX: &str = "acct_";
+
+impl fmt::Display for AccountId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{ACCOUNT_ID_PREFIX}{}", Ulid::from_bytes(self.0))
+    }
+}
 
 /// `acct_...` or an address.
 pub fn agent_name(text: &str) -> Result<AgentName, String> {
     if text.starts_with(ACCOUNT_ID_PREFIX) {
-        return agent_id(text).map(AgentName::Id);
+        return account_id(text).map(AgentName::Id);
     }
     address(text)
         .map(AgentName::Address)
         .map_err(|_| "is neither an account id (acct_...) nor a Solana address".to_string())
 }
 
-/// The 16 bytes behind `acct_...`.
-pub fn agent_id(text: &str) -> Result<[u8; 16], String> {
+fn account_id(text: &str) -> Result<AccountId, String> {
     let ulid = text.strip_prefix(ACCOUNT_ID_PREFIX).and_then(|ulid| Ulid::from_string(ulid).ok());
-    let bytes = ulid.ok_or("is not an account id (acct_ and 26 characters)")?.to_bytes();
+    let id = AccountId(ulid.ok_or("is not an account id (acct_ and 26 characters)")?.to_bytes());
     // One spelling only: lower case and look-alike letters decode too, but the service never writes them.
-    match account_id(&bytes) == text {
-        true => Ok(bytes),
+    match id.to_string() == text {
+        true => Ok(id),
         false => Err("is not an account id (acct_ and 26 characters, upper case)".to_string()),
     }
 }
 
-/// `acct_...` for the 16 bytes on chain.
-pub fn account_id(agent_id: &[u8; 16]) -> String {
-    format!("{ACCOUNT_ID_PREFIX}{}", Ulid::from_bytes(*agent_id))
+/// The 16 bytes from which an agent account's address is derived.
+pub fn agent_id(text: &str) -> Result<[u8; 16], String> {
+    let is_hex = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let bits = u128::from_str_radix(text, 16).ok().filter(|_| is_hex);
+    bits.map(u128::to_be_bytes).ok_or_else(|| "is not an agent id (32 hex digits)".to_string())
 }
 
 #[cfg(test)]
@@ -216,11 +228,20 @@ mod tests {
 
     #[test]
     fn account_ids_have_one_spelling() {
-        let id = account_id(&[7; 16]);
-        assert_eq!(agent_name(&id), Ok(AgentName::Id([7; 16])));
+        let id = AccountId([7; 16]).to_string();
+        assert_eq!(agent_name(&id), Ok(AgentName::Id(AccountId([7; 16]))));
         assert!(agent_name(&id.to_lowercase()).is_err());
         assert!(agent_name("acct_").is_err());
         // 26 characters that encode more than 128 bits.
         assert!(agent_name("acct_ZZZZZZZZZZZZZZZZZZZZZZZZZZ").is_err());
+    }
+    #[test]
+    fn agent_ids_are_32_hex_digits() {
+        assert_eq!(agent_id(&"07".repeat(16)), Ok([7; 16]));
+        for text in
+            ["", "+7", &"7".repeat(31), &"7".repeat(33), &"g".repeat(32), &format!("+{}", "7".repeat(31))]
+        {
+            assert!(agent_id(text).is_err(), "{text:?}");
+        }
     }
 }

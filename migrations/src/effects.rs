@@ -12,7 +12,6 @@ use solana_sdk::message::Message;
 use solana_sdk::transaction::Transaction;
 
 use crate::agent::facts::{hex, rules};
-use crate::arguments::account_id;
 use crate::failure;
 use crate::landing::Refusal;
 use crate::loader::buffer::is_buffer;
@@ -183,7 +182,7 @@ async fn facts(
 ) -> Result<Vec<(&'static str, Value)>> {
     let Some(account) = account else { return Ok(Vec::new()) };
     let mut facts = match account.owner == network.program {
-        true => of_program(&account.data),
+        true => of_program(network, address, &account.data).await?,
         false => Vec::new(),
     };
     if let Some(holding) = Holding::read(address, account) {
@@ -207,21 +206,21 @@ async fn facts(
 }
 
 /// An account of the Purser program.
-fn of_program(data: &[u8]) -> Vec<(&'static str, Value)> {
+async fn of_program(network: &Network, address: &Pubkey, data: &[u8]) -> Result<Vec<(&'static str, Value)>> {
     if let Some(view) = Agent::read(data) {
         let agent = &view.agent;
         let id = [
-            ("account_id", json!(account_id(&agent.agent_id))),
+            ("account_id", json!(network.account_ids().await?.of(address))),
             ("operator", json!(agent.operator.to_string())),
         ];
         let state =
             [("halted_by", json!(role(agent.halted_by))), ("policy_version", json!(agent.policy_version))];
-        return id.into_iter().chain(rules(&view.policy())).chain(state).collect();
+        return Ok(id.into_iter().chain(rules(&view.policy())).chain(state).collect());
     }
     if let Some(operator) = Operator::read(data) {
-        return keys(&operator).into();
+        return Ok(keys(&operator).into());
     }
-    let Some(draft) = PolicyDraft::read(data) else { return Vec::new() };
+    let Some(draft) = PolicyDraft::read(data) else { return Ok(Vec::new()) };
     let mut facts = vec![
         ("hash", json!(hex(&draft.draft.hash))),
         ("over_policy_version", json!(draft.draft.expected_version)),
@@ -230,7 +229,7 @@ fn of_program(data: &[u8]) -> Vec<(&'static str, Value)> {
     if draft.draft.is_sealed() {
         facts.extend(rules(&draft.policy()));
     }
-    facts
+    Ok(facts)
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use solana_sdk::message::Message;
 use solana_sdk::pubkey;
 
 use crate::agent::facts::hex;
-use crate::arguments::account_id;
 
 const IDL: &str = include_str!("../../programs/purser/idl/purser.json");
 const COMPUTE_BUDGET: Pubkey = pubkey!("ComputeBudget111111111111111111111111111111");
@@ -111,10 +110,6 @@ fn fields(idl: &Value, fields: &Value, bytes: &mut &[u8]) -> Option<Map<String, 
                 let amount = UsdcAmount::from_micros(micros.as_u64()?);
                 facts.insert(format!("{name}_usdc"), json!(amount.to_string()));
             }
-            ("agent_id", Value::String(text)) => {
-                let id = unhex(text)?;
-                facts.insert("account_id".to_string(), json!(account_id(&id)));
-            }
             _ => {
                 facts.insert(name.to_string(), value);
             }
@@ -183,8 +178,4 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     let (taken, rest) = bytes.split_first_chunk()?;
     *bytes = rest;
     Some(*taken)
-}
-
-fn unhex(text: &str) -> Option<[u8; 16]> {
-    u128::from_str_radix(text, 16).ok().map(u128::to_be_bytes)
 }

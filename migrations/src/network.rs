@@ -7,13 +7,14 @@ use std::time::Duration;
 use anchor_client::Cluster;
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use purser_client::Deployment;
+use purser_client::{AccountIds, Deployment};
 use solana_commitment_config::CommitmentConfig;
 use solana_rpc_client::nonblocking::rpc_client::RpcClient;
 use solana_sdk::account::Account;
 use solana_sdk::pubkey;
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
+use tokio::sync::OnceCell;
 
 use crate::arguments::ClusterArgs;
 use crate::failure;
@@ -35,6 +36,7 @@ pub struct Network {
     /// Micro-lamports per compute unit.
     pub priority_fee: u64,
     wallet_file: Option<PathBuf>,
+    account_ids: OnceCell<AccountIds>,
     /// After `--signer`: somebody else, who signs the printed transaction.
     pub signer: Option<Pubkey>,
 }
@@ -73,6 +75,7 @@ impl Network {
             nonce: args.change.nonce,
             priority_fee: args.priority_fee,
             wallet_file: args.wallet.clone(),
+            account_ids: OnceCell::new(),
             signer: args.change.signer,
         })
     }
@@ -127,6 +130,16 @@ impl Network {
     pub async fn balance(&self, wallet: &Pubkey) -> Result<u64> {
         let answer = self.rpc.get_balance(wallet).await;
         answer.map_err(|error| failure::explain_read(&error, &self.url))
+    }
+
+    /// The ids of agent accounts on this cluster.
+    pub async fn account_ids(&self) -> Result<AccountIds> {
+        let ask = || async {
+            let answer = self.rpc.get_genesis_hash().await;
+            let genesis_hash = answer.map_err(|error| failure::explain_read(&error, &self.url))?.to_string();
+            AccountIds::on(&genesis_hash).with_context(|| format!("{} has no genesis hash", self.url))
+        };
+        self.account_ids.get_or_try_init(ask).await.copied()
     }
 
     /// The program with the mint of one operator.

@@ -13,6 +13,7 @@ CREATE TABLE operators (
 );
 
 CREATE TABLE accounts (
+    -- It derives from genesis hash and address: two networks, operators or databases never give one id to two accounts.
     account_id     TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
     operator_id    TEXT COLLATE "binary" NOT NULL REFERENCES operators (operator_id),
     name           TEXT COLLATE "binary" NOT NULL,
@@ -34,7 +35,8 @@ CREATE TABLE accounts (
 );
 
 CREATE INDEX accounts_requested ON accounts (created_at) WHERE provisioning = 'requested';
-CREATE INDEX accounts_of_status ON accounts (operator_id, status, account_id);
+CREATE INDEX accounts_by_time ON accounts (operator_id, created_at, account_id);
+CREATE INDEX accounts_of_status ON accounts (operator_id, status, created_at, account_id);
 -- With the account id: otherwise SQLite may choose an index that lists all accounts of the operator.
 CREATE INDEX accounts_of_token_account ON accounts (token_account, operator_id, account_id);
 CREATE INDEX accounts_of_address ON accounts (address);

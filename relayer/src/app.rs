@@ -97,7 +97,7 @@ impl App {
             async move {
                 let chain = connect(network, config, tasks).await?;
                 let explorer = ExplorerUrl::new(&explorer_template(network, config));
-                let history = chain.history();
+                let history = chain.history().map_err(|problem| StartError::Chain { network, problem })?;
                 Ok::<_, StartError>((NetworkParts { chain: Arc::new(chain), explorer }, history))
             }
         });

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use futures::future::join_all;
-use purser_tests::chain::{agent_address, associated_token_account};
+use purser_tests::chain::associated_token_account;
 use purser_tests::{Agent, Operator};
 use serde_json::json;
 
@@ -26,7 +26,10 @@ async fn new_account_is_active_and_empty_with_the_default_policy() {
 async fn account_addresses_are_derived_from_operator_and_id_and_stand_on_chain() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account("Ada").await;
-    assert_eq!(agent.address, agent_address(&operator.address, &agent.id));
+    assert_eq!(agent.id, operator.account_id_of(&agent.address), "anybody can compute it");
+    let on_chain = operator.chain.agent(&agent.address).await.agent;
+    let program = operator.chain.program();
+    assert_eq!(agent.address, program.agent_address(&operator.address, &on_chain.agent_id));
     assert_eq!(agent.token_account, associated_token_account(&agent.address, &operator.chain.usdc_mint));
     let on_chain = operator.chain.agent(&agent.address).await;
     assert_eq!(on_chain.agent.operator, operator.address);

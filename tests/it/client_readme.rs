@@ -20,8 +20,7 @@ async fn transfer_of_the_readme_pays_once() {
     let url = operator.network().rpc_url.clone();
     let rpc = RpcClient::new_with_commitment(url, CommitmentConfig::confirmed());
     let authority = operator.app().transfer_authority();
-    let id = agent.id.strip_prefix("acct_").and_then(|id| ulid::Ulid::from_string(id).ok());
-    let account = (operator.address, id.expect("account ids carry a ULID").to_bytes());
+    let account = (operator.address, operator.chain.agent(&agent.address).await.agent.agent_id);
     let transfer_id = id_with_tag([7; 8], random_tag());
     let pay =
         || transfer::pay(&rpc, operator.chain.program(), authority, account, wallet.pubkey(), transfer_id);

@@ -19,7 +19,7 @@ fn of_the_chain(entries: Vec<Value>) -> Vec<Value> {
 }
 
 /// The operator under which a relayer with an empty database rediscovers the chain's accounts.
-fn found_again(app: &std::sync::Arc<TestApp>, lost: &Operator) -> Operator {
+pub fn found_again(app: &std::sync::Arc<TestApp>, lost: &Operator) -> Operator {
     let added = app.runs(&[
         "operator",
         "add",

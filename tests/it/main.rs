@@ -4,6 +4,7 @@
 
 mod account_changes;
 mod account_events;
+mod account_ids;
 mod accounts;
 mod admin;
 mod agents_page;

@@ -46,11 +46,15 @@ async fn admin_closes(agent: &Agent, rent_payer: Pubkey) {
     lands(operator, program.close_agent(admin, operator.address, agent.address, to, rent)).await;
 }
 
-/// The admin creates the account again, with its own rent.
-async fn admin_creates_anew(agent: &Agent) {
+/// What the account's address is made from.
+async fn agent_id(agent: &Agent) -> [u8; 16] {
+    agent.operator.chain.agent(&agent.address).await.agent.agent_id
+}
+
+/// The admin creates the account with this agent id again, with its own rent.
+async fn admin_creates_anew(agent: &Agent, id: [u8; 16]) {
     let (operator, program) = (&agent.operator, agent.operator.chain.program());
     let admin = operator.app().admin().pubkey();
-    let id = ulid::Ulid::from_string(agent.id.trim_start_matches("acct_")).expect("a ULID").to_bytes();
     let policy = OwnedPolicy::default();
     lands(operator, program.create_agent(admin, admin, operator.address, id, &policy)).await;
 }
@@ -109,8 +113,9 @@ async fn service_pays_for_no_list_whose_rent_another_gets_back() {
     let operator = own_operator().await;
     let (service, admin) = (operator.app().policy_authority().pubkey(), operator.app().admin().pubkey());
     let agent = operator.creates_account("Ada").await;
+    let agent_id = agent_id(&agent).await;
     admin_closes(&agent, service).await;
-    admin_creates_anew(&agent).await;
+    admin_creates_anew(&agent, agent_id).await;
     let before = purse(&operator).await;
     for count in [256, 10] {
         let body = json!({ "allowed_counterparties": wallets(count) });
@@ -133,11 +138,11 @@ async fn service_pays_for_no_list_whose_rent_another_gets_back() {
 async fn service_pays_for_no_list_of_an_account_that_it_found() {
     let operator = own_operator().await;
     let admin = operator.app().admin().pubkey();
-    let id = ulid::Ulid::generate();
+    let id = ulid::Ulid::generate().to_bytes();
     let program = operator.chain.program();
-    let create = program.create_agent(admin, admin, operator.address, id.to_bytes(), &OwnedPolicy::default());
+    let create = program.create_agent(admin, admin, operator.address, id, &OwnedPolicy::default());
     lands(&operator, create).await;
-    let account_id = format!("acct_{id}");
+    let account_id = operator.account_id_of(&program.agent_address(&operator.address, &id));
     let mut found = operator.reads_account(&account_id).await;
     for _ in 0..600 {
         if found.status == 200 {
@@ -222,10 +227,10 @@ async fn waiting_list_is_not_applied_to_an_account_that_the_admin_made_anew() {
     let path = agent.path("/policy");
     operator.client.put(&path, &json!({ "allowed_counterparties": list })).await.has_status(202);
 
+    let agent_id = agent_id(&agent).await;
     admin_closes(&agent, service).await;
     let (program, by) = (operator.chain.program(), admin.pubkey());
-    let id = ulid::Ulid::from_string(agent.id.trim_start_matches("acct_")).expect("a ULID").to_bytes();
-    lands(&operator, program.create_agent(by, by, operator.address, id, &nobody)).await;
+    lands(&operator, program.create_agent(by, by, operator.address, agent_id, &nobody)).await;
     let allowlist = OwnedAllowlist::only(keys.iter().map(Pubkey::to_bytes).collect(), Vec::new());
     let policy = OwnedPolicy { allowlist, ..OwnedPolicy::default() };
     let proposal = Proposal { agent: agent.address, expected_version: 1, policy };

@@ -360,14 +360,6 @@ impl Chain {
     }
 }
 
-/// The address of the agent account that `account_id` (`acct_...`) names.
-pub fn agent_address(operator: &Pubkey, account_id: &str) -> Pubkey {
-    let text = account_id.strip_prefix("acct_").expect("account ids start with acct_");
-    let id = ulid::Ulid::from_string(text).expect("account ids carry a ULID").to_bytes();
-    // The mint does not affect the address.
-    Deployment { program: purser::ID, usdc_mint: Pubkey::default() }.agent_address(operator, &id)
-}
-
 /// The associated token account of `owner` for `mint`, under the legacy token program.
 pub fn associated_token_account(owner: &Pubkey, mint: &Pubkey) -> Pubkey {
     let seeds = [owner.as_ref(), TOKEN_PROGRAM.as_ref(), mint.as_ref()];

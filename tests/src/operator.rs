@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use purser_client::AccountIds;
 use serde_json::json;
 use solana_sdk::pubkey::Pubkey;
 
@@ -50,6 +51,12 @@ impl Operator {
     /// The network that the operator's key selects.
     pub fn network(&self) -> &Arc<TestNetwork> {
         self.app.network(self.network)
+    }
+
+    /// The id of the agent account at this address, as anybody computes it.
+    pub fn account_id_of(&self, agent: &Pubkey) -> String {
+        let ids = AccountIds::on(&self.network().genesis_hash).expect("a network has a genesis hash");
+        ids.of(agent)
     }
 
     /// The same operator on chain, under the id that a relayer gave it after losing its database.

@@ -84,7 +84,6 @@ pub struct Payment {
 /// The summary of an account.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Life {
-    pub agent_id: [u8; 16],
     pub created: Option<Place>,
     pub closed: Option<Place>,
     /// How many versions of its policy were in force.
@@ -107,8 +106,8 @@ pub struct Outcome {
     /// What could not be checked, and why.
     pub unchecked: BTreeMap<Check, BTreeSet<String>>,
     pub lives: BTreeMap<Pubkey, Life>,
-    /// The ids of all of the operator's accounts, audited or not, by token account.
-    pub ids: BTreeMap<Pubkey, [u8; 16]>,
+    /// All of the operator's accounts, audited or not, by token account.
+    pub owners: BTreeMap<Pubkey, Pubkey>,
     /// In the order of the chain.
     pub movements: Vec<(Place, Movement)>,
     /// Transactions whose events were cut off, or not kept by the node, and so recomputed from what was signed.
@@ -292,11 +291,10 @@ impl Replay {
         if found.recomputed > 0 {
             self.outcome.recomputed.push((place.clone(), found.recomputed));
         }
-        for (agent, agent_id) in &found.created {
-            self.outcome.ids.insert(self.at.token_account(agent), *agent_id);
+        for agent in &found.created {
+            self.outcome.owners.insert(self.at.token_account(agent), *agent);
             if self.is_audited(Some(*agent)) {
                 let life = self.outcome.lives.entry(*agent).or_default();
-                life.agent_id = *agent_id;
                 life.created.get_or_insert(place.clone());
                 life.closed = None;
             }

@@ -56,7 +56,7 @@ impl Step<'_> {
         };
         let book = AgentBook { agent, tail: tail(&policy), unsure_until: None };
         self.world.agents.insert(address, book);
-        self.found.created.push((address, agent_id));
+        self.found.created.push(address);
         self.found.policies.push(address);
         self.examine(Check::PolicyChanges, Some(address));
         let event = AgentCreated { operator: self.address, agent: address, agent_id, token_account };

@@ -34,7 +34,7 @@ pub(super) struct Found {
     /// How many events were cut off.
     pub recomputed: u64,
     pub movements: Vec<Movement>,
-    pub created: Vec<(Pubkey, [u8; 16])>,
+    pub created: Vec<Pubkey>,
     pub policies: Vec<Pubkey>,
     pub closed: Vec<Pubkey>,
 }

@@ -8,7 +8,6 @@ use super::{
     AccountReport, CheckReport, Finding, ProgramReport, Reference, Remark, Report, Upgrade, Verdict,
 };
 use crate::check::Check;
-use crate::history::account_id;
 use crate::program::Program;
 use crate::replay::{Life, Movement, Outcome, Place, date, usdc};
 use crate::scope::Scope;
@@ -120,7 +119,7 @@ fn account_report(agent: &Pubkey, facts: &Facts, links: &Links) -> AccountReport
     let balance = |micros: u64| UsdcAmount::from_micros(micros).to_string();
     AccountReport {
         address: agent.to_string(),
-        account_id: account_id(life.agent_id),
+        account_id: facts.scope.account_ids.of(agent),
         token_account: facts.scope.at.token_account(agent).to_string(),
         created: life.created.as_ref().map(|place| links.to(place)),
         closed: life.closed.as_ref().map(|place| links.to(place)),

@@ -369,7 +369,7 @@ impl TestChain {
         }
         let manifest = Manifest {
             version: 0,
-            genesis_hash: "test".into(),
+            genesis_hash: Pubkey::default().to_string(),
             program: purser::ID.to_string(),
             operator: self.operator.to_string(),
             account: None,

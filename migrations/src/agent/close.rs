@@ -6,7 +6,7 @@ use purser_client::RentPayers;
 
 use super::AgentArgs;
 use super::withdraw::{ensure_payable, holding};
-use crate::arguments::{self, account_id};
+use crate::arguments;
 use crate::change::Change;
 use crate::network::Network;
 use crate::report::Report;
@@ -49,7 +49,7 @@ pub async fn run(network: &Network, args: &CloseArgs) -> Result<Report> {
     );
     let report = Report::new("agent account closed, with its token account and its draft; only the admin creates one with this id anew")
         .with("agent", located.address.to_string())
-        .with("account_id", account_id(&agent.agent_id))
+        .with("account_id", network.account_ids().await?.of(&located.address))
         .with("swept_usdc", amount)
         .with("to", args.to.map(|to| to.to_string()))
         .with("rent_back_to", agent.rent_payer.to_string())

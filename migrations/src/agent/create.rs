@@ -7,10 +7,11 @@ use purser_client::{INLINE_ENTRIES_MAX, OwnedPolicy, owned};
 use solana_sdk::signature::Signature;
 use ulid::Ulid;
 
-use super::facts::rules;
+use super::facts::{hex, rules};
+use super::find;
 use super::rules::RuleArgs;
-use super::{by_id, find, is_closed};
-use crate::arguments::{self, account_id};
+use super::{find, is_closed};
+use crate::arguments;
 use crate::change::Change;
 use crate::network::Network;
 use crate::operator::{self, OperatorName};
@@ -24,14 +25,14 @@ const TOKEN_ACCOUNT_BYTES: usize = 165;
 pub struct CreateAccountArgs {
     #[command(flatten)]
     operator: OperatorName,
-    /// The new account's id, with which the command can be repeated [default: a new one]
-    #[arg(long, value_name = "acct_ID", value_parser = arguments::agent_id)]
-    account_id: Option<[u8; 16]>,
+    /// What the new account's address is made from, with which the command can be repeated [default: a new one]
+    #[arg(long, value_name = "32_HEX_DIGITS", value_parser = arguments::agent_id)]
+    agent_id: Option<[u8; 16]>,
     #[command(flatten)]
     rules: RuleArgs,
 }
 
-/// If the id already has an account, it stays as it is.
+/// If the agent id already has an account, that stays as it is.
 pub async fn run(network: &Network, args: &CreateAccountArgs) -> Result<Report> {
     let operator_address = args.operator.address(network)?;
     let operator = operator::read(network, &operator_address).await?;
@@ -43,12 +44,14 @@ pub async fn run(network: &Network, args: &CreateAccountArgs) -> Result<Report> 
          then give the list with `account set-policy`",
         policy.allowlist.len()
     );
-    let id = args.account_id.unwrap_or_else(|| Ulid::generate().to_bytes());
-    let address = by_id(network, &operator_address, &id);
+    let agent_id = args.agent_id.unwrap_or_else(|| Ulid::generate().to_bytes());
     let deployment = network.deployment(operator.usdc_mint);
+    let address = deployment.agent_address(&operator_address, &agent_id);
+    let account_id = network.account_ids().await?.of(&address);
     let about = |title: &str| {
         Report::new(title)
-            .with("account_id", account_id(&id))
+            .with("account_id", account_id.clone())
+            .with("agent_id", hex(&agent_id))
             .with("agent", address.to_string())
             .with("operator", operator_address.to_string())
             .with("usdc_token_account", deployment.token_account(&address).to_string())
@@ -57,7 +60,7 @@ pub async fn run(network: &Network, args: &CreateAccountArgs) -> Result<Report> 
         ensure!(
             owned(&found.policy()) == policy,
             "the account {} exists with another policy: look with `account show`, change it with `account set-policy`",
-            account_id(&id)
+            account_id
         );
         return Ok(about("agent account unchanged").with("signature", None::<String>));
     }
@@ -66,11 +69,11 @@ pub async fn run(network: &Network, args: &CreateAccountArgs) -> Result<Report> 
     ensure!(
         wallet == operator.admin || !is_closed(network, &address).await?,
         "the account {} was closed, and whoever lists it means that one: only the admin's wallet creates it anew",
-        account_id(&id)
+        account_id
     );
     let bytes = Agent::BYTES + tail_bytes(&policy.as_policy().allowlist);
     let rent = network.rent(bytes).await? + network.rent(TOKEN_ACCOUNT_BYTES).await?;
-    let create = deployment.create_agent(wallet, wallet, operator_address, id, &policy);
+    let create = deployment.create_agent(wallet, wallet, operator_address, agent_id, &policy);
     let change = Change::of(about("agent account created").with("rent_sol", sol(rent)), create);
     let done = async |signature: Signature| {
         let report = about("agent account created").with("signature", signature.to_string());

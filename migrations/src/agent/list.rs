@@ -9,7 +9,6 @@ use super::facts::rules;
 use super::of_operator::agents_of;
 use super::show::status;
 use super::waiting;
-use crate::arguments::account_id;
 use crate::network::Network;
 use crate::operator::{self, OperatorName};
 use crate::report::{Report, Table};
@@ -29,11 +28,12 @@ pub async fn run(network: &Network, name: &OperatorName) -> Result<Report> {
     let operator_address = name.address(network)?;
     let operator = operator::read(network, &operator_address).await?;
     let mut found = agents_of(network, &operator_address).await?;
-    // Ids begin with their creation time.
+    // An agent id that nobody chose begins with the time of its making.
     found.sort_by_key(|(_, view)| view.agent.agent_id);
     let places: Vec<Pubkey> = found.iter().map(|(_, view)| view.agent.token_account).collect();
     let balances = network.many_accounts(&places).await?;
     let waiting = waiting::of(network, &found, &operator).await?;
+    let account_ids = network.account_ids().await?;
     let mut total = UsdcAmount::ZERO;
     let mut rows: Vec<Vec<Value>> = Vec::with_capacity(found.len());
     for ((address, view), held) in found.iter().zip(balances) {
@@ -45,7 +45,7 @@ pub async fn run(network: &Network, name: &OperatorName) -> Result<Report> {
             .ok_or_else(|| anyhow!("the balances are more than can be added"))?;
         let [(_, single), (_, daily), ..] = rules(&view.policy());
         rows.push(vec![
-            json!(account_id(&agent.agent_id)),
+            json!(account_ids.of(address)),
             json!(address.to_string()),
             json!(agent.token_account.to_string()),
             json!(status(agent, &operator)),

@@ -14,13 +14,15 @@ pub mod show;
 pub mod waiting;
 pub mod withdraw;
 
+use std::collections::HashMap;
+
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
 use purser::state::{Agent, AgentView, ClosedAgent, DraftView, Operator, PolicyDraft};
 use purser_client::{Deployment, DraftAccounts};
 
-use crate::arguments::{self, AgentName};
+use crate::arguments::{self, AccountId, AgentName};
 use crate::network::Network;
 use crate::operator::halt::Halt;
 use crate::operator::{self, OperatorName};
@@ -94,7 +96,13 @@ impl AgentArgs {
     pub async fn locate(&self, network: &Network) -> Result<LocatedAgent> {
         let address = match self.agent {
             AgentName::Address(address) => address,
-            AgentName::Id(id) => by_id(network, &self.operator.address(network)?, &id),
+            AgentName::Id(id) => {
+                let operator = self.operator.address(network)?;
+                by_id(network, &operator)
+                    .await?
+                    .remove(&id)
+                    .ok_or_else(|| unknown(network, &operator, &id))?
+            }
         };
         let Some(view) = find(network, &address).await? else {
             ensure!(!is_closed(network, &address).await?, "the agent account {address} was closed");
@@ -129,10 +137,19 @@ impl LocatedAgent {
     }
 }
 
-/// The agent account of an operator with this id.
-pub fn by_id(network: &Network, operator: &Pubkey, id: &[u8; 16]) -> Pubkey {
-    // The mint does not affect addresses.
-    network.deployment(Pubkey::default()).agent_address(operator, id)
+/// The agent accounts of an operator by id. An id is a hash of its account's address, so accounts are found by listing them.
+pub async fn by_id(network: &Network, operator: &Pubkey) -> Result<HashMap<AccountId, Pubkey>> {
+    let account_ids = network.account_ids().await?;
+    let agents = of_operator::agents_of(network, operator).await?;
+    Ok(agents.into_iter().map(|(address, _)| (AccountId(account_ids.bytes_of(&address)), address)).collect())
+}
+
+/// The operator has no account with this id.
+pub fn unknown(network: &Network, operator: &Pubkey, id: &AccountId) -> anyhow::Error {
+    anyhow!(
+        "{id} is no agent account of the operator {operator} on {}: name its operator with --operator, or pass its address",
+        network.url
+    )
 }
 
 /// Whether an agent was closed at `address`.

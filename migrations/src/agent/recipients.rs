@@ -1,17 +1,17 @@
 //! The allowlist, as the command line gives it.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
-use purser::state::{Agent, ClosedAgent};
 use purser::token_account::TOKEN_PROGRAMS;
 use purser_client::OwnedAllowlist;
 use purser_policy::ALLOWLIST_ENTRIES_MAX;
 use solana_sdk::account::Account;
 
-use crate::arguments::{self, AgentName};
+use crate::arguments::{self, AccountId, AgentName};
 use crate::network::Network;
 use crate::tokens::Holding;
 
@@ -42,7 +42,7 @@ pub struct RecipientArgs {
 /// A recipient as it was typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Named {
-    Agent([u8; 16]),
+    Agent(AccountId),
     Wallet(Pubkey),
     TokenAccount(Pubkey),
     /// The chain decides which kind it is.
@@ -81,11 +81,16 @@ impl RecipientArgs {
             })
             .collect();
         let mut found = network.many_accounts(&unclear).await?.into_iter();
-        self.ensure_agents(network, operator, &names).await?;
+        // An id under which no account stands is refused: nobody knows whom it would pay.
+        let names_accounts = names.iter().any(|name| matches!(name, Named::Agent(_)));
+        let accounts = if names_accounts { super::by_id(network, operator).await? } else { HashMap::new() };
         let (mut wallets, mut token_accounts) = (Vec::new(), Vec::new());
         for name in names {
             match name {
-                Named::Agent(id) => wallets.push(super::by_id(network, operator, &id)),
+                Named::Agent(id) => {
+                    let found = accounts.get(&id).copied();
+                    wallets.push(found.ok_or_else(|| super::unknown(network, operator, &id))?);
+                }
                 Named::Wallet(address) => wallets.push(address),
                 Named::TokenAccount(address) => token_accounts.push(address),
                 Named::Either(address) => match kind(&address, found.next().flatten().as_ref(), usdc_mint)? {
@@ -102,33 +107,6 @@ impl RecipientArgs {
             list.len()
         );
         Ok(Some(list))
-    }
-
-    /// Refuses ids under which no account stands: whoever creates it later decides what becomes of money that is paid there.
-    async fn ensure_agents(&self, network: &Network, operator: &Pubkey, names: &[Named]) -> Result<()> {
-        let ids: Vec<[u8; 16]> = names
-            .iter()
-            .filter_map(|name| match name {
-                Named::Agent(id) => Some(*id),
-                Named::Wallet(_) | Named::TokenAccount(_) | Named::Either(_) => None,
-            })
-            .collect();
-        let places: Vec<Pubkey> = ids.iter().map(|id| super::by_id(network, operator, id)).collect();
-        let found = network.many_accounts(&places).await?;
-        for ((id, place), account) in ids.iter().zip(&places).zip(found) {
-            let account = account.filter(|account| account.owner == network.program);
-            let is_agent = account.as_ref().is_some_and(|account| Agent::read(&account.data).is_some());
-            let was = match account.is_some_and(|account| ClosedAgent::read(&account.data).is_some()) {
-                true => "was closed: what is paid there lies until the admin creates it anew",
-                false => "does not exist: whoever creates it says whom it pays",
-            };
-            ensure!(
-                is_agent,
-                "the account {} {was}. To list it all the same: --allow-wallet {place}",
-                arguments::account_id(id)
-            );
-        }
-        Ok(())
     }
 
     fn names(&self) -> Result<Vec<Named>> {
@@ -240,7 +218,7 @@ mod tests {
         assert_eq!(named(&text), Ok(Named::Either(USDC)));
         assert_eq!(named(&format!("wallet  {text}")), Ok(Named::Wallet(USDC)));
         assert_eq!(named(&format!("token-account {text}")), Ok(Named::TokenAccount(USDC)));
-        assert_eq!(named(&arguments::account_id(&[7; 16])), Ok(Named::Agent([7; 16])));
+        assert_eq!(named(&AccountId([7; 16]).to_string()), Ok(Named::Agent(AccountId([7; 16]))));
         for line in ["wallet", &format!("owner {text}"), &format!("wallet {text} {text}")] {
             assert!(named(line).is_err(), "{line}");
         }

@@ -4,7 +4,6 @@ use purser_policy::{Limit, UsdcAmount};
 
 use super::facts::{self, rules, timestamp};
 use super::{AgentArgs, LocatedAgent};
-use crate::arguments::account_id;
 use crate::network::Network;
 use crate::operator::show::role;
 use crate::report::Report;
@@ -26,7 +25,7 @@ pub async fn run(network: &Network, args: &AgentArgs) -> Result<Report> {
     let balance = usdc.and_then(|account| Holding::read(&token_account, &account));
     let mut report = Report::new("agent account")
         .with("agent", address.to_string())
-        .with("account_id", account_id(&agent.agent_id))
+        .with("account_id", network.account_ids().await?.of(address))
         .with("operator", agent.operator.to_string())
         .with("usdc_token_account", token_account.to_string())
         .with("balance_usdc", balance.map(|held| UsdcAmount::from_micros(held.units).to_string()))

@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 use super::facts::{State, describe, hex, state, timestamp};
 use super::of_operator::agents_of;
 use super::{AgentArgs, LocatedAgent, show};
-use crate::arguments::account_id;
 use crate::change::Change;
 use crate::network::Network;
 use crate::report::Report;
@@ -99,11 +98,12 @@ pub async fn of(network: &Network, agents: &[(Pubkey, AgentView)], operator: &Op
     let places: Vec<Pubkey> = agents.iter().map(|(agent, _)| deployment.draft_address(agent)).collect();
     let found = network.many_accounts(&places).await?;
     let now = network.time().await?;
+    let account_ids = network.account_ids().await?;
     let mut waiting = Vec::new();
-    for ((_, view), account) in agents.iter().zip(found) {
+    for ((address, view), account) in agents.iter().zip(found) {
         let own = account.filter(|account| account.owner == network.program);
         let Some(draft) = own.and_then(|account| PolicyDraft::read(&account.data)) else { continue };
-        let mut facts = Map::from_iter([("account_id".to_string(), json!(account_id(&view.agent.agent_id)))]);
+        let mut facts = Map::from_iter([("account_id".to_string(), json!(account_ids.of(address)))]);
         facts.extend(describe(&draft, view, operator, now));
         waiting.push(Value::Object(facts));
     }

@@ -26,13 +26,14 @@ async fn accounts_are_created_by_a_wallet_and_listed_from_the_chain() {
     }
     assert_eq!(shown["rent_back_to"], json!(policy.address()));
 
-    // The admin's wallet may too, and the same id again is the same account.
-    let id = "acct_01J00000000000000000000000";
-    let second = room.done(&admin, &create(&["--account-id", id, "--paused", "true"]));
-    assert_eq!(second["account_id"], json!(id));
-    let again = room.done(&admin, &create(&["--account-id", id, "--paused", "true"]));
+    // The admin's wallet may too, and the same agent id again is the same account.
+    let agent_id = "0190a1b2c3d4e5f60718293a4b5c6d7e";
+    let second = room.done(&admin, &create(&["--agent-id", agent_id, "--paused", "true"]));
+    assert_eq!(second["agent_id"], json!(agent_id));
+    let again = room.done(&admin, &create(&["--agent-id", agent_id, "--paused", "true"]));
     assert_eq!((&again["signature"], &again["agent"]), (&Value::Null, &second["agent"]));
-    let other = room.refused(&admin, &create(&["--account-id", id]));
+    assert_eq!(again["account_id"], second["account_id"]);
+    let other = room.refused(&admin, &create(&["--agent-id", agent_id]));
     assert!(other.contains("exists with another policy"), "{other}");
     let stranger = room.wallet("stranger").await;
     assert!(room.refused(&stranger, &create(&[])).contains("may not do this"));
@@ -43,7 +44,13 @@ async fn accounts_are_created_by_a_wallet_and_listed_from_the_chain() {
 
     // Another operator's is not in the list.
     room.creates_operator(&stranger, &policy, &[]);
-    let foreign = room.done(&stranger, &["account", "create"]);
+    let foreign = room.done(&stranger, &["account", "create", "--agent-id", agent_id]);
+    assert_ne!(
+        foreign["account_id"], second["account_id"],
+        "an agent id of another operator is another account"
+    );
+    let of_another = ["account", "show", "--account", second["account_id"].as_str().unwrap()];
+    assert!(room.fails(&stranger, &of_another).contains("is no agent account of the operator"));
     let agent = first["agent"].as_str().unwrap().parse().unwrap();
     room.chain.sets_usdc(&agent, 1_500_000).await;
     let listed = room.done(&admin, &["account", "list"]);
@@ -54,7 +61,7 @@ async fn accounts_are_created_by_a_wallet_and_listed_from_the_chain() {
     let row = find(&first["account_id"]).unwrap();
     assert_eq!((&row["status"], &row["balance_usdc"]), (&json!("active"), &json!("1.500000")));
     assert_eq!((&row["agent"], &row["max_single_transfer_usdc"]), (&first["agent"], &json!("25.000000")));
-    let row = find(&json!(id)).unwrap();
+    let row = find(&second["account_id"]).unwrap();
     assert_eq!((&row["status"], &row["max_daily_spend_usdc"]), (&json!("paused"), &Value::Null));
 }
 
@@ -63,10 +70,10 @@ async fn cost_of_an_account_is_shown_before_it_is_paid() {
     let room = Room::new();
     let (admin, policy) = (room.wallet("admin").await, room.wallet("policy").await);
     let operator = room.creates_operator(&admin, &policy, &[]);
-    let id = "acct_01J00000000000000000000000";
-    let create = ["account", "create", "--operator", &operator, "--account-id", id, "--max-single", "3"];
+    let agent_id = "0190a1b2c3d4e5f60718293a4b5c6d7e";
+    let create = ["account", "create", "--operator", &operator, "--agent-id", agent_id, "--max-single", "3"];
     let shown = room.shown(&policy, &create);
-    assert_eq!(shown["account_id"], json!(id));
+    let id = shown["account_id"].as_str().unwrap();
     assert_eq!(row(&shown, "account", "max_single_transfer_usdc"), (&Value::Null, &json!("3.000000")));
     let (before, after) = row(&shown, "wallet", "sol");
     assert_eq!(*before, json!(sol(room.chain.lamports(&policy.keypair.pubkey()).await)));
@@ -99,7 +106,7 @@ async fn account_of_a_wallet_is_like_one_of_the_relayer() {
         (ours.agent.operator, ours.agent.rent_payer),
         (theirs.agent.operator, theirs.agent.rent_payer)
     );
-    // The id is taken: nobody makes it again.
+    // The agent id is taken: nobody makes it again.
     let program = room.chain.program();
     let authority = policy.keypair.pubkey();
     let again = program.create_agent(

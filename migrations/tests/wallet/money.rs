@@ -40,22 +40,21 @@ async fn agent_is_emptied_and_closed_and_the_rent_goes_back_to_who_paid() {
     assert!(room.refused(&admin, &["account", "show", "--account", &agent]).contains("was closed"));
     // The next one at this address is the admin's to make, and nobody lists it before.
     let id = closed["account_id"].as_str().unwrap();
+    let made_from: String = crate::room::AGENT_ID.iter().map(|byte| format!("{byte:02x}")).collect();
     let create =
-        ["account", "create", "--account-id", id, "--operator", operator.as_str(), "--max-daily-spend", "1"];
+        ["account", "create", "--agent-id", &made_from, "--operator", operator.as_str(), "--max-daily-spend", "1"];
     assert!(room.refused(&policy, &create).contains("only the admin's wallet creates it anew"));
     let list = ["--operator", operator.as_str(), "--allow", id];
-    let other = ["account", "create", "--account-id", "acct_01J00000000000000000000000"];
+    let other = ["account", "create", "--agent-id", "0190a1b2c3d4e5f60718293a4b5c6d7e"];
     let refused = room.refused(&policy, &[&other[..], &list].concat());
-    assert!(
-        refused.contains("was closed") && refused.contains(&format!("--allow-wallet {agent}")),
-        "{refused}"
-    );
-    room.done(&admin, &create);
+    assert!(refused.contains("is no agent account of the operator"), "{refused}");
+    let anew = room.done(&admin, &create);
+    assert_eq!(anew["account_id"], closed["account_id"]);
     room.done(&policy, &[&other[..], &list].concat());
     let unknown =
         ["account", "set-policy", "--account", &agent, "--allow", "acct_01J00000000000000000000009"];
     let refused = room.refused(&admin, &[&unknown[..], &["--operator", operator.as_str()]].concat());
-    assert!(refused.contains("does not exist"), "{refused}");
+    assert!(refused.contains("is no agent account of the operator"), "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -33,7 +33,7 @@ pub use types::{
     Outcome, ProgramCheck, Refusal, SignedTransfer, UnsignedTransfer, Wallet,
 };
 
-use crate::domain::{Address, Network, Terms};
+use crate::domain::{AccountId, Address, Network, Terms};
 use async_trait::async_trait;
 use purser::error::PurserError;
 use tokio::time::Instant;
@@ -102,6 +102,10 @@ pub trait Chain: Send + Sync + 'static {
 
     /// Derives the PDA and its token account, without asking a node.
     fn addresses_of(&self, operator: &Address, agent_id: [u8; 16]) -> AgentAddresses;
+
+    /// The id of an agent account. It follows from cluster and address, so that nobody can make an account with another's id.
+    /// `Unavailable`: the cluster is not known yet.
+    fn account_id_of(&self, agent: &Address) -> Result<AccountId, ChainError>;
 
     /// The chain's clock, unix seconds, cached for less than 1 s.
     async fn now(&self) -> Result<i64, ChainError>;

@@ -46,7 +46,6 @@ pub struct OperatorOnChain {
 pub struct AgentOnChain {
     pub address: Address,
     pub operator: Address,
-    pub agent_id: [u8; 16],
     pub token_account: Address,
     /// The agent's own halt, apart from its operator's.
     pub halted_by: Option<HaltedBy>,
@@ -292,7 +291,6 @@ pub(super) mod tests {
         AgentOnChain {
             address: Address::from_bytes([1; 32]),
             operator: Address::from_bytes([2; 32]),
-            agent_id: [3; 16],
             token_account: Address::from_bytes([4; 32]),
             halted_by: None,
             rent_payer: Address::from_bytes([5; 32]),

@@ -34,6 +34,37 @@ pub struct Account {
     pub created_at: Timestamp,
 }
 
+impl Account {
+    /// Where it stands in its operator's list.
+    pub const fn place(&self) -> AccountPlace {
+        AccountPlace { created_at: self.created_at, id: self.id }
+    }
+}
+
+/// Where an account stands in its operator's list: newest first, and by id among those of one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AccountPlace {
+    pub created_at: Timestamp,
+    pub id: AccountId,
+}
+
+impl fmt::Display for AccountPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.created_at, self.id)
+    }
+}
+
+impl FromStr for AccountPlace {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let place = text.split_once(' ').and_then(|(created_at, id)| {
+            Some(Self { created_at: created_at.parse().ok()?, id: id.parse().ok()? })
+        });
+        place.ok_or_else(|| Invalid::new("cursor", "is not a cursor of this list"))
+    }
+}
+
 /// Whether the account's PDA is known to be on the chain. Only ready accounts are visible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provisioning {

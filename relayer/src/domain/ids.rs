@@ -57,7 +57,7 @@ macro_rules! id {
 }
 
 id!(
-    /// An agent account.
+    /// An agent account. It derives from the chain: see `Chain::account_id_of`.
     AccountId, "acct_");
 id!(
     /// One try of a transfer: a retry under the same idempotency key has its own.
@@ -87,14 +87,23 @@ macro_rules! made_anew {
             /// A new id made at `at`: the milliseconds in 48 bits and the microseconds after them in ten, so that ids sort as
             /// they were made, then 70 bits of `random`.
             pub fn new(at: Timestamp, random: u128) -> Self {
-                let microseconds = u128::from(at.unix_micros().rem_euclid(1_000).unsigned_abs());
-                Self(ulid(at, microseconds << RANDOM_BITS | random & ((1 << RANDOM_BITS) - 1)))
+                Self(made_at(at, random))
             }
         }
     )*};
 }
 
-made_anew!(AccountId OperatorId KeyId EventId WebhookId);
+made_anew!(OperatorId KeyId EventId WebhookId);
+
+/// The bytes from which the address of a new account is derived. They sort as they were made, too.
+pub fn new_agent_id(at: Timestamp, random: u128) -> [u8; 16] {
+    made_at(at, random).to_bytes()
+}
+
+fn made_at(at: Timestamp, random: u128) -> Ulid {
+    let microseconds = u128::from(at.unix_micros().rem_euclid(1_000).unsigned_abs());
+    ulid(at, microseconds << RANDOM_BITS | random & ((1 << RANDOM_BITS) - 1))
+}
 
 impl TransferId {
     /// A new id made at `at` for a payment with `tag`, its last eight bytes. Between them are 16 bits of `random`:
@@ -172,7 +181,7 @@ mod tests {
     fn a_later_id_sorts_after_an_earlier_one() {
         for (early, late) in [(1_000_000, 2_000_000), (1_999, 2_000), (1_000, 1_001), (1_998, 1_999)] {
             let (early, late) = (Timestamp::from_unix_micros(early), Timestamp::from_unix_micros(late));
-            assert!(AccountId::new(early, u128::MAX).to_string() < AccountId::new(late, 0).to_string());
+            assert!(EventId::new(early, u128::MAX).to_string() < EventId::new(late, 0).to_string());
         }
         let (early, late) = (Timestamp::from_unix_seconds(1), Timestamp::from_unix_seconds(2));
         let (first, second) = (TransferId::with_tag(early, 0, u64::MAX), TransferId::with_tag(late, 0, 1));

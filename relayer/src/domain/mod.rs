@@ -49,8 +49,8 @@ mod webhook_secret;
 mod x402;
 
 pub use account::{
-    Account, AccountChange, AccountName, AccountStatus, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata,
-    MetadataChange, NAME_CHARS_MAX, Provisioning,
+    Account, AccountChange, AccountName, AccountPlace, AccountStatus, METADATA_BYTES_MAX, METADATA_KEYS_MAX,
+    Metadata, MetadataChange, NAME_CHARS_MAX, Provisioning,
 };
 pub use address::{Address, AddressError};
 pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json, limit_to_json};
@@ -78,7 +78,7 @@ pub use history::{
 pub use idempotency::{
     Fingerprint, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdempotencyKey, transfer_tag,
 };
-pub use ids::{AccountId, EntryId, EventId, IdError, KeyId, OperatorId, TransferId, WebhookId};
+pub use ids::{AccountId, EntryId, EventId, IdError, KeyId, OperatorId, TransferId, WebhookId, new_agent_id};
 pub use invalid::{Invalid, check_name};
 pub use key::{ApiKey, HashedKey, KeyHint, KeyRole, KeyScope, PlainKey};
 pub use memo::{MEMO_CHARS_MAX, Memo};

@@ -6,7 +6,7 @@ use super::book::{Parties, addresses_of, entries_of};
 use super::{IndexError, Indexer};
 use crate::chain::{AgentAddresses, BALANCES_MAX, ChainError, LandedRecord, Looked, ProgramEvent};
 use crate::domain::{
-    Account, AccountId, AccountName, AccountStatus, Address, Counterparties, EntryOutcome, HistoryEntry,
+    Account, AccountName, AccountStatus, Address, Counterparties, EntryOutcome, HistoryEntry,
     OperatorId, PaymentMade, Provisioning, Timestamp, TransferId,
 };
 use crate::store::{ADOPTED_STATUS, Due, Mark, PendingFetch, Readings};
@@ -120,14 +120,9 @@ impl Indexer {
     /// Handles what concerns accounts themselves: new ones, and those whose policy changed.
     async fn take_note(&self, event: &ProgramEvent, block_time: i64) -> Result<(), IndexError> {
         match event {
-            ProgramEvent::AgentCreated { operator, agent, agent_id, token_account } => {
-                self.adopt(
-                    operator,
-                    AgentAddresses { agent: *agent, token_account: *token_account },
-                    *agent_id,
-                    block_time,
-                )
-                .await?;
+            ProgramEvent::AgentCreated { operator, agent, token_account } => {
+                let addresses = AgentAddresses { agent: *agent, token_account: *token_account };
+                self.adopt(operator, addresses, block_time).await?;
                 self.memory.mark_changed([*agent]);
             }
             ProgramEvent::PolicyChanged { agent, .. }
@@ -148,13 +143,12 @@ impl Indexer {
         &self,
         operator: &Address,
         addresses: AgentAddresses,
-        agent_id: [u8; 16],
         block_time: i64,
     ) -> Result<(), IndexError> {
         let Some(operator) = self.parts.store.find_operator_by_address(self.network, operator).await? else {
             return Ok(());
         };
-        let id = AccountId::from_bytes(agent_id);
+        let id = self.parts.history.account_id_of(&addresses.agent);
         let Ok(name) = AccountName::parse(id.to_string()) else { return Ok(()) };
         let account = Account {
             id,

@@ -13,7 +13,7 @@ use crate::chain::{AgentAddresses, AgentCreation, AgentOnChain, OnChainPolicy, O
 use crate::crash_point::crash_point;
 use crate::domain::{
     Account, AccountChange, AccountId, AccountName, AccountStatus, Counterparties, Drawn, Halt, Metadata,
-    Operator, OperatorId, Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount,
+    Operator, OperatorId, Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
 };
 use crate::store::StoreError;
 
@@ -113,20 +113,23 @@ impl Accounts {
         asked: &CreateAccount,
         drawn: Option<Drawn>,
     ) -> Result<AccountView, NotMade> {
-        let begun = drawn.as_ref().map(|drawn| AccountId::new(drawn.at, drawn.id_bits));
-        if let Some(id) = begun
-            && let Some(account) = self.parts.store.find_account(operator.id, id).await?
+        let Parts { store, chains, ambient, .. } = &self.parts;
+        let chain = &chains.get(operator.network)?.chain;
+        let agent_id = match &drawn {
+            Some(drawn) => new_agent_id(drawn.at, drawn.id_bits),
+            None => new_agent_id(ambient.now(), ambient.id_bits()),
+        };
+        let AgentAddresses { agent, token_account } = chain.addresses_of(&operator.address, agent_id);
+        let id = chain.account_id_of(&agent).map_err(|error| from_chain(operator.network, &error, true))?;
+        if drawn.is_some()
+            && let Some(account) = store.find_account(operator.id, id).await?
         {
             return Ok(self.look_at(operator, account).await?);
         }
-        let Parts { store, chains, ambient, .. } = &self.parts;
-        let chain = &chains.get(operator.network)?.chain;
         // Nothing was sent to the chain yet, so the caller may simply retry when it is unavailable.
         let on_chain = read_operator(&self.parts, operator).await?;
         let begin_with = self.begin_with(operator, &asked.policy).await?;
         let now = ambient.now();
-        let id = begun.unwrap_or_else(|| AccountId::new(now, ambient.id_bits()));
-        let AgentAddresses { agent, token_account } = chain.addresses_of(&operator.address, id.bytes());
         let (policy, halt) = (begin_with.policy, Halt::of(on_chain.halted_by, None));
         let status = AccountStatus::from_paused(policy.paused || halt.is_some());
         let account = Account {
@@ -148,7 +151,7 @@ impl Accounts {
         if !is_asked_again {
             self.write_down(&account).await?;
         }
-        let created = match chain.create_agent(&on_chain, id.bytes(), &begin_with.on_chain).await {
+        let created = match chain.create_agent(&on_chain, agent_id, &begin_with.on_chain).await {
             Ok(created) => created,
             Err(error) => {
                 let is_taken = error.is_address_taken();

@@ -7,8 +7,8 @@ use super::query::{Query, places, query};
 use super::row::ByName;
 use super::{Store, StoreError};
 use crate::domain::{
-    Account, AccountId, AccountName, AccountStatus, Address, Counterparties, Metadata, Network, OperatorId,
-    Provisioning, Timestamp,
+    Account, AccountId, AccountName, AccountPlace, AccountStatus, Address, Counterparties, Metadata, Network,
+    OperatorId, Provisioning, Timestamp,
 };
 
 const TABLE: Table = Table("accounts");
@@ -247,7 +247,7 @@ impl Store {
         &self,
         operator: OperatorId,
         status: Option<AccountStatus>,
-        after: Option<AccountId>,
+        after: Option<AccountPlace>,
         rows_max: u32,
     ) -> Result<Vec<Account>, StoreError> {
         // Two separate conditions, because an "or" would use no index.
@@ -256,13 +256,14 @@ impl Store {
             "SELECT account_id, operator_id, name, metadata, address, token_account, status,
                  counterparties, provisioning, created_at
              FROM accounts
-             WHERE operator_id = $1 AND provisioning = 'ready' AND {of_status} AND account_id < $3
-             ORDER BY account_id DESC LIMIT $4"
+             WHERE operator_id = $1 AND provisioning = 'ready' AND {of_status} AND (created_at, account_id) < ($3, $4)
+             ORDER BY created_at DESC, account_id DESC LIMIT $5"
         );
         let rows: Vec<AccountRow> = query(AssertSqlSafe(sql))
             .bind(operator.to_string())
             .bind(status.map_or("", AccountStatus::as_str))
-            .bind_below(after)
+            .bind_below(after.map(|place| place.created_at))
+            .bind_below(after.map(|place| place.id))
             .bind(i64::from(rows_max))
             .fetch_all(self.lister())
             .await?;

@@ -8,7 +8,7 @@ use super::columns::Table;
 use super::query::query;
 use super::row::ByName;
 use super::{Store, StoreError};
-use crate::domain::{Account, AccountId, AccountStatus, Network, Operator, Timestamp, UsdcAmount};
+use crate::domain::{Account, AccountPlace, AccountStatus, Network, Operator, Timestamp, UsdcAmount};
 
 const TABLE: Table = Table("ledgers");
 
@@ -55,7 +55,7 @@ impl Store {
         &self,
         operator: &Operator,
         status: Option<AccountStatus>,
-        after: Option<AccountId>,
+        after: Option<AccountPlace>,
         rows_max: u32,
     ) -> Result<Vec<KnownAccount>, StoreError> {
         // Two separate conditions, because an "or" would use no index.
@@ -66,15 +66,16 @@ impl Store {
                      SELECT seen_micros FROM ledgers
                      WHERE ledgers.operator_id = accounts.operator_id AND ledgers.account_id = accounts.account_id
                  ), 0) AS seen_micros,
-                 (SELECT began_at FROM sweeps WHERE network = $5) AS began_at
+                 (SELECT began_at FROM sweeps WHERE network = $6) AS began_at
              FROM accounts
-             WHERE operator_id = $1 AND provisioning = 'ready' AND {of_status} AND account_id < $3 AND NOT is_closed
-             ORDER BY account_id DESC LIMIT $4"
+             WHERE operator_id = $1 AND provisioning = 'ready' AND {of_status} AND (created_at, account_id) < ($3, $4) AND NOT is_closed
+             ORDER BY created_at DESC, account_id DESC LIMIT $5"
         );
         let rows: Vec<SeenBalanceRow> = query(AssertSqlSafe(sql))
             .bind(operator.id.to_string())
             .bind(status.map_or("", AccountStatus::as_str))
-            .bind_below(after)
+            .bind_below(after.map(|place| place.created_at))
+            .bind_below(after.map(|place| place.id))
             .bind(i64::from(rows_max))
             .bind(operator.network.as_str())
             .fetch_all(self.lister())

@@ -14,8 +14,8 @@ use crate::chain::rpc::{ACCOUNTS_MAX, Rpc, STATUSES_MAX};
 use crate::chain::send::cross_check::{Sighting, cross_check};
 use crate::chain::send::flight::Landing;
 use crate::chain::{ChainError, Commitment, OnChainPolicy};
-use crate::domain::{Address, Network};
-use purser_client::{Landed, WireLanded};
+use crate::domain::{AccountId, Address, Network};
+use purser_client::{AccountIds, Landed, WireLanded};
 use purser_policy::UsdcAmount;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
@@ -31,6 +31,7 @@ pub const STANDINGS_MAX: usize = STATUSES_MAX;
 #[derive(Clone)]
 pub struct SolanaHistory {
     pub(in crate::chain) network: Network,
+    pub(in crate::chain) account_ids: AccountIds,
     pub(in crate::chain) rpc: Arc<Rpc>,
     pub(in crate::chain) program: Pubkey,
     pub(in crate::chain) usdc_mint: Pubkey,
@@ -106,6 +107,11 @@ pub struct SignatureStandings {
 impl SolanaHistory {
     pub const fn network(&self) -> Network {
         self.network
+    }
+
+    /// The id of an agent account.
+    pub fn account_id_of(&self, agent: &Address) -> AccountId {
+        AccountId::from_bytes(self.account_ids.bytes_of(&to_pubkey(agent)))
     }
 
     /// Returns when something may be new; never without a websocket. One waiter at a time.

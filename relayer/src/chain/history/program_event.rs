@@ -19,7 +19,6 @@ pub enum ProgramEvent {
     AgentCreated {
         operator: Address,
         agent: Address,
-        agent_id: [u8; 16],
         token_account: Address,
     },
     /// A policy was set, or paused or unpaused.
@@ -148,7 +147,6 @@ fn from_event(payload: &[u8]) -> Option<ProgramEvent> {
         return Some(ProgramEvent::AgentCreated {
             operator: to_address(&event.operator),
             agent: to_address(&event.agent),
-            agent_id: event.agent_id,
             token_account: to_address(&event.token_account),
         });
     }
@@ -222,13 +220,8 @@ fn from_instruction(called: &Called) -> Option<ProgramEvent> {
         let amount = UsdcAmount::from_micros(withdraw.amount);
         return Some(ProgramEvent::Withdrawn { agent: at(2)?, source: at(3)?, amount, recipient: at(5)? });
     }
-    if let Some(create) = arguments::<instruction::CreateAgent>(data) {
-        return Some(ProgramEvent::AgentCreated {
-            operator: at(2)?,
-            agent: at(3)?,
-            agent_id: create.agent_id,
-            token_account: at(4)?,
-        });
+    if is::<instruction::CreateAgent>(data) {
+        return Some(ProgramEvent::AgentCreated { operator: at(2)?, agent: at(3)?, token_account: at(4)? });
     }
     if is::<instruction::SetPolicy>(data) || is::<instruction::ApplyDraft>(data) {
         return Some(ProgramEvent::PolicyChanged { operator: at(2)?, agent: at(3)?, logged: None });

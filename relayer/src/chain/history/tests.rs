@@ -2,7 +2,16 @@ use super::*;
 use crate::chain::rpc::scripted_node::AnsweringNode;
 use crate::tasks::Tasks;
 
+fn account_ids() -> AccountIds {
+    AccountIds::on(&Pubkey::default().to_string()).expect("32 bytes")
+}
+
 impl SolanaHistory {
+    /// The id of an agent account in what is [told](SolanaHistory::told_by).
+    pub(crate) fn told_id_of(agent: &Address) -> AccountId {
+        AccountId::from_bytes(account_ids().bytes_of(&to_pubkey(agent)))
+    }
+
     /// The program at its own address, on a node that gives these answers; `None` is no answer.
     pub(crate) fn told_by(
         answer: impl Fn(&'static str, &Value) -> Option<Value> + Send + Sync + 'static,
@@ -11,6 +20,7 @@ impl SolanaHistory {
     ) -> Self {
         Self {
             network: Network::Test,
+            account_ids: account_ids(),
             rpc: Arc::new(Rpc::over(vec![Box::new(AnsweringNode(answer))], Vec::new(), Default::default())),
             program: purser::ID,
             usdc_mint: to_pubkey(&usdc_mint),

@@ -74,7 +74,6 @@ pub fn agent(
     Some(AgentOnChain {
         address: to_address(address),
         operator: to_address(&view.agent.operator),
-        agent_id: view.agent.agent_id,
         token_account: to_address(&view.agent.token_account),
         halted_by: halted_by(view.agent.halted_by),
         rent_payer: to_address(&view.agent.rent_payer),

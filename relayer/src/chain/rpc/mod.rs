@@ -22,6 +22,7 @@ use crate::chain::rpc::wire::{
     WireAccount,
 };
 use crate::chain::{ChainError, Commitment};
+use purser_client::AccountIds;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
@@ -81,6 +82,13 @@ impl Rpc {
     /// From now on, uses only nodes of this cluster.
     pub fn require_genesis(&self, genesis: &str) {
         self.nodes.require_genesis(genesis);
+    }
+
+    /// The ids of agent accounts on our cluster, once it is known.
+    pub fn account_ids(&self) -> Result<AccountIds, ChainError> {
+        let unknown =
+            || ChainError::Unavailable { during: "verify", reason: "the cluster is not known".into() };
+        self.nodes.genesis().and_then(AccountIds::on).ok_or_else(unknown)
     }
 
     /// Leaves a node alone whose report the others deny.

@@ -109,6 +109,11 @@ impl Nodes {
         let _ = self.genesis.set(genesis.to_owned());
     }
 
+    /// The genesis hash of our cluster, once it is known.
+    pub fn genesis(&self) -> Option<&str> {
+        self.genesis.get().map(String::as_str)
+    }
+
     /// Asks the healthiest node, and on a fault the next one. Retries lagging nodes for a moment.
     pub async fn call(&self, method: &'static str, params: &Value) -> Result<Answered, CallError> {
         self.call_among(method, params, |_| true).await

@@ -36,7 +36,7 @@ use crate::chain::{
     ChainView, Commitment, Confirmed, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome,
     SignatureStanding, UnsignedTransfer, Wallet, clocks_agree,
 };
-use crate::domain::{Address, Network, SignedTransfer, Terms};
+use crate::domain::{AccountId, Address, Network, SignedTransfer, Terms};
 use crate::tasks::Tasks;
 use async_trait::async_trait;
 use purser_client::Deployment;
@@ -201,6 +201,10 @@ impl Chain for SolanaChain {
     fn addresses_of(&self, operator: &Address, agent_id: [u8; 16]) -> AgentAddresses {
         let (agent, token_account) = self.instructions.agent_addresses(&to_pubkey(operator), &agent_id);
         AgentAddresses { agent: to_address(&agent), token_account: to_address(&token_account) }
+    }
+
+    fn account_id_of(&self, agent: &Address) -> Result<AccountId, ChainError> {
+        Ok(AccountId::from_bytes(self.rpc.account_ids()?.bytes_of(&to_pubkey(agent))))
     }
 
     async fn now(&self) -> Result<i64, ChainError> {

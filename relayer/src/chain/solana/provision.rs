@@ -71,9 +71,11 @@ impl SolanaChain {
             Err(error @ ChainError::Rejected { .. }) => {
                 let addresses = self.addresses_of(operator, agent_id);
                 let found = self.read_agents(&[addresses]).await?.into_iter().flatten().next();
-                let ours =
-                    found.is_some_and(|agent| agent.operator == *operator && agent.agent_id == agent_id);
-                if ours { Ok(AgentCreation::AlreadyThere) } else { Err(error) }
+                if found.is_some_and(|agent| agent.operator == *operator) {
+                    Ok(AgentCreation::AlreadyThere)
+                } else {
+                    Err(error)
+                }
             }
             Err(error) => Err(error),
         }

@@ -16,16 +16,17 @@ const BATCHES_AT_ONCE: usize = 4;
 
 impl SolanaChain {
     /// The history reader of the same network.
-    pub fn history(&self) -> SolanaHistory {
-        SolanaHistory {
+    pub fn history(&self) -> Result<SolanaHistory, ChainError> {
+        Ok(SolanaHistory {
             network: self.network,
+            account_ids: self.rpc.account_ids()?,
             rpc: self.rpc.clone(),
             program: self.instructions.0.program,
             usdc_mint: self.instructions.0.usdc_mint,
             commitment: self.settings.commitment,
             activity: self.activity.clone(),
             deposits: self.deposits.clone(),
-        }
+        })
     }
 
     /// Agents in the order asked, in concurrent batches.

@@ -5,7 +5,7 @@ use crate::chain::rpc::wire::RawAccount;
 use crate::chain::solana::SolanaChain;
 use crate::chain::{Chain, ChainError, ProgramCheck};
 use crate::domain::Network;
-use purser_client::{Comparison, ProgramData, committed_sha256, compare, program_data_address};
+use purser_client::{AccountIds, Comparison, ProgramData, committed_sha256, compare, program_data_address};
 use solana_sdk::pubkey::Pubkey;
 
 /// Genesis hashes of the public clusters.
@@ -144,6 +144,9 @@ fn check_cluster(network: Network, expected: Option<&str>, genesis: &str) -> Res
         (Network::Live, TESTNET_GENESIS) => return wrong("the RPC node is on testnet".into()),
         (Network::Test | Network::Live, _) => {}
     }
+    if AccountIds::on(genesis).is_none() {
+        return wrong(format!("the RPC node's genesis hash is {genesis}, which is no hash"));
+    }
     match expected {
         Some(expected) if expected != genesis => {
             wrong(format!("the RPC node's genesis hash is {genesis}, configured is {expected}"))
@@ -173,6 +176,7 @@ mod tests {
         assert!(check_cluster(Network::Live, None, DEVNET_GENESIS).is_err());
         assert!(check_cluster(Network::Live, None, TESTNET_GENESIS).is_err());
         assert!(check_cluster(Network::Test, Some(DEVNET_GENESIS), TESTNET_GENESIS).is_err());
+        assert!(check_cluster(Network::Test, None, "ours").is_err());
     }
 
     #[test]

@@ -162,7 +162,7 @@ async fn accounts_that_are_closed_on_the_chain_make_room_for_others() {
     for number in 0..ACCOUNTS_MAX {
         // None of them is on the chain any more.
         let account = Account {
-            id: AccountId::new(made_at, u128::from(number)),
+            id: AccountId::from_bytes([number as u8; 16]),
             operator_id: OperatorId::from_bytes([9; 16]),
             name: AccountName::parse("Ada").expect("valid"),
             metadata: None,

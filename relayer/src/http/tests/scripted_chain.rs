@@ -14,7 +14,7 @@ use crate::chain::{
     Destination, DraftOnChain, OnChainPolicy, OperatorOnChain, Outcome, SignatureStanding, SignedTransfer,
     UnsignedTransfer,
 };
-use crate::domain::{Address, HaltedBy, Network, Terms, UsdcAmount};
+use crate::domain::{AccountId, Address, HaltedBy, Network, Terms, UsdcAmount};
 
 pub(super) const NOW: i64 = 1_790_000_000;
 
@@ -211,6 +211,10 @@ impl Chain for ScriptedChain {
         AgentAddresses { agent: filled(&agent_id, 1), token_account: filled(&agent_id, 2) }
     }
 
+    fn account_id_of(&self, agent: &Address) -> Result<AccountId, ChainError> {
+        Ok(AccountId::from_bytes(agent.bytes().first_chunk().copied().unwrap_or_default()))
+    }
+
     async fn now(&self) -> Result<i64, ChainError> {
         Ok(self.reach()?.now)
     }
@@ -292,7 +296,6 @@ impl Chain for ScriptedChain {
             AgentOnChain {
                 address: agent,
                 operator: operator.address,
-                agent_id,
                 token_account,
                 halted_by: None,
                 rent_payer: filled(&[2], 1),

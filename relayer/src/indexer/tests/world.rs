@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 
 use super::address;
-use crate::chain::OnChainPolicy;
+use crate::chain::{OnChainPolicy, SolanaHistory};
 use crate::domain::{AccountId, Address, OperatorId, Timestamp};
 
 pub const MINT: Address = Address::from_bytes([200; 32]);
@@ -129,7 +129,7 @@ impl World {
             .collect();
         let agents: Vec<WorldAgent> = (0..agents)
             .map(|number| WorldAgent {
-                id: AccountId::from_bytes([number; 16]),
+                id: SolanaHistory::told_id_of(&address(2, number)),
                 operator: usize::from(number % 3),
                 address: address(2, number),
                 token_account: address(3, number),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{AccountView, Accounts, BATCH_ROWS, BATCHES_MAX, accounts_filter, view};
-use crate::domain::{AccountId, AccountStatus, Cursor, Invalid, Operator, Page, PageRequest};
+use crate::domain::{AccountPlace, AccountStatus, Cursor, Operator, Page, PageRequest};
 use crate::service::error::ServiceError;
 use crate::service::reads::{read_operator, window_now};
 use crate::store::KnownAccount;
@@ -23,10 +23,7 @@ impl Accounts {
     ) -> Result<Page<AccountView>, ServiceError> {
         let after = match &request.after {
             None => None,
-            Some(cursor) => {
-                let position = cursor.position().parse::<AccountId>();
-                Some(position.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?)
-            }
+            Some(cursor) => Some(cursor.position().parse::<AccountPlace>()?),
         };
         let living = self.list_living(operator, status, after, &request);
         match tokio::time::timeout(PATIENCE, living).await {
@@ -46,13 +43,14 @@ impl Accounts {
         &self,
         operator: &Operator,
         status: Option<AccountStatus>,
-        mut after: Option<AccountId>,
+        mut after: Option<AccountPlace>,
         request: &PageRequest,
     ) -> Result<Page<AccountView>, ServiceError> {
         let network = self.parts.chains.get(operator.network)?;
         let wanted = request.limit.get() as usize;
         let rows_at_once = if status.is_some() { BATCH_ROWS } else { request.limit.get() };
-        let cursor_after = |id: AccountId| Cursor::new(&accounts_filter(operator.id, status), id.to_string());
+        let filter = accounts_filter(operator.id, status);
+        let cursor_after = |place: AccountPlace| Cursor::new(&filter, place.to_string());
         let as_of = self.parts.ambient.now();
         let on_chain = read_operator(&self.parts, operator).await?;
         let now = window_now(&self.parts, operator).await?;
@@ -65,7 +63,7 @@ impl Accounts {
             let agents = self.read_many(operator, &rows).await?;
             let count = rows.len();
             for (index, (account, agent)) in rows.into_iter().zip(agents).enumerate() {
-                after = Some(account.id);
+                after = Some(account.place());
                 let Some(agent) = agent else { continue };
                 let view = view(network, operator, &on_chain, account, agent, (as_of, now));
                 if status.is_none_or(|status| status == view.status) {
@@ -90,14 +88,15 @@ impl Accounts {
         &self,
         operator: &Operator,
         status: Option<AccountStatus>,
-        after: Option<AccountId>,
+        after: Option<AccountPlace>,
         request: &PageRequest,
     ) -> Result<Page<AccountView>, ServiceError> {
         let rows_max = request.limit.get() + 1;
         let rows = self.parts.store.list_known_accounts(operator, status, after, rows_max).await?;
         let bound = accounts_filter(operator.id, status);
-        let page =
-            Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.account.id.to_string()));
+        let page = Page::from_rows(rows, request.limit, |last| {
+            Cursor::new(&bound, last.account.place().to_string())
+        });
         Ok(page.map(|KnownAccount { account, balance, as_of }| AccountView {
             status: account.status,
             account,

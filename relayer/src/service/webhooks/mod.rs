@@ -276,7 +276,7 @@ impl Webhooks {
         loop {
             let accounts = store.list_accounts(operator.id, None, after, BASELINE_ROWS).await?;
             let Some(last) = accounts.last() else { return Ok(()) };
-            after = Some(last.id);
+            after = Some(last.place());
             self.events.look_at_balances(operator, &accounts).await?;
         }
     }

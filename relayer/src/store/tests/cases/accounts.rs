@@ -106,13 +106,18 @@ async fn accounts_are_listed_newest_first_and_by_status() {
         store.insert_account(&account(&fixture.operator, byte)).await.expect("inserted");
     }
     let id = |byte: u8| AccountId::from_bytes([byte; 16]);
+    let place = |byte: u8| account(&fixture.operator, byte).place();
     let list = async |status, after, rows_max| {
         let rows = store.list_accounts(operator, status, after, rows_max).await.expect("listed");
         rows.into_iter().map(|account| account.id.bytes()[0]).collect::<Vec<_>>()
     };
     assert_eq!(list(None, None, 3).await, [14, 13, 12]);
     store.insert_account(&account(&fixture.operator, 20)).await.expect("inserted");
-    assert_eq!(list(None, Some(id(12)), 3).await, [11, 10, 2], "a new account does not shift the next page");
+    assert_eq!(
+        list(None, Some(place(12)), 3).await,
+        [11, 10, 2],
+        "a new account does not shift the next page"
+    );
     store
         .mark_account_policy(operator, id(11), AccountStatus::Paused, &Counterparties::Anyone)
         .await
@@ -121,6 +126,27 @@ async fn accounts_are_listed_newest_first_and_by_status() {
     assert_eq!(list(Some(AccountStatus::Active), None, 10).await, [20, 14, 13, 12, 10, 2]);
     store.mark_account_status(operator, id(11), AccountStatus::Active).await.expect("marked");
     assert!(list(Some(AccountStatus::Paused), None, 10).await.is_empty());
+}
+
+#[tokio::test]
+async fn accounts_of_one_moment_are_each_listed_once_and_an_id_says_nothing_of_their_age() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    for (byte, second) in [(90, 10), (91, 10), (92, 10), (10, 20), (99, 3)] {
+        let account = Account { created_at: at(second), ..account(&fixture.operator, byte) };
+        store.insert_account(&account).await.expect("inserted");
+    }
+    let (mut listed, mut known) = (Vec::new(), Vec::new());
+    let mut after = None;
+    for _ in 0..3 {
+        let page = store.list_accounts(fixture.operator.id, None, after, 2).await.expect("listed");
+        let seen = store.list_known_accounts(&fixture.operator, None, after, 2).await.expect("listed");
+        after = page.last().map(Account::place);
+        listed.extend(page.iter().map(|account| account.id.bytes()[0]));
+        known.extend(seen.iter().map(|seen| seen.account.id.bytes()[0]));
+    }
+    assert_eq!(listed, [10, 92, 91, 90, 99, 2]);
+    assert_eq!(known, listed);
 }
 
 #[tokio::test]
@@ -157,7 +183,7 @@ async fn accounts_are_known_by_the_last_whole_sweep() {
     store.mark_swept(Network::Live, at(90)).await.expect("marked");
     store.mark_swept(Network::Test, at(10)).await.expect("an older one changes nothing");
     assert_eq!(list(None, None, 9).await, [(50, 0, at(50)), (2, 7, at(20))]);
-    assert_eq!(list(None, Some(AccountId::from_bytes([50; 16])), 1).await, [(2, 7, at(20))]);
+    assert_eq!(list(None, Some(account(operator, 50).place()), 1).await, [(2, 7, at(20))]);
     assert!(list(Some(AccountStatus::Paused), None, 9).await.is_empty());
     store.mark_account_status(operator.id, fixture.account.id, AccountStatus::Paused).await.expect("marked");
     assert_eq!(list(Some(AccountStatus::Paused), None, 9).await, [(2, 7, at(20))]);

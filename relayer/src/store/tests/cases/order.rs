@@ -23,13 +23,13 @@ async fn ids_order_by_their_bytes_through_every_page() {
     loop {
         let page = fixture.store.list_accounts(fixture.operator.id, None, after, 7).await.expect("listed");
         let Some(last) = page.last() else { break };
-        after = Some(last.id);
+        after = Some(last.place());
         listed.extend(page.iter().map(|account| account.id.bytes()));
     }
     let mut expected = ids;
-    expected.push(fixture.account.id.bytes());
-    expected.sort_unstable();
     expected.reverse();
+    // It is older than all of them, which were made in one moment.
+    expected.push(fixture.account.id.bytes());
     assert_eq!(listed, expected);
 }
 

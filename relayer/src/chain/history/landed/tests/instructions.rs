@@ -125,7 +125,6 @@ fn instructions() -> Vec<Written> {
                 ProgramEvent::AgentCreated {
                     operator: operator_address,
                     agent: created_address,
-                    agent_id: [9; 16],
                     token_account: to_address(&at.token_account(&created)),
                 },
                 set(created_address, 1),
