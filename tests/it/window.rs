@@ -16,8 +16,14 @@ const FREES: i64 = DAY + 1;
 
 /// An agent with 1,000 USDC and a daily limit of 10 on its own network, a payee, and the second at which the clock is stopped.
 pub(crate) async fn agent_on_a_standing_clock() -> (Agent, Pubkey, i64) {
-    let network = TestNetwork::own();
-    let settings = AppSettings { host_clock: Some(HostClock::new()), ..AppSettings::default() };
+    agent_on_a_standing_clock_of(TestNetwork::own(), AppSettings::default()).await
+}
+
+async fn agent_on_a_standing_clock_of(
+    network: Arc<TestNetwork>,
+    settings: AppSettings,
+) -> (Agent, Pubkey, i64) {
+    let settings = AppSettings { host_clock: Some(HostClock::new()), ..settings };
     let app = TestApp::start(Arc::clone(&network), &settings).await;
     let operator = app.new_operator().await;
     let agent = operator.creates_account_with("Ada", "1000").await;
@@ -105,6 +111,61 @@ async fn idempotency_key_is_remembered_for_24_hours_and_free_afterwards() {
     let reused = agent.pays("2").to(&payee).key(&key).await.is_settled();
     assert_ne!(reused["transfer_id"], first["transfer_id"]);
     assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 3_000_000);
+}
+
+/// More payments than an account remembers tags, so that the records alone reach back.
+const MANY: usize = 18;
+
+#[tokio::test]
+async fn account_that_used_a_key_again_without_a_websocket_pays_on_after_a_restart() {
+    let network = TestNetwork::own();
+    let settings = AppSettings {
+        rpc_url: Some(network.rpc_url.clone()),
+        indexer_interval_ms: 200,
+        ..AppSettings::default()
+    };
+    let (mut agent, payee, start) = agent_on_a_standing_clock_of(network, settings).await;
+    let key = unique_key();
+    agent.pays("1").to(&payee).key(&key).await.is_settled();
+    stands_at(&agent, start + DAY + 10).await;
+    agent.pays("2").to(&payee).key(&key).await.is_settled();
+    for _ in 0..MANY {
+        let landing = agent.pays_directly("0.01", &payee, "").await;
+        assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
+    }
+    agent.operator.app().crashes();
+    agent.operator.app().starts();
+    agent.operator = agent.operator.reconnected();
+    agent.pays("1").to(&payee).insists().await;
+    assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 4_180_000);
+}
+
+/// The records of a payment have the number of another one: an earlier build wrote such down.
+#[tokio::test]
+async fn numbers_in_the_records_that_are_wrong_are_read_from_the_chain_again() {
+    let settings = AppSettings { indexer_interval_ms: 200, ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let operator = app.new_operator().await;
+    let mut agent = operator.creates_account_with("Ada", "1000").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    for _ in 0..MANY {
+        let landing = agent.pays_directly("1", &payee, "").await;
+        assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
+    }
+    crate::history::entries_once(&agent, MANY).await;
+    app.crashes();
+    let database = rusqlite::Connection::open(app.folder().join("purser.db")).expect("the database opens");
+    let of_agent = format!("account_id = '{}'", agent.id);
+    for (change, rows) in [
+        (format!("UPDATE history SET number = 1 WHERE number = 2 AND {of_agent}"), 1),
+        (format!("UPDATE ledgers SET payments_up_to = 1, payments_beyond = '3-{MANY}' WHERE {of_agent}"), 1),
+    ] {
+        assert_eq!(database.execute(&change, ()).expect("the database takes it"), rows, "{change}");
+    }
+    drop(database);
+    app.starts();
+    agent.operator = agent.operator.reconnected();
+    agent.pays("1").to(&payee).insists().await;
 }
 
 /// Stops the chain's clock and the host's at this second, and lets the relayer know.

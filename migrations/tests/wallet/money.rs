@@ -41,8 +41,16 @@ async fn agent_is_emptied_and_closed_and_the_rent_goes_back_to_who_paid() {
     // The next one at this address is the admin's to make, and nobody lists it before.
     let id = closed["account_id"].as_str().unwrap();
     let made_from: String = crate::room::AGENT_ID.iter().map(|byte| format!("{byte:02x}")).collect();
-    let create =
-        ["account", "create", "--agent-id", &made_from, "--operator", operator.as_str(), "--max-daily-spend", "1"];
+    let create = [
+        "account",
+        "create",
+        "--agent-id",
+        &made_from,
+        "--operator",
+        operator.as_str(),
+        "--max-daily-spend",
+        "1",
+    ];
     assert!(room.refused(&policy, &create).contains("only the admin's wallet creates it anew"));
     let list = ["--operator", operator.as_str(), "--allow", id];
     let other = ["account", "create", "--agent-id", "0190a1b2c3d4e5f60718293a4b5c6d7e"];

@@ -92,7 +92,6 @@ impl Transfer {
                     signature: payment.signature.clone(),
                     settled_at: payment.made_at,
                     slot: payment.slot,
-                    number: None,
                 })
             }
             TransferState::Claimed
@@ -180,7 +179,7 @@ mod tests {
     }
 
     fn settled(signature: &str) -> Settlement {
-        Settlement { signature: signature.into(), settled_at: AT(50), slot: 7, number: None }
+        Settlement { signature: signature.into(), settled_at: AT(50), slot: 7 }
     }
 
     fn unsettled() -> [TransferState; 5] {

@@ -263,7 +263,8 @@ impl HistoryEntry {
             counterparty: Some(Counterparty::TokenAccount(to)),
             memo: transfer.request.memo.clone().filter(|memo| !memo.as_str().is_empty()),
             transfer_id: Some(transfer.id),
-            number: settlement.number.map(PaymentNumber::Is),
+            // Only the chain's own event says it.
+            number: None,
             spent: None,
             outcome: EntryOutcome::Settled { signature: signature.clone(), slot: settlement.slot },
             created_at: settlement.settled_at,
@@ -274,7 +275,6 @@ impl HistoryEntry {
             account_id: party.account_id,
             kind: EntryKind::Deposit,
             counterparty: Some(Counterparty::TokenAccount(from.token_account)),
-            number: None,
             ..outgoing.clone()
         });
         std::iter::once(outgoing).chain(incoming).collect()
@@ -338,12 +338,7 @@ mod tests {
     }
 
     pub(super) fn settlement() -> Settlement {
-        Settlement {
-            signature: "sig".into(),
-            settled_at: Timestamp::from_unix_seconds(50),
-            slot: 9,
-            number: None,
-        }
+        Settlement { signature: "sig".into(), settled_at: Timestamp::from_unix_seconds(50), slot: 9 }
     }
 
     pub(super) fn rejection() -> Rejection {

@@ -44,8 +44,6 @@ pub struct Settlement {
     pub signature: String,
     pub settled_at: Timestamp,
     pub slot: u64,
-    /// The payment's number within its account, from 1, if it has been seen.
-    pub number: Option<u64>,
 }
 
 /// The status that clients see.
@@ -178,7 +176,7 @@ mod tests {
     }
 
     fn settlement() -> Settlement {
-        Settlement { signature: "sig".into(), settled_at: AT(), slot: 3, number: None }
+        Settlement { signature: "sig".into(), settled_at: AT(), slot: 3 }
     }
 
     fn failure() -> Failure {

@@ -14,6 +14,8 @@ const READ_MAX: usize = 50_000;
 /// The pause between the first two looks for an account's missing payments, and the longest pause.
 const LOOK_PAUSE: Duration = Duration::from_millis(500);
 const LOOK_PAUSE_MAX: Duration = Duration::from_secs(60);
+/// The pause before the known payments of an account are read again once more.
+const READ_AGAIN_PAUSE: Duration = Duration::from_secs(3_600);
 
 #[derive(Default)]
 pub(super) struct Memory {
@@ -36,6 +38,8 @@ struct MemoryState {
     /// How far the current round over all accounts with missing payments is, and its number.
     payments_looked_at: Option<(OperatorId, AccountId)>,
     payments_round: u64,
+    /// When the known payments of an account were last read again.
+    read_again: HashMap<AccountId, Instant>,
 }
 
 /// When the next look for an account's missing payments is due, the pause after it, and the round that last listed it.
@@ -128,6 +132,16 @@ impl Memory {
             *round += 1;
         }
         due
+    }
+
+    /// Whether the known payments of the account may be read again: once an hour, because there may be many.
+    pub fn may_read_again(&self, account: AccountId) -> bool {
+        let now = Instant::now();
+        let mut state = self.state();
+        state.read_again.retain(|_, at| now.duration_since(*at) < READ_AGAIN_PAUSE);
+        let may = !state.read_again.contains_key(&account);
+        state.read_again.entry(account).or_insert(now);
+        may
     }
 
     /// In how many cycles, this one included, the account was off by this amount. Several looks within a cycle count once.

@@ -1,11 +1,16 @@
 //! Looks for payments whose numbers are missing and that transfers wait for.
 
 use super::{IndexError, Indexer};
-use crate::store::{PaymentsMissing, Whose};
+use crate::domain::{
+    AccountId, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, HistoryStatus, OperatorId,
+};
+use crate::store::{Mark, PaymentsMissing, Whose};
 
 /// Accounts looked into per cycle, and accounts listed to find those that are due.
 const ACCOUNTS_AT_ONCE: usize = 50;
 const LISTED_AT_ONCE: u32 = 500;
+/// Known payments that are read again in one step.
+const PAYMENTS_AT_ONCE: u32 = 50;
 
 impl Indexer {
     /// Reads the whole past of accounts that still miss payments: a node may have left some out.
@@ -33,8 +38,43 @@ impl Indexer {
         // The count must be as new as the history that we read, or it would not match the payments found.
         let slot = self.parts.store.find_newest_slot((operator_id, account_id)).await?;
         if let Some(recorded) = self.parts.history.payments(&address, slot).await? {
-            self.parts.store.count_unnumbered((operator_id, account_id), recorded).await?;
+            let is_misnumbered =
+                self.parts.store.count_unnumbered((operator_id, account_id), recorded).await?;
+            if is_misnumbered && self.memory.may_read_again(account_id) {
+                self.read_payments_again((operator_id, account_id)).await?;
+            }
         }
         Ok(())
+    }
+
+    /// Reads the account's known payments once more, the newest first: one of them has a number that is not its own.
+    async fn read_payments_again(&self, account: (OperatorId, AccountId)) -> Result<(), IndexError> {
+        let (operator_id, account_id) = account;
+        tracing::warn!(%account_id, "payments of an account have wrong numbers and are read again");
+        let payments = HistoryFilter {
+            kind: Some(EntryKind::Transfer),
+            status: Some(HistoryStatus::Settled),
+            ..HistoryFilter::default()
+        };
+        let store = &self.parts.store;
+        let mut after: Option<String> = None;
+        loop {
+            let page = store
+                .list_history(operator_id, account_id, &payments, after.as_deref(), PAYMENTS_AT_ONCE)
+                .await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            let marks: Vec<Mark> = page.iter().filter_map(|placed| mark_of(&placed.entry)).collect();
+            let readings = self.read(&marks).await?;
+            self.write(&readings, None).await?;
+            after = Some(last.position.clone());
+        }
+    }
+}
+
+/// Where the chain has the entry's transaction.
+fn mark_of(entry: &HistoryEntry) -> Option<Mark> {
+    match &entry.outcome {
+        EntryOutcome::Settled { signature, slot } => Some(Mark { signature: signature.clone(), slot: *slot }),
+        EntryOutcome::Rejected { .. } => None,
     }
 }

@@ -206,7 +206,7 @@ async fn insert_placed(
 }
 
 /// Inserts an entry read from the chain and books its money. An entry that exists takes the chain's slot and time, and
-/// its payment number. `read_at`: when it was read, by our clock. Returns the events that announce it; `None`
+/// its payment's number. `read_at`: when it was read, by our clock. Returns the events that announce it; `None`
 /// announces nothing, because the past of an adopted account is no news.
 pub(super) async fn record_read(
     tx: &mut Transaction<'_>,
@@ -226,7 +226,7 @@ pub(super) async fn record_read(
         None => {
             let placed = ledgers::place(tx, entry, now).await?;
             mark_moved(tx, entry, &position_of(entry, placed)).await?;
-            number_late(tx, entry).await?;
+            renumber(tx, entry).await?;
             placed
         }
     };
@@ -332,18 +332,50 @@ async fn mark_moved(
     Ok(())
 }
 
-/// Counts a payment that we settled before its number was known.
-async fn number_late(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), StoreError> {
-    const SQL: &str = "UPDATE history SET number = $2
-         WHERE operator_id = $3 AND entry_id = $1 AND status = 'settled' AND kind = 'transfer' AND number IS NULL";
+/// Gives an existing payment the number that was read, in the place of none or of another one.
+async fn renumber(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), StoreError> {
+    const KNOWN: &str = "SELECT number FROM history
+         WHERE operator_id = $1 AND entry_id = $2 AND status = 'settled' AND kind = 'transfer'";
+    const TAKE: &str = "UPDATE history SET number = $3 WHERE operator_id = $1 AND entry_id = $2";
     let Some(number) = entry.number else { return Ok(()) };
-    let counted = query(SQL)
-        .bind(entry.id.to_string())
-        .bind(stored_number(number))
+    let (operator, id) = (entry.operator_id.to_string(), entry.id.to_string());
+    let known: Option<(Option<i64>,)> =
+        query(KNOWN).bind(operator.clone()).bind(id.clone()).fetch_optional(&mut *tx).await?;
+    let Some((known,)) = known else { return Ok(()) };
+    let known = known.map(number_of);
+    // A log that one node cut off says nothing against a number that another one showed.
+    if known == Some(number) || (known.is_some() && number == PaymentNumber::CutOff) {
+        return Ok(());
+    }
+    query(TAKE).bind(operator).bind(id).bind(stored_number(number)).execute(&mut *tx).await?;
+    if let Some(known) = known
+        && !is_number_of_another(tx, entry, known).await?
+    {
+        ledgers::discount(tx, entry.account_key(), known).await?;
+    }
+    ledgers::count(tx, entry.account_key(), number).await
+}
+
+/// Whether another payment of the account has this number, too: one of the two is wrong.
+async fn is_number_of_another(
+    tx: &mut Transaction<'_>,
+    entry: &HistoryEntry,
+    number: PaymentNumber,
+) -> Result<bool, StoreError> {
+    const SQL: &str = "SELECT COUNT(*) FROM history
+         WHERE operator_id = $1 AND account_id = $2 AND kind = 'transfer' AND status = 'settled' AND number = $3
+             AND entry_id <> $4";
+    if number == PaymentNumber::CutOff {
+        return Ok(false);
+    }
+    let others: Option<(i64,)> = query(SQL)
         .bind(entry.operator_id.to_string())
-        .execute(&mut *tx)
+        .bind(entry.account_id.to_string())
+        .bind(stored_number(number))
+        .bind(entry.id.to_string())
+        .fetch_optional(tx)
         .await?;
-    if counted == 1 { ledgers::count(tx, entry.account_key(), number).await } else { Ok(()) }
+    Ok(others.is_some_and(|(count,)| count > 0))
 }
 
 fn stored_number(number: PaymentNumber) -> i64 {

@@ -168,6 +168,15 @@ pub(super) async fn count(
     change_known(tx, account, |known| known.insert(number)).await
 }
 
+/// Undoes the count of a payment whose number was wrong.
+pub(super) async fn discount(
+    tx: &mut Transaction<'_>,
+    account: AccountKey,
+    number: PaymentNumber,
+) -> Result<(), StoreError> {
+    change_known(tx, account, |known| known.remove(number)).await
+}
+
 /// Undoes an entry's booking and the count of its payment.
 pub(super) async fn unbook(
     tx: &mut Transaction<'_>,
@@ -179,7 +188,7 @@ pub(super) async fn unbook(
          WHERE operator_id = $1 AND account_id = $2";
     of(SQL, account).bind(micros).execute(&mut *tx).await?;
     match number {
-        Some(number) => change_known(tx, account, |known| known.remove(number)).await,
+        Some(number) => discount(tx, account, number).await,
         None => Ok(()),
     }
 }
@@ -397,14 +406,23 @@ impl Store {
     }
 
     /// For the indexer: the account has made `recorded` payments in total. If we hold as many, none is missing.
-    pub async fn count_unnumbered(&self, account: AccountKey, recorded: u64) -> Result<(), StoreError> {
+    /// Returns whether the history holds as many as the account has made and still misses a number: some of its numbers are
+    /// wrong.
+    pub async fn count_unnumbered(&self, account: AccountKey, recorded: u64) -> Result<bool, StoreError> {
+        const MISNUMBERED: &str = "SELECT COUNT(*) FROM history
+             WHERE operator_id = $1 AND account_id = $2 AND kind = 'transfer' AND status = 'settled'
+                 AND EXISTS (
+                     SELECT 1 FROM ledgers
+                     WHERE ledgers.operator_id = $1 AND ledgers.account_id = $2 AND ledgers.payments_up_to < $3)";
         const WANTED: &str = "UPDATE ledgers SET payments_wanted = $3
              WHERE operator_id = $1 AND account_id = $2 AND payments_wanted > $3";
         self.write(move |tx| {
             async move {
                 change_known(tx, account, |known| known.count_unnumbered(recorded)).await?;
-                of(WANTED, account).bind(recorded.cast_signed()).execute(tx).await?;
-                Ok(())
+                of(WANTED, account).bind(recorded.cast_signed()).execute(&mut *tx).await?;
+                let held: Option<(i64,)> =
+                    of(MISNUMBERED, account).bind(recorded.cast_signed()).fetch_optional(tx).await?;
+                Ok(recorded > 0 && held.is_some_and(|(count,)| count.cast_unsigned() >= recorded))
             }
             .boxed()
         })

@@ -87,7 +87,6 @@ impl TransferRow {
                 signature: TABLE.required("tx_signature", self.tx_signature.clone())?,
                 settled_at: self.read_ended_at()?,
                 slot: TABLE.required("slot", self.slot)?.cast_unsigned(),
-                number: None,
             }),
             "rejected" => TransferState::Rejected(Rejection {
                 reason: self

@@ -64,8 +64,7 @@ impl Carrier {
                 self.permit = None;
                 let Some(block) = self.time_of(slot).await else { return Ok(Step::Left(transfer)) };
                 let settled_at = happened_at(block, Some(transfer.id));
-                let number = self.landed_number(&transfer).await;
-                self.settle(transfer, signed.signature.clone(), slot, settled_at, number).await
+                self.settle(transfer, signed.signature.clone(), slot, settled_at).await
             }
             Outcome::Refused(Refusal::StaleSequence | Refusal::AuthorityRotated)
                 if self.signatures < STALE_SIGNATURES_MAX =>
@@ -192,7 +191,7 @@ impl Carrier {
             return self.give_way(transfer, paid).await;
         }
         if transfer.equals(&made, Some(destination)) {
-            return self.settle(transfer, made.signature, made.slot, made.made_at, None).await;
+            return self.settle(transfer, made.signature, made.slot, made.made_at).await;
         }
         tracing::error!(transfer_id = %transfer.id, signature = made.signature,
             "a payment bears a transfer's tag and is not that transfer");
@@ -228,11 +227,5 @@ impl Carrier {
         self.parts.store.release_use(&transfer).await?;
         self.fail(transfer, self.failure(FailureCode::TransferFailed, message)).await?;
         Ok(Step::Took(paid))
-    }
-
-    /// The number of a payment that has just landed, if known without asking; otherwise the indexer reads it.
-    async fn landed_number(&self, transfer: &Transfer) -> Option<u64> {
-        let destination = self.stored_destination(transfer).await.ok()?;
-        self.number_of(transfer.id.tag(), self.known(&destination).as_ref())
     }
 }

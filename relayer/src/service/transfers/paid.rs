@@ -24,7 +24,7 @@ impl Carrier {
     /// with the claim.
     pub(super) fn seen_unpaid(&self, tag: u64, view: &ChainView) -> Option<u64> {
         let first = self.payments.learn(self.account.id, &view.tags);
-        let is_seen = self.payments.number_of(self.account.id, tag, first).is_some();
+        let is_seen = self.payments.has(self.account.id, tag, first);
         (!is_seen).then(|| first.saturating_sub(1))
     }
 
@@ -53,7 +53,7 @@ impl Carrier {
                 return Ok(WasPaid::Yes(Box::new(made)));
             }
             // For payments that our records hold, the records decide.
-            let is_seen = self.payments.number_of(account.id, tag, known.up_to.saturating_add(1)).is_some()
+            let is_seen = self.payments.has(account.id, tag, known.up_to.saturating_add(1))
                 || view.tags.contains(tag, view.now);
             if known.up_to.saturating_sub(newest) >= TAGS_MAX as u64 {
                 return Ok(WasPaid::OldView);
@@ -83,13 +83,5 @@ impl Carrier {
     pub(super) async fn paid_since(&self, transfer: &Transfer) -> Option<Timestamp> {
         let from = self.agreed_now().await?.min(transfer.created_at.unix_seconds());
         Some(Timestamp::from_unix_seconds(from.saturating_sub(IDEMPOTENCY_SECONDS)))
-    }
-
-    /// The number of our landed payment, if a view has shown it.
-    pub(super) fn number_of(&self, tag: u64, view: Option<&ChainView>) -> Option<u64> {
-        if let Some(view) = view {
-            self.payments.learn(self.account.id, &view.tags);
-        }
-        self.payments.number_of(self.account.id, tag, 1)
     }
 }

@@ -59,11 +59,9 @@ impl SeenPayments {
         self.with(account, |seen| seen.tags.clear());
     }
 
-    /// The number of the payment with `tag`, at `first` or later.
-    pub fn number_of(&self, account: AccountId, tag: u64, first: u64) -> Option<u64> {
-        self.with(account, |seen| {
-            seen.tags.range(first..).rev().find(|(_, known)| **known == tag).map(|(number, _)| *number)
-        })
+    /// Whether a payment with `tag` was seen whose number is `first` or later.
+    pub fn has(&self, account: AccountId, tag: u64, first: u64) -> bool {
+        self.with(account, |seen| seen.tags.range(first..).any(|(_, known)| *known == tag))
     }
 
     pub fn try_permit(&self, account: AccountId) -> Option<Permit> {

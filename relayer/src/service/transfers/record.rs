@@ -22,9 +22,8 @@ impl Carrier {
         signature: String,
         slot: u64,
         settled_at: Timestamp,
-        number: Option<u64>,
     ) -> Stepped {
-        let settlement = Settlement { signature, settled_at, slot, number };
+        let settlement = Settlement { signature, settled_at, slot };
         crash_point!("settled.before");
         match self.parts.store.mark_settled(&transfer, settlement, self.now()).await {
             Ok(Settled { transfer, is_watched }) => {

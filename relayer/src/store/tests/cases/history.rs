@@ -29,7 +29,6 @@ async fn settles(fixture: &Fixture, number: u8, to: Recipient, slot: u64) -> Tra
     let claimed = fixture.claim_new(&new, 0).await;
     let signed = fixture.store.mark_signed(&claimed, signed(number), at(1)).await.expect("signed");
     let settlement = Settlement {
-        number: None,
         signature: format!("signature-{number}"),
         settled_at: at(i64::try_from(slot).expect("small")),
         slot,
@@ -125,7 +124,7 @@ async fn settles_at(fixture: &Fixture, number: u8, slot: u64, second: i64) {
     let claimed = fixture.claim_new(&fixture.transfer(number, &format!("key-{number}")), 0).await;
     let signed = fixture.store.mark_signed(&claimed, signed(number), at(1)).await.expect("signed");
     let settled_at = at(i64::try_from(slot).expect("small"));
-    let settlement = Settlement { number: None, signature: format!("signature-{number}"), settled_at, slot };
+    let settlement = Settlement { signature: format!("signature-{number}"), settled_at, slot };
     fixture.store.mark_settled(&signed, settlement, at(second)).await.expect("settled");
 }
 
@@ -242,7 +241,6 @@ async fn the_past_of_a_found_account_is_shown_when_it_is_all_there_oldest_first(
             signature: format!("past-{slot}"),
             settled_at: at(slot),
             slot: slot.cast_unsigned(),
-            number: None,
         };
         let (nobody, somewhere) = (party(&fixture.account), found.token_account);
         let entries =
@@ -351,8 +349,8 @@ async fn a_walk_moves_with_its_readings_and_only_from_where_it_stood() {
     let done = Walk { address, until: mark("top", 9), under_way: None };
     let party = party(&fixture.account);
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-    let counted = Settlement { number: Some(1), ..settlement(5) };
-    let entries = HistoryEntry::of_settlement(&claimed, &counted, &party, address, None);
+    let mut entries = HistoryEntry::of_settlement(&claimed, &settlement(5), &party, address, None);
+    entries[0].number = Some(PaymentNumber::Is(1));
     let readings = Readings { entries, are_final: true, ..Readings::default() };
     store.insert_readings(Network::Test, &readings, Some((&beginning, &begun))).await.expect("written");
     assert_eq!(store.find_walk(Network::Test, &address).await.expect("read"), Some(begun.clone()));

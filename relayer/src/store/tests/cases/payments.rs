@@ -129,37 +129,58 @@ async fn number_wanted_beyond_the_last_payment_is_reset() {
 }
 
 #[tokio::test]
-async fn a_payment_of_ours_counts_with_its_settlement_or_when_its_number_is_read() {
+async fn a_payment_of_ours_counts_when_its_number_is_read() {
     let Some(fixture) = fixture().await else { return };
     let payments = Payments(&fixture);
     let store = &fixture.store;
-    let settle = async |number: u8, name: &str, payment: Option<u64>| {
-        let claimed = fixture.claim_new(&fixture.transfer(number, name), 0).await;
-        let sent = store.mark_signed(&claimed, signed(number), at(1)).await.expect("signed");
-        let settlement =
-            Settlement { signature: signed(number).signature, slot: 7, number: payment, ..settlement(2) };
-        store.mark_settled(&sent, settlement, at(2)).await.expect("settled").transfer
+    let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    let sent = store.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
+    let settlement = Settlement { signature: signed(1).signature, slot: 7, ..settlement(2) };
+    let ours = store.mark_settled(&sent, settlement, at(2)).await.expect("settled").transfer;
+    assert_eq!(payments.known(ours.id.tag(), None).await, (0, None), "its key is recorded");
+    let mark = Mark { signature: signed(1).signature, slot: 7 };
+    let known = async || {
+        let (network, whose) = (fixture.operator.network, Whose::Account(fixture.account.id));
+        store.find_known(network, whose, std::slice::from_ref(&mark)).await.expect("found").len()
     };
-    let first = settle(1, "a", Some(1)).await;
-    assert_eq!(payments.known(first.id.tag(), None).await, (1, None), "its key is recorded");
-    let second = settle(2, "b", None).await;
-    assert_eq!(payments.known(9, None).await.0, 1);
-    let marks = [1, 2].map(|number| Mark { signature: signed(number).signature, slot: 7 });
-    let whose = Whose::Account(fixture.account.id);
-    let known = store.find_known(fixture.operator.network, whose, &marks).await.expect("found");
-    assert!(known.contains_key(&marks[0]) && !known.contains_key(&marks[1]), "its number is to be read");
+    assert_eq!(known().await, 0, "its number is to be read");
     let read = HistoryEntry {
-        id: entry_id(&signed(2).signature, fixture.account.id, 0),
-        outcome: EntryOutcome::Settled { signature: signed(2).signature, slot: 7 },
-        transfer_id: Some(second.id),
-        ..payments.read_payment(2, PaymentNumber::Is(2), 2)
+        id: entry_id(&signed(1).signature, fixture.account.id, 0),
+        outcome: EntryOutcome::Settled { signature: signed(1).signature, slot: 7 },
+        transfer_id: Some(ours.id),
+        ..payments.read_payment(1, PaymentNumber::Is(1), 2)
     };
     for _ in 0..2 {
         payments.index(vec![read.clone()]).await;
-        assert_eq!(payments.known(9, None).await.0, 2);
+        assert_eq!((payments.known(9, None).await.0, known().await), (1, 1));
     }
-    let known = store.find_known(fixture.operator.network, whose, &marks).await.expect("found");
-    assert_eq!(known.len(), 2);
+}
+
+#[tokio::test]
+async fn a_number_that_is_read_takes_the_place_of_another_one() {
+    let Some(fixture) = fixture().await else { return };
+    let payments = Payments(&fixture);
+    let account = (fixture.operator.id, fixture.account.id);
+    let is_misnumbered =
+        async |recorded| fixture.store.count_unnumbered(account, recorded).await.expect("counted");
+    // The second one has the number of the first, the third one a number of nobody.
+    for (tag, number) in [(1, 1), (2, 1), (3, 7)] {
+        payments.index(vec![payments.read_payment(tag, PaymentNumber::Is(number), 10)]).await;
+    }
+    assert_eq!(payments.known(9, None).await.0, 1);
+    assert!(is_misnumbered(3).await, "as many as the account has made, and one number is missing");
+    assert!(!is_misnumbered(4).await, "one is not read yet");
+    payments.index(vec![payments.read_payment(2, PaymentNumber::Is(2), 10)]).await;
+    assert_eq!(payments.known(9, None).await.0, 2, "the first one keeps its number");
+    payments.index(vec![payments.read_payment(3, PaymentNumber::CutOff, 10)]).await;
+    assert_eq!(payments.known(9, None).await.0, 2, "a log that was cut off says nothing");
+    payments.index(vec![payments.read_payment(3, PaymentNumber::Is(3), 10)]).await;
+    assert_eq!(payments.known(9, None).await.0, 3);
+    assert!(!is_misnumbered(3).await);
+    for number in [4, 5, 6] {
+        payments.index(vec![payments.read_payment(number, PaymentNumber::Is(number), 10)]).await;
+    }
+    assert_eq!(payments.known(9, None).await.0, 6, "nobody has number 7 any more");
 }
 
 #[tokio::test]
