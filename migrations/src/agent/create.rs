@@ -8,7 +8,6 @@ use solana_sdk::signature::Signature;
 use ulid::Ulid;
 
 use super::facts::{hex, rules};
-use super::find;
 use super::rules::RuleArgs;
 use super::{find, is_closed};
 use crate::arguments;

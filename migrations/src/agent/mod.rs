@@ -17,7 +17,7 @@ pub mod withdraw;
 use std::collections::HashMap;
 
 use anchor_lang::prelude::Pubkey;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::{Args, Subcommand};
 use purser::state::{Agent, AgentView, ClosedAgent, DraftView, Operator, PolicyDraft};
 use purser_client::{Deployment, DraftAccounts};

@@ -4,14 +4,14 @@ use anchor_lang::prelude::Pubkey;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use purser::state::{AgentView, Operator};
-use purser_client::RESUMED_MAX;
+use purser_client::{AccountIds, RESUMED_MAX};
 use serde_json::json;
 
 use super::OperatorName;
 use super::show::role;
 use crate::agent::of_operator::agents_of;
-use crate::agent::{by_id, waiting};
-use crate::arguments::{self, AgentName, account_id};
+use crate::agent::waiting;
+use crate::arguments::{self, AgentName};
 use crate::change::Change;
 use crate::network::{Mode, Network};
 use crate::report::{Outcome, Report};
@@ -56,7 +56,8 @@ pub async fn resume(network: &Network, args: &ResumeArgs) -> Result<Report> {
     let address = args.name.address(network)?;
     let operator = super::read(network, &address).await?;
     let agents = agents_of(network, &address).await?;
-    let chosen = args.chosen(network, &address, &agents)?;
+    let account_ids = network.account_ids().await?;
+    let chosen = args.chosen(&account_ids, &address, &agents)?;
     let deployment = network.deployment(operator.usdc_mint);
     let signing = network.signing()?;
     let title = "agents resumed, but for those that are halted or paused by themselves";
@@ -64,10 +65,9 @@ pub async fn resume(network: &Network, args: &ResumeArgs) -> Result<Report> {
     let waits = waiting::of(network, &agents, &Operator { halted_by: 0, ..operator }).await?;
     let about = Report::new(title)
         .with("operator", address.to_string())
-        .with("accounts", json!(chosen.iter().map(|(id, _)| account_id(id)).collect::<Vec<_>>()))
+        .with("accounts", json!(chosen.iter().map(|agent| account_ids.of(agent)).collect::<Vec<_>>()))
         .with(waiting::ALL, waits);
-    let keys: Vec<Pubkey> = chosen.iter().map(|(_, agent)| *agent).collect();
-    let mut parts: Vec<&[Pubkey]> = keys.chunks(RESUMED_MAX).collect();
+    let mut parts: Vec<&[Pubkey]> = chosen.chunks(RESUMED_MAX).collect();
     if parts.is_empty() {
         parts.push(&[]);
     }
@@ -100,30 +100,31 @@ pub async fn resume(network: &Network, args: &ResumeArgs) -> Result<Report> {
 }
 
 impl ResumeArgs {
-    /// The accounts to resume beside the operator, by id and address.
+    /// The accounts to resume beside the operator.
     fn chosen(
         &self,
-        network: &Network,
+        account_ids: &AccountIds,
         operator: &Pubkey,
         agents: &[(Pubkey, AgentView)],
-    ) -> Result<Vec<([u8; 16], Pubkey)>> {
+    ) -> Result<Vec<Pubkey>> {
         let halted = |view: &AgentView| view.agent.halted_by != 0;
         if self.accounts.iter().any(|name| name == "all") {
             ensure!(self.accounts.len() == 1, "--accounts takes `all` or names, not both");
             let all = agents.iter().filter(|(_, view)| halted(view));
-            return Ok(all.map(|(address, view)| (view.agent.agent_id, *address)).collect());
+            return Ok(all.map(|(address, _)| *address).collect());
         }
         let mut chosen = Vec::new();
         for name in &self.accounts {
-            let address = match arguments::agent_name(name) {
-                Ok(AgentName::Id(id)) => by_id(network, operator, &id),
-                Ok(AgentName::Address(address)) => address,
+            let named = match arguments::agent_name(name) {
+                Ok(named) => named,
                 Err(error) => bail!("--accounts {name}: {error}"),
             };
-            let found = agents.iter().find(|(agent, _)| *agent == address);
-            let (_, view) =
-                found.with_context(|| format!("{name} is no account of the operator {operator}"))?;
-            chosen.push((view.agent.agent_id, address));
+            let is_named = |agent: &Pubkey| match named {
+                AgentName::Id(id) => account_ids.bytes_of(agent) == id.0,
+                AgentName::Address(address) => *agent == address,
+            };
+            let found = agents.iter().map(|(agent, _)| *agent).find(is_named);
+            chosen.push(found.with_context(|| format!("{name} is no account of the operator {operator}"))?);
         }
         Ok(chosen)
     }
