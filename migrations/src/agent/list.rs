@@ -34,7 +34,6 @@ pub async fn run(network: &Network, name: &OperatorName) -> Result<Report> {
     let balances = network.many_accounts(&places).await?;
     let account_ids = network.account_ids().await?;
     let waiting = waiting::of(network, &found, &operator).await?;
-    let account_ids = network.account_ids().await?;
     let mut total = UsdcAmount::ZERO;
     let mut rows: Vec<Vec<Value>> = Vec::with_capacity(found.len());
     for ((address, view), held) in found.iter().zip(balances) {
