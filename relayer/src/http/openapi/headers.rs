@@ -63,8 +63,8 @@ impl IntoParams for IfMatch {
         let version =
             ObjectBuilder::new().schema_type(Type::String).pattern(Some(r#"^([0-9]{1,19}|"[0-9]{1,19}")$"#));
         let description = "The version that is to be changed, and no other: an `ETag`. As `expected_version` in the body; \
-                           with both given, both say the same. A body that pauses and holds nothing else applies to any \
-                           version: a stop waits for nobody.";
+                           with both given, both say the same. `paused: true` applies to any version, also beside other \
+                           fields, which apply to this one alone: a stop waits for nobody.";
         vec![request_header("If-Match", description, version.build().into())]
     }
 }
