@@ -44,7 +44,7 @@ impl SolanaHistory {
                 return Ok(Some((version, proposal.policy)));
             }
         }
-        let mut writing = Writing { agent: *agent, hash, entries: BTreeMap::new() };
+        let mut writing = WrittenDraft { agent: *agent, hash, entries: BTreeMap::new() };
         if let Some(found) = writing.goes_back_over(&record.policy_steps) {
             return Ok(Some(found));
         }
@@ -80,14 +80,14 @@ impl SolanaHistory {
 }
 
 /// A draft that is put together from the end of its transactions to their beginning.
-struct Writing {
+struct WrittenDraft {
     agent: Address,
     hash: [u8; 32],
     /// By the number of entries before them.
     entries: BTreeMap<u16, Vec<Pubkey>>,
 }
 
-impl Writing {
+impl WrittenDraft {
     /// The whole draft, once its opening is met.
     fn goes_back_over(&mut self, steps: &[PolicyStep]) -> Option<(u64, OnChainPolicy)> {
         for step in steps.iter().rev().filter(|step| step.agent == self.agent) {
@@ -150,12 +150,12 @@ mod tests {
         ]);
         let written = steps(vec![AT.write_draft(at, hash, 15, &entries[15..])]);
         let of_another = steps(vec![AT.write_draft(at, [1; 32], 0, &entries[..15])]);
-        let mut writing = Writing { agent: to_address(&at.agent), hash, entries: BTreeMap::new() };
+        let mut writing = WrittenDraft { agent: to_address(&at.agent), hash, entries: BTreeMap::new() };
         for later in [&written, &of_another] {
             assert_eq!(writing.goes_back_over(later), None);
         }
         assert_eq!(writing.goes_back_over(&opened), Some((4, long())));
-        let mut cut = Writing { agent: to_address(&at.agent), hash, entries: BTreeMap::new() };
+        let mut cut = WrittenDraft { agent: to_address(&at.agent), hash, entries: BTreeMap::new() };
         assert_eq!(cut.goes_back_over(&opened), None, "entries are missing, so the hash is another");
     }
 }
