@@ -38,8 +38,8 @@ struct MemoryState {
     /// How far the current round over all accounts with missing payments is, and its number.
     payments_looked_at: Option<(OperatorId, AccountId)>,
     payments_round: u64,
-    /// When the known payments of an account were last read again.
-    read_again: HashMap<AccountId, Instant>,
+    /// The number up to which an account missed none when it was looked at, and when its known payments were read again.
+    holes: HashMap<AccountId, (u64, Option<Instant>)>,
 }
 
 /// When the next look for an account's missing payments is due, the pause after it, and the round that last listed it.
@@ -134,14 +134,21 @@ impl Memory {
         due
     }
 
-    /// Whether the known payments of the account may be read again: once an hour, because there may be many.
-    pub fn may_read_again(&self, account: AccountId) -> bool {
+    /// Whether the account's first hole is the one that the look before found, so that its known payments are to be read again;
+    /// once an hour, because there may be many. `up_to`: the number below the hole; `None` without one.
+    pub fn outlives(&self, account: AccountId, up_to: Option<u64>) -> bool {
         let now = Instant::now();
         let mut state = self.state();
-        state.read_again.retain(|_, at| now.duration_since(*at) < READ_AGAIN_PAUSE);
-        let may = !state.read_again.contains_key(&account);
-        state.read_again.entry(account).or_insert(now);
-        may
+        let Some(up_to) = up_to else {
+            state.holes.remove(&account);
+            return false;
+        };
+        let hole = state.holes.get(&account).filter(|(known, _)| *known == up_to).copied();
+        let is_due = |at: Option<Instant>| at.is_none_or(|at| now.duration_since(at) >= READ_AGAIN_PAUSE);
+        let outlives = hole.is_some_and(|(_, read_at)| is_due(read_at));
+        let read_at = if outlives { Some(now) } else { hole.and_then(|(_, read_at)| read_at) };
+        state.holes.insert(account, (up_to, read_at));
+        outlives
     }
 
     /// In how many cycles, this one included, the account was off by this amount. Several looks within a cycle count once.
@@ -185,6 +192,20 @@ impl Memory {
 mod tests {
     use super::*;
     use crate::domain::{Network, OperatorName, Timestamp};
+
+    #[tokio::test(start_paused = true)]
+    async fn hole_that_outlives_a_look_reads_known_payments_again_once_an_hour() {
+        let memory = Memory::default();
+        let account = AccountId::from_bytes([1; 16]);
+        let looks = [Some(4), Some(4), Some(4), Some(7), Some(7), None, Some(7)];
+        assert_eq!(
+            looks.map(|up_to| memory.outlives(account, up_to)),
+            [false, true, false, false, true, false, false]
+        );
+        assert!(memory.outlives(account, Some(7)));
+        tokio::time::advance(READ_AGAIN_PAUSE).await;
+        assert!(memory.outlives(account, Some(7)));
+    }
 
     #[test]
     fn account_that_is_looked_at_often_is_a_puzzle_once_a_cycle() {

@@ -38,19 +38,18 @@ impl Indexer {
         // The count must be as new as the history that we read, or it would not match the payments found.
         let slot = self.parts.store.find_newest_slot((operator_id, account_id)).await?;
         if let Some(recorded) = self.parts.history.payments(&address, slot).await? {
-            let is_misnumbered =
-                self.parts.store.count_unnumbered((operator_id, account_id), recorded).await?;
-            if is_misnumbered && self.memory.may_read_again(account_id) {
+            let up_to = self.parts.store.count_unnumbered((operator_id, account_id), recorded).await?;
+            if self.memory.outlives(account_id, (up_to < recorded).then_some(up_to)) {
                 self.read_payments_again((operator_id, account_id)).await?;
             }
         }
         Ok(())
     }
 
-    /// Reads the account's known payments once more, the newest first: one of them has a number that is not its own.
+    /// Reads the account's known payments once more: one of them may have a number that is not its own.
     async fn read_payments_again(&self, account: (OperatorId, AccountId)) -> Result<(), IndexError> {
         let (operator_id, account_id) = account;
-        tracing::warn!(%account_id, "payments of an account have wrong numbers and are read again");
+        tracing::warn!(%account_id, "a payment's number is missing after a walk, so known payments are read again");
         let payments = HistoryFilter {
             kind: Some(EntryKind::Transfer),
             status: Some(HistoryStatus::Settled),

@@ -343,39 +343,19 @@ async fn renumber(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), 
         query(KNOWN).bind(operator.clone()).bind(id.clone()).fetch_optional(&mut *tx).await?;
     let Some((known,)) = known else { return Ok(()) };
     let known = known.map(number_of);
-    // A log that one node cut off says nothing against a number that another one showed.
-    if known == Some(number) || (known.is_some() && number == PaymentNumber::CutOff) {
-        return Ok(());
-    }
-    query(TAKE).bind(operator).bind(id).bind(stored_number(number)).execute(&mut *tx).await?;
-    if let Some(known) = known
-        && !is_number_of_another(tx, entry, known).await?
-    {
-        ledgers::discount(tx, entry.account_key(), known).await?;
+    match (known, number) {
+        // A log that one node cut off says nothing against a number that another one showed.
+        (Some(_), PaymentNumber::CutOff) => return Ok(()),
+        (Some(known), PaymentNumber::Is(_)) if known == number => {}
+        (known, _) => {
+            query(TAKE).bind(operator).bind(id).bind(stored_number(number)).execute(&mut *tx).await?;
+            // Another payment may have that number and be right: it counts again when it is read.
+            if let Some(known) = known {
+                ledgers::discount(tx, entry.account_key(), known).await?;
+            }
+        }
     }
     ledgers::count(tx, entry.account_key(), number).await
-}
-
-/// Whether another payment of the account has this number, too: one of the two is wrong.
-async fn is_number_of_another(
-    tx: &mut Transaction<'_>,
-    entry: &HistoryEntry,
-    number: PaymentNumber,
-) -> Result<bool, StoreError> {
-    const SQL: &str = "SELECT COUNT(*) FROM history
-         WHERE operator_id = $1 AND account_id = $2 AND kind = 'transfer' AND status = 'settled' AND number = $3
-             AND entry_id <> $4";
-    if number == PaymentNumber::CutOff {
-        return Ok(false);
-    }
-    let others: Option<(i64,)> = query(SQL)
-        .bind(entry.operator_id.to_string())
-        .bind(entry.account_id.to_string())
-        .bind(stored_number(number))
-        .bind(entry.id.to_string())
-        .fetch_optional(tx)
-        .await?;
-    Ok(others.is_some_and(|(count,)| count > 0))
 }
 
 fn stored_number(number: PaymentNumber) -> i64 {

@@ -406,23 +406,17 @@ impl Store {
     }
 
     /// For the indexer: the account has made `recorded` payments in total. If we hold as many, none is missing.
-    /// Returns whether the history holds as many as the account has made and still misses a number: some of its numbers are
-    /// wrong.
-    pub async fn count_unnumbered(&self, account: AccountKey, recorded: u64) -> Result<bool, StoreError> {
-        const MISNUMBERED: &str = "SELECT COUNT(*) FROM history
-             WHERE operator_id = $1 AND account_id = $2 AND kind = 'transfer' AND status = 'settled'
-                 AND EXISTS (
-                     SELECT 1 FROM ledgers
-                     WHERE ledgers.operator_id = $1 AND ledgers.account_id = $2 AND ledgers.payments_up_to < $3)";
+    /// Returns the number up to which the history misses none.
+    pub async fn count_unnumbered(&self, account: AccountKey, recorded: u64) -> Result<u64, StoreError> {
+        const UP_TO: &str = "SELECT payments_up_to FROM ledgers WHERE operator_id = $1 AND account_id = $2";
         const WANTED: &str = "UPDATE ledgers SET payments_wanted = $3
              WHERE operator_id = $1 AND account_id = $2 AND payments_wanted > $3";
         self.write(move |tx| {
             async move {
                 change_known(tx, account, |known| known.count_unnumbered(recorded)).await?;
                 of(WANTED, account).bind(recorded.cast_signed()).execute(&mut *tx).await?;
-                let held: Option<(i64,)> =
-                    of(MISNUMBERED, account).bind(recorded.cast_signed()).fetch_optional(tx).await?;
-                Ok(recorded > 0 && held.is_some_and(|(count,)| count.cast_unsigned() >= recorded))
+                let up_to: Option<(i64,)> = of(UP_TO, account).fetch_optional(tx).await?;
+                Ok(up_to.map_or(0, |(up_to,)| up_to.cast_unsigned()))
             }
             .boxed()
         })
