@@ -102,6 +102,8 @@ async fn same_address_on_two_networks_is_two_ids() {
             admin_file.to_str().expect("UTF-8"),
             "--id",
             "7777",
+            "--loosening-delay",
+            "0",
         ]);
         let text = |field: &str| created[field].as_str().expect("printed").to_owned();
         let (operator, client) = (

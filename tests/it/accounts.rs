@@ -114,13 +114,15 @@ async fn balance_is_read_live_from_the_chain() {
 async fn pages_of_accounts_hold_every_account_once_newest_first() {
     let operator = Operator::shared().await;
     let made = creates_accounts(&operator, 7).await;
-    let mut seen = Vec::new();
+    let (mut seen, mut times) = (Vec::new(), Vec::new());
     let mut path = "/v1/accounts?limit=3".to_owned();
     loop {
         let page = operator.client.get(&path).await.has_status(200);
         let ids = ids_of(&page["data"]);
         assert!(ids.len() <= 3);
         seen.extend(ids);
+        let listed = page["data"].as_array().expect("a list").iter();
+        times.extend(listed.map(|account| account["created_at"].to_string()));
         if page["has_more"] == false {
             break;
         }
@@ -129,7 +131,7 @@ async fn pages_of_accounts_hold_every_account_once_newest_first() {
     }
     assert_eq!(seen.len(), 7);
     assert_eq!(seen.iter().cloned().collect::<BTreeSet<_>>(), made);
-    assert!(seen.is_sorted_by(|earlier, later| earlier > later), "ids carry their time: {seen:?}");
+    assert!(times.is_sorted_by(|later, earlier| later > earlier), "newest first: {times:?}");
 }
 
 #[tokio::test]

@@ -245,7 +245,7 @@ impl Accounts {
             read_agent(&self.parts, operator, &account),
             window_now(&self.parts, operator)
         )?;
-        Ok(view(network, operator, &on_chain, account, agent, (as_of, now)))
+        Ok(view(network, &on_chain, account, agent, (as_of, now)))
     }
 
     /// Changes name and metadata. NotFound: unknown or another operator's. Invalid: the metadata would be too large.
@@ -357,7 +357,6 @@ impl From<NotMade> for ServiceError {
 
 fn view(
     network: &NetworkParts,
-    operator: &Operator,
     on_chain: &OperatorOnChain,
     account: Account,
     agent: AgentOnChain,
@@ -370,7 +369,7 @@ fn view(
         status: AccountStatus::from_paused(agent.policy.paused || halt.is_some()),
         halt,
         spent: Some(agent.window.spent(now)),
-        policy: Some(as_submitted(network.chain.as_ref(), operator, &agent.policy, &account.counterparties)),
+        policy: Some(as_submitted(network.chain.as_ref(), &agent.policy, &account.counterparties)),
         account,
     }
 }

@@ -1,7 +1,7 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::chain::{AllowedRecipients, Chain, OnChainPolicy};
-use crate::domain::{Address, AllowlistEntry, Counterparties, CounterpartyKind, Operator, SpendingPolicy};
+use crate::domain::{Address, AllowlistEntry, Counterparties, CounterpartyKind, SpendingPolicy};
 
 /// The possible kinds of an address whose kind is unknown. An address that is listed under both is both.
 const EITHER: [CounterpartyKind; 2] = [CounterpartyKind::Wallet, CounterpartyKind::TokenAccount];
@@ -10,7 +10,6 @@ const EITHER: [CounterpartyKind; 2] = [CounterpartyKind::Wallet, CounterpartyKin
 /// order submitted. Entries written in another way follow as addresses. Every entry states its kind.
 pub(super) fn as_submitted(
     chain: &dyn Chain,
-    operator: &Operator,
     policy: &OnChainPolicy,
     submitted: &Counterparties,
 ) -> SpendingPolicy {
@@ -18,6 +17,12 @@ pub(super) fn as_submitted(
         AllowedRecipients::Anyone => Counterparties::Anyone,
         AllowedRecipients::Only { wallets, token_accounts } => {
             let of_kind = |kind| move |bytes: &[u8; 32]| (kind, Address::from_bytes(*bytes));
+            // An id is a hash of its account's address, so addresses are found by the ids that they would have.
+            let address_and_id = |bytes: &[u8; 32]| {
+                let address = Address::from_bytes(*bytes);
+                Some((chain.account_id_of(&address).ok()?, address))
+            };
+            let accounts: BTreeMap<_, _> = wallets.iter().filter_map(address_and_id).collect();
             let wallets = wallets.iter().map(of_kind(CounterpartyKind::Wallet));
             let token_accounts = token_accounts.iter().map(of_kind(CounterpartyKind::TokenAccount));
             let mut left: BTreeSet<_> = wallets.chain(token_accounts).collect();
@@ -25,8 +30,8 @@ pub(super) fn as_submitted(
             for entry in submitted.entries() {
                 let (address, kinds) = match entry {
                     AllowlistEntry::Account(id) => {
-                        let pda = chain.addresses_of(&operator.address, id.bytes()).agent;
-                        (pda, &[CounterpartyKind::Wallet][..])
+                        let Some(pda) = accounts.get(id) else { continue };
+                        (*pda, &[CounterpartyKind::Wallet][..])
                     }
                     AllowlistEntry::Wallet(address) => (*address, &[CounterpartyKind::Wallet][..]),
                     AllowlistEntry::TokenAccount(address) => {

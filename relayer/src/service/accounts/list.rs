@@ -65,7 +65,7 @@ impl Accounts {
             for (index, (account, agent)) in rows.into_iter().zip(agents).enumerate() {
                 after = Some(account.place());
                 let Some(agent) = agent else { continue };
-                let view = view(network, operator, &on_chain, account, agent, (as_of, now));
+                let view = view(network, &on_chain, account, agent, (as_of, now));
                 if status.is_none_or(|status| status == view.status) {
                     items.push(view);
                 }

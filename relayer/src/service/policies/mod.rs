@@ -159,6 +159,6 @@ impl Policies {
         submitted: &Counterparties,
     ) -> Result<SpendingPolicy, ServiceError> {
         let chain = self.parts.chains.get(operator.network)?.chain.as_ref();
-        Ok(as_submitted(chain, operator, policy, submitted))
+        Ok(as_submitted(chain, policy, submitted))
     }
 }
