@@ -35,7 +35,7 @@ enum Rest {
 }
 
 /// The body on its way through the layers. Whoever drops it leaves the rest to [`Unread`].
-struct Watched {
+struct WatchedBody {
     body: Option<BodyDataStream>,
     /// Whether the client sends it only once it is told to.
     is_awaited: bool,
@@ -51,7 +51,7 @@ pub(super) fn watch(request: Request) -> (Request, Unread) {
     *unread.lock() = Rest::Held;
     let is_awaited = request.headers().contains_key(header::EXPECT);
     let (head, body) = request.into_parts();
-    let watched = Watched { body: Some(body.into_data_stream()), is_awaited, unread: unread.clone() };
+    let watched = WatchedBody { body: Some(body.into_data_stream()), is_awaited, unread: unread.clone() };
     (Request::from_parts(head, Body::from_stream(watched)), unread)
 }
 
@@ -86,7 +86,7 @@ async fn is_short(mut body: BodyDataStream) -> bool {
     true
 }
 
-impl Stream for Watched {
+impl Stream for WatchedBody {
     type Item = Result<Bytes, axum::Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -103,7 +103,7 @@ impl Stream for Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for WatchedBody {
     fn drop(&mut self) {
         if let Some(body) = self.body.take() {
             let rest = if self.is_awaited { Rest::NotSent } else { Rest::Left(body) };

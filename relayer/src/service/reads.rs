@@ -17,12 +17,12 @@ use crate::domain::{Account, AccountId, Operator, OperatorId, Principal};
 /// How long a read waits for its turn.
 const READ_PATIENCE: Duration = Duration::from_secs(2);
 
-type Limiter = RateLimiter<OperatorId, DashMapStateStore<OperatorId>, DefaultClock>;
+type ReadLimiter = RateLimiter<OperatorId, DashMapStateStore<OperatorId>, DefaultClock>;
 
 /// How often each operator may have the chain read to look at it, however many keys ask. Payments, stops and changes of policies
 /// do not count and do not wait.
 #[derive(Clone)]
-pub struct ReadBudget(Arc<Limiter>);
+pub struct ReadBudget(Arc<ReadLimiter>);
 
 impl ReadBudget {
     /// `per_second` reads a second, and as many at once.
