@@ -44,6 +44,7 @@ pub async fn gather(
     let genesis_hash = node.genesis_hash().await?;
     gathering.check_same(&genesis_hash, &operator, account.as_ref())?;
     let usdc_mint = gathering.mint_of(&operator).await?;
+    node.settle().await?;
 
     gathering.transactions_of(&[operator]).await?;
     let agents = match account {
@@ -64,7 +65,6 @@ pub async fn gather(
     for (address, (slot, account)) in read.iter().zip(accounts) {
         archive.save_account(address, &Snapshot { slot, account })?;
     }
-    node.reach(until_slot).await?;
     gathering.transactions_of(&walked).await?;
     archive.finish(Manifest {
         version: 0,

@@ -17,7 +17,7 @@ const ACCOUNTS_MAX: usize = 100;
 const TRIES: u32 = 7;
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// How often the slot is asked for, and how many times, until it has reached a slot.
+/// The pause between two questions for the slot, and how many there are until it is final.
 const SLOT_PAUSE: Duration = Duration::from_millis(500);
 const SLOT_QUESTIONS: u32 = 120;
 /// Codes with which a node refuses for now: not healthy, behind, and its provider's limits.
@@ -67,18 +67,19 @@ impl Node {
         self.ask("getGenesisHash", json!([])).await
     }
 
-    /// Waits until the node's commitment has reached `slot`. Some nodes answer accounts from a newer block than was asked for:
-    /// their lists do not yet name the transactions that led to such an account.
-    pub async fn reach(&self, slot: u64) -> Result<(), AuditError> {
+    /// Waits until what is newest now has reached the node's commitment. Some nodes answer accounts as of their newest block,
+    /// whatever is asked: read before, an account would hold what no list shows yet.
+    pub async fn settle(&self) -> Result<(), AuditError> {
         const METHOD: &str = "getSlot";
+        let newest: u64 = self.ask(METHOD, json!([{ "commitment": "processed" }])).await?;
         for _ in 0..SLOT_QUESTIONS {
             let reached: u64 = self.ask(METHOD, json!([{ "commitment": self.commitment }])).await?;
-            if reached >= slot {
+            if reached >= newest {
                 return Ok(());
             }
             tokio::time::sleep(SLOT_PAUSE).await;
         }
-        let why = format!("the node answers accounts as of slot {slot}, and does not finalize that slot");
+        let why = format!("the node is at slot {newest}, and that slot does not become {}", self.commitment);
         Err(AuditError::Node { method: METHOD, why })
     }
 

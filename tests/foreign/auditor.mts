@@ -340,6 +340,9 @@ function compare(state: any, token: any) {
 }
 
 async function audit() {
+  // Some nodes answer accounts as of their newest block, whatever is asked: so what is newest becomes final first.
+  const newest = await ask("getSlot", [{ commitment: "processed" }]);
+  while ((await ask("getSlot", [FINAL])) < newest) await new Promise((later) => setTimeout(later, 500));
   // The account first: lists that are read afterwards name everything that made it so.
   const own = await linesOf(account!);
   const first = own.find((line) => !line.err);
@@ -349,8 +352,6 @@ async function audit() {
   operator.address = creation.accounts.operator;
   purse = creation.accounts.token_account;
   const { context, value: [state, token] } = await ask("getMultipleAccounts", [[account, purse], { ...FINAL, encoding: "base64" }]);
-  // Some nodes answer accounts from a newer block than was asked for: their lists reach it once it is final.
-  while ((await ask("getSlot", [FINAL])) < context.slot) await new Promise((later) => setTimeout(later, 500));
   const lists = await Promise.all([operator.address, account!, purse].map(linesOf));
   const lines = ordered(lists.map((list) => list.filter((line) => !line.err && line.slot <= context.slot)));
   for (let at = 0; at < lines.length; at += AT_ONCE) {

@@ -58,9 +58,9 @@ impl Scene {
     }
 
     async fn settled_lines(&self) -> usize {
-        let history =
-            self.operator.client.get(&self.agent.path("/history?type=transfer&status=settled")).await;
-        history.has_status(200)["data"].as_array().expect("a list").len()
+        let path = self.agent.path("/transactions?status=settled&limit=100");
+        let history = self.operator.client.get(&path).await.has_status(200);
+        history["data"].as_array().expect("a list").iter().filter(|entry| entry["type"] == "transfer").count()
     }
 }
 
