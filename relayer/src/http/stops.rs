@@ -1,8 +1,9 @@
 //! Halts and pauses have a rate of their own: a flood under the same key must not hold up who stops it.
 
-use axum::body::{Body, HttpBody, to_bytes};
+use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::Method;
+use axum::http::header::CONTENT_LENGTH;
 
 use crate::domain::PolicyUpdate;
 
@@ -19,8 +20,11 @@ pub(super) async fn is_stop(request: Request) -> (Request, bool) {
             (request, halts)
         }
         (&Method::PUT | &Method::PATCH, _) if of_account.is_some_and(|rest| rest.ends_with("/policy")) => {
-            let is_short =
-                request.body().size_hint().upper().is_some_and(|bytes| bytes <= PAUSE_BYTES_MAX as u64);
+            // A body of unknown length cannot be handed back if it turns out to be long.
+            let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+            let is_short = length
+                .and_then(|length| length.parse::<usize>().ok())
+                .is_some_and(|bytes| bytes <= PAUSE_BYTES_MAX);
             if is_short { read_pause(request).await } else { (request, false) }
         }
         _ => (request, false),

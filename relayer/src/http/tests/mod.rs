@@ -157,8 +157,10 @@ impl Relayer {
         if !key.is_empty() {
             request = request.header(header::AUTHORIZATION, format!("Bearer {key}"));
         }
-        if body.is_some() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
+        if let Some(body) = body {
+            request = request
+                .header(header::CONTENT_TYPE, "application/json")
+                .header(header::CONTENT_LENGTH, body.len());
         }
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_owned()));
         self.answer(request.body(body).expect("a request")).await
