@@ -243,7 +243,7 @@ async fn streams_are_bounded_and_for_operators_and_what_is_wrong_is_named() {
     drop(streams);
     let other = operator.app().new_operator().await;
     for (query, last, param) in [
-        ("?type=transfer.failed", None, "type"),
+        ("?type=transfer.lost", None, "type"),
         ("?type=transfer.settled,", None, "type"),
         ("?account_id=nobody", None, "account_id"),
         ("?limit=5", None, "limit"),

@@ -42,7 +42,10 @@ async fn transfer_is_announced_when_it_is_submitted_and_when_it_is_settled() {
         json!({
             "transfer_id": paid["transfer_id"],
             "account_id": agent.id,
+            "to": payee.to_string(),
             "amount_usdc": "1.500000",
+            "memo": "caf\u{e9} \u{1F600}",
+            "idempotency_key": paid["idempotency_key"],
             "tx_signature": paid["tx_signature"],
             "settled_at": paid["settled_at"],
         })
@@ -228,7 +231,7 @@ async fn events_are_listed_by_type_and_account_and_page() {
     let second = list(&format!("?limit=3&cursor={cursor}")).await;
     assert_eq!(second.len(), 1, "new events do not move a page");
     operator.client.get(&format!("/v1/events?type=transfer.settled&cursor={cursor}")).await.blames("cursor");
-    operator.client.get("/v1/events?type=transfer.failed").await.blames("type");
+    operator.client.get("/v1/events?type=transfer.lost").await.blames("type");
 }
 
 #[test]
@@ -240,7 +243,7 @@ fn every_event_type_is_tested_here_and_explained() {
         .filter(|line| line.trim_start().starts_with("Self::") && line.contains("=> \""))
         .filter_map(|line| line.split('"').nth(1))
         .collect();
-    assert_eq!(types.len(), 12, "{types:?}");
+    assert_eq!(types.len(), 14, "{types:?}");
     let page = std::fs::read_to_string(workspace().join("docs/webhooks.md")).expect("webhooks are explained");
     for event_type in types {
         assert!(page.contains(&format!("`{event_type}`")), "docs/webhooks.md does not name {event_type}");
@@ -249,7 +252,8 @@ fn every_event_type_is_tested_here_and_explained() {
                 include_str!("events.rs"),
                 include_str!("webhooks.rs"),
                 include_str!("loosening.rs"),
-                include_str!("account_events.rs")
+                include_str!("account_events.rs"),
+                include_str!("../../relayer/src/store/tests/cases/chain_wins.rs")
             ]
             .iter()
             .any(|tests| tests.contains(&format!("\"{event_type}\""))),

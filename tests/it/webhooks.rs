@@ -71,7 +71,7 @@ async fn webhook_of_a_wrong_form_is_refused_and_the_parameter_named() {
         ("url", json!(format!("http://127.0.0.1/{}", "a".repeat(2_048))), "url"),
         ("events", Value::Null, "events"),
         ("events", json!([]), "events"),
-        ("events", json!(["transfer.settled", "transfer.failed"]), "events[1]"),
+        ("events", json!(["transfer.settled", "transfer.lost"]), "events[1]"),
         ("events", json!(["webhook.test"]), "events[0]"),
         ("events", json!(["balance.low_threshold"]), "low_balance_threshold_usdc"),
         ("account_ids", json!(["acct_nobody"]), "account_ids[0]"),

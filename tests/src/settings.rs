@@ -111,6 +111,8 @@ url = "{database_url}"
 [transfers]
 deadline_seconds = {}
 pending_per_account = {}
+refusals_per_account_daily = 1000000
+refusals_per_operator_daily = 1000000
 [rate_limit]
 requests_per_second = {}
 burst = {}
