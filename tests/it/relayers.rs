@@ -102,13 +102,15 @@ async fn is_followed_by(first: &Arc<TestApp>, second: &TestApp) {
     assert_eq!(read["tx_signature"], submitted["tx_signature"]);
     assert_eq!(operator.chain.usdc_micros(&payee).await, 1_000_000);
     let deposit = mints(&operator.chain, "7", &agent.token_account).await;
-    until("the deposit is shown", async || {
+    for _ in 0..300 {
         let history = beside.get(&agent.path("/transactions?limit=100")).await.has_status(200);
-        history["data"]
-            .as_array()
-            .is_some_and(|all| all.iter().any(|entry| entry["tx_signature"] == *deposit))
-    })
-    .await;
+        let all = history["data"].as_array().expect("a list");
+        if all.iter().any(|entry| entry["tx_signature"] == *deposit) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    panic!("the deposit is not shown: {}", second.log_tail());
 }
 
 #[tokio::test]

@@ -45,10 +45,14 @@ fn separated(named: &mut JsonObject) -> (JsonObject, JsonObject) {
     std::mem::take(named).into_iter().partition(|(_, schema)| is_plain(schema))
 }
 
-/// Replaces references by the schemas that they name. Keywords beside a reference stay.
+/// Replaces references by the schemas that they name, and `oneOf`, which constrained decoding refuses, by `anyOf`. Keywords
+/// beside a reference stay.
 fn put_in(schema: &mut Value, named: &JsonObject) {
     match schema {
         Value::Object(fields) => {
+            if let Some(choice) = fields.remove("oneOf") {
+                fields.insert("anyOf".to_owned(), choice);
+            }
             let name = fields.get("$ref").and_then(|name| name.as_str()?.strip_prefix(DEFINED));
             if let Some(Value::Object(meant)) = name.and_then(|name| named.get(name)) {
                 fields.remove("$ref");
