@@ -2,7 +2,7 @@ use std::process::ExitCode;
 
 use tikv_jemallocator::Jemalloc;
 
-/// Requests pass through several threads, so one thread frees what another allocated. See docs/decisions/0024.
+/// Requests pass through several threads, so one thread frees what another allocated. See decision 13.
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 

@@ -1,5 +1,5 @@
 //! Session ids of the revisions before 2026-07-28. A session holds nothing and grants nothing: its id says which key opened
-//! it, and is valid with that key alone, at every relayer, for as long as the key is. See decision 43.
+//! it, and is valid with that key alone, at every relayer, for as long as the key is. See decision 24.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use ulid::Ulid;
