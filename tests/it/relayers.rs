@@ -50,8 +50,9 @@ async fn two_relayers_on_one_postgres_pay_once_for_a_key_and_answer_the_same() {
 
 #[tokio::test]
 async fn transfer_of_a_relayer_that_died_is_finished_by_the_other() {
-    let settings = AppSettings { deadline_seconds: 2, commitment: "finalized", ..AppSettings::default() };
-    let Some((first, second)) = two_on_one_postgres(TestNetwork::slow(), settings).await else { return };
+    let Some((first, second)) = two_on_one_postgres(TestNetwork::slow(), slow_settings()).await else {
+        return;
+    };
     is_followed_by(&first, &second).await;
 }
 
@@ -59,13 +60,23 @@ async fn transfer_of_a_relayer_that_died_is_finished_by_the_other() {
 async fn relayer_that_died_with_its_clock_ahead_keeps_nothing_from_the_other() {
     let clock = HostClock::new();
     clock.is_ahead(600);
-    let settings = AppSettings { deadline_seconds: 2, commitment: "finalized", ..AppSettings::default() };
     let Some(database) = TestDatabase::create().await else { return };
-    let settings = AppSettings { database: Some(database), ..settings };
+    let settings = AppSettings { database: Some(database), ..slow_settings() };
     let skewed = AppSettings { host_clock: Some(clock), ..settings.clone() };
     let first = TestApp::start(TestNetwork::slow(), &skewed).await;
     let second = first.twin(&settings);
     is_followed_by(&first, &second).await;
+}
+
+/// The embedded network shows a balance before its transaction is final: the indexer looks often enough to find that out, and not so
+/// often that it gives up before.
+fn slow_settings() -> AppSettings {
+    AppSettings {
+        deadline_seconds: 2,
+        commitment: "finalized",
+        indexer_interval_ms: 4_000,
+        ..AppSettings::default()
+    }
 }
 
 /// The first dies with a transfer on its way: the second finishes it, and shows what is paid in from then on.
