@@ -30,10 +30,11 @@ const keeps = (where, given, converted = {}) => {
 const google = await asked((options) => createGoogleGenerativeAI(options)("gemini-2.5-pro"));
 const openai = await asked((options) => createOpenAI(options).responses("gpt-5"));
 const declared = google.tools.flatMap((tool) => tool.functionDeclarations ?? []);
-for (const { name, inputSchema } of tools) {
-  const { parameters, parametersJsonSchema } = declared.find((one) => one.name === name);
+// By place: agents and operators have tools of the same name.
+for (const [place, { name, inputSchema }] of tools.entries()) {
+  const { parameters, parametersJsonSchema } = declared[place];
   // A function without arguments has none there.
   if (Object.keys(inputSchema.properties).length > 0) keeps(`Google: ${name}`, inputSchema, parameters ?? parametersJsonSchema);
-  keeps(`OpenAI: ${name}`, inputSchema, openai.tools.find((one) => one.name === name).parameters);
+  keeps(`OpenAI: ${name}`, inputSchema, openai.tools[place].parameters);
 }
 console.log(`${tools.length} tools`);
