@@ -113,7 +113,7 @@ impl TestChain {
         let (creator, id) = (admin.pubkey(), 1_u64.to_le_bytes());
         let seeds: [&[u8]; 3] = [b"operator", creator.as_array(), &id];
         let mut state = Operator {
-            version: 2,
+            version: purser::constants::LAYOUT_VERSION,
             bump: Pubkey::find_program_address(&seeds, &purser::ID).1,
             loosening_delay_seconds,
             id: 1,
@@ -136,7 +136,7 @@ impl TestChain {
         let token_account = self.at.token_account(&self.agent);
         let seeds: [&[u8]; 3] = [b"agent", self.operator.as_array(), &[9; 16]];
         self.agent_state = Agent {
-            version: 2,
+            version: purser::constants::LAYOUT_VERSION,
             bump: Pubkey::find_program_address(&seeds, &purser::ID).1,
             policy_version: 1,
             operator: self.operator,
