@@ -5,11 +5,11 @@ use std::io::Write;
 use std::process::Command;
 use std::time::Duration;
 
-use purser_tests::{Client, TestDatabase};
+use purser_tests::{Client, TestDatabase, page};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 
-use crate::set_up::{Scene, printed, sets_up_managed};
+use crate::set_up::{Scene, sets_up_managed};
 
 fn is_there(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
@@ -33,6 +33,7 @@ async fn settles(client: &Client, order: &Value) -> Value {
 
 /// Backs up, pays, restores, and retries the payment that the backup lacks.
 async fn goes_on_from_a_copy(mut scene: Scene, backup: &str, restore: &str) {
+    let printed = |kind: &str| page::blocks("docs/operating.md", &format!("sh {kind}"));
     let ([backup], [restore]) = (&printed(backup)[..], &printed(restore)[..]) else {
         panic!("one block each")
     };

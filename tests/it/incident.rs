@@ -1,4 +1,4 @@
-//! A server was compromised: the steps of docs/operating.md as printed, with Anchor's own command line, against a thief who holds
+//! A server was compromised: the steps of docs/emergency.md as printed, with Anchor's own command line, against a thief who holds
 //! all that was on the server.
 
 use std::collections::BTreeSet;
@@ -67,7 +67,7 @@ async fn steps_after_a_break_in_leave_the_thief_nothing_and_the_agents_pay_again
         ("OPERATOR_ID", operator_id.as_str()),
         ("OLD_TRANSFER_AUTHORITY", old_transfer.as_str()),
     ];
-    let blocks = page::blocks("docs/operating.md", "sh incident");
+    let blocks = page::blocks("docs/emergency.md", "sh incident");
     let [halt, new_keys, update, look, api_keys, revoke, remove, resume] = &blocks[..] else {
         panic!("{blocks:?}")
     };

@@ -1,4 +1,4 @@
-//! From nothing to a first payment, with the commands of docs/operating.md as printed, in an empty folder.
+//! From nothing to a first payment, with the commands of docs/set-up.md as printed, in an empty folder.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use purser_tests::network::{path_text, temp_folder};
 use purser_tests::process::Process;
-use purser_tests::{TestDatabase, TestNetwork, binaries};
+use purser_tests::{TestDatabase, TestNetwork, binaries, page};
 use reqwest::Url;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
@@ -19,11 +19,7 @@ use tempfile::TempDir;
 
 /// The page's blocks of one kind, in order.
 pub fn printed(kind: &str) -> Vec<String> {
-    let page =
-        fs::read_to_string(binaries::workspace().join("docs/operating.md")).expect("the page is there");
-    let begin = format!("```sh {kind}\n");
-    let blocks = page.split(&begin).skip(1).filter_map(|rest| rest.split("```").next());
-    blocks.map(str::to_owned).collect()
+    page::blocks("docs/set-up.md", &format!("sh {kind}"))
 }
 
 /// The page's only block of one kind.

@@ -1,4 +1,4 @@
-//! Every command that docs/operating.md prints is run as it is printed, in its order, by the wallet that it names, through
+//! Every command that the operators' pages print is run as it is printed, in its order, by the wallet that it names, through
 //! Anchor's own command line where `PURSER_ANCHOR` names it (`sbf/anchor.sh`); without it, the line of `[scripts]` is run.
 
 use purser_tests::binaries;
@@ -10,13 +10,17 @@ use crate::program::gives_upgrade_authority;
 use crate::room::{Room, Wallet};
 use crate::unsigned::signed;
 
-fn page() -> String {
-    std::fs::read_to_string(binaries::workspace().join("docs/operating.md")).unwrap()
+/// The pages with such commands, in the order in which they are run here: the upgrade is last.
+const PAGES: [&str; 3] = ["docs/keys.md", "docs/emergency.md", "docs/operating.md"];
+
+fn pages() -> String {
+    let text = |page: &str| std::fs::read_to_string(binaries::workspace().join(page)).unwrap();
+    PAGES.map(text).concat()
 }
 
 /// The name of the script and its arguments, of each `anchor run`.
 fn printed() -> Vec<(String, String)> {
-    let text = page();
+    let text = pages();
     let commands = text.split("anchor run ").skip(1).filter_map(|rest| rest.split(['`', '\n']).next());
     let commands = commands.map(|command| command.split_once(" -- ").unwrap_or((command, "")));
     commands.map(|(name, arguments)| (name.to_string(), arguments.to_string())).collect()
@@ -26,7 +30,7 @@ fn printed() -> Vec<(String, String)> {
 fn runs(room: &Room, wallet: &Wallet, name: &str, arguments: &str) -> Value {
     let output = room.anchor_runs(wallet, name, format!("{arguments} --json").trim_start());
     let (answer, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    // Of what the page has, only this is shown and not done.
+    // Of what the pages have, only this is shown and not done.
     let status = if (name, arguments) == ("deploy", "") { 3 } else { 0 };
     assert_eq!(output.status.code(), Some(status), "anchor run {name} -- {arguments}: {answer}{error}");
     let line = answer.lines().rfind(|line| line.starts_with('{'));
@@ -36,8 +40,8 @@ fn runs(room: &Room, wallet: &Wallet, name: &str, arguments: &str) -> Value {
 
 /// The line below the upgrade, which has a node of its own and no key.
 fn runs_after_an_upgrade(room: &Room) {
-    let page = page();
-    let mut lines = page.lines().skip_while(|line| !line.starts_with("anchor run deploy"));
+    let pages = pages();
+    let mut lines = pages.lines().skip_while(|line| !line.starts_with("anchor run deploy"));
     let line = lines.nth(1).unwrap();
     let relayer = binaries::relayer();
     let path = format!("{}:{}", relayer.parent().unwrap().display(), std::env::var("PATH").unwrap());
@@ -52,7 +56,7 @@ fn runs_after_an_upgrade(room: &Room) {
 async fn emergency_steps_do_what_they_say() {
     let room = Room::new();
     let (admin, guardian) = (room.wallet("admin").await, room.wallet("guardian").await);
-    // The page rotates the policy key and one hot key in quiet, and then again in an emergency.
+    // The pages rotate the policy key and one hot key in quiet, and then again in an emergency.
     let quiet = room.wallet("quiet").await;
     let (stolen, next) = (room.wallet("stolen").await, room.wallet("next").await);
     let keys = ["--guardian", &guardian.address(), "--loosening-delay", "1d"];
@@ -121,7 +125,7 @@ async fn emergency_steps_do_what_they_say() {
     assert_eq!(
         (&last["program"], &last["done"]),
         (&json!("upgraded"), &json!(true)),
-        "the page ends with it"
+        "the pages end with it"
     );
     runs_after_an_upgrade(&room);
     let operator = room.done(&admin, &["operator", "show"]);

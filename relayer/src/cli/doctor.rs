@@ -95,7 +95,7 @@ pub(super) async fn run(format: Format, file: Option<&Path>) -> Result<ExitCode>
         Err(error) => findings.not_ok(
             "configuration",
             error,
-            "docs/operating.md has all settings; `purser init` makes another folder with a configuration of its own",
+            "docs/configuration.md has all settings; `purser init` makes another folder with a configuration of its own",
         )?,
     }
     let wrong = findings.count(|finding| !finding.ok);

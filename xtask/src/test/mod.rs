@@ -110,7 +110,7 @@ fn anchor(workspace: &Workspace) -> Option<PathBuf> {
     if found.is_ok_and(|status| status.success()) {
         return Some(anchor);
     }
-    eprintln!("anchor cannot be had from npm: the commands of docs/operating.md are run without it");
+    eprintln!("anchor cannot be had from npm: the commands of the operators' pages are run without it");
     None
 }
 
