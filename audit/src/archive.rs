@@ -107,7 +107,7 @@ impl Archive {
         let archive = Self { folder: folder.to_owned() };
         archive.manifest()?.ok_or_else(|| {
             let what =
-                "no audit was saved there, or its gathering was interrupted: finish it with --url and --save";
+                "no audit was saved there, or saving it was interrupted: finish it with --url and --save";
             AuditError::Refused(format!("{}: {what}", folder.join("audit.json").display()))
         })?;
         Ok(archive)
@@ -165,7 +165,7 @@ impl Archive {
     /// A node's text may become a file name only if it is base58.
     fn path(&self, part: &str, name: &str) -> Result<PathBuf, AuditError> {
         if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            return Err(AuditError::Refused(format!("{name:?} is no signature and no address")));
+            return Err(AuditError::Refused(format!("{name:?} is neither a signature nor an address")));
         }
         Ok(self.folder.join(part).join(format!("{name}.json")))
     }

@@ -90,7 +90,7 @@ impl Check {
                 "Each balance follows from the one before, and money left by instructions of the program alone."
             }
             Self::State => {
-                "Operator, accounts, policies, spend windows and drafts stand on the chain as the signed instructions add up to."
+                "Operator, accounts, policies, spend windows and drafts on the chain are what the signed instructions add up to."
             }
             Self::History => "The relayer's history says the same, entry by entry.",
         }

@@ -116,7 +116,7 @@ impl Gathering<'_> {
         let created = self.calls(account)?.into_iter().find(|called| created_agent(called) == Some(*account));
         let operator = created.and_then(|called| called.accounts.get(2).copied());
         operator.ok_or_else(|| {
-            AuditError::Refused(format!("{account} is no agent account of the program {}", self.program))
+            AuditError::Refused(format!("{account} is not an agent account of the program {}", self.program))
         })
     }
 
@@ -193,7 +193,7 @@ pub(crate) async fn operator_state(
     operator: &Pubkey,
 ) -> Result<Operator, AuditError> {
     let state = own(node, program, operator).await?.and_then(|data| Operator::read(&data));
-    let none = || format!("{operator} is no operator of the program {program} on this cluster");
+    let none = || format!("{operator} is not an operator of the program {program} on this cluster");
     state.ok_or_else(|| AuditError::Refused(none()))
 }
 

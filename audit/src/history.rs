@@ -76,7 +76,8 @@ impl Api {
     /// `base`: with or without `/v1`.
     pub fn at(base: &Url, key: String) -> Result<Self, AuditError> {
         let client = Client::builder().timeout(TIMEOUT).redirect(reqwest::redirect::Policy::none()).build();
-        let client = client.map_err(|error| AuditError::Refused(format!("no HTTP client: {error}")))?;
+        let client =
+            client.map_err(|error| AuditError::Refused(format!("cannot make an HTTP client: {error}")))?;
         let base = base.as_str().trim_end_matches('/').trim_end_matches("/v1").to_owned();
         Ok(Self { client, base, key })
     }

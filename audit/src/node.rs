@@ -53,7 +53,8 @@ impl Node {
     /// Reads finalized data. `url` may hold a provider's key, so no message shows more of it than its host.
     pub fn at(url: Url) -> Result<Self, AuditError> {
         let client = Client::builder().timeout(TIMEOUT).build();
-        let client = client.map_err(|error| AuditError::Refused(format!("no HTTP client: {error}")))?;
+        let client =
+            client.map_err(|error| AuditError::Refused(format!("cannot make an HTTP client: {error}")))?;
         Ok(Self { client, url, commitment: "finalized" })
     }
 
@@ -134,7 +135,7 @@ impl Node {
             let keys: Vec<String> = group.iter().map(Pubkey::to_string).collect();
             let config = json!({ "encoding": "base64", "commitment": self.commitment });
             let answer: Value = self.ask(METHOD, json!([keys, config])).await?;
-            let unreadable = || AuditError::Node { method: METHOD, why: "its answer cannot be read".into() };
+            let unreadable = || AuditError::Node { method: METHOD, why: "cannot read its answer".into() };
             let slot = answer["context"]["slot"].as_u64().ok_or_else(unreadable)?;
             let accounts = answer["value"].as_array().filter(|found| found.len() == group.len());
             for account in accounts.ok_or_else(unreadable)? {
@@ -171,8 +172,7 @@ impl Node {
                 }
             }
         };
-        let unreadable =
-            |error| AuditError::Node { method, why: format!("its answer cannot be read: {error}") };
+        let unreadable = |error| AuditError::Node { method, why: format!("cannot read its answer: {error}") };
         serde_json::from_value(answer).map_err(unreadable)
     }
 

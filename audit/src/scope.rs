@@ -20,19 +20,19 @@ impl Scope {
     pub fn of(archive: &Archive, manifest: Manifest) -> Result<Self, AuditError> {
         let key = |text: &String| {
             text.parse::<Pubkey>()
-                .map_err(|_| AuditError::Refused(format!("audit.json: {text:?} is no address")))
+                .map_err(|_| AuditError::Refused(format!("audit.json: {text:?} is not an address")))
         };
         let operator = key(&manifest.operator)?;
         let program = key(&manifest.program)?;
         let account_ids = AccountIds::on(&manifest.genesis_hash).ok_or_else(|| {
-            AuditError::Refused(format!("audit.json: {:?} is no genesis hash", manifest.genesis_hash))
+            AuditError::Refused(format!("audit.json: {:?} is not a genesis hash", manifest.genesis_hash))
         })?;
         let agents = manifest.agents.iter().map(key).collect::<Result<_, _>>()?;
         let account = archive.account(&operator)?.and_then(|snapshot| snapshot.account);
         let state = account.as_ref().and_then(SavedAccount::bytes).and_then(|data| Operator::read(&data));
         let Some(state) = state else {
             return Err(AuditError::Refused(format!(
-                "the operator's account {operator} is not saved, or unreadable"
+                "the operator's account {operator} is not saved, or is unreadable"
             )));
         };
         let at = Deployment { program, usdc_mint: state.usdc_mint };

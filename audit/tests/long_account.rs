@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use purser_audit::gather::Subject;
 use purser_audit::{Request, Source, audit};
-use purser_client::OwnedPolicy;
+use purser_client::OnChainPolicy;
 use purser_tests::saved;
 use support::{Paying, TestChain};
 
@@ -19,7 +19,7 @@ const LOST: usize = 2_700;
 
 #[test]
 fn long_account_tells_how_far_it_is_and_goes_on_where_it_was_interrupted() {
-    let mut chain = TestChain::new(&OwnedPolicy::default(), 0);
+    let mut chain = TestChain::new(&OnChainPolicy::default(), 0);
     let pays = |_| {
         chain.now += 9;
         chain.pays(&Paying::usdc(1))

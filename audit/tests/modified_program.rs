@@ -4,15 +4,15 @@ mod support;
 
 use purser_audit::check::Check;
 use purser_audit::report::{Report, Verdict, html, text};
-use purser_client::{OwnedAllowlist, OwnedPolicy};
+use purser_client::{OnChainPolicy, OwnedAllowlist};
 use purser_policy::{DAY_SECONDS, Limit, UsdcAmount};
 use solana_sdk::signature::Keypair;
 use support::{MICROS, PAYEE, Paying, TestChain, audited};
 
 /// At most 10 USDC at once, 30 in a day, to the payee alone, with a memo.
-fn strict() -> OwnedPolicy {
+fn strict() -> OnChainPolicy {
     let usdc = |amount: u64| Limit::AtMost(UsdcAmount::from_micros(amount * MICROS));
-    OwnedPolicy {
+    OnChainPolicy {
         max_single_transfer: usdc(10),
         max_daily_spend: usdc(30),
         require_memo: true,
@@ -117,7 +117,7 @@ fn payments_while_halted_and_while_paused() {
     assert!(found(&report, Check::Halted).contains("the operator or the account was halted"));
     let mut paused = TestChain::new(&strict(), 0);
     let key = paused.policy_key.insecure_clone();
-    paused.sets_policy(&OwnedPolicy { paused: true, ..strict() }, &key);
+    paused.sets_policy(&OnChainPolicy { paused: true, ..strict() }, &key);
     paused.pays(&Paying::usdc(1));
     let report = paused.audited();
     assert_eq!(broken(&report), [Check::Halted], "{}", text(&report));
@@ -147,7 +147,7 @@ fn payment_by_a_key_that_is_no_transfer_authority() {
 fn policy_that_was_loosened_at_once_where_that_waits() {
     let mut chain = TestChain::new(&strict(), 3_600);
     let key = chain.policy_key.insecure_clone();
-    let tighter = OwnedPolicy { paused: true, ..strict() };
+    let tighter = OnChainPolicy { paused: true, ..strict() };
     chain.sets_policy(&tighter, &key);
     assert_eq!(broken(&chain.audited()), [], "tighter is at once");
     chain.sets_policy(&strict(), &key);
@@ -156,7 +156,7 @@ fn policy_that_was_loosened_at_once_where_that_waits() {
     assert!(found(&report, Check::PolicyChanges).contains("lets that wait for 3600 seconds"));
     let mut by_admin = TestChain::new(&tighter, 3_600);
     let admin = by_admin.admin.insecure_clone();
-    by_admin.sets_policy(&OwnedPolicy::default(), &admin);
+    by_admin.sets_policy(&OnChainPolicy::default(), &admin);
     assert_eq!(broken(&by_admin.audited()), [], "the admin need not wait");
 }
 
@@ -164,7 +164,7 @@ fn policy_that_was_loosened_at_once_where_that_waits() {
 fn policy_by_a_key_that_may_only_pay() {
     let mut chain = TestChain::new(&strict(), 0);
     let key = chain.transfer_key.insecure_clone();
-    chain.sets_policy(&OwnedPolicy::default(), &key);
+    chain.sets_policy(&OnChainPolicy::default(), &key);
     assert_eq!(broken(&chain.audited()), [Check::Signer]);
 }
 
@@ -233,7 +233,7 @@ fn directory_that_names_no_program_is_about_the_committed_one() {
 fn a_long_history_of_payments_holds() {
     let asked = std::env::var("PURSER_TEST_LONG").ok().and_then(|count| count.parse().ok());
     let payments: u32 = asked.unwrap_or(300);
-    let mut chain = TestChain::new(&OwnedPolicy::default(), 0);
+    let mut chain = TestChain::new(&OnChainPolicy::default(), 0);
     for _ in 0..payments {
         chain.now += 9;
         chain.pays(&Paying::usdc(1));

@@ -6,7 +6,7 @@ use anchor_lang::{InstructionData, ToAccountMetas};
 use purser::constants::{AGENT_SEED, DRAFT_SEED, OPERATOR_SEED};
 use purser::{OperatorKeys, OperatorUpdate, accounts, instruction};
 
-use crate::policy::{OwnedPolicy, Proposal, args_of};
+use crate::policy::{OnChainPolicy, Proposal, args_of};
 
 const SYSTEM_PROGRAM: Pubkey = anchor_lang::system_program::ID;
 const TOKEN_PROGRAM: Pubkey = anchor_spl::token::ID;
@@ -124,7 +124,7 @@ impl Deployment {
         payer: Pubkey,
         operator: Pubkey,
         agent_id: [u8; 16],
-        policy: &OwnedPolicy,
+        policy: &OnChainPolicy,
     ) -> Instruction {
         let agent = self.agent_address(&operator, &agent_id);
         let accounts = accounts::CreateAgent {
@@ -148,7 +148,7 @@ impl Deployment {
         payer: Pubkey,
         rent_payer: Pubkey,
         expected_version: u32,
-        policy: &OwnedPolicy,
+        policy: &OnChainPolicy,
     ) -> Instruction {
         let DraftAccounts { authority, operator, agent } = at;
         let system_program = SYSTEM_PROGRAM;

@@ -22,7 +22,7 @@ pub use landed::{
     WireTransaction, arguments, transfer_arguments,
 };
 pub use log::{EventLog, decode_event};
-pub use policy::{OwnedAllowlist, OwnedPolicy, Proposal, args_of, owned, policy_of};
+pub use policy::{OnChainPolicy, OwnedAllowlist, Proposal, args_of, owned, policy_of};
 pub use purser;
 pub use purser_policy;
 pub use staging::{INLINE_ENTRIES_MAX, Staging, Step, StepKind, must_wait};

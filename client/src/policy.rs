@@ -6,7 +6,7 @@ use purser::{AllowlistArg, DraftArgs, EntryCounts, PolicyArgs};
 use purser_policy::{Address, Allowlist, AsAllowlist, Limit, Policy, PolicyOver, UsdcAmount};
 
 /// A whole policy.
-pub type OwnedPolicy = PolicyOver<OwnedAllowlist>;
+pub type OnChainPolicy = PolicyOver<OwnedAllowlist>;
 
 /// Who may be paid.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -69,12 +69,12 @@ impl From<Allowlist<'_>> for OwnedAllowlist {
 }
 
 /// A copy that owns its allowlist.
-pub fn owned(policy: &Policy) -> OwnedPolicy {
+pub fn owned(policy: &Policy) -> OnChainPolicy {
     policy.over(policy.allowlist.into())
 }
 
 /// The arguments of `create_agent` and `set_policy`.
-pub fn args_of(policy: &OwnedPolicy) -> PolicyArgs {
+pub fn args_of(policy: &OnChainPolicy) -> PolicyArgs {
     PolicyArgs {
         max_single_transfer: micros(policy.max_single_transfer),
         max_daily_spend: micros(policy.max_daily_spend),
@@ -90,7 +90,7 @@ pub fn args_of(policy: &OwnedPolicy) -> PolicyArgs {
 }
 
 /// What [`args_of`] was made of.
-pub fn policy_of(args: PolicyArgs) -> OwnedPolicy {
+pub fn policy_of(args: PolicyArgs) -> OnChainPolicy {
     PolicyOver {
         max_single_transfer: limit(args.max_single_transfer),
         max_daily_spend: limit(args.max_daily_spend),
@@ -114,7 +114,7 @@ pub struct Proposal {
     /// It applies over this version and no other.
     pub expected_version: u32,
     /// What it replaces the policy with.
-    pub policy: OwnedPolicy,
+    pub policy: OnChainPolicy,
 }
 
 impl Proposal {
@@ -206,10 +206,10 @@ mod tests {
         let allowlist = OwnedAllowlist::only(vec![[2; 32], [1; 32]], vec![[3; 32]]);
         let daily = Limit::AtMost(UsdcAmount::from_micros(7));
         for allowlist in [OwnedAllowlist::Anyone, OwnedAllowlist::only(vec![], vec![]), allowlist] {
-            let policy = OwnedPolicy {
+            let policy = OnChainPolicy {
                 max_daily_spend: daily,
                 require_memo: true,
-                ..OwnedPolicy::default().over(allowlist)
+                ..OnChainPolicy::default().over(allowlist)
             };
             assert_eq!(policy_of(args_of(&policy)), policy);
             let proposal = Proposal { agent: Pubkey::new_from_array([9; 32]), expected_version: 4, policy };

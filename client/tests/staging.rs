@@ -6,7 +6,7 @@ use anchor_lang::solana_program::instruction::Instruction;
 use purser::constants::LAYOUT_VERSION;
 use purser::state::{DraftView, Operator, PolicyDraft, StoredPolicy};
 use purser_client::{
-    Deployment, DraftAccounts, INLINE_ENTRIES_MAX, OwnedAllowlist, OwnedPolicy, Proposal, RentPayers,
+    Deployment, DraftAccounts, INLINE_ENTRIES_MAX, OnChainPolicy, OwnedAllowlist, Proposal, RentPayers,
     Staging, StepKind, must_wait,
 };
 use purser_policy::{Limit, UsdcAmount};
@@ -30,7 +30,8 @@ fn proposal(count: u16) -> Proposal {
     let allowlist = OwnedAllowlist::only(wallets, token_accounts);
     let max_daily_spend = Limit::AtMost(UsdcAmount::from_micros(u64::MAX));
     let max_single_transfer = max_daily_spend;
-    let policy = OwnedPolicy { max_single_transfer, max_daily_spend, allowlist, ..OwnedPolicy::default() };
+    let policy =
+        OnChainPolicy { max_single_transfer, max_daily_spend, allowlist, ..OnChainPolicy::default() };
     Proposal { agent: key(1), expected_version: 3, policy }
 }
 
@@ -155,8 +156,8 @@ fn another_draft_is_given_up_first() {
 fn only_loosening_waits_and_never_for_the_admin() {
     let mut operator: Operator = bytemuck::Zeroable::zeroed();
     (operator.admin, operator.policy_authority) = (key(1), key(2));
-    let (open, tight) = (OwnedPolicy::default(), proposal(2).policy);
-    let waits = |operator: &Operator, signer: &Pubkey, new: &OwnedPolicy, old: &OwnedPolicy| {
+    let (open, tight) = (OnChainPolicy::default(), proposal(2).policy);
+    let waits = |operator: &Operator, signer: &Pubkey, new: &OnChainPolicy, old: &OnChainPolicy| {
         must_wait(operator, signer, &new.as_policy(), &old.as_policy())
     };
     assert!(!waits(&operator, &key(2), &open, &tight));

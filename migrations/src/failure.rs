@@ -47,7 +47,7 @@ pub fn explain_transaction(error: &TransactionError, wallet: &Pubkey) -> Error {
         | TransactionError::InsufficientFundsForFee
         | TransactionError::InsufficientFundsForRent { .. } => too_little_sol(wallet),
         TransactionError::BlockhashNotFound => {
-            anyhow!("the cluster's nodes are not of one mind about the newest block: run the command again")
+            anyhow!("the cluster's nodes disagree about the newest block: run the command again")
         }
         TransactionError::ProgramAccountNotFound => {
             anyhow!(

@@ -58,7 +58,9 @@ impl Network {
             anyhow!("no cluster: pass --url (or set ANCHOR_PROVIDER_URL, as `anchor run` does)")
         })?;
         let cluster = Cluster::from_str(url).map_err(|_| {
-            anyhow!("\"{url}\" is no cluster: pass an http(s) address, localnet, devnet, testnet or mainnet")
+            anyhow!(
+                "\"{url}\" is not a cluster: pass an http(s) address, localnet, devnet, testnet or mainnet"
+            )
         })?;
         let commitment = CommitmentConfig::from(args.commitment);
         let url = cluster.url().to_string();

@@ -87,7 +87,7 @@ impl SubmitArgs {
         let signers = usize::from(transaction.message.header.num_required_signatures);
         ensure!(
             signers == transaction.signatures.len() && signers <= transaction.message.account_keys.len(),
-            "{place} is no transaction that a node would take"
+            "{place} is not a transaction that a node would accept"
         );
         Ok(transaction)
     }

@@ -175,11 +175,7 @@ impl App {
         });
         let connections_max =
             config.server.connections_max.map_or_else(http::default_connections_max, NonZeroUsize::get);
-        tracing::info!(
-            connections_max,
-            files,
-            "connections that are taken at once, and files that may be open"
-        );
+        tracing::info!(connections_max, files, "connection limit and open-file limit");
         let serving = http::serve(listener, connections_max, router, tasks.closing.clone(), DRAIN);
         let server = tasks.tracker.spawn(serving);
         let admin_url = admin.map(|(listener, url)| {
@@ -234,13 +230,13 @@ impl App {
             let unfinished = self.tasks.tracker.len();
             tracing::warn!(
                 unfinished,
-                "some tasks did not finish in time; the next start finishes their work"
+                "some tasks did not finish in time; the next start resumes their work"
             );
         }
         let now = Ambient::of(&self.store).now();
         match timeout_at(deadline, self.store.release_leases(now)).await {
             Ok(Ok(())) => {}
-            Ok(Err(_)) | Err(_) => tracing::warn!("leases were not given back; they end by themselves"),
+            Ok(Err(_)) | Err(_) => tracing::warn!("cannot release this process's leases; they will expire"),
         }
         if timeout_at(deadline, self.store.close()).await.is_err() {
             tracing::warn!("the database did not close in time");
@@ -255,7 +251,7 @@ fn raise_open_files() -> u64 {
     match setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }) {
         Ok(()) => limit.maximum.unwrap_or(u64::MAX),
         Err(error) => {
-            tracing::warn!(%error, "the limit of open files cannot be raised");
+            tracing::warn!(%error, "cannot raise the open-file limit");
             limit.current.unwrap_or(u64::MAX)
         }
     }

@@ -26,7 +26,7 @@ tokio::task_local! {
 
 /// There was no place in time: nobody has asked the name's servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many names are being looked up")]
+#[error("too many lookups are in flight")]
 pub struct NoRoom;
 
 /// Limits how many lookups run at once. Operators share the places, so that one's hanging name servers hold up no other's names.

@@ -53,7 +53,7 @@ impl Tasks {
             this.note_end(name);
             if let Err(panic) = ended {
                 let panic = panic_message(&*panic);
-                tracing::error!(task = name, panic, "a task panicked that the process cannot do without");
+                tracing::error!(task = name, panic, "an essential task panicked");
                 this.fallen.get_or_init(|| name);
                 this.has_fallen.cancel();
             }

@@ -186,7 +186,7 @@ async function tasks(options) {
   await check(page, "new key");
   await page.getByRole("link", { name: "I have kept it" }).click();
   await page.getByRole("button", { name: "Revoke" }).first().click();
-  await page.getByText("The key opens nothing any more.").waitFor();
+  await page.getByText("The key is revoked.").waitFor();
   // Pause it, and resume it. A change that takes time says so.
   if (!made.withoutScripts) {
     await page.evaluate(() => addEventListener("submit", ({ target }) => {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_client::{OwnedAllowlist, OwnedPolicy, Proposal, RentPayers, Staging};
+use purser_client::{OnChainPolicy, OwnedAllowlist, Proposal, RentPayers, Staging};
 use purser_policy::{Limit, UsdcAmount};
 use purser_tests::agent::all_at_once;
 use purser_tests::clock::{HostClock, unix_of};
@@ -290,9 +290,9 @@ async fn long_policies_that_were_replaced_at_once_are_told_with_what_they_said()
     let (program, admin) = (operator.chain.program(), app.admin());
     let own = admin.pubkey();
     for version in 1..=4_u32 {
-        let policy = OwnedPolicy {
+        let policy = OnChainPolicy {
             max_daily_spend: Limit::AtMost(UsdcAmount::from_micros(u64::from(version) * 1_000_000)),
-            ..OwnedPolicy::default().over(OwnedAllowlist::only(keys.clone(), Vec::new()))
+            ..OnChainPolicy::default().over(OwnedAllowlist::only(keys.clone(), Vec::new()))
         };
         let proposal = Proposal { agent: ada.address, expected_version: version, policy };
         let staging = Staging {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use purser_client::{AccountIds, OwnedPolicy};
+use purser_client::{AccountIds, OnChainPolicy};
 use purser_tests::wallet::mints;
 use purser_tests::{Agent, AppSettings, Client, DirectOutcome, Operator, TestApp, TestNetwork};
 use serde_json::json;
@@ -13,7 +13,7 @@ use crate::history_rebuilt::found_again;
 /// The operator's admin creates an account from this agent id by wallet. Returns the id of the account.
 async fn creates_by_wallet(operator: &Operator, agent_id: [u8; 16]) -> String {
     let (program, admin) = (operator.chain.program(), operator.app().admin());
-    let (by, policy) = (admin.pubkey(), OwnedPolicy::default());
+    let (by, policy) = (admin.pubkey(), OnChainPolicy::default());
     let create = program.create_agent(by, by, operator.address, agent_id, &policy);
     let landing = operator.chain.lands(create, admin).await;
     assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
@@ -112,7 +112,7 @@ async fn same_address_on_two_networks_is_two_ids() {
         );
         let (chain, admin) = (app.network(network).chain(), app.admin());
         let (program, by) = (chain.program(), admin.pubkey());
-        let create = program.create_agent(by, by, operator, agent_id, &OwnedPolicy::default());
+        let create = program.create_agent(by, by, operator, agent_id, &OnChainPolicy::default());
         let landing = chain.lands(create, admin).await;
         assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
         let ids = AccountIds::on(&app.network(network).genesis_hash).expect("a hash");

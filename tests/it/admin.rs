@@ -138,7 +138,7 @@ async fn websocket_that_does_not_connect_is_seen_and_payments_go_on() {
     assert!(standing == "degraded" && problems[0].contains("no websocket connects"), "{}", answer.text);
     assert_eq!((answer.status, &answer["ready"]), (200, &json!(true)), "{}", answer.text);
     for _ in 0..300 {
-        if app.log_tail().contains("no websocket connects; landings") {
+        if app.log_tail().contains("no websocket connects; polling") {
             return;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;

@@ -39,9 +39,9 @@ async fn no_other_key_opens_the_dashboard_and_the_page_says_why() {
     let (all_but_one, last) = operator.client.key().split_at(operator.client.key().len() - 1);
     let wrong = format!("{all_but_one}{}", if last == "x" { "y" } else { "x" });
     for (key, status, words) in [
-        ("", 401, "opens nothing"),
-        ("nonsense", 401, "opens nothing"),
-        (wrong.as_str(), 401, "opens nothing"),
+        ("", 401, "is not valid"),
+        ("nonsense", 401, "is not valid"),
+        (wrong.as_str(), 401, "is not valid"),
         (agent.key(), 403, "needs an operator key"),
     ] {
         let answer = browser.sends_form("/dashboard/sign-in", &[("key", key)]).await;

@@ -253,7 +253,7 @@ async fn payments_go_on_when_a_full_disk_has_room_again() {
     disk.empties();
     refused.insists().await;
     let log = app.log();
-    assert!(log.contains("the database failed; its connection is opened anew"), "{log}");
+    assert!(log.contains("the database failed; reopening its connection"), "{log}");
     for _ in 0..5 {
         agent.pays("1").to(&payee).await.is_settled();
     }

@@ -356,7 +356,7 @@ async fn doctor_finds_a_dead_websocket() {
     let named = format!("ws_url = \"{}\"", network.ws_url);
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound");
     let file = changed(&app, &named, &format!("ws_url = \"ws://{nobody}\""));
-    only_wrong(&doctor(&file), "websocket of node 0", "cannot be connected to", "`ws_url`");
+    only_wrong(&doctor(&file), "websocket of node 0", "cannot connect", "`ws_url`");
     assert_eq!(doctor(&changed(&app, &named, &named))["ok"], true);
     let report = doctor(&changed(&app, &named, ""));
     assert!(report["ok"] == true && report.to_string().contains("none is configured"), "{report:#}");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use purser::OperatorUpdate;
-use purser_client::{OwnedAllowlist, OwnedPolicy, Proposal, Staging};
+use purser_client::{OnChainPolicy, OwnedAllowlist, Proposal, Staging};
 use purser_tests::{Agent, AppSettings, DirectOutcome, Operator, Receiver, TestApp, TestNetwork};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
@@ -114,7 +114,7 @@ async fn loosening_that_is_sealed_past_the_relayer_is_announced_with_its_signer_
     let keys: Vec<[u8; 32]> = (0..30).map(|_| Pubkey::new_unique().to_bytes()).collect();
     let lists = [OwnedAllowlist::Anyone, OwnedAllowlist::only(keys, vec![])];
     for (count, allowlist) in (1..).zip(lists) {
-        let policy = OwnedPolicy::default().over(allowlist);
+        let policy = OnChainPolicy::default().over(allowlist);
         let listed = policy.allowlist.len();
         let version = operator.chain.agent(&agent.address).await.agent.policy_version;
         let proposal = Proposal { agent: agent.address, expected_version: version, policy };

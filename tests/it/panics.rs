@@ -75,7 +75,7 @@ async fn process_ends_and_says_why_when_a_task_panics_that_it_cannot_do_without(
             last,
             format!("error: the task `{name}` panicked, and the process ends to be started anew")
         );
-        assert!(log.contains("a task panicked that the process cannot do without"), "{log}");
+        assert!(log.contains("an essential task panicked"), "{log}");
     }
     // Nothing that the panic left behind prevents a start.
     app.starts();

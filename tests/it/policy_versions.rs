@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use purser_client::{DraftAccounts, OwnedPolicy};
+use purser_client::{DraftAccounts, OnChainPolicy};
 use purser_tests::{Agent, Answer, AppSettings, DirectOutcome, Operator, TestApp, TestNetwork};
 use serde_json::{Value, json};
 use solana_sdk::signer::Signer;
@@ -49,7 +49,7 @@ async fn versions_say_who_signed_who_asked_and_why() {
     let program = operator.chain.program();
     let version = operator.chain.agent(&agent.address).await.agent.policy_version;
     let rent_payer = app.policy_authority().pubkey();
-    let open = program.set_policy(at, admin.pubkey(), rent_payer, version, &OwnedPolicy::default());
+    let open = program.set_policy(at, admin.pubkey(), rent_payer, version, &OnChainPolicy::default());
     let DirectOutcome::Settled(_) = operator.chain.lands(open, admin).await else { panic!("it was to land") };
 
     let listed = versions_once(&agent, 5).await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_client::{DraftAccounts, OwnedAllowlist, OwnedPolicy, Proposal, RentPayers, Staging};
+use purser_client::{DraftAccounts, OnChainPolicy, OwnedAllowlist, Proposal, RentPayers, Staging};
 use purser_tests::chain::DirectOutcome;
 use purser_tests::{Agent, AppSettings, Operator, Proxy, TestApp, TestNetwork};
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ async fn agent_id(agent: &Agent) -> [u8; 16] {
 async fn admin_creates_anew(agent: &Agent, id: [u8; 16]) {
     let (operator, program) = (&agent.operator, agent.operator.chain.program());
     let admin = operator.app().admin().pubkey();
-    let policy = OwnedPolicy::default();
+    let policy = OnChainPolicy::default();
     lands(operator, program.create_agent(admin, admin, operator.address, id, &policy)).await;
 }
 
@@ -65,7 +65,7 @@ async fn admin_opens_policy(agent: &Agent, rent_payer: Pubkey) {
     let admin = operator.app().admin().pubkey();
     let version = operator.chain.agent(&agent.address).await.agent.policy_version;
     let at = DraftAccounts { authority: admin, operator: operator.address, agent: agent.address };
-    lands(operator, program.set_policy(at, admin, rent_payer, version, &OwnedPolicy::default())).await;
+    lands(operator, program.set_policy(at, admin, rent_payer, version, &OnChainPolicy::default())).await;
 }
 
 async fn draft_rent_payer(agent: &Agent) -> Option<Pubkey> {
@@ -140,7 +140,7 @@ async fn service_pays_for_no_list_of_an_account_that_it_found() {
     let admin = operator.app().admin().pubkey();
     let id = ulid::Ulid::generate().to_bytes();
     let program = operator.chain.program();
-    let create = program.create_agent(admin, admin, operator.address, id, &OwnedPolicy::default());
+    let create = program.create_agent(admin, admin, operator.address, id, &OnChainPolicy::default());
     lands(&operator, create).await;
     let account_id = operator.account_id_of(&program.agent_address(&operator.address, &id));
     let mut found = operator.reads_account(&account_id).await;
@@ -217,7 +217,7 @@ async fn waiting_list_is_not_applied_to_an_account_that_the_admin_made_anew() {
     let delay = purser::OperatorUpdate { loosening_delay_seconds: Some(4), ..Default::default() };
     operator.chain.updates_operator(operator.address, delay, admin).await;
     let nobody =
-        OwnedPolicy { allowlist: OwnedAllowlist::only(Vec::new(), Vec::new()), ..OwnedPolicy::default() };
+        OnChainPolicy { allowlist: OwnedAllowlist::only(Vec::new(), Vec::new()), ..OnChainPolicy::default() };
     let begun = json!({ "name": "Ada", "policy": { "allowed_counterparties": [] } });
     let created = operator.client.post("/v1/accounts", &begun).await.has_status(201);
     let agent = Agent::of(&operator, &created);
@@ -232,7 +232,7 @@ async fn waiting_list_is_not_applied_to_an_account_that_the_admin_made_anew() {
     let (program, by) = (operator.chain.program(), admin.pubkey());
     lands(&operator, program.create_agent(by, by, operator.address, agent_id, &nobody)).await;
     let allowlist = OwnedAllowlist::only(keys.iter().map(Pubkey::to_bytes).collect(), Vec::new());
-    let policy = OwnedPolicy { allowlist, ..OwnedPolicy::default() };
+    let policy = OnChainPolicy { allowlist, ..OnChainPolicy::default() };
     let proposal = Proposal { agent: agent.address, expected_version: 1, policy };
     let (deployment, authority, payer) = (program, by, by);
     let staging = Staging { deployment, authority, payer, operator: operator.address, proposal: &proposal };

@@ -113,7 +113,7 @@ async fn pays_through(kind: Kind) {
     assert!(keeper.turned_away().is_empty(), "{:?}", keeper.turned_away());
     let log = kept.app.log();
     assert!(
-        log.contains("the signer did not sign") && log.contains("the signer is back"),
+        log.contains("the signer did not sign") && log.contains("the signer is available again"),
         "{}",
         kept.app.log_tail()
     );

@@ -187,7 +187,7 @@ async fn collector_that_is_silent_or_gone_holds_up_no_payment_and_no_stop() {
         assert!(app.stops(Duration::from_secs(20)).await, "it was to stop by itself with {endpoint}");
         let log = std::fs::read_to_string(app.folder().join("relayer.log")).expect("there is a log");
         let complaints =
-            log.lines().filter(|line| line.contains("the collector does not take traces")).count();
+            log.lines().filter(|line| line.contains("the collector does not accept traces")).count();
         assert!(complaints <= 1, "{log}");
         assert!(log.contains("were not sent") || complaints == 1, "{log}");
     }

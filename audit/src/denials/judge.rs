@@ -121,7 +121,7 @@ fn chain_of<'a>(good: &'a [Good], kept: &[bool], findings: &mut Vec<DenialFindin
             }
             Some(_) | None => {
                 if !kept {
-                    let text = "it stands elsewhere than its number says".to_owned();
+                    let text = "it is not at the place that its number says".to_owned();
                     findings.push(at_line(Kind::Moved, one, text));
                 }
                 let before = chain.last().map_or((0, [0; 32]), |last| (last.signed.number, last.signed.hash));

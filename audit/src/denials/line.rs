@@ -117,18 +117,18 @@ pub(super) fn read(bytes: &[u8], keys: &mut Keys, whose: &mut Whose) -> Read {
         return spoiled(&Value::Null, "it is longer than any denial");
     }
     let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
-        return spoiled(&Value::Null, "it is no JSON");
+        return spoiled(&Value::Null, "it is not JSON");
     };
     // One form for one value, RFC 8785: a line holds nothing beside the signed content. Maps are sorted by name.
     let is_canonical = value.as_object().is_some_and(|line| line.len() == 2)
         && serde_json::to_vec(&value).is_ok_and(|canonical| canonical == bytes);
     if !is_canonical {
-        return spoiled(&value, "it is not in the one form that a denial has");
+        return spoiled(&value, "it does not have the one form of a denial");
     }
     let (Ok(document), Ok(text)) =
         (Document::deserialize(&value["denial"]), serde_json::to_vec(&value["denial"]))
     else {
-        return spoiled(&value, "it lacks what every denial has");
+        return spoiled(&value, "it lacks a field that every denial has");
     };
     let signature = value["signature"].as_str().and_then(|text| text.parse::<Signature>().ok());
     let (Some(signature), Ok(key)) = (signature, document.key.parse::<Pubkey>()) else {

@@ -54,7 +54,7 @@ pub async fn audit_denials(request: DenialsRequest) -> Result<DenialsReport, Aud
         None => None,
         Some(url) => {
             let operator = contents.whose.operator().ok_or_else(|| {
-                let none = "no line of the file says whose it is: name the operator with --operator";
+                let none = "no line of the file names an operator: name it with --operator";
                 AuditError::Refused(none.into())
             })?;
             Some(heads::find(&Node::at(url)?, &program, &operator).await?)

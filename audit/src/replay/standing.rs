@@ -73,10 +73,10 @@ impl Replay {
         let text = match (chain, replayed) {
             (chain, replayed) if chain == replayed => return,
             (Some(_), None) => {
-                format!("The {what} stands on the chain, and by what was signed it does not exist.")
+                format!("The {what} is on the chain, and by what was signed it does not exist.")
             }
             (None, Some(_)) => {
-                format!("The {what} exists by what was signed, and does not stand on the chain.")
+                format!("The {what} exists by what was signed, and is not on the chain.")
             }
             (Some(_) | None, _) => {
                 format!("The {what} on the chain is another one than what was signed adds up to.")

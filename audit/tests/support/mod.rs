@@ -16,7 +16,7 @@ use purser::{AllowlistArg, OperatorKeys, PolicyArgs};
 use purser_audit::archive::{Archive, Line, Manifest, SavedAccount, Snapshot};
 use purser_audit::report::Report;
 use purser_audit::{Request, Source, audit};
-use purser_client::{Deployment, OwnedPolicy, TransferOrder, args_of};
+use purser_client::{Deployment, OnChainPolicy, TransferOrder, args_of};
 use purser_policy::{UsdcAmount, id_with_tag};
 use serde_json::{Value, json};
 use solana_sdk::hash::Hash;
@@ -70,7 +70,7 @@ impl Paying {
 
 impl TestChain {
     /// An operator with one account under this policy, that holds 1,000,000 USDC. Loosened policies wait `delay` seconds.
-    pub fn new(policy: &OwnedPolicy, delay: u32) -> Self {
+    pub fn new(policy: &OnChainPolicy, delay: u32) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let archive = Archive::create(folder.path()).expect("the folder is writable");
         let at = Deployment { program: purser::ID, usdc_mint: MINT };
@@ -130,7 +130,7 @@ impl TestChain {
         self.lands(&call, &admin, &[event.data()], None);
     }
 
-    fn creates_agent(&mut self, policy: &OwnedPolicy) {
+    fn creates_agent(&mut self, policy: &OnChainPolicy) {
         let key = self.policy_key.insecure_clone();
         let call = self.at.create_agent(key.pubkey(), key.pubkey(), self.operator, [9; 16], policy);
         let token_account = self.at.token_account(&self.agent);
@@ -209,7 +209,7 @@ impl TestChain {
     }
 
     /// Replaces the policy, whatever delays say.
-    pub fn sets_policy(&mut self, policy: &OwnedPolicy, key: &Keypair) -> String {
+    pub fn sets_policy(&mut self, policy: &OnChainPolicy, key: &Keypair) -> String {
         let version = self.agent_state.policy_version;
         let at = purser_client::DraftAccounts {
             authority: key.pubkey(),
@@ -239,7 +239,7 @@ impl TestChain {
         self.lands(&call, &admin, &[event.data()], None);
     }
 
-    fn policy_set(&self, policy: &OwnedPolicy, key: &Keypair) -> Vec<u8> {
+    fn policy_set(&self, policy: &OnChainPolicy, key: &Keypair) -> Vec<u8> {
         let PolicyArgs { max_single_transfer, max_daily_spend, require_memo, paused, allowlist } =
             args_of(policy);
         let allowlist = match allowlist {
@@ -392,7 +392,7 @@ fn anchor_spl_token() -> Pubkey {
     Pubkey::from_str_const("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
 }
 
-fn tail(policy: &OwnedPolicy) -> Vec<u8> {
+fn tail(policy: &OnChainPolicy) -> Vec<u8> {
     let policy = policy.as_policy();
     let (wallets, token_accounts) = policy.allowlist.entries();
     wallets.iter().chain(token_accounts).flatten().copied().collect()

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use clap::Args;
 use purser::state::{Agent, tail_bytes};
-use purser_client::{INLINE_ENTRIES_MAX, OwnedPolicy, owned};
+use purser_client::{INLINE_ENTRIES_MAX, OnChainPolicy, owned};
 use solana_sdk::signature::Signature;
 use ulid::Ulid;
 
@@ -35,7 +35,7 @@ pub struct CreateAccountArgs {
 pub async fn run(network: &Network, args: &CreateAccountArgs) -> Result<Report> {
     let operator_address = args.operator.address(network)?;
     let operator = operator::read(network, &operator_address).await?;
-    let open = OwnedPolicy::default();
+    let open = OnChainPolicy::default();
     let policy = args.rules.over(open.as_policy(), network, &operator_address, &operator).await?;
     ensure!(
         policy.allowlist.len() <= INLINE_ENTRIES_MAX,

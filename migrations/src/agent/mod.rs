@@ -107,7 +107,7 @@ impl AgentArgs {
         let Some(view) = find(network, &address).await? else {
             ensure!(!is_closed(network, &address).await?, "the agent account {address} was closed");
             bail!(
-                "{address} is no agent account on {}: name its operator with --operator, or pass its address",
+                "{address} is not an agent account on {}: name its operator with --operator, or pass its address",
                 network.url
             );
         };
@@ -147,7 +147,7 @@ pub async fn by_id(network: &Network, operator: &Pubkey) -> Result<HashMap<Accou
 /// The operator has no account with this id.
 pub fn unknown(network: &Network, operator: &Pubkey, id: &AccountId) -> anyhow::Error {
     anyhow!(
-        "{id} is no agent account of the operator {operator} on {}: name its operator with --operator, or pass its address",
+        "{id} is not an agent account of the operator {operator} on {}: name its operator with --operator, or pass its address",
         network.url
     )
 }

@@ -4,7 +4,7 @@ use anchor_lang::prelude::Pubkey;
 use anyhow::Result;
 use clap::Args;
 use purser::state::Operator;
-use purser_client::{OwnedPolicy, owned};
+use purser_client::{OnChainPolicy, owned};
 use purser_policy::{Limit, Policy};
 
 use super::recipients::RecipientArgs;
@@ -37,7 +37,7 @@ impl RuleArgs {
         network: &Network,
         operator_address: &Pubkey,
         operator: &Operator,
-    ) -> Result<OwnedPolicy> {
+    ) -> Result<OnChainPolicy> {
         let mut policy = owned(&current);
         if let Some(allowlist) = self.recipients.read(network, operator_address, &operator.usdc_mint).await? {
             policy.allowlist = allowlist;

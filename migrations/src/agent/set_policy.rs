@@ -35,7 +35,7 @@ pub async fn run(network: &Network, args: &SetPolicyArgs) -> Result<Report> {
     let wallet = signing.address();
     if policy == owned(&current) {
         let shown = show::run(network, &args.agent).await?;
-        return Ok(Report::new("the policy is so already").with("signature", None::<String>).and(shown));
+        return Ok(Report::new("the policy is already so").with("signature", None::<String>).and(shown));
     }
     let waits = must_wait(&located.operator, &wallet, &policy.as_policy(), &current);
     let agent = &located.view.agent;
@@ -62,7 +62,7 @@ pub async fn run(network: &Network, args: &SetPolicyArgs) -> Result<Report> {
             let done = async |signature| done("one step done".to_string(), Some(signature)).await;
             signing.carry_out(change, done).await
         }
-        None => done("the policy waits already".to_string(), None).await,
+        None => done("the policy is already pending".to_string(), None).await,
     }
 }
 
@@ -173,7 +173,7 @@ fn ensure_replaceable(found: &DraftView, located: &LocatedAgent) -> Result<()> {
     let draft = &found.draft;
     if draft.is_sealed() && draft.expected_version == located.view.agent.policy_version {
         bail!(
-            "another policy waits for this agent (`account show` prints it): apply it with `account apply-policy`, or give it \
+            "another policy is pending for this agent (`account show` prints it): apply it with `account apply-policy`, or give it \
              up with `account drop-policy`, and run the command again"
         );
     }

@@ -76,7 +76,7 @@ pub async fn drop(network: &Network, args: &WaitingArgs) -> Result<Report> {
     let signing = network.signing()?;
     let at = located.signed_by(signing.address());
     let close = located.deployment.close_draft(at, found.draft.rent_payer, found.draft.hash);
-    let report = Report::new("the policy that waited is given up; the one in force stays")
+    let report = Report::new("the pending policy is dropped; the one in force stays")
         .with("agent", located.address.to_string())
         .with("hash", hex(&found.draft.hash))
         .with("rent_back_to", found.draft.rent_payer.to_string());
@@ -113,11 +113,12 @@ impl WaitingArgs {
     async fn find(&self, network: &Network) -> Result<(LocatedAgent, DraftView)> {
         let located = self.agent.locate(network).await?;
         let found = located.draft(network).await?;
-        let found = found.with_context(|| format!("no policy waits for the agent {}", located.address))?;
+        let found =
+            found.with_context(|| format!("no policy is pending for the agent {}", located.address))?;
         let hash = hex(&found.draft.hash);
         ensure!(
             self.hash.as_ref().is_none_or(|wanted| *wanted == hash),
-            "another policy waits, whose hash is {hash}: look with `account show`"
+            "another policy is pending, whose hash is {hash}: look with `account show`"
         );
         Ok((located, found))
     }

@@ -120,7 +120,8 @@ impl ResumeArgs {
                 AgentName::Address(address) => *agent == address,
             };
             let found = agents.iter().map(|(agent, _)| *agent).find(is_named);
-            chosen.push(found.with_context(|| format!("{text} is no account of the operator {operator}"))?);
+            chosen
+                .push(found.with_context(|| format!("{text} is not an account of the operator {operator}"))?);
         }
         Ok(chosen)
     }

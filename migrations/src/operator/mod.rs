@@ -90,7 +90,7 @@ pub async fn find(network: &Network, address: &Pubkey) -> Result<Option<Operator
 pub async fn read(network: &Network, address: &Pubkey) -> Result<Operator> {
     find(network, address).await?.ok_or_else(|| {
         anyhow!(
-            "{address} is no operator on {}: name one with --operator, or create it with `operator create`",
+            "{address} is not an operator on {}: name one with --operator, or create it with `operator create`",
             network.url
         )
     })

@@ -106,7 +106,7 @@ impl UpdateArgs {
             // This must not pass silently: whoever mistypes a stolen key would think it gone.
             ensure!(
                 keys.contains(key),
-                "{key} is no transfer authority of this operator: see `operator show`"
+                "{key} is not a transfer authority of this operator: see `operator show`"
             );
             keys.retain(|other| other != key);
         }

@@ -1,4 +1,4 @@
-use purser_client::{OwnedPolicy, owned};
+use purser_client::{OnChainPolicy, owned};
 use purser_tests::DirectOutcome;
 use serde_json::{Value, json};
 use solana_sdk::signature::Keypair;
@@ -50,7 +50,7 @@ async fn accounts_are_created_by_a_wallet_and_listed_from_the_chain() {
         "an agent id of another operator is another account"
     );
     let of_another = ["account", "show", "--account", second["account_id"].as_str().unwrap()];
-    assert!(room.fails(&stranger, &of_another).contains("is no agent account of the operator"));
+    assert!(room.fails(&stranger, &of_another).contains("is not an agent account of the operator"));
     let agent = first["agent"].as_str().unwrap().parse().unwrap();
     room.chain.sets_usdc(&agent, 1_500_000).await;
     let listed = room.done(&admin, &["account", "list"]);
@@ -84,7 +84,7 @@ async fn cost_of_an_account_is_shown_before_it_is_paid() {
         lamports(before) - lamports(after),
         lamports(&shown["rent_sol"]) + lamports(&shown["fee_sol"])
     );
-    assert!(room.fails(&admin, &["account", "show", "--account", id]).contains("is no agent account"));
+    assert!(room.fails(&admin, &["account", "show", "--account", id]).contains("is not an agent account"));
 
     room.done(&policy, &create);
     assert_eq!(json!(sol(room.chain.lamports(&policy.keypair.pubkey()).await)), *after);
@@ -100,8 +100,8 @@ async fn account_of_a_wallet_is_like_one_of_the_relayer() {
     let theirs = room.done(&policy, &["account", "create", "--operator", &operator])["agent"].clone();
     let theirs = theirs.as_str().unwrap().parse().unwrap();
     let (ours, theirs) = (room.chain.agent(&ours).await, room.chain.agent(&theirs).await);
-    assert_eq!(owned(&theirs.policy()), OwnedPolicy::default());
-    assert_eq!(owned(&ours.policy()), OwnedPolicy::default());
+    assert_eq!(owned(&theirs.policy()), OnChainPolicy::default());
+    assert_eq!(owned(&ours.policy()), OnChainPolicy::default());
     assert_eq!(
         (ours.agent.operator, ours.agent.rent_payer),
         (theirs.agent.operator, theirs.agent.rent_payer)
@@ -114,7 +114,7 @@ async fn account_of_a_wallet_is_like_one_of_the_relayer() {
         authority,
         operator.parse().unwrap(),
         theirs.agent.agent_id,
-        &OwnedPolicy::default(),
+        &OnChainPolicy::default(),
     );
     assert!(!matches!(room.chain.lands(again, &policy.keypair).await, DirectOutcome::Settled(_)));
 }

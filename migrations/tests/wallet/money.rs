@@ -61,7 +61,7 @@ async fn agent_is_emptied_and_closed_and_the_rent_goes_back_to_who_paid() {
     let unknown =
         ["account", "set-policy", "--account", &agent, "--allow", "acct_01J00000000000000000000009"];
     let refused = room.refused(&admin, &[&unknown[..], &["--operator", operator.as_str()]].concat());
-    assert!(refused.contains("is no agent account of the operator"), "{refused}");
+    assert!(refused.contains("is not an agent account of the operator"), "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,4 @@
-use purser_client::{OwnedPolicy, Proposal};
+use purser_client::{OnChainPolicy, Proposal};
 use purser_tests::DirectOutcome;
 use serde_json::{Value, json};
 use solana_sdk::signature::Keypair;
@@ -69,7 +69,7 @@ async fn transfer_authorities_are_rotated_side_by_side() {
     assert_eq!(keys(&update(&["--add-transfer-authority", &new])), json!([old, new]));
     assert_eq!(keys(&update(&["--add-transfer-authority", &new])), json!([old, new]));
     assert_eq!(keys(&update(&["--remove-transfer-authority", &old])), json!([new]));
-    assert!(refused(&["--remove-transfer-authority", &old]).contains("is no transfer authority"));
+    assert!(refused(&["--remove-transfer-authority", &old]).contains("is not a transfer authority"));
     assert!(refused(&["--remove-transfer-authority", &new]).contains("one to 8 transfer authorities"));
     let both = [any_key(), any_key()];
     let replace = ["--transfer-authority", &both[0], "--transfer-authority", &both[1]];
@@ -131,7 +131,7 @@ async fn one_command_of_the_admin_lifts_the_halts_of_many_accounts_and_shows_wha
     for number in 0..25u8 {
         let (program, authority) = (room.chain.program(), policy.keypair.pubkey());
         let at = operator.parse().unwrap();
-        let create = program.create_agent(authority, authority, at, [number; 16], &OwnedPolicy::default());
+        let create = program.create_agent(authority, authority, at, [number; 16], &OnChainPolicy::default());
         assert!(matches!(room.chain.lands(create, &policy.keypair).await, DirectOutcome::Settled(_)));
         agents.push(program.agent_address(&at, &[number; 16]));
     }
@@ -168,7 +168,7 @@ async fn one_command_of_the_admin_lifts_the_halts_of_many_accounts_and_shows_wha
     assert_eq!(room.done(&admin, &resume)["accounts"], json!([]));
     let stranger = any_key();
     let wrong = ["operator", "resume", "--operator", &operator, "--accounts", &stranger];
-    assert!(room.refused(&admin, &wrong).contains("is no account of the operator"));
+    assert!(room.refused(&admin, &wrong).contains("is not an account of the operator"));
     room.done(&policy, &apply);
 }
 
@@ -182,7 +182,7 @@ async fn what_was_sealed_without_a_delay_is_shown_when_one_is_set_and_waits_for_
     room.done(&policy, &["account", "set-policy", "--account", &name, "--max-daily-spend", "5"]);
     // As a thief would: sealed, and not applied.
     let (program, authority, at) = (room.chain.program(), policy.keypair.pubkey(), operator.parse().unwrap());
-    let proposal = Proposal { agent, expected_version: 2, policy: OwnedPolicy::default() };
+    let proposal = Proposal { agent, expected_version: 2, policy: OnChainPolicy::default() };
     let open = program.open_draft(authority, authority, at, &proposal);
     assert!(matches!(room.chain.lands(open, &policy.keypair).await, DirectOutcome::Settled(_)));
 

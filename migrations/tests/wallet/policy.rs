@@ -1,4 +1,4 @@
-use purser_client::{OwnedAllowlist, OwnedPolicy, Proposal, Staging};
+use purser_client::{OnChainPolicy, OwnedAllowlist, Proposal, Staging};
 use purser_tests::DirectOutcome;
 use serde_json::{Value, json};
 use solana_sdk::signature::Keypair;
@@ -110,16 +110,16 @@ async fn loosened_policy_waits_and_is_applied_or_dropped() {
     assert_eq!(waiting["max_single_transfer_usdc"], json!("20.000000"));
     // The same again changes nothing, another one is not put in its place, and it is not applied too early.
     assert_eq!(room.done(&policy, &set("20"))["waiting_policy"], waiting);
-    assert!(room.refused(&policy, &set("30")).contains("another policy waits"));
+    assert!(room.refused(&policy, &set("30")).contains("another policy is pending"));
     let early = room.refused(&policy, &to("apply-policy"));
     assert!(early.contains(waiting["effective_at"].as_str().unwrap()), "{early}");
 
     // The guardian may drop it, if it is the one that was meant.
     let other = [&to("drop-policy")[..], &["--hash", "00"]].concat();
-    assert!(room.refused(&guardian, &other).contains("another policy waits"));
+    assert!(room.refused(&guardian, &other).contains("another policy is pending"));
     let hash = [&to("drop-policy")[..], &["--hash", waiting["hash"].as_str().unwrap()]].concat();
     assert_eq!(room.done(&guardian, &hash)["rent_back_to"], json!(policy.address()));
-    assert!(room.refused(&guardian, &to("drop-policy")).contains("no policy waits"));
+    assert!(room.refused(&guardian, &to("drop-policy")).contains("no policy is pending"));
 
     room.done(&policy, &set("20"));
     room.chain.stands_at(room.chain.now().await + 3_601).await;
@@ -154,8 +154,11 @@ async fn run_that_broke_off_is_gone_on_with() {
     let recipients: Vec<Keypair> = (0..60).map(|_| Keypair::new()).collect();
     let wallets = recipients.iter().map(|recipient| recipient.pubkey().to_bytes()).collect();
     let allowlist = OwnedAllowlist::only(wallets, Vec::new());
-    let proposal =
-        Proposal { agent, expected_version: 1, policy: OwnedPolicy { allowlist, ..OwnedPolicy::default() } };
+    let proposal = Proposal {
+        agent,
+        expected_version: 1,
+        policy: OnChainPolicy { allowlist, ..OnChainPolicy::default() },
+    };
     let authority = policy.keypair.pubkey();
     let operator = operator.parse().unwrap();
     let deployment = room.chain.program();

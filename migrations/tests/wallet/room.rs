@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use purser_client::OwnedPolicy;
+use purser_client::OnChainPolicy;
 use purser_tests::{Chain, DirectOutcome, TestNetwork, anchor, binaries};
 use serde_json::{Value, json};
 use solana_rpc_client::nonblocking::rpc_client::RpcClient;
@@ -125,7 +125,8 @@ impl Room {
         let operator: Pubkey = operator.parse().unwrap();
         let program = self.chain.program();
         let authority = policy.keypair.pubkey();
-        let create = program.create_agent(authority, authority, operator, AGENT_ID, &OwnedPolicy::default());
+        let create =
+            program.create_agent(authority, authority, operator, AGENT_ID, &OnChainPolicy::default());
         let landing = self.chain.lands(create, &policy.keypair).await;
         assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
         let agent = program.agent_address(&operator, &AGENT_ID);

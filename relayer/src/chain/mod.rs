@@ -61,7 +61,7 @@ pub enum ChainError {
     #[error("the rent of agent {agent} goes back to {rent_payer}")]
     RentOfAnother { agent: Address, rent_payer: Address },
     /// The policy on chain is no longer the one that the write was meant to replace.
-    #[error("the policy was changed meanwhile")]
+    #[error("the policy was changed concurrently")]
     PolicyChanged,
     /// A transaction of ours was never included and no longer can be. It is safe to do it again.
     #[error("the transaction expired before it was included")]

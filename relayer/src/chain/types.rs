@@ -4,7 +4,7 @@ use super::{ChainError, NodeFigures};
 pub use crate::domain::SignedTransfer;
 use crate::domain::{Address, HaltedBy, OpenDefence};
 use purser::state::waits_seconds;
-pub use purser_client::{OwnedAllowlist as AllowedRecipients, OwnedPolicy as OnChainPolicy};
+pub use purser_client::{OnChainPolicy, OwnedAllowlist as AllowedRecipients};
 use purser_policy::{RecentTags, SpendWindow, UsdcAmount, tag_of};
 use std::path::PathBuf;
 use std::time::Duration;

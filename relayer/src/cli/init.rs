@@ -166,7 +166,9 @@ fn config_text(arguments: &Init, folder: &Path) -> String {
     let public_ws = || arguments.rpc_url.is_none().then(|| format!("wss://{cluster}"));
     let ws_url = match arguments.ws_url.clone().or_else(public_ws) {
         Some(url) => format!("ws_url = {}", quoted(url)),
-        None => "# ws_url = \"wss://...\"       # settlement at once; without it, it is asked for".to_owned(),
+        None => {
+            "# ws_url = \"wss://...\"       # settlement at once; without it, the relayer polls".to_owned()
+        }
     };
     let usdc_mint = arguments.usdc_mint.map_or_else(|| usdc.to_owned(), |mint| mint.to_string());
     let program_id = match &arguments.program_id {

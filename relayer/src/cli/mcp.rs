@@ -89,7 +89,7 @@ pub(super) async fn run(arguments: Mcp) -> Result<()> {
             continue;
         }
         let Ok(message) = serde_json::from_str::<McpMessage>(&line) else {
-            bridge.says(&error(&Value::Null, PARSE_ERROR, "This is no JSON-RPC message.", None)).await?;
+            bridge.says(&error(&Value::Null, PARSE_ERROR, "This is not a JSON-RPC message.", None)).await?;
             continue;
         };
         if message.method.as_deref() == Some("initialize") {

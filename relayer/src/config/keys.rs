@@ -181,7 +181,7 @@ impl UnreadFields {
                 url.as_deref().map_or(Ok(()), |url| check_address(url, false))?;
                 SigningService::Privy { url, app, wallet, app_secret }
             }
-            other => return Err(format!("`{other}` is no kind of key: {KINDS}")),
+            other => return Err(format!("`{other}` is not a kind of key: {KINDS}")),
         })
     }
 
@@ -215,7 +215,7 @@ fn describe(error: ConfigError) -> String {
 
 /// Secrets go there, so it needs TLS, or must be on this machine.
 fn check_address(url: &str, may_be_plain: bool) -> Result<(), String> {
-    let parsed = url::Url::parse(url).map_err(|_| "url is no URL".to_owned())?;
+    let parsed = url::Url::parse(url).map_err(|_| "url is not a URL".to_owned())?;
     if !parsed.username().is_empty() || parsed.password().is_some() {
         return Err("url must hold no user and no password".to_owned());
     }

@@ -191,7 +191,7 @@ fn every_setting_of_the_page_can_be_said_by_the_environment_alone() {
     let wrong =
         [others, vec![("PURSER__DATABASE__URL", "x"), ("PURSER__WEBHOOKS__PORTS", "443,http")]].concat();
     let wrong = Config::read_with(None, map(&wrong)).expect_err("no port").to_string();
-    assert!(wrong.contains("`http` is no port") && wrong.contains("PURSER__WEBHOOKS__PORTS"), "{wrong}");
+    assert!(wrong.contains("`http` is not a port") && wrong.contains("PURSER__WEBHOOKS__PORTS"), "{wrong}");
     let nothing = Config::read_with(None, Default::default()).expect_err("nothing").to_string();
     assert!(nothing.contains("purser init") && nothing.contains("--config"), "{nothing}");
 }

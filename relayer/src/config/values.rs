@@ -56,7 +56,7 @@ pub(super) fn numbers<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<u16>, D
         Numbers::One(text) => text
             .split(',')
             .map(|number| {
-                number.trim().parse().map_err(|_| de::Error::custom(format_args!("`{number}` is no port")))
+                number.trim().parse().map_err(|_| de::Error::custom(format_args!("`{number}` is not a port")))
             })
             .collect(),
     }

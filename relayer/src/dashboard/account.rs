@@ -72,10 +72,10 @@ pub async fn show(
             "The account is on the chain. Send USDC to its token account, and make a key for its agent.",
         ),
         ("changed", "The policy is in force, on the chain."),
-        ("waits", "The change loosens something, so it waits; see below until when."),
-        ("dropped", "What waited was dropped."),
+        ("waits", "The change loosens something, so it is pending; see below until when."),
+        ("dropped", "The pending policy was dropped."),
         ("halted", "The account is halted, on the chain."),
-        ("revoked", "The key opens nothing any more."),
+        ("revoked", "The key is revoked."),
     ];
     let notice = notice.into_iter().find(|(name, _)| asked.given(name).is_some());
     let notice = notice.map(|(_, text)| text.to_owned());

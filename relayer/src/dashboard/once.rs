@@ -18,7 +18,7 @@ use super::session::{Signed, token_of};
 use crate::domain::{AnswerKey, IdempotencyKey, RequestFingerprint, StoredAnswer, StoredBody};
 use crate::http::body::receive;
 use crate::http::once::{carry_out, mark_replayed};
-use crate::service::{Begun, NamedRequest, RequestStanding, ServiceError, Services};
+use crate::service::{NamedRequest, RequestStart, RequestState, ServiceError, Services};
 
 /// The hidden field that names a form.
 const FIELD: &str = "once";
@@ -42,12 +42,12 @@ pub enum FormWork {
 /// Where the work stands that such a page was told of, by the name in its address.
 pub async fn work(services: &Services, signed: &Signed, name: &str) -> Result<FormWork, PageError> {
     let key = IdempotencyKey::parse(format!("{NAMES}{name}"))?;
-    Ok(match services.requests.standing(&signed.operator, &key).await? {
-        RequestStanding::Running => FormWork::Running,
-        RequestStanding::Answered(StoredAnswer { status: 303, body: StoredBody::Plain(place) }) => {
+    Ok(match services.requests.state(&signed.operator, &key).await? {
+        RequestState::Running => FormWork::Running,
+        RequestState::Answered(StoredAnswer { status: 303, body: StoredBody::Plain(place) }) => {
             FormWork::Done(see(&place))
         }
-        RequestStanding::Answered(_) | RequestStanding::Left => FormWork::Left,
+        RequestState::Answered(_) | RequestState::Left => FormWork::Left,
     })
 }
 
@@ -98,9 +98,9 @@ async fn answer(desk: &Desk, request: Request, next: Next) -> Result<Response, P
         }
     };
     match (begun, progress) {
-        (Begun::Answered(status, body), _) => Ok(again(status, body)),
-        (Begun::Run(run), None) => Ok(carry_out(requests, run, request, next).await?),
-        (Begun::Run(run), Some(progress)) => {
+        (RequestStart::Answered(status, body), _) => Ok(again(status, body)),
+        (RequestStart::Run(run), None) => Ok(carry_out(requests, run, request, next).await?),
+        (RequestStart::Run(run), Some(progress)) => {
             // It goes on when nobody waits for it any longer.
             let carried = timeout(DONE_WITHIN, carry_out(requests, run, request, next)).await;
             Ok(carried.unwrap_or(Ok(progress))?)

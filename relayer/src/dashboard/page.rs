@@ -85,7 +85,7 @@ pub fn page(template: &impl Template, complaint: Option<&Complaint>) -> Response
     match template.render() {
         Ok(html) => (status, Html(html)).into_response(),
         Err(error) => {
-            tracing::error!(%error, "a page could not be rendered");
+            tracing::error!(%error, "cannot render a page");
             PageError::Error(ApiError::Service(ServiceError::Internal)).into_response()
         }
     }

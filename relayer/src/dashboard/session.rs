@@ -24,7 +24,7 @@ const COOKIE: &str = "__Host-purser";
 const LOCAL_COOKIE: &str = "purser";
 const HOME: &str = "/dashboard";
 
-const NO_KEY: &str = "This key opens nothing: it is not known, has expired or was revoked.";
+const NO_KEY: &str = "This key is not valid: it is unknown, has expired or was revoked.";
 const OTHER_CELL: &str = "This key belongs to another cell of the service, whose dashboard has an address of its own. Whoever operates the \
      service knows it.";
 const OPEN_LINE: &str = "A key is not taken over plain http, where anybody on the way can read it. Reach this page over https, or \

@@ -63,7 +63,7 @@ impl OpenDefence {
                 "There is no loosening delay: a policy that allows more is in force at once, also one that a thief of the server sets."
             }
             Self::NoGuardian => {
-                "There is no guardian: nobody but the admin and this service can halt the accounts or drop a policy that waits."
+                "There is no guardian: nobody but the admin and this service can halt the accounts or drop a pending policy."
             }
             Self::AdminKeyHere(_) => {
                 "The admin's key lies on the server, beside the service's keys: whoever takes the server can withdraw everything."

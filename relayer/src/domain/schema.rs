@@ -230,10 +230,10 @@ written! {
         "`paused` where the account may not pay, by its policy or by a halt.", Self::ALL.map(Self::as_str)
     );
     TransferStatus = "TransferStatus": one_of(
-        "How far a transfer is: `submitted` may still settle or fail, the others are ends.", Self::ALL.map(Self::as_str)
+        "The state of a transfer: `submitted` may still settle or fail, the others are end states.", Self::ALL.map(Self::as_str)
     );
     EntryKind = "EntryKind": one_of(
-        "Out within policy, in by whatever means, or out by the operator's admin.", Self::ALL.map(Self::as_str)
+        "A payment within policy, money received by whatever means, or a withdrawal by the operator's admin.", Self::ALL.map(Self::as_str)
     );
     CheckedRule = "Rule": one_of("What a transfer is checked against.", Self::ALL.map(Self::as_str));
     RejectionReason = "RejectionReason": one_of("Which rule refused.", Self::ALL.map(Self::as_str));
@@ -243,7 +243,7 @@ written! {
         "Whether an entry stands for all token accounts of a wallet, or for one token account.",
         Self::ALL.map(Self::as_str)
     );
-    DeliveryStatus = "DeliveryStatus": one_of("How far a delivery is.", Self::ALL.map(Self::as_str));
+    DeliveryStatus = "DeliveryStatus": one_of("The state of a delivery.", Self::ALL.map(Self::as_str));
     EventType = "EventType": one_of("What a webhook can subscribe to.", Self::SUBSCRIBABLE.map(Self::as_str));
     EntryOfAllowlist = "Counterparty": entry_of_allowlist(), of CounterpartyText, Address;
     AnyEventType = "AnyEventType": one_of("What happened.", EventType::ALL.map(EventType::as_str));

@@ -66,7 +66,7 @@ impl From<Part> for PartResponse {
         Self {
             part: part.name,
             network: part.network.map(|network| network.as_str()),
-            status: part.standing.as_str(),
+            status: part.status.as_str(),
             problems: part.problems,
         }
     }
@@ -85,7 +85,7 @@ async fn metrics(State(admin): State<Admin>) -> Response {
     match prometheus_client::encoding::text::encode(&mut text, &admin.registry) {
         Ok(()) => ([(header::CONTENT_TYPE, TEXT)], text).into_response(),
         Err(error) => {
-            tracing::error!(%error, "metrics cannot be written");
+            tracing::error!(%error, "cannot encode the metrics");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }

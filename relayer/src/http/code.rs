@@ -44,7 +44,7 @@ macro_rules! codes {
 
 codes! {
     InvalidRequest BAD_REQUEST "invalid_request"
-        "The request is not of the form described here."
+        "The request does not have the form described here."
         "Correct what `param` names. Nothing was done, and no idempotency key was used up.";
     QuotaExceeded BAD_REQUEST "quota_exceeded"
         "The operator has as many accounts or allowlist entries as it may have."
@@ -96,7 +96,7 @@ codes! {
         "`to` is neither an account that can be paid nor a USDC token account."
         "Correct `to` and use a new idempotency key; where `message` names a wallet's token account, pay that.";
     OfferRefused UNPROCESSABLE_ENTITY "offer_refused"
-        "A server that something is to be bought from asks for more than `max_amount`, or for what cannot be paid. Nothing was paid."
+        "The seller asks for more than `max_amount`, or for a payment that cannot be made. Nothing was paid."
         "See `message`. No idempotency key was used up.";
     PaymentRefused UNPROCESSABLE_ENTITY "payment_refused"
         "The seller has the signed payment and did not take it, often because its facilitator takes no smart wallets. With the \
@@ -104,15 +104,15 @@ codes! {
         "See `message`. Do not buy there again under a new key before the transfer has ended: both could be paid. Nothing more is \
          signed under this one.";
     RateLimited TOO_MANY_REQUESTS "rate_limited"
-        "Too many requests under one key, or too many with keys that open nothing."
+        "Too many requests with one key, or too many with unknown keys."
         "Send it again after `Retry-After` seconds.";
     TooManyPending TOO_MANY_REQUESTS "too_many_pending"
-        "As many transfers of the account or its operator are pending as may be. Nothing was claimed."
+        "The account or its operator has as many pending transfers as it may have. Nothing was claimed."
         "Send the same request again after `Retry-After` seconds.";
     TooManyRefusals TOO_MANY_REQUESTS "too_many_refusals"
-        "The transfer would be refused, and as many of the account or its operator were in the last 24 hours as may be. Nothing was \
-         claimed."
-        "Correct what stands in its way: what can be paid is still paid. After `Retry-After` seconds refusals are recorded again.";
+        "The transfer would be refused, and the account or its operator has had as many refusals in the last 24 hours \
+         as it may have. Nothing was claimed."
+        "Correct the transfer: what can be paid is still paid. After `Retry-After` seconds refusals are recorded again.";
     HeadersTooLarge REQUEST_HEADER_FIELDS_TOO_LARGE "headers_too_large"
         "Request line and headers are over 32 KiB, or more than 64 headers."
         "Send less.";
@@ -126,7 +126,7 @@ codes! {
         "The transfer failed on the chain for a reason other than policy, balance or recipient. Nothing was paid."
         "See `message`, and send again under the same idempotency key.";
     ServerUnreachable BAD_GATEWAY "server_unreachable"
-        "A server that something is to be bought from does not answer. Nothing was paid."
+        "The seller does not answer. Nothing was paid."
         "See `message`. Send the same request again; no idempotency key was used up.";
     ServiceUnavailable SERVICE_UNAVAILABLE "service_unavailable"
         "The service cannot use its database. What was asked for may have been done."
@@ -142,7 +142,7 @@ codes! {
         "The service's wallet has too little SOL. Nothing was done."
         "Have whoever operates the service send it SOL, and send again.";
     SignerUnavailable SERVICE_UNAVAILABLE "signer_unavailable"
-        "What keeps the service's signing key does not sign, or not in time. Nothing was done."
+        "The service that keeps the signing key does not sign, or not in time. Nothing was done."
         "Send again after `Retry-After` seconds, with backoff.";
     Timeout GATEWAY_TIMEOUT "timeout"
         "There was no answer within the server's limit. What was asked for may still be done."

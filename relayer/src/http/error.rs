@@ -290,13 +290,13 @@ fn body_of(error: ApiError) -> (StatusCode, ErrorBody) {
         ),
         ApiError::AgentKeyNeeded => ErrorBody::new(
             Code::Forbidden,
-            "This is the door of agents: it needs an agent key, which names the account that pays. Make one with \
-             `POST /v1/accounts/:id/keys`; an operator key is for REST.",
+            "`/mcp` needs an agent key, which names the account that pays. Make one with `POST /v1/accounts/:id/keys`; \
+             an operator key is for REST.",
         ),
         ApiError::PlaceNotAllowed => ErrorBody::new(
             Code::Forbidden,
-            "This `Host` or `Origin` is not let in: whoever operates the service lists those that are, in `allowed_hosts` and \
-             `allowed_origins` of `[mcp]`.",
+            "This `Host` or `Origin` is not allowed: whoever operates the service lists the allowed ones in \
+             `allowed_hosts` and `allowed_origins` of `[mcp]`.",
         ),
         ApiError::SessionUnknown => ErrorBody::new(
             Code::NotFound,
@@ -308,7 +308,7 @@ fn body_of(error: ApiError) -> (StatusCode, ErrorBody) {
         )),
         ApiError::TooManyUnknownKeys => retryable(ErrorBody::new(
             Code::RateLimited,
-            "Too many requests with keys that are not known; this key was not looked up. See `Retry-After`.",
+            "Too many requests with unknown keys; this key was not looked up. See `Retry-After`.",
         )),
         ApiError::Timeout => ErrorBody::new(
             Code::Timeout,
@@ -363,8 +363,9 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
         )),
         ServiceError::TooManyRefusals { .. } => retryable(ErrorBody::new(
             Code::TooManyRefusals,
-            "This transfer would be refused, and as many of this account or operator were in the last 24 hours as may be; \
-             nothing was claimed. `POST /v1/transfers/preview` says what stands in its way; what can be paid is still paid.",
+            "This transfer would be refused, and this account or operator has had as many refusals in the last 24 \
+             hours as it may have; nothing was claimed. `POST /v1/transfers/preview` says why; what can be paid is \
+             still paid.",
         )),
         ServiceError::TooManyStreams => retryable(ErrorBody::new(
             Code::RateLimited,
@@ -411,12 +412,12 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
         }
         ServiceError::TooManyReads => retryable(ErrorBody::new(
             Code::RateLimited,
-            "All keys of the operator together have the chain read more often than they may. Nothing was done. Send the same \
+            "The operator's keys together ask for more reads of the chain than they may. Nothing was done. Send the same \
              request again after `Retry-After`.",
         )),
         ServiceError::NoRoom => retryable(ErrorBody::new(
             Code::RateLimited,
-            "The operator's purchases have as many connections under way as they may. Nothing was paid. Send the same request \
+            "The operator's purchases have as many connections open as they may have. Nothing was paid. Send the same request \
              again after `Retry-After`.",
         )),
         ServiceError::NotFetched(problem) => retryable(ErrorBody::new(
@@ -457,7 +458,7 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
         ServiceError::QuotaExceeded(exceeded) => {
             let (param, message) = match exceeded {
                 QuotaExceeded::Accounts(most) => {
-                    ("body", format!("The operator may have {most} accounts, and has them."))
+                    ("body", format!("The operator has {most} accounts and may not have more."))
                 }
                 QuotaExceeded::AllowlistEntries(most) => (
                     "allowed_counterparties",
@@ -505,7 +506,7 @@ const fn missing(resource: Resource) -> &'static str {
         Resource::Key => "There is no such key.",
         Resource::Event => "There is no such event.",
         Resource::Webhook => "There is no such webhook.",
-        Resource::PendingPolicy => "No policy waits for this account.",
+        Resource::PendingPolicy => "No policy is pending for this account.",
     }
 }
 

@@ -25,6 +25,6 @@ pub(super) fn answer(
 
 /// The error for a piece that could not be read.
 pub(super) fn broken(error: impl Display) -> io::Error {
-    tracing::warn!(%error, "a list broke off");
-    io::Error::other("the list broke off")
+    tracing::warn!(%error, "a list was interrupted");
+    io::Error::other("the list was interrupted")
 }

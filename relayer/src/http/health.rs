@@ -16,7 +16,7 @@ const UNWELL: &str = "unwell";
 
 written! {
     Status = "HealthStatus": one_of(
-        "`degraded`: part of what is served does not work; `unwell`, with 503: requests are better sent elsewhere.",
+        "`degraded`: part of the service does not work; `unwell`, with 503: send requests to another relayer.",
         [OK, DEGRADED, UNWELL]
     );
 }
@@ -41,8 +41,8 @@ struct HealthResponse {
 #[utoipa::path(
     get, path = "/healthz", operation_id = "get_health", tag = "Service",
     responses(
-        (status = 200, body = HealthResponse, description = "Requests are well sent here."),
-        (status = 503, body = HealthResponse, description = "Requests are better sent elsewhere."),
+        (status = 200, body = HealthResponse, description = "The service can take requests."),
+        (status = 503, body = HealthResponse, description = "Send requests to another relayer."),
     ),
     security(()),
 )]

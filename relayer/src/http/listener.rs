@@ -14,8 +14,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use super::malformed::Worded;
-use super::patience::Patient;
+use super::malformed::RewordingStream;
+use super::patience::IdleTimeoutStream;
 
 /// How long to wait after the system refused a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -45,7 +45,7 @@ impl Connected<Peer> for Peer {
 }
 
 impl Address for Peer {
-    type Stream = Patient<Worded<TcpStream>>;
+    type Stream = IdleTimeoutStream<RewordingStream<TcpStream>>;
     type Listener = BoundedListener;
 }
 
@@ -77,7 +77,7 @@ impl BoundedListener {
                 return place;
             }
             self.full.say(|unsaid| {
-                tracing::warn!(unsaid, "too many connections: silent ones give way, or new ones wait");
+                tracing::warn!(unsaid, "too many connections: closing silent ones, or new ones wait");
             });
             self.silent.notify_one();
             if let Ok(place) = self.places.clone().acquire_owned().await {
@@ -89,12 +89,12 @@ impl BoundedListener {
     }
 }
 
-impl AddrListener<Patient<Worded<TcpStream>>, Peer> for BoundedListener {
+impl AddrListener<IdleTimeoutStream<RewordingStream<TcpStream>>, Peer> for BoundedListener {
     async fn bind_to(_: Peer) -> io::Result<Self> {
         Err(ErrorKind::Unsupported.into())
     }
 
-    async fn accept_stream(&self) -> io::Result<(Patient<Worded<TcpStream>>, Peer)> {
+    async fn accept_stream(&self) -> io::Result<(IdleTimeoutStream<RewordingStream<TcpStream>>, Peer)> {
         loop {
             match self.listener.accept().await {
                 Ok((stream, address)) => {
@@ -102,14 +102,14 @@ impl AddrListener<Patient<Worded<TcpStream>>, Peer> for BoundedListener {
                     let _ = stream.set_nodelay(true);
                     let place = self.place().await;
                     return Ok((
-                        Patient::new(Worded::new(stream), self.silent.clone(), place),
+                        IdleTimeoutStream::new(RewordingStream::new(stream), self.silent.clone(), place),
                         Peer(address),
                     ));
                 }
                 Err(error) if is_the_clients(&error) => {}
                 Err(error) => {
                     self.failing.say(|unsaid| {
-                        tracing::error!(%error, unsaid, "connections cannot be accepted; trying again");
+                        tracing::error!(%error, unsaid, "cannot accept connections; retrying");
                     });
                     (0..GIVING_WAY).for_each(|_| self.silent.notify_one());
                     tokio::time::sleep(ACCEPT_PAUSE).await;

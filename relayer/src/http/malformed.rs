@@ -17,7 +17,7 @@ use super::request_id::RequestId;
 const LEFT_BYTES_MAX: usize = 1024 * 1024;
 
 /// A connection that gives hyper's bare refusals a body.
-pub(super) struct Worded<S> {
+pub(super) struct RewordingStream<S> {
     stream: S,
     /// The refusal still to be written, in place of `replaces` bytes of hyper's.
     refusal: Option<BufferedRefusal>,
@@ -31,13 +31,13 @@ struct BufferedRefusal {
     replaces: usize,
 }
 
-impl<S> Worded<S> {
+impl<S> RewordingStream<S> {
     pub const fn new(stream: S) -> Self {
         Self { stream, refusal: None, left: 0 }
     }
 }
 
-impl<S: AsyncWrite + Unpin> Worded<S> {
+impl<S: AsyncWrite + Unpin> RewordingStream<S> {
     /// Writes the refusal to its end, and returns how many of hyper's bytes it replaces.
     fn poll_refusal(
         &mut self,
@@ -60,7 +60,7 @@ impl<S: AsyncWrite + Unpin> Worded<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Worded<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for RewordingStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -70,7 +70,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Worded<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Worded<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for RewordingStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -146,7 +146,7 @@ fn reword(bytes: &[u8]) -> Option<BufferedRefusal> {
     for kept in text.lines().filter(|line| line.starts_with("date: ")) {
         answer.push_str(&format!("{kept}\r\n"));
     }
-    tracing::info!(request_id = %id, answer = line, "refused what is no request");
+    tracing::info!(request_id = %id, answer = line, "refused a malformed request");
     let bytes = [answer.as_bytes(), b"\r\n", &body].concat();
     Some(BufferedRefusal { bytes, written: 0, replaces: text.len() })
 }

@@ -1,4 +1,4 @@
-//! The REST front door: bytes in, one call of a service, bytes out. Every route is described, in [`guarded`] or [`open`].
+//! REST: bytes in, one call of a service, bytes out. Every route is described, in [`guarded`] or [`open`].
 
 mod accept;
 mod admin;
@@ -67,7 +67,7 @@ pub const BODY_BYTES_MAX: usize = 64 * 1024;
 const HEAD_BYTES_MAX: usize = 32 * 1024;
 const HEADERS_MAX: usize = 64;
 
-/// How the front door is set.
+/// HTTP settings.
 #[derive(Debug, Clone)]
 pub struct HttpSettings {
     /// No answer takes longer than this.

@@ -19,7 +19,7 @@ use super::body::receive;
 use super::error::ApiError;
 use crate::crash_point::crash_point;
 use crate::domain::{AnswerKey, Drawn, IdempotencyKey, Invalid, Operator, Principal, RequestFingerprint};
-use crate::service::{Begun, NamedRequest, RequestOutcome, Requests, Run, ServiceError};
+use crate::service::{NamedRequest, RequestOutcome, RequestStart, Requests, Run, ServiceError};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -94,8 +94,8 @@ async fn answer(
 ) -> Result<Response, ApiError> {
     let (named, request) = read(request).await?;
     match requests.begin(&operator, named).await? {
-        Begun::Answered(status, body) => Ok(again(status, body)),
-        Begun::Run(run) => Ok(carry_out(requests, run, request, next).await?),
+        RequestStart::Answered(status, body) => Ok(again(status, body)),
+        RequestStart::Run(run) => Ok(carry_out(requests, run, request, next).await?),
     }
 }
 
@@ -156,7 +156,7 @@ async fn look_at(response: Response) -> (RequestOutcome, Response) {
     let text =
         to_bytes(body, ANSWER_BYTES_MAX).await.ok().and_then(|bytes| String::from_utf8(bytes.into()).ok());
     let Some(body) = text else {
-        tracing::error!("an answer cannot be kept");
+        tracing::error!("cannot store an answer");
         return (RequestOutcome::Unknown, ApiError::Service(ServiceError::Internal).into_response());
     };
     let shows_secret = parts.extensions.get::<ShowsSecret>().is_some();

@@ -32,7 +32,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
 const GIVES_WAY_AFTER: Duration = Duration::from_secs(1);
 
 /// A connection that ends after too long a silence.
-pub(super) struct Patient<S> {
+pub(super) struct IdleTimeoutStream<S> {
     stream: S,
     requests: Arc<ConnectionRequests>,
     silent: Arc<Notify>,
@@ -58,7 +58,7 @@ struct Silence {
     called: Option<Pin<Box<OwnedNotified>>>,
 }
 
-impl<S> Patient<S> {
+impl<S> IdleTimeoutStream<S> {
     pub fn new(stream: S, silent: Arc<Notify>, place: OwnedSemaphorePermit) -> Self {
         Self {
             stream,
@@ -124,7 +124,7 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for IdleTimeoutStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -139,7 +139,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for IdleTimeoutStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -177,12 +177,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
 #[derive(Clone)]
 pub(super) struct CountRequests;
 
-impl<S: AsyncRead + AsyncWrite, R> Accept<Patient<S>, R> for CountRequests {
-    type Stream = Patient<S>;
+impl<S: AsyncRead + AsyncWrite, R> Accept<IdleTimeoutStream<S>, R> for CountRequests {
+    type Stream = IdleTimeoutStream<S>;
     type Service = Counted<R>;
-    type Future = std::future::Ready<io::Result<(Patient<S>, Counted<R>)>>;
+    type Future = std::future::Ready<io::Result<(IdleTimeoutStream<S>, Counted<R>)>>;
 
-    fn accept(&self, stream: Patient<S>, inner: R) -> Self::Future {
+    fn accept(&self, stream: IdleTimeoutStream<S>, inner: R) -> Self::Future {
         let requests = stream.requests.clone();
         std::future::ready(Ok((stream, Counted { inner, requests })))
     }

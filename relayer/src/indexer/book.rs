@@ -159,7 +159,7 @@ impl Booking<'_> {
                 _ => {
                     // Only our program signs for an agent, so this cannot happen; if it does, history must show it.
                     tracing::error!(signature = self.record.signature, account_id = %party.account_id,
-                        "money left an account past the program");
+                        "money left an account without the program");
                     self.entry(&party, EntryKind::Withdrawal, amount, None)
                 }
             };

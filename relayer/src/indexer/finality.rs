@@ -70,7 +70,7 @@ impl Indexer {
         let now = self.parts.ambient.now();
         let undone = self.parts.store.undo_transaction(self.network, mark, now).await?;
         tracing::error!(network = %self.network, signature = mark.signature, slot = mark.slot, undone,
-            "a confirmed transaction was forked away; its entries are taken back");
+            "a fork dropped a confirmed transaction; taking back its entries");
         self.memory.forget_read();
         self.memory.found(&mark.signature);
         Ok(())

@@ -30,7 +30,7 @@ struct MemoryState {
     /// Agents whose policy changed.
     changed: HashSet<Address>,
     /// Accounts whose history does not add up.
-    puzzles: HashMap<AccountId, Puzzle>,
+    differences: HashMap<AccountId, UnexplainedDifference>,
     /// How often a transaction was missing although its slot was final.
     missing: HashMap<String, u32>,
     /// Accounts with missing payments.
@@ -50,7 +50,7 @@ struct NextLook {
 }
 
 /// An account's difference, in how many cycles it stayed the same, and the last of them.
-struct Puzzle {
+struct UnexplainedDifference {
     micros: i64,
     cycles: u32,
     last_cycle: u32,
@@ -154,21 +154,21 @@ impl Memory {
     /// In how many cycles, this one included, the account was off by this amount. Several looks within a cycle count once.
     pub fn puzzle(&self, account: AccountId, micros: i64, cycle: u32) -> u32 {
         let mut state = self.state();
-        let anew = Puzzle { micros, cycles: 1, last_cycle: cycle };
-        let puzzle = match state.puzzles.remove(&account) {
+        let anew = UnexplainedDifference { micros, cycles: 1, last_cycle: cycle };
+        let puzzle = match state.differences.remove(&account) {
             Some(known) if known.micros == micros && known.last_cycle == cycle => known,
             Some(known) if known.micros == micros => {
-                Puzzle { cycles: known.cycles.saturating_add(1), ..anew }
+                UnexplainedDifference { cycles: known.cycles.saturating_add(1), ..anew }
             }
             Some(_) | None => anew,
         };
         let cycles = puzzle.cycles;
-        state.puzzles.insert(account, puzzle);
+        state.differences.insert(account, puzzle);
         cycles
     }
 
     pub fn solved(&self, account: AccountId) {
-        self.state().puzzles.remove(&account);
+        self.state().differences.remove(&account);
     }
 
     /// Counts one more miss, and returns the total.

@@ -120,7 +120,7 @@ impl Indexer {
         let looking = async { tokio::join!(self.look_at_all(), self.look_at_risen()) };
         stop.run_until_cancelled(looking).await;
         if let Err(error) = self.parts.store.release_index(self.network).await {
-            tracing::warn!(network = %self.network, %error, "the index was not given back; it frees itself");
+            tracing::warn!(network = %self.network, %error, "cannot release the indexer's lease; it will expire");
         }
     }
 
@@ -200,14 +200,14 @@ impl Indexer {
         for contradiction in self.parts.store.insert_readings(self.network, readings, progress).await? {
             self.parts.metrics.contradicted(self.network.as_str());
             tracing::error!(network = %self.network, transfer_id = %contradiction.transfer_id,
-                signature = contradiction.signature, "a payment bears a transfer's id and is not that transfer");
+                signature = contradiction.signature, "a payment carries a transfer's id and is not that transfer");
         }
         Ok(())
     }
 
     fn done(&self, what: &'static str, result: Result<(), IndexError>) {
         if let Err(error) = result {
-            tracing::warn!(network = %self.network, %error, "{what} was interrupted; the next cycle goes on");
+            tracing::warn!(network = %self.network, %error, "{what} was interrupted; the next cycle continues");
         }
     }
 

@@ -49,7 +49,7 @@ impl Indexer {
     /// Reads the account's known payments once more: one of them may have a number that is not its own.
     async fn read_payments_again(&self, account: (OperatorId, AccountId)) -> Result<(), IndexError> {
         let (operator_id, account_id) = account;
-        tracing::warn!(%account_id, "a payment's number is missing after a walk, so known payments are read again");
+        tracing::warn!(%account_id, "a payment's number is missing after a walk; reading known payments again");
         let payments = HistoryFilter {
             kind: Some(EntryKind::Transfer),
             status: Some(HistoryStatus::Settled),

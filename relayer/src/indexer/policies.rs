@@ -62,7 +62,7 @@ impl Indexer {
         let (version, policy) = self.policy_set(record, at, (agent, party), logged, called).await?;
         let Some(version) = version else {
             tracing::error!(account_id = %party.account_id, signature = record.signature,
-                "a policy was changed, and which version it became is not known");
+                "a policy changed to an unknown version");
             return Ok(());
         };
         let signer = logged.map(|logged| logged.signer).or(called.map(|step| step.signer));

@@ -123,7 +123,7 @@ impl Indexer {
         let difference = self.difference(sight).await?;
         if difference != 0 {
             tracing::warn!(account_id = %sight.account, micros = difference,
-                "an account holds what no transaction of its past explains");
+                "no transaction explains an account's balance");
             self.parts.store.mark_unexplained((sight.operator, sight.account), difference).await?;
         }
         self.memory.solved(sight.account);

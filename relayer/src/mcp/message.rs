@@ -21,14 +21,14 @@ written! {
         .description(Some("A message of JSON-RPC 2.0; a notification is one without `id`."))
         .property("jsonrpc", one_of("The version of JSON-RPC.", ["2.0"]))
         .property("id", id("Of this request, and of its answer."))
-        .property("method", one_of("What is asked for.", METHODS))
-        .property("params", object("As the method has them."))
+        .property("method", one_of("The method.", METHODS))
+        .property("params", object("As the method defines them."))
         .required("jsonrpc").required("method").build();
     RpcAnswer = "JsonRpcAnswer": ObjectBuilder::new()
         .description(Some("An answer of JSON-RPC 2.0: a result or an error."))
         .property("jsonrpc", one_of("The version of JSON-RPC.", ["2.0"]))
         .property("id", id("Of the request."))
-        .property("result", object("As the method has it."))
+        .property("result", object("As the method defines it."))
         .property("error", object("Its `code` and its `message`."))
         .required("jsonrpc").build();
     RpcRefusal = "JsonRpcRefusal": OneOfBuilder::new().item(reference::<ErrorBody>()).item(reference::<RpcAnswer>())

@@ -1,4 +1,4 @@
-//! The front door for agents that speak MCP: the same verbs as REST, one tool each, for the account that the key names. Operators
+//! MCP for agents: the same verbs as REST, one tool each, for the account that the key names. Operators
 //! have tools of their own if the configuration allows them.
 //! The server keeps nothing between two requests: each carries its key, as over REST, and any relayer can answer it.
 
@@ -100,9 +100,9 @@ fn door() -> OpenApiRouter<Servers> {
         (status = 200, body = RpcAnswer, content_type = "application/json", description = "Its answer."),
         (status = 202, description = "A notification was taken."),
         (status = 400, body = RpcRefusal, content_type = "application/json", description =
-            "No message of the protocol, or in the revision of 2026-07-28 one that lacks something."),
+            "Not a message of the protocol, or in the revision of 2026-07-28 an incomplete one."),
         (status = 404, body = RpcRefusal, content_type = "application/json", description =
-            "A session that this key did not open, or in the revision of 2026-07-28 a method that there is none of."),
+            "A session that this key did not open, or in the revision of 2026-07-28 an unknown method."),
     ),
     security(("agent_key" = [])),
     extensions(("x-errors" = json!([Code::NotFound]))),

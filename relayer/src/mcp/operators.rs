@@ -296,7 +296,7 @@ impl OperatorServer {
             Some(body) if is_done => Ok(body),
             Some(body) => Err(body),
             None => {
-                tracing::error!(tool = tool.name(), "an answer of REST cannot be read");
+                tracing::error!(tool = tool.name(), "cannot read a REST answer");
                 Err(error(ApiError::Service(ServiceError::Internal)))
             }
         }

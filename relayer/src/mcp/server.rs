@@ -51,7 +51,7 @@ pub(super) fn no_such_tool(name: &str) -> ErrorData {
 
 /// The error of a request without a caller.
 pub(super) fn unguarded() -> ErrorData {
-    ErrorData::internal_error("The request came past its guard.", None)
+    ErrorData::internal_error("The request was not authenticated.", None)
 }
 
 /// The span of a request, for the log of its tool.

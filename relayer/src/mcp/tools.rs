@@ -314,7 +314,7 @@ fn read<T: serde::de::DeserializeOwned>(arguments: JsonObject) -> Result<T, Inva
 
 fn written(answer: impl Serialize) -> Result<Value, ApiError> {
     serde_json::to_value(answer).map_err(|error| {
-        tracing::error!(%error, "an answer cannot be written as JSON");
+        tracing::error!(%error, "cannot write an answer as JSON");
         ApiError::Service(ServiceError::Internal)
     })
 }

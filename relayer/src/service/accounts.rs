@@ -318,10 +318,10 @@ impl Accounts {
             let on_chain = read.map_err(|error| from_chain(operator.network, &error, true))?;
             if on_chain.iter().any(Option::is_some) {
                 store.mark_account_ready(operator.id, account.id).await?;
-                tracing::info!(account_id = %account.id, "finished an account that was left half made");
+                tracing::info!(account_id = %account.id, "finished creating an account that was interrupted");
             } else if account.created_at.after(PROVISIONING_TIMEOUT) < now {
                 store.delete_requested_account(operator.id, account.id, account.created_at).await?;
-                tracing::info!(account_id = %account.id, "cleared an account that never reached the chain");
+                tracing::info!(account_id = %account.id, "removed an account that never reached the chain");
             }
         }
         Ok(())

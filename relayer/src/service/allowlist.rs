@@ -23,7 +23,7 @@ pub(super) struct ResolvedPolicy {
 /// Resolves every entry. An account id is the wallet at its PDA. A plain address keeps the kind it has in the policy in
 /// force; otherwise it is a token account if one exists there, or a wallet if it can be one. Duplicates collapse.
 ///
-/// Invalid, with the entry's place: it is no account of the operator, or its kind must be stated; also too many entries.
+/// Invalid, with the entry's place: it is not an account of the operator, or its kind must be stated; also too many entries.
 pub(super) async fn resolve(
     parts: &Parts,
     operator: &Operator,

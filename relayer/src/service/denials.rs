@@ -104,7 +104,7 @@ impl Denials {
         self.parts.tasks.keep("denials", async move {
             loop {
                 if let Err(error) = this.sign().await {
-                    tracing::warn!(%error, "refusals could not be signed; trying again later");
+                    tracing::warn!(%error, "cannot sign refusals; retrying later");
                 }
                 tokio::select! {
                     () = stop.cancelled() => return,
@@ -121,7 +121,7 @@ impl Denials {
                     () = tokio::time::sleep(interval.min(LOOK_FOR_HEADS_EVERY)) => {}
                 }
                 if let Err(error) = this.write_heads().await {
-                    tracing::warn!(%error, "heads of denials could not be looked for; trying again later");
+                    tracing::warn!(%error, "cannot look for due heads of denials; retrying later");
                 }
             }
         });
@@ -171,7 +171,7 @@ impl Denials {
         match appended {
             Ok(()) => Ok(true),
             Err(StoreError::AlreadyThere | StoreError::Superseded | StoreError::Contended) => {
-                tracing::info!(%operator, "another relayer went on with these denials");
+                tracing::info!(%operator, "another relayer continued this chain of denials");
                 Ok(false)
             }
             Err(error) => Err(error.into()),
@@ -187,7 +187,7 @@ impl Denials {
                     return Ok(());
                 }
                 if let Err(error) = self.write_head(interval, network, &operator).await {
-                    tracing::warn!(operator = %operator.id, %error, "the head of an operator's denials could not be written");
+                    tracing::warn!(operator = %operator.id, %error, "cannot write the head of an operator's denials");
                 }
             }
         }

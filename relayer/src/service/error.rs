@@ -157,12 +157,13 @@ pub(super) fn from_chain(network: Network, error: &ChainError, retryable: bool) 
         ChainError::SignerUnavailable { .. } => ServiceError::SignerUnavailable,
         ChainError::RentOfAnother { rent_payer, .. } => {
             let message = format!(
-                "may not get longer through the service: the account was made by another wallet, {rent_payer}, which would                  get the rent of the entries. Add them with the admin's wallet"
+                "may not get longer through the service: another wallet, {rent_payer}, made the account and would get the rent of \
+                 the entries. Add them with the admin's wallet"
             );
             Counterparties::invalid(message).into()
         }
         ChainError::Rejected { .. } | ChainError::NotFound { .. } | ChainError::Misconfigured(_) => {
-            tracing::error!(%network, %error, "the chain refused what it should have taken");
+            tracing::error!(%network, %error, "the chain refused a valid request");
             ServiceError::Internal
         }
     }

@@ -16,7 +16,7 @@ const CACHED_FOR: Duration = Duration::from_secs(1);
 
 /// The state of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum PartStatus {
     Ok,
     /// Part of its work fails.
     Degraded,
@@ -24,7 +24,7 @@ pub enum Standing {
     Failed,
 }
 
-impl Standing {
+impl PartStatus {
     /// `ok`, `degraded` or `failed`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ pub struct Part {
     /// `database` and `tasks`; for a network `nodes`, `websocket`, `authorities`, `sol`, `signers`.
     pub name: &'static str,
     pub network: Option<Network>,
-    pub standing: Standing,
+    pub status: PartStatus,
     /// What is wrong, in words that name no operator.
     pub problems: Vec<String>,
 }
@@ -54,16 +54,16 @@ impl Part {
         all: bool,
         problems: Vec<String>,
     ) -> Self {
-        let standing = match (problems.is_empty(), all) {
-            (true, _) => Standing::Ok,
-            (false, false) => Standing::Degraded,
-            (false, true) => Standing::Failed,
+        let status = match (problems.is_empty(), all) {
+            (true, _) => PartStatus::Ok,
+            (false, false) => PartStatus::Degraded,
+            (false, true) => PartStatus::Failed,
         };
-        Self { name, network, standing, problems }
+        Self { name, network, status, problems }
     }
 
     fn has_failed(&self) -> bool {
-        self.standing == Standing::Failed
+        self.status == PartStatus::Failed
     }
 }
 
@@ -122,10 +122,10 @@ impl Health {
         let is_well = report.problems().next().is_none();
         let was_well = found.as_ref().is_none_or(|(_, before)| before.problems().next().is_none());
         if is_well && !was_well {
-            tracing::info!("everything is well again");
+            tracing::info!("health check passes again");
         } else if !is_well && found.as_ref().is_none_or(|(_, before)| *before != report) {
             let problems: Vec<&str> = report.problems().collect();
-            tracing::error!(?problems, "not everything is well");
+            tracing::error!(?problems, "health check failed");
         }
         *found = Some((Instant::now(), report.clone()));
         report
@@ -219,6 +219,6 @@ mod tests {
             let found = Report::of(broken, &networks);
             assert_eq!((found.unwell, found.ready), (unwell, ready), "{found:?}");
         }
-        assert_eq!(part("sol", test, true, "").standing, Standing::Ok);
+        assert_eq!(part("sol", test, true, "").status, PartStatus::Ok);
     }
 }

@@ -54,7 +54,7 @@ impl KeyUses {
         let uses: Vec<(KeyId, Timestamp)> = noted.into_iter().collect();
         for some in uses.chunks(ROWS_MAX) {
             if let Err(error) = self.store.mark_keys_used(some).await {
-                tracing::warn!(%error, "it could not be written down when keys were used");
+                tracing::warn!(%error, "cannot record key usage");
                 return;
             }
         }

@@ -1,4 +1,4 @@
-//! The verbs of the product, for every front door: load, authorise, decide, act, record.
+//! The verbs of the product, for REST, MCP and the dashboard: load, authorise, decide, act, record.
 //! Sees neither HTTP nor SQL nor RPC types.
 
 mod accounts;
@@ -34,7 +34,7 @@ pub use self::denials::{DenialParts, Denials};
 pub use self::error::{Forbidden, RequestConflict, Resource, ServiceError, Unauthorized};
 pub use self::events::{Events, EventsFilter};
 pub use self::halts::{HaltView, Halts};
-pub use self::health::{Health, Part, Report, Standing};
+pub use self::health::{Health, Part, PartStatus, Report};
 pub use self::history::{EntryView, History};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts};
@@ -43,7 +43,7 @@ pub use self::policies::{
 };
 pub use self::purchases::{Fetch, PurchaseAnswer, Purchases};
 pub use self::reads::ReadBudget;
-pub use self::requests::{Begun, NamedRequest, RequestOutcome, Requests, Run};
+pub use self::requests::{NamedRequest, RequestOutcome, RequestStart, Requests, Run};
 pub use self::sessions::Sessions;
 pub use self::signers::Signers;
 pub use self::streams::{STREAMS_PER_OPERATOR_MAX, StreamFilter, Streamed, Streams};
@@ -59,7 +59,7 @@ use crate::domain::{CellName, Quotas, Retention};
 use crate::metrics::Metrics;
 use crate::shares::Outgoing;
 use crate::store::Store;
-pub use crate::store::{ReplayScope, RequestStanding};
+pub use crate::store::{ReplayScope, RequestState};
 pub use crate::tasks::Tasks;
 
 /// How often to look for unfinished work.
@@ -157,7 +157,7 @@ impl Services {
             loop {
                 this.reconcile_once().await;
                 if let Err(error) = this.clean_up().await {
-                    tracing::warn!(%error, "cannot delete expired rows; trying again later");
+                    tracing::warn!(%error, "cannot delete expired rows; retrying later");
                 }
                 tokio::select! {
                     () = stop.cancelled() => return,
@@ -182,10 +182,10 @@ impl Services {
     pub async fn reconcile_once(&self) {
         self.signers.look().await;
         if let Err(error) = self.accounts.reconcile().await {
-            tracing::warn!(%error, "accounts could not be reconciled; trying again later");
+            tracing::warn!(%error, "cannot reconcile accounts; retrying later");
         }
         if let Err(error) = self.policies.reconcile().await {
-            tracing::warn!(%error, "policies that wait could not be looked at; trying again later");
+            tracing::warn!(%error, "cannot check pending policies; retrying later");
         }
     }
 }

@@ -108,7 +108,7 @@ impl Chains {
     /// A key may outlive its network's configuration.
     pub(super) fn get(&self, network: Network) -> Result<&NetworkParts, ServiceError> {
         self.0.get(&network).ok_or_else(|| {
-            tracing::warn!(%network, "asked for a network that is not configured");
+            tracing::warn!(%network, "a key's network is not configured");
             ServiceError::ChainUnavailable { retryable: true }
         })
     }
@@ -121,7 +121,7 @@ impl Tasks {
         work: impl Future<Output = Result<T, ServiceError>> + Send + 'static,
     ) -> Result<T, ServiceError> {
         self.start(work).await.unwrap_or_else(|error| {
-            tracing::error!(%error, "a task did not end well");
+            tracing::error!(%error, "a task panicked or was cancelled");
             Err(ServiceError::Internal)
         })
     }

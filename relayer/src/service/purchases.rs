@@ -149,7 +149,7 @@ impl Purchases {
         let resource = match self.parts.tasks.stop.run_until_cancelled(fetched).await? {
             Ok(resource) => resource,
             Err(error) => {
-                tracing::info!(transfer_id = %id, %error, "a server did not answer to a payment");
+                tracing::info!(transfer_id = %id, %error, "a seller did not answer a payment");
                 return None;
             }
         };
@@ -157,12 +157,12 @@ impl Purchases {
         if let Some(refusal) = resource.refused()
             && let Err(error) = self.parts.store.keep_refusal(operator, id, &refusal).await
         {
-            tracing::warn!(transfer_id = %id, %error, "that a seller refused could not be kept");
+            tracing::warn!(transfer_id = %id, %error, "cannot record that a seller refused");
         }
         if resource.is_success()
             && let Err(error) = self.parts.store.keep_resource(operator, id, &resource).await
         {
-            tracing::warn!(transfer_id = %id, %error, "what was bought could not be kept");
+            tracing::warn!(transfer_id = %id, %error, "cannot store what was bought");
         }
         Some(resource)
     }

@@ -9,7 +9,7 @@ use crate::domain::{
     AnswerKey, Drawn, IdempotencyKey, KeyId, Operator, REQUESTS_KEPT, RequestFingerprint, Seed, StoredAnswer,
     StoredBody, Timestamp,
 };
-use crate::store::{Due, NewRequest, RequestClaim, RequestStanding, Store};
+use crate::store::{Due, NewRequest, RequestClaim, RequestState, Store};
 
 /// After this long without a sign from its process, another may take a request over. What a request makes follows from
 /// its name, so two that carry it out at once make the same thing.
@@ -26,7 +26,7 @@ pub struct NamedRequest {
 }
 
 /// What a request finds under its name.
-pub enum Begun {
+pub enum RequestStart {
     /// Nothing yet: carry it out.
     Run(Box<Run>),
     /// The request was carried out: status and body.
@@ -83,7 +83,11 @@ impl Requests {
 
     /// Takes the name, or finds what it stands for. RequestConflict: it stands for another request, or its answer shows
     /// a secret that another API key asked for. RequestRunning: the request is in flight.
-    pub async fn begin(&self, operator: &Operator, asked: NamedRequest) -> Result<Begun, ServiceError> {
+    pub async fn begin(
+        &self,
+        operator: &Operator,
+        asked: NamedRequest,
+    ) -> Result<RequestStart, ServiceError> {
         let conflict = |conflict| Err(ServiceError::RequestConflict(conflict));
         let now = self.ambient.now();
         let mut claim = NewRequest {
@@ -106,12 +110,12 @@ impl Requests {
         match claimed {
             RequestClaim::Mine { seed, drawn_at, is_first } => {
                 let drawn = answer_key.draw(seed, drawn_at);
-                Ok(Begun::Run(Box::new(Run { claim, is_first, seed, answer_key, drawn })))
+                Ok(RequestStart::Run(Box::new(Run { claim, is_first, seed, answer_key, drawn })))
             }
             RequestClaim::Answered { seed, answer: StoredAnswer { status, body } } => match body {
-                StoredBody::Plain(body) => Ok(Begun::Answered(status, body)),
+                StoredBody::Plain(body) => Ok(RequestStart::Answered(status, body)),
                 StoredBody::Sealed(sealed) => match answer_key.open(seed, &sealed) {
-                    Some(body) => Ok(Begun::Answered(status, body)),
+                    Some(body) => Ok(RequestStart::Answered(status, body)),
                     None => conflict(RequestConflict::OtherApiKey),
                 },
             },
@@ -140,18 +144,18 @@ impl Requests {
                 () = tokio::time::sleep(LEASE / 3) => {}
             }
             if let Err(error) = self.store.lease_request(&run.claim, self.ambient.now().after(LEASE)).await {
-                tracing::warn!(%error, "it could not be written down that a named request goes on");
+                tracing::warn!(%error, "cannot extend the lease of a request");
             }
         }
     }
 
     /// Where a named request of the operator stands.
-    pub async fn standing(
+    pub async fn state(
         &self,
         operator: &Operator,
         key: &IdempotencyKey,
-    ) -> Result<RequestStanding, ServiceError> {
-        Ok(self.store.find_request_standing(operator.id, key, Due::within(self.ambient.now(), LEASE)).await?)
+    ) -> Result<RequestState, ServiceError> {
+        Ok(self.store.find_request_state(operator.id, key, Due::within(self.ambient.now(), LEASE)).await?)
     }
 
     /// Records the outcome. If that fails, the next caller repeats the request from the same seed.
@@ -174,7 +178,7 @@ impl Requests {
             }
         };
         if let Err(error) = written {
-            tracing::warn!(%error, "it could not be written down how a named request went");
+            tracing::warn!(%error, "cannot record the outcome of a request");
         }
     }
 }

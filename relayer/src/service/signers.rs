@@ -167,7 +167,7 @@ impl Signers {
         let operators = match self.parts.store.list_operators().await {
             Ok(operators) => operators,
             Err(error) => {
-                tracing::warn!(%error, "keys are looked at later");
+                tracing::warn!(%error, "cannot check keys; retrying later");
                 return;
             }
         };
@@ -181,7 +181,7 @@ impl Signers {
                 Ok(found) => problems.extend(found.into_iter().map(|problem| (network, problem))),
                 // Keep the known problems: they may persist.
                 Err(error) => {
-                    tracing::debug!(%network, %error, "keys are looked at later");
+                    tracing::debug!(%network, %error, "cannot check keys; retrying later");
                     let before = self.known().problems.clone();
                     problems.extend(before.into_iter().filter(|(of, _)| *of == network));
                 }
@@ -213,7 +213,7 @@ impl KnownSigners {
         }
         for (network, problem) in &self.problems {
             if !problems.iter().any(|found| is_same(found, &(*network, *problem))) {
-                tracing::info!(%network, ?problem, "is no longer so");
+                tracing::info!(%network, ?problem, "a problem with keys or SOL has ended");
             }
         }
         if is_due {
@@ -260,7 +260,7 @@ fn warn((network, problem): &(Network, KeyProblem), operators: &[Operator]) {
             tracing::warn!(%network, %address, spendable = lamports, "a wallet is low on SOL");
         }
         KeyProblem::SignerUnavailable { address, role } => {
-            tracing::warn!(%network, %address, "whoever keeps the key of this {role} does not sign: nothing is signed with it");
+            tracing::warn!(%network, %address, "the signer of this {role} is unavailable: nothing is signed with its key");
         }
     }
 }
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(looks_at(299, Some(8_000_000)), 1);
         assert_eq!(looks_at(300, Some(8_000_000)), 2, "five minutes later");
         assert_eq!(looks_at(310, None), 2);
-        assert_eq!(log.lines_with("is no longer so").len(), 1);
+        assert_eq!(log.lines_with("a problem with keys or SOL has ended").len(), 1);
         assert_eq!(looks_at(320, Some(8_000_000)), 3, "it begins again");
     }
 }

@@ -25,7 +25,7 @@ pub(super) async fn note_stop(parts: &Parts, operator: &Operator, what: Stopped,
         landed_at: parts.ambient.now(),
     };
     if let Err(error) = parts.store.insert_stop(&stop).await {
-        tracing::warn!(operator_id = %operator.id, %error, "a {} is not followed", what.as_str());
+        tracing::warn!(operator_id = %operator.id, %error, "cannot follow a {}", what.as_str());
     }
 }
 
@@ -38,7 +38,7 @@ pub(super) fn follow_stops(parts: &Parts) {
         while stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
             let looked = look_at_stops(&parts).await;
             if let (Err(error), false) = (&looked, was_interrupted) {
-                tracing::warn!(%error, "pauses and halts could not be followed; trying again");
+                tracing::warn!(%error, "cannot follow pauses and halts; retrying");
             }
             was_interrupted = looked.is_err();
         }
@@ -79,7 +79,7 @@ async fn look_at(parts: &Parts, stop: &Stop) -> Result<(), ServiceError> {
     let what = stop.what.as_str();
     let (account_id, signature) = (stop.what.account_id(), &stop.tx_signature);
     if age_above(GIVEN_UP_AFTER) {
-        tracing::error!(operator_id = %operator.id, ?account_id, signature, "a {what} that a fork dropped is given up");
+        tracing::error!(operator_id = %operator.id, ?account_id, signature, "giving up on a {what} that a fork dropped");
         return Ok(store.delete_stop(stop).await?);
     }
     tracing::error!(operator_id = %operator.id, ?account_id, signature, "a fork dropped a {what}; sending it again");

@@ -181,7 +181,7 @@ impl Reading {
                 Ok(true) => {}
                 Ok(false) => return None,
                 Err(error) => {
-                    tracing::warn!(operator_id = %self.operator_id, %error, "a stream of events broke off");
+                    tracing::warn!(operator_id = %self.operator_id, %error, "a stream of events was interrupted");
                     return None;
                 }
             }

@@ -192,7 +192,7 @@ impl<C: Connect> Connections<C> {
     pub(super) async fn close(&self) {
         for opened in self.pool.retain(|_, _| false).removed {
             if let Err(error) = C::close(opened.connection).await {
-                tracing::warn!(%error, "the database was not closed well");
+                tracing::warn!(%error, "cannot close the database");
             }
         }
         self.pool.close();

@@ -73,7 +73,7 @@ pub enum StoreError {
     #[error(transparent)]
     WrongState(#[from] WrongState),
     /// Another worker moved the transfer on since the caller read it: read it again.
-    #[error("the transfer has moved on")]
+    #[error("the transfer is in another state by now")]
     Superseded,
 }
 

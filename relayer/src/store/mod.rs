@@ -102,7 +102,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use query::{Target, query};
 pub use quotas::Held;
 pub use replays::ReplayScope;
-pub use requests::{NewRequest, RequestClaim, RequestStanding};
+pub use requests::{NewRequest, RequestClaim, RequestState};
 pub use streams::{PLACED_AT_ONCE, PlacedEvent};
 pub use tables::Tables;
 use transaction::Transaction;

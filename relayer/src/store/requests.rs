@@ -50,7 +50,7 @@ pub enum RequestClaim {
 
 /// Where a named request stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RequestStanding {
+pub enum RequestState {
     Running,
     Answered(StoredAnswer),
     /// It ended without an answer that is kept, or its process is gone, or there is none.
@@ -141,18 +141,18 @@ impl Store {
     }
 
     /// Where the request under a name stands.
-    pub async fn find_request_standing(
+    pub async fn find_request_state(
         &self,
         operator: OperatorId,
         key: &IdempotencyKey,
         lease: Due,
-    ) -> Result<RequestStanding, StoreError> {
-        let Some(row) = self.find_request(operator, key).await? else { return Ok(RequestStanding::Left) };
+    ) -> Result<RequestState, StoreError> {
+        let Some(row) = self.find_request(operator, key).await? else { return Ok(RequestState::Left) };
         if let Some(answer) = row.answer()? {
-            return Ok(RequestStanding::Answered(answer));
+            return Ok(RequestState::Answered(answer));
         }
         let lease_expires_at: Timestamp = TABLE.read("lease_expires_at", &row.lease_expires_at)?;
-        Ok(if lease.has(lease_expires_at) { RequestStanding::Left } else { RequestStanding::Running })
+        Ok(if lease.has(lease_expires_at) { RequestState::Left } else { RequestState::Running })
     }
 
     async fn find_request(

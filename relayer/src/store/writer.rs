@@ -136,7 +136,7 @@ impl Writer {
             Turn::Begins => WAITING_MAX / 2,
         };
         if self.waiting() >= waiting_max {
-            return Err(StoreError::unavailable("too much waits to be written"));
+            return Err(StoreError::unavailable("too many writes are queued"));
         }
         let (answer, answered) = oneshot::channel();
         let waiting = Some((Instant::now(), self.waiting.clone()));
@@ -157,7 +157,7 @@ impl Writer {
 }
 
 fn gone() -> StoreError {
-    StoreError::unavailable("what wrote to it has ended")
+    StoreError::unavailable("its writer has ended")
 }
 
 /// Work waiting to be written.
@@ -207,7 +207,7 @@ impl Writing {
         let done = commit(&mut connection, group);
         match &done {
             Ok(_) => self.open = Some(connection),
-            Err(error) => tracing::error!(%error, "the database failed; its connection is opened anew"),
+            Err(error) => tracing::error!(%error, "the database failed; reopening its connection"),
         }
         Ok(done?)
     }
@@ -216,7 +216,7 @@ impl Writing {
         if let Some(connection) = self.open
             && let Err((_, error)) = connection.close()
         {
-            tracing::warn!(%error, "the database was not closed well");
+            tracing::warn!(%error, "cannot close the database");
         }
     }
 }

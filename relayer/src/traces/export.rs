@@ -196,9 +196,9 @@ impl Client {
         let was_failing = self.is_failing.swap(problem.is_some(), Ordering::Relaxed);
         match problem {
             Some(problem) if !was_failing => {
-                tracing::warn!(problem, "the collector does not take traces; those of now are lost");
+                tracing::warn!(problem, "the collector does not accept traces; dropping them");
             }
-            None if was_failing => tracing::info!("the collector takes traces again"),
+            None if was_failing => tracing::info!("the collector accepts traces again"),
             Some(_) | None => {}
         }
     }

@@ -164,7 +164,7 @@ impl Deliverer {
             let postponed =
                 self.store.postpone_delivery((operator_id, delivery.webhook_id), delivery.event.id, again_at);
             if let Err(error) = postponed.await {
-                tracing::warn!(%error, "a delivery could not be given back; its lease ends by itself");
+                tracing::warn!(%error, "cannot release a delivery; its lease will expire");
             }
             return;
         };

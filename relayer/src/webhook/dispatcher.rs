@@ -38,16 +38,16 @@ impl Dispatcher {
     /// Delivers whatever is due: when this process writes more, when a retry is due, and by timer.
     pub async fn run_until_stopped(self) {
         if let Err(error) = self.deliverer.store().release_orphaned_deliveries().await {
-            tracing::warn!(%error, "leases of a process before could not be ended; they end by themselves");
+            tracing::warn!(%error, "cannot release the previous process's leases; they will expire");
         }
         if let Err(error) = self.deliverer.check_secrets().await {
-            tracing::warn!(%error, "the secrets of webhooks could not be looked at");
+            tracing::warn!(%error, "cannot check the secrets of webhooks");
         }
         loop {
             let search_again = match self.search().await {
                 Ok(search_again) => search_again,
                 Err(error) => {
-                    tracing::warn!(%error, "due deliveries could not be searched for; trying again");
+                    tracing::warn!(%error, "cannot search for due deliveries; retrying");
                     Instant::now() + SEARCH_EVERY
                 }
             };
@@ -109,11 +109,11 @@ impl Dispatcher {
                 match AssertUnwindSafe(this.deliverer.serve(id)).catch_unwind().await {
                     Ok(Ok(())) => {}
                     Ok(Err(error)) => {
-                        tracing::warn!(%error, webhook_id = %id, "a queue broke off; the next search goes on with it");
+                        tracing::warn!(%error, webhook_id = %id, "a queue was interrupted; the next search resumes it");
                     }
                     Err(panic) => {
                         let panic = panic_message(&*panic);
-                        tracing::error!(panic, webhook_id = %id, "a queue panicked; the next search goes on with it");
+                        tracing::error!(panic, webhook_id = %id, "a queue panicked; the next search resumes it");
                     }
                 }
             }

@@ -98,7 +98,7 @@ const fn method(method: PurchaseMethod) -> Method {
 const fn not_fetched(unanswered: Unanswered) -> ServiceError {
     ServiceError::NotFetched(match unanswered {
         Unanswered::Refused => "is at an address that this service does not connect to.",
-        Unanswered::NotResolved => "has a name that leads nowhere.",
+        Unanswered::NotResolved => "has a host name that does not resolve.",
         Unanswered::NotConnected => "takes no connection.",
         Unanswered::TimedOut => "did not answer in time.",
         Unanswered::Broken => "broke off its answer.",

@@ -49,12 +49,12 @@ async fn write(store: &Store, batch: Vec<Entry>, metrics: &Metrics) {
     match store.mark_attempts(&made).await {
         Ok(()) => made.iter().for_each(count),
         Err(error) => {
-            tracing::warn!(%error, count = made.len(), "attempts could not be written down together");
+            tracing::warn!(%error, count = made.len(), "cannot record attempts together");
             for one in &made {
                 match store.mark_attempts(std::slice::from_ref(one)).await {
                     Ok(()) => count(one),
                     Err(error) => {
-                        tracing::error!(%error, webhook_id = %one.webhook_id, event_id = %one.event_id, "an attempt was lost");
+                        tracing::error!(%error, webhook_id = %one.webhook_id, event_id = %one.event_id, "cannot record an attempt");
                     }
                 }
             }

@@ -33,9 +33,9 @@ impl Resolve for SystemResolver {
 /// Why no connection was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NotReachable {
-    #[error("the name leads to an address that may not be reached")]
+    #[error("the host resolves to an address that may not be reached")]
     Refused,
-    #[error("the name leads nowhere")]
+    #[error("the host does not resolve")]
     NotResolved,
     #[error(transparent)]
     NoRoom(#[from] NoRoom),

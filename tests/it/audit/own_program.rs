@@ -59,7 +59,7 @@ async fn program_under_its_own_address_is_audited_by_that_address_from_a_node_an
         refused["error"].as_str().unwrap_or_else(|| panic!("no error: {refused}")).to_owned()
     };
     let nobody = refusal(&["--url", url, "--operator", &address]);
-    assert!(nobody.contains(&format!("is no operator of the program {}", purser::ID)), "{nobody}");
+    assert!(nobody.contains(&format!("is not an operator of the program {}", purser::ID)), "{nobody}");
     let other = refusal(&["--url", url, "--operator", &address, "--save", folder]);
     assert!(other.contains(&format!("of the program {program}")), "{other}");
     assert!(refusal(&["--from", folder, "--program-id", &program]).contains("cannot be used with"));

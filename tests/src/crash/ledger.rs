@@ -19,7 +19,7 @@ pub(super) struct Ledger {
 }
 
 /// The chain's state at one moment.
-pub(super) struct Standing {
+pub(super) struct LedgerSnapshot {
     /// Micro-USDC by token account.
     pub balances: HashMap<Pubkey, u64>,
     /// The agents' successful transactions.
@@ -27,9 +27,9 @@ pub(super) struct Standing {
 }
 
 #[cfg(test)]
-impl Standing {
-    pub(super) fn of(balances: impl IntoIterator<Item = (Pubkey, u64)>) -> Standing {
-        Standing { balances: balances.into_iter().collect(), signatures: HashSet::new() }
+impl LedgerSnapshot {
+    pub(super) fn of(balances: impl IntoIterator<Item = (Pubkey, u64)>) -> LedgerSnapshot {
+        LedgerSnapshot { balances: balances.into_iter().collect(), signatures: HashSet::new() }
     }
 }
 
@@ -50,18 +50,18 @@ impl Ledger {
         Ledger { http: reqwest::Client::new(), url: url.to_owned(), program: program.to_string() }
     }
 
-    pub async fn stands(&self, agents: &[Pubkey], accounts: &[Pubkey]) -> Standing {
+    pub async fn stands(&self, agents: &[Pubkey], accounts: &[Pubkey]) -> LedgerSnapshot {
         let mut balances = HashMap::new();
         for account in accounts {
             let answer = self.asks("getTokenAccountBalance", json!([account.to_string()])).await;
             let amount = answer["value"]["amount"].as_str().expect("a token account has an amount");
             balances.insert(*account, amount.parse().expect("amounts are whole numbers"));
         }
-        Standing { balances, signatures: self.signatures_of(agents).await }
+        LedgerSnapshot { balances, signatures: self.signatures_of(agents).await }
     }
 
     /// Every payment of `agents` since `then`.
-    pub async fn payments_since(&self, agents: &[Pubkey], then: &Standing) -> Vec<Payment> {
+    pub async fn payments_since(&self, agents: &[Pubkey], then: &LedgerSnapshot) -> Vec<Payment> {
         let mut payments = Vec::new();
         for signature in self.signatures_of(agents).await.difference(&then.signatures) {
             payments.extend(self.payments_in(signature).await);

@@ -7,7 +7,7 @@ use solana_sdk::pubkey::Pubkey;
 
 use super::Report;
 use super::client::{Asked, Record, Said};
-use super::ledger::{Payment, Standing};
+use super::ledger::{LedgerSnapshot, Payment};
 use super::plan::{Habit, RoundPlan, RunPlan, SINGLE_LIMIT_MICROS};
 use crate::money;
 use crate::proxy::outcomes::Outcome;
@@ -19,8 +19,8 @@ pub(super) struct Scene<'a> {
     pub agents: &'a [(Pubkey, Pubkey)],
     /// Every token account whose balance the round may change.
     pub accounts: &'a [Pubkey],
-    pub before: &'a Standing,
-    pub after: &'a Standing,
+    pub before: &'a LedgerSnapshot,
+    pub after: &'a LedgerSnapshot,
     pub payments: &'a [Payment],
 }
 

@@ -46,5 +46,5 @@ fn send(
     if !status.is_success() {
         bail!("{url} answered {status}: {text}");
     }
-    serde_json::from_str(&text).with_context(|| format!("{url} answered something else than JSON: {text}"))
+    serde_json::from_str(&text).with_context(|| format!("{url} did not answer with JSON: {text}"))
 }

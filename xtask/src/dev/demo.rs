@@ -39,7 +39,7 @@ pub struct Account {
     pub usdc_token_account: String,
 }
 
-/// Makes everything through the front door, as an operator would.
+/// Makes everything over REST, as an operator would.
 pub fn create(operator: Operator, base_url: &str, keys: &Keys, network: &Network) -> Result<Demo> {
     let api = Api { base_url, key: &operator.key };
     let account: Account = from_answer(api.post("/accounts", &json!({ "name": "demo agent" }))?)?;

@@ -52,7 +52,7 @@ fn find_or_make_webhook_key(folder: &Folder) -> Result<PathBuf> {
 fn random() -> Result<[u8; 32]> {
     let mut bytes = [0_u8; 32];
     let given = getrandom(&mut bytes, GetRandomFlags::empty())?;
-    ensure!(given == bytes.len(), "the system gave too little randomness");
+    ensure!(given == bytes.len(), "the system returned too little randomness");
     Ok(bytes)
 }
 

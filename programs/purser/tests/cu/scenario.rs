@@ -3,7 +3,9 @@
 use anchor_lang::prelude::Pubkey;
 use purser::state::{Agent, Operator};
 use purser::{OperatorKeys, OperatorUpdate};
-use purser_client::{Deployment, DraftAccounts, OwnedAllowlist, OwnedPolicy, Proposal, RentPayers, Staging};
+use purser_client::{
+    Deployment, DraftAccounts, OnChainPolicy, OwnedAllowlist, Proposal, RentPayers, Staging,
+};
 use purser_policy::{Limit, UsdcAmount};
 use solana_keypair::Keypair;
 use solana_signer::Signer;
@@ -112,10 +114,10 @@ fn begin(bench: &mut Bench, keys: &Keys) -> Result<Fixture> {
     let mut agent_id = [0; 16];
     agent_id.copy_from_slice(&keys.bytes("agent id")[..16]);
     let agent = at.agent_address(&operator, &agent_id);
-    let create = |agent_id, policy_of: &OwnedPolicy| {
+    let create = |agent_id, policy_of: &OnChainPolicy| {
         at.create_agent(policy.pubkey(), policy.pubkey(), operator, agent_id, policy_of)
     };
-    bench.measure("create_agent", create(agent_id, &OwnedPolicy::default()), &policy)?;
+    bench.measure("create_agent", create(agent_id, &OnChainPolicy::default()), &policy)?;
     let listed = rules(OwnedAllowlist::only(keys.entries(ENTRIES_INLINE, recipient), Vec::new()));
     bench.measure("create_agent_15_entries", create([7; 16], &listed), &policy)?;
     let mut payers = payers.into_iter();
@@ -136,8 +138,8 @@ fn begin(bench: &mut Bench, keys: &Keys) -> Result<Fixture> {
 }
 
 /// All five rules.
-pub fn rules(allowlist: OwnedAllowlist) -> OwnedPolicy {
-    OwnedPolicy {
+pub fn rules(allowlist: OwnedAllowlist) -> OnChainPolicy {
+    OnChainPolicy {
         max_single_transfer: Limit::AtMost(UsdcAmount::from_micros(5 * USDC)),
         max_daily_spend: Limit::AtMost(UsdcAmount::from_micros(1_000 * USDC)),
         require_memo: true,
@@ -149,7 +151,7 @@ pub fn rules(allowlist: OwnedAllowlist) -> OwnedPolicy {
 /// Policies of several lengths. The last one is the longest, and is compared with another of that length.
 fn policies(bench: &mut Bench, keys: &Keys, fixture: &Fixture) -> Result<()> {
     let payer = fixture.policy.pubkey();
-    let set = |version, policy: &OwnedPolicy| {
+    let set = |version, policy: &OnChainPolicy| {
         fixture.at.set_policy(fixture.accounts(), payer, payer, version, policy)
     };
     let version = fixture.version(bench)?;
@@ -172,7 +174,7 @@ fn policies(bench: &mut Bench, keys: &Keys, fixture: &Fixture) -> Result<()> {
         Some(["write_draft", "write_draft_that_seals", "apply_draft_256_entries"]),
     )?;
     // The most expensive comparison: nothing is loosened, so every entry is looked up, and the delay has not passed.
-    let tighter = OwnedPolicy { max_daily_spend: Limit::AtMost(UsdcAmount::from_micros(USDC)), ..longest };
+    let tighter = OnChainPolicy { max_daily_spend: Limit::AtMost(UsdcAmount::from_micros(USDC)), ..longest };
     fixture.apply(
         bench,
         &tighter,
@@ -190,7 +192,7 @@ impl Fixture {
         Ok(view.agent.policy_version)
     }
 
-    fn proposal(&self, bench: &Bench, policy: &OwnedPolicy) -> Result<Proposal> {
+    fn proposal(&self, bench: &Bench, policy: &OnChainPolicy) -> Result<Proposal> {
         Ok(Proposal { agent: self.agent, expected_version: self.version(bench)?, policy: policy.clone() })
     }
 
@@ -198,7 +200,7 @@ impl Fixture {
     pub fn apply(
         &self,
         bench: &mut Bench,
-        policy: &OwnedPolicy,
+        policy: &OnChainPolicy,
         measured: Option<[&'static str; 3]>,
     ) -> Result<()> {
         let (payer, proposal) = (self.policy.pubkey(), self.proposal(bench, policy)?);

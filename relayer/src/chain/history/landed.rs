@@ -45,7 +45,7 @@ impl LandedRecord {
         let events = match logged {
             Some(logged) if program_event::are_same(&logged, &called) || !keeps_inner => logged,
             Some(_) => {
-                tracing::warn!(signature, slot, "a node's log does not say what was called");
+                tracing::warn!(signature, slot, "a node's log does not name the programs that ran");
                 called
             }
             None => called,

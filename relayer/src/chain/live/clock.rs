@@ -71,7 +71,7 @@ impl ChainClock {
             }
             let used = self.state().signed_at.is_some_and(|at| at.elapsed() < REFRESH_WHILE_USED);
             if used && let Err(error) = self.refresh().await {
-                tracing::debug!(%error, "blockhash not refreshed");
+                tracing::debug!(%error, "cannot refresh the blockhash");
             }
         }
     }

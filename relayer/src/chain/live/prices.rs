@@ -85,7 +85,7 @@ impl Prices {
             if let Err(error) = &looked
                 && !failed
             {
-                tracing::warn!(%error, "priority fees of others cannot be read; the last price stays");
+                tracing::warn!(%error, "cannot read recent priority fees; keeping the last price");
             }
             failed = looked.is_err();
             tokio::select! {

@@ -74,7 +74,7 @@ impl Connection {
         let mut state = self.state();
         state.lost_at = None;
         if std::mem::take(&mut state.is_said) {
-            tracing::info!(network = %self.network, "a websocket connects again");
+            tracing::info!(network = %self.network, "a websocket is connected again");
         }
     }
 
@@ -86,8 +86,8 @@ impl Connection {
             tracing::warn!(
                 network = %self.network,
                 seconds = down_for.as_secs(),
-                "no websocket connects; landings and deposits are asked for, which takes longer. `purser doctor` says which \
-                 does not answer"
+                "no websocket connects; polling for landings and deposits, which takes longer. `purser doctor` says \
+                 which does not answer"
             );
         }
     }
@@ -232,7 +232,7 @@ pub async fn run(
         failures = if begun.elapsed() >= GOOD_AFTER { 0 } else { failures.saturating_add(1) };
         let pause = BACKOFF.saturating_mul(1 << failures.min(7)).min(BACKOFF_MAX);
         if failures <= 1 {
-            tracing::info!(node, reason, "websocket lost; landings are asked for until it is back");
+            tracing::info!(node, reason, "websocket lost; polling for landings until it is back");
         }
         if stop.run_until_cancelled(sleep(pause)).await.is_none() {
             return;
@@ -262,7 +262,7 @@ async fn connect(url: &str) -> Option<WebSocketStream<MaybeTlsStream<TcpStream>>
 /// Whether a node's websocket takes a subscription: `Err` says what it does instead, without the address.
 pub async fn probe(url: &str) -> Result<(), &'static str> {
     let asks = async {
-        let mut socket = connect(url).await.ok_or("cannot be connected to")?;
+        let mut socket = connect(url).await.ok_or("cannot connect")?;
         let text = Topic::Account(sysvar::CLOCK).subscribe(1);
         socket.send(Message::text(text)).await.map_err(|_| "cannot be written to")?;
         while let Some(Ok(frame)) = socket.next().await {

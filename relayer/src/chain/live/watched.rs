@@ -30,7 +30,7 @@ pub struct Watched {
 
 #[derive(Debug)]
 struct WatchedAccount {
-    standing: bool,
+    live: bool,
     value: Option<WatchedValue>,
     used_at: Instant,
 }
@@ -62,7 +62,7 @@ impl Watched {
         }
         for key in missing {
             self.make_room(&mut entries);
-            entries.insert(key, WatchedAccount { standing: false, value: None, used_at: now });
+            entries.insert(key, WatchedAccount { live: false, value: None, used_at: now });
             self.subscriber.subscribe(Topic::Account(key));
         }
         let known = |key| -> Option<RawAccount> {
@@ -73,15 +73,15 @@ impl Watched {
         found.try_into().ok()
     }
 
-    /// The keys with a standing subscription: a read that begins now may be given to [`Watched::read`].
-    pub fn standing(&self, keys: &[Pubkey]) -> Vec<Pubkey> {
+    /// The keys with a live subscription: a read that begins now may be given to [`Watched::read`].
+    pub fn live(&self, keys: &[Pubkey]) -> Vec<Pubkey> {
         let entries = self.entries();
-        keys.iter().filter(|key| entries.get(key).is_some_and(|entry| entry.standing)).copied().collect()
+        keys.iter().filter(|key| entries.get(key).is_some_and(|entry| entry.live)).copied().collect()
     }
 
     /// Takes in an RPC read that began while the subscription stood.
     pub fn read(&self, key: &Pubkey, account: RawAccount) {
-        if let Some(entry) = self.entries().get_mut(key).filter(|entry| entry.standing) {
+        if let Some(entry) = self.entries().get_mut(key).filter(|entry| entry.live) {
             entry.value = Some(WatchedValue { account, read_at: Instant::now() });
         }
     }
@@ -89,7 +89,7 @@ impl Watched {
     /// A subscription stands.
     pub fn subscribed(&self, key: &Pubkey) {
         if let Some(entry) = self.entries().get_mut(key) {
-            entry.standing = true;
+            entry.live = true;
         }
     }
 
@@ -113,7 +113,7 @@ impl Watched {
     /// The websocket is gone: no value counts any more.
     pub fn lost(&self) {
         for entry in self.entries().values_mut() {
-            (entry.standing, entry.value) = (false, None);
+            (entry.live, entry.value) = (false, None);
         }
     }
 

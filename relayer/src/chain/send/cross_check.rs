@@ -91,7 +91,7 @@ pub async fn cross_check(
         tracing::warn!(
             node,
             signature = sighting.signature,
-            "other nodes deny what an RPC node says of a transaction"
+            "other nodes contradict an RPC node about a transaction"
         );
         rpc.blame_contradicted(node);
         on_checked(&sighting.signature, None);

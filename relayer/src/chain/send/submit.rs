@@ -237,7 +237,7 @@ impl Submitter {
             if self.has_long_unknown()
                 && let Err(error) = self.expire().await
             {
-                tracing::debug!(%error, "expiry not looked into");
+                tracing::debug!(%error, "cannot check a transaction for expiry");
             }
         }
     }
@@ -266,7 +266,7 @@ impl Submitter {
                 Ok(()) => 0,
                 Err(error) => {
                     if failures == 0 {
-                        tracing::warn!(%error, in_flight = self.in_flight(), "statuses not read");
+                        tracing::warn!(%error, in_flight = self.in_flight(), "cannot read signature statuses");
                     }
                     failures.saturating_add(1)
                 }
@@ -367,7 +367,7 @@ impl Submitter {
             // In its own task: a slow node must not delay the poll for landings.
             self.tasks.spawn(async move {
                 if let Some(Err(error)) = stop.run_until_cancelled(rpc.send_to_all(&transaction)).await {
-                    tracing::debug!(%error, "transaction not re-sent");
+                    tracing::debug!(%error, "cannot re-send a transaction");
                 }
                 drop(turn);
             });

@@ -74,7 +74,8 @@ pub async fn connect(key: &RemoteKey) -> Result<Backend, String> {
                     let _ = rustls::crypto::ring::default_provider().install_default();
                     let client = google_cloud_kms_v1::client::KeyManagementService::builder();
                     let client = client.with_endpoint(url).build().await;
-                    let client = client.map_err(|_| "no client of Google's could be made".to_owned())?;
+                    let client =
+                        client.map_err(|_| "cannot make a client for Google Cloud KMS".to_owned())?;
                     solana_keychain::GcpKmsSigner::with_client(client, name.clone(), public_key)
                 }
             };

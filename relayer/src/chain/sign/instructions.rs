@@ -8,8 +8,8 @@ use purser::constants::ENTRY_BYTES;
 use purser::state::{Agent, DraftView, PolicyDraft};
 use purser_client::purser::OperatorKeys;
 use purser_client::{
-    Deployment, DraftAccounts, LOADED_BYTES, OwnedPolicy, Proposal, RentPayers, Staging, Step, StepKind,
-    TransferOrder, transfer_units,
+    Deployment, DraftAccounts, LOADED_BYTES, Proposal, RentPayers, Staging, Step, StepKind, TransferOrder,
+    transfer_units,
 };
 use solana_compute_budget_interface::ComputeBudgetInstruction;
 use solana_sdk::instruction::{AccountMeta, Instruction};
@@ -98,7 +98,7 @@ impl Instructions {
         authority: Pubkey,
         operator: Pubkey,
         agent_id: [u8; 16],
-        policy: &OwnedPolicy,
+        policy: &OnChainPolicy,
     ) -> Call {
         let create = self.0.create_agent(authority, authority, operator, agent_id, policy);
         Call::new(create, CREATE_AGENT_UNITS).with_rent(agent_rent(policy) + rent(TOKEN_ACCOUNT_BYTES))
@@ -110,7 +110,7 @@ impl Instructions {
         at: DraftAccounts,
         rent_payer: Pubkey,
         expected_version: u32,
-        policy: &OwnedPolicy,
+        policy: &OnChainPolicy,
     ) -> Call {
         let set = self.0.set_policy(at, at.authority, rent_payer, expected_version, policy);
         Call::new(set, SET_POLICY_UNITS)

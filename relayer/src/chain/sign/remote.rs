@@ -24,7 +24,7 @@ pub struct RemoteSigner {
     key: RemoteKey,
     /// Connects at first use, and again after a failure, because the credential may have been renewed.
     backend: tokio::sync::Mutex<Option<Backend>>,
-    standing: Mutex<SignerState>,
+    state: Mutex<SignerState>,
 }
 
 #[derive(Default)]
@@ -38,7 +38,7 @@ struct SignerState {
 impl RemoteSigner {
     /// Asks no service yet.
     pub fn new(role: &'static str, key: RemoteKey) -> Self {
-        Self { role, key, backend: tokio::sync::Mutex::default(), standing: Mutex::default() }
+        Self { role, key, backend: tokio::sync::Mutex::default(), state: Mutex::default() }
     }
 
     async fn backend(&self) -> Result<Backend, String> {
@@ -51,7 +51,7 @@ impl RemoteSigner {
     }
 
     async fn ask(&self, message: &[u8]) -> Result<[u8; 64], String> {
-        let unreadable = |_| "the message is no transaction's".to_owned();
+        let unreadable = |_| "the message is not a transaction's".to_owned();
         let legacy: Message = bincode::deserialize(message).map_err(unreadable)?;
         let signatures = vec![Signature::default(); usize::from(legacy.header.num_required_signatures)];
         let mut transaction = VersionedTransaction { signatures, message: VersionedMessage::Legacy(legacy) };
@@ -95,26 +95,26 @@ impl RemoteSigner {
     }
 
     fn record_served(&self) {
-        let mut standing = self.standing();
-        if standing.problem.is_some() {
+        let mut state = self.state();
+        if state.problem.is_some() {
             let (role, kind) = (self.role, self.key.service.kind());
-            tracing::info!(role, address = %self.key.public_key, kind, "the signer is back");
+            tracing::info!(role, address = %self.key.public_key, kind, "the signer is available again");
         }
-        *standing = SignerState { served_at: Some(Instant::now()), ..SignerState::default() };
+        *state = SignerState { served_at: Some(Instant::now()), ..SignerState::default() };
     }
 
     fn record_failed(&self, problem: String, is_silent: bool) {
-        let mut standing = self.standing();
-        if standing.problem.as_ref() != Some(&problem) {
+        let mut state = self.state();
+        if state.problem.as_ref() != Some(&problem) {
             let (role, kind) = (self.role, self.key.service.kind());
             tracing::warn!(role, address = %self.key.public_key, kind, problem, "the signer did not sign");
         }
-        standing.problem = Some(problem);
-        standing.silent_at = is_silent.then(Instant::now);
+        state.problem = Some(problem);
+        state.silent_at = is_silent.then(Instant::now);
     }
 
-    fn standing(&self) -> MutexGuard<'_, SignerState> {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, SignerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -126,20 +126,20 @@ impl Signer for RemoteSigner {
 
     async fn sign(&self, message: &[u8]) -> Result<[u8; 64], ChainError> {
         let unavailable = ChainError::SignerUnavailable { address: self.key.public_key };
-        if self.standing().silent_at.is_some_and(|at| at.elapsed() < NOT_ASKED_FOR) {
+        if self.state().silent_at.is_some_and(|at| at.elapsed() < NOT_ASKED_FOR) {
             return Err(unavailable);
         }
         self.within_limit(self.ask(message)).await.ok_or(unavailable)
     }
 
     fn is_away(&self) -> bool {
-        self.standing().problem.is_some()
+        self.state().problem.is_some()
     }
 
     async fn look(&self) {
         let is_shown = {
-            let standing = self.standing();
-            standing.problem.is_none() && standing.served_at.is_some_and(|at| at.elapsed() < SHOWN_FOR)
+            let state = self.state();
+            state.problem.is_none() && state.served_at.is_some_and(|at| at.elapsed() < SHOWN_FOR)
         };
         if !is_shown {
             self.within_limit(self.check()).await;

@@ -59,12 +59,12 @@ pub fn payer_of(signed: &[u8]) -> Option<Pubkey> {
 
 /// Who signs a call and who pays its fee, mostly the same key.
 #[derive(Clone, Copy)]
-pub struct Pens<'a> {
+pub struct CallSigners<'a> {
     pub authority: &'a dyn Signer,
     pub payer: &'a dyn Signer,
 }
 
-impl<'a> Pens<'a> {
+impl<'a> CallSigners<'a> {
     pub fn one(signer: &'a dyn Signer) -> Self {
         Self { authority: signer, payer: signer }
     }
@@ -80,16 +80,16 @@ impl<'a> Pens<'a> {
 pub async fn sign(
     call: Call,
     distinct: &Distinct,
-    pens: Pens<'_>,
+    call_signers: CallSigners<'_>,
     recent: Recent,
     priority_fee_micro_lamports: u64,
 ) -> Result<SignedBytes, ChainError> {
-    let payer_address = address(pens.payer);
+    let payer_address = address(call_signers.payer);
     let instructions = distinct.next(call).with_budget(priority_fee_micro_lamports);
     let message =
         Message::new_with_blockhash(&instructions, Some(&payer_address), &recent.blockhash).serialize();
     let mut signatures = Vec::new();
-    for signer in pens.signers() {
+    for signer in call_signers.signers() {
         signatures.push(signer.sign(&message).await?);
     }
     // One or two signatures: a single byte in the compact form.
@@ -170,8 +170,9 @@ mod tests {
         let call = PROGRAM.transfer(address(&payer), &transfer(&memo));
         let asked: Vec<u8> =
             call.clone().with_budget(u64::MAX).iter().map(|instruction| instruction.data[0]).collect();
-        let signed =
-            sign(call, &Distinct::from(u32::MAX), Pens::one(&payer), recent(), u64::MAX).await.unwrap();
+        let signed = sign(call, &Distinct::from(u32::MAX), CallSigners::one(&payer), recent(), u64::MAX)
+            .await
+            .unwrap();
         assert!(signed.bytes.len() <= TRANSACTION_BYTES_MAX, "{}", signed.bytes.len());
         // Unit limit, loaded-accounts limit, unit price.
         assert_eq!(asked[..3], [2, 4, 3]);
@@ -181,7 +182,8 @@ mod tests {
     async fn the_signature_is_the_payers_over_the_message() {
         let payer = payer();
         let call = PROGRAM.transfer(address(&payer), &transfer("rent"));
-        let signed = sign(call, &Distinct::from(u32::MAX), Pens::one(&payer), recent(), 0).await.unwrap();
+        let signed =
+            sign(call, &Distinct::from(u32::MAX), CallSigners::one(&payer), recent(), 0).await.unwrap();
         let signature: Signature = signed.signature.parse().unwrap();
         assert_eq!(signed.bytes[0], 1);
         assert_eq!(&signed.bytes[1..65], signature.as_ref());
@@ -194,9 +196,9 @@ mod tests {
         let (authority, payer) = (self::payer(), self::payer());
         let (operator, agent) = (Pubkey::default(), Pubkey::new_from_array([2; 32]));
         let at = DraftAccounts { authority: address(&authority), operator, agent };
-        let pens = Pens { authority: &authority, payer: &payer };
+        let call_signers = CallSigners { authority: &authority, payer: &payer };
         let call = PROGRAM.set_paused(at, true);
-        let signed = sign(call, &Distinct::from(0), pens, recent(), 0).await.unwrap();
+        let signed = sign(call, &Distinct::from(0), call_signers, recent(), 0).await.unwrap();
         assert_eq!((signed.bytes[0], payer_of(&signed.bytes)), (2, Some(address(&payer))));
         let (signatures, message) = signed.bytes[1..].split_at(128);
         for (signature, signer) in signatures.chunks(64).zip([&payer, &authority]) {
@@ -239,7 +241,9 @@ mod tests {
             let (operator, agent) = (Pubkey::default(), Pubkey::default());
             let at = DraftAccounts { authority: address(&payer), operator, agent };
             let call = PROGRAM.set_paused(at, true);
-            signatures.insert(sign(call, &distinct, Pens::one(&payer), recent(), 0).await.unwrap().signature);
+            signatures.insert(
+                sign(call, &distinct, CallSigners::one(&payer), recent(), 0).await.unwrap().signature,
+            );
         }
         assert_eq!(signatures.len(), 1_000);
     }
@@ -267,7 +271,9 @@ mod tests {
         let steps = PROGRAM.seal_draft(at, &proposal, None);
         assert_eq!(steps.len(), 12);
         for call in [set_policy, create].into_iter().chain(steps) {
-            sign(call, &Distinct::from(u32::MAX), Pens::one(&payer), recent(), u64::MAX).await.unwrap();
+            sign(call, &Distinct::from(u32::MAX), CallSigners::one(&payer), recent(), u64::MAX)
+                .await
+                .unwrap();
         }
     }
 
@@ -275,7 +281,7 @@ mod tests {
     async fn transaction_that_is_too_long_is_refused_before_it_is_sent() {
         let payer = payer();
         let call = PROGRAM.transfer(address(&payer), &transfer(&"x".repeat(1_200)));
-        let refused = sign(call, &Distinct::from(u32::MAX), Pens::one(&payer), recent(), 0).await;
+        let refused = sign(call, &Distinct::from(u32::MAX), CallSigners::one(&payer), recent(), 0).await;
         assert!(matches!(refused, Err(ChainError::Rejected { code: None, .. })), "{refused:?}");
     }
 }

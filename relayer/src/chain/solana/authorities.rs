@@ -6,7 +6,7 @@ use crate::chain::rpc::ACCOUNTS_MAX;
 use crate::chain::rpc::wire::RawAccount;
 use crate::chain::sign::instructions::{Call, transfer_fee};
 use crate::chain::sign::signer::{Signer, address};
-use crate::chain::sign::signing::Pens;
+use crate::chain::sign::signing::CallSigners;
 use crate::chain::solana::SolanaChain;
 use crate::chain::{Authority, Chain, ChainError, KeyProblem, OperatorOnChain, UnsignedTransfer};
 use crate::domain::Address;
@@ -43,7 +43,11 @@ impl SolanaChain {
     }
 
     /// A signer for a transfer that can pay this fee, by what we know of its operator. Reads the operator before it refuses.
-    pub async fn transfer_pen(&self, order: &UnsignedTransfer, fee: u64) -> Result<&dyn Signer, ChainError> {
+    pub async fn signer_of_transfer(
+        &self,
+        order: &UnsignedTransfer,
+        fee: u64,
+    ) -> Result<&dyn Signer, ChainError> {
         match self.transfer_signer(&order.operator, &order.transfer_authorities, fee) {
             Err(ChainError::AuthorityRotated { .. } | ChainError::FeePayerEmpty { .. }) => {
                 let missing = ChainError::NotFound { what: "operator", address: order.operator };
@@ -79,17 +83,21 @@ impl SolanaChain {
     }
 
     /// Who signs and pays for a call. Any of our keys that can may pay for a pause or a halt.
-    pub fn pens<'a>(&'a self, authority: &'a dyn Signer, call: &Call) -> Result<Pens<'a>, ChainError> {
+    pub fn call_signers<'a>(
+        &'a self,
+        authority: &'a dyn Signer,
+        call: &Call,
+    ) -> Result<CallSigners<'a>, ChainError> {
         let price = self.price_of(call);
         if self.payers.can_pay(&address(authority), call.fee(1, price).saturating_add(call.rent)) {
-            return Ok(Pens::one(authority));
+            return Ok(CallSigners::one(authority));
         }
         let mut others = self.signers.transfer.iter().chain(&self.signers.policy);
         let can_pay = |signer: &&Arc<dyn Signer>| {
             !signer.is_away() && self.payers.can_pay(&address(&***signer), call.fee(2, price))
         };
         match others.find(can_pay).filter(|_| call.stops) {
-            Some(payer) => Ok(Pens { authority, payer: &**payer }),
+            Some(payer) => Ok(CallSigners { authority, payer: &**payer }),
             None => Err(self.empty(authority)),
         }
     }

@@ -4,7 +4,7 @@ use crate::chain::live::clock::Recent;
 use crate::chain::send::flight::{Followed, Landing};
 use crate::chain::sign::instructions::Call;
 use crate::chain::sign::signer::address;
-use crate::chain::sign::signing::{self, Pens, SignedBytes};
+use crate::chain::sign::signing::{self, CallSigners, SignedBytes};
 use crate::chain::solana::SolanaChain;
 use crate::chain::{ChainError, Commitment, Confirmed};
 use crate::domain::SignedTransfer;
@@ -19,7 +19,7 @@ impl SolanaChain {
     /// Signs, sends and follows one call to `commitment`. Unavailable: the node is gone, and the call may have landed.
     pub async fn execute(
         &self,
-        pens: Pens<'_>,
+        call_signers: CallSigners<'_>,
         call: Call,
         commitment: Commitment,
     ) -> Result<Confirmed, ChainError> {
@@ -31,14 +31,14 @@ impl SolanaChain {
             .filter(|account| account.is_writable)
             .map(|account| account.pubkey)
             .collect();
-        self.payers.signed(&address(pens.authority), call.rent);
+        self.payers.signed(&address(call_signers.authority), call.rent);
         let price = self.price_of(&call);
-        let signed = self.sign(call, pens, recent, price).await?;
+        let signed = self.sign(call, call_signers, recent, price).await?;
         let followed = Followed {
             bytes: &signed.bytes,
             signature: &signed.signature,
             last_valid_block_height: recent.last_valid_block_height,
-            payer: address(pens.payer),
+            payer: address(call_signers.payer),
         };
         if let Err(error) = self.submitter.send(followed, commitment).await {
             // We cannot know whether it left. The loop sends it again and finds out.
@@ -67,14 +67,14 @@ impl SolanaChain {
     pub(super) async fn sign(
         &self,
         call: Call,
-        pens: Pens<'_>,
+        call_signers: CallSigners<'_>,
         recent: Recent,
         price: u64,
     ) -> Result<SignedBytes, ChainError> {
         let written = call.instruction.accounts.iter().filter(|account| account.is_writable);
-        self.prices.writes(written.map(|account| account.pubkey).chain([address(pens.payer)]));
-        self.payers.signed(&address(pens.payer), call.fee(1, price));
-        signing::sign(call, &self.distinct, pens, recent, price).await
+        self.prices.writes(written.map(|account| account.pubkey).chain([address(call_signers.payer)]));
+        self.payers.signed(&address(call_signers.payer), call.fee(1, price));
+        signing::sign(call, &self.distinct, call_signers, recent, price).await
     }
 
     pub(super) fn followed<'a>(&self, signed: &'a SignedTransfer) -> Followed<'a> {

@@ -29,7 +29,7 @@ use crate::chain::send::submit::Submitter;
 use crate::chain::sign::instructions::{Instructions, transfer_fee};
 use crate::chain::sign::payers::Payers;
 use crate::chain::sign::signer::{Signer, address};
-use crate::chain::sign::signing::{self, Distinct, Pens};
+use crate::chain::sign::signing::{self, CallSigners, Distinct};
 use crate::chain::solana::notices::Notices;
 use crate::chain::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Authority, Chain, ChainError, ChainFigures,
@@ -379,17 +379,17 @@ impl Chain for SolanaChain {
 
     async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainError> {
         let price = self.price_of_transfer(order);
-        let signer = self.transfer_pen(order, transfer_fee(&order.memo, price)).await?;
+        let signer = self.signer_of_transfer(order, transfer_fee(&order.memo, price)).await?;
         let recent = self.clock.recent().await?;
         let call = self.instructions.transfer(address(signer), order);
-        let signed = self.sign(call, Pens::one(signer), recent, price).await?;
+        let signed = self.sign(call, CallSigners::one(signer), recent, price).await?;
         self.transfers_in_flight.signed(order, &signed.signature);
         Ok(signed.until(recent.last_valid_block_height))
     }
 
     async fn sign_for(&self, order: &UnsignedTransfer, terms: &Terms) -> Result<SignedTransfer, ChainError> {
         // A facilitator pays the fee.
-        let authority = self.transfer_pen(order, 0).await?;
+        let authority = self.signer_of_transfer(order, 0).await?;
         let recent = self.clock.recent().await?;
         let price = self.price_of_transfer(order);
         let instructions = self.instructions.transfer_for(address(authority), order, terms, price);

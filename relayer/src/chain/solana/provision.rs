@@ -2,7 +2,7 @@
 
 use crate::chain::read::decode::{to_address, to_pubkey};
 use crate::chain::sign::signer::{FileSigner, address};
-use crate::chain::sign::signing::Pens;
+use crate::chain::sign::signing::CallSigners;
 use crate::chain::solana::SolanaChain;
 use crate::chain::{AgentCreation, Chain, ChainError, OnChainPolicy, OperatorOnChain};
 use crate::domain::Address;
@@ -42,7 +42,7 @@ impl SolanaChain {
             loosening_delay_seconds,
         };
         let call = self.instructions.create_operator(admin_address, id, keys);
-        match self.execute(Pens::one(&admin), call, self.settings.commitment).await {
+        match self.execute(CallSigners::one(&admin), call, self.settings.commitment).await {
             Ok(_) => Ok(operator),
             Err(error @ ChainError::Rejected { .. }) => match self.read_operator(&operator).await? {
                 Some(found) => self.same_authorities(&found).map(|()| operator),

@@ -49,7 +49,7 @@ impl SolanaChain {
         let [operator_key, agent_key, token_key, destination_key] = keys;
         let fixed = [operator_key, agent_key, token_key, destination_key, sysvar::CLOCK];
         let all: Vec<Pubkey> = fixed.iter().chain(self.payers.keys()).copied().collect();
-        let watched = self.watched.standing(&keys);
+        let watched = self.watched.live(&keys);
         let mut read = self.rpc.accounts(&all, self.written_slot()).await?;
         let unreadable = |reason: &str| ChainError::Unavailable { during: "transfer", reason: reason.into() };
         self.payers.saw(&read.value.split_off(fixed.len().min(read.value.len())));

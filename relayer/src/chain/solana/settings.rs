@@ -65,7 +65,7 @@ impl ChainSigners {
             return wrong("a policy authority and a transfer authority must be configured");
         }
         if self.policy.len() + self.transfer.len() > KEYS_MAX {
-            return wrong("more keys are configured than can be looked at in one question");
+            return wrong("more keys are configured than one call can read");
         }
         let is_both = |signer: &Arc<dyn Signer>| {
             self.policy.iter().any(|policy| policy.public_key() == signer.public_key())

@@ -143,7 +143,7 @@ impl SolanaChain {
         let fees = fee.saturating_mul(steps.len() as u64 + 1);
         self.require_rent(self.policy_signer(operator)?, rent.saturating_add(fees))?;
         if found.is_some() {
-            tracing::info!(agent = %to_address(&at.agent), "dropping the draft in the way of a new one");
+            tracing::info!(agent = %to_address(&at.agent), "dropping a draft to make room for a new one");
         }
         // Opening the draft is always a step.
         let sealing = steps.pop().ok_or(ChainError::PolicyChanged)?;
@@ -176,7 +176,7 @@ impl SolanaChain {
             self.execute_for_policy(operator, call, Commitment::Confirmed).await.map(drop)
         };
         if let Err::<(), ChainError>(error) = cleared.await {
-            tracing::info!(agent = %to_address(&at.agent), %error, "an overtaken draft stays");
+            tracing::info!(agent = %to_address(&at.agent), %error, "cannot close a superseded draft");
         }
     }
 
@@ -197,8 +197,8 @@ impl SolanaChain {
         call: Call,
         commitment: Commitment,
     ) -> Result<Confirmed, ChainError> {
-        let pens = self.pens(self.policy_signer(operator)?, &call)?;
-        self.execute(pens, call, commitment).await.map_err(|error| match error {
+        let call_signers = self.call_signers(self.policy_signer(operator)?, &call)?;
+        self.execute(call_signers, call, commitment).await.map_err(|error| match error {
             ChainError::Rejected { code: Some(code), .. } if is_overtaken(code) => ChainError::PolicyChanged,
             ChainError::Rejected { code: Some(code), .. } if code == u32::from(PurserError::Unauthorized) => {
                 ChainError::AuthorityRotated { operator: operator.address, role: Authority::Policy }
@@ -218,7 +218,7 @@ impl SolanaChain {
             match self.execute_for_policy(operator, call.clone(), self.settings.commitment).await {
                 Err(ChainError::Expired) if expiries_left > 0 => {
                     expiries_left -= 1;
-                    tracing::warn!(operator = %operator.address, "a pause or a halt expired; signing it anew");
+                    tracing::warn!(operator = %operator.address, "a pause or a halt expired; signing it again");
                 }
                 done => return done,
             }

@@ -74,19 +74,24 @@ async fn another_key_pays_for_what_stops_something_and_for_nothing_else() {
     let create = chain.instructions.create_agent(address(policy), pubkey, [4; 16], &OnChainPolicy::default());
     chain.payers.saw(&[holding(1_000_000_000), None, None]);
     for call in stopping.iter().chain([&create]) {
-        assert_eq!(chain.pens(policy, call).map(|pens| of(pens.payer)), Ok(of(policy)));
+        assert_eq!(
+            chain.call_signers(policy, call).map(|call_signers| of(call_signers.payer)),
+            Ok(of(policy))
+        );
     }
     // Enough for a fee, not for an account.
     chain.payers.saw(&[holding(2_000_000), None, None]);
-    assert!(matches!(chain.pens(policy, &create), Err(ChainError::FeePayerEmpty { .. })));
+    assert!(matches!(chain.call_signers(policy, &create), Err(ChainError::FeePayerEmpty { .. })));
     chain.payers.saw(&[None, None, holding(1_000_000)]);
     for call in &stopping {
-        let pens = chain.pens(policy, call).map(|pens| (of(pens.authority), of(pens.payer)));
-        assert_eq!(pens, Ok((of(policy), of(&*chain.signers.transfer[1]))));
+        let call_signers = chain
+            .call_signers(policy, call)
+            .map(|call_signers| (of(call_signers.authority), of(call_signers.payer)));
+        assert_eq!(call_signers, Ok((of(policy), of(&*chain.signers.transfer[1]))));
     }
-    assert!(matches!(chain.pens(policy, &create), Err(ChainError::FeePayerEmpty { .. })));
+    assert!(matches!(chain.call_signers(policy, &create), Err(ChainError::FeePayerEmpty { .. })));
     chain.payers.saw(&[None, None, None]);
-    assert!(matches!(chain.pens(policy, &stopping[0]), Err(ChainError::FeePayerEmpty { .. })));
+    assert!(matches!(chain.call_signers(policy, &stopping[0]), Err(ChainError::FeePayerEmpty { .. })));
 }
 
 #[tokio::test]

@@ -115,7 +115,7 @@ impl SolanaChain {
     async fn verify_program(&self, program: &RawAccount) -> Result<(), ChainError> {
         let (network, id) = (self.network(), &self.settings.program_id);
         if self.settings.program_check == ProgramCheck::Off {
-            tracing::info!(%network, program = %id, "program; its hash is not checked");
+            tracing::info!(%network, program = %id, "program; not comparing its hash");
             return Ok(());
         }
         let problem = match self.compare_program(program).await? {
@@ -145,7 +145,7 @@ fn check_cluster(network: Network, expected: Option<&str>, genesis: &str) -> Res
         (Network::Test | Network::Live, _) => {}
     }
     if AccountIds::on(genesis).is_none() {
-        return wrong(format!("the RPC node's genesis hash is {genesis}, which is no hash"));
+        return wrong(format!("the RPC node's genesis hash is {genesis}, which is not a hash"));
     }
     match expected {
         Some(expected) if expected != genesis => {

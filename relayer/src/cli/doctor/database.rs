@@ -76,10 +76,10 @@ fn mend_of(error: &StoreError) -> &'static str {
         return "write `database.url` as sqlite:///folder/purser.db or postgres://user:password@host/database";
     }
     if let StoreError::Open { .. } = error {
-        return "see that the user that purser runs as may write the file and its folder, that the disk has room, and that the file \
+        return "check that the user that purser runs as may write the file and its folder, that the disk has room, and that the file \
                 is a database; docs/operating.md has how to restore a copy, under Backup";
     }
-    "see that the server runs, takes writes and lets this user in, and that `database.url` is right"
+    "check that the server runs, takes writes and lets this user in, and that `database.url` is right"
 }
 
 async fn look_into(

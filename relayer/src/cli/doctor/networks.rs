@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// How far the chain's clock may be from this machine's, in seconds. The chain's clock is the validators' own estimate.
 const CLOCK_SECONDS_MAX: u64 = 60;
 const ANOTHER_NODE: &str =
-    "see that the node runs and can be reached, or name another in `rpc_url` and `rpc_urls`";
+    "check that the node runs and can be reached, or name another in `rpc_url` and `rpc_urls`";
 
 pub(super) async fn look_at(
     network: Network,
@@ -134,7 +134,7 @@ async fn look_at_websockets(chain: &SolanaChain, findings: &mut Findings) -> Res
     let websockets = chain.look_at_websockets().await;
     if websockets.is_empty() {
         let check = format!("network {network}: websocket");
-        return findings.ok(check, "none is configured: landings and deposits are asked for");
+        return findings.ok(check, "none is configured: the relayer polls for landings and deposits");
     }
     for (node, looked_at) in websockets {
         let check = format!("network {network}: websocket of node {node}");
@@ -143,8 +143,8 @@ async fn look_at_websockets(chain: &SolanaChain, findings: &mut Findings) -> Res
             Err(problem) => {
                 let setting = if node == 0 { "ws_url" } else { "ws_urls" };
                 let mend = format!(
-                    "name the websocket of the node in `{setting}` (a node of one's own has it at the port after its RPC's), or take it out: \
-                     landings are then asked for"
+                    "name the websocket of the node in `{setting}` (a node of one's own has it at the port after its RPC's), or \
+                     remove it: the relayer then polls for landings"
                 );
                 findings.not_ok(check, problem, mend)?
             }
@@ -185,7 +185,7 @@ async fn look_at_operators(
                 let mend = "name the cluster and the `program_id` that it was created with";
                 findings.not_ok(
                     check,
-                    format!("{address} is no operator of the program on this cluster"),
+                    format!("{address} is not an operator of the program on this cluster"),
                     mend,
                 )?;
                 continue;
@@ -275,7 +275,7 @@ fn look_at_signers(network: Network, problems: &[KeyProblem], findings: &mut Fin
             findings.not_ok(
                 format!("network {network}: signer of {role} {address}"),
                 "does not answer, refuses us, or holds another key",
-                "see that its service runs and can be reached, that its credential is valid and may read the key, and that \
+                "check that its service runs and can be reached, that its credential is valid and may read the key, and that \
                  `public_key` is the key's: docs/keys.md, Keys that another service keeps",
             )?;
         }

@@ -60,8 +60,8 @@ pub async fn show(
         });
     let others = [
         ("tested", "A test event is on its way."),
-        ("sent", "Each of these events was sent again. What became of it stands below."),
-        ("left", "Sending again broke off on its way. Send the span again: no event is lost by that."),
+        ("sent", "Each of these events was sent again. The results are below."),
+        ("left", "Sending again was interrupted. Send the span again: no event is lost by that."),
     ];
     let other = others.into_iter().find(|(name, _)| asked.given(name).is_some());
     let notice = notice.or_else(|| other.map(|(_, text)| text.to_owned()));

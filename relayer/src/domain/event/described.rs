@@ -52,11 +52,11 @@ impl EventType {
                 "A balance fell from at or above the webhook's threshold to below it. Once, until it was back.",
             ),
             Self::PolicyPending => {
-                self.with::<PendingData>("A policy that loosens something is on the chain and waits.")
+                self.with::<PendingData>("A policy that loosens something is on the chain and is pending.")
             }
-            Self::PolicyApplied => self.with::<AppliedData<'static>>("A policy that waited is in force."),
+            Self::PolicyApplied => self.with::<AppliedData<'static>>("A pending policy is in force."),
             Self::LimitThreshold => self.with::<ThresholdData<'static>>(
-                "A payment took what left in 24 hours to 80 or 100 % of `max_daily_spend`.",
+                "A payment brought the spending of 24 hours to 80 or 100 % of `max_daily_spend`.",
             ),
             Self::DepositSettled => {
                 self.with::<DepositData<'static>>("Money came into an account, however it came.")
@@ -76,7 +76,7 @@ impl EventType {
 
     fn with<Data: ToSchema>(self, fires_when: &'static str) -> Described {
         let mut data = reference::<Data>();
-        data.description = "What there is to say of it.".to_owned();
+        data.description = "Event payload.".to_owned();
         let envelope = ObjectBuilder::new()
             .schema_type(Type::Object)
             .description(Some(fires_when))

@@ -49,7 +49,8 @@ impl ToSchema for AnyEvent {
 impl PartialSchema for OtherEvent {
     fn schema() -> RefOr<Schema> {
         let kind = ObjectBuilder::new().schema_type(Type::String).max_length(Some(WORD_CHARS_MAX));
-        let data = ObjectBuilder::new().schema_type(Type::Object).description(Some("As its type has it."));
+        let data =
+            ObjectBuilder::new().schema_type(Type::Object).description(Some("Its fields depend on `type`."));
         let event = ObjectBuilder::new()
             .schema_type(Type::Object)
             .description(Some("An event of a type that this document does not know yet."))
@@ -100,11 +101,15 @@ const HEADERS: [(&str, &str, &str); 5] = [
     (
         "X-Service-Signature-Previous",
         "^[0-9a-f]{64}$",
-        "The same by the secret before, for 24 hours after a rotation.",
+        "The same with the previous secret, for 24 hours after a rotation.",
     ),
     ("webhook-id", "^evt_[0-7][0-9A-HJKMNP-TV-Z]{25}$", "The event's id, the same at every attempt."),
     ("webhook-timestamp", "^[0-9]{1,12}$", "Unix seconds of this attempt."),
-    ("webhook-signature", "^v1,[A-Za-z0-9+/=]{44}( v1,[A-Za-z0-9+/=]{44})*$", "As Standard Webhooks has it."),
+    (
+        "webhook-signature",
+        "^v1,[A-Za-z0-9+/=]{44}( v1,[A-Za-z0-9+/=]{44})*$",
+        "As Standard Webhooks defines it.",
+    ),
 ];
 
 /// The requests that the service sends, by event type.
@@ -118,7 +123,7 @@ pub(super) fn webhooks(components: &mut Components) -> Paths {
             .content("application/json", ContentBuilder::new().schema(Some(schema)).build())
             .required(Some(Required::True))
             .build();
-        let answered = "I have it. Answer at once, and work on it afterwards.";
+        let answered = "Received. Answer at once, and work on it afterwards.";
         let otherwise = "Not delivered: tried again after 30 seconds, 5 minutes, 30 minutes and 2 hours.";
         let operation = OperationBuilder::new()
             .operation_id(Some(format!("on_{}", words.join("_"))))

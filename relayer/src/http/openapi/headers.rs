@@ -21,7 +21,7 @@ const RATE_LIMIT: [(&str, &str); 3] = [
     ("RateLimit-Remaining", "How many of them are left."),
     (
         "RateLimit-Reset",
-        "Seconds until all of them are there again; on a 429, until the next request is taken.",
+        "Seconds until all of them are available again; on a 429, until the next request is accepted.",
     ),
 ];
 
@@ -47,9 +47,8 @@ pub(crate) fn name_once(operation: &mut Operation) {
             && status.starts_with('2')
         {
             let text = ObjectBuilder::new().schema_type(Type::String).build();
-            let replayed = HeaderBuilder::new()
-                .schema(Some(text))
-                .description(Some("`true` where it was asked for before."));
+            let replayed =
+                HeaderBuilder::new().schema(Some(text)).description(Some("`true` for a repeated request."));
             response.headers.insert("Idempotent-Replayed".to_owned(), RefOr::T(replayed.build()));
         }
     }
@@ -77,7 +76,7 @@ impl IntoParams for LastEventId {
         let id =
             ObjectBuilder::new().schema_type(Type::String).max_length(Some(LAST_EVENT_ID_CHARS_MAX)).build();
         let description =
-            "Of a stream: the last `id` that was read, after which it goes on. Of no use for a list.";
+            "For a stream: the last `id` that was read; the stream continues after it. Of no use for a list.";
         vec![request_header("Last-Event-ID", description, id.into())]
     }
 }
@@ -97,10 +96,10 @@ pub(super) fn describe(components: &mut Components) {
         HeaderBuilder::new().schema(Some(schema)).description(Some(description)).build()
     };
     let request_id = RefOr::Ref(utoipa::openapi::Ref::from_schema_name(RequestIdText::name()));
-    add(X_REQUEST_ID, header(request_id, "The request's name, to quote when you ask about it."));
+    add(X_REQUEST_ID, header(request_id, "The request's id, to quote when you ask about it."));
     add(RETRY_AFTER, header(seconds().into(), "Seconds after which to send it again."));
     let bearer = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["Bearer"])).build();
-    add(WWW_AUTHENTICATE, header(bearer.into(), "How to say who asks."));
+    add(WWW_AUTHENTICATE, header(bearer.into(), "How to authenticate."));
     for (name, description) in RATE_LIMIT {
         add(name, header(seconds().into(), description));
     }

@@ -36,11 +36,11 @@ const TAGS: [(&str, &str); 10] = [
     ("Transfers", "Payments, each made exactly once per idempotency key."),
     ("History", "What happened to an account's money."),
     ("Keys", "Keys of agents, each for one account."),
-    ("Halts", "The stop beside the policy, which only the operator's admin lifts."),
+    ("Halts", "A stop that is separate from the policy and that only the operator's admin lifts."),
     ("Events", "What happened, as it is announced."),
     ("Webhooks", "Where announcements are delivered."),
-    ("Agents", "The same for agents that speak MCP."),
-    ("Service", "What needs no key."),
+    ("Agents", "The same API over MCP."),
+    ("Service", "Routes that need no key."),
 ];
 
 /// The whole document of these routes.

@@ -8,14 +8,14 @@ struct Scene {
     silent: Arc<Notify>,
     requests: Arc<ConnectionRequests>,
     client: DuplexStream,
-    server: Patient<DuplexStream>,
+    server: IdleTimeoutStream<DuplexStream>,
 }
 
 fn scene() -> Scene {
     let (client, server) = duplex(64);
     let silent = Arc::<Notify>::default();
     let place = Arc::new(Semaphore::new(1)).try_acquire_owned().expect("a place");
-    let server = Patient::new(server, silent.clone(), place);
+    let server = IdleTimeoutStream::new(server, silent.clone(), place);
     Scene { begun: Instant::now(), silent, requests: server.requests.clone(), client, server }
 }
 

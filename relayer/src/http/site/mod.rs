@@ -52,7 +52,7 @@ fn document_of(mut described: OpenApi, own: OpenApi) -> OpenApi {
     openapi::finish(described)
 }
 
-/// Where everything is.
+/// An index of what is served here.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Index)]
 struct IndexResponse {
@@ -74,7 +74,7 @@ struct IndexResponse {
     /// How the service is.
     #[schema(max_length = 64)]
     health: &'static str,
-    /// For language models: what there is.
+    /// For language models: an index.
     #[schema(max_length = 64)]
     llms: &'static str,
     /// For agents: what they may do and how to retry.
@@ -82,10 +82,10 @@ struct IndexResponse {
     skill: &'static str,
 }
 
-/// Ask what there is
+/// Get the index
 #[utoipa::path(
     get, path = "/", operation_id = "get_index", tag = "Service",
-    responses((status = 200, body = IndexResponse, description = "Where everything is.")),
+    responses((status = 200, body = IndexResponse, description = "An index of what is served here.")),
     security(()),
 )]
 async fn index() -> Json<IndexResponse> {

@@ -1,4 +1,4 @@
-//! The front door, its services and a real database over a scripted chain.
+//! The HTTP server, its services and a real database over a scripted chain.
 
 mod accounts;
 mod addresses;

@@ -30,7 +30,7 @@ const ALL: &str = "all";
 
 written! {
     Hindrance = "Hindrance": one_of("Why nothing is delivered to a webhook.", [NO_SEALING_KEY, OTHER_SEALING_KEY]);
-    ReplayScope = "ReplayScope": one_of("What of a span of time is delivered again.", [NOT_DELIVERED, UNDELIVERED, ALL]);
+    ReplayScope = "ReplayScope": one_of("Which events of a period are delivered again.", [NOT_DELIVERED, UNDELIVERED, ALL]);
 }
 
 /// One attempt: what the receiver answered, or why it did not.
@@ -185,7 +185,7 @@ pub struct ReplayResponse {
 }
 
 list_parameters!(DeliveriesParameters(LIMIT_DEFAULT, LIMIT_MAX) {
-    "status": DeliveryStatus = "Only deliveries that are this far.";
+    "status": DeliveryStatus = "Only deliveries in this state.";
 });
 
 /// List a webhook's deliveries
@@ -218,7 +218,7 @@ pub async fn list(
     post, path = "/v1/webhooks/{id}/replay", operation_id = "replay_events", tag = "Webhooks",
     params(Id<WebhookId>),
     request_body = ReplayBody,
-    responses((status = 202, body = ReplayResponse, description = "How many are on their way.")),
+    responses((status = 202, body = ReplayResponse, description = "How many events are sent again.")),
     security(("operator_key" = [])),
 )]
 pub async fn replay(
@@ -237,7 +237,7 @@ pub async fn replay(
 #[utoipa::path(
     post, path = "/v1/webhooks/{id}/test", operation_id = "test_webhook", tag = "Webhooks",
     params(Id<WebhookId>),
-    responses((status = 202, body = WebhookTestEvent, description = "The event that is on its way.")),
+    responses((status = 202, body = WebhookTestEvent, description = "The test event, which is being sent.")),
     security(("operator_key" = [])),
 )]
 pub async fn test(

@@ -24,7 +24,7 @@ const LIMIT_MAX: u32 = 100;
 pub struct CreateKeyBody {
     #[schema(value_type = Option<AccountName>)]
     name: Option<String>,
-    /// From then on it opens nothing. In the future; `null` for never.
+    /// From then on it is not valid. In the future; `null` for never.
     #[schema(value_type = Option<Timestamp>)]
     expires_at: Option<String>,
     /// From which addresses it may be used, as ranges in CIDR notation; without it, from anywhere.
@@ -55,10 +55,10 @@ pub struct KeyResponse {
     hint: String,
     #[schema(value_type = Timestamp)]
     created_at: String,
-    /// From then on it opens nothing.
+    /// From then on it is not valid.
     #[schema(value_type = Option<Timestamp>, required)]
     expires_at: Option<String>,
-    /// Since then it opens nothing.
+    /// Since then it is not valid.
     #[schema(value_type = Option<Timestamp>, required)]
     revoked_at: Option<String>,
     /// About a minute late; `null` before its first use.
@@ -155,7 +155,7 @@ pub async fn list(
 #[utoipa::path(
     delete, path = "/v1/keys/{id}", operation_id = "revoke_key", tag = "Keys",
     params(Id<KeyId>),
-    responses((status = 204, description = "It opens nothing any more.")),
+    responses((status = 204, description = "The key is revoked.")),
     security(("operator_key" = [])),
 )]
 pub async fn revoke(

@@ -218,7 +218,7 @@ const CHANGE_ERRORS: [Code; 6] = [
     request_body = PolicyBody,
     responses(
         (status = 200, body = PolicyResponse, description = "The policy that is now in force."),
-        (status = 202, body = PolicyResponse, description = "It loosens something and waits: see `pending`."),
+        (status = 202, body = PolicyResponse, description = "It loosens something and is pending: see `pending`."),
     ),
     security(("operator_key" = [])),
     extensions(("x-errors" = json!(CHANGE_ERRORS))),
@@ -245,7 +245,7 @@ pub async fn put(
     request_body = PolicyBody,
     responses(
         (status = 200, body = PolicyResponse, description = "The policy that is now in force."),
-        (status = 202, body = PolicyResponse, description = "It loosens something and waits: see `pending`."),
+        (status = 202, body = PolicyResponse, description = "It loosens something and is pending: see `pending`."),
     ),
     security(("operator_key" = [])),
     extensions(("x-errors" = json!(CHANGE_ERRORS))),

@@ -30,7 +30,7 @@ fn filter(query: &mut ListQuery) -> Result<TransferFilter, Invalid> {
 
 list_parameters!(TransfersParameters(LIMIT_DEFAULT, LIMIT_MAX) {
     "account_id": AccountId = "Only what this account pays. Agents see their own account only.";
-    "status": TransferStatus = "Only transfers that are this far.";
+    "status": TransferStatus = "Only transfers in this state.";
     "idempotency_key": IdempotencyKey = "Only transfers under this key.";
     "since": Timestamp = "Only what was asked for after this time.";
     "until": Timestamp = "Only what was asked for up to this time.";

@@ -242,9 +242,9 @@ fn answer(answer: TransferAnswer) -> Response {
     request_body = CreateTransferBody,
     responses(
         (status = 200, body = TransferResponse, description = "Settled, now or under this key before.",
-            headers(("Idempotent-Replayed" = String, description = "`true` where the transfer was asked for before."))),
+            headers(("Idempotent-Replayed" = String, description = "`true` for a repeated request."))),
         (status = 202, body = TransferResponse, description = "Submitted, and not settled yet.",
-            headers(("Idempotent-Replayed" = String, description = "`true` where the transfer was asked for before."))),
+            headers(("Idempotent-Replayed" = String, description = "`true` for a repeated request."))),
     ),
     security(("operator_key" = []), ("agent_key" = [])),
     extensions(("x-errors" = json!([
@@ -336,7 +336,7 @@ impl From<Preview> for PreviewResponse {
 #[utoipa::path(
     post, path = "/v1/transfers/preview", operation_id = "preview_transfer", tag = "Transfers",
     request_body = CreateTransferBody,
-    responses((status = 200, body = PreviewResponse, description = "What would become of it.")),
+    responses((status = 200, body = PreviewResponse, description = "Whether it would be paid, and the result of every rule.")),
     security(("operator_key" = []), ("agent_key" = [])),
     extensions(("x-errors" = json!([Code::NotFound, Code::InvalidRecipient, Code::SolanaUnavailable]))),
 )]

@@ -197,9 +197,9 @@ impl TryFrom<PurchaseAnswer> for PurchaseResponse {
     request_body = CreatePurchaseBody,
     responses(
         (status = 200, body = PurchaseResponse, description = "Bought, now or under this key before; or the server asked for no payment.",
-            headers(("Idempotent-Replayed" = String, description = "`true` where the purchase was asked for before."))),
-        (status = 202, body = PurchaseResponse, description = "Handed over, and not settled yet.",
-            headers(("Idempotent-Replayed" = String, description = "`true` where the purchase was asked for before."))),
+            headers(("Idempotent-Replayed" = String, description = "`true` for a repeated request."))),
+        (status = 202, body = PurchaseResponse, description = "Handed to the seller, and not settled yet.",
+            headers(("Idempotent-Replayed" = String, description = "`true` for a repeated request."))),
     ),
     security(("operator_key" = []), ("agent_key" = [])),
     extensions(("x-errors" = json!([

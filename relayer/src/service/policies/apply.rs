@@ -27,13 +27,13 @@ impl Policies {
             let now = match parts.chains.get(network)?.chain.now().await {
                 Ok(now) => now,
                 Err(error) => {
-                    tracing::warn!(%network, %error, "policies that wait cannot be looked at now");
+                    tracing::warn!(%network, %error, "cannot check pending policies now");
                     continue;
                 }
             };
             for pending in parts.store.list_due_policies(network, now, ROWS_MAX).await? {
                 if let Err(error) = self.look_at(&pending, now).await {
-                    tracing::warn!(account_id = %pending.account_id, %error, "a policy that waits is looked at later");
+                    tracing::warn!(account_id = %pending.account_id, %error, "cannot check a pending policy; retrying later");
                     self.put_off(&pending, now).await?;
                 }
             }
@@ -88,7 +88,7 @@ impl Policies {
         if !pending.is_announced || pending.due_at < effective_at {
             let submitted = self.submitted(operator, &draft.policy, &pending.counterparties)?;
             tracing::warn!(account_id = %pending.account_id, signer = ?pending.sealed_by,
-                "a policy that loosens something was put on the chain past this service, and waits");
+                "a policy that loosens something was sealed without this service and is pending");
             self.announce_pending(standing, pending, &submitted, effective_at).await?;
         }
         if effective_at > now { Ok(()) } else { self.put_off(pending, now).await }
@@ -120,7 +120,7 @@ impl Policies {
         crash_point!("apply.after");
         match applied {
             Ok(confirmed) => {
-                tracing::info!(account_id = %pending.account_id, "a policy that waited is in force");
+                tracing::info!(account_id = %pending.account_id, "a pending policy is in force");
                 self.announce_applied(operator, pending, &policy, Some(&confirmed.signature)).await
             }
             // Another relayer was faster, or the time is not quite up; the next pass sees which.

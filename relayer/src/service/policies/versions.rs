@@ -49,7 +49,7 @@ impl Policies {
         asking: &Asking,
     ) {
         if let Err(error) = self.parts.store.insert_policy_asking(operator.id, id, done_by, asking).await {
-            tracing::warn!(account_id = %id, %error, "it could not be written down who asked for a policy");
+            tracing::warn!(account_id = %id, %error, "cannot record who asked for a policy");
         }
     }
 }

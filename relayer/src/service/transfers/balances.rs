@@ -11,7 +11,7 @@ impl Carrier {
         if let Err(error) =
             events.observe_balance(&self.account, BalanceSeen { balance, read_at, paid: Vec::new() }).await
         {
-            tracing::warn!(account_id = %self.account.id, %error, "a balance could not be noted");
+            tracing::warn!(account_id = %self.account.id, %error, "cannot record a balance");
         }
     }
 
@@ -21,7 +21,7 @@ impl Carrier {
         let (operator, account) = (self.operator.clone(), self.account.clone());
         self.parts.tasks.start(async move {
             if let Err(error) = events.look_at_balance(&operator, &account).await {
-                tracing::warn!(account_id = %account.id, %error, "a balance could not be looked at after a payment");
+                tracing::warn!(account_id = %account.id, %error, "cannot read a balance after a payment");
             }
         });
     }

@@ -218,7 +218,7 @@ impl Carrier {
                             return self.fail_unsigned(transfer, &error).await;
                         }
                         Err(error) => {
-                            tracing::warn!(transfer_id = %transfer.id, %error, "cannot decide anew yet");
+                            tracing::warn!(transfer_id = %transfer.id, %error, "cannot re-evaluate yet; retrying");
                             if self.pauses().await {
                                 continue;
                             }

@@ -35,7 +35,7 @@ impl Carrier {
         crash_point!("send.before");
         if let Err(error) = self.network.chain.send(&signed).await {
             // A failed send does not say whether the bytes land; only the outcome does.
-            tracing::info!(transfer_id = %transfer.id, %error, "a send went unanswered");
+            tracing::info!(transfer_id = %transfer.id, %error, "no answer to a send");
         }
         crash_point!("send.after");
         let chain = self.network.chain.clone();
@@ -92,7 +92,7 @@ impl Carrier {
         if self.is_outdated(&transfer).await {
             return self.expired(transfer).await;
         }
-        tracing::info!(transfer_id = %transfer.id, "deciding anew under the same tag");
+        tracing::info!(transfer_id = %transfer.id, "re-evaluating under the same tag");
         self.sign(transfer).await
     }
 
@@ -194,7 +194,7 @@ impl Carrier {
             return self.settle(transfer, made.signature, made.slot, made.made_at).await;
         }
         tracing::error!(transfer_id = %transfer.id, signature = made.signature,
-            "a payment bears a transfer's tag and is not that transfer");
+            "a payment carries a transfer's tag and is not that transfer");
         self.parts.metrics.contradicted(transfer.network.as_str());
         let message =
             format!("The idempotency key was used on the chain for another transfer, {}.", made.signature);

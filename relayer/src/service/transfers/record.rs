@@ -66,7 +66,7 @@ impl Carrier {
         }
         // A transfer that nobody waits for asks every second: the log need not say so each time.
         if self.is_awaited() {
-            tracing::warn!(transfer_id = %transfer.id, %error, "the chain did not serve a transfer");
+            tracing::warn!(transfer_id = %transfer.id, %error, "the chain is unavailable for a transfer");
         }
         let failure = match error {
             ChainError::Unavailable { .. } | ChainError::Expired => {

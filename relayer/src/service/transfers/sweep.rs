@@ -27,11 +27,11 @@ impl Transfers {
         let stop = self.parts.tasks.stop.clone();
         self.parts.tasks.keep("sweeper", async move {
             if let Err(error) = this.parts.store.release_orphaned_leases(this.parts.ambient.now()).await {
-                tracing::warn!(%error, "leases of earlier processes end by themselves");
+                tracing::warn!(%error, "cannot release the leases of earlier processes; they will expire");
             }
             loop {
                 if let Err(error) = this.sweep().await {
-                    tracing::warn!(%error, "open transfers could not be swept; trying again later");
+                    tracing::warn!(%error, "cannot sweep open transfers; retrying later");
                 }
                 tokio::select! {
                     () = stop.cancelled() => return,
@@ -61,7 +61,7 @@ impl Transfers {
                 for transfer in open {
                     let id = transfer.id;
                     if let Err(error) = self.take_up(transfer).await {
-                        tracing::warn!(transfer_id = %id, %error, "an open transfer could not be taken up");
+                        tracing::warn!(transfer_id = %id, %error, "cannot take up an open transfer");
                     }
                 }
             }

@@ -178,7 +178,7 @@ impl Webhooks {
                 Err(error) => return Err(error.into()),
             }
         }
-        tracing::error!(webhook_id = %id, "others keep changing a webhook");
+        tracing::error!(webhook_id = %id, "gave up changing a webhook: others keep changing it");
         Err(ServiceError::Internal)
     }
 
@@ -215,7 +215,7 @@ impl Webhooks {
                 return Ok(NewSecret { webhook: self.get(operator, id).await?, secret });
             }
         }
-        tracing::error!(webhook_id = %id, "others keep rotating a webhook's secret");
+        tracing::error!(webhook_id = %id, "gave up rotating a webhook's secret: others keep rotating it");
         Err(ServiceError::Internal)
     }
 
@@ -257,7 +257,7 @@ impl Webhooks {
         let (this, operator, subscription) = (self.clone(), operator.clone(), webhook.subscription.clone());
         self.parts.tasks.start(async move {
             if let Err(error) = this.learn_balances_of(&operator, &subscription).await {
-                tracing::warn!(%error, "balances could not be read for a new threshold");
+                tracing::warn!(%error, "cannot read balances for a new threshold");
             }
         });
     }

@@ -29,7 +29,7 @@ pub struct Receiver {
     now: Arc<AtomicI64>,
     /// How long every answer takes.
     pub takes: Mutex<Duration>,
-    /// Nobody is asked, because too many names are being looked up.
+    /// Nobody is asked, because too many lookups are in flight.
     pub has_no_room: Mutex<bool>,
 }
 

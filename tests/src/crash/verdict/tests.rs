@@ -39,7 +39,7 @@ fn settled(plan: &RoundPlan, signature: &str) -> Said {
 /// Counts duplicates, lost and mismatches for these answers and payments.
 fn judged(plan: &RoundPlan, said: Vec<Said>, payments: &[Payment]) -> (u64, u64, u64) {
     let paid = payments.len() as u64 * 5;
-    let standing = |purse: u64, payee: u64| Standing::of([(PURSE, purse), (PAYEE, payee)]);
+    let standing = |purse: u64, payee: u64| LedgerSnapshot::of([(PURSE, purse), (PAYEE, payee)]);
     let (before, after) = (standing(100, 0), standing(100 - paid, paid));
     let (agents, accounts) = ([(AGENT, PURSE)], [PURSE, PAYEE]);
     let scene =

@@ -47,11 +47,11 @@ async fn an_account_is_known_from_a_read_made_while_its_subscription_stands() {
     );
     watched.read(&key(1), account(5));
     assert_eq!(known(&watched, 1), None, "read before the subscription stood");
-    assert!(watched.standing(&[key(1)]).is_empty());
+    assert!(watched.live(&[key(1)]).is_empty());
     watched.subscribed(&key(1));
     watched.changed(&PROGRAM, &key(1), account(6));
     assert_eq!(known(&watched, 1), None, "a notice alone may be an old one");
-    assert_eq!(watched.standing(&[key(1), key(2)]), [key(1)]);
+    assert_eq!(watched.live(&[key(1), key(2)]), [key(1)]);
     watched.read(&key(1), account(7));
     assert_eq!(known(&watched, 1), Some(7));
     watched.changed(&PROGRAM, &key(1), account(8));

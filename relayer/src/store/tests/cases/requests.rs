@@ -1,7 +1,7 @@
 //! Named requests: one seed and one answer per name, and one worker at a time.
 
 use super::*;
-use crate::store::{Due, NewRequest, RequestClaim, RequestStanding};
+use crate::store::{Due, NewRequest, RequestClaim, RequestState};
 
 const DAY: i64 = 86_400;
 
@@ -144,22 +144,22 @@ async fn a_request_stands_as_running_while_its_process_shows_itself_and_as_left_
     let Some(fixture) = fixture().await else { return };
     let due = |seconds| Due::within(at(seconds), Duration::from_secs(30));
     let stands = async |key: &IdempotencyKey, seconds| {
-        let found = fixture.store.find_request_standing(fixture.operator.id, key, due(seconds)).await;
+        let found = fixture.store.find_request_state(fixture.operator.id, key, due(seconds)).await;
         found.expect("read")
     };
     let long = asked(&fixture, "a", "{}", 0);
-    assert_eq!(stands(&long.idempotency_key, 0).await, RequestStanding::Left, "there is none");
+    assert_eq!(stands(&long.idempotency_key, 0).await, RequestState::Left, "there is none");
     claims(&fixture, &long).await;
-    assert_eq!(stands(&long.idempotency_key, 29).await, RequestStanding::Running);
-    assert_eq!(stands(&long.idempotency_key, 30).await, RequestStanding::Left);
+    assert_eq!(stands(&long.idempotency_key, 29).await, RequestState::Running);
+    assert_eq!(stands(&long.idempotency_key, 30).await, RequestState::Left);
     fixture.store.lease_request(&long, at(60)).await.expect("held");
-    assert_eq!(stands(&long.idempotency_key, 59).await, RequestStanding::Running);
+    assert_eq!(stands(&long.idempotency_key, 59).await, RequestState::Running);
     assert_eq!(claims(&fixture, &asked(&fixture, "a", "{}", 59)).await, RequestClaim::Running);
     // Its lease was written by a clock that was ahead.
-    assert_eq!(stands(&long.idempotency_key, -31).await, RequestStanding::Left);
+    assert_eq!(stands(&long.idempotency_key, -31).await, RequestState::Left);
     fixture.store.mark_request_answered(&long, &answer("one")).await.expect("kept");
-    assert_eq!(stands(&long.idempotency_key, 99).await, RequestStanding::Answered(answer("one")));
+    assert_eq!(stands(&long.idempotency_key, 99).await, RequestState::Answered(answer("one")));
     let stranger = OperatorId::from_bytes([99; 16]);
-    let theirs = fixture.store.find_request_standing(stranger, &long.idempotency_key, due(1)).await;
-    assert_eq!(theirs.expect("read"), RequestStanding::Left);
+    let theirs = fixture.store.find_request_state(stranger, &long.idempotency_key, due(1)).await;
+    assert_eq!(theirs.expect("read"), RequestState::Left);
 }
