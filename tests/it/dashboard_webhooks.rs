@@ -206,7 +206,7 @@ async fn a_webhook_is_registered_tested_rotated_and_deleted_from_the_dashboard()
     browser.sends_form(&format!("{path}/test"), &[]).await.leads_to(&format!("{path}?tested=1"));
     assert_eq!(receiver.waits_for("/hook", 1).await[0].event_type(), "webhook.test");
     browser.sends_form(&format!("{path}/rotate"), &[]).await.has_status(200).says("whsec_");
-    let read = browser.reads(&path).await.has_status(200).says("signs too until");
+    let read = browser.reads(&path).await.has_status(200).says("also signs until");
     assert!(!read.text.contains("whsec_"), "a secret is shown once");
     browser
         .sends_form(&format!("{path}/status"), &[("status", "deleted")])
