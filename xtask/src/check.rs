@@ -14,12 +14,12 @@ pub fn run(workspace: &Workspace) -> Result<()> {
 
     step("direction of imports");
     imports::check(&workspace.root)?;
-    for source in ["relayer/src", "client/src", "audit/src", "migrations/src"] {
+    for source in ["core/src", "relayer/src", "client/src", "audit/src", "migrations/src"] {
         circles::check(&workspace.root.join(source))?;
     }
 
     step("names of types");
-    for source in ["relayer/src", "client/src", "policy/src", "audit/src", "migrations/src"] {
+    for source in ["core/src", "relayer/src", "client/src", "policy/src", "audit/src", "migrations/src"] {
         names::check(&workspace.root.join(source))?;
     }
 

@@ -1,4 +1,4 @@
-//! The rooms of relayer and audit, and the allowed direction of imports between them, read from their `crate::` paths.
+//! The rooms of core, relayer and audit, and the allowed direction of imports between them, read from their `crate::` paths.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -45,6 +45,24 @@ const ROOMS: &[Room] = &[
     },
 ];
 
+/// What decides about money sees nothing of the world.
+const CORE: &[Room] = &[Room {
+    name: "src",
+    may_use: &[],
+    no_crates: &[
+        "sqlx",
+        "rusqlite",
+        "axum",
+        "reqwest",
+        "hyper",
+        "solana_",
+        "anchor_",
+        "purser_relayer",
+        "purser_client",
+        "utoipa",
+    ],
+}];
+
 /// An audit's decisions see no node, no file and no clock.
 const AUDIT: &[Room] = &[
     Room {
@@ -83,7 +101,7 @@ const CHAIN: [&str; 7] = ["rpc", "read", "live", "sign", "send", "history", "sol
 pub fn check(root: &Path) -> Result<()> {
     let source = &root.join("relayer/src");
     let mut wrong = Vec::new();
-    for (source, rooms) in [(source, ROOMS), (&root.join("audit/src"), AUDIT)] {
+    for (source, rooms) in [(source, ROOMS), (&root.join("audit/src"), AUDIT), (&root.join("core"), CORE)] {
         for room in rooms {
             for file in files_of(source, room.name)? {
                 let text =

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::invalid::check_name;
+use super::label::check_name;
 use super::{AccountId, Address, Counterparties, Invalid, OperatorId, Timestamp};
 
 /// Longest account name, in characters.

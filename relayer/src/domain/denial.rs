@@ -8,10 +8,8 @@ use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
 use super::schema::{Message, OtherSide, PolicyVersionNumber, one_of, written};
-use super::{
-    AccountId, Address, CheckedRule, Limit, OperatorId, RejectionReason, RuleCheck, Timestamp, Transfer,
-    TransferId, TransferState, UsdcAmount,
-};
+use super::{Address, Limit, OperatorId, RuleCheck, Transfer, TransferId, TransferState, UsdcAmount};
+use crate::domain::schema;
 
 const VERSION: u32 = 1;
 
@@ -118,9 +116,9 @@ fn formed(description: &str, pattern: &str) -> Object {
 #[schema(as = Denial)]
 pub struct DenialDocument {
     /// The account's address on the chain.
-    #[schema(value_type = Address)]
+    #[schema(value_type = schema::Address)]
     account: String,
-    #[schema(value_type = AccountId)]
+    #[schema(value_type = schema::AccountId)]
     account_id: String,
     #[schema(value_type = MicroUsdc)]
     amount_micro_usdc: String,
@@ -128,7 +126,7 @@ pub struct DenialDocument {
     #[schema(max_items = 16)]
     checks: Vec<DenialCheck>,
     /// Whose signature this is.
-    #[schema(value_type = Address)]
+    #[schema(value_type = schema::Address)]
     key: String,
     #[schema(value_type = Message)]
     message: String,
@@ -138,7 +136,7 @@ pub struct DenialDocument {
     #[schema(minimum = 1)]
     number: u64,
     /// The operator's address on the chain.
-    #[schema(value_type = Address)]
+    #[schema(value_type = schema::Address)]
     operator: String,
     /// The operator's id at the service.
     #[schema(pattern = "^op_[0-7][0-9A-HJKMNP-TV-Z]{25}$")]
@@ -150,18 +148,18 @@ pub struct DenialDocument {
     #[schema(value_type = Sha256Hex)]
     previous_sha256: String,
     /// Whose denial the one before is; `null` in the first.
-    #[schema(value_type = Option<TransferId>, required)]
+    #[schema(value_type = Option<schema::TransferId>, required)]
     previous_transfer_id: Option<String>,
-    #[schema(value_type = RejectionReason)]
+    #[schema(value_type = schema::RejectionReason)]
     reason: &'static str,
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     rejected_at: String,
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     requested_at: String,
     /// Who was to be paid, as submitted.
     #[schema(value_type = OtherSide)]
     to: String,
-    #[schema(value_type = TransferId)]
+    #[schema(value_type = schema::TransferId)]
     transfer_id: String,
     /// Of this form: 1.
     version: u32,
@@ -175,7 +173,7 @@ pub struct DenialCheck {
     limit_micro_usdc: Option<String>,
     /// Whether the rule allows the transfer.
     ok: bool,
-    #[schema(value_type = CheckedRule)]
+    #[schema(value_type = schema::CheckedRule)]
     rule: &'static str,
     /// What already counted against the limit.
     #[schema(value_type = MicroUsdc)]

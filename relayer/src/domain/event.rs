@@ -14,9 +14,10 @@ use utoipa::ToSchema;
 
 use super::schema::{Message, Signature, Usdc};
 use super::{
-    Account, AccountId, Address, EventId, Failure, IdempotencyKey, Invalid, Memo, OperatorId, Recipient,
-    Rejection, RejectionReason, Settlement, Timestamp, Transfer, TransferId, UsdcAmount, WebhookId,
+    Account, AccountId, EventId, Failure, Invalid, OperatorId, Rejection, Settlement, Timestamp, Transfer,
+    TransferId, UsdcAmount, WebhookId,
 };
+use crate::domain::schema;
 
 /// Event types by their API names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -172,16 +173,16 @@ struct Envelope<'a> {
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct InitiatedData<'a> {
-    #[schema(value_type = TransferId)]
+    #[schema(value_type = schema::TransferId)]
     transfer_id: String,
     /// The account that pays.
-    #[schema(value_type = AccountId)]
+    #[schema(value_type = schema::AccountId)]
     account_id: String,
-    #[schema(value_type = Recipient)]
+    #[schema(value_type = schema::Recipient)]
     to: String,
     #[schema(value_type = Usdc)]
     amount_usdc: String,
-    #[schema(value_type = Option<Memo>, required)]
+    #[schema(value_type = Option<schema::Memo>, required)]
     memo: Option<&'a str>,
     #[schema(value_type = Signature)]
     tx_signature: &'a str,
@@ -189,35 +190,35 @@ pub(crate) struct InitiatedData<'a> {
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SettledData<'a> {
-    #[schema(value_type = TransferId)]
+    #[schema(value_type = schema::TransferId)]
     transfer_id: String,
     /// The account that paid.
-    #[schema(value_type = AccountId)]
+    #[schema(value_type = schema::AccountId)]
     account_id: String,
-    #[schema(value_type = Recipient)]
+    #[schema(value_type = schema::Recipient)]
     to: String,
     #[schema(value_type = Usdc)]
     amount_usdc: String,
-    #[schema(value_type = Option<Memo>, required)]
+    #[schema(value_type = Option<schema::Memo>, required)]
     memo: Option<&'a str>,
-    #[schema(value_type = IdempotencyKey)]
+    #[schema(value_type = schema::IdempotencyKey)]
     idempotency_key: &'a str,
     #[schema(value_type = Signature)]
     tx_signature: &'a str,
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     settled_at: String,
 }
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct RejectedData<'a> {
     /// The account that was to pay.
-    #[schema(value_type = AccountId)]
+    #[schema(value_type = schema::AccountId)]
     account_id: String,
-    #[schema(value_type = RejectionReason)]
+    #[schema(value_type = schema::RejectionReason)]
     rejection_reason: &'static str,
-    #[schema(value_type = TransferId)]
+    #[schema(value_type = schema::TransferId)]
     transfer_id: String,
-    #[schema(value_type = Recipient)]
+    #[schema(value_type = schema::Recipient)]
     to: String,
     #[schema(value_type = Usdc)]
     amount_usdc: String,
@@ -228,18 +229,18 @@ pub(crate) struct RejectedData<'a> {
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ReopenedData<'a> {
-    #[schema(value_type = TransferId)]
+    #[schema(value_type = schema::TransferId)]
     transfer_id: String,
     /// The account that is to pay.
-    #[schema(value_type = AccountId)]
+    #[schema(value_type = schema::AccountId)]
     account_id: String,
-    #[schema(value_type = Recipient)]
+    #[schema(value_type = schema::Recipient)]
     to: String,
     #[schema(value_type = Usdc)]
     amount_usdc: String,
-    #[schema(value_type = Option<Memo>, required)]
+    #[schema(value_type = Option<schema::Memo>, required)]
     memo: Option<&'a str>,
-    #[schema(value_type = IdempotencyKey)]
+    #[schema(value_type = schema::IdempotencyKey)]
     idempotency_key: &'a str,
     /// Of the payment that is gone.
     #[schema(value_type = Signature)]
@@ -248,18 +249,18 @@ pub(crate) struct ReopenedData<'a> {
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct FailedData<'a> {
-    #[schema(value_type = TransferId)]
+    #[schema(value_type = schema::TransferId)]
     transfer_id: String,
     /// The account that was to pay.
-    #[schema(value_type = AccountId)]
+    #[schema(value_type = schema::AccountId)]
     account_id: String,
-    #[schema(value_type = Recipient)]
+    #[schema(value_type = schema::Recipient)]
     to: String,
     #[schema(value_type = Usdc)]
     amount_usdc: String,
-    #[schema(value_type = Option<Memo>, required)]
+    #[schema(value_type = Option<schema::Memo>, required)]
     memo: Option<&'a str>,
-    #[schema(value_type = IdempotencyKey)]
+    #[schema(value_type = schema::IdempotencyKey)]
     idempotency_key: &'a str,
     /// Why, for people.
     #[schema(value_type = Message)]
@@ -268,12 +269,12 @@ pub(crate) struct FailedData<'a> {
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct LowBalanceData {
-    #[schema(value_type = AccountId)]
+    #[schema(value_type = schema::AccountId)]
     account_id: String,
     #[schema(value_type = Usdc)]
     balance_usdc: String,
     /// Where it is funded.
-    #[schema(value_type = Address)]
+    #[schema(value_type = schema::Address)]
     usdc_token_account: String,
     /// The webhook's `low_balance_threshold_usdc`.
     #[schema(value_type = Usdc)]
@@ -282,7 +283,7 @@ pub(crate) struct LowBalanceData {
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct TestData {
-    #[schema(value_type = WebhookId)]
+    #[schema(value_type = schema::WebhookId)]
     webhook_id: String,
 }
 

@@ -2,19 +2,15 @@ mod steps;
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
 use super::{
-    AccountId, Address, EntryId, Invalid, Memo, Network, OperatorId, PaymentNumber, Rejection,
+    AccountId, Address, EntryId, Invalid, Memo, Network, OperatorId, PaymentMade, PaymentNumber, Rejection,
     RejectionReason, Settlement, Spent, Timestamp, Transfer, TransferId, UsdcAmount,
 };
 
 pub use steps::own_settlement;
-
-/// How long after its block's time a payment may claim to be requested; beyond that the clocks disagree.
-const ASKED_LATER_MAX: Duration = Duration::from_secs(300);
 
 /// One line of an account's history: money that moved on the chain, or a transfer that policy refused. Settled entries
 /// follow from the chain alone.
@@ -219,6 +215,25 @@ pub fn entry_id(signature: &str, account: AccountId, ordinal: u32) -> EntryId {
 }
 
 impl HistoryEntry {
+    /// The payment that it records, if it is one.
+    pub fn payment(&self) -> Option<PaymentMade> {
+        let (EntryKind::Transfer, EntryOutcome::Settled { signature, slot }) = (self.kind, &self.outcome)
+        else {
+            return None;
+        };
+        let Some(Counterparty::TokenAccount(recipient)) = self.counterparty else { return None };
+        Some(PaymentMade {
+            transfer_id: self.transfer_id?,
+            account_id: self.account_id,
+            signature: signature.clone(),
+            slot: *slot,
+            made_at: self.created_at,
+            amount: self.amount,
+            recipient,
+            memo: self.memo.as_ref().map_or_else(String::new, |memo| memo.as_str().to_owned()),
+        })
+    }
+
     /// The owner and id of its account.
     pub const fn account_key(&self) -> (OperatorId, AccountId) {
         (self.operator_id, self.account_id)
@@ -293,13 +308,6 @@ impl HistoryEntry {
 /// Above the position of everything that became visible up to `moment`, and below everything later.
 pub fn position_after(moment: Timestamp) -> String {
     format!("{moment}~")
-}
-
-/// When a payment happened: the block's time, a whole second of the chain's clock, but not before its transfer's
-/// creation, which is in its id. An id that is far ahead of the block is ignored.
-pub fn happened_at(block: Timestamp, transfer: Option<TransferId>) -> Timestamp {
-    let asked = transfer.map_or(block, |id| id.made_by());
-    if block.until(asked) <= ASKED_LATER_MAX { block.max(asked) } else { block }
 }
 
 #[cfg(test)]
@@ -382,22 +390,6 @@ mod tests {
         assert!(at(50, 9) < at(50, 10) && at(50, 999) < at(51, 1));
         let since = position_after(Timestamp::from_unix_seconds(50));
         assert!(at(50, u64::MAX) < since && since < at(51, 0));
-    }
-
-    #[test]
-    fn entry_is_not_older_than_its_request_and_an_id_far_ahead_is_ignored() {
-        let block = Timestamp::from_unix_seconds(1_000);
-        let asked = |milliseconds: i64| {
-            let at = Timestamp::from_unix_micros(milliseconds * 1_000);
-            happened_at(block, Some(TransferId::with_tag(at, 0, 7))).unix_micros()
-        };
-        assert_eq!(happened_at(block, None), block);
-        // The end of its millisecond.
-        assert_eq!(asked(1_000_700), 1_000_701_000);
-        assert_eq!(asked(999_000), block.unix_micros());
-        assert_eq!(asked(1_299_999), 1_300_000_000);
-        assert_eq!(asked(1_300_000), block.unix_micros());
-        assert_eq!(happened_at(block, Some(TransferId::from_bytes([0xff; 16]))), block);
     }
 
     #[test]

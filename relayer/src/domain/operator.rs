@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use super::invalid::check_name;
+use super::label::check_name;
 use super::{Address, Invalid, Network, OperatorId, Timestamp};
 
 /// An operator on one network: the tenant that owns accounts, keys and transfers.

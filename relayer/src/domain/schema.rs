@@ -9,13 +9,10 @@ use utoipa::openapi::schema::{
 use utoipa::openapi::{KnownFormat, Ref, RefOr, Schema, SchemaFormat};
 
 use super::{
-    AccountId, AccountName, AccountStatus, Address, CounterpartyKind, Cursor, DeliveryStatus, DisabledReason,
-    EntryId, EntryKind, EventId, EventType, HaltScope, HaltedBy, IDEMPOTENCY_KEY_CHARS_MAX, IdempotencyKey,
-    KeyId, MEMO_CHARS_MAX, METADATA_KEYS_MAX, Memo, Metadata, NAME_CHARS_MAX, PurchaseMethod,
-    REASON_CHARS_MAX, RECIPIENT_CHARS_MAX, RESOURCE_BYTES_MAX, Recipient, RejectionReason, Timestamp,
-    TransferId, TransferStatus, URL_CHARS_MAX, Unanswered, WebhookId,
+    AccountName, AccountStatus, CounterpartyKind, Cursor, DeliveryStatus, DisabledReason, EntryKind,
+    EventType, IDEMPOTENCY_KEY_CHARS_MAX, MEMO_CHARS_MAX, METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX,
+    PurchaseMethod, REASON_CHARS_MAX, RECIPIENT_CHARS_MAX, RESOURCE_BYTES_MAX, URL_CHARS_MAX, Unanswered,
 };
-use crate::domain::CheckedRule;
 
 /// Text without the NUL character, which the databases cannot store as text.
 const NO_NUL: &str = r"^[^\u0000]*$";
@@ -31,6 +28,19 @@ const SOME_WHOLE_USDC: &str = "(0*([1-9][0-9]{0,12}|1[0-7][0-9]{12}))";
 /// One to six fractional digits that are not all zero. Without a lookahead, for which OpenAI refuses a whole request.
 const SOME_MICROS: &str =
     "([1-9][0-9]{0,5}|0[1-9][0-9]{0,4}|00[1-9][0-9]{0,3}|000[1-9][0-9]{0,2}|0000[1-9][0-9]?|00000[1-9])";
+
+/// Describes the types of `purser_core`, which knows no OpenAPI, under their own names.
+macro_rules! of_core {
+    ($($name:ident)*) => {$(
+        #[doc = concat!("How [`purser_core::", stringify!($name), "`] is written.")]
+        pub enum $name {}
+    )*};
+}
+
+of_core! {
+    AccountId Address CheckedRule EntryId EventId HaltScope HaltedBy IdempotencyKey KeyId Memo Recipient RejectionReason
+    Timestamp TransferId TransferStatus WebhookId
+}
 
 /// An amount that the service writes: six fractional digits.
 pub enum Usdc {}
@@ -160,12 +170,12 @@ macro_rules! written {
 pub(crate) use written;
 
 written! {
-    AccountId = "AccountId": named("an account", Self::PREFIX);
-    TransferId = "TransferId": named("a transfer", Self::PREFIX);
-    EntryId = "EntryId": named("a line of an account's history", Self::PREFIX);
-    EventId = "EventId": named("an event", Self::PREFIX);
-    KeyId = "KeyId": named("an API key", Self::PREFIX);
-    WebhookId = "WebhookId": named("a webhook", Self::PREFIX);
+    AccountId = "AccountId": named("an account", purser_core::AccountId::PREFIX);
+    TransferId = "TransferId": named("a transfer", purser_core::TransferId::PREFIX);
+    EntryId = "EntryId": named("a line of an account's history", purser_core::EntryId::PREFIX);
+    EventId = "EventId": named("an event", purser_core::EventId::PREFIX);
+    KeyId = "KeyId": named("an API key", purser_core::KeyId::PREFIX);
+    WebhookId = "WebhookId": named("a webhook", purser_core::WebhookId::PREFIX);
     RequestIdText = "RequestId": named("a request, to quote when you ask about it", "req_");
 
     Message = "Message": text().max_length(Some(4_096))
@@ -230,15 +240,15 @@ written! {
         "`paused` where the account may not pay, by its policy or by a halt.", Self::ALL.map(Self::as_str)
     );
     TransferStatus = "TransferStatus": one_of(
-        "The state of a transfer: `submitted` may still settle or fail, the others are end states.", Self::ALL.map(Self::as_str)
+        "The state of a transfer: `submitted` may still settle or fail, the others are end states.", purser_core::TransferStatus::ALL.map(purser_core::TransferStatus::as_str)
     );
     EntryKind = "EntryKind": one_of(
         "A payment within policy, money received by whatever means, or a withdrawal by the operator's admin.", Self::ALL.map(Self::as_str)
     );
-    CheckedRule = "Rule": one_of("What a transfer is checked against.", Self::ALL.map(Self::as_str));
-    RejectionReason = "RejectionReason": one_of("Which rule refused.", Self::ALL.map(Self::as_str));
-    HaltedBy = "HaltedBy": one_of("Whose key halted.", Self::ALL.map(Self::as_str));
-    HaltScope = "HaltScope": one_of("What is halted.", Self::ALL.map(Self::as_str));
+    CheckedRule = "Rule": one_of("What a transfer is checked against.", purser_core::CheckedRule::ALL.map(purser_core::CheckedRule::as_str));
+    RejectionReason = "RejectionReason": one_of("Which rule refused.", purser_core::RejectionReason::ALL.map(purser_core::RejectionReason::as_str));
+    HaltedBy = "HaltedBy": one_of("Whose key halted.", purser_core::HaltedBy::ALL.map(purser_core::HaltedBy::as_str));
+    HaltScope = "HaltScope": one_of("What is halted.", purser_core::HaltScope::ALL.map(purser_core::HaltScope::as_str));
     CounterpartyKind = "CounterpartyKind": one_of(
         "Whether an entry stands for all token accounts of a wallet, or for one token account.",
         Self::ALL.map(Self::as_str)
@@ -288,7 +298,7 @@ written! {
 }
 
 fn account_or_address() -> String {
-    format!("^({}{ULID}|[1-9A-HJ-NP-Za-km-z]{{32,44}})$", AccountId::PREFIX)
+    format!("^({}{ULID}|[1-9A-HJ-NP-Za-km-z]{{32,44}})$", purser_core::AccountId::PREFIX)
 }
 
 fn entry_of_allowlist() -> Schema {

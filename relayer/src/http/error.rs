@@ -11,10 +11,10 @@ use utoipa::ToSchema;
 use super::code::Code;
 use super::request_id::RequestId;
 use super::v1::checks::CheckBody;
+use crate::domain::schema;
 use crate::domain::schema::{Message, RequestIdText};
 use crate::domain::{
-    Checks, FailureCode, Invalid, QuotaExceeded, RejectionReason, Timestamp, Transfer, TransferId,
-    TransferState, TransferStatus,
+    Checks, FailureCode, Invalid, QuotaExceeded, RejectionReason, Transfer, TransferState, TransferStatus,
 };
 use crate::service::{
     Forbidden, RequestConflict, Resource, STREAMS_PER_OPERATOR_MAX, ServiceError, Unauthorized,
@@ -136,10 +136,10 @@ pub(crate) struct ErrorBody {
     param: Option<String>,
     /// The transfer that ended so, or that the idempotency key stands for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = TransferId)]
+    #[schema(value_type = schema::TransferId)]
     transfer_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = TransferStatus)]
+    #[schema(value_type = schema::TransferStatus)]
     status: Option<&'static str>,
     /// `true`: nothing was done, and the same request may simply be sent again, a transfer under the same key.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,7 +147,7 @@ pub(crate) struct ErrorBody {
     retryable: Option<bool>,
     /// When the rolling window has room for the amount, if nothing else is spent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     retry_at: Option<String>,
     /// What every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]

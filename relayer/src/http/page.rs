@@ -9,9 +9,10 @@ use serde::Serialize;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Required, Schema};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::error::ApiError;
+use crate::domain::schema;
 use crate::domain::{
     AccountId, Cursor, EventId, Invalid, KeyId, Page, PageLimit, PageRequest, TransferId, WebhookId,
 };
@@ -20,26 +21,33 @@ use crate::service::{Resource, ServiceError};
 /// An id that can stand in a path. Text that is not such an id is answered like an unknown id.
 pub(crate) trait PathId: FromStr {
     const RESOURCE: Resource;
+    /// How it is written.
+    type Written: ToSchema;
 }
 
 impl PathId for AccountId {
     const RESOURCE: Resource = Resource::Account;
+    type Written = schema::AccountId;
 }
 
 impl PathId for TransferId {
     const RESOURCE: Resource = Resource::Transfer;
+    type Written = schema::TransferId;
 }
 
 impl PathId for EventId {
     const RESOURCE: Resource = Resource::Event;
+    type Written = schema::EventId;
 }
 
 impl PathId for WebhookId {
     const RESOURCE: Resource = Resource::Webhook;
+    type Written = schema::WebhookId;
 }
 
 impl PathId for KeyId {
     const RESOURCE: Resource = Resource::Key;
+    type Written = schema::KeyId;
 }
 
 /// The one id in a route's path.
@@ -55,10 +63,10 @@ impl<S: Send + Sync, T: PathId> FromRequestParts<S> for Id<T> {
     }
 }
 
-impl<T: ToSchema> IntoParams for Id<T> {
+impl<T: PathId> IntoParams for Id<T> {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let described = ParameterBuilder::new().name("id").parameter_in(ParameterIn::Path);
-        vec![described.required(Required::True).schema(Some(T::schema())).build()]
+        vec![described.required(Required::True).schema(Some(T::Written::schema())).build()]
     }
 }
 

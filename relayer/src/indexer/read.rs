@@ -71,7 +71,7 @@ impl Indexer {
     ) -> Result<Vec<(Mark, PendingFetch)>, IndexError> {
         let mut payments = BTreeMap::<OperatorId, Vec<PaymentMade>>::new();
         for (operator, payment) in
-            entries.iter().filter_map(|entry| Some((entry.operator_id, PaymentMade::of_entry(entry)?)))
+            entries.iter().filter_map(|entry| Some((entry.operator_id, entry.payment()?)))
         {
             payments.entry(operator).or_default().push(payment);
         }

@@ -55,7 +55,7 @@ pub(super) async fn settle_paid(
     let mut met = Met::default();
     let mut payments = BTreeMap::<OperatorId, Vec<PaymentMade>>::new();
     for entry in entries {
-        if let Some(payment) = PaymentMade::of_entry(entry) {
+        if let Some(payment) = entry.payment() {
             payments.entry(entry.operator_id).or_default().push(payment);
         }
     }

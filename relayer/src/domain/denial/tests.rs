@@ -1,7 +1,10 @@
 use serde_json::Value;
 
 use super::*;
-use crate::domain::{Checks, IdempotencyKey, KeyId, Network, Recipient, Rejection, TransferRequest};
+use crate::domain::{
+    AccountId, CheckedRule, Checks, IdempotencyKey, KeyId, Network, Recipient, Rejection, RejectionReason,
+    Timestamp, TransferRequest,
+};
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_unix_seconds(1_800_000_000 + seconds)

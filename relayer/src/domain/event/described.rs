@@ -9,8 +9,8 @@ use super::policies::{AppliedData, ChangedData, HaltedData, PendingData};
 use super::{
     EventType, FailedData, InitiatedData, LowBalanceData, RejectedData, ReopenedData, SettledData, TestData,
 };
+use crate::domain::schema;
 use crate::domain::schema::reference;
-use crate::domain::{EventId, Timestamp};
 
 /// An event type in words and as a schema.
 pub(crate) struct Described {
@@ -80,18 +80,18 @@ impl EventType {
         let envelope = ObjectBuilder::new()
             .schema_type(Type::Object)
             .description(Some(fires_when))
-            .property("id", reference::<EventId>())
+            .property("id", reference::<schema::EventId>())
             .property(
                 "type",
                 ObjectBuilder::new().schema_type(Type::String).enum_values(Some([self.as_str()])),
             )
-            .property("created_at", reference::<Timestamp>())
+            .property("created_at", reference::<schema::Timestamp>())
             .property("data", data);
         let required = ["id", "type", "created_at", "data"];
         let envelope = required.into_iter().fold(envelope, ObjectBuilder::required).build();
         let mut refers_to = vec![
-            (EventId::name().into_owned(), EventId::schema()),
-            (Timestamp::name().into_owned(), Timestamp::schema()),
+            (schema::EventId::name().into_owned(), schema::EventId::schema()),
+            (schema::Timestamp::name().into_owned(), schema::Timestamp::schema()),
             (Data::name().into_owned(), Data::schema()),
         ];
         Data::schemas(&mut refers_to);

@@ -4,17 +4,16 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Event, EventType};
+use crate::domain::schema;
 use crate::domain::schema::{ChainMemo, OtherSide, PolicyVersionNumber, Signature, Usdc};
-use crate::domain::{
-    AccountId, EntryId, EntryKind, EntryOutcome, HistoryEntry, Memo, Timestamp, TransferId, UsdcAmount,
-};
+use crate::domain::{EntryKind, EntryOutcome, HistoryEntry, Memo, Timestamp, UsdcAmount};
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct DepositData<'a> {
-    #[schema(value_type = AccountId)]
+    #[schema(value_type = schema::AccountId)]
     account_id: String,
     /// The line of the account's history.
-    #[schema(value_type = EntryId)]
+    #[schema(value_type = schema::EntryId)]
     entry_id: String,
     #[schema(value_type = Usdc)]
     amount_usdc: String,
@@ -24,20 +23,20 @@ pub(crate) struct DepositData<'a> {
     #[schema(value_type = Option<ChainMemo>, required)]
     memo: Option<&'a str>,
     /// Of a deposit that one transfer made.
-    #[schema(value_type = Option<TransferId>, required)]
+    #[schema(value_type = Option<schema::TransferId>, required)]
     transfer_id: Option<String>,
     #[schema(value_type = Signature)]
     tx_signature: &'a str,
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     settled_at: String,
 }
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct WithdrawalData<'a> {
-    #[schema(value_type = AccountId)]
+    #[schema(value_type = schema::AccountId)]
     account_id: String,
     /// The line of the account's history.
-    #[schema(value_type = EntryId)]
+    #[schema(value_type = schema::EntryId)]
     entry_id: String,
     #[schema(value_type = Usdc)]
     amount_usdc: String,
@@ -46,13 +45,13 @@ pub(crate) struct WithdrawalData<'a> {
     to: Option<String>,
     #[schema(value_type = Signature)]
     tx_signature: &'a str,
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     settled_at: String,
 }
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ThresholdData<'a> {
-    #[schema(value_type = AccountId)]
+    #[schema(value_type = schema::AccountId)]
     account_id: String,
     /// Which share of the daily cap was reached.
     #[schema(minimum = 1, maximum = 100)]
@@ -66,17 +65,17 @@ pub(crate) struct ThresholdData<'a> {
     #[schema(value_type = PolicyVersionNumber)]
     policy_version: u64,
     /// The payment's line of the account's history.
-    #[schema(value_type = EntryId)]
+    #[schema(value_type = schema::EntryId)]
     entry_id: String,
     /// Of the payment.
     #[schema(value_type = Usdc)]
     amount_usdc: String,
     /// Of the payment.
-    #[schema(value_type = Option<TransferId>, required)]
+    #[schema(value_type = Option<schema::TransferId>, required)]
     transfer_id: Option<String>,
     #[schema(value_type = Signature)]
     tx_signature: &'a str,
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     settled_at: String,
 }
 

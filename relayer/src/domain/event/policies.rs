@@ -4,6 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Event, EventType, Subject, id_of, raw};
+use crate::domain::schema;
 use crate::domain::schema::{PolicyVersionNumber, Signature};
 use crate::domain::{
     AccountId, Address, HaltScope, HaltedBy, OperatorId, PendingPolicy, PolicyFields, SpendingPolicy,
@@ -12,21 +13,21 @@ use crate::domain::{
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct PendingData {
-    #[schema(value_type = AccountId)]
+    #[schema(value_type = schema::AccountId)]
     account_id: String,
     /// The policy that waits.
     policy: PolicyFields,
     /// When it can take effect.
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     effective_at: String,
     /// Whose signature put it there.
-    #[schema(value_type = Address)]
+    #[schema(value_type = schema::Address)]
     signer: String,
 }
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct AppliedData<'a> {
-    #[schema(value_type = AccountId)]
+    #[schema(value_type = schema::AccountId)]
     account_id: String,
     /// The policy that is in force.
     policy: PolicyFields,
@@ -39,7 +40,7 @@ pub(crate) struct AppliedData<'a> {
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ChangedData<'a> {
-    #[schema(value_type = AccountId)]
+    #[schema(value_type = schema::AccountId)]
     account_id: String,
     /// The latest version before it that is known.
     #[schema(required)]
@@ -47,11 +48,11 @@ pub(crate) struct ChangedData<'a> {
     /// The version that is in force.
     after: VersionData,
     /// Whose signature set it; `null` if unknown.
-    #[schema(value_type = Option<Address>, required)]
+    #[schema(value_type = Option<schema::Address>, required)]
     signer: Option<String>,
     #[schema(value_type = Signature)]
     tx_signature: &'a str,
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     changed_at: String,
 }
 
@@ -68,16 +69,16 @@ pub(crate) struct VersionData {
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct HaltedData<'a> {
-    #[schema(value_type = AccountId)]
+    #[schema(value_type = schema::AccountId)]
     account_id: String,
-    #[schema(value_type = HaltScope)]
+    #[schema(value_type = schema::HaltScope)]
     scope: &'static str,
     /// `null` if unknown.
-    #[schema(value_type = Option<HaltedBy>, required)]
+    #[schema(value_type = Option<schema::HaltedBy>, required)]
     halted_by: Option<&'static str>,
     #[schema(value_type = Signature)]
     tx_signature: &'a str,
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     halted_at: String,
 }
 

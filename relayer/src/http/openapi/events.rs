@@ -9,8 +9,9 @@ use utoipa::openapi::{Components, ContentBuilder, PathItem, Ref, RefOr, Required
 use utoipa::{PartialSchema, ToSchema};
 
 use super::open::WORD_CHARS_MAX;
+use crate::domain::EventType;
+use crate::domain::schema;
 use crate::domain::schema::reference;
-use crate::domain::{EventId, EventType, Timestamp};
 
 /// An event of any type, as it is delivered.
 pub(crate) enum AnyEvent {}
@@ -54,9 +55,9 @@ impl PartialSchema for OtherEvent {
         let event = ObjectBuilder::new()
             .schema_type(Type::Object)
             .description(Some("An event of a type that this document does not know yet."))
-            .property("id", reference::<EventId>())
+            .property("id", reference::<schema::EventId>())
             .property("type", kind.description(Some("Another type.")))
-            .property("created_at", reference::<Timestamp>())
+            .property("created_at", reference::<schema::Timestamp>())
             .property("data", data);
         let required = ["id", "type", "created_at", "data"];
         required.into_iter().fold(event, ObjectBuilder::required).build().into()

@@ -7,8 +7,7 @@ use utoipa::openapi::{Components, RefOr, Required, Response, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::{component, needs_key};
-use crate::domain::IdempotencyKey;
-use crate::domain::schema::RequestIdText;
+use crate::domain::schema::{self, RequestIdText};
 
 pub(super) const X_REQUEST_ID: &str = "X-Request-Id";
 pub(super) const RETRY_AFTER: &str = "Retry-After";
@@ -32,14 +31,14 @@ impl IntoParams for IdempotencyKeyHeader {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let description =
             "The idempotency key, where it is not in the body. With both given, both say the same.";
-        vec![request_header("Idempotency-Key", description, IdempotencyKey::schema())]
+        vec![request_header("Idempotency-Key", description, schema::IdempotencyKey::schema())]
     }
 }
 
 /// A request that is carried out once under its name: see `once`.
 pub(crate) fn name_once(operation: &mut Operation) {
     let description = "A name of the request, which is then done once: asked for again within 24 hours, it is answered as the first time.";
-    let header = request_header("Idempotency-Key", description, IdempotencyKey::schema());
+    let header = request_header("Idempotency-Key", description, schema::IdempotencyKey::schema());
     operation.parameters.get_or_insert_default().push(RefOr::T(header));
     operation.extensions.get_or_insert_default().insert(ONCE.to_owned(), true.into());
     for (status, response) in &mut operation.responses.responses {

@@ -10,10 +10,10 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::halts::HaltBody;
 use super::text;
-use crate::domain::schema::Usdc;
+use crate::domain::schema::{self, Usdc};
 use crate::domain::{
-    AccountChange, AccountId, AccountName, AccountStatus, Address, Invalid, Metadata, MetadataChange,
-    PolicyFields, PolicyUpdate, PolicyUpdateFields, Principal, SpendingPolicy, Timestamp,
+    AccountChange, AccountId, AccountName, AccountStatus, Invalid, Metadata, MetadataChange, PolicyFields,
+    PolicyUpdate, PolicyUpdateFields, Principal, SpendingPolicy,
 };
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
@@ -121,20 +121,20 @@ fn first_policy(json: &RawValue) -> Result<SpendingPolicy, Invalid> {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Account)]
 pub struct AccountResponse {
-    #[schema(value_type = AccountId)]
+    #[schema(value_type = schema::AccountId)]
     account_id: String,
     #[schema(value_type = AccountName)]
     name: String,
     /// The PDA that owns the money. Never fund this address: see `usdc_token_account`.
-    #[schema(value_type = Address)]
+    #[schema(value_type = schema::Address)]
     solana_address: String,
     /// Where USDC is sent to fund the account.
-    #[schema(value_type = Address)]
+    #[schema(value_type = schema::Address)]
     usdc_token_account: String,
     #[schema(value_type = Usdc)]
     balance_usdc: String,
     /// When it held that much: a moment ago, or, in a list while the chain does not answer, when it was last seen.
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     balance_as_of: String,
     #[schema(value_type = AccountStatus)]
     status: &'static str,
@@ -147,7 +147,7 @@ pub struct AccountResponse {
     policy: Option<PolicyFields>,
     #[schema(value_type = Option<Metadata>, required)]
     metadata: Box<RawValue>,
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     created_at: String,
 }
 
@@ -175,12 +175,12 @@ impl From<AccountView> for AccountResponse {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Balance)]
 pub struct BalanceResponse {
-    #[schema(value_type = AccountId)]
+    #[schema(value_type = schema::AccountId)]
     account_id: String,
     #[schema(value_type = Usdc)]
     balance_usdc: String,
     /// When it was read from the chain.
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     last_updated: String,
 }
 

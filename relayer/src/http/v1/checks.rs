@@ -1,14 +1,14 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::schema::Usdc;
-use crate::domain::{CheckedRule, Checks, Limit, RuleCheck};
+use crate::domain::schema::{self, Usdc};
+use crate::domain::{Checks, Limit, RuleCheck};
 
 /// One entry of `checks`: how a rule judged a transfer. Amounts are decimal strings.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Check)]
 pub struct CheckBody {
-    #[schema(value_type = CheckedRule)]
+    #[schema(value_type = schema::CheckedRule)]
     rule: &'static str,
     /// Whether the rule allows the transfer.
     ok: bool,

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::text;
-use crate::domain::schema::{AnyEventType, one_of, written};
+use crate::domain::schema::{self, AnyEventType, one_of, written};
 use crate::domain::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, DeliveryStatus, EventId, Invalid, Timestamp,
     Unanswered, WebhookId,
@@ -40,9 +40,9 @@ pub struct AttemptResponse {
     /// Counted from 1.
     #[schema(minimum = 1)]
     attempt: usize,
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     started_at: String,
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     ended_at: String,
     /// What the receiver answered; `null` where it did not.
     #[schema(required, minimum = 100, maximum = 999)]
@@ -59,25 +59,25 @@ pub struct AttemptResponse {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Delivery)]
 pub struct DeliveryResponse {
-    #[schema(value_type = EventId)]
+    #[schema(value_type = schema::EventId)]
     event_id: String,
     #[schema(value_type = AnyEventType)]
     event_type: &'static str,
     #[schema(value_type = DeliveryStatus)]
     status: &'static str,
     /// Of one that is pending.
-    #[schema(value_type = Option<Timestamp>, required)]
+    #[schema(value_type = Option<schema::Timestamp>, required)]
     next_attempt_at: Option<String>,
     /// When the receiver acknowledged it.
-    #[schema(value_type = Option<Timestamp>, required)]
+    #[schema(value_type = Option<schema::Timestamp>, required)]
     delivered_at: Option<String>,
     /// When it was given up.
-    #[schema(value_type = Option<Timestamp>, required)]
+    #[schema(value_type = Option<schema::Timestamp>, required)]
     undelivered_at: Option<String>,
     /// Why a pending one is not attempted.
     #[schema(value_type = Option<Hindrance>, required)]
     blocked_by: Option<&'static str>,
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     created_at: String,
     /// Those of the last 30 days, the earliest first.
     #[schema(max_items = 100_000)]
@@ -132,13 +132,13 @@ impl DeliveryResponse {
 #[schema(as = Replay)]
 pub struct ReplayBody {
     /// One event, whatever became of it. Goes without `since`.
-    #[schema(value_type = Option<EventId>)]
+    #[schema(value_type = Option<schema::EventId>)]
     event_id: Option<String>,
     /// The beginning of the span. Goes without `event_id`.
-    #[schema(value_type = Option<Timestamp>)]
+    #[schema(value_type = Option<schema::Timestamp>)]
     since: Option<String>,
     /// The end of the span; now if it is left out.
-    #[schema(value_type = Option<Timestamp>)]
+    #[schema(value_type = Option<schema::Timestamp>)]
     until: Option<String>,
     /// Of a span: `not_delivered`, the default, is what was given up and what still fails and waits for its next attempt;
     /// `undelivered` what was given up alone; `all` everything.

@@ -5,8 +5,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::value::RawValue;
 
 use super::event_stream;
-use crate::domain::schema::AnyEventType;
-use crate::domain::{AccountId, EventId, EventType, Principal};
+use crate::domain::schema::{self, AnyEventType};
+use crate::domain::{EventId, EventType, Principal};
 use crate::http::accept;
 use crate::http::auth::OperatorOnly;
 use crate::http::error::ApiError;
@@ -19,7 +19,7 @@ const LIMIT_DEFAULT: u32 = 20;
 const LIMIT_MAX: u32 = 100;
 
 list_parameters!(EventsParameters(LIMIT_DEFAULT, LIMIT_MAX) {
-    "account_id": AccountId = "Only events of this account.";
+    "account_id": schema::AccountId = "Only events of this account.";
     "type": AnyEventType = "Only events of this type. Of a stream, one or several with commas between them.";
 });
 

@@ -3,8 +3,8 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::schema::Signature;
-use crate::domain::{AccountId, Halt, HaltScope, HaltedBy};
+use crate::domain::schema::{self, Signature};
+use crate::domain::{AccountId, Halt};
 use crate::http::auth::OperatorOnly;
 use crate::http::body::{NoFields, Nothing};
 use crate::http::code::Code;
@@ -16,9 +16,9 @@ use crate::service::{HaltView, Halts};
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Halt)]
 pub struct HaltBody {
-    #[schema(value_type = HaltedBy)]
+    #[schema(value_type = schema::HaltedBy)]
     by: &'static str,
-    #[schema(value_type = HaltScope)]
+    #[schema(value_type = schema::HaltScope)]
     scope: &'static str,
 }
 
@@ -34,7 +34,7 @@ impl From<Halt> for HaltBody {
 pub struct HaltResponse {
     /// Always `true`.
     halted: bool,
-    #[schema(value_type = HaltedBy)]
+    #[schema(value_type = schema::HaltedBy)]
     halted_by: &'static str,
     #[schema(value_type = Signature)]
     tx_signature: String,

@@ -7,10 +7,12 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::text;
-use crate::domain::schema::{ChainMemo, ExplorerLink, Message, OtherSide, Signature, Usdc, one_of, written};
+use crate::domain::schema::{
+    self, ChainMemo, ExplorerLink, Message, OtherSide, Signature, Usdc, one_of, written,
+};
 use crate::domain::{
-    AccountId, EntryId, EntryKind, EntryOutcome, HistoryFilter, HistoryStatus, Invalid, PageRequest,
-    PlacedEntry, Principal, Timestamp, TransferId,
+    AccountId, EntryKind, EntryOutcome, HistoryFilter, HistoryStatus, Invalid, PageRequest, PlacedEntry,
+    Principal, Timestamp,
 };
 use crate::http::accept;
 use crate::http::code::Code;
@@ -36,7 +38,7 @@ enum StatusFilter {}
 #[derive(Serialize, ToSchema)]
 #[schema(as = Entry)]
 pub struct EntryResponse {
-    #[schema(value_type = EntryId)]
+    #[schema(value_type = schema::EntryId)]
     id: String,
     #[serde(rename = "type")]
     #[schema(value_type = EntryKind)]
@@ -54,7 +56,7 @@ pub struct EntryResponse {
     #[schema(value_type = Option<ChainMemo>, required)]
     memo: Option<String>,
     /// Of a transfer, and of a deposit that one transfer made.
-    #[schema(value_type = Option<TransferId>, required)]
+    #[schema(value_type = Option<schema::TransferId>, required)]
     transfer_id: Option<String>,
     /// Of what is settled.
     #[schema(value_type = Option<Signature>, required)]
@@ -69,10 +71,10 @@ pub struct EntryResponse {
     #[schema(value_type = Option<Message>, required)]
     message: Option<String>,
     /// When it happened.
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     created_at: String,
     /// When it came into the history, which is in this order: later than that of every entry that was there before.
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     visible_at: String,
 }
 
@@ -177,8 +179,8 @@ pub(crate) fn asked(
 list_parameters!(HistoryParameters(LIMIT_DEFAULT, LIMIT_MAX) {
     "status": StatusFilter = "`all` if it is left out.";
     "type": EntryKind = "Only entries of this kind.";
-    "since": Timestamp = "Only what has a `visible_at` after this time.";
-    "until": Timestamp = "Only what has a `visible_at` up to this time.";
+    "since": schema::Timestamp = "Only what has a `visible_at` after this time.";
+    "until": schema::Timestamp = "Only what has a `visible_at` up to this time.";
 });
 
 /// List an account's history

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::text;
-use crate::domain::schema::{CidrText, KeyHintText, PlainKeyText};
-use crate::domain::{AccountId, AccountName, ApiKey, Invalid, KeyId, KeyScope, Principal, Timestamp};
+use crate::domain::schema::{self, CidrText, KeyHintText, PlainKeyText};
+use crate::domain::{AccountId, AccountName, ApiKey, Invalid, KeyId, KeyScope, Principal};
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
 use crate::http::error::ApiError;
@@ -25,7 +25,7 @@ pub struct CreateKeyBody {
     #[schema(value_type = Option<AccountName>)]
     name: Option<String>,
     /// From then on it is not valid. In the future; `null` for never.
-    #[schema(value_type = Option<Timestamp>)]
+    #[schema(value_type = Option<schema::Timestamp>)]
     expires_at: Option<String>,
     /// From which addresses it may be used, as ranges in CIDR notation; without it, from anywhere.
     #[schema(value_type = Option<Vec<CidrText>>, min_items = 1, max_items = 50)]
@@ -44,25 +44,25 @@ impl TryFrom<CreateKeyBody> for CreateKey {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Key)]
 pub struct KeyResponse {
-    #[schema(value_type = KeyId)]
+    #[schema(value_type = schema::KeyId)]
     id: String,
     /// The account that it opens; `null` of an operator key.
-    #[schema(value_type = Option<AccountId>, required)]
+    #[schema(value_type = Option<schema::AccountId>, required)]
     account_id: Option<String>,
     #[schema(value_type = Option<AccountName>, required)]
     name: Option<String>,
     #[schema(value_type = KeyHintText)]
     hint: String,
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     created_at: String,
     /// From then on it is not valid.
-    #[schema(value_type = Option<Timestamp>, required)]
+    #[schema(value_type = Option<schema::Timestamp>, required)]
     expires_at: Option<String>,
     /// Since then it is not valid.
-    #[schema(value_type = Option<Timestamp>, required)]
+    #[schema(value_type = Option<schema::Timestamp>, required)]
     revoked_at: Option<String>,
     /// About a minute late; `null` before its first use.
-    #[schema(value_type = Option<Timestamp>, required)]
+    #[schema(value_type = Option<schema::Timestamp>, required)]
     last_used_at: Option<String>,
     /// From which addresses it may be used; `null` for any.
     #[schema(value_type = Option<Vec<CidrText>>, required, max_items = 50)]

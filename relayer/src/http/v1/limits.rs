@@ -4,8 +4,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::text;
-use crate::domain::schema::Usdc;
-use crate::domain::{AccountId, Principal, Timestamp, UsdcAmount};
+use crate::domain::schema::{self, Usdc};
+use crate::domain::{AccountId, Principal, UsdcAmount};
 use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::http::page::Id;
@@ -15,7 +15,7 @@ use crate::service::{LimitsView, Transfers};
 #[derive(Serialize, ToSchema)]
 #[schema(as = Limits)]
 pub struct LimitsResponse {
-    #[schema(value_type = AccountId)]
+    #[schema(value_type = schema::AccountId)]
     account_id: String,
     max_single_transfer: SingleLimitBody,
     max_daily_spend: DailyLimitBody,
@@ -47,7 +47,7 @@ struct DailyLimitBody {
     #[schema(value_type = Option<Usdc>, required)]
     remaining: Option<String>,
     /// When the oldest of it stops counting; `null` when nothing counts.
-    #[schema(value_type = Option<Timestamp>, required)]
+    #[schema(value_type = Option<schema::Timestamp>, required)]
     frees_at: Option<String>,
 }
 

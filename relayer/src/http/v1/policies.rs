@@ -10,9 +10,9 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::policy_read_only::{self, READ_ONLY, ReadOnly};
 use super::text;
-use crate::domain::schema::{PolicyVersionNumber, Signature};
+use crate::domain::schema::{self, PolicyVersionNumber, Signature};
 use crate::domain::{
-    AccountId, Invalid, Operator, PolicyFields, PolicyUpdate, PolicyUpdateFields, Principal, Timestamp,
+    AccountId, Invalid, Operator, PolicyFields, PolicyUpdate, PolicyUpdateFields, Principal,
 };
 use crate::http::auth::OperatorOnly;
 use crate::http::body::JsonText;
@@ -26,11 +26,11 @@ use crate::service::{PendingView, Policies, PolicyChange, PolicyView};
 #[derive(Serialize, ToSchema)]
 #[schema(as = AccountPolicy)]
 pub struct PolicyResponse {
-    #[schema(value_type = AccountId)]
+    #[schema(value_type = schema::AccountId)]
     account_id: String,
     #[serde(flatten)]
     policy: PolicyFields,
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     updated_at: String,
     #[schema(value_type = PolicyVersionNumber)]
     version: u64,
@@ -39,7 +39,7 @@ pub struct PolicyResponse {
     pending: Option<PendingResponse>,
     /// When the change takes effect, where it has to wait.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     effective_at: Option<String>,
     /// By which transaction it was just put in force.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +54,7 @@ struct PendingResponse {
     #[serde(flatten)]
     policy: PolicyFields,
     /// When it can take effect.
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     effective_at: String,
 }
 

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::text;
 use crate::domain::schema::{self, ReasonText, Signature};
-use crate::domain::{AccountId, Address, KeyId, PolicyFields, PolicyVersion, Timestamp};
+use crate::domain::{AccountId, PolicyFields, PolicyVersion};
 use crate::http::auth::OperatorOnly;
 use crate::http::error::ApiError;
 use crate::http::page::{Id, ListQuery, PageResponse, list_parameters};
@@ -21,15 +21,15 @@ const LIMIT_MAX: u32 = 100;
 pub struct PolicyVersionResponse {
     #[schema(value_type = schema::PolicyVersionNumber)]
     version: u64,
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     set_at: String,
     /// Whose key signed it; `null` if unknown.
-    #[schema(value_type = Option<Address>, required)]
+    #[schema(value_type = Option<schema::Address>, required)]
     signer: Option<String>,
     #[schema(value_type = Signature)]
     tx_signature: String,
     /// The API key that asked for it, where it came by the API.
-    #[schema(value_type = Option<KeyId>, required)]
+    #[schema(value_type = Option<schema::KeyId>, required)]
     key_id: Option<String>,
     #[schema(value_type = Option<ReasonText>, required)]
     reason: Option<String>,

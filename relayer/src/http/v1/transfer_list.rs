@@ -2,6 +2,7 @@ use axum::Json;
 use axum::extract::State;
 
 use super::transfers::TransferResponse;
+use crate::domain::schema;
 use crate::domain::{
     AccountId, IdempotencyKey, Invalid, Principal, Timestamp, TransferFilter, TransferStatus,
 };
@@ -29,11 +30,11 @@ fn filter(query: &mut ListQuery) -> Result<TransferFilter, Invalid> {
 }
 
 list_parameters!(TransfersParameters(LIMIT_DEFAULT, LIMIT_MAX) {
-    "account_id": AccountId = "Only what this account pays. Agents see their own account only.";
-    "status": TransferStatus = "Only transfers in this state.";
-    "idempotency_key": IdempotencyKey = "Only transfers under this key.";
-    "since": Timestamp = "Only what was asked for after this time.";
-    "until": Timestamp = "Only what was asked for up to this time.";
+    "account_id": schema::AccountId = "Only what this account pays. Agents see their own account only.";
+    "status": schema::TransferStatus = "Only transfers in this state.";
+    "idempotency_key": schema::IdempotencyKey = "Only transfers under this key.";
+    "since": schema::Timestamp = "Only what was asked for after this time.";
+    "until": schema::Timestamp = "Only what was asked for up to this time.";
 });
 
 /// List transfers

@@ -7,10 +7,10 @@ use utoipa::ToSchema;
 
 use super::checks::CheckBody;
 use super::text;
-use crate::domain::schema::{ExplorerLink, Message, RecipientText, Signature, Usdc, UsdcText};
+use crate::domain::schema::{self, ExplorerLink, Message, RecipientText, Signature, Usdc, UsdcText};
 use crate::domain::{
-    AccountId, IdempotencyKey, Invalid, Memo, Principal, Recipient, Timestamp, Transfer, TransferId,
-    TransferRequest, TransferState, TransferStatus, UsdcAmount, amount_from_text,
+    AccountId, IdempotencyKey, Invalid, Memo, Principal, Recipient, Transfer, TransferId, TransferRequest,
+    TransferState, UsdcAmount, amount_from_text,
 };
 use crate::http::body::Json as Body;
 use crate::http::code::Code;
@@ -26,16 +26,16 @@ use crate::service::{ExplorerUrl, Preview, PreviewRequest, TransferAnswer, Trans
 #[schema(as = CreateTransfer)]
 pub struct CreateTransferBody {
     /// The account that pays.
-    #[schema(required, value_type = AccountId)]
+    #[schema(required, value_type = schema::AccountId)]
     from: Option<String>,
     #[schema(required, value_type = RecipientText)]
     to: Option<String>,
     #[schema(required, value_type = UsdcText)]
     amount: Option<String>,
     /// Here or in the header `Idempotency-Key`; a preview needs none.
-    #[schema(value_type = Option<IdempotencyKey>)]
+    #[schema(value_type = Option<schema::IdempotencyKey>)]
     idempotency_key: Option<String>,
-    #[schema(value_type = Option<Memo>)]
+    #[schema(value_type = Option<schema::Memo>)]
     memo: Option<String>,
 }
 
@@ -95,21 +95,21 @@ impl CreateTransferBody {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Transfer)]
 pub struct TransferResponse {
-    #[schema(value_type = TransferId)]
+    #[schema(value_type = schema::TransferId)]
     transfer_id: String,
-    #[schema(value_type = TransferStatus)]
+    #[schema(value_type = schema::TransferStatus)]
     status: &'static str,
     /// The account that pays.
-    #[schema(value_type = AccountId)]
+    #[schema(value_type = schema::AccountId)]
     from: String,
     /// As submitted.
-    #[schema(value_type = Recipient)]
+    #[schema(value_type = schema::Recipient)]
     to: String,
     #[schema(value_type = Usdc)]
     amount_usdc: String,
-    #[schema(value_type = Option<Memo>, required)]
+    #[schema(value_type = Option<schema::Memo>, required)]
     memo: Option<String>,
-    #[schema(value_type = IdempotencyKey)]
+    #[schema(value_type = schema::IdempotencyKey)]
     idempotency_key: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Signature)]
@@ -119,9 +119,9 @@ pub struct TransferResponse {
     solana_explorer_url: Option<String>,
     /// Of what is settled.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     settled_at: Option<String>,
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     created_at: String,
     /// Of what was rejected or failed, or what a seller refused.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -132,7 +132,7 @@ pub struct TransferResponse {
     message: Option<String>,
     /// When the rolling window has room for the amount, if nothing else is spent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     retry_at: Option<String>,
     /// Of what was rejected: what every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -298,7 +298,7 @@ pub struct PreviewResponse {
     message: Option<String>,
     /// When the rolling window has room for the amount, if nothing else is spent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     retry_at: Option<String>,
 }
 

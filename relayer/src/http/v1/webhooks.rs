@@ -9,9 +9,11 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::text;
-use crate::domain::schema::{UsdcLimit, UsdcNumber, WebhookSecretText, WebhookUrlText, one_of, written};
+use crate::domain::schema::{
+    self, UsdcLimit, UsdcNumber, WebhookSecretText, WebhookUrlText, one_of, written,
+};
 use crate::domain::{
-    AccountId, DisabledReason, EventType, Invalid, Timestamp, UsdcAmount, Webhook, WebhookId, WebhookStatus,
+    AccountId, DisabledReason, EventType, Invalid, UsdcAmount, Webhook, WebhookId, WebhookStatus,
     amount_from_json, amount_to_json,
 };
 use crate::http::auth::OperatorOnly;
@@ -47,7 +49,7 @@ pub struct WebhookBody {
     #[schema(value_type = Option<Vec<EventType>>, min_items = 1)]
     events: Option<Vec<String>>,
     /// The accounts whose events to send; empty for all of the operator.
-    #[schema(value_type = Option<Vec<AccountId>>, max_items = 1000)]
+    #[schema(value_type = Option<Vec<schema::AccountId>>, max_items = 1000)]
     account_ids: Option<Vec<String>>,
     /// Below which balance `balance.low_threshold` fires; it is needed for that, and more than 0. `null` for none.
     #[serde(default, deserialize_with = "given")]
@@ -150,7 +152,7 @@ impl TryFrom<WebhookBody> for UpdateWebhook {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Webhook)]
 pub struct WebhookResponse {
-    #[schema(value_type = WebhookId)]
+    #[schema(value_type = schema::WebhookId)]
     id: String,
     #[schema(value_type = WebhookUrlText)]
     url: String,
@@ -158,7 +160,7 @@ pub struct WebhookResponse {
     #[schema(value_type = Vec<EventType>, min_items = 1)]
     events: Vec<&'static str>,
     /// The accounts whose events it gets; empty for all of the operator.
-    #[schema(value_type = Vec<AccountId>, max_items = 1000)]
+    #[schema(value_type = Vec<schema::AccountId>, max_items = 1000)]
     account_ids: Vec<String>,
     /// Below which balance `balance.low_threshold` fires.
     #[schema(value_type = Option<UsdcLimit>, required)]
@@ -168,17 +170,17 @@ pub struct WebhookResponse {
     #[schema(value_type = Option<DisabledReason>, required)]
     disabled_reason: Option<&'static str>,
     /// Since when it is disabled.
-    #[schema(value_type = Option<Timestamp>, required)]
+    #[schema(value_type = Option<schema::Timestamp>, required)]
     disabled_at: Option<String>,
     /// Since when every attempt failed; `null` while the latest succeeded.
-    #[schema(value_type = Option<Timestamp>, required)]
+    #[schema(value_type = Option<schema::Timestamp>, required)]
     failing_since: Option<String>,
     /// Until when the secret before this one signs too.
-    #[schema(value_type = Option<Timestamp>, required)]
+    #[schema(value_type = Option<schema::Timestamp>, required)]
     previous_secret_expires_at: Option<String>,
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     created_at: String,
-    #[schema(value_type = Timestamp)]
+    #[schema(value_type = schema::Timestamp)]
     updated_at: String,
 }
 

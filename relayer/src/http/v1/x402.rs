@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::transfers::{TransferResponse, named_once, required};
-use crate::domain::schema::{ResourceBodyText, ResourceUrlText, Signature, UsdcText};
+use crate::domain::schema::{self, ResourceBodyText, ResourceUrlText, Signature, UsdcText};
 use crate::domain::{
-    AccountId, IdempotencyKey, Invalid, Memo, PURCHASE_BODY_BYTES_MAX, PaidResource, Principal, Purchase,
+    IdempotencyKey, Invalid, Memo, PURCHASE_BODY_BYTES_MAX, PaidResource, Principal, Purchase,
     PurchaseMethod, Receipt, ResourceBody, TransferStatus, amount_from_text,
 };
 use crate::http::body::Json as Body;
@@ -24,7 +24,7 @@ use crate::service::{PurchaseAnswer, Purchases};
 #[schema(as = CreateX402Payment)]
 pub struct CreatePurchaseBody {
     /// The account that pays.
-    #[schema(required, value_type = AccountId)]
+    #[schema(required, value_type = schema::AccountId)]
     from: Option<String>,
     /// Where the resource is.
     #[schema(required, value_type = ResourceUrlText)]
@@ -39,10 +39,10 @@ pub struct CreatePurchaseBody {
     #[schema(required, value_type = UsdcText)]
     max_amount: Option<String>,
     /// What the payment says on the chain, for everybody to read.
-    #[schema(value_type = Option<Memo>)]
+    #[schema(value_type = Option<schema::Memo>)]
     memo: Option<String>,
     /// Here or in the header `Idempotency-Key`.
-    #[schema(value_type = Option<IdempotencyKey>)]
+    #[schema(value_type = Option<schema::IdempotencyKey>)]
     idempotency_key: Option<String>,
 }
 

@@ -52,7 +52,7 @@ impl Fingerprint {
     }
 
     /// The fingerprint of another kind of request under a transfer's key.
-    pub(super) const fn from_digest(digest: [u8; 32]) -> Self {
+    pub const fn from_digest(digest: [u8; 32]) -> Self {
         Self(digest)
     }
 

@@ -67,7 +67,8 @@ impl RejectionReason {
         }
     }
 
-    pub(crate) fn from_stored(text: &str) -> Option<Self> {
+    /// From its stored form.
+    pub fn from_stored(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.as_str() == text)
     }
 }
@@ -119,7 +120,8 @@ impl CheckedRule {
         }
     }
 
-    pub(crate) fn from_stored(text: &str) -> Option<Self> {
+    /// From its stored form.
+    pub fn from_stored(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|rule| rule.as_str() == text)
     }
 }

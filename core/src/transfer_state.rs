@@ -167,7 +167,7 @@ impl TransferState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Checks, FailureCode, RejectionReason};
+    use crate::{Checks, FailureCode, RejectionReason};
 
     const AT: fn() -> Timestamp = || Timestamp::from_unix_seconds(1_700_000_000);
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::{AccountId, Memo, Recipient, UsdcAmount};
+use crate::{AccountId, Memo, Recipient, UsdcAmount};
 
 fn request() -> TransferRequest {
     TransferRequest {

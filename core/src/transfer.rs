@@ -1,6 +1,6 @@
 use super::{
     AccountId, Address, IdempotencyKey, KeyId, Memo, Network, OperatorId, Recipient, Timestamp, TransferId,
-    TransferState, TransferStatus, UsdcAmount,
+    TransferState, UsdcAmount,
 };
 
 /// A requested transfer whose fields all have a valid form.
@@ -26,7 +26,7 @@ pub struct Transfer {
     /// Set for a transfer that others send: who pays its fee and sends it. The signature stored with its bytes is then
     /// only the transfer authority's; the transaction's is known once it has landed.
     pub fee_payer: Option<Address>,
-    /// Why a seller that holds its bytes did not take them, as a sentence. They may land all the same until they expire.
+    /// Why whoever was to send its bytes did not take them, as a sentence. They may land all the same until they expire.
     pub refusal: Option<String>,
     /// The version of its account's policy that judged it last: the one whose rules had all passed before it was signed, or
     /// the one that rejected it. `None`: none has judged it, or which one is not known.
@@ -48,33 +48,5 @@ impl Transfer {
             TransferState::Settled(settlement) => Some(&settlement.signature),
             TransferState::Claimed | TransferState::Rejected(_) | TransferState::Failed(_) => None,
         }
-    }
-}
-
-/// Which transfers a list shows; `None` shows all.
-#[derive(Debug, Clone, Default)]
-pub struct TransferFilter {
-    /// The paying account.
-    pub account: Option<AccountId>,
-    pub status: Option<TransferStatus>,
-    pub idempotency_key: Option<IdempotencyKey>,
-    /// Only transfers requested after this time.
-    pub since: Option<Timestamp>,
-    /// Only transfers requested up to this time.
-    pub until: Option<Timestamp>,
-}
-
-impl TransferFilter {
-    /// Binds a cursor of the list to its operator and filter. The key comes last: it may contain any character.
-    pub fn text(&self, operator_id: OperatorId) -> String {
-        let moment = |at: Option<Timestamp>| at.map_or_else(String::new, |at| at.to_string());
-        format!(
-            "transfers|{operator_id}|{}|{}|{}|{}|{}",
-            self.account.map_or_else(String::new, |id| id.to_string()),
-            self.status.map_or("", TransferStatus::as_str),
-            moment(self.since),
-            moment(self.until),
-            self.idempotency_key.as_ref().map_or("", IdempotencyKey::as_str),
-        )
     }
 }

@@ -1,10 +1,15 @@
 //! The chain wins: what a payment in an account's history, or the loss of one, makes of a transfer. Pure, and the one arrow that
 //! leads from the history back to transfers.
 
+use std::time::Duration;
+
 use super::{
-    AccountId, Address, Counterparty, EntryKind, EntryOutcome, HistoryEntry, Memo, Settlement,
-    SignedTransfer, Timestamp, Transfer, TransferId, TransferState, UsdcAmount,
+    AccountId, Address, Memo, Settlement, SignedTransfer, Timestamp, Transfer, TransferId, TransferState,
+    UsdcAmount,
 };
+
+/// How long after its block's time a payment may claim to be requested; beyond that the clocks disagree.
+const ASKED_LATER_MAX: Duration = Duration::from_secs(300);
 
 /// A payment that stands on the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,27 +46,6 @@ pub struct Contradiction {
     pub transfer_id: TransferId,
     /// Base58.
     pub signature: String,
-}
-
-impl PaymentMade {
-    /// The payment that an entry records; `None` for any other entry.
-    pub fn of_entry(entry: &HistoryEntry) -> Option<Self> {
-        let (EntryKind::Transfer, EntryOutcome::Settled { signature, slot }) = (entry.kind, &entry.outcome)
-        else {
-            return None;
-        };
-        let Some(Counterparty::TokenAccount(recipient)) = entry.counterparty else { return None };
-        Some(Self {
-            transfer_id: entry.transfer_id?,
-            account_id: entry.account_id,
-            signature: signature.clone(),
-            slot: *slot,
-            made_at: entry.created_at,
-            amount: entry.amount,
-            recipient,
-            memo: entry.memo.as_ref().map_or_else(String::new, |memo| memo.as_str().to_owned()),
-        })
-    }
 }
 
 impl Transfer {
@@ -128,10 +112,17 @@ impl Transfer {
     }
 }
 
+/// When a payment happened: the block's time, a whole second of the chain's clock, but not before its transfer's
+/// creation, which is in its id. An id that is far ahead of the block is ignored.
+pub fn happened_at(block: Timestamp, transfer: Option<TransferId>) -> Timestamp {
+    let asked = transfer.map_or(block, |id| id.made_by());
+    if block.until(asked) <= ASKED_LATER_MAX { block.max(asked) } else { block }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{
+    use crate::{
         Checks, Failure, FailureCode, IdempotencyKey, KeyId, Network, OperatorId, Recipient, Rejection,
         RejectionReason, TransferRequest,
     };
@@ -249,5 +240,21 @@ mod tests {
         for state in unsettled() {
             assert!(transfer(state).reopened_by_loss("one", None, AT(9)).is_none());
         }
+    }
+
+    #[test]
+    fn entry_is_not_older_than_its_request_and_an_id_far_ahead_is_ignored() {
+        let block = Timestamp::from_unix_seconds(1_000);
+        let asked = |milliseconds: i64| {
+            let at = Timestamp::from_unix_micros(milliseconds * 1_000);
+            happened_at(block, Some(TransferId::with_tag(at, 0, 7))).unix_micros()
+        };
+        assert_eq!(happened_at(block, None), block);
+        // The end of its millisecond.
+        assert_eq!(asked(1_000_700), 1_000_701_000);
+        assert_eq!(asked(999_000), block.unix_micros());
+        assert_eq!(asked(1_299_999), 1_300_000_000);
+        assert_eq!(asked(1_300_000), block.unix_micros());
+        assert_eq!(happened_at(block, Some(TransferId::from_bytes([0xff; 16]))), block);
     }
 }

@@ -60,7 +60,7 @@ impl UsedKey {
                 answer(Claim::Conflict)
             }
             TransferState::Settled(_) | TransferState::Rejected(_) => answer(Claim::Replay(transfer())),
-            // A seller that refuses would get signed bytes at every try.
+            // Whoever refuses to send them would get signed bytes at every try.
             TransferState::Failed(failure) if failure.code == FailureCode::PaymentRefused => {
                 answer(Claim::Replay(transfer()))
             }
@@ -89,7 +89,7 @@ impl UsedKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{
+    use crate::{
         AccountId, Address, Failure, FailureCode, IdempotencyKey, KeyId, Network, OperatorId, Recipient,
         Settlement, SignedTransfer, Timestamp, TransferId, TransferRequest, UsdcAmount,
     };

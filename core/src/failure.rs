@@ -21,7 +21,7 @@ pub enum FailureCode {
     TransferFailed,
     /// Never landed and never can.
     TransferExpired,
-    /// The seller to whom the bytes were handed did not take them, and they have expired. Not retried.
+    /// Whoever was to send the bytes did not take them, and they have expired. Not retried.
     PaymentRefused,
     /// The process that held the claim stopped before it signed.
     Interrupted,
@@ -65,7 +65,8 @@ impl FailureCode {
         }
     }
 
-    pub(crate) fn from_stored(text: &str) -> Option<Self> {
+    /// From its stored form.
+    pub fn from_stored(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|code| code.as_str() == text)
     }
 }
