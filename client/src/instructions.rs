@@ -36,7 +36,7 @@ pub struct DraftAccounts {
 
 /// Who gets rent back, as stored in the accounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RentPayers {
+pub struct RentRefunds {
     /// The agent account's.
     pub agent: Pubkey,
     /// The draft's; any key if there is no draft.
@@ -117,11 +117,12 @@ impl Deployment {
         self.call(accounts::AcceptAdmin { pending_admin, operator }, instruction::AcceptAdmin {})
     }
 
-    /// `payer` pays rent, and gets it back when the account is closed.
+    /// `payer` pays rent; `rent_refund` gets it back when the account is closed.
     pub fn create_agent(
         &self,
         authority: Pubkey,
         payer: Pubkey,
+        rent_refund: Pubkey,
         operator: Pubkey,
         agent_id: [u8; 16],
         policy: &OnChainPolicy,
@@ -134,6 +135,7 @@ impl Deployment {
             agent,
             token_account: self.token_account(&agent),
             usdc_mint: self.usdc_mint,
+            rent_refund,
             token_program: TOKEN_PROGRAM,
             associated_token_program: anchor_spl::associated_token::ID,
             system_program: SYSTEM_PROGRAM,
@@ -141,26 +143,27 @@ impl Deployment {
         self.call(accounts, instruction::CreateAgent { agent_id, policy: args_of(policy) })
     }
 
-    /// With the allowlist in the instruction. `rent_payer`: the agent's.
+    /// With the allowlist in the instruction. `rent_refund`: the agent's.
     pub fn set_policy(
         &self,
         at: DraftAccounts,
         payer: Pubkey,
-        rent_payer: Pubkey,
+        rent_refund: Pubkey,
         expected_version: u32,
         policy: &OnChainPolicy,
     ) -> Instruction {
         let DraftAccounts { authority, operator, agent } = at;
         let system_program = SYSTEM_PROGRAM;
-        let accounts = accounts::SetPolicy { authority, payer, operator, agent, rent_payer, system_program };
+        let accounts = accounts::SetPolicy { authority, payer, operator, agent, rent_refund, system_program };
         self.call(accounts, instruction::SetPolicy { expected_version, policy: args_of(policy) })
     }
 
-    /// `payer` pays for the draft, and gets it back.
+    /// `payer` pays for the draft; `rent_refund` gets it back.
     pub fn open_draft(
         &self,
         authority: Pubkey,
         payer: Pubkey,
+        rent_refund: Pubkey,
         operator: Pubkey,
         proposal: &Proposal,
     ) -> Instruction {
@@ -170,6 +173,7 @@ impl Deployment {
             operator,
             agent: proposal.agent,
             draft: self.draft_address(&proposal.agent),
+            rent_refund,
             system_program: SYSTEM_PROGRAM,
         };
         self.call(accounts, instruction::OpenDraft { args: proposal.as_args() })
@@ -193,7 +197,7 @@ impl Deployment {
         &self,
         at: DraftAccounts,
         payer: Pubkey,
-        rent_payers: RentPayers,
+        rent_refunds: RentRefunds,
         hash: [u8; 32],
     ) -> Instruction {
         let DraftAccounts { authority, operator, agent } = at;
@@ -203,18 +207,18 @@ impl Deployment {
             operator,
             agent,
             draft: self.draft_address(&agent),
-            rent_payer: rent_payers.agent,
-            draft_rent_payer: rent_payers.draft,
+            rent_refund: rent_refunds.agent,
+            draft_rent_refund: rent_refunds.draft,
             system_program: SYSTEM_PROGRAM,
         };
         self.call(accounts, instruction::ApplyDraft { hash })
     }
 
-    /// `rent_payer`: the draft's.
-    pub fn close_draft(&self, at: DraftAccounts, rent_payer: Pubkey, hash: [u8; 32]) -> Instruction {
+    /// `rent_refund`: the draft's.
+    pub fn close_draft(&self, at: DraftAccounts, rent_refund: Pubkey, hash: [u8; 32]) -> Instruction {
         let DraftAccounts { authority, operator, agent } = at;
         let draft = self.draft_address(&agent);
-        let accounts = accounts::CloseDraft { authority, operator, agent, draft, rent_payer };
+        let accounts = accounts::CloseDraft { authority, operator, agent, draft, rent_refund };
         self.call(accounts, instruction::CloseDraft { hash })
     }
 
@@ -302,7 +306,7 @@ impl Deployment {
         operator: Pubkey,
         agent: Pubkey,
         destination: Pubkey,
-        rent_payers: RentPayers,
+        rent_refunds: RentRefunds,
     ) -> Instruction {
         let accounts = accounts::CloseAgent {
             admin,
@@ -311,13 +315,30 @@ impl Deployment {
             token_account: self.token_account(&agent),
             usdc_mint: self.usdc_mint,
             destination,
-            rent_payer: rent_payers.agent,
+            rent_refund: rent_refunds.agent,
             draft: self.draft_address(&agent),
-            draft_rent_payer: rent_payers.draft,
+            draft_rent_refund: rent_refunds.draft,
             token_program: TOKEN_PROGRAM,
             system_program: SYSTEM_PROGRAM,
         };
         self.call(accounts, instruction::CloseAgent {})
+    }
+
+    /// Names another refund address of an agent's rent, signed by the one that it has.
+    pub fn set_rent_refund(
+        &self,
+        rent_refund: Pubkey,
+        operator: Pubkey,
+        agent: Pubkey,
+        new: Pubkey,
+    ) -> Instruction {
+        let accounts = accounts::SetRentRefund { rent_refund, operator, agent, new_rent_refund: new };
+        self.call(accounts, instruction::SetRentRefund {})
+    }
+
+    /// Sends what an agent, a draft or a closed agent holds beyond its rent to its refund address. Anyone may.
+    pub fn reclaim_rent(&self, account: Pubkey, rent_refund: Pubkey) -> Instruction {
+        self.call(accounts::ReclaimRent { account, rent_refund }, instruction::ReclaimRent {})
     }
 
     fn find(&self, seeds: &[&[u8]]) -> Pubkey {

@@ -16,7 +16,7 @@ pub use deployed::{
     Comparison, ProgramData, UPGRADEABLE_LOADER, committed_sha256, compare, program_data_address,
     security_txt,
 };
-pub use instructions::{Deployment, DraftAccounts, RESUMED_MAX, RentPayers, TokenSource, TransferOrder};
+pub use instructions::{Deployment, DraftAccounts, RESUMED_MAX, RentRefunds, TokenSource, TransferOrder};
 pub use landed::{
     Called, Landed, LandedWell, TokenBalance, WireHeader, WireInstruction, WireLanded, WireMessage,
     WireTransaction, arguments, transfer_arguments,

@@ -7,7 +7,7 @@ use anchor_lang::solana_program::instruction::Instruction;
 use purser::state::{DraftView, Operator};
 use purser_policy::{Address, Policy};
 
-use crate::instructions::{Deployment, DraftAccounts, RentPayers};
+use crate::instructions::{Deployment, DraftAccounts, RentRefunds};
 use crate::policy::Proposal;
 
 /// The longest allowlist that goes into `set_policy` or `create_agent` itself, which then is the only transaction.
@@ -25,8 +25,10 @@ pub struct Staging<'a> {
     pub deployment: Deployment,
     /// Policy authority or admin.
     pub authority: Pubkey,
-    /// Pays for the draft, and gets it back.
+    /// Pays for the draft.
     pub payer: Pubkey,
+    /// Gets the draft's rent back.
+    pub rent_refund: Pubkey,
     /// Owns the agent.
     pub operator: Pubkey,
     /// What is staged.
@@ -65,10 +67,16 @@ impl Staging<'_> {
 
     /// The same without continuing a draft of this proposal: discards that too.
     pub fn anew(&self, found: Option<&DraftView>) -> Vec<Step> {
-        let open = self.deployment.open_draft(self.authority, self.payer, self.operator, self.proposal);
+        let open = self.deployment.open_draft(
+            self.authority,
+            self.payer,
+            self.rent_refund,
+            self.operator,
+            self.proposal,
+        );
         let close = |found: &DraftView| {
             let close =
-                self.deployment.close_draft(self.accounts(), found.draft.rent_payer, found.draft.hash);
+                self.deployment.close_draft(self.accounts(), found.draft.rent_refund, found.draft.hash);
             Step { kind: StepKind::Close, instruction: close }
         };
         let open = Step { kind: StepKind::Open, instruction: open };
@@ -87,9 +95,9 @@ impl Staging<'_> {
         })
     }
 
-    /// Puts the sealed draft in force. `rent_payers`: as stored in agent and draft.
-    pub fn apply(&self, rent_payers: RentPayers) -> Instruction {
-        self.deployment.apply_draft(self.accounts(), self.payer, rent_payers, self.proposal.hash())
+    /// Puts the sealed draft in force. `rent_refunds`: as stored in agent and draft.
+    pub fn apply(&self, rent_refunds: RentRefunds) -> Instruction {
+        self.deployment.apply_draft(self.accounts(), self.payer, rent_refunds, self.proposal.hash())
     }
 
     /// Whether `found` is a draft of this proposal, with only this proposal's entries.

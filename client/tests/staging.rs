@@ -6,7 +6,7 @@ use anchor_lang::solana_program::instruction::Instruction;
 use purser::constants::LAYOUT_VERSION;
 use purser::state::{DraftView, Operator, PolicyDraft, StoredPolicy};
 use purser_client::{
-    Deployment, DraftAccounts, INLINE_ENTRIES_MAX, OnChainPolicy, OwnedAllowlist, Proposal, RentPayers,
+    Deployment, DraftAccounts, INLINE_ENTRIES_MAX, OnChainPolicy, OwnedAllowlist, Proposal, RentRefunds,
     Staging, StepKind, must_wait,
 };
 use purser_policy::{Limit, UsdcAmount};
@@ -37,7 +37,7 @@ fn proposal(count: u16) -> Proposal {
 
 fn staging(proposal: &Proposal) -> Staging<'_> {
     let deployment = Deployment { program: purser::ID, usdc_mint: key(2) };
-    Staging { deployment, authority: key(3), payer: key(4), operator: key(5), proposal }
+    Staging { deployment, authority: key(3), payer: key(4), rent_refund: key(4), operator: key(5), proposal }
 }
 
 /// The draft of `of` once `written` of its entries are in it.
@@ -54,7 +54,7 @@ fn draft(of: &Proposal, written: usize) -> DraftView {
         expected_version: of.expected_version,
         sealed_delay_seconds: 0,
         agent: of.agent,
-        rent_payer: key(6),
+        rent_refund: key(6),
         hash: of.hash(),
         policy: StoredPolicy::from(&of.policy.as_policy()),
     };
@@ -82,7 +82,7 @@ fn every_step_fits_a_transaction() {
     let apart = staging(&proposal);
     for staging in [apart, Staging { payer: apart.authority, ..apart }] {
         let steps = staging.steps(Some(&draft(&crate::proposal(3), 3)));
-        let apply = staging.apply(RentPayers { agent: key(6), draft: key(7) });
+        let apply = staging.apply(RentRefunds { agent: key(6), draft: key(7) });
         for step in steps.into_iter().map(|step| step.instruction).chain([apply]) {
             let bytes = transaction_bytes(step, &staging.payer);
             assert!(bytes <= TRANSACTION_BYTES_MAX, "{bytes}");
@@ -97,7 +97,12 @@ fn the_longest_inline_list_fits_a_transaction() {
     let at = DraftAccounts { authority, operator, agent: proposal.agent };
     let set = deployment.set_policy(at, payer, key(6), 3, &proposal.policy);
     assert!(transaction_bytes(set, &payer) <= TRANSACTION_BYTES_MAX);
-    let create = deployment.create_agent(authority, authority, operator, [9; 16], &proposal.policy);
+    let create =
+        deployment.create_agent(authority, authority, authority, operator, [9; 16], &proposal.policy);
+    assert!(transaction_bytes(create, &authority) <= TRANSACTION_BYTES_MAX);
+    // A refund address of its own takes the place of one entry, and its index.
+    let proposal = crate::proposal(INLINE_ENTRIES_MAX as u16 - 2);
+    let create = deployment.create_agent(authority, authority, key(6), operator, [9; 16], &proposal.policy);
     assert!(transaction_bytes(create, &authority) <= TRANSACTION_BYTES_MAX);
 }
 

@@ -77,7 +77,7 @@ fn explain_program(error: PurserError, wallet: &Pubkey) -> Error {
         }
         PurserError::TransferAuthorityCount => "give one to eight different --transfer-authority keys",
         PurserError::LooseningDelayTooLong => "give a --loosening-delay of 30d or less",
-        PurserError::WrongRentPayer => {
+        PurserError::WrongRentRefund => {
             "the account was closed and made anew while this command ran: run it again"
         }
         PurserError::DraftMismatch | PurserError::DraftIncomplete | PurserError::DraftOutOfOrder => {
@@ -120,7 +120,7 @@ mod tests {
             (PurserError::LooseningMustWait, "`account apply-policy`"),
             (PurserError::TransferAuthorityCount, "one to eight different --transfer-authority keys"),
             (PurserError::LooseningDelayTooLong, "30d or less"),
-            (PurserError::WrongRentPayer, "run it again"),
+            (PurserError::WrongRentRefund, "run it again"),
             (PurserError::DraftMismatch, "run the command again"),
         ];
         for (error, advice) in cases {
@@ -128,6 +128,6 @@ mod tests {
             assert!(text.contains(advice) && text.contains(&error.to_string()), "{text}");
         }
         // The codes that clients in other languages know.
-        assert_eq!((u32::from(PurserError::Halted), u32::from(PurserError::WrongRentPayer)), (6030, 6035));
+        assert_eq!((u32::from(PurserError::Halted), u32::from(PurserError::WrongRentRefund)), (6030, 6035));
     }
 }

@@ -321,6 +321,7 @@ pub fn chain_of(network: Network, config: &NetworkConfig, tasks: &Tasks) -> Resu
             ProgramCheckConfig::Refuse => ProgramCheck::Refuse,
         },
         rent_payers: config.rent_payers.clone(),
+        rent_refund: config.rent_refund,
         deposit_subscriptions_max: config.deposit_subscriptions_max,
         keypairs_here: keypairs_in(folders_of_keys(config)),
     };

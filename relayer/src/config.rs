@@ -177,6 +177,9 @@ pub struct NetworkConfig {
     /// a longer list only if the account's rent goes back to such a wallet or authority.
     #[serde(default, deserialize_with = "addresses")]
     pub rent_payers: Vec<Address>,
+    /// A cold wallet that gets the rent back of what the service pays for from now on. None: the policy authority that pays.
+    #[serde(default, deserialize_with = "optional_from_text")]
+    pub rent_refund: Option<Address>,
     /// When a transfer counts as settled.
     #[serde(default)]
     pub commitment: CommitmentConfig,

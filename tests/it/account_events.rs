@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_client::{OnChainPolicy, OwnedAllowlist, Proposal, RentPayers, Staging};
+use purser_client::{OnChainPolicy, OwnedAllowlist, Proposal, RentRefunds, Staging};
 use purser_policy::{Limit, UsdcAmount};
 use purser_tests::agent::all_at_once;
 use purser_tests::clock::{HostClock, unix_of};
@@ -299,11 +299,12 @@ async fn long_policies_that_were_replaced_at_once_are_told_with_what_they_said()
             deployment: program,
             authority: own,
             payer: own,
+            rent_refund: own,
             operator: operator.address,
             proposal: &proposal,
         };
         let mut steps: Vec<_> = staging.steps(None).into_iter().map(|step| step.instruction).collect();
-        let rent = RentPayers { agent: app.policy_authority().pubkey(), draft: own };
+        let rent = RentRefunds { agent: app.policy_authority().pubkey(), draft: own };
         steps.push(staging.apply(rent));
         for step in steps {
             let landing = operator.chain.lands(step, admin).await;

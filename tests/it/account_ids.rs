@@ -14,7 +14,7 @@ use crate::history_rebuilt::found_again;
 async fn creates_by_wallet(operator: &Operator, agent_id: [u8; 16]) -> String {
     let (program, admin) = (operator.chain.program(), operator.app().admin());
     let (by, policy) = (admin.pubkey(), OnChainPolicy::default());
-    let create = program.create_agent(by, by, operator.address, agent_id, &policy);
+    let create = program.create_agent(by, by, by, operator.address, agent_id, &policy);
     let landing = operator.chain.lands(create, admin).await;
     assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
     operator.account_id_of(&program.agent_address(&operator.address, &agent_id))
@@ -112,7 +112,7 @@ async fn same_address_on_two_networks_is_two_ids() {
         );
         let (chain, admin) = (app.network(network).chain(), app.admin());
         let (program, by) = (chain.program(), admin.pubkey());
-        let create = program.create_agent(by, by, operator, agent_id, &OnChainPolicy::default());
+        let create = program.create_agent(by, by, by, operator, agent_id, &OnChainPolicy::default());
         let landing = chain.lands(create, admin).await;
         assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
         let ids = AccountIds::on(&app.network(network).genesis_hash).expect("a hash");

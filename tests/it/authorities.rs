@@ -300,7 +300,7 @@ async fn policy_key_is_the_one_that_the_operators_account_names() {
         agent.sets_policy(json!({ "paused": false })).await;
         agent.sets_policy(json!({})).await;
         let made = agent.operator.creates_account("Ben").await;
-        let paid_by = operator.chain.agent(&made.address).await.agent.rent_payer;
+        let paid_by = operator.chain.agent(&made.address).await.agent.rent_refund;
         let named =
             if agent.id == other.id { operator.app().policy_authority().pubkey() } else { second.pubkey() };
         assert_eq!(paid_by, named);

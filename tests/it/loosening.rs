@@ -122,6 +122,7 @@ async fn loosening_that_is_sealed_past_the_relayer_is_announced_with_its_signer_
             deployment: operator.chain.program(),
             authority: own,
             payer: own,
+            rent_refund: own,
             operator: operator.address,
             proposal: &proposal,
         };

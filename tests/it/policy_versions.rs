@@ -48,8 +48,8 @@ async fn versions_say_who_signed_who_asked_and_why() {
     let at = DraftAccounts { authority: admin.pubkey(), operator: operator.address, agent: agent.address };
     let program = operator.chain.program();
     let version = operator.chain.agent(&agent.address).await.agent.policy_version;
-    let rent_payer = app.policy_authority().pubkey();
-    let open = program.set_policy(at, admin.pubkey(), rent_payer, version, &OnChainPolicy::default());
+    let rent_refund = app.policy_authority().pubkey();
+    let open = program.set_policy(at, admin.pubkey(), rent_refund, version, &OnChainPolicy::default());
     let DirectOutcome::Settled(_) = operator.chain.lands(open, admin).await else { panic!("it was to land") };
 
     let listed = versions_once(&agent, 5).await;

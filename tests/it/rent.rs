@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_client::{DraftAccounts, OnChainPolicy, OwnedAllowlist, Proposal, RentPayers, Staging};
+use purser_client::{DraftAccounts, OnChainPolicy, OwnedAllowlist, Proposal, RentRefunds, Staging};
 use purser_tests::chain::DirectOutcome;
 use purser_tests::{Agent, AppSettings, Operator, Proxy, TestApp, TestNetwork};
 use serde_json::{Value, json};
@@ -37,11 +37,11 @@ async fn lands(operator: &Operator, call: solana_sdk::instruction::Instruction) 
 }
 
 /// The admin closes the account with its own wallet, and sends the rent to this payer.
-async fn admin_closes(agent: &Agent, rent_payer: Pubkey) {
+async fn admin_closes(agent: &Agent, rent_refund: Pubkey) {
     let (operator, program) = (&agent.operator, agent.operator.chain.program());
     let admin = operator.app().admin().pubkey();
-    let draft = draft_rent_payer(agent).await.unwrap_or(rent_payer);
-    let rent = RentPayers { agent: rent_payer, draft };
+    let draft = draft_rent_refund(agent).await.unwrap_or(rent_refund);
+    let rent = RentRefunds { agent: rent_refund, draft };
     let to = agent.token_account;
     lands(operator, program.close_agent(admin, operator.address, agent.address, to, rent)).await;
 }
@@ -56,22 +56,22 @@ async fn admin_creates_anew(agent: &Agent, id: [u8; 16]) {
     let (operator, program) = (&agent.operator, agent.operator.chain.program());
     let admin = operator.app().admin().pubkey();
     let policy = OnChainPolicy::default();
-    lands(operator, program.create_agent(admin, admin, operator.address, id, &policy)).await;
+    lands(operator, program.create_agent(admin, admin, admin, operator.address, id, &policy)).await;
 }
 
 /// The admin removes the allowlist.
-async fn admin_opens_policy(agent: &Agent, rent_payer: Pubkey) {
+async fn admin_opens_policy(agent: &Agent, rent_refund: Pubkey) {
     let (operator, program) = (&agent.operator, agent.operator.chain.program());
     let admin = operator.app().admin().pubkey();
     let version = operator.chain.agent(&agent.address).await.agent.policy_version;
     let at = DraftAccounts { authority: admin, operator: operator.address, agent: agent.address };
-    lands(operator, program.set_policy(at, admin, rent_payer, version, &OnChainPolicy::default())).await;
+    lands(operator, program.set_policy(at, admin, rent_refund, version, &OnChainPolicy::default())).await;
 }
 
-async fn draft_rent_payer(agent: &Agent) -> Option<Pubkey> {
+async fn draft_rent_refund(agent: &Agent) -> Option<Pubkey> {
     let address = agent.operator.chain.program().draft_address(&agent.address);
     let data = agent.operator.chain.data(&address).await.filter(|data| !data.is_empty())?;
-    Some(purser::state::PolicyDraft::read(&data).expect("a draft").draft.rent_payer)
+    Some(purser::state::PolicyDraft::read(&data).expect("a draft").draft.rent_refund)
 }
 
 #[tokio::test]
@@ -140,7 +140,7 @@ async fn service_pays_for_no_list_of_an_account_that_it_found() {
     let admin = operator.app().admin().pubkey();
     let id = ulid::Ulid::generate().to_bytes();
     let program = operator.chain.program();
-    let create = program.create_agent(admin, admin, operator.address, id, &OnChainPolicy::default());
+    let create = program.create_agent(admin, admin, admin, operator.address, id, &OnChainPolicy::default());
     lands(&operator, create).await;
     let account_id = operator.account_id_of(&program.agent_address(&operator.address, &id));
     let mut found = operator.reads_account(&account_id).await;
@@ -181,7 +181,7 @@ async fn draft_that_was_overtaken_is_not_left_open() {
             line.gate().opens();
         });
         answer.is_error(409, "policy_changed");
-        assert_eq!(draft_rent_payer(&agent).await, None, "a draft holds the service's rent");
+        assert_eq!(draft_rent_refund(&agent).await, None, "a draft holds the service's rent");
     }
     let lost = before.saturating_sub(purse(&operator).await);
     assert!(lost <= 3 * 16 * FEE, "the service lost {lost} lamports");
@@ -230,23 +230,29 @@ async fn waiting_list_is_not_applied_to_an_account_that_the_admin_made_anew() {
     let agent_id = agent_id(&agent).await;
     admin_closes(&agent, service).await;
     let (program, by) = (operator.chain.program(), admin.pubkey());
-    lands(&operator, program.create_agent(by, by, operator.address, agent_id, &nobody)).await;
+    lands(&operator, program.create_agent(by, by, by, operator.address, agent_id, &nobody)).await;
     let allowlist = OwnedAllowlist::only(keys.iter().map(Pubkey::to_bytes).collect(), Vec::new());
     let policy = OnChainPolicy { allowlist, ..OnChainPolicy::default() };
     let proposal = Proposal { agent: agent.address, expected_version: 1, policy };
-    let (deployment, authority, payer) = (program, by, by);
-    let staging = Staging { deployment, authority, payer, operator: operator.address, proposal: &proposal };
+    let staging = Staging {
+        deployment: program,
+        authority: by,
+        payer: by,
+        rent_refund: by,
+        operator: operator.address,
+        proposal: &proposal,
+    };
     for step in staging.steps(None) {
         lands(&operator, step.instruction).await;
     }
-    assert_eq!(draft_rent_payer(&agent).await, Some(by));
+    assert_eq!(draft_rent_refund(&agent).await, Some(by));
     for _ in 0..300 {
-        if draft_rent_payer(&agent).await.is_none() {
+        if draft_rent_refund(&agent).await.is_none() {
             break;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    assert_eq!(draft_rent_payer(&agent).await, None, "the relayer saw it");
+    assert_eq!(draft_rent_refund(&agent).await, None, "the relayer saw it");
     let lost = before.saturating_sub(purse(&operator).await);
     // The service got the account's own rent back.
     assert!(lost <= 20 * FEE, "the service lost {lost} lamports");

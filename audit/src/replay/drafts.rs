@@ -17,7 +17,7 @@ use crate::check::Check;
 impl Step<'_> {
     pub(super) fn open_draft(&mut self, called: &Called) -> Option<()> {
         let instruction::OpenDraft { args } = arguments(&called.data)?;
-        let (payer, agent) = (*called.accounts.get(1)?, *called.accounts.get(3)?);
+        let (agent, rent_refund) = (*called.accounts.get(3)?, *called.accounts.get(5)?);
         let (signer, _) = self.role(called, Some(agent), Authority::SetPolicy)?;
         let Some(book) = self.agent(agent) else { return Some(()) };
         self.written_against(agent, args.expected_version, book.agent.policy_version);
@@ -36,7 +36,7 @@ impl Step<'_> {
             entry_count,
             expected_version,
             agent,
-            rent_payer: payer,
+            rent_refund,
             hash,
             policy: StoredPolicy::new(limits, args.require_memo, args.paused, wallets),
             ..PolicyDraft::zeroed()

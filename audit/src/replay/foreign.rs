@@ -4,7 +4,7 @@ use anchor_lang::Discriminator;
 use anchor_lang::prelude::Pubkey;
 use purser::events::{
     AgentClosed, AgentCreated, DraftClosed, DraftSealed, DraftWritten, HaltSet, OperatorCreated,
-    OperatorUpdated, PausedSet, PolicySet, TransferExecuted, Withdrawn,
+    OperatorUpdated, PausedSet, PolicySet, RentRefundSet, TransferExecuted, Withdrawn,
 };
 use purser::instruction;
 use purser_client::{EventLog, LandedWell};
@@ -12,7 +12,7 @@ use purser_client::{EventLog, LandedWell};
 use super::{Place, Replay};
 
 /// First the events that name the operator, then those that name the account.
-const OF_OPERATORS: [(&[u8], &str); 10] = [
+const OF_OPERATORS: [(&[u8], &str); 11] = [
     (OperatorCreated::DISCRIMINATOR, "OperatorCreated"),
     (OperatorUpdated::DISCRIMINATOR, "OperatorUpdated"),
     (AgentCreated::DISCRIMINATOR, "AgentCreated"),
@@ -21,6 +21,7 @@ const OF_OPERATORS: [(&[u8], &str); 10] = [
     (DraftClosed::DISCRIMINATOR, "DraftClosed"),
     (PausedSet::DISCRIMINATOR, "PausedSet"),
     (HaltSet::DISCRIMINATOR, "HaltSet"),
+    (RentRefundSet::DISCRIMINATOR, "RentRefundSet"),
     (Withdrawn::DISCRIMINATOR, "Withdrawn"),
     (AgentClosed::DISCRIMINATOR, "AgentClosed"),
 ];

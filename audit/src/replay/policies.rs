@@ -5,6 +5,7 @@ use bytemuck::Zeroable;
 use purser::constants::{AGENT_SEED, LAYOUT_VERSION};
 use purser::events::{
     AgentClosed, AgentCreated, AllowlistRecord, DraftClosed, PausedSet, PolicyRecord, PolicySet,
+    RentRefundSet,
 };
 use purser::instruction;
 use purser::state::{Agent, Authority, ClosedAgent, Role, StoredPolicy};
@@ -18,8 +19,8 @@ use crate::check::Check;
 impl Step<'_> {
     pub(super) fn create_agent(&mut self, called: &Called) -> Option<()> {
         let instruction::CreateAgent { agent_id, policy: args } = arguments(&called.data)?;
-        let (payer, address, token_account) =
-            (*called.accounts.get(1)?, *called.accounts.get(3)?, *called.accounts.get(4)?);
+        let (address, token_account, rent_refund) =
+            (*called.accounts.get(3)?, *called.accounts.get(4)?, *called.accounts.get(6)?);
         let (signer, role) = self.role(called, Some(address), Authority::SetPolicy)?;
         let policy = args.policy().ok()?;
         let seeds: [&[u8]; 3] = [AGENT_SEED, self.address.as_ref(), &agent_id];
@@ -49,7 +50,7 @@ impl Step<'_> {
             operator: self.address,
             agent_id,
             token_account,
-            rent_payer: payer,
+            rent_refund,
             policy_updated_at: self.now,
             policy: StoredPolicy::from(&policy),
             ..Agent::zeroed()
@@ -143,6 +144,22 @@ impl Step<'_> {
         Some(())
     }
 
+    pub(super) fn set_rent_refund(&mut self, called: &Called) -> Option<()> {
+        let (address, new) = (*called.accounts.get(2)?, *called.accounts.get(3)?);
+        let signer = self.signer(called, Some(address))?;
+        let Some(mut book) = self.agent(address) else { return Some(()) };
+        if signer != book.agent.rent_refund {
+            let text =
+                format!("{signer} said who gets the rent back, which the address that gets it does alone.");
+            self.mismatch(Check::Signer, Some(address), text);
+        }
+        book.agent.rent_refund = new;
+        self.world.agents.insert(address, book);
+        let event = RentRefundSet { operator: self.address, agent: address, rent_refund: new };
+        self.expect(Some(address), &event, "RentRefundSet");
+        Some(())
+    }
+
     pub(super) fn close_agent(&mut self, called: &Called) -> Option<()> {
         let (address, recipient) = (*called.accounts.get(2)?, *called.accounts.get(5)?);
         let (admin, _) = self.role(called, Some(address), Authority::Administer)?;
@@ -163,7 +180,7 @@ impl Step<'_> {
             self.expect(Some(address), &event, "DraftClosed");
         }
         self.world.agents.remove(&address);
-        let left = ClosedAgent { version: LAYOUT_VERSION, reserved: [0; 7], rent_payer: admin };
+        let left = ClosedAgent { version: LAYOUT_VERSION, reserved: [0; 7], rent_refund: admin };
         self.world.closed.insert(address, left);
         self.found.closed.push(address);
         let swept = self.left_in(address, &token_account);

@@ -54,7 +54,7 @@ const fn named_at(
     Instruction { discriminator, operator_place, replay }
 }
 
-static INSTRUCTIONS: [Instruction; 16] = [
+static INSTRUCTIONS: [Instruction; 18] = [
     named_at(1, instruction::Transfer::DISCRIMINATOR, |step, called| step.transfer(called)),
     named_at(1, instruction::TransferChecked::DISCRIMINATOR, |step, called| step.transfer(called)),
     named_at(1, instruction::CreateOperator::DISCRIMINATOR, |step, called| step.create_operator(called)),
@@ -71,6 +71,9 @@ static INSTRUCTIONS: [Instruction; 16] = [
     named_at(1, instruction::Resume::DISCRIMINATOR, |step, called| step.halt(called, false)),
     named_at(1, instruction::Withdraw::DISCRIMINATOR, |step, called| step.withdraw(called)),
     named_at(1, instruction::CloseAgent::DISCRIMINATOR, |step, called| step.close_agent(called)),
+    named_at(1, instruction::SetRentRefund::DISCRIMINATOR, |step, called| step.set_rent_refund(called)),
+    // Moves lamports alone, which nothing here counts; it names no operator.
+    named_at(0, instruction::ReclaimRent::DISCRIMINATOR, |_, _| Some(())),
 ];
 
 impl Step<'_> {

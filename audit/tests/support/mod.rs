@@ -132,7 +132,8 @@ impl TestChain {
 
     fn creates_agent(&mut self, policy: &OnChainPolicy) {
         let key = self.policy_key.insecure_clone();
-        let call = self.at.create_agent(key.pubkey(), key.pubkey(), self.operator, [9; 16], policy);
+        let call =
+            self.at.create_agent(key.pubkey(), key.pubkey(), key.pubkey(), self.operator, [9; 16], policy);
         let token_account = self.at.token_account(&self.agent);
         let seeds: [&[u8]; 3] = [b"agent", self.operator.as_array(), &[9; 16]];
         self.agent_state = Agent {
@@ -142,7 +143,7 @@ impl TestChain {
             operator: self.operator,
             agent_id: [9; 16],
             token_account,
-            rent_payer: key.pubkey(),
+            rent_refund: key.pubkey(),
             policy_updated_at: self.now,
             policy: StoredPolicy::from(&policy.as_policy()),
             ..Agent::zeroed()

@@ -2,7 +2,7 @@ use anchor_lang::prelude::Pubkey;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use purser::state::ClosedAgent;
-use purser_client::RentPayers;
+use purser_client::RentRefunds;
 
 use super::AgentArgs;
 use super::facts::hex;
@@ -38,15 +38,15 @@ pub async fn run(network: &Network, args: &CloseArgs) -> Result<Report> {
     if args.to.is_some() {
         ensure_payable(network, &destination, &source, &held).await?;
     }
-    let draft = located.draft(network).await?.map(|draft| draft.draft.rent_payer);
-    let rent_payers = RentPayers { agent: agent.rent_payer, draft: draft.unwrap_or(agent.rent_payer) };
+    let draft = located.draft(network).await?.map(|draft| draft.draft.rent_refund);
+    let rent_refunds = RentRefunds { agent: agent.rent_refund, draft: draft.unwrap_or(agent.rent_refund) };
     let signing = network.signing()?;
     let close = located.deployment.close_agent(
         signing.address(),
         located.operator_address,
         located.address,
         destination,
-        rent_payers,
+        rent_refunds,
     );
     let report = Report::new("agent account closed, with its token account and its draft; only the admin creates one from this agent id anew")
         .with("agent", located.address.to_string())
@@ -54,7 +54,7 @@ pub async fn run(network: &Network, args: &CloseArgs) -> Result<Report> {
         .with("account_id", network.account_ids().await?.of(&located.address))
         .with("swept_usdc", amount)
         .with("to", args.to.map(|to| to.to_string()))
-        .with("rent_back_to", agent.rent_payer.to_string())
+        .with("rent_back_to", agent.rent_refund.to_string())
         .with("draft_rent_back_to", draft.map(|payer| payer.to_string()))
         .with("mark_sol", sol(network.rent(ClosedAgent::BYTES).await?));
     let change = Change::of(report.clone(), close);

@@ -1,5 +1,6 @@
 //! `account create`: does what the relayer does for `POST /v1/accounts`, with the operator's own wallet.
 
+use anchor_lang::prelude::Pubkey;
 use anyhow::{Result, ensure};
 use clap::Args;
 use purser::state::{Agent, tail_bytes};
@@ -27,6 +28,9 @@ pub struct CreateAccountArgs {
     /// What the new account's address is made from, with which the command can be repeated [default: a new one]
     #[arg(long, value_name = "32_HEX_DIGITS", value_parser = arguments::agent_id)]
     agent_id: Option<[u8; 16]>,
+    /// The wallet that gets the rent back some day [default: the one that signs and pays it]
+    #[arg(long, value_name = "ADDRESS", value_parser = arguments::address)]
+    rent_refund: Option<Pubkey>,
     #[command(flatten)]
     rules: RuleArgs,
 }
@@ -72,7 +76,8 @@ pub async fn run(network: &Network, args: &CreateAccountArgs) -> Result<Report> 
     );
     let bytes = Agent::BYTES + tail_bytes(&policy.as_policy().allowlist);
     let rent = network.rent(bytes).await? + network.rent(TOKEN_ACCOUNT_BYTES).await?;
-    let create = deployment.create_agent(wallet, wallet, operator_address, agent_id, &policy);
+    let refund = args.rent_refund.unwrap_or(wallet);
+    let create = deployment.create_agent(wallet, wallet, refund, operator_address, agent_id, &policy);
     let change = Change::of(about("agent account created").with("rent_sol", sol(rent)), create);
     let done = async |signature: Signature| {
         let report = about("agent account created").with("signature", signature.to_string());

@@ -8,6 +8,7 @@ pub mod list;
 pub mod of_operator;
 pub mod pause;
 pub mod recipients;
+pub mod rent;
 pub mod rules;
 pub mod set_policy;
 pub mod show;
@@ -54,6 +55,10 @@ pub enum AgentCommand {
     Withdraw(withdraw::WithdrawArgs),
     /// Close an agent that paid nothing for 24 hours, with its token account and its draft; signed by the admin
     Close(close::CloseArgs),
+    /// Name another wallet that gets the account's rent back; signed by the one that gets it so far
+    RentRefund(rent::RentRefundArgs),
+    /// Send what an account holds beyond its rent to who gets it back; signed by anyone
+    ReclaimRent(rent::ReclaimArgs),
 }
 
 pub async fn run(network: &Network, command: &AgentCommand) -> Result<Report> {
@@ -70,6 +75,8 @@ pub async fn run(network: &Network, command: &AgentCommand) -> Result<Report> {
         AgentCommand::Unpause(args) => pause::run(network, args, false).await,
         AgentCommand::Withdraw(args) => withdraw::run(network, args).await,
         AgentCommand::Close(args) => close::run(network, args).await,
+        AgentCommand::RentRefund(args) => rent::set(network, args).await,
+        AgentCommand::ReclaimRent(args) => rent::reclaim(network, args).await,
     }
 }
 

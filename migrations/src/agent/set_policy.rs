@@ -1,7 +1,7 @@
 use anyhow::{Context, Result, bail};
 use clap::{ArgGroup, Args};
 use purser::state::DraftView;
-use purser_client::{INLINE_ENTRIES_MAX, Proposal, RentPayers, Staging, must_wait, owned};
+use purser_client::{INLINE_ENTRIES_MAX, Proposal, RentRefunds, Staging, must_wait, owned};
 use solana_sdk::instruction::Instruction;
 use solana_sdk::signature::Signature;
 
@@ -46,7 +46,7 @@ pub async fn run(network: &Network, args: &SetPolicyArgs) -> Result<Report> {
     };
     if !waits && policy.allowlist.len() <= INLINE_ENTRIES_MAX {
         let at = located.signed_by(wallet);
-        let set = located.deployment.set_policy(at, wallet, agent.rent_payer, agent.policy_version, &policy);
+        let set = located.deployment.set_policy(at, wallet, agent.rent_refund, agent.policy_version, &policy);
         let change = Change::new("policy set", set).with("agent", located.address.to_string());
         let done = async |signature| done("policy set".to_string(), Some(signature)).await;
         return signing.carry_out(change, done).await;
@@ -81,6 +81,7 @@ impl Staged<'_> {
             deployment: self.located.deployment,
             authority: self.signing.address(),
             payer: self.signing.address(),
+            rent_refund: self.signing.address(),
             operator: self.located.operator_address,
             proposal: self.proposal,
         }
@@ -102,9 +103,9 @@ impl Staged<'_> {
         let now = self.signing.network.time().await?;
         let sealed = found.as_ref().filter(|_| steps.is_empty());
         if !self.waits || sealed.is_some_and(|found| self.state(found, now) == State::Ready) {
-            let draft = sealed.map_or(self.signing.address(), |found| found.draft.rent_payer);
-            let rent_payers = RentPayers { agent: self.located.view.agent.rent_payer, draft };
-            steps.push(self.staging().apply(rent_payers));
+            let draft = sealed.map_or(self.signing.address(), |found| found.draft.rent_refund);
+            let rent_refunds = RentRefunds { agent: self.located.view.agent.rent_refund, draft };
+            steps.push(self.staging().apply(rent_refunds));
         }
         let left = steps.len();
         let Some(step) = steps.into_iter().next() else { return Ok(None) };
@@ -163,8 +164,9 @@ impl Staged<'_> {
             );
             return Ok((title, last));
         }
-        let rent_payers = RentPayers { agent: located.view.agent.rent_payer, draft: sealed.draft.rent_payer };
-        Ok(("policy set".to_string(), Some(signing.call(self.staging().apply(rent_payers)).await?)))
+        let rent_refunds =
+            RentRefunds { agent: located.view.agent.rent_refund, draft: sealed.draft.rent_refund };
+        Ok(("policy set".to_string(), Some(signing.call(self.staging().apply(rent_refunds)).await?)))
     }
 }
 

@@ -43,7 +43,7 @@ pub async fn run(network: &Network, args: &AgentArgs) -> Result<Report> {
         .with("daily_remaining_usdc", remaining(policy.max_daily_spend, spent))
         .with("payments", agent.tags().recorded())
         .with("recent_tags", recent_tags(agent, now))
-        .with("rent_back_to", agent.rent_payer.to_string())
+        .with("rent_back_to", agent.rent_refund.to_string())
         .with("chain_time", timestamp(now)))
 }
 

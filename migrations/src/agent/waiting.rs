@@ -4,7 +4,7 @@ use anchor_lang::prelude::Pubkey;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use purser::state::{AgentView, DraftView, Operator, PolicyDraft};
-use purser_client::RentPayers;
+use purser_client::RentRefunds;
 use serde_json::{Map, Value, json};
 
 use super::facts::{State, describe, hex, state, timestamp};
@@ -59,9 +59,9 @@ pub async fn apply(network: &Network, args: &WaitingArgs) -> Result<Report> {
         ),
         State::Ready => {}
     }
-    let rent_payers = RentPayers { agent: located.view.agent.rent_payer, draft: found.draft.rent_payer };
+    let rent_refunds = RentRefunds { agent: located.view.agent.rent_refund, draft: found.draft.rent_refund };
     let at = located.signed_by(wallet);
-    let apply = located.deployment.apply_draft(at, wallet, rent_payers, found.draft.hash);
+    let apply = located.deployment.apply_draft(at, wallet, rent_refunds, found.draft.hash);
     let change = Change::new("policy set", apply).with("agent", located.address.to_string());
     signing
         .carry_out(change, async |signature| {
@@ -75,11 +75,11 @@ pub async fn drop(network: &Network, args: &WaitingArgs) -> Result<Report> {
     let (located, found) = args.find(network).await?;
     let signing = network.signing()?;
     let at = located.signed_by(signing.address());
-    let close = located.deployment.close_draft(at, found.draft.rent_payer, found.draft.hash);
+    let close = located.deployment.close_draft(at, found.draft.rent_refund, found.draft.hash);
     let report = Report::new("the pending policy is dropped; the one in force stays")
         .with("agent", located.address.to_string())
         .with("hash", hex(&found.draft.hash))
-        .with("rent_back_to", found.draft.rent_payer.to_string());
+        .with("rent_back_to", found.draft.rent_refund.to_string());
     let change = Change::of(report.clone(), close);
     signing.carry_out(change, async |signature| Ok(report.with("signature", signature.to_string()))).await
 }

@@ -103,13 +103,14 @@ async fn account_of_a_wallet_is_like_one_of_the_relayer() {
     assert_eq!(owned(&theirs.policy()), OnChainPolicy::default());
     assert_eq!(owned(&ours.policy()), OnChainPolicy::default());
     assert_eq!(
-        (ours.agent.operator, ours.agent.rent_payer),
-        (theirs.agent.operator, theirs.agent.rent_payer)
+        (ours.agent.operator, ours.agent.rent_refund),
+        (theirs.agent.operator, theirs.agent.rent_refund)
     );
     // The agent id is taken: nobody makes it again.
     let program = room.chain.program();
     let authority = policy.keypair.pubkey();
     let again = program.create_agent(
+        authority,
         authority,
         authority,
         operator.parse().unwrap(),

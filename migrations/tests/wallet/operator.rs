@@ -131,7 +131,14 @@ async fn one_command_of_the_admin_lifts_the_halts_of_many_accounts_and_shows_wha
     for number in 0..25u8 {
         let (program, authority) = (room.chain.program(), policy.keypair.pubkey());
         let at = operator.parse().unwrap();
-        let create = program.create_agent(authority, authority, at, [number; 16], &OnChainPolicy::default());
+        let create = program.create_agent(
+            authority,
+            authority,
+            authority,
+            at,
+            [number; 16],
+            &OnChainPolicy::default(),
+        );
         assert!(matches!(room.chain.lands(create, &policy.keypair).await, DirectOutcome::Settled(_)));
         agents.push(program.agent_address(&at, &[number; 16]));
     }
@@ -183,7 +190,7 @@ async fn what_was_sealed_without_a_delay_is_shown_when_one_is_set_and_waits_for_
     // As a thief would: sealed, and not applied.
     let (program, authority, at) = (room.chain.program(), policy.keypair.pubkey(), operator.parse().unwrap());
     let proposal = Proposal { agent, expected_version: 2, policy: OnChainPolicy::default() };
-    let open = program.open_draft(authority, authority, at, &proposal);
+    let open = program.open_draft(authority, authority, authority, at, &proposal);
     assert!(matches!(room.chain.lands(open, &policy.keypair).await, DirectOutcome::Settled(_)));
 
     let delay = ["operator", "update", "--loosening-delay", "1h"];

@@ -160,9 +160,14 @@ async fn run_that_broke_off_is_gone_on_with() {
         policy: OnChainPolicy { allowlist, ..OnChainPolicy::default() },
     };
     let authority = policy.keypair.pubkey();
-    let operator = operator.parse().unwrap();
-    let deployment = room.chain.program();
-    let staging = Staging { deployment, authority, payer: authority, operator, proposal: &proposal };
+    let staging = Staging {
+        deployment: room.chain.program(),
+        authority,
+        payer: authority,
+        rent_refund: authority,
+        operator: operator.parse().unwrap(),
+        proposal: &proposal,
+    };
     for step in staging.steps(None).into_iter().take(2) {
         let landing = room.chain.lands(step.instruction, &policy.keypair).await;
         assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
@@ -180,6 +185,6 @@ async fn run_that_broke_off_is_gone_on_with() {
     assert_eq!(sorted(&shown["allowed_counterparties"]["wallets"]), sorted(&json!(addresses)));
     assert_eq!((&shown["policy_version"], &shown["waiting_policy"]), (&json!(2), &Value::Null));
     // Opened once: the rest of its transactions were two writes, the last of which sealed it, and the one that applied it.
-    let draft = deployment.draft_address(&proposal.agent);
+    let draft = room.chain.program().draft_address(&proposal.agent);
     assert_eq!(room.chain.transactions_of(&draft).await, 2 + 2 + 1);
 }

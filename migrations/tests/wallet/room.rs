@@ -125,8 +125,14 @@ impl Room {
         let operator: Pubkey = operator.parse().unwrap();
         let program = self.chain.program();
         let authority = policy.keypair.pubkey();
-        let create =
-            program.create_agent(authority, authority, operator, AGENT_ID, &OnChainPolicy::default());
+        let create = program.create_agent(
+            authority,
+            authority,
+            authority,
+            operator,
+            AGENT_ID,
+            &OnChainPolicy::default(),
+        );
         let landing = self.chain.lands(create, &policy.keypair).await;
         assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
         let agent = program.agent_address(&operator, &AGENT_ID);

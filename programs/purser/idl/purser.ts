@@ -84,11 +84,11 @@ export type Purser = {
           "writable": true
         },
         {
-          "name": "rentPayer",
+          "name": "rentRefund",
           "writable": true
         },
         {
-          "name": "draftRentPayer",
+          "name": "draftRentRefund",
           "writable": true
         },
         {
@@ -151,7 +151,7 @@ export type Purser = {
           "writable": true
         },
         {
-          "name": "rentPayer",
+          "name": "rentRefund",
           "writable": true
         },
         {
@@ -177,7 +177,7 @@ export type Purser = {
           }
         },
         {
-          "name": "draftRentPayer",
+          "name": "draftRentRefund",
           "writable": true
         },
         {
@@ -225,7 +225,7 @@ export type Purser = {
           "writable": true
         },
         {
-          "name": "rentPayer",
+          "name": "rentRefund",
           "writable": true
         }
       ],
@@ -268,7 +268,7 @@ export type Purser = {
         {
           "name": "payer",
           "docs": [
-            "Pays for the accounts, and gets it back when they are closed."
+            "Pays for the accounts, and says by its signature who gets it back."
           ],
           "writable": true,
           "signer": true
@@ -308,6 +308,10 @@ export type Purser = {
         },
         {
           "name": "usdcMint"
+        },
+        {
+          "name": "rentRefund",
+          "writable": true
         },
         {
           "name": "tokenProgram",
@@ -479,7 +483,7 @@ export type Purser = {
         {
           "name": "payer",
           "docs": [
-            "Pays for the draft, and gets it back."
+            "Pays for the draft, and says by its signature who gets it back."
           ],
           "writable": true,
           "signer": true
@@ -513,6 +517,10 @@ export type Purser = {
           }
         },
         {
+          "name": "rentRefund",
+          "writable": true
+        },
+        {
           "name": "systemProgram",
           "address": "11111111111111111111111111111111"
         }
@@ -527,6 +535,33 @@ export type Purser = {
           }
         }
       ]
+    },
+    {
+      "name": "reclaimRent",
+      "docs": [
+        "Sends what an account holds beyond its rent to its refund address. Signed by anyone."
+      ],
+      "discriminator": [
+        218,
+        200,
+        19,
+        197,
+        227,
+        89,
+        192,
+        22
+      ],
+      "accounts": [
+        {
+          "name": "account",
+          "writable": true
+        },
+        {
+          "name": "rentRefund",
+          "writable": true
+        }
+      ],
+      "args": []
     },
     {
       "name": "resume",
@@ -641,7 +676,7 @@ export type Purser = {
           "writable": true
         },
         {
-          "name": "rentPayer",
+          "name": "rentRefund",
           "writable": true
         },
         {
@@ -663,6 +698,43 @@ export type Purser = {
           }
         }
       ]
+    },
+    {
+      "name": "setRentRefund",
+      "docs": [
+        "Names another refund address of an agent's rent. Signed by the one that it has."
+      ],
+      "discriminator": [
+        120,
+        205,
+        187,
+        215,
+        222,
+        200,
+        13,
+        66
+      ],
+      "accounts": [
+        {
+          "name": "rentRefund",
+          "docs": [
+            "The agent's refund address."
+          ],
+          "signer": true
+        },
+        {
+          "name": "operator"
+        },
+        {
+          "name": "agent",
+          "writable": true
+        },
+        {
+          "name": "newRentRefund",
+          "writable": true
+        }
+      ],
+      "args": []
     },
     {
       "name": "transfer",
@@ -1106,6 +1178,19 @@ export type Purser = {
       ]
     },
     {
+      "name": "rentRefundSet",
+      "discriminator": [
+        129,
+        227,
+        176,
+        79,
+        185,
+        211,
+        40,
+        81
+      ]
+    },
+    {
       "name": "transferExecuted",
       "discriminator": [
         8,
@@ -1310,8 +1395,8 @@ export type Purser = {
     },
     {
       "code": 6035,
-      "name": "wrongRentPayer",
-      "msg": "Rent goes back to whoever paid it: the account given is another one"
+      "name": "wrongRentRefund",
+      "msg": "Rent goes back to its refund address: the account given is another one, or no wallet"
     },
     {
       "code": 6036,
@@ -1381,9 +1466,9 @@ export type Purser = {
             "type": "pubkey"
           },
           {
-            "name": "rentPayer",
+            "name": "rentRefund",
             "docs": [
-              "Paid the rent of this account, and gets it back."
+              "Gets the rent of this account and its token account back: named by who paid it, changed by itself alone."
             ],
             "type": "pubkey"
           },
@@ -2236,9 +2321,9 @@ export type Purser = {
             "type": "pubkey"
           },
           {
-            "name": "rentPayer",
+            "name": "rentRefund",
             "docs": [
-              "Paid the rent of this account, and gets it back."
+              "Gets the rent of this account back: named by who paid it."
             ],
             "type": "pubkey"
           },
@@ -2337,6 +2422,29 @@ export type Purser = {
             "docs": [
               "The key that signed."
             ],
+            "type": "pubkey"
+          }
+        ]
+      }
+    },
+    {
+      "name": "rentRefundSet",
+      "docs": [
+        "Who gets the agent's rent back from here on."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "operator",
+            "type": "pubkey"
+          },
+          {
+            "name": "agent",
+            "type": "pubkey"
+          },
+          {
+            "name": "rentRefund",
             "type": "pubkey"
           }
         ]

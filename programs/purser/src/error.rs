@@ -80,8 +80,8 @@ pub enum PurserError {
     TransferAuthorityCount,
     #[msg("The loosening delay is above 30 days")]
     LooseningDelayTooLong,
-    #[msg("Rent goes back to whoever paid it: the account given is another one")]
-    WrongRentPayer,
+    #[msg("Rent goes back to its refund address: the account given is another one, or no wallet")]
+    WrongRentRefund,
     #[msg("An account was closed here: whoever lists it means that one, so only the admin creates it anew")]
     AgentClosed,
 }
@@ -126,7 +126,7 @@ impl PurserError {
             LooseningMustWait,
             TransferAuthorityCount,
             LooseningDelayTooLong,
-            WrongRentPayer,
+            WrongRentRefund,
             AgentClosed,
         ];
         all.into_iter().find(|error| u32::from(*error) == code)

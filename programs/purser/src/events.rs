@@ -178,6 +178,14 @@ pub struct HaltSet {
     pub signer: Pubkey,
 }
 
+/// Who gets the agent's rent back from here on.
+#[event]
+pub struct RentRefundSet {
+    pub operator: Pubkey,
+    pub agent: Pubkey,
+    pub rent_refund: Pubkey,
+}
+
 #[event]
 pub struct TransferExecuted {
     pub agent: Pubkey,

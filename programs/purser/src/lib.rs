@@ -136,6 +136,16 @@ pub mod purser {
         instructions::withdraw::handler(ctx, amount)
     }
 
+    /// Names another refund address of an agent's rent. Signed by the one that it has.
+    pub fn set_rent_refund(ctx: Context<SetRentRefund>) -> Result<()> {
+        instructions::rent::set_rent_refund(ctx)
+    }
+
+    /// Sends what an account holds beyond its rent to its refund address. Signed by anyone.
+    pub fn reclaim_rent(ctx: Context<ReclaimRent>) -> Result<()> {
+        instructions::rent::reclaim_rent(ctx)
+    }
+
     /// Closes an agent account that paid nothing for 24 hours; a mark stays at its address. Admin only.
     pub fn close_agent<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<()> {
         instructions::close_agent::handler(ctx)

@@ -13,7 +13,7 @@ use crate::support::{
 
 const MINT_SLOT: usize = 4;
 const DESTINATION: usize = 5;
-const DRAFT_RENT_PAYER: usize = 8;
+const DRAFT_RENT_REFUND: usize = 8;
 
 fn emptied() -> World {
     let mut world = World::new();
@@ -38,7 +38,7 @@ fn assert_closed(world: &World) {
     let left = world.account(&main.agent);
     assert_eq!((left.owner, left.data.len()), (purser::ID, ClosedAgent::BYTES));
     let closed = ClosedAgent::read(&left.data).expect("a closed agent");
-    assert_eq!(closed, ClosedAgent { version: 3, reserved: [0; 7], rent_payer: Who::Admin.key() });
+    assert_eq!(closed, ClosedAgent { version: 3, reserved: [0; 7], rent_refund: Who::Admin.key() });
 }
 
 /// `swept`: the rest, which went to [`PAYEE`].
@@ -121,8 +121,8 @@ fn the_draft_goes_too_sealed_or_not_and_its_rent_to_whoever_paid_it() {
         world.accept(&proposal.write(0, if sealed { 3 } else { 2 }));
         let [agent, source, draft] = [main.agent, main.source, main.draft].map(|key| world.lamports(&key));
         let before = [Who::Payer, Who::DraftPayer].map(|who| world.lamports(&who.key()));
-        let wrong = main.close_agent().with(DRAFT_RENT_PAYER, Who::Payer.key());
-        world.refuse(&wrong, PurserError::WrongRentPayer);
+        let wrong = main.close_agent().with(DRAFT_RENT_REFUND, Who::Payer.key());
+        world.refuse(&wrong, PurserError::WrongRentRefund);
         let outcome = world.accept(&main.close_agent());
         assert_closed(&world);
         let after = [Who::Payer, Who::DraftPayer].map(|who| world.lamports(&who.key()));
@@ -256,10 +256,10 @@ fn every_wrong_account_in_every_slot_is_refused() {
             address("destination", PurserError::RecipientNotTokenAccount)
                 .accepts(&destinations)
                 .accepts_own(),
-            address("rent_payer", PurserError::WrongRentPayer),
+            address("rent_refund", PurserError::WrongRentRefund),
             address("draft", ErrorCode::ConstraintSeeds)
                 .but(&["system_program", "purser_program", "clock"], ErrorCode::ConstraintSeeds),
-            address("draft_rent_payer", PurserError::WrongRentPayer),
+            address("draft_rent_refund", PurserError::WrongRentRefund),
             program("token_program"),
             program("system_program"),
         ],

@@ -87,7 +87,7 @@ fn every_wrong_account_in_every_slot_is_refused() {
             operator(PurserError::Unauthorized).but(&["twin_operator"], PurserError::WrongOperator),
             agent(PurserError::WrongOperator).but(&["sibling_agent"], PurserError::DraftMismatch),
             draft(PurserError::DraftMismatch),
-            address("rent_payer", PurserError::WrongRentPayer),
+            address("rent_refund", PurserError::WrongRentRefund),
         ],
     );
 }

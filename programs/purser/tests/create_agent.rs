@@ -13,7 +13,7 @@ use solana_instruction_error::InstructionError;
 use crate::support::{
     address, any_signer, assert_policy, attack, entries, keys, only, open_policy, operator, program, record,
     signer, token_account, Call, Expected, Payment, Place, TokenAccountState, Who, World, BALANCE, MINT,
-    NOON, PAYEE, PAYEE_OWNER,
+    NOON, PAYEE, PAYEE_OWNER, WALLETS,
 };
 
 const ID: [u8; 16] = *b"a fresh account!";
@@ -46,7 +46,7 @@ fn expected(now: i64, policy: StoredPolicy) -> Agent {
         operator: place.operator,
         agent_id: ID,
         token_account: place.source,
-        rent_payer: Who::Payer.key(),
+        rent_refund: Who::Payer.key(),
         policy_updated_at: now,
         policy,
         window: [0; 62],
@@ -314,9 +314,10 @@ fn another_token_account_is_refused_even_with_the_right_one_at_hand() {
 
 #[test]
 fn every_wrong_account_in_every_slot_is_refused() {
+    // Named as the refund address too, the payer would be writable by that.
     attack(
         &World::new(),
-        &create(),
+        &create().with(6, Who::Admin.key()),
         &[
             signer("authority", PurserError::Unauthorized).accepts(&["admin"]),
             any_signer("payer"),
@@ -325,6 +326,7 @@ fn every_wrong_account_in_every_slot_is_refused() {
                 .but(&["system_program", "purser_program", "clock"], ErrorCode::ConstraintSeeds),
             address("token_account", InstructionError::MissingAccount),
             address("usdc_mint", PurserError::WrongMint),
+            address("rent_refund", PurserError::WrongRentRefund).accepts(&WALLETS).accepts(&["draft"]),
             program("token_program"),
             program("associated_token_program"),
             program("system_program"),

@@ -38,7 +38,7 @@ const CODES: [(PurserError, u32); 37] = [
     (LooseningMustWait, 6032),
     (TransferAuthorityCount, 6033),
     (LooseningDelayTooLong, 6034),
-    (WrongRentPayer, 6035),
+    (WrongRentRefund, 6035),
     (AgentClosed, 6036),
 ];
 

@@ -172,6 +172,7 @@ fn calls(world: &mut World) -> Vec<(&'static str, Call)> {
         ("transfer", main.transfer(Payment::default())),
         ("withdraw", main.withdraw(BALANCE, PAYEE)),
         ("close_agent", main.close_agent()),
+        ("set_rent_refund", main.set_rent_refund(Who::Stranger.key())),
     ]
 }
 
@@ -211,7 +212,7 @@ fn an_account_of_the_layout_before_is_refused() {
 fn no_other_instruction_begins_like_a_transfer() {
     let transfer = instruction::Transfer::DISCRIMINATOR;
     assert_eq!(transfer.len(), 4);
-    let others: [&[u8]; 15] = [
+    let others: [&[u8]; 17] = [
         instruction::TransferChecked::DISCRIMINATOR,
         instruction::CreateOperator::DISCRIMINATOR,
         instruction::UpdateOperator::DISCRIMINATOR,
@@ -227,6 +228,8 @@ fn no_other_instruction_begins_like_a_transfer() {
         instruction::Resume::DISCRIMINATOR,
         instruction::Withdraw::DISCRIMINATOR,
         instruction::CloseAgent::DISCRIMINATOR,
+        instruction::SetRentRefund::DISCRIMINATOR,
+        instruction::ReclaimRent::DISCRIMINATOR,
     ];
     for (index, other) in others.iter().enumerate() {
         assert!(other.len() == 8 && !other.starts_with(transfer));

@@ -20,6 +20,7 @@ mod limits;
 mod loosening;
 mod numbering;
 mod open_draft;
+mod rent;
 mod revival;
 mod set_paused;
 mod set_policy;

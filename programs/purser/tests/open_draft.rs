@@ -9,7 +9,7 @@ use solana_instruction_error::InstructionError;
 
 use crate::support::{
     address, agent, any_signer, attack, many_keys, only, open_policy, operator, program, signer, Expected,
-    Proposal, Who, World, NOON,
+    Proposal, Who, World, NOON, WALLETS,
 };
 
 fn proposal(world: &World, wallets: usize, token_accounts: usize) -> Proposal {
@@ -38,7 +38,7 @@ fn assert_opened(world: &World, proposal: &Proposal) {
         expected_version: proposal.args.expected_version,
         sealed_delay_seconds: u32::from(sealed) * world.operator().loosening_delay_seconds,
         agent: main.agent,
-        rent_payer: Who::DraftPayer.key(),
+        rent_refund: Who::DraftPayer.key(),
         hash: proposal.args.hash,
         policy: view.draft.policy,
     };
@@ -191,13 +191,15 @@ fn every_wrong_account_in_every_slot_is_refused() {
     {
         attack(
             &world,
-            &call,
+            // Named as the refund address too, the payer would be writable by that.
+            &call.with(5, Who::Stranger.key()),
             &[
                 signer("authority", PurserError::Unauthorized).accepts(&["admin"]),
                 any_signer("payer").read_only(InstructionError::PrivilegeEscalation),
                 operator(PurserError::Unauthorized).but(&["twin_operator"], PurserError::WrongOperator),
                 agent(ErrorCode::ConstraintSeeds).but(&["truncated_agent"], ErrorCode::ConstraintSeeds),
                 address("draft", ErrorCode::ConstraintSeeds).read_only(InstructionError::PrivilegeEscalation),
+                address("rent_refund", PurserError::WrongRentRefund).accepts(&WALLETS),
                 program("system_program"),
             ],
         );

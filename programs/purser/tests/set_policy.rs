@@ -270,7 +270,7 @@ fn every_wrong_account_in_every_slot_is_refused() {
             any_signer("payer"),
             operator(PurserError::Unauthorized).but(&["twin_operator"], PurserError::WrongOperator),
             agent(PurserError::WrongOperator).accepts(&["sibling_agent"]),
-            address("rent_payer", PurserError::WrongRentPayer),
+            address("rent_refund", PurserError::WrongRentRefund),
             program("system_program"),
         ],
     );

@@ -58,8 +58,8 @@ pub enum ChainError {
     #[error("the signer of {address} did not sign")]
     SignerUnavailable { address: Address },
     /// We would pay more rent for an account whose rent goes back to somebody else. Nothing was signed.
-    #[error("the rent of agent {agent} goes back to {rent_payer}")]
-    RentOfAnother { agent: Address, rent_payer: Address },
+    #[error("the rent of agent {agent} goes back to {rent_refund}")]
+    RentOfAnother { agent: Address, rent_refund: Address },
     /// The policy on chain is no longer the one that the write was meant to replace.
     #[error("the policy was changed concurrently")]
     PolicyChanged,

@@ -63,7 +63,7 @@ pub struct AgentOnChain {
     /// The agent's own halt, apart from its operator's.
     pub halted_by: Option<HaltedBy>,
     /// The wallet that gets the rent back.
-    pub rent_payer: Address,
+    pub rent_refund: Address,
     pub policy: OnChainPolicy,
     /// Grows by one with every policy change.
     pub policy_version: u64,
@@ -88,7 +88,7 @@ pub struct DraftOnChain {
     pub sealed_at: Option<i64>,
     /// The operator's loosening delay at that time.
     pub sealed_delay_seconds: u32,
-    pub rent_payer: Address,
+    pub rent_refund: Address,
 }
 
 impl DraftOnChain {
@@ -318,7 +318,7 @@ pub(super) mod tests {
             operator: Address::from_bytes([2; 32]),
             token_account: Address::from_bytes([4; 32]),
             halted_by: None,
-            rent_payer: Address::from_bytes([5; 32]),
+            rent_refund: Address::from_bytes([5; 32]),
             policy: OnChainPolicy::default(),
             policy_version: 1,
             policy_updated_at: 0,

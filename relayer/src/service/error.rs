@@ -155,9 +155,9 @@ pub(super) fn from_chain(network: Network, error: &ChainError, retryable: bool) 
         ChainError::AuthorityRotated { .. } => ServiceError::AuthorityRotated,
         ChainError::FeePayerEmpty { .. } => ServiceError::FeePayerEmpty,
         ChainError::SignerUnavailable { .. } => ServiceError::SignerUnavailable,
-        ChainError::RentOfAnother { rent_payer, .. } => {
+        ChainError::RentOfAnother { rent_refund, .. } => {
             let message = format!(
-                "may not get longer through the service: another wallet, {rent_payer}, made the account and would get the rent of \
+                "may not get longer through the service: another wallet, {rent_refund}, made the account and would get the rent of \
                  the entries. Add them with the admin's wallet"
             );
             Counterparties::invalid(message).into()

@@ -18,12 +18,12 @@ pub struct ApplyDraft<'info> {
     pub agent: AccountLoader<'info, Agent>,
     #[account(mut)]
     pub draft: AccountLoader<'info, PolicyDraft>,
-    /// CHECK: must be the agent's `rent_payer`.
+    /// CHECK: must be the agent's `rent_refund`.
     #[account(mut)]
-    pub rent_payer: UncheckedAccount<'info>,
-    /// CHECK: must be the draft's `rent_payer`.
+    pub rent_refund: UncheckedAccount<'info>,
+    /// CHECK: must be the draft's `rent_refund`.
     #[account(mut)]
-    pub draft_rent_payer: UncheckedAccount<'info>,
+    pub draft_rent_refund: UncheckedAccount<'info>,
     pub system_program: Program<'info, System>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn handler(ctx: Context<ApplyDraft>, hash: [u8; 32]) -> Result<()> {
         draft.check(&accounts.agent.key(), &hash)?;
         require!(draft.is_sealed(), PurserError::DraftIncomplete);
         require!(agent.policy_version == draft.expected_version, PurserError::PolicyChanged);
-        require_keys_eq!(*accounts.draft_rent_payer.key, draft.rent_payer, PurserError::WrongRentPayer);
+        require_keys_eq!(*accounts.draft_rent_refund.key, draft.rent_refund, PurserError::WrongRentRefund);
         // Where nothing waits, `set_policy` would do the same at once.
         if role != Role::Admin && draft.waits_seconds(&operator) != Some(0) {
             let now = Clock::get()?.unix_timestamp;
@@ -56,8 +56,8 @@ pub(crate) fn handler(ctx: Context<ApplyDraft>, hash: [u8; 32]) -> Result<()> {
             }
         }
     }
-    let policy_version = replace(&accounts.agent, &policy, &accounts.payer, &accounts.rent_payer)?;
-    accounts.draft.close(accounts.draft_rent_payer.to_account_info())?;
+    let policy_version = replace(&accounts.agent, &policy, &accounts.payer, &accounts.rent_refund)?;
+    accounts.draft.close(accounts.draft_rent_refund.to_account_info())?;
     emit!(PolicySet {
         operator: accounts.operator.key(),
         agent: accounts.agent.key(),

@@ -30,15 +30,15 @@ pub struct CloseAgent<'info> {
     /// CHECK: checked by `TokenAccount::recipient` where there is something to move.
     #[account(mut)]
     pub destination: UncheckedAccount<'info>,
-    /// CHECK: must be the agent's `rent_payer`; gets the rent of the agent and its token account.
+    /// CHECK: must be the agent's `rent_refund`; gets the rent of the agent and its token account.
     #[account(mut)]
-    pub rent_payer: UncheckedAccount<'info>,
+    pub rent_refund: UncheckedAccount<'info>,
     /// CHECK: the address by its seeds; often nothing is there.
     #[account(mut, seeds = [DRAFT_SEED, agent.key().as_ref()], bump)]
     pub draft: UncheckedAccount<'info>,
-    /// CHECK: must be the draft's `rent_payer` where there is a draft.
+    /// CHECK: must be the draft's `rent_refund` where there is a draft.
     #[account(mut)]
-    pub draft_rent_payer: UncheckedAccount<'info>,
+    pub draft_rent_refund: UncheckedAccount<'info>,
     pub token_program: Program<'info, Token>,
     pub system_program: Program<'info, System>,
 }
@@ -51,7 +51,7 @@ pub(crate) fn handler<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<(
     let agent = *loader.known()?;
     agent.check_operator(&accounts.operator.key())?;
     require_keys_eq!(*accounts.token_account.key, agent.token_account, PurserError::WrongSource);
-    require_keys_eq!(*accounts.rent_payer.key, agent.rent_payer, PurserError::WrongRentPayer);
+    require_keys_eq!(*accounts.rent_refund.key, agent.rent_refund, PurserError::WrongRentRefund);
     require!(agent.window().is_empty(Clock::get()?.unix_timestamp), PurserError::SpendWindowNotEmpty);
 
     let balance = {
@@ -80,7 +80,7 @@ pub(crate) fn handler<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<(
         accounts.token_program.key(),
         CloseAccount {
             account: accounts.token_account.to_account_info(),
-            destination: accounts.rent_payer.to_account_info(),
+            destination: accounts.rent_refund.to_account_info(),
             authority: info.clone(),
         },
         &[&agent.signer_seeds(&bump)],
@@ -94,9 +94,9 @@ pub(crate) fn handler<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<(
         let mut data = info.try_borrow_mut_data()?;
         let (closed, _) = begin::<ClosedAgent>(&mut data).ok_or(PurserError::UnknownLayout)?;
         closed.version = LAYOUT_VERSION;
-        closed.rent_payer = accounts.admin.key();
+        closed.rent_refund = accounts.admin.key();
     }
-    return_rent(info, &accounts.rent_payer)?;
+    return_rent(info, &accounts.rent_refund)?;
     emit!(AgentClosed {
         operator: agent.operator,
         agent: accounts.agent.key(),
@@ -117,10 +117,10 @@ fn close_draft<'info>(accounts: &CloseAgent<'info>, info: &'info AccountInfo<'in
     let loader = AccountLoader::<PolicyDraft>::try_from(info)?;
     let hash = {
         let draft = loader.known()?;
-        require_keys_eq!(*accounts.draft_rent_payer.key, draft.rent_payer, PurserError::WrongRentPayer);
+        require_keys_eq!(*accounts.draft_rent_refund.key, draft.rent_refund, PurserError::WrongRentRefund);
         draft.hash
     };
-    loader.close(accounts.draft_rent_payer.to_account_info())?;
+    loader.close(accounts.draft_rent_refund.to_account_info())?;
     emit!(DraftClosed {
         operator: accounts.operator.key(),
         agent: accounts.agent.key(),

@@ -14,9 +14,9 @@ pub struct CloseDraft<'info> {
     pub agent: AccountLoader<'info, Agent>,
     #[account(mut)]
     pub draft: AccountLoader<'info, PolicyDraft>,
-    /// CHECK: must be the draft's `rent_payer`.
+    /// CHECK: must be the draft's `rent_refund`.
     #[account(mut)]
-    pub rent_payer: UncheckedAccount<'info>,
+    pub rent_refund: UncheckedAccount<'info>,
 }
 
 /// `hash` says which draft is meant, so that one that was opened since stays.
@@ -27,9 +27,9 @@ pub(crate) fn handler(ctx: Context<CloseDraft>, hash: [u8; 32]) -> Result<()> {
     {
         let draft = accounts.draft.known()?;
         draft.check(&accounts.agent.key(), &hash)?;
-        require_keys_eq!(*accounts.rent_payer.key, draft.rent_payer, PurserError::WrongRentPayer);
+        require_keys_eq!(*accounts.rent_refund.key, draft.rent_refund, PurserError::WrongRentRefund);
     }
-    accounts.draft.close(accounts.rent_payer.to_account_info())?;
+    accounts.draft.close(accounts.rent_refund.to_account_info())?;
     emit!(DraftClosed {
         operator: accounts.operator.key(),
         agent: accounts.agent.key(),

@@ -7,7 +7,7 @@ use crate::constants::{AGENT_SEED, LAYOUT_VERSION};
 use crate::error::PurserError;
 use crate::events::{AgentCreated, PolicyRecord, PolicySet};
 use crate::instructions::policy_args::PolicyArgs;
-use crate::instructions::room::pay_rent;
+use crate::instructions::room::{check_refund, pay_rent};
 use crate::state::{
     begin, tail_bytes, write_tail, Agent, Authority, ClosedAgent, Known, Operator, Role, StoredPolicy,
 };
@@ -18,7 +18,7 @@ use crate::token_account::TokenAccount;
 pub struct CreateAgent<'info> {
     /// Policy authority or admin.
     pub authority: Signer<'info>,
-    /// Pays for the accounts, and gets it back when they are closed.
+    /// Pays for the accounts, and says by its signature who gets it back.
     #[account(mut)]
     pub payer: Signer<'info>,
     pub operator: AccountLoader<'info, Operator>,
@@ -30,6 +30,9 @@ pub struct CreateAgent<'info> {
     pub token_account: UncheckedAccount<'info>,
     /// CHECK: must be the operator's mint.
     pub usdc_mint: UncheckedAccount<'info>,
+    /// CHECK: gets the rent back; must be a wallet.
+    #[account(mut)]
+    pub rent_refund: UncheckedAccount<'info>,
     pub token_program: Program<'info, Token>,
     pub associated_token_program: Program<'info, AssociatedToken>,
     pub system_program: Program<'info, System>,
@@ -69,6 +72,8 @@ pub(crate) fn handler(ctx: Context<CreateAgent>, agent_id: [u8; 16], args: Polic
             token_program: accounts.token_program.to_account_info(),
         },
     ))?;
+    // By now the agent and its token account belong to programs.
+    check_refund(&accounts.rent_refund)?;
     // What was sent ahead was meant for an account that somebody has described. Created with a loose policy, it would pay
     // that out at once; where the policy lets nothing out, it has to be loosened first, and that waits.
     if role != Role::Admin && operator.loosening_delay_seconds > 0 && !policy.refuses_all() {
@@ -85,7 +90,7 @@ pub(crate) fn handler(ctx: Context<CreateAgent>, agent_id: [u8; 16], args: Polic
         agent.operator = accounts.operator.key();
         agent.agent_id = agent_id;
         agent.token_account = accounts.token_account.key();
-        agent.rent_payer = accounts.payer.key();
+        agent.rent_refund = accounts.rent_refund.key();
         agent.policy = StoredPolicy::from(&policy);
         agent.policy_changed(now)?;
         write_tail(tail, &policy.allowlist);

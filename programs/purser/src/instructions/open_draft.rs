@@ -4,6 +4,7 @@ use purser_policy::ALLOWLIST_ENTRIES_MAX;
 use crate::constants::{DRAFT_SEED, LAYOUT_VERSION};
 use crate::error::PurserError;
 use crate::instructions::policy_args::limit;
+use crate::instructions::room::check_refund;
 use crate::instructions::write_draft::seal;
 use crate::state::{Agent, Authority, Known, Operator, PolicyDraft, StoredPolicy};
 
@@ -33,7 +34,7 @@ pub struct EntryCounts {
 pub struct OpenDraft<'info> {
     /// Policy authority or admin.
     pub authority: Signer<'info>,
-    /// Pays for the draft, and gets it back.
+    /// Pays for the draft, and says by its signature who gets it back.
     #[account(mut)]
     pub payer: Signer<'info>,
     pub operator: AccountLoader<'info, Operator>,
@@ -46,6 +47,9 @@ pub struct OpenDraft<'info> {
         bump
     )]
     pub draft: AccountLoader<'info, PolicyDraft>,
+    /// CHECK: gets the rent back; must be a wallet.
+    #[account(mut)]
+    pub rent_refund: UncheckedAccount<'info>,
     pub system_program: Program<'info, System>,
 }
 
@@ -56,13 +60,14 @@ pub(crate) fn handler(ctx: Context<OpenDraft>, args: DraftArgs) -> Result<()> {
     let agent = accounts.agent.known()?;
     agent.check_operator(&accounts.operator.key())?;
     require!(agent.policy_version == args.expected_version, PurserError::PolicyChanged);
+    check_refund(&accounts.rent_refund)?;
     let mut draft = accounts.draft.load_init()?;
     draft.version = LAYOUT_VERSION;
     draft.bump = ctx.bumps.draft;
     draft.entry_count = entry_count(&args)?;
     draft.expected_version = args.expected_version;
     draft.agent = accounts.agent.key();
-    draft.rent_payer = accounts.payer.key();
+    draft.rent_refund = accounts.rent_refund.key();
     draft.hash = args.hash;
     draft.policy = StoredPolicy::new(
         [limit(args.max_single_transfer), limit(args.max_daily_spend)],

@@ -78,21 +78,21 @@ pub(crate) fn must_not_loosen(
 }
 
 /// Replaces the policy of an agent, and makes its account as long as the allowlist needs. `payer` pays for more length;
-/// for less, `rent_payer` gets back what was paid. Returns the new policy version.
+/// for less, `rent_refund` gets back what was paid. Returns the new policy version.
 pub(crate) fn replace<'info>(
     agent: &AccountLoader<'info, Agent>,
     policy: &Policy,
     payer: &Signer<'info>,
-    rent_payer: &AccountInfo<'info>,
+    rent_refund: &AccountInfo<'info>,
 ) -> Result<u32> {
     let info: &AccountInfo = agent.as_ref();
-    require_keys_eq!(agent.known()?.rent_payer, *rent_payer.key, PurserError::WrongRentPayer);
+    require_keys_eq!(agent.known()?.rent_refund, *rent_refund.key, PurserError::WrongRentRefund);
     let bytes = Agent::BYTES + tail_bytes(&policy.allowlist);
     pay_rent(info, bytes, payer)?;
     let shrinks = bytes < info.data_len();
     info.resize(bytes)?;
     if shrinks {
-        return_rent(info, rent_payer)?;
+        return_rent(info, rent_refund)?;
     }
     if let Some(tail) = info.try_borrow_mut_data()?.get_mut(Agent::BYTES..) {
         write_tail(tail, &policy.allowlist);

@@ -3,6 +3,8 @@
 use anchor_lang::prelude::*;
 use anchor_lang::system_program;
 
+use crate::error::PurserError;
+
 /// Has `payer` pay what an account of `bytes` lacks for its rent.
 #[inline(never)]
 pub(crate) fn pay_rent<'info>(info: &AccountInfo<'info>, bytes: usize, payer: &Signer<'info>) -> Result<()> {
@@ -24,5 +26,12 @@ pub(crate) fn return_rent<'info>(info: &AccountInfo<'info>, to: &AccountInfo<'in
         info.sub_lamports(surplus)?;
         to.add_lamports(surplus)?;
     }
+    Ok(())
+}
+
+/// That rent can always go to `to`: a wallet, or the vault of a multisig. An account of another program might refuse, and
+/// this program's own are closed.
+pub(crate) fn check_refund(to: &AccountInfo) -> Result<()> {
+    require_keys_eq!(*to.owner, system_program::ID, PurserError::WrongRentRefund);
     Ok(())
 }

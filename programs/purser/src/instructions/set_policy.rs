@@ -15,9 +15,9 @@ pub struct SetPolicy<'info> {
     pub operator: AccountLoader<'info, Operator>,
     #[account(mut)]
     pub agent: AccountLoader<'info, Agent>,
-    /// CHECK: must be the agent's `rent_payer`; gets back what a shorter allowlist frees.
+    /// CHECK: must be the agent's `rent_refund`; gets back what a shorter allowlist frees.
     #[account(mut)]
-    pub rent_payer: UncheckedAccount<'info>,
+    pub rent_refund: UncheckedAccount<'info>,
     pub system_program: Program<'info, System>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn handler(ctx: Context<SetPolicy>, expected_version: u32, args: Poli
             must_not_loosen(&accounts.agent, &policy, PurserError::LooseningMustWait)?;
         }
     }
-    let policy_version = replace(&accounts.agent, &policy, &accounts.payer, &accounts.rent_payer)?;
+    let policy_version = replace(&accounts.agent, &policy, &accounts.payer, &accounts.rent_refund)?;
     emit!(PolicySet {
         operator: accounts.operator.key(),
         agent: accounts.agent.key(),

@@ -52,8 +52,8 @@ pub struct Agent {
     pub agent_id: [u8; 16],
     /// Its USDC token account: the associated one.
     pub token_account: Pubkey,
-    /// Paid the rent of this account, and gets it back.
-    pub rent_payer: Pubkey,
+    /// Gets the rent of this account and its token account back: named by who paid it, changed by itself alone.
+    pub rent_refund: Pubkey,
     /// Unix seconds.
     pub policy_updated_at: i64,
     pub policy: StoredPolicy,

@@ -12,8 +12,8 @@ use crate::constants::DISCRIMINATOR_BYTES;
 pub struct ClosedAgent {
     pub version: u8,
     pub reserved: [u8; 7],
-    /// The admin that closed it, and paid the rent of this.
-    pub rent_payer: Pubkey,
+    /// The admin that closed it, and paid the rent of this: gets what becomes free of it.
+    pub rent_refund: Pubkey,
 }
 
 impl ClosedAgent {

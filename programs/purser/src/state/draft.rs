@@ -32,8 +32,8 @@ pub struct PolicyDraft {
     /// The operator's loosening delay at the moment of the seal.
     pub sealed_delay_seconds: u32,
     pub agent: Pubkey,
-    /// Paid the rent of this account, and gets it back.
-    pub rent_payer: Pubkey,
+    /// Gets the rent of this account back: named by who paid it.
+    pub rent_refund: Pubkey,
     /// What it was opened for ([`PolicyDraft::hash_of`]). It can be sealed with this content alone.
     pub hash: [u8; 32],
     pub policy: StoredPolicy,

@@ -51,6 +51,19 @@ fn check_layout<T>(info: &AccountInfo) -> Result<()> {
     Ok(())
 }
 
+/// The refund address in the data of an agent, a draft or a closed agent. `None`: it is none of these in this layout.
+pub(crate) fn rent_refund(data: &[u8]) -> Option<Pubkey> {
+    let body = match data.get(..DISCRIMINATOR_BYTES)? {
+        Agent::DISCRIMINATOR => core::mem::offset_of!(Agent, rent_refund),
+        PolicyDraft::DISCRIMINATOR => core::mem::offset_of!(PolicyDraft, rent_refund),
+        ClosedAgent::DISCRIMINATOR => core::mem::offset_of!(ClosedAgent, rent_refund),
+        _ => return None,
+    };
+    let known = data.get(VERSION_AT).copied() == Some(LAYOUT_VERSION);
+    let key = data.get(DISCRIMINATOR_BYTES + body..)?.first_chunk::<32>()?;
+    known.then_some(Pubkey::new_from_array(*key))
+}
+
 /// Makes `data` a `T` of nothing but zeroes, and returns it with the tail behind it. `None`: too few bytes.
 pub(crate) fn begin<T: Discriminator + bytemuck::Pod>(data: &mut [u8]) -> Option<(&mut T, &mut [u8])> {
     data.fill(0);

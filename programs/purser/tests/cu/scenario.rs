@@ -3,9 +3,7 @@
 use anchor_lang::prelude::Pubkey;
 use purser::state::{Agent, Operator};
 use purser::{OperatorKeys, OperatorUpdate};
-use purser_client::{
-    Deployment, DraftAccounts, OnChainPolicy, OwnedAllowlist, Proposal, RentPayers, Staging,
-};
+use purser_client::{Deployment, DraftAccounts, OwnedAllowlist, OnChainPolicy, Proposal, RentRefunds, Staging};
 use purser_policy::{Limit, UsdcAmount};
 use solana_keypair::Keypair;
 use solana_signer::Signer;
@@ -61,13 +59,13 @@ pub fn run(bench: &mut Bench, keys: &Keys) -> Result<()> {
         rest,
     );
     bench.measure("withdraw", withdraw, &fixture.admin)?;
-    let rent_payers = RentPayers { agent: fixture.policy.pubkey(), draft: fixture.policy.pubkey() };
+    let rent_refunds = RentRefunds { agent: fixture.policy.pubkey(), draft: fixture.policy.pubkey() };
     let close = fixture.at.close_agent(
         fixture.admin.pubkey(),
         fixture.operator,
         fixture.agent,
         fixture.destination,
-        rent_payers,
+        rent_refunds,
     );
     bench.measure("close_agent", close, &fixture.admin)
 }
@@ -115,7 +113,7 @@ fn begin(bench: &mut Bench, keys: &Keys) -> Result<Fixture> {
     agent_id.copy_from_slice(&keys.bytes("agent id")[..16]);
     let agent = at.agent_address(&operator, &agent_id);
     let create = |agent_id, policy_of: &OnChainPolicy| {
-        at.create_agent(policy.pubkey(), policy.pubkey(), operator, agent_id, policy_of)
+        at.create_agent(policy.pubkey(), policy.pubkey(), policy.pubkey(), operator, agent_id, policy_of)
     };
     bench.measure("create_agent", create(agent_id, &OnChainPolicy::default()), &policy)?;
     let listed = rules(OwnedAllowlist::only(keys.entries(ENTRIES_INLINE, recipient), Vec::new()));
@@ -163,7 +161,7 @@ fn policies(bench: &mut Bench, keys: &Keys, fixture: &Fixture) -> Result<()> {
     let proposal = fixture.proposal(bench, &longest)?;
     bench.measure(
         "open_draft",
-        fixture.at.open_draft(payer, payer, fixture.operator, &proposal),
+        fixture.at.open_draft(payer, payer, payer, fixture.operator, &proposal),
         &fixture.policy,
     )?;
     let close = fixture.at.close_draft(fixture.accounts(), payer, proposal.hash());
@@ -205,7 +203,14 @@ impl Fixture {
     ) -> Result<()> {
         let (payer, proposal) = (self.policy.pubkey(), self.proposal(bench, policy)?);
         let DraftAccounts { authority, operator, .. } = self.accounts();
-        let staging = Staging { deployment: self.at, authority, payer, operator, proposal: &proposal };
+        let staging = Staging {
+            deployment: self.at,
+            authority,
+            payer,
+            rent_refund: payer,
+            operator,
+            proposal: &proposal,
+        };
         let mut steps = staging.steps(None).into_iter().map(|step| step.instruction);
         bench.run(steps.next().ok_or("nothing opens a draft")?, &self.policy)?;
         let writes = steps.len();
@@ -222,7 +227,7 @@ impl Fixture {
                 Operator::read(&bench.data(&self.operator)).ok_or("the operator has another layout")?;
             bench.advance(i64::from(operator.loosening_delay_seconds));
         }
-        let apply = staging.apply(RentPayers { agent: payer, draft: payer });
+        let apply = staging.apply(RentRefunds { agent: payer, draft: payer });
         match measured {
             Some([_, _, name]) => bench.measure(name, apply, &self.policy),
             None => bench.run(apply, &self.policy).map(drop),

@@ -59,6 +59,8 @@ pub enum Args {
         amount: u64,
     },
     CloseAgent,
+    SetRentRefund,
+    ReclaimRent,
 }
 
 #[derive(Clone)]
@@ -97,18 +99,20 @@ pub enum Slot {
     Payer,
     Read,
     Write,
+    /// Writable, and named as a refund address.
+    Refund,
 }
 
 impl Args {
     /// The kinds of its slots, in order.
     pub fn slots(&self) -> &'static [Slot] {
-        use Slot::{Payer, Read, Signer, Write};
+        use Slot::{Payer, Read, Refund, Signer, Write};
         match self {
             Self::CreateOperator { .. } => &[Payer, Write, Read],
             Self::UpdateOperator(_) | Self::AcceptAdmin => &[Signer, Write],
-            Self::CreateAgent { .. } => &[Signer, Payer, Read, Write, Write, Read],
+            Self::CreateAgent { .. } => &[Signer, Payer, Read, Write, Write, Read, Refund],
             Self::SetPolicy { .. } => &[Signer, Payer, Read, Write, Write],
-            Self::OpenDraft(_) => &[Signer, Payer, Read, Read, Write],
+            Self::OpenDraft(_) => &[Signer, Payer, Read, Read, Write, Refund],
             Self::WriteDraft { .. } => &[Signer, Read, Read, Write],
             Self::ApplyDraft { .. } => &[Signer, Payer, Read, Write, Write, Write, Write],
             Self::CloseDraft { .. } => &[Signer, Read, Read, Write, Write],
@@ -119,6 +123,8 @@ impl Args {
             Self::TransferChecked(_) => &[Signer, Read, Write, Write, Write, Read],
             Self::Withdraw { .. } => &[Signer, Read, Read, Write, Read, Write, Read],
             Self::CloseAgent => &[Payer, Read, Write, Write, Read, Write, Write, Write, Write],
+            Self::SetRentRefund => &[Signer, Read, Write, Refund],
+            Self::ReclaimRent => &[Write, Write],
         }
     }
 
@@ -164,6 +170,8 @@ impl Args {
             }
             Self::Withdraw { amount } => instruction::Withdraw { amount }.data(),
             Self::CloseAgent => instruction::CloseAgent {}.data(),
+            Self::SetRentRefund => instruction::SetRentRefund {}.data(),
+            Self::ReclaimRent => instruction::ReclaimRent {}.data(),
         }
     }
 }
@@ -187,14 +195,16 @@ impl Call {
     /// The accounts that the call may change.
     pub fn written(&self) -> impl Iterator<Item = Pubkey> + '_ {
         let slots = self.args.slots().iter().zip(&self.slots);
-        slots.filter(|(slot, _)| matches!(slot, Slot::Payer | Slot::Write)).map(|(_, key)| *key)
+        slots
+            .filter(|(slot, _)| matches!(slot, Slot::Payer | Slot::Write | Slot::Refund))
+            .map(|(_, key)| *key)
     }
 
     pub fn instruction(&self) -> Instruction {
         let meta = |(at, (slot, key)): (usize, (&Slot, &Pubkey))| AccountMeta {
             pubkey: *key,
             is_signer: matches!(slot, Slot::Signer | Slot::Payer) && (at > 0 || self.signed),
-            is_writable: matches!(slot, Slot::Payer | Slot::Write),
+            is_writable: matches!(slot, Slot::Payer | Slot::Write | Slot::Refund),
         };
         let mut accounts: Vec<_> = self.args.slots().iter().zip(&self.slots).enumerate().map(meta).collect();
         accounts.extend(self.args.programs().iter().map(|id| AccountMeta::new_readonly(*id, false)));

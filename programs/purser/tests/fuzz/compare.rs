@@ -61,8 +61,8 @@ pub fn one(chain: &Chain, model: &Model, key: &Pubkey) -> Differences {
     } else if let Some(expected) = model.closed.get(key) {
         match stored::ClosedAgent::read(data).filter(|_| data.len() == stored::ClosedAgent::BYTES) {
             Some(closed) => Differing { of: "closed agent", found: &mut found }.check(
-                "rent_payer",
-                closed.rent_payer,
+                "rent_refund",
+                closed.rent_refund,
                 *expected,
             ),
             None => found.push("what is left of the agent cannot be read".to_owned()),
@@ -109,7 +109,7 @@ fn agents(view: &stored::AgentView, bytes: usize, expected: &Agent, differences:
     differing.check("operator", agent.operator, expected.operator);
     differing.check("agent_id", agent.agent_id, expected.id);
     differing.check("token_account", agent.token_account, expected.token_account);
-    differing.check("rent_payer", agent.rent_payer, expected.rent_payer);
+    differing.check("rent_refund", agent.rent_refund, expected.rent_refund);
     differing.check("policy_version", agent.policy_version, expected.version);
     differing.check("policy_updated_at", agent.policy_updated_at, expected.updated_at);
     differing.check("halted_by", role(agent.halted_by), expected.halted_by);
@@ -146,7 +146,7 @@ fn drafts(view: &stored::DraftView, data: &[u8], expected: &Draft, differences: 
     let draft = &view.draft;
     let mut differing = Differing { of: "draft", found: differences };
     differing.check("agent", draft.agent, expected.agent);
-    differing.check("rent_payer", draft.rent_payer, expected.rent_payer);
+    differing.check("rent_refund", draft.rent_refund, expected.rent_refund);
     differing.check("hash", draft.hash, expected.hash);
     differing.check("expected_version", draft.expected_version, expected.expected_version);
     differing.check("entry_count", usize::from(draft.entry_count), expected.count);

@@ -54,6 +54,23 @@ pub fn any_signer(name: &'static str) -> Slot {
     signer(name, PurserError::Unauthorized).accepts(&everyone)
 }
 
+/// What rent can go back to: whatever belongs to the system program.
+pub const WALLETS: [&str; 13] = [
+    "admin",
+    "policy_authority",
+    "transfer_authority",
+    "guardian",
+    "stranger",
+    "new_admin",
+    "foreign_admin",
+    "foreign_policy_authority",
+    "foreign_transfer_authority",
+    "payer",
+    "draft_payer",
+    "nobody",
+    "agent_under_system_program",
+];
+
 pub fn operator(other: impl Into<Expected>) -> Slot {
     let kind = Kind::State { discriminator: Operator::DISCRIMINATOR, bytes: Operator::BYTES };
     Slot::new("operator", kind, other)

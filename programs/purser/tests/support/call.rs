@@ -133,6 +133,7 @@ impl Place {
             agent: self.agent,
             token_account: self.source,
             usdc_mint: MINT,
+            rent_refund: Who::Payer.key(),
             token_program: token::ID,
             associated_token_program: associated_token::ID,
             system_program: system_program::ID,
@@ -146,7 +147,7 @@ impl Place {
             payer: Who::Payer.key(),
             operator: self.operator,
             agent: self.agent,
-            rent_payer: Who::Payer.key(),
+            rent_refund: Who::Payer.key(),
             system_program: system_program::ID,
         };
         Call::new(accounts, instruction::SetPolicy { expected_version, policy })
@@ -159,6 +160,7 @@ impl Place {
             operator: self.operator,
             agent: self.agent,
             draft: self.draft,
+            rent_refund: Who::DraftPayer.key(),
             system_program: system_program::ID,
         };
         Call::new(accounts, instruction::OpenDraft { args })
@@ -181,8 +183,8 @@ impl Place {
             operator: self.operator,
             agent: self.agent,
             draft: self.draft,
-            rent_payer: Who::Payer.key(),
-            draft_rent_payer: Who::DraftPayer.key(),
+            rent_refund: Who::Payer.key(),
+            draft_rent_refund: Who::DraftPayer.key(),
             system_program: system_program::ID,
         };
         Call::new(accounts, instruction::ApplyDraft { hash })
@@ -194,7 +196,7 @@ impl Place {
             operator: self.operator,
             agent: self.agent,
             draft: self.draft,
-            rent_payer: Who::DraftPayer.key(),
+            rent_refund: Who::DraftPayer.key(),
         };
         Call::new(accounts, instruction::CloseDraft { hash })
     }
@@ -257,6 +259,21 @@ impl Place {
         Call::new(accounts, instruction::Withdraw { amount })
     }
 
+    /// Signed by the payer, whose rent it is.
+    pub fn set_rent_refund(&self, to: Pubkey) -> Call {
+        let accounts = accounts::SetRentRefund {
+            rent_refund: Who::Payer.key(),
+            operator: self.operator,
+            agent: self.agent,
+            new_rent_refund: to,
+        };
+        Call::new(accounts, instruction::SetRentRefund {})
+    }
+
+    pub fn reclaim_rent(&self, account: Pubkey, to: Pubkey) -> Call {
+        Call::new(accounts::ReclaimRent { account, rent_refund: to }, instruction::ReclaimRent {})
+    }
+
     /// Closes the agent; the remaining USDC goes to [`PAYEE`].
     pub fn close_agent(&self) -> Call {
         let accounts = accounts::CloseAgent {
@@ -266,9 +283,9 @@ impl Place {
             token_account: self.source,
             usdc_mint: MINT,
             destination: PAYEE,
-            rent_payer: Who::Payer.key(),
+            rent_refund: Who::Payer.key(),
             draft: self.draft,
-            draft_rent_payer: Who::DraftPayer.key(),
+            draft_rent_refund: Who::DraftPayer.key(),
             token_program: token::ID,
             system_program: system_program::ID,
         };

@@ -15,7 +15,7 @@ mod world;
 
 pub use account_bytes::{mint_account, token_account, TokenAccountState};
 pub use attacks::{
-    address, agent, any_signer, attack, attack_layouts, draft, operator, program, raw, signer,
+    address, agent, any_signer, attack, attack_layouts, draft, operator, program, raw, signer, WALLETS,
 };
 pub use call::{Call, Payment, Place};
 pub use expected::Expected;

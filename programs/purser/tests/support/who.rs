@@ -19,7 +19,7 @@ pub enum Who {
     ForeignAdmin,
     ForeignPolicyAuthority,
     ForeignTransferAuthority,
-    /// Paid the rent of every agent, and of every draft.
+    /// Paid the rent of every agent, and of every draft, and gets it back.
     Payer,
     DraftPayer,
     /// Seven more, for an operator with the maximum number of transfer authorities.

@@ -145,7 +145,7 @@ mod tests {
             policy_steps(&instructions.into_iter().map(called).collect::<Vec<_>>())
         };
         let opened = steps(vec![
-            AT.open_draft(at.authority, at.authority, at.operator, &proposal),
+            AT.open_draft(at.authority, at.authority, at.authority, at.operator, &proposal),
             AT.write_draft(at, hash, 0, &entries[..15]),
         ]);
         let written = steps(vec![AT.write_draft(at, hash, 15, &entries[15..])]);

@@ -76,7 +76,7 @@ pub fn agent(
         operator: to_address(&view.agent.operator),
         token_account: to_address(&view.agent.token_account),
         halted_by: halted_by(view.agent.halted_by),
-        rent_payer: to_address(&view.agent.rent_payer),
+        rent_refund: to_address(&view.agent.rent_refund),
         policy: owned(&view.policy()),
         policy_version: u64::from(view.agent.policy_version),
         policy_updated_at: view.agent.policy_updated_at,
@@ -103,7 +103,7 @@ pub fn draft_on_chain(view: &DraftView) -> DraftOnChain {
         policy: owned(&view.policy()),
         sealed_at: view.draft.is_sealed().then_some(view.draft.sealed_at),
         sealed_delay_seconds: view.draft.sealed_delay_seconds,
-        rent_payer: to_address(&view.draft.rent_payer),
+        rent_refund: to_address(&view.draft.rent_refund),
     }
 }
 

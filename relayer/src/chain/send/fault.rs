@@ -92,7 +92,7 @@ fn refusal(error: PurserError) -> Option<Refusal> {
         | PurserError::LooseningMustWait
         | PurserError::TransferAuthorityCount
         | PurserError::LooseningDelayTooLong
-        | PurserError::WrongRentPayer
+        | PurserError::WrongRentRefund
         | PurserError::AgentClosed
         | PurserError::MalformedInstruction => None,
     }

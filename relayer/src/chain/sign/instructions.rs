@@ -8,7 +8,7 @@ use purser::constants::ENTRY_BYTES;
 use purser::state::{Agent, DraftView, PolicyDraft};
 use purser_client::purser::OperatorKeys;
 use purser_client::{
-    Deployment, DraftAccounts, LOADED_BYTES, Proposal, RentPayers, Staging, Step, StepKind, TransferOrder,
+    Deployment, DraftAccounts, LOADED_BYTES, Proposal, RentRefunds, Staging, Step, StepKind, TransferOrder,
     transfer_units,
 };
 use solana_compute_budget_interface::ComputeBudgetInstruction;
@@ -96,11 +96,12 @@ impl Instructions {
     pub fn create_agent(
         &self,
         authority: Pubkey,
+        rent_refund: Pubkey,
         operator: Pubkey,
         agent_id: [u8; 16],
         policy: &OnChainPolicy,
     ) -> Call {
-        let create = self.0.create_agent(authority, authority, operator, agent_id, policy);
+        let create = self.0.create_agent(authority, authority, rent_refund, operator, agent_id, policy);
         Call::new(create, CREATE_AGENT_UNITS).with_rent(agent_rent(policy) + rent(TOKEN_ACCOUNT_BYTES))
     }
 
@@ -108,19 +109,26 @@ impl Instructions {
     pub fn set_policy(
         &self,
         at: DraftAccounts,
-        rent_payer: Pubkey,
+        rent_refund: Pubkey,
         expected_version: u32,
         policy: &OnChainPolicy,
     ) -> Call {
-        let set = self.0.set_policy(at, at.authority, rent_payer, expected_version, policy);
+        let set = self.0.set_policy(at, at.authority, rent_refund, expected_version, policy);
         Call::new(set, SET_POLICY_UNITS)
     }
 
     /// Seals the proposal in the agent's draft, in place of the one `found`, even if that is the same proposal: its rent may
     /// be another's, and its delay is running.
-    pub fn seal_draft(&self, at: DraftAccounts, proposal: &Proposal, found: Option<&DraftView>) -> Vec<Call> {
+    pub fn seal_draft(
+        &self,
+        at: DraftAccounts,
+        rent_refund: Pubkey,
+        proposal: &Proposal,
+        found: Option<&DraftView>,
+    ) -> Vec<Call> {
         let DraftAccounts { authority, operator, .. } = at;
-        let staging = Staging { deployment: self.0, authority, payer: authority, operator, proposal };
+        let payer = authority;
+        let staging = Staging { deployment: self.0, authority, payer, rent_refund, operator, proposal };
         let call = |Step { kind, instruction }| match kind {
             StepKind::Close => Call::new(instruction, CLOSE_DRAFT_UNITS).stopping(),
             StepKind::Open => {
@@ -131,12 +139,12 @@ impl Instructions {
         staging.anew(found).into_iter().map(call).collect()
     }
 
-    pub fn apply_draft(&self, at: DraftAccounts, rent_payers: RentPayers, hash: [u8; 32]) -> Call {
-        Call::new(self.0.apply_draft(at, at.authority, rent_payers, hash), APPLY_DRAFT_UNITS)
+    pub fn apply_draft(&self, at: DraftAccounts, rent_refunds: RentRefunds, hash: [u8; 32]) -> Call {
+        Call::new(self.0.apply_draft(at, at.authority, rent_refunds, hash), APPLY_DRAFT_UNITS)
     }
 
-    pub fn close_draft(&self, at: DraftAccounts, rent_payer: Pubkey, hash: [u8; 32]) -> Call {
-        Call::new(self.0.close_draft(at, rent_payer, hash), CLOSE_DRAFT_UNITS).stopping()
+    pub fn close_draft(&self, at: DraftAccounts, rent_refund: Pubkey, hash: [u8; 32]) -> Call {
+        Call::new(self.0.close_draft(at, rent_refund, hash), CLOSE_DRAFT_UNITS).stopping()
     }
 
     pub fn set_paused(&self, at: DraftAccounts, paused: bool) -> Call {

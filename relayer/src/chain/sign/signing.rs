@@ -263,12 +263,12 @@ mod tests {
             paused: true,
             allowlist: AllowedRecipients::only(entries(0, 5), entries(5, count - 5)),
         };
-        let rent_payer = Pubkey::new_from_array([3; 32]);
+        let rent_refund = Pubkey::new_from_array([3; 32]);
         let inline = policy(INLINE_ENTRIES_MAX);
-        let set_policy = PROGRAM.set_policy(at, rent_payer, u32::MAX, &inline);
-        let create = PROGRAM.create_agent(address(&payer), operator, [4; 16], &inline);
+        let set_policy = PROGRAM.set_policy(at, rent_refund, u32::MAX, &inline);
+        let create = PROGRAM.create_agent(address(&payer), address(&payer), operator, [4; 16], &inline);
         let proposal = Proposal { agent, expected_version: u32::MAX, policy: policy(256) };
-        let steps = PROGRAM.seal_draft(at, &proposal, None);
+        let steps = PROGRAM.seal_draft(at, at.authority, &proposal, None);
         assert_eq!(steps.len(), 12);
         for call in [set_policy, create].into_iter().chain(steps) {
             sign(call, &Distinct::from(u32::MAX), CallSigners::one(&payer), recent(), u64::MAX)

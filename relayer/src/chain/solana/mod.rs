@@ -156,7 +156,8 @@ impl SolanaChain {
             tasks.clone(),
         );
         let own = signers.policy.iter().chain(&signers.transfer).map(|signer| address(&**signer));
-        let payers = Payers::new(own.collect(), settings.rent_payers.clone());
+        let ours = settings.rent_payers.iter().chain(&settings.rent_refund).copied();
+        let payers = Payers::new(own.collect(), ours.collect());
         Ok(Self {
             network,
             settings,

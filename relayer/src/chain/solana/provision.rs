@@ -61,7 +61,8 @@ impl SolanaChain {
     ) -> Result<AgentCreation, ChainError> {
         let operator = &on_chain.address;
         let authority = address(self.policy_signer(on_chain)?);
-        let call = self.instructions.create_agent(authority, to_pubkey(operator), agent_id, policy);
+        let refund = self.rent_refund(authority);
+        let call = self.instructions.create_agent(authority, refund, to_pubkey(operator), agent_id, policy);
         match self.execute_for_policy(on_chain, call, self.settings.commitment).await {
             Ok(confirmed) => {
                 let token_account = to_pubkey(&self.addresses_of(operator, agent_id).token_account);

@@ -35,6 +35,8 @@ pub struct ChainSettings {
     pub program_check: ProgramCheck,
     /// Wallets besides our keys that may get rent back: our earlier keys.
     pub rent_payers: Vec<Address>,
+    /// Gets the rent back of accounts and drafts that we pay for. `None`: the wallet that pays.
+    pub rent_refund: Option<Address>,
     /// How many token accounts websockets watch for deposits; the sweep covers the others.
     pub deposit_subscriptions_max: usize,
     /// The keypair files that lie beside our keys.

@@ -10,7 +10,7 @@ use crate::chain::{
 use crate::domain::Address;
 use purser::error::PurserError;
 use purser::state::DraftView;
-use purser_client::{DraftAccounts, INLINE_ENTRIES_MAX, Proposal, RentPayers};
+use purser_client::{DraftAccounts, INLINE_ENTRIES_MAX, Proposal, RentRefunds};
 use purser_policy::ALLOWLIST_ENTRIES_MAX;
 use solana_sdk::pubkey::Pubkey;
 use tokio::sync::Mutex;
@@ -53,7 +53,7 @@ impl SolanaChain {
         let at = self.policy_accounts(operator, &agent.address)?;
         if policy.allowlist.len() <= INLINE_ENTRIES_MAX {
             let version = expected_version(agent);
-            let call = self.instructions.set_policy(at, to_pubkey(&agent.rent_payer), version, policy);
+            let call = self.instructions.set_policy(at, to_pubkey(&agent.rent_refund), version, policy);
             return self
                 .execute_for_policy(operator, call.with_rent(more_rent), self.settings.commitment)
                 .await;
@@ -62,7 +62,7 @@ impl SolanaChain {
         let proposal = proposal(agent, policy);
         let replaced = async {
             self.stage(operator, at, &proposal, Commitment::Confirmed, more_rent).await?;
-            self.apply(operator, at, agent, policy, (at.authority, proposal.hash())).await
+            self.apply(operator, at, agent, policy, (self.rent_refund(at.authority), proposal.hash())).await
         };
         let replaced = replaced.await;
         if let Err(ChainError::PolicyChanged | ChainError::AuthorityRotated { .. }) = &replaced {
@@ -93,7 +93,7 @@ impl SolanaChain {
     ) -> Result<Confirmed, ChainError> {
         let at = self.policy_accounts(operator, &agent.address)?;
         let draft = self.draft_with(&at.agent, hash).await?.ok_or(ChainError::PolicyChanged)?;
-        self.apply(operator, at, agent, &draft.policy, (to_pubkey(&draft.rent_payer), hash)).await
+        self.apply(operator, at, agent, &draft.policy, (to_pubkey(&draft.rent_refund), hash)).await
     }
 
     /// Closes the agent's draft if it is the intended one.
@@ -105,7 +105,7 @@ impl SolanaChain {
     ) -> Result<Confirmed, ChainError> {
         let at = self.policy_accounts(operator, &agent.address)?;
         let draft = self.draft_with(&at.agent, hash).await?.ok_or(ChainError::PolicyChanged)?;
-        let call = self.instructions.close_draft(at, to_pubkey(&draft.rent_payer), hash);
+        let call = self.instructions.close_draft(at, to_pubkey(&draft.rent_refund), hash);
         self.execute_for_policy(operator, call, self.settings.commitment).await
     }
 
@@ -135,7 +135,8 @@ impl SolanaChain {
         more_rent: u64,
     ) -> Result<Confirmed, ChainError> {
         let found = self.draft_view(&at.agent).await?;
-        let mut steps = self.instructions.seal_draft(at, proposal, found.as_ref());
+        let mut steps =
+            self.instructions.seal_draft(at, self.rent_refund(at.authority), proposal, found.as_ref());
         let price = self.prices.now();
         let rent = steps.iter().map(|step| step.rent).fold(more_rent, u64::saturating_add);
         let fee = steps.iter().map(|step| step.fee(1, price)).max().unwrap_or(0);
@@ -160,11 +161,11 @@ impl SolanaChain {
         at: DraftAccounts,
         agent: &AgentOnChain,
         policy: &OnChainPolicy,
-        (draft_rent_payer, hash): (Pubkey, [u8; 32]),
+        (draft_rent_refund, hash): (Pubkey, [u8; 32]),
     ) -> Result<Confirmed, ChainError> {
         let more_rent = self.more_rent(agent, policy)?;
-        let rent_payers = RentPayers { agent: to_pubkey(&agent.rent_payer), draft: draft_rent_payer };
-        let call = self.instructions.apply_draft(at, rent_payers, hash).with_rent(more_rent);
+        let rent_refunds = RentRefunds { agent: to_pubkey(&agent.rent_refund), draft: draft_rent_refund };
+        let call = self.instructions.apply_draft(at, rent_refunds, hash).with_rent(more_rent);
         self.execute_for_policy(operator, call, self.settings.commitment).await
     }
 
@@ -172,7 +173,7 @@ impl SolanaChain {
     async fn clear_away(&self, operator: &OperatorOnChain, at: DraftAccounts, hash: [u8; 32]) {
         let cleared = async {
             let Some(draft) = self.draft_with(&at.agent, hash).await? else { return Ok(()) };
-            let call = self.instructions.close_draft(at, to_pubkey(&draft.rent_payer), hash);
+            let call = self.instructions.close_draft(at, to_pubkey(&draft.rent_refund), hash);
             self.execute_for_policy(operator, call, Commitment::Confirmed).await.map(drop)
         };
         if let Err::<(), ChainError>(error) = cleared.await {
@@ -180,12 +181,17 @@ impl SolanaChain {
         }
     }
 
+    /// Who gets back what `payer` pays for.
+    pub fn rent_refund(&self, payer: Pubkey) -> Pubkey {
+        self.settings.rent_refund.as_ref().map_or(payer, to_pubkey)
+    }
+
     /// Lamports that a longer list adds to the agent's rent. They go back to the account's rent payer, so we pay them only if
     /// that is us: an admin may have created the account with its own wallet.
     fn more_rent(&self, agent: &AgentOnChain, policy: &OnChainPolicy) -> Result<u64, ChainError> {
         let more = agent_rent(policy).saturating_sub(agent_rent(&agent.policy));
-        if more > 0 && !self.payers.is_ours(&agent.rent_payer) {
-            return Err(ChainError::RentOfAnother { agent: agent.address, rent_payer: agent.rent_payer });
+        if more > 0 && !self.payers.is_ours(&agent.rent_refund) {
+            return Err(ChainError::RentOfAnother { agent: agent.address, rent_refund: agent.rent_refund });
         }
         Ok(more)
     }

@@ -27,6 +27,7 @@ fn chain(transfer: Vec<Arc<dyn Signer>>) -> Result<SolanaChain, ChainError> {
         genesis_hash: None,
         program_check: ProgramCheck::Off,
         rent_payers: Vec::new(),
+        rent_refund: None,
         deposit_subscriptions_max: 0,
         shortest_slot: std::time::Duration::ZERO,
         keypairs_here: Vec::new(),
@@ -71,7 +72,13 @@ async fn another_key_pays_for_what_stops_something_and_for_nothing_else() {
     let at = purser_client::DraftAccounts { authority: address(policy), operator: pubkey, agent: other };
     let stopping =
         [chain.instructions.set_paused(at, true), chain.instructions.halt(address(policy), pubkey, None)];
-    let create = chain.instructions.create_agent(address(policy), pubkey, [4; 16], &OnChainPolicy::default());
+    let create = chain.instructions.create_agent(
+        address(policy),
+        address(policy),
+        pubkey,
+        [4; 16],
+        &OnChainPolicy::default(),
+    );
     chain.payers.saw(&[holding(1_000_000_000), None, None]);
     for call in stopping.iter().chain([&create]) {
         assert_eq!(

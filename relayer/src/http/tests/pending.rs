@@ -365,7 +365,7 @@ async fn abandoned_draft_is_cleared_when_nobody_can_be_making_it() {
                     policy: OnChainPolicy::default(),
                     sealed_at: None,
                     sealed_delay_seconds: 0,
-                    rent_payer: address,
+                    rent_refund: address,
                 };
                 script.drafts = is_on_chain.then_some((address, draft)).into_iter().collect();
                 address
@@ -399,7 +399,7 @@ async fn a_loosening_that_a_wallet_sealed_is_announced_and_left_to_whoever_may_d
             policy,
             sealed_at: Some(NOW),
             sealed_delay_seconds: u32::try_from(DELAY).expect("small"),
-            rent_payer: wallet,
+            rent_refund: wallet,
         };
         let account = *scene.relayer.chain.script().agents.keys().next().expect("one account");
         scene.relayer.chain.script().drafts.insert(account, draft);

@@ -298,7 +298,7 @@ impl Chain for ScriptedChain {
                 operator: operator.address,
                 token_account,
                 halted_by: None,
-                rent_payer: filled(&[2], 1),
+                rent_refund: filled(&[2], 1),
                 policy: policy.clone(),
                 policy_version: 1,
                 policy_updated_at,
@@ -346,7 +346,7 @@ impl Chain for ScriptedChain {
             policy: policy.clone(),
             sealed_at: Some(script.now),
             sealed_delay_seconds: script.loosening_delay,
-            rent_payer: filled(&[2], 1),
+            rent_refund: filled(&[2], 1),
         };
         script.drafts.insert(agent.address, draft);
         Self::done(&mut script, 0)

@@ -11,8 +11,25 @@ impl Actions {
         let policy = if self.one_in(2) { Policy::default() } else { self.policy(&Policy::default()) };
         let signer = self.setter(operator);
         let mint = if self.one_in(30) { MINTS[self.below(MINTS.len())].0 } else { operator.mint };
-        let slots = [signer, self.person(), place.operator, place.address, place.source, mint];
+        let slots = [signer, self.person(), place.operator, place.address, place.source, mint, self.person()];
         Call::new(Args::CreateAgent { agent_id: place.id, policy }, slots)
+    }
+
+    /// Changes who gets rent back, or sends somewhere what is more than rent.
+    pub(super) fn rent(&mut self, scene: &Scene, sight: &Sight) -> Call {
+        let Scene { place, agent, .. } = scene;
+        if self.one_in(3) {
+            let slots = [self.mostly(agent.rent_refund), place.operator, place.address, self.person()];
+            return Call::new(Args::SetRentRefund, slots);
+        }
+        let other = &CAST.agents[self.below(CAST.agents.len())];
+        let draft = sight.model.drafts.get(&place.draft);
+        let (account, refund) = match (self.random.below(4), draft, sight.model.closed.get(&other.address)) {
+            (0, Some(draft), _) => (place.draft, draft.rent_refund),
+            (1, _, Some(refund)) => (other.address, *refund),
+            _ => (place.address, agent.rent_refund),
+        };
+        Call::new(Args::ReclaimRent, [account, self.mostly(refund)])
     }
 
     pub(super) fn withdraw(&mut self, scene: &Scene, sight: &Sight) -> Call {
@@ -52,7 +69,7 @@ impl Actions {
             sight.at = sight.at.max(free);
         }
         let draft = sight.model.drafts.get(&place.draft);
-        let draft_rent_payer = draft.map_or(operator.admin, |draft| draft.rent_payer);
+        let draft_rent_refund = draft.map_or(operator.admin, |draft| draft.rent_refund);
         let among = if self.one_in(8) { 20 } else { 12 };
         let destination = match self.random.below(15) {
             0 => place.others[self.below(3)],
@@ -65,9 +82,9 @@ impl Actions {
             place.source,
             if self.one_in(20) { OTHER_MINT } else { MINT },
             destination,
-            self.mostly(agent.rent_payer),
+            self.mostly(agent.rent_refund),
             place.draft,
-            self.mostly(draft_rent_payer),
+            self.mostly(draft_rent_refund),
         ];
         Call::new(Args::CloseAgent, slots)
     }

@@ -38,7 +38,14 @@ impl Actions {
         }
         let args = draft_args(&policy, expected_version, hash);
         self.plans.insert(place.draft, policy);
-        let slots = [self.setter(scene.operator), self.person(), place.operator, place.address, place.draft];
+        let slots = [
+            self.setter(scene.operator),
+            self.person(),
+            place.operator,
+            place.address,
+            place.draft,
+            self.person(),
+        ];
         Call::new(Args::OpenDraft(args), slots)
     }
 
@@ -93,8 +100,8 @@ impl Actions {
             place.operator,
             place.address,
             place.draft,
-            self.mostly(agent.rent_payer),
-            self.mostly(draft.rent_payer),
+            self.mostly(agent.rent_refund),
+            self.mostly(draft.rent_refund),
         ];
         Call::new(Args::ApplyDraft { hash: self.hash(draft) }, slots)
     }
@@ -106,7 +113,7 @@ impl Actions {
             _ => self.setter(operator),
         };
         let hash = self.hash(draft);
-        let slots = [signer, place.operator, place.address, place.draft, self.mostly(draft.rent_payer)];
+        let slots = [signer, place.operator, place.address, place.draft, self.mostly(draft.rent_refund)];
         Call::new(Args::CloseDraft { hash }, slots)
     }
 

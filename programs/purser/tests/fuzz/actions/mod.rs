@@ -108,6 +108,7 @@ impl Actions {
             145..155 => self.close_agent(&scene, sight),
             155..158 => self.create_operator(operator_place),
             158..162 => self.create_agent(place, operator),
+            162..175 => self.rent(&scene, sight),
             _ => self.transfer(&scene, sight),
         }
     }
@@ -182,6 +183,11 @@ impl Actions {
     fn corrupt(&mut self, call: &mut Call) {
         let slot = self.below(call.slots.len());
         let signs = matches!(call.args.slots()[slot], Slot::Signer | Slot::Payer);
+        if call.args.slots()[slot] == Slot::Refund {
+            // A wallet, or what certainly is none.
+            call.slots[slot] = if self.one_in(2) { self.person() } else { CAST.recipients[self.below(12)].0 };
+            return;
+        }
         call.slots[slot] = match self.random.below(8) {
             0 if slot == 0 => {
                 call.signed = false;

@@ -24,7 +24,7 @@ impl Actions {
     fn set_to(&mut self, scene: &Scene, signer: Pubkey, policy: Policy) -> Call {
         let Scene { place, agent, .. } = scene;
         let expected_version = self.version(agent.version);
-        let slots = [signer, self.person(), place.operator, place.address, self.mostly(agent.rent_payer)];
+        let slots = [signer, self.person(), place.operator, place.address, self.mostly(agent.rent_refund)];
         Call::new(Args::SetPolicy { expected_version, policy }, slots)
     }
 

@@ -7,6 +7,7 @@ use anchor_lang::Event;
 use anchor_spl::token;
 use purser::events::{AgentClosed, AgentCreated, DraftClosed, PausedSet, PolicySet};
 
+use super::rent::check_refund;
 use super::{code, ensure, Agent, Answer, Model, Policy, Refusal, Role, Window};
 use crate::cast;
 
@@ -14,12 +15,12 @@ pub(super) const AGENT_BYTES: usize = 856;
 pub(super) const ENTRY_BYTES: usize = 32;
 const TOKEN_ACCOUNT_BYTES: usize = 165;
 /// What stays of a closed agent.
-const CLOSED_BYTES: usize = 8 + 8 + 32;
+pub(super) const CLOSED_BYTES: usize = 8 + 8 + 32;
 
 impl Model {
     pub(super) fn create_agent(&mut self, id: &[u8; 16], policy: &Policy, slots: &[Pubkey]) -> Answer {
-        let [signer, payer, operator_address, address, token_account, mint] = slots else {
-            unreachable!("six slots")
+        let [signer, payer, operator_address, address, token_account, mint, rent_refund] = slots else {
+            unreachable!("seven slots")
         };
         let operator = self.operator(operator_address)?;
         ensure(*address == cast::agent_address(operator_address, id), code::CONSTRAINT_SEEDS)?;
@@ -34,6 +35,7 @@ impl Model {
         if *token_account != right {
             return Err(missing());
         }
+        check_refund(rent_refund)?;
         let balance = self.tokens.get(token_account).map_or(0, |account| account.amount);
         let may_hold = role == Role::Admin || operator.delay == 0 || policy.refuses_all();
         ensure(may_hold || balance == 0, code::ACCOUNT_NOT_EMPTY)?;
@@ -49,7 +51,7 @@ impl Model {
             operator: *operator_address,
             id: *id,
             token_account: *token_account,
-            rent_payer: *payer,
+            rent_refund: *rent_refund,
             version: 1,
             updated_at: self.now,
             halted_by: None,
@@ -70,7 +72,7 @@ impl Model {
     }
 
     pub(super) fn set_policy(&mut self, expected: u32, policy: &Policy, slots: &[Pubkey]) -> Answer {
-        let [signer, payer, operator_address, address, rent_payer] = slots else {
+        let [signer, payer, operator_address, address, rent_refund] = slots else {
             unreachable!("five slots")
         };
         let operator = self.operator(operator_address)?;
@@ -81,7 +83,7 @@ impl Model {
         ensure(agent.version == expected, code::POLICY_CHANGED)?;
         let at_once = role == Role::Admin || operator.delay == 0 || !policy.loosens(&agent.policy);
         ensure(at_once, code::LOOSENING_MUST_WAIT)?;
-        ensure(agent.rent_payer == *rent_payer, code::WRONG_RENT_PAYER)?;
+        ensure(agent.rent_refund == *rent_refund, code::WRONG_RENT_REFUND)?;
         self.put_in_force(address, policy.clone(), payer);
         Ok(vec![self.policy_set(address, None, signer)])
     }
@@ -92,7 +94,7 @@ impl Model {
         let rent = self.rent(AGENT_BYTES + ENTRY_BYTES * policy.entry_count());
         let agent = self.agents.get_mut(address).expect("known");
         let shrinks = policy.entry_count() < agent.policy.entry_count();
-        let rent_payer = agent.rent_payer;
+        let rent_refund = agent.rent_refund;
         agent.policy = policy;
         agent.version += 1;
         agent.updated_at = now;
@@ -100,7 +102,7 @@ impl Model {
         if has < rent {
             self.pay(payer, address, rent - has);
         } else if shrinks {
-            self.pay(address, &rent_payer, has - rent);
+            self.pay(address, &rent_refund, has - rent);
         }
     }
 
@@ -140,7 +142,7 @@ impl Model {
     }
 
     pub(super) fn close_agent(&mut self, slots: &[Pubkey]) -> Answer {
-        let [signer, operator_address, address, token_account, mint, destination, rent_payer, draft, draft_rent_payer] =
+        let [signer, operator_address, address, token_account, mint, destination, rent_refund, draft, draft_rent_refund] =
             slots
         else {
             unreachable!("nine slots")
@@ -151,7 +153,7 @@ impl Model {
         let agent = self.agent(address)?.clone();
         ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
         ensure(agent.token_account == *token_account, code::WRONG_SOURCE)?;
-        ensure(agent.rent_payer == *rent_payer, code::WRONG_RENT_PAYER)?;
+        ensure(agent.rent_refund == *rent_refund, code::WRONG_RENT_REFUND)?;
         ensure(agent.window.is_empty(self.now), code::SPEND_WINDOW_NOT_EMPTY)?;
         let balance = self.tokens[token_account].amount;
         if balance > 0 {
@@ -162,16 +164,16 @@ impl Model {
             self.check_withdrawal(way, balance)?;
         }
         let waiting = self.drafts.get(draft);
-        ensure(waiting.is_none_or(|draft| draft.rent_payer == *draft_rent_payer), code::WRONG_RENT_PAYER)?;
+        ensure(waiting.is_none_or(|draft| draft.rent_refund == *draft_rent_refund), code::WRONG_RENT_REFUND)?;
 
         if balance > 0 {
             self.move_tokens(token_account, destination, balance);
         }
         let mut events = vec![];
         self.tokens.remove(token_account);
-        self.sweep(token_account, rent_payer);
+        self.sweep(token_account, rent_refund);
         if let Some(closed) = self.drafts.remove(draft) {
-            self.sweep(draft, draft_rent_payer);
+            self.sweep(draft, draft_rent_refund);
             let event = DraftClosed {
                 operator: *operator_address,
                 agent: *address,
@@ -182,7 +184,7 @@ impl Model {
         }
         self.agents.remove(address);
         self.closed.insert(*address, *signer);
-        self.sweep(address, rent_payer);
+        self.sweep(address, rent_refund);
         self.pay(signer, address, self.rent(CLOSED_BYTES));
         let event = AgentClosed {
             operator: *operator_address,

@@ -7,10 +7,11 @@ use purser::DraftArgs;
 use solana_sha256_hasher::hash;
 
 use super::agents::ENTRY_BYTES;
+use super::rent::check_refund;
 use super::{code, ensure, Answer, Draft, Model, Only, Policy, Refusal, Role};
 use crate::cast;
 
-const DRAFT_BYTES: usize = 8 + 144;
+pub(super) const DRAFT_BYTES: usize = 8 + 144;
 const ENTRIES_MAX: usize = 256;
 
 /// A draft's name: SHA-256 of the agent's address, the version that the policy was written against (u32), the number
@@ -54,8 +55,8 @@ impl Draft {
 
 impl Model {
     pub(super) fn open_draft(&mut self, args: &DraftArgs, slots: &[Pubkey]) -> Answer {
-        let [signer, payer, operator_address, agent_address, address] = slots else {
-            unreachable!("five slots")
+        let [signer, payer, operator_address, agent_address, address, rent_refund] = slots else {
+            unreachable!("six slots")
         };
         let operator = self.operator(operator_address)?;
         let agent = self.agent(agent_address)?;
@@ -68,9 +69,10 @@ impl Model {
         operator.setter(signer)?;
         ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
         ensure(agent.version == args.expected_version, code::POLICY_CHANGED)?;
+        check_refund(rent_refund)?;
         let mut draft = Draft {
             agent: *agent_address,
-            rent_payer: *payer,
+            rent_refund: *rent_refund,
             hash: args.hash,
             expected_version: args.expected_version,
             policy: Policy {
@@ -123,7 +125,7 @@ impl Model {
     }
 
     pub(super) fn apply_draft(&mut self, hash: &[u8; 32], slots: &[Pubkey]) -> Answer {
-        let [signer, payer, operator_address, agent_address, address, rent_payer, draft_rent_payer] = slots
+        let [signer, payer, operator_address, agent_address, address, rent_refund, draft_rent_refund] = slots
         else {
             unreachable!("seven slots")
         };
@@ -135,7 +137,7 @@ impl Model {
         draft.check(agent_address, hash)?;
         let (sealed_at, delay_then) = draft.sealed.ok_or(code::DRAFT_INCOMPLETE)?;
         ensure(agent.version == draft.expected_version, code::POLICY_CHANGED)?;
-        ensure(draft.rent_payer == *draft_rent_payer, code::WRONG_RENT_PAYER)?;
+        ensure(draft.rent_refund == *draft_rent_refund, code::WRONG_RENT_REFUND)?;
         let has_delay = operator.delay > 0 || delay_then > 0;
         if role != Role::Admin && has_delay && draft.policy.loosens(&agent.policy) {
             ensure(operator.halted_by.is_none() && agent.halted_by.is_none(), code::HALTED)?;
@@ -143,15 +145,15 @@ impl Model {
             let enough = [delay_then, operator.delay].iter().all(|delay| waited >= i64::from(*delay));
             ensure(delay_then > 0 && enough, code::LOOSENING_MUST_WAIT)?;
         }
-        ensure(agent.rent_payer == *rent_payer, code::WRONG_RENT_PAYER)?;
+        ensure(agent.rent_refund == *rent_refund, code::WRONG_RENT_REFUND)?;
         self.put_in_force(agent_address, draft.policy, payer);
         self.drafts.remove(address);
-        self.sweep(address, draft_rent_payer);
+        self.sweep(address, draft_rent_refund);
         Ok(vec![self.policy_set(agent_address, Some(*hash), signer)])
     }
 
     pub(super) fn close_draft(&mut self, hash: &[u8; 32], slots: &[Pubkey]) -> Answer {
-        let [signer, operator_address, agent_address, address, rent_payer] = slots else {
+        let [signer, operator_address, agent_address, address, rent_refund] = slots else {
             unreachable!("five slots")
         };
         let operator = self.operator(operator_address)?;
@@ -160,9 +162,9 @@ impl Model {
         operator.halter(signer)?;
         ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
         draft.check(agent_address, hash)?;
-        ensure(draft.rent_payer == *rent_payer, code::WRONG_RENT_PAYER)?;
+        ensure(draft.rent_refund == *rent_refund, code::WRONG_RENT_REFUND)?;
         self.drafts.remove(address);
-        self.sweep(address, rent_payer);
+        self.sweep(address, rent_refund);
         let event =
             DraftClosed { operator: *operator_address, agent: *agent_address, hash: *hash, signer: *signer };
         Ok(vec![event.data()])

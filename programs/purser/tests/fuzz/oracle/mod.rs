@@ -7,6 +7,7 @@ mod drafts;
 mod money;
 mod operators;
 mod policy;
+mod rent;
 mod transfer;
 mod window;
 
@@ -84,7 +85,7 @@ pub struct Agent {
     pub operator: Pubkey,
     pub id: [u8; 16],
     pub token_account: Pubkey,
-    pub rent_payer: Pubkey,
+    pub rent_refund: Pubkey,
     pub version: u32,
     pub updated_at: i64,
     pub halted_by: Option<Role>,
@@ -99,7 +100,7 @@ pub struct Agent {
 #[derive(Clone, Debug)]
 pub struct Draft {
     pub agent: Pubkey,
-    pub rent_payer: Pubkey,
+    pub rent_refund: Pubkey,
     pub hash: [u8; 32],
     pub expected_version: u32,
     /// Has no entries until it is sealed.
@@ -127,12 +128,17 @@ impl Model {
         if let Args::Transfer(payment) | Args::TransferChecked(payment) = &call.args {
             return self.transfer(payment, &call.slots, signed);
         }
+        if let Args::ReclaimRent = &call.args {
+            return self.reclaim_rent(&call.slots);
+        }
         if !signed {
             return Err(code::NOT_SIGNER.into());
         }
         let slots = &call.slots[..];
         match &call.args {
-            Args::Transfer(_) | Args::TransferChecked(_) => unreachable!("answered above"),
+            Args::Transfer(_) | Args::TransferChecked(_) | Args::ReclaimRent => {
+                unreachable!("answered above")
+            }
             Args::CreateOperator { id, keys } => self.create_operator(*id, keys, slots),
             Args::UpdateOperator(update) => self.update_operator(update, slots),
             Args::AcceptAdmin => self.accept_admin(slots),
@@ -147,6 +153,7 @@ impl Model {
             Args::ResumeMore => self.resume_more(slots),
             Args::Withdraw { amount } => self.withdraw(*amount, slots),
             Args::CloseAgent => self.close_agent(slots),
+            Args::SetRentRefund => self.set_rent_refund(slots),
         }
     }
 

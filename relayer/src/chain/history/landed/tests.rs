@@ -12,7 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use purser::events::{self, AllowlistRecord, PolicyRecord};
 use purser::state::Role;
-use purser_client::{Deployment, DraftAccounts, Landed, RentPayers, TransferOrder, WireLanded};
+use purser_client::{Deployment, DraftAccounts, Landed, RentRefunds, TransferOrder, WireLanded};
 use purser_policy::{Limit, UsdcAmount};
 use serde_json::{Value, json};
 use solana_sdk::instruction::Instruction;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::chain::AllowedRecipients;
-use purser_client::{Deployment, DraftAccounts, Proposal, RentPayers};
+use purser_client::{Deployment, DraftAccounts, Proposal, RentRefunds};
 use solana_sdk::instruction::Instruction;
 
 const AT: Deployment = Deployment { program: purser::ID, usdc_mint: Pubkey::new_from_array([8; 32]) };
@@ -29,12 +29,12 @@ fn every_instruction_about_a_policy_says_what_it_does_and_who_signed_it() {
     let at = accounts();
     let (policy, hash) = (long(), [7; 32]);
     let proposal = Proposal { agent: at.agent, expected_version: 3, policy: policy.clone() };
-    let payers = RentPayers { agent: at.authority, draft: at.authority };
+    let payers = RentRefunds { agent: at.authority, draft: at.authority };
     let entries = proposal.entries();
     let calls = [
         AT.set_policy(at, at.authority, at.authority, 3, &policy),
         AT.set_paused(at, true),
-        AT.open_draft(at.authority, at.authority, at.operator, &proposal),
+        AT.open_draft(at.authority, at.authority, at.authority, at.operator, &proposal),
         AT.write_draft(at, hash, 20, &entries[20..]),
         AT.apply_draft(at, at.authority, payers, hash),
         AT.close_draft(at, at.authority, hash),

@@ -21,7 +21,7 @@ fn instructions() -> Vec<Written> {
     let at = Deployment { program: PROGRAM, usdc_mint: MINT };
     let source = at.token_account(&agent);
     let policy_at = DraftAccounts { authority, operator, agent };
-    let rent_payers = RentPayers { agent: authority, draft: authority };
+    let rent_refunds = RentRefunds { agent: authority, draft: authority };
     let created = at.agent_address(&operator, &[9; 16]);
     let order = TransferOrder {
         operator,
@@ -110,7 +110,7 @@ fn instructions() -> Vec<Written> {
             }],
         ),
         written(
-            at.create_agent(authority, authority, operator, [9; 16], &OnChainPolicy::default()),
+            at.create_agent(authority, authority, authority, operator, [9; 16], &OnChainPolicy::default()),
             vec![
                 events::AgentCreated {
                     operator,
@@ -141,7 +141,7 @@ fn instructions() -> Vec<Written> {
             vec![set(agent_address, 4)],
         ),
         written(
-            at.apply_draft(policy_at, authority, rent_payers, [7; 32]),
+            at.apply_draft(policy_at, authority, rent_refunds, [7; 32]),
             vec![in_draft.data()],
             vec![changed(agent_address, 5, PolicySetTo::InDraft { hash: [7; 32] })],
         ),
@@ -165,7 +165,7 @@ fn instructions() -> Vec<Written> {
             ],
         ),
         written(
-            at.close_agent(authority, operator, agent, destination, rent_payers),
+            at.close_agent(authority, operator, agent, destination, rent_refunds),
             vec![
                 events::AgentClosed {
                     operator,
