@@ -40,6 +40,12 @@ pub struct Manifest {
     pub until_time: Option<i64>,
     /// The audited agent accounts.
     pub agents: Vec<String>,
+    /// The operator's accounts that a node lists as they stand, transactions or not. `None`: no node did.
+    #[serde(default)]
+    pub standing: Option<Vec<String>>,
+    /// In what the nodes that were asked contradict each other; `None` if there was one.
+    #[serde(default)]
+    pub contradictions: Option<Vec<String>>,
 }
 
 fn committed_program() -> String {

@@ -6,6 +6,10 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
+    Nodes,
+    Network,
+    Program,
+    Dates,
     Signatures,
     Signer,
     Numbering,
@@ -19,12 +23,17 @@ pub enum Check {
     PolicyChanges,
     Log,
     Balances,
+    Recipients,
     State,
     History,
 }
 
 impl Check {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 20] = [
+        Self::Nodes,
+        Self::Network,
+        Self::Program,
+        Self::Dates,
         Self::Signatures,
         Self::Signer,
         Self::Numbering,
@@ -38,6 +47,7 @@ impl Check {
         Self::PolicyChanges,
         Self::Log,
         Self::Balances,
+        Self::Recipients,
         Self::State,
         Self::History,
     ];
@@ -45,6 +55,10 @@ impl Check {
     /// Its heading.
     pub const fn title(self) -> &'static str {
         match self {
+            Self::Nodes => "Several nodes",
+            Self::Network => "Network and mint",
+            Self::Program => "Program",
+            Self::Dates => "Dates",
             Self::Signatures => "Signatures",
             Self::Signer => "Signers",
             Self::Numbering => "Numbering",
@@ -58,6 +72,7 @@ impl Check {
             Self::PolicyChanges => "Policy changes",
             Self::Log => "Log",
             Self::Balances => "Balances",
+            Self::Recipients => "Recipients",
             Self::State => "Accounts on the chain",
             Self::History => "The relayer's history",
         }
@@ -66,6 +81,14 @@ impl Check {
     /// The sentence for a check that holds.
     pub const fn means(self) -> &'static str {
         match self {
+            Self::Nodes => "The nodes list the same transactions, and say the same of each.",
+            Self::Network => "The mint is the USDC of this public network.",
+            Self::Program => {
+                "A program stands at the address; at Purser's own address, it is the committed build."
+            }
+            Self::Dates => {
+                "Block dates never run backwards, fit the seconds that the program wrote down, and end when the audit did."
+            }
             Self::Signatures => "Each transaction carries valid signatures of exactly what was read of it.",
             Self::Signer => "Each instruction was signed by a key that had the right to it at that moment.",
             Self::Numbering => "Payments are numbered from 1 without a gap, so none was left out.",
@@ -88,6 +111,9 @@ impl Check {
             Self::Log => "What the program logged is what the signed instructions give.",
             Self::Balances => {
                 "Each balance follows from the one before, and money left by instructions of the program alone."
+            }
+            Self::Recipients => {
+                "The token program moved what each instruction says to whom it says; nobody got a right over an account's money."
             }
             Self::State => {
                 "Operator, accounts, policies, spend windows and drafts on the chain are what the signed instructions add up to."

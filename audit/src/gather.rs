@@ -2,6 +2,7 @@
 //! interrupted gathering resumes where it stopped.
 
 use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 use anchor_lang::Discriminator;
 use anchor_lang::prelude::Pubkey;
@@ -9,15 +10,22 @@ use futures::{StreamExt, TryStreamExt, stream};
 use purser::instruction;
 use purser::state::{Agent, Operator};
 use purser_client::{Called, Deployment, Landed, UPGRADEABLE_LOADER, WireLanded};
+use serde::Deserialize;
+use serde_json::Value;
 
 use crate::AuditError;
-use crate::archive::{Archive, Line, Manifest, Snapshot};
+use crate::archive::{Archive, Line, Manifest, SavedAccount, Snapshot};
 use crate::node::Node;
+use crate::order::ordered;
+use crate::signed::{self, Signed};
+use crate::tables;
 
 /// How many transactions are requested at the same time.
 const AT_ONCE: usize = 8;
 /// How often progress is reported, in transactions.
 const TOLD_EVERY: usize = 500;
+/// The chain's own clock.
+pub(crate) const CLOCK: Pubkey = Pubkey::from_str_const("SysvarC1ock11111111111111111111111111111111");
 
 /// The subject of an audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,26 +38,46 @@ pub enum Subject {
 
 /// Reads everything about `subject` of `program` that is final now.
 pub async fn gather(
-    node: &Node,
+    nodes: &[Node],
     archive: &Archive,
     program: Pubkey,
     subject: Subject,
     tell: &(dyn Fn(String) + Sync),
 ) -> Result<(), AuditError> {
-    let gathering = Gathering { node, archive, program, tell };
+    let Some((node, others)) = nodes.split_first() else {
+        return Err(AuditError::Refused("name a node with --url".into()));
+    };
+    let gathering = Gathering { node, others, archive, program, tell, contradictions: Mutex::default() };
     let (operator, account) = match subject {
         Subject::Operator(operator) => (operator, None),
         Subject::Account(account) => (gathering.operator_of(&account).await?, Some(account)),
     };
     let genesis_hash = node.genesis_hash().await?;
+    for other in others {
+        let theirs = other.genesis_hash().await?;
+        if theirs != genesis_hash {
+            return Err(AuditError::Refused(format!(
+                "{} and {} are nodes of different networks: {genesis_hash} and {theirs}",
+                node.host(),
+                other.host()
+            )));
+        }
+    }
     gathering.check_same(&genesis_hash, &operator, account.as_ref())?;
     let usdc_mint = gathering.mint_of(&operator).await?;
     node.settle().await?;
 
     gathering.transactions_of(&[operator]).await?;
-    let agents = match account {
-        Some(account) => vec![account],
-        None => gathering.agents_of(&operator)?,
+    let (agents, standing) = match account {
+        Some(account) => (vec![account], None),
+        None => {
+            let standing = gathering.standing(&operator).await;
+            let mut agents = gathering.agents_of(&operator)?;
+            let listed = standing.iter().flatten().filter_map(|address| address.parse().ok());
+            agents
+                .extend(listed.filter(|address| agents.binary_search(address).is_err()).collect::<Vec<_>>());
+            (agents, standing)
+        }
     };
     let at = Deployment { program, usdc_mint };
     let program_data = Pubkey::find_program_address(&[program.as_ref()], &UPGRADEABLE_LOADER).0;
@@ -57,15 +85,21 @@ pub async fn gather(
     let walked: Vec<Pubkey> =
         [operator, program_data].into_iter().chain(agents.iter().copied()).chain(purses).collect();
     let drafts = agents.iter().map(|agent| at.draft_address(agent));
-    let read: Vec<Pubkey> = walked.iter().copied().chain(drafts).chain([program]).collect();
+    let read: Vec<Pubkey> = walked.iter().copied().chain(drafts).chain([program, CLOCK]).collect();
 
     // Accounts first: the lists that are read afterwards then include everything that led to their state.
     let accounts = node.accounts(&read).await?;
     let until_slot = accounts.iter().map(|(slot, _)| *slot).max().unwrap_or_default();
+    // The last one that was read.
+    let clock = accounts.last().and_then(|(_, clock)| clock_time(clock.as_ref()?));
     for (address, (slot, account)) in read.iter().zip(accounts) {
         archive.save_account(address, &Snapshot { slot, account })?;
     }
+    for other in others {
+        other.reaches(until_slot).await?;
+    }
     gathering.transactions_of(&walked).await?;
+    let contradictions = gathering.contradictions.into_inner().unwrap_or_default();
     archive.finish(Manifest {
         version: 0,
         genesis_hash,
@@ -73,16 +107,27 @@ pub async fn gather(
         operator: operator.to_string(),
         account: account.map(|account| account.to_string()),
         until_slot,
-        until_time: node.block_time(until_slot).await?,
+        // A node has no date for a slot without a block.
+        until_time: node.block_time(until_slot).await?.or(clock),
         agents: agents.iter().map(Pubkey::to_string).collect(),
+        standing,
+        contradictions: (!others.is_empty()).then_some(contradictions),
     })
+}
+
+/// When the chain's clock was read: slot, the epoch's begin and two epochs come before it.
+pub(crate) fn clock_time(clock: &SavedAccount) -> Option<i64> {
+    Some(i64::from_le_bytes(*clock.bytes()?.get(32..)?.first_chunk()?))
 }
 
 struct Gathering<'a> {
     node: &'a Node,
+    /// Asked for the same.
+    others: &'a [Node],
     archive: &'a Archive,
     program: Pubkey,
     tell: &'a (dyn Fn(String) + Sync),
+    contradictions: Mutex<Vec<String>>,
 }
 
 impl Gathering<'_> {
@@ -135,36 +180,40 @@ impl Gathering<'_> {
     fn calls(&self, address: &Pubkey) -> Result<Vec<Called>, AuditError> {
         let mut calls = Vec::new();
         for line in self.archive.signatures(address)?.iter().filter(|line| line.err.is_none()) {
-            let Some(saved) = self.archive.transaction(&line.signature)? else { continue };
-            let wire = serde_json::from_value::<WireLanded>(saved).ok();
-            // No money is read here, so any mint will do.
-            match wire.and_then(|wire| wire.read(&self.program, &Pubkey::default(), &line.signature)) {
-                Some(Landed::Well(landed)) => calls.extend(landed.calls),
-                Some(Landed::Failed) | None => {}
-            }
+            calls.extend(self.calls_of(line)?);
         }
         Ok(calls)
     }
 
-    /// Brings the lists of these addresses up to date, and fetches what they name.
-    async fn transactions_of(&self, addresses: &[Pubkey]) -> Result<(), AuditError> {
-        let mut missing: Vec<Line> = Vec::new();
-        for address in addresses {
-            let known = self.archive.signatures(address)?;
-            let newest = known.first().map(|line| line.signature.as_str());
-            let newer = self.node.signatures(address, newest).await?;
-            let lines = [newer, known].concat();
-            self.archive.save_signatures(address, &lines)?;
-            for line in lines {
-                if line.err.is_none() && !self.archive.has_transaction(&line.signature)? {
-                    missing.push(line);
-                }
+    fn calls_of(&self, line: &Line) -> Result<Vec<Called>, AuditError> {
+        let Some(saved) = self.archive.transaction(&line.signature)? else { return Ok(Vec::new()) };
+        let wire = serde_json::from_value::<WireLanded>(saved).ok();
+        // No money is read here, so any mint will do.
+        match wire.and_then(|wire| wire.read(&self.program, &Pubkey::default(), &line.signature)) {
+            Some(Landed::Well(landed)) => Ok(landed.calls),
+            Some(Landed::Failed) | None => Ok(Vec::new()),
+        }
+    }
+
+    /// The operator's accounts as nodes list them; `None` if none answers, as many nodes do not.
+    async fn standing(&self, operator: &Pubkey) -> Option<Vec<String>> {
+        let mut listed: Option<BTreeSet<String>> = None;
+        for node in std::iter::once(self.node).chain(self.others) {
+            if let Ok(agents) = node.agents(&self.program, operator).await {
+                listed.get_or_insert_default().extend(agents);
             }
         }
+        listed.map(|agents| agents.into_iter().collect())
+    }
+
+    /// Brings the lists of these addresses up to date, and fetches what they name.
+    async fn transactions_of(&self, addresses: &[Pubkey]) -> Result<(), AuditError> {
+        let lists = stream::iter(addresses).map(|address| self.list_of(address)).buffer_unordered(AT_ONCE);
+        let mut missing: Vec<Line> = lists.try_collect::<Vec<_>>().await?.concat();
         missing.sort_by(|one, other| (one.slot, &one.signature).cmp(&(other.slot, &other.signature)));
         missing.dedup_by(|one, other| one.signature == other.signature);
         let count = missing.len();
-        let fetches = stream::iter(missing.iter().map(|line| self.fetch(&line.signature)));
+        let fetches = stream::iter(missing.iter().map(|line| self.fetch(line)));
         let mut fetched = fetches.buffer_unordered(AT_ONCE);
         let mut done = 0;
         while fetched.try_next().await?.is_some() {
@@ -176,22 +225,148 @@ impl Gathering<'_> {
         Ok(())
     }
 
-    async fn fetch(&self, signature: &str) -> Result<(), AuditError> {
-        let Some(transaction) = self.node.transaction(signature).await? else {
+    /// Brings the list of an address up to date, and returns what it names and the archive lacks.
+    async fn list_of(&self, address: &Pubkey) -> Result<Vec<Line>, AuditError> {
+        let known = self.archive.signatures(address)?;
+        let newest = known.first().map(|line| line.signature.as_str());
+        let newer = self.node.signatures(address, newest, None).await?;
+        // A list that was cut short is completed.
+        let older = match known.last() {
+            Some(oldest) if !self.is_beginning(oldest)? => {
+                self.node.signatures(address, None, Some(&oldest.signature)).await?
+            }
+            Some(_) | None => Vec::new(),
+        };
+        let mut lines = [newer, known, older].concat();
+        for other in self.others {
+            let theirs = other.signatures(address, None, None).await?;
+            self.compare_lists(address, &lines, other, &theirs);
+            // As nodes list them: newest first.
+            lines = ordered(&[lines, theirs]);
+            lines.reverse();
+        }
+        self.archive.save_signatures(address, &lines)?;
+        let mut missing = Vec::new();
+        for line in lines {
+            if line.err.is_none() && !self.archive.has_transaction(&line.signature)? {
+                missing.push(line);
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Whether a transaction creates an operator or an account, so that nothing older concerns it.
+    fn is_beginning(&self, line: &Line) -> Result<bool, AuditError> {
+        let is_creation = |called: &Called| {
+            let begins =
+                [instruction::CreateAgent::DISCRIMINATOR, instruction::CreateOperator::DISCRIMINATOR];
+            begins.iter().any(|begin| called.data.starts_with(begin))
+        };
+        Ok(self.calls_of(line)?.iter().any(is_creation))
+    }
+
+    fn compare_lists(&self, address: &Pubkey, ours: &[Line], other: &Node, theirs: &[Line]) {
+        let of = |lines: &[Line]| lines.iter().map(|line| line.signature.clone()).collect::<BTreeSet<_>>();
+        let (own, other_own) = (of(ours), of(theirs));
+        // What is newer than both lists is no contradiction.
+        let newest = |lines: &[Line]| lines.first().map_or(0, |line| line.slot);
+        let until = newest(ours).min(newest(theirs)).max(if ours.is_empty() || theirs.is_empty() {
+            u64::MAX
+        } else {
+            0
+        });
+        for (lines, has, lists, leaves_out) in [
+            (ours, &other_own, self.node.host(), other.host()),
+            (theirs, &own, other.host(), self.node.host()),
+        ] {
+            for line in lines.iter().filter(|line| line.slot < until && !has.contains(&line.signature)) {
+                self.contradicts(format!(
+                    "{leaves_out} leaves out the transaction {} of slot {} from the list of {address}, which {lists} has",
+                    line.signature, line.slot
+                ));
+            }
+        }
+    }
+
+    fn contradicts(&self, text: String) {
+        self.contradictions.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }
+
+    async fn fetch(&self, line: &Line) -> Result<(), AuditError> {
+        let signature = line.signature.as_str();
+        let mut kept: Option<(&Node, Value)> = None;
+        for node in std::iter::once(self.node).chain(self.others) {
+            let Some(transaction) = node.transaction(signature).await? else {
+                if !self.others.is_empty() {
+                    self.contradicts(format!("{} does not have the transaction {signature}", node.host()));
+                }
+                continue;
+            };
+            match &kept {
+                None => kept = Some((node, transaction)),
+                Some((first, ours)) => {
+                    if let Some(text) = differs(first, ours, node, &transaction) {
+                        self.contradicts(format!("{text}: the transaction {signature}"));
+                    }
+                }
+            }
+        }
+        let Some((_, transaction)) = kept else {
             return Err(AuditError::Refused(format!(
                 "the node lists the transaction {signature} and no longer has it: ask a node that keeps all of the past"
             )));
         };
+        self.save_tables(&transaction).await?;
         self.archive.save_transaction(signature, &transaction)
+    }
+
+    /// The lookup tables that a transaction takes addresses from.
+    async fn save_tables(&self, transaction: &Value) -> Result<(), AuditError> {
+        let named = tables::lookups(&transaction["transaction"]["message"]["addressTableLookups"]);
+        let named = named.unwrap_or_default().into_iter().filter_map(|it| it.account_key.parse().ok());
+        let named: Vec<Pubkey> = named.collect();
+        if named.is_empty() {
+            return Ok(());
+        }
+        for (table, (slot, account)) in named.iter().zip(self.node.accounts(&named).await?) {
+            // A table that was closed since is known from before.
+            if account.is_some() || self.archive.account(table)?.is_none() {
+                self.archive.save_account(table, &Snapshot { slot, account })?;
+            }
+        }
+        Ok(())
     }
 }
 
+/// What two nodes say differently of one transaction, and which of them what was signed contradicts.
+fn differs(one: &Node, ours: &Value, other: &Node, theirs: &Value) -> Option<String> {
+    let (one, other) = (one.host(), other.host());
+    let is_signed = |transaction: &Value| {
+        WireLanded::deserialize(transaction).is_ok_and(|wire| signed::check(&wire) == Signed::Well)
+    };
+    if ours["transaction"] != theirs["transaction"] {
+        return Some(match (is_signed(ours), is_signed(theirs)) {
+            (true, false) => format!("{other} shows what was not signed"),
+            (false, true) => format!("{one} shows what was not signed"),
+            (true, true) | (false, false) => format!("{one} and {other} show two different ones"),
+        });
+    }
+    let said = [
+        "/slot",
+        "/blockTime",
+        "/meta/err",
+        "/meta/innerInstructions",
+        "/meta/loadedAddresses",
+        "/meta/logMessages",
+        "/meta/preTokenBalances",
+        "/meta/postTokenBalances",
+    ];
+    let odd = said.iter().find(|field| ours.pointer(field) != theirs.pointer(field))?;
+    Some(format!("{one} and {other} contradict each other about {odd}"))
+}
+
 /// An operator as it stands now.
-pub(crate) async fn operator_state(
-    node: &Node,
-    program: &Pubkey,
-    operator: &Pubkey,
-) -> Result<Operator, AuditError> {
+async fn operator_state(node: &Node, program: &Pubkey, operator: &Pubkey) -> Result<Operator, AuditError> {
     let state = own(node, program, operator).await?.and_then(|data| Operator::read(&data));
     let none = || format!("{operator} is not an operator of the program {program} on this cluster");
     state.ok_or_else(|| AuditError::Refused(none()))

@@ -9,7 +9,10 @@
 //! | [`scope`] | the subject of an archive |
 //! | [`order`] | one order for transactions from several lists |
 //! | [`signed`] | whether a transaction's signatures cover its contents |
+//! | `tables` | whether lookup tables hold what the node says |
+//! | `whole` | whether anything is missing, and is of one time |
 //! | [`replay`] | replays every signed instruction: `purser_policy` decides again; log, balances and accounts must agree |
+//! | [`network`] | the public networks, and whether the mint is theirs |
 //! | [`program`] | which build runs, who may replace it and when it was replaced |
 //! | [`history`] | a relayer's REST history, compared entry by entry |
 //! | [`denials`] | a file of signed refusals, checked against its chain and its heads on Solana |
@@ -24,6 +27,7 @@ pub mod check;
 pub mod denials;
 pub mod gather;
 pub mod history;
+pub mod network;
 pub mod node;
 pub mod order;
 pub mod program;
@@ -31,6 +35,8 @@ pub mod replay;
 pub mod report;
 pub mod scope;
 pub mod signed;
+mod tables;
+mod whole;
 
 pub use audit::{Request, Source, audit};
 pub use denials::{DenialsReport, DenialsRequest, audit_denials, denials_text};

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use anchor_lang::Discriminator;
 use anchor_lang::prelude::Pubkey;
+use purser::state::Agent;
+use reqwest::header::RETRY_AFTER;
 use reqwest::{Client, StatusCode, Url};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -20,6 +23,9 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// The pause between two questions for the slot, and how many there are until it is final.
 const SLOT_PAUSE: Duration = Duration::from_millis(500);
 const SLOT_QUESTIONS: u32 = 120;
+const SIGNATURES: &str = "getSignaturesForAddress";
+/// The longest that a node may ask to wait.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 /// Codes with which a node refuses for now: not healthy, behind, and its provider's limits.
 const BUSY_CODES: [i64; 4] = [-32_005, -32_016, -32_014, -32_429];
 
@@ -45,7 +51,8 @@ struct Fault {
 
 /// Whether a retry may help.
 enum Failed {
-    ForNow(String),
+    /// With the pause that the node asks for.
+    ForNow(String, Option<Duration>),
     ForGood(String),
 }
 
@@ -73,6 +80,12 @@ impl Node {
     pub async fn settle(&self) -> Result<(), AuditError> {
         const METHOD: &str = "getSlot";
         let newest: u64 = self.ask(METHOD, json!([{ "commitment": "processed" }])).await?;
+        self.reaches(newest).await
+    }
+
+    /// Waits until this slot has reached the node's commitment.
+    pub async fn reaches(&self, newest: u64) -> Result<(), AuditError> {
+        const METHOD: &str = "getSlot";
         for _ in 0..SLOT_QUESTIONS {
             let reached: u64 = self.ask(METHOD, json!([{ "commitment": self.commitment }])).await?;
             if reached >= newest {
@@ -90,25 +103,79 @@ impl Node {
         Ok(self.ask("getBlockTime", json!([slot])).await.unwrap_or_default())
     }
 
-    /// The signatures of an address, newest first, down to `until`.
-    pub async fn signatures(&self, address: &Pubkey, until: Option<&str>) -> Result<Vec<Line>, AuditError> {
+    /// The signatures of an address that are newer than `known`, newest first; without it, all that are older than `below`.
+    ///
+    /// An empty page ends a list only if it comes twice, and above a known line only if that line follows: a node that once
+    /// answered nothing would leave a gap that nobody asks for again.
+    pub async fn signatures(
+        &self,
+        address: &Pubkey,
+        known: Option<&str>,
+        below: Option<&str>,
+    ) -> Result<Vec<Line>, AuditError> {
         let mut all: Vec<Line> = Vec::new();
+        let mut is_end = false;
         loop {
-            let mut config = json!({ "limit": LINES_MAX, "commitment": self.commitment });
-            if let Some(until) = until {
-                config["until"] = until.into();
-            }
-            if let Some(oldest) = all.last() {
-                config["before"] = oldest.signature.as_str().into();
-            }
-            let page: Vec<Line> =
-                self.ask("getSignaturesForAddress", json!([address.to_string(), config])).await?;
-            // Some nodes return short pages although they have more.
+            let before = all.last().map(|oldest| oldest.signature.as_str()).or(below);
+            // Above a known line, the last question goes past it.
+            let until = known.filter(|_| !is_end);
+            let page = self.page(address, before, until).await?;
             if page.is_empty() {
-                return Ok(all);
+                match (is_end, known) {
+                    // Nothing is newer.
+                    (false, Some(_)) if all.is_empty() => return Ok(all),
+                    (true, None) => return Ok(all),
+                    (false, _) => is_end = true,
+                    (true, Some(known)) => {
+                        let why =
+                            format!("its list of {address} ends before {known}, which it listed earlier");
+                        return Err(AuditError::Node { method: SIGNATURES, why });
+                    }
+                }
+                continue;
             }
-            all.extend(page);
+            if let Some(known) = known.filter(|_| is_end) {
+                let new = page.iter().take_while(|line| line.signature != known);
+                let count = new.clone().count();
+                all.extend(new.cloned());
+                if count < page.len() {
+                    return Ok(all);
+                }
+            } else {
+                all.extend(page);
+            }
+            is_end = false;
         }
+    }
+
+    async fn page(
+        &self,
+        address: &Pubkey,
+        before: Option<&str>,
+        until: Option<&str>,
+    ) -> Result<Vec<Line>, AuditError> {
+        let mut config = json!({ "limit": LINES_MAX, "commitment": self.commitment });
+        for (name, signature) in [("before", before), ("until", until)] {
+            if let Some(signature) = signature {
+                config[name] = signature.into();
+            }
+        }
+        self.ask(SIGNATURES, json!([address.to_string(), config])).await
+    }
+
+    /// The agent accounts of an operator that stand on the chain.
+    pub async fn agents(&self, program: &Pubkey, operator: &Pubkey) -> Result<Vec<String>, AuditError> {
+        const METHOD: &str = "getProgramAccounts";
+        let starts_with = |offset: usize, bytes: &[u8]| json!({ "memcmp": { "offset": offset, "bytes": bs58::encode(bytes).into_string() } });
+        let operator_at = Agent::DISCRIMINATOR.len() + std::mem::offset_of!(Agent, operator);
+        let config = json!({
+            "encoding": "base64", "commitment": self.commitment, "dataSlice": { "offset": 0, "length": 0 },
+            "filters": [starts_with(0, Agent::DISCRIMINATOR), starts_with(operator_at, operator.as_ref())],
+        });
+        let found: Vec<Value> = self.ask(METHOD, json!([program.to_string(), config])).await?;
+        let address = |account: &Value| account["pubkey"].as_str().map(str::to_owned);
+        let unreadable = || AuditError::Node { method: METHOD, why: "cannot read its answer".into() };
+        found.iter().map(address).collect::<Option<_>>().ok_or_else(unreadable)
     }
 
     /// The raw answer of `getTransaction`; `None` if the node does not know the transaction.
@@ -163,11 +230,11 @@ impl Node {
         let answer = loop {
             match self.try_once(method, &params).await {
                 Ok(answer) => break answer,
-                Err(Failed::ForNow(_)) if tries < TRIES => {
-                    tokio::time::sleep(pause).await;
+                Err(Failed::ForNow(_, asked)) if tries < TRIES => {
+                    tokio::time::sleep(asked.unwrap_or(pause).min(RETRY_AFTER_MAX)).await;
                     (tries, pause) = (tries + 1, pause * 2);
                 }
-                Err(Failed::ForNow(why) | Failed::ForGood(why)) => {
+                Err(Failed::ForNow(why, _) | Failed::ForGood(why)) => {
                     return Err(AuditError::Node { method, why });
                 }
             }
@@ -180,16 +247,17 @@ impl Node {
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let sent = self.client.post(self.url.clone()).json(&call).send().await;
         // Without the URL, which may hold a provider's key.
-        let sent = sent.map_err(|error| Failed::ForNow(error.without_url().to_string()))?;
+        let sent = sent.map_err(|error| Failed::ForNow(error.without_url().to_string(), None))?;
         let status = sent.status();
         if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
-            return Err(Failed::ForNow(format!("HTTP {status}")));
+            let asked = sent.headers().get(RETRY_AFTER).and_then(|it| it.to_str().ok()?.parse().ok());
+            return Err(Failed::ForNow(format!("HTTP {status}"), asked.map(Duration::from_secs)));
         }
         let answer = sent.json::<Answer>().await;
         let answer = answer.map_err(|_| Failed::ForGood(format!("HTTP {status} without JSON-RPC")))?;
         match answer.error {
             None => Ok(answer.result),
-            Some(Fault { code, message }) if BUSY_CODES.contains(&code) => Err(Failed::ForNow(message)),
+            Some(Fault { code, message }) if BUSY_CODES.contains(&code) => Err(Failed::ForNow(message, None)),
             Some(Fault { code, message }) => Err(Failed::ForGood(format!("{message} ({code})"))),
         }
     }

@@ -8,7 +8,8 @@ use purser_client::{
 
 use crate::AuditError;
 use crate::archive::{Archive, SavedAccount};
-use crate::replay::Place;
+use crate::check::Check;
+use crate::replay::{Outcome, Place};
 
 /// What is known about the program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,7 +24,27 @@ pub struct Program {
 }
 
 /// Reads the program's state and changes from the archive.
-pub fn program(archive: &Archive, id: &Pubkey) -> Result<Program, AuditError> {
+pub fn program(archive: &Archive, id: &Pubkey, outcome: &mut Outcome) -> Result<Program, AuditError> {
+    let program = read(archive, id)?;
+    *outcome.examined.entry(Check::Program).or_default() += 1;
+    let is_saved = archive.account(id)?.is_some();
+    match program.is_committed {
+        Some(true) => {}
+        // The address is part of a build, so one under another address cannot be the committed one.
+        Some(false) if *id != purser::ID => {}
+        Some(false) => outcome.finds(
+            Check::Program,
+            Some("ANOTHER BUILD than the committed one runs. It decides by what its source says.".to_owned()),
+        ),
+        None if is_saved => {
+            outcome.finds(Check::Program, Some(format!("No program that can be read stands at {id}.")));
+        }
+        None => outcome.leaves_open(Check::Program, format!("{id} was not saved as it stands on the chain")),
+    }
+    Ok(program)
+}
+
+fn read(archive: &Archive, id: &Pubkey) -> Result<Program, AuditError> {
     let account = |address: &Pubkey| -> Result<Option<SavedAccount>, AuditError> {
         Ok(archive.account(address)?.and_then(|snapshot| snapshot.account))
     };

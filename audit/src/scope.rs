@@ -39,12 +39,22 @@ impl Scope {
         Ok(Self { manifest, operator, agents, at, account_ids })
     }
 
+    /// Whose transactions are read: the operator, the accounts, their token accounts.
+    pub fn walked(&self) -> impl Iterator<Item = Pubkey> + '_ {
+        let purses = self.agents.iter().map(|agent| self.at.token_account(agent));
+        std::iter::once(self.operator).chain(self.agents.iter().copied()).chain(purses)
+    }
+
     /// The accounts that a replay is compared with.
-    pub fn snapshots(&self, archive: &Archive) -> Result<Vec<(Pubkey, Snapshot)>, AuditError> {
+    pub fn standing(&self) -> impl Iterator<Item = Pubkey> + '_ {
         let of = |agent: &Pubkey| [*agent, self.at.token_account(agent), self.at.draft_address(agent)];
-        let addresses = std::iter::once(self.operator).chain(self.agents.iter().flat_map(of));
+        std::iter::once(self.operator).chain(self.agents.iter().flat_map(of))
+    }
+
+    /// Those that were saved.
+    pub fn snapshots(&self, archive: &Archive) -> Result<Vec<(Pubkey, Snapshot)>, AuditError> {
         let mut snapshots = Vec::new();
-        for address in addresses {
+        for address in self.standing() {
             if let Some(snapshot) = archive.account(&address)? {
                 snapshots.push((address, snapshot));
             }

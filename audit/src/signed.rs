@@ -2,7 +2,6 @@
 //! nobody between the signer and this audit can have changed an instruction, an amount or a memo.
 
 use purser_client::{WireInstruction, WireLanded, WireMessage};
-use serde::Deserialize;
 use serde_json::Value;
 use solana_message::compiled_instruction::CompiledInstruction;
 use solana_message::v0::{self, MessageAddressTableLookup};
@@ -10,6 +9,8 @@ use solana_message::{Message, MessageHeader, VersionedMessage};
 use solana_sdk::hash::Hash;
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Signature;
+
+use crate::tables::{WireLookup, lookups};
 
 /// The result of checking a transaction's signatures.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,14 +20,8 @@ pub enum Signed {
     Wrong(&'static str),
     /// This build cannot rebuild a message of this version.
     UnknownVersion,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireLookup {
-    account_key: String,
-    writable_indexes: Vec<u8>,
-    readonly_indexes: Vec<u8>,
+    /// Unsigned, and does nothing but give SOL: so local networks answer `requestAirdrop`.
+    Airdrop,
 }
 
 /// Checks every signature of a transaction.
@@ -39,6 +34,7 @@ pub fn check(landed: &WireLanded) -> Signed {
         _ => return Signed::UnknownVersion,
     };
     let signers = usize::from(message.header.num_required_signatures);
+    let only_gives = only_gives_sol(message);
     let Some(message) = put_together(message, is_legacy) else {
         return Signed::Wrong("it cannot be put together as it was signed");
     };
@@ -52,9 +48,21 @@ pub fn check(landed: &WireLanded) -> Signed {
     };
     if signatures.iter().zip(keys).all(is_signed) {
         Signed::Well
+    } else if only_gives {
+        Signed::Airdrop
     } else {
         Signed::Wrong("a signature does not fit what it says")
     }
+}
+
+/// Whether every instruction is a transfer of the system program.
+fn only_gives_sol(message: &WireMessage) -> bool {
+    let system = Pubkey::default().to_string();
+    message.instructions.iter().all(|instruction| {
+        let data = bs58::decode(&instruction.data).into_vec().unwrap_or_default();
+        message.account_keys.get(instruction.program_id_index) == Some(&system)
+            && data.starts_with(&[2, 0, 0, 0])
+    })
 }
 
 fn put_together(message: &WireMessage, is_legacy: bool) -> Option<VersionedMessage> {
@@ -89,8 +97,7 @@ fn put_together(message: &WireMessage, is_legacy: bool) -> Option<VersionedMessa
             readonly_indexes: lookup.readonly_indexes,
         })
     };
-    let lookups =
-        Option::<Vec<WireLookup>>::deserialize(&message.address_table_lookups).ok()?.unwrap_or_default();
+    let lookups = lookups(&message.address_table_lookups)?;
     let address_table_lookups = lookups.into_iter().map(lookup).collect::<Option<_>>()?;
     Some(VersionedMessage::V0(v0::Message {
         header,

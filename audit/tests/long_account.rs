@@ -33,7 +33,7 @@ fn long_account_tells_how_far_it_is_and_goes_on_where_it_was_interrupted() {
             (tempfile::tempdir().expect("a temporary folder can be made"), Mutex::new(Vec::new()));
         let audits = async || {
             let source = Source::Node {
-                url: url.parse().expect("a URL"),
+                urls: vec![url.parse().expect("a URL")],
                 program: purser::ID,
                 subject: Subject::Account(chain.agent),
                 save: Some(saved.path().to_owned()),

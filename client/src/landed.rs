@@ -36,6 +36,8 @@ pub struct LandedWell {
     pub calls: Vec<Called>,
     /// Whether the node kept inner instructions.
     pub keeps_inner: bool,
+    /// Every call of the token program, in the same order.
+    pub token_calls: Vec<TokenCall>,
     /// The lines of the log, for [`crate::EventLog`]; `None` if the node did not keep them.
     pub log: Option<Vec<String>>,
     /// Every USDC token account in the transaction.
@@ -53,6 +55,17 @@ pub struct Called {
     pub data: Vec<u8>,
     /// Called by another program, so no signature covers it.
     pub is_inner: bool,
+}
+
+/// An instruction of the token program, of any account and mint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenCall {
+    /// The call of our program that made it, by its place in [`LandedWell::calls`].
+    pub made_by: Option<usize>,
+    /// In the order of the instruction.
+    pub accounts: Vec<Pubkey>,
+    /// Its number in the token program's interface, and its arguments.
+    pub data: Vec<u8>,
 }
 
 /// A token account before and after a transaction.
@@ -149,6 +162,9 @@ pub struct WireInstruction {
     pub accounts: Vec<usize>,
     /// Base58.
     pub data: String,
+    /// How deep it was called: 1 for what the message holds. Old nodes say nothing.
+    #[serde(default)]
+    pub stack_height: Option<u32>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -199,6 +215,13 @@ struct WireLoaded {
 }
 
 impl WireLanded {
+    /// What the node says that lookup tables hold at the places that the message names: writable ones, then the others. No
+    /// signature covers it.
+    pub fn loaded_addresses(&self) -> [&[String]; 2] {
+        let loaded = self.meta.as_ref().and_then(|meta| meta.loaded_addresses.as_ref());
+        loaded.map_or([&[], &[]], |loaded| [&loaded.writable, &loaded.readonly])
+    }
+
     /// `None`: not the requested transaction, or one that this node did not keep whole.
     pub fn read(self, program: &Pubkey, usdc_mint: &Pubkey, signature: &str) -> Option<Landed> {
         let Self { slot, block_time, meta, transaction, .. } = self;
@@ -220,11 +243,13 @@ impl WireLanded {
             .collect::<Option<_>>()?;
         let balances = balances(&keys, usdc_mint, &meta.pre_token_balances?, &meta.post_token_balances?)?;
         let inner = meta.inner_instructions.as_deref();
+        let (calls, token_calls) = calls(program, &keys, &message.instructions, inner.unwrap_or_default())?;
         Some(Landed::Well(LandedWell {
             slot,
             block_time,
             signers: keys.iter().take(message.header.num_required_signatures.into()).copied().collect(),
-            calls: calls(program, &keys, &message.instructions, inner.unwrap_or_default())?,
+            calls,
+            token_calls,
             keeps_inner: inner.is_some(),
             log: meta.log_messages,
             balances,
@@ -262,27 +287,59 @@ fn balances(
     Some(found.into_values().collect())
 }
 
-/// Every call of our program, in the order in which they began: each instruction, then its inner ones.
+/// A call of our program while what it calls is listed.
+enum Open {
+    /// Everything in its instruction is its own.
+    Outer(usize),
+    /// What is deeper than this is its own.
+    Deeper(usize, u32),
+    /// The node does not say how deep calls are: the next one is its own, of the others nobody knows.
+    Next(usize),
+}
+
+/// Every call of our program and of the token program, in the order in which they began: each instruction, then its inner
+/// ones.
 fn calls(
     program: &Pubkey,
     keys: &[Pubkey],
     instructions: &[WireInstruction],
     inner: &[WireInner],
-) -> Option<Vec<Called>> {
-    let within = |index: usize| {
-        inner.iter().filter(move |inner| inner.index == index).flat_map(|inner| &inner.instructions)
-    };
-    instructions
-        .iter()
-        .enumerate()
-        .flat_map(|(index, outer)| {
-            std::iter::once((false, outer)).chain(within(index).map(|inner| (true, inner)))
-        })
-        .filter(|(_, instruction)| keys.get(instruction.program_id_index) == Some(program))
-        .map(|(is_inner, instruction)| {
+) -> Option<(Vec<Called>, Vec<TokenCall>)> {
+    let (mut calls, mut token_calls) = (Vec::new(), Vec::new());
+    for (index, outer) in instructions.iter().enumerate() {
+        let within = inner.iter().filter(|inner| inner.index == index).flat_map(|inner| &inner.instructions);
+        let mut open = None;
+        for (is_inner, instruction) in std::iter::once((false, outer)).chain(within.map(|it| (true, it))) {
+            let made_by = match (open.take(), instruction.stack_height) {
+                (Some(Open::Outer(call)), _) => {
+                    open = Some(Open::Outer(call));
+                    Some(call)
+                }
+                (Some(Open::Deeper(call, height)), Some(own)) if own > height => {
+                    open = Some(Open::Deeper(call, height));
+                    Some(call)
+                }
+                (Some(Open::Next(call)), _) => Some(call),
+                (Some(Open::Deeper(..)) | None, _) => None,
+            };
+            let called = keys.get(instruction.program_id_index);
+            if called != Some(program) && called != Some(&anchor_spl::token::ID) {
+                continue;
+            }
             let accounts = instruction.accounts.iter().map(|index| keys.get(*index).copied());
+            let accounts = accounts.collect::<Option<_>>()?;
             let data = bs58::decode(&instruction.data).into_vec().ok()?;
-            Some(Called { program: *program, accounts: accounts.collect::<Option<_>>()?, data, is_inner })
-        })
-        .collect()
+            if called == Some(program) {
+                open = Some(match (is_inner, instruction.stack_height) {
+                    (false, _) => Open::Outer(calls.len()),
+                    (true, Some(height)) => Open::Deeper(calls.len(), height),
+                    (true, None) => Open::Next(calls.len()),
+                });
+                calls.push(Called { program: *program, accounts, data, is_inner });
+            } else {
+                token_calls.push(TokenCall { made_by, accounts, data });
+            }
+        }
+    }
+    Some((calls, token_calls))
 }

@@ -18,8 +18,8 @@ pub use deployed::{
 };
 pub use instructions::{Deployment, DraftAccounts, RESUMED_MAX, RentRefunds, TokenSource, TransferOrder};
 pub use landed::{
-    Called, Landed, LandedWell, TokenBalance, WireHeader, WireInstruction, WireLanded, WireMessage,
-    WireTransaction, arguments, transfer_arguments,
+    Called, Landed, LandedWell, TokenBalance, TokenCall, WireHeader, WireInstruction, WireLanded,
+    WireMessage, WireTransaction, arguments, transfer_arguments,
 };
 pub use log::{EventLog, decode_event};
 pub use policy::{OnChainPolicy, OwnedAllowlist, Proposal, args_of, owned, policy_of};

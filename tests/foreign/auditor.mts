@@ -13,11 +13,15 @@ import { BorshCoder, EventParser, utils, web3, type Idl } from "@anchor-lang/cor
 const DAY = 86_400; // seconds
 const AT_ONCE = 8; // transactions that are asked for at the same time
 const FINAL = { commitment: "finalized" };
+const TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA";
 
-type Call = { name: string; args: any; accounts: Record<string, string>; more: string[]; signer: string; isInner: boolean };
+/** An instruction of the token program; `moves` if it is a transfer. */
+type Told = { number: number; accounts: string[]; moves?: { source: string; destination: string; amount: bigint } };
+/** `moved`: what it had the token program move; `undefined` if an old node does not tell. */
+type Call = { name: string; args: any; accounts: Record<string, string>; more: string[]; signer: string; isInner: boolean; moved?: string[] };
 type Balance = { before: bigint; after: bigint; owner?: string };
 type Landed = {
-  signature: string; time: number; signers: string[]; calls: Call[]; events: any[]; isCut: boolean; balances: Map<string, Balance>;
+  signature: string; time: number; signers: string[]; calls: Call[]; told: Told[]; events: any[]; isCut: boolean; balances: Map<string, Balance>;
 };
 /** Amounts in micro-USDC; `null` is no limit, and no list: anyone may be paid. */
 type Policy = { single: bigint | null; daily: bigint | null; memo: boolean; paused: boolean; wallets: string[] | null; tokenAccounts: string[] };
@@ -84,11 +88,21 @@ function ordered(lists: any[][]): any[] {
 async function read(signature: string): Promise<Landed> {
   const found = await ask("getTransaction", [signature, { ...FINAL, encoding: "json", maxSupportedTransactionVersion: 0 }]);
   if (!found) throw new Error(`the node lists ${signature} and no longer has it`);
+  if (found.blockTime === null) throw new Error(`the node does not know when ${signature} was made, so nothing that counts time can be told`);
   const { meta, transaction: { message } } = found;
   const all: string[] = [...message.accountKeys, ...(meta.loadedAddresses?.writable ?? []), ...(meta.loadedAddresses?.readonly ?? [])];
   const inner = (index: number) => (meta.innerInstructions ?? []).find((it: any) => it.index === index)?.instructions ?? [];
   const instructions = message.instructions.flatMap((it: any, index: number) =>
-    [{ ...it, isInner: false }, ...inner(index).map((it: any) => ({ ...it, isInner: true }))]);
+    [{ ...it, index, isInner: false }, ...inner(index).map((it: any) => ({ ...it, index, isInner: true }))]);
+  const isToken = (it: any) => all[it.programIdIndex] === TOKEN;
+  // What a call has the token program do follows it, deeper down.
+  const movedBy = (it: any, place: number): string[] | undefined => {
+    if (it.isInner && it.stackHeight === undefined) return undefined;
+    const rest = instructions.slice(place + 1);
+    const end = rest.findIndex((next: any) => next.index !== it.index || (it.isInner && next.stackHeight <= it.stackHeight));
+    const moves = rest.slice(0, end < 0 ? undefined : end).filter(isToken).map((it: any) => told(it, all).moves);
+    return moves.filter((it: any) => it !== undefined).map(({ source, destination, amount }: any) => move(source, destination, amount));
+  };
   const balances = new Map<string, Balance>();
   for (const [side, list] of [["before", meta.preTokenBalances], ["after", meta.postTokenBalances]] as const) {
     for (const { accountIndex, owner, uiTokenAmount } of list ?? []) {
@@ -99,7 +113,8 @@ async function read(signature: string): Promise<Landed> {
   const log: string[] = meta.logMessages ?? [];
   const landed: Landed = {
     signature, balances, time: found.blockTime, signers: message.accountKeys.slice(0, message.header.numRequiredSignatures),
-    calls: instructions.filter((it: any) => all[it.programIdIndex] === program.address).map((it: any) => call(it, all)),
+    calls: instructions.flatMap((it: any, place: number) => all[it.programIdIndex] === program.address ? [{ ...call(it, all), moved: movedBy(it, place) }] : []),
+    told: instructions.filter(isToken).map((it: any) => told(it, all)),
     events: log.length > 0 ? [...parser.parseLogs(log)] : [], isCut: log.length === 0 || log.includes("Log truncated"),
   };
   if (!isSigned(signature, found)) finds("signatures", "The transaction is not what was signed.", landed);
@@ -113,6 +128,16 @@ function call({ accounts, data, isInner }: any, all: string[]): Call {
   const named = Object.fromEntries(places.map((place, at) => [place.name, all[accounts[at]]]));
   const more = accounts.slice(places.length).map((it: number) => all[it]);
   return { name: decoded.name, args: decoded.data, accounts: named, more, signer: all[accounts[0]], isInner };
+}
+
+const move = (source: string, destination: string, amount: bigint) => `${usdc(amount)} from ${source} to ${destination}`;
+
+function told(it: any, all: string[]): Told {
+  const data = Buffer.from(utils.bytes.bs58.decode(it.data));
+  const accounts = it.accounts.map((index: number) => all[index]);
+  const to = data[0] === 3 ? 1 : data[0] === 12 ? 2 : undefined; // Transfer, TransferChecked
+  const moves = to !== undefined && data.length > 8 ? { source: accounts[0], destination: accounts[to], amount: data.readBigUInt64LE(1) } : undefined;
+  return { number: data[0], accounts, moves };
 }
 
 /** Puts the message together as it was signed, and checks each signature over it. */
@@ -140,6 +165,8 @@ let draft: Draft | undefined;
 let purse = ""; // its USDC account
 let balance = 0n;
 let isClosed = false;
+const seconds = new Map<bigint, number>(); // when each payment was made, by its number
+let newest = 0; // the date of the newest block
 let recent: { time: number; amount: bigint; tag: string }[] = []; // payments of the last 24 hours
 const total = { payments: 0, paid: 0n, withdrawn: 0n, deposited: 0n };
 
@@ -199,6 +226,7 @@ function transfer({ args, accounts, signer }: Call, at: Landed, events: any[]): 
   const isListed = policy.wallets === null || policy.wallets.includes(owner) || policy.tokenAccounts.includes(accounts.destination);
   if (!isListed) refuses("allowlist", "its recipient is not on the allowlist");
   if (policy.single !== null && amount > policy.single) refuses("single_limit", `at most ${usdc(policy.single)} at once`);
+  seconds.set(agent.payments, at.time);
   recent = recent.filter((it) => at.time - it.time < DAY);
   const tag = String(args.transfer_id.slice(8));
   if (recent.some((it) => it.tag === tag)) finds("paid_once", `The tag of payment ${number} was paid twice in 24 hours.`, at);
@@ -212,9 +240,24 @@ function transfer({ args, accounts, signer }: Call, at: Landed, events: any[]): 
   return amount;
 }
 
+/** A payment moved what it says, to whom it says; what the recipient gained is what was moved to it. */
+function goesTo(destination: string, amount: bigint, { moved }: Call, at: Landed) {
+  const expected = amount > 0n ? move(purse, destination, amount) : "";
+  if (moved && moved.join() !== expected) finds("recipients", `Signed was ${expected || "nothing"}; the program moved ${moved.join() || "nothing"}.`, at);
+  const about = at.told.filter((it) => it.accounts.includes(destination));
+  if (amount === 0n || destination === purse || about.some((it) => !it.moves)) return;
+  const sum = (side: "source" | "destination") => about.reduce((sum, { moves }) => sum + (moves![side] === destination ? moves!.amount : 0n), 0n);
+  const held = at.balances.get(destination);
+  if (!held || held.after - held.before !== sum("destination") - sum("source")) {
+    finds("recipients", `${destination} gained ${held ? usdc(held.after - held.before) : "nothing that the node shows"}, and not what was moved to it.`, at);
+  }
+}
+
 /** One transaction. Every instruction of the program is covered by the signature of a key that must have the right to it. */
 function apply(at: Landed) {
   let out = 0n;
+  if (at.time < newest - 1) finds("dates", "The node dates this block before one of an earlier slot.", at);
+  newest = at.time;
   const paid = at.events.filter((it) => it.name === "TransferExecuted" && String(it.data.agent) === account).map((it) => it.data);
   for (const it of at.calls) {
     const { name, args, accounts, signer } = it;
@@ -224,7 +267,9 @@ function apply(at: Landed) {
     const mayBe = (...who: string[]) => {
       if (!who.includes(signer)) finds("signer", `${signer} signed ${name} without the right to it.`, at);
     };
-    if (!it.isInner && !at.signers.includes(signer)) finds("signer", `${signer} is named as a signer and did not sign.`, at);
+    // A calling program signs for its own addresses, which are not on the curve.
+    const isPrograms = it.isInner && !web3.PublicKey.isOnCurve(new web3.PublicKey(signer).toBytes());
+    if (!isPrograms && !at.signers.includes(signer)) finds("signer", `${signer} is named as a signer and did not sign.`, at);
     const { admin, policyAuthority, guardian } = operator;
     switch (name) {
       case "create_operator": case "update_operator": {
@@ -291,18 +336,26 @@ function apply(at: Landed) {
         break;
       case "transfer": case "transfer_checked":
         out += transfer(it, at, paid);
+        goesTo(accounts.destination, micros(it.args.amount), it, at);
         break;
       case "withdraw": // past the policy, by the admin's word
         mayBe(admin);
-        if (accounts.source === purse) { out += micros(args.amount); total.withdrawn += micros(args.amount); }
+        if (accounts.source !== purse) break;
+        goesTo(accounts.destination, micros(args.amount), it, at);
+        out += micros(args.amount); total.withdrawn += micros(args.amount);
         break;
       case "close_agent": {
         mayBe(admin);
         const swept = (at.balances.get(purse)?.before ?? 0n) - out;
+        goesTo(accounts.destination, swept, it, at);
         [agent, draft, out, total.withdrawn] = [undefined, undefined, out + swept, total.withdrawn + swept];
         isClosed = true;
       }
     }
+  }
+  // Approve, ApproveChecked, SetAuthority.
+  if (at.told.some(({ number, accounts }) => [4, 13, 6].includes(number) && accounts[0] === purse)) {
+    finds("recipients", "An instruction gave somebody else a right over the account's money.", at);
   }
   if (paid.length > 0) finds("log", `${paid.length} event(s) of payments that no instruction made.`, at);
   const held = at.balances.get(purse);
@@ -319,6 +372,13 @@ function apply(at: Landed) {
 function compare(state: any, token: any) {
   const stands = token ? Buffer.from(token.data[0], "base64").readBigUInt64LE(64) : 0n;
   if (stands !== balance) finds("balances", `It holds ${usdc(stands)} on the chain, and ${usdc(balance)} by its transactions.`);
+  if (token) {
+    const data = Buffer.from(token.data[0], "base64");
+    const key = (from: number) => new web3.PublicKey(data.subarray(from, from + 32)).toString();
+    if (token.owner !== TOKEN || key(32) !== account) finds("state", `The token account is owned by ${key(32)}.`);
+    if (data.readUInt32LE(72) !== 0) finds("state", `${key(76)} may move ${usdc(data.readBigUInt64LE(121))} out of the token account.`);
+    if (data.readUInt32LE(129) !== 0) finds("state", `${key(133)} may close the token account.`);
+  }
   const isAgent = state && Buffer.from(state.data[0], "base64").length >= coder.accounts.size("Agent");
   if (!isAgent || !agent) {
     // A closed account leaves a mark.
@@ -334,6 +394,13 @@ function compare(state: any, token: any) {
     flag(3) ? micros(policy.max_daily_spend) : null, flag(4) ? policy.wallet_count : null, entries.join()];
   const { version, isHalted, payments, policy: { paused, memo, single, daily, wallets, tokenAccounts } } = agent;
   const signed = [version, isHalted, payments, paused, memo, single, daily, wallets?.length ?? null, [...(wallets ?? []), ...tokenAccounts].join()];
+  // The seconds of the last 16 payments, two in a word, stand behind their tags.
+  for (let number = payments; number > 0n && number > payments - 16n; number -= 1n) {
+    const place = Number((number - 1n) % 16n);
+    const stands = Number((micros(tags[17 + (place >> 1)]) >> BigInt(32 * (place % 2))) & 0xffffffffn);
+    const dated = seconds.get(number);
+    if (dated !== undefined && Math.abs(stands - dated) > 1) finds("dates", `The account says that payment ${number} was made at ${stands}; its block is dated ${dated}.`);
+  }
   chain.forEach((it, place) => {
     if (it !== signed[place]) finds("state", `The account says ${it} on the chain; by what was signed it is ${signed[place]}.`);
   });
@@ -353,6 +420,9 @@ async function audit() {
   purse = creation.accounts.token_account;
   const { context, value: [state, token] } = await ask("getMultipleAccounts", [[account, purse], { ...FINAL, encoding: "base64" }]);
   const lists = await Promise.all([operator.address, account!, purse].map(linesOf));
+  for (const list of lists) {
+    if (!list.some((line) => line.signature === first.signature)) throw new Error("a list begins after the account's creation: the node has pruned that past or leaves it out");
+  }
   const lines = ordered(lists.map((list) => list.filter((line) => !line.err && line.slot <= context.slot)));
   for (let at = 0; at < lines.length; at += AT_ONCE) {
     (await Promise.all(lines.slice(at, at + AT_ONCE).map((line) => read(line.signature)))).forEach(apply);

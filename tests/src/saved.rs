@@ -6,14 +6,25 @@ use std::path::Path;
 
 use axum::routing::post;
 use axum::{Json, Router};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 /// Starts a node that serves what an audit saved in `folder`, as it stands there when asked; returns its address.
 pub async fn serves(folder: &Path) -> String {
+    lies(folder, |_, answer| answer).await
+}
+
+/// Such a node, whose answers `lie` replaces: it gets the call, and what was saved.
+pub async fn lies(
+    folder: &Path,
+    lie: impl Fn(&Value, Value) -> Value + Clone + Send + Sync + 'static,
+) -> String {
     let folder = folder.to_owned();
     let answers = move |Json(call): Json<Value>| async move {
-        Json(json!({ "jsonrpc": "2.0", "id": call["id"], "result": answer(&folder, &call) }))
+        let result = lie(&call, answer(&folder, &call));
+        Json(json!({ "jsonrpc": "2.0", "id": call["id"], "result": result }))
     };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port is free");
     let address = listener.local_addr().expect("it has an address");
@@ -35,15 +46,19 @@ fn answer(folder: &Path, call: &Value) -> Value {
         Some("getGenesisHash") => manifest()["genesis_hash"].take(),
         Some("getSlot") => manifest()["until_slot"].take(),
         Some("getBlockTime") => manifest()["until_time"].take(),
-        // The whole list in one page.
-        Some("getSignaturesForAddress") if config["before"].is_null() => {
+        Some("getSignaturesForAddress") => {
             let lines = read("signatures", asked);
             let lines = lines.as_array().into_iter().flatten();
-            let newer =
-                lines.take_while(|line| config["until"].is_null() || line["signature"] != config["until"]);
-            newer.cloned().collect()
+            let is = |line: &&Value, place: &str| line["signature"] == config[place];
+            let from = lines.clone().position(|line| is(&line, "before")).map_or(0, |at| at + 1);
+            let older = lines.skip(from).take_while(|line| config["until"].is_null() || !is(line, "until"));
+            older.take(1_000).cloned().collect()
         }
-        Some("getSignaturesForAddress") => json!([]),
+        Some("getProgramAccounts") => {
+            let standing = manifest()["standing"].take();
+            let standing = standing.as_array().into_iter().flatten();
+            standing.map(|address| json!({ "pubkey": address })).collect()
+        }
         Some("getTransaction") => read("transactions", asked),
         Some("getMultipleAccounts") => {
             let found = asked.as_array().expect("addresses").iter().map(|address| read("accounts", address));
@@ -57,4 +72,10 @@ fn answer(folder: &Path, call: &Value) -> Value {
         }
         other => panic!("{other:?} was asked"),
     }
+}
+
+/// The chain's clock account at a time, as a node answers it.
+pub fn clock(unix_seconds: i64) -> Value {
+    let data = [&[0; 32][..], &unix_seconds.to_le_bytes()].concat();
+    json!({ "owner": "Sysvar1111111111111111111111111111111111111", "data": [STANDARD.encode(data), "base64"] })
 }

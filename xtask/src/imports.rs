@@ -67,26 +67,37 @@ const CORE: &[Room] = &[Room {
 const AUDIT: &[Room] = &[
     Room {
         name: "replay",
-        may_use: &["archive", "check", "signed"],
+        may_use: &["archive", "check", "signed", "tables"],
         no_crates: &["reqwest", "tokio", "futures", "tempfile"],
     },
     Room { name: "check", may_use: &[], no_crates: &["reqwest", "tokio"] },
     Room { name: "scope", may_use: &["archive"], no_crates: &["reqwest", "tokio"] },
-    Room { name: "signed", may_use: &[], no_crates: &["reqwest", "tokio"] },
+    Room { name: "signed", may_use: &["tables"], no_crates: &["reqwest", "tokio"] },
     Room { name: "order", may_use: &["archive"], no_crates: &["reqwest", "tokio"] },
     Room { name: "archive", may_use: &[], no_crates: &["reqwest", "tokio"] },
     Room { name: "node", may_use: &["archive"], no_crates: &[] },
-    Room { name: "gather", may_use: &["archive", "node"], no_crates: &["reqwest"] },
-    Room { name: "program", may_use: &["archive", "replay"], no_crates: &["reqwest", "tokio"] },
+    Room { name: "tables", may_use: &["archive"], no_crates: &["reqwest", "tokio"] },
+    Room {
+        name: "gather",
+        may_use: &["archive", "node", "order", "signed", "tables"],
+        no_crates: &["reqwest"],
+    },
+    Room {
+        name: "whole",
+        may_use: &["archive", "check", "gather", "replay", "scope"],
+        no_crates: &["reqwest", "tokio"],
+    },
+    Room { name: "network", may_use: &["check", "replay"], no_crates: &["reqwest", "tokio"] },
+    Room { name: "program", may_use: &["archive", "check", "replay"], no_crates: &["reqwest", "tokio"] },
     Room { name: "history", may_use: &["check", "node", "replay"], no_crates: &[] },
     Room {
         name: "denials",
-        may_use: &["archive", "gather", "node", "signed"],
+        may_use: &["archive", "gather", "node", "replay", "signed"],
         no_crates: &["tokio", "tempfile"],
     },
     Room {
         name: "report",
-        may_use: &["check", "history", "program", "replay", "scope"],
+        may_use: &["check", "history", "network", "program", "replay", "scope"],
         no_crates: &["reqwest", "tokio"],
     },
 ];

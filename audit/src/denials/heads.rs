@@ -1,4 +1,6 @@
-//! The heads of an operator's denials on Solana: memos signed by its policy authority.
+//! The heads of an operator's denials on Solana: memos signed by its policy authority, and by those before it.
+
+use std::collections::BTreeSet;
 
 use anchor_lang::prelude::Pubkey;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -9,7 +11,6 @@ use serde_json::Value;
 use super::line::hash;
 use crate::AuditError;
 use crate::archive::Line;
-use crate::gather::operator_state;
 use crate::node::Node;
 use crate::signed::{self, Signed};
 
@@ -31,22 +32,46 @@ pub struct Head {
     pub(super) hash: [u8; 32],
 }
 
-/// The heads of an operator, the latest first.
+/// The heads of an operator, the latest first of each key.
 pub(super) struct HeadsOnChain {
     pub heads: Vec<Head>,
-    /// The key whose memos were read.
-    pub signer: Pubkey,
+    /// The keys whose memos were read.
+    keys: Vec<Pubkey>,
     pub host: String,
 }
 
-/// Reads the memos of the operator's current policy authority.
+impl HeadsOnChain {
+    pub fn signers(&self) -> String {
+        self.keys.iter().map(Pubkey::to_string).collect::<Vec<_>>().join(" and ")
+    }
+}
+
+/// Reads the memos of every key that was the operator's policy authority, each of the time in which it was.
 pub(super) async fn find(
-    node: &Node,
-    program: &Pubkey,
+    nodes: &[Node],
+    authorities: &[(Pubkey, u64, Option<u64>)],
     operator: &Pubkey,
 ) -> Result<HeadsOnChain, AuditError> {
-    let signer = operator_state(node, program, operator).await?.policy_authority;
-    let lines = node.signatures(&signer, None).await?;
+    let (mut heads, mut keys): (Vec<Head>, Vec<Pubkey>) = (Vec::new(), Vec::new());
+    for (key, from, until) in authorities {
+        let is_in_time = |slot: u64| *from <= slot && until.is_none_or(|until| slot <= until);
+        for node in nodes {
+            heads.extend(
+                heads_of(node, key, operator).await?.into_iter().filter(|head| is_in_time(head.slot)),
+            );
+        }
+        if !keys.contains(key) {
+            keys.push(*key);
+        }
+    }
+    let mut seen = BTreeSet::new();
+    heads.retain(|head| seen.insert(head.signature.clone()));
+    let hosts: Vec<String> = nodes.iter().map(Node::host).collect();
+    Ok(HeadsOnChain { heads, keys, host: hosts.join(", ") })
+}
+
+async fn heads_of(node: &Node, signer: &Pubkey, operator: &Pubkey) -> Result<Vec<Head>, AuditError> {
+    let lines = node.signatures(signer, None, None).await?;
     let is_well = |line: &&Line| line.err.is_none();
     // If a node lists memos, the other transactions need not be fetched.
     let tells = lines.iter().any(|line| line.memo.is_some());
@@ -54,12 +79,10 @@ pub(super) async fn find(
     let asked = lines.iter().filter(is_well).filter(says);
     let read = stream::iter(asked.map(|line| async move {
         let transaction = node.transaction(&line.signature).await?;
-        Ok::<_, AuditError>(
-            transaction.and_then(|transaction| head_in(&transaction, line, &signer, operator)),
-        )
+        Ok::<_, AuditError>(transaction.and_then(|transaction| head_in(&transaction, line, signer, operator)))
     }));
     let heads: Vec<Option<Head>> = read.buffered(AT_ONCE).try_collect().await?;
-    Ok(HeadsOnChain { heads: heads.into_iter().flatten().collect(), signer, host: node.host() })
+    Ok(heads.into_iter().flatten().collect())
 }
 
 /// The head that a transaction states, if the signer signed it.

@@ -27,6 +27,8 @@ pub enum Kind {
     DoesNotFollow,
     /// Solana has another denial with this number.
     Rewritten,
+    /// The chain shows that it is not so.
+    Untrue,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -71,10 +73,18 @@ pub(super) fn judge(good: &[Good], spoiled: &[Spoiled], heads: &[Head]) -> Vec<D
     for head in heads {
         let there = chain.binary_search_by_key(&head.number, |one| one.signed.number);
         if let Some(one) = there.ok().map(|at| chain[at]).filter(|one| one.signed.hash != head.hash) {
-            let text = format!(
+            let mut text = format!(
                 "Solana has another denial {} since slot {}, with SHA-256 {} ({})",
                 head.number, head.slot, head.sha256, head.signature
             );
+            if let Some(own) =
+                heads.iter().find(|own| own.number == head.number && own.hash == one.signed.hash)
+            {
+                text += &format!(
+                    "; the head of slot {} is this one ({}): whoever signs heads has written both",
+                    own.slot, own.signature
+                );
+            }
             findings.push(at_line(Kind::Rewritten, one, text));
         }
     }
@@ -233,7 +243,7 @@ fn deleted(first: u64, last: u64, next: Option<&SignedLine>, is_cut_off: bool) -
     }
 }
 
-fn at_line(kind: Kind, one: &Good, text: String) -> DenialFinding {
+pub(super) fn at_line(kind: Kind, one: &Good, text: String) -> DenialFinding {
     let Good { line, signed } = one;
     DenialFinding {
         kind,

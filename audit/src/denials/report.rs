@@ -63,10 +63,10 @@ pub(super) fn build(
                     "{} heads of {} on {}, the last of denial {last}. {after} denials are behind it: of those, a cut end or a \
                      new signing shows only once the next head is there",
                     found.heads.len(),
-                    found.signer,
+                    found.signers(),
                     found.host
                 ),
-                None => format!("{} has signed no head of this chain on {}", found.signer, found.host),
+                None => format!("{} has signed no head of this chain on {}", found.signers(), found.host),
             });
             (last.is_some() || last_number == 0, Some(after))
         }
@@ -95,7 +95,7 @@ pub(super) fn build(
 }
 
 fn counts(findings: &[DenialFinding]) -> String {
-    const ALL: [Kind; 7] = [
+    const ALL: [Kind; 8] = [
         Kind::Deleted,
         Kind::Moved,
         Kind::Edited,
@@ -103,6 +103,7 @@ fn counts(findings: &[DenialFinding]) -> String {
         Kind::SignedTwice,
         Kind::DoesNotFollow,
         Kind::Rewritten,
+        Kind::Untrue,
     ];
     let of = |kind: Kind| {
         let each = findings.iter().filter(|finding| finding.kind == kind);
@@ -122,6 +123,7 @@ impl Kind {
             Self::SignedTwice => "signed twice",
             Self::DoesNotFollow => "not following",
             Self::Rewritten => "rewritten",
+            Self::Untrue => "untrue",
         }
     }
 }

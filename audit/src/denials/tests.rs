@@ -67,14 +67,15 @@ async fn audited_as(
         writeln!(file, "{line}").expect("written");
     }
     let keys = keys.iter().map(|key| key.pubkey()).collect();
-    audit_denials(DenialsRequest {
+    let request = DenialsRequest {
         file: file.path().to_owned(),
         keys,
         operator,
-        node: None,
+        nodes: Vec::new(),
+        save: None,
         program: purser::ID,
-    })
-    .await
+    };
+    audit_denials(request, &|_| {}).await
 }
 
 /// Kind, number and last number of each finding.

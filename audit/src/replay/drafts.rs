@@ -12,6 +12,7 @@ use purser_policy::{Allowlist, Limit, UsdcAmount};
 use super::DraftBook;
 use super::policies::record;
 use super::step::Step;
+use super::timeline::terms;
 use crate::check::Check;
 
 impl Step<'_> {
@@ -86,7 +87,8 @@ impl Step<'_> {
         };
         (book.draft.sealed, book.draft.sealed_at) = (1, self.now);
         book.draft.sealed_delay_seconds = operator.loosening_delay_seconds;
-        let (draft, policy) = (book.draft, book.draft.policy.with(&book.tail));
+        let (draft, tail) = (book.draft, book.tail.clone());
+        let policy = draft.policy.with(&tail);
         let (wallets, token_accounts) = policy.allowlist.entries();
         let is_list =
             policy.allowlist == Allowlist::Anyone || Allowlist::only(wallets, token_accounts).is_some();
@@ -106,6 +108,10 @@ impl Step<'_> {
         };
         self.world.drafts.insert(agent, book);
         self.expect(Some(agent), &event, "DraftSealed");
+        self.tells(
+            Some(agent),
+            format!("A policy was sealed by {signer}, to come into force later: {}.", terms(&policy)),
+        );
     }
 
     pub(super) fn apply_draft(&mut self, called: &Called) -> Option<()> {
@@ -127,7 +133,7 @@ impl Step<'_> {
                 self.mismatch(Check::PolicyChanges, Some(agent), text);
             }
         }
-        let version = self.replace_policy(agent, book, draft.draft.expected_version, &policy);
+        let version = self.replace_policy(agent, book, draft.draft.expected_version, &policy, signer);
         self.policy_set(agent, version, record(&policy, Some(hash)), signer);
         self.world.drafts.remove(&agent);
         Some(())
@@ -140,6 +146,7 @@ impl Step<'_> {
         let Some(_) = self.draft(agent, hash) else { return Some(()) };
         self.world.drafts.remove(&agent);
         self.expect(Some(agent), &DraftClosed { operator: self.address, agent, hash, signer }, "DraftClosed");
+        self.tells(Some(agent), format!("The waiting policy was dropped by {signer}."));
         Some(())
     }
 

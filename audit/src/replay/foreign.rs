@@ -67,7 +67,7 @@ impl Replay {
                         .map(|(_, name)| *name)
                 });
                 if let Some(name) = forged {
-                    self.outcome.forged.push((place.clone(), program, name.to_owned()));
+                    self.outcome.forged.push((place.clone(), program, name));
                 }
             }
         }

@@ -2,20 +2,24 @@
 //! decision again, under the policy in force at that time. The result must match the program's log, the balances of token
 //! accounts, and in the end the accounts as they stand. Pure.
 
+mod dates;
 mod drafts;
 mod foreign;
 mod money;
 mod operators;
 mod payments;
 mod policies;
+mod purses;
 mod standing;
 mod step;
+mod timeline;
+mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anchor_lang::prelude::Pubkey;
 use purser::state::{Agent, ClosedAgent, Operator, PolicyDraft};
-use purser_client::{Deployment, EventLog, LandedWell};
+use purser_client::{Deployment, EventLog, LandedWell, OnChainPolicy, TokenBalance};
 use purser_policy::UsdcAmount;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -23,11 +27,13 @@ use time::format_description::well_known::Rfc3339;
 use crate::archive::Snapshot;
 use crate::check::Check;
 use crate::signed::Signed;
+use crate::tables::Looked;
 use money::{Day, Purse};
 use step::{Found, Step};
 
 pub use money::Movement;
 pub(crate) use money::usdc;
+pub use timeline::{Loosening, Told};
 
 /// A transaction to replay.
 pub struct Transaction {
@@ -95,6 +101,8 @@ pub struct Life {
     /// The balance of its token account, before the first transaction and after the last one.
     pub first_balance: Option<u64>,
     pub last_balance: Option<u64>,
+    /// The policy in force at the end, in words.
+    pub terms: Option<String>,
 }
 
 /// The result of a replay.
@@ -113,11 +121,45 @@ pub struct Outcome {
     /// Transactions whose events were cut off, or not kept by the node, and so recomputed from what was signed.
     pub recomputed: Vec<(Place, u64)>,
     /// Events in this program's form that another program wrote: without effect, but reported.
-    pub forged: Vec<(Place, Pubkey, String)>,
+    pub forged: Vec<(Place, Pubkey, &'static str)>,
+    /// Transactions of an unknown version that do nothing here, as the node shows them.
+    pub unknown_version: Vec<Place>,
+    /// Unsigned gifts of SOL on a network of somebody's own.
+    pub airdrops: Vec<Place>,
+    /// Every time in which a policy allowed more than the one before it.
+    pub loosenings: Vec<Loosening>,
+    /// Keys, delays, halts and policies, in the order of the chain.
+    pub timeline: Vec<Told>,
+    /// Each key that was policy authority, from a slot to the one in which the next one came.
+    pub policy_authorities: Vec<(Pubkey, u64, Option<u64>)>,
+    /// Every policy of each account, if asked for: its version, since when, and what it says.
+    pub policies: BTreeMap<Pubkey, Vec<(u32, i64, OnChainPolicy)>>,
+    /// When something was halted or resumed: the operator or an account.
+    pub halts: Vec<(i64, Option<Pubkey>, bool)>,
+    /// The operator at the end.
+    pub keys: Option<Operator>,
+    /// When the operator was created.
+    pub operator_created: Option<Place>,
     /// Decisions that hold at one second before their block's date.
     pub second_earlier: Vec<Place>,
+    /// Accounts whose token account the mint's freeze authority froze.
+    pub frozen: Vec<Pubkey>,
+    /// Over the signatures of the transactions, in order.
+    pub inputs_sha256: String,
     pub transactions: u64,
     pub last_time: Option<i64>,
+}
+
+impl Outcome {
+    /// Adds something that does not hold of the operator as a whole.
+    pub(crate) fn finds(&mut self, check: Check, text: Option<String>) {
+        let mismatch = |text| Mismatch { check, account: None, place: None, text };
+        self.mismatches.extend(text.map(mismatch));
+    }
+
+    pub(crate) fn leaves_open(&mut self, check: Check, why: String) {
+        self.unchecked.entry(check).or_default().insert(why);
+    }
 }
 
 /// A replayed account: the program's own layout, and its allowlist.
@@ -155,6 +197,9 @@ pub struct Replay {
     purses: BTreeMap<Pubkey, Purse>,
     days: HashMap<Pubkey, Day>,
     snapshots: Vec<(Pubkey, Snapshot)>,
+    /// The newest block and its date.
+    dated: Option<(u64, i64)>,
+    keeps_policies: bool,
     outcome: Outcome,
 }
 
@@ -176,34 +221,52 @@ impl Replay {
             purses: agents.iter().map(purse).collect(),
             days: HashMap::new(),
             snapshots,
+            dated: None,
+            keeps_policies: false,
             outcome: Outcome::default(),
         }
+    }
+
+    /// Keeps every policy as a whole, so that what was refused can be decided again.
+    pub fn keeping_policies(mut self) -> Self {
+        self.keeps_policies = true;
+        self
     }
 
     /// Replays the next transaction, in the order of the chain.
     pub fn apply(&mut self, transaction: &Transaction) {
         let Transaction { signature, landed, signed } = transaction;
         self.compare_before(landed.slot);
-        let Some(time) = landed.block_time else {
-            let why = format!("the node does not know when {signature} happened");
-            self.unchecked(Check::DailyLimit, why);
-            return;
-        };
+        // Only what changes nothing comes without a date.
+        let time = landed.block_time.or(self.outcome.last_time).unwrap_or_default();
         let place = Place { signature: signature.clone(), slot: landed.slot, time };
         self.outcome.transactions += 1;
-        self.outcome.last_time = self.outcome.last_time.max(Some(time));
-        self.check_signatures(&place, signed);
+        self.check_date(&place);
+        self.check_signatures(&place, signed, landed);
         self.tell_forged(&place, landed);
 
         let calls_ours = !landed.calls.is_empty();
         let found = if calls_ours { self.replay(&place, landed) } else { Found::default() };
         self.write_down(&place, &found);
         self.count_money(&place, landed, &found.movements);
+        self.follow_money(&place, landed, &found.recipients);
     }
 
     /// Call this after the last transaction.
     pub fn finish(mut self) -> Outcome {
         self.compare_before(u64::MAX);
+        self.end_loosenings();
+        self.outcome.keys = self.world.operator;
+        for (agent, book) in &self.world.agents {
+            if let Some(life) = self.outcome.lives.get_mut(agent) {
+                let halted = if book.agent.halted_by == 0 { "" } else { ", halted" };
+                life.terms = Some(format!(
+                    "version {}: {}{halted}",
+                    book.agent.policy_version,
+                    timeline::terms(&book.policy())
+                ));
+            }
+        }
         for purse in self.purses.values() {
             if let Some(life) = self.outcome.lives.get_mut(&purse.agent) {
                 (life.first_balance, life.last_balance) = (purse.first, purse.balance);
@@ -260,11 +323,43 @@ impl Replay {
             logged,
             is_whole,
             world,
+            to_move: None,
             found: Found::default(),
         }
     }
 
-    fn check_signatures(&mut self, place: &Place, signed: &Signed) {
+    /// Whether a transaction calls the program for this operator, or changes an audited balance.
+    pub fn concerns(&self, landed: &LandedWell) -> bool {
+        let changes =
+            |it: &TokenBalance| it.before != it.after && self.purses.contains_key(&it.token_account);
+        self.is_called(landed) || landed.balances.iter().any(changes)
+    }
+
+    /// Whether a transaction calls the program for this operator.
+    pub fn is_called(&self, landed: &LandedWell) -> bool {
+        landed.calls.iter().any(|called| step::is_about(called, &self.operator))
+    }
+
+    /// Notes that what a transaction took from lookup tables could not be checked, or is not so.
+    pub(crate) fn looked_up(&mut self, place: &Place, looked: &Looked) {
+        match looked {
+            Looked::Well => {}
+            Looked::Wrong(tables) => {
+                let of = if tables.is_empty() { String::new() } else { format!(" It names {tables}.") };
+                let text =
+                    format!("The node gives the transaction addresses that no lookup table holds.{of}");
+                self.mismatch(Check::Signatures, None, Some(place), text);
+            }
+            Looked::Unknown(table) => {
+                let signature = &place.signature;
+                let why =
+                    format!("{signature} takes addresses from the lookup table {table}, which is no more");
+                self.unchecked(Check::Signatures, why);
+            }
+        }
+    }
+
+    fn check_signatures(&mut self, place: &Place, signed: &Signed, landed: &LandedWell) {
         match signed {
             Signed::Well => self.examined(Check::Signatures, 1),
             Signed::Wrong(why) => {
@@ -272,10 +367,15 @@ impl Replay {
                 let text = format!("The transaction is not what was signed: {why}.");
                 self.mismatch(Check::Signatures, None, Some(place), text);
             }
+            // Anybody can send one that names the operator.
+            Signed::UnknownVersion if !self.concerns(landed) => {
+                self.outcome.unknown_version.push(place.clone())
+            }
             Signed::UnknownVersion => {
                 let why = "a transaction has a version that this audit cannot put together".to_owned();
                 self.unchecked(Check::Signatures, why);
             }
+            Signed::Airdrop => self.outcome.airdrops.push(place.clone()),
         }
     }
 
@@ -288,6 +388,9 @@ impl Replay {
         for (check, account, text) in &found.mismatches {
             self.mismatch(*check, *account, Some(place), text.clone());
         }
+        if found.created_operator {
+            self.outcome.operator_created.get_or_insert(place.clone());
+        }
         if found.recomputed > 0 {
             self.outcome.recomputed.push((place.clone(), found.recomputed));
         }
@@ -299,9 +402,17 @@ impl Replay {
                 life.closed = None;
             }
         }
-        for agent in &found.policies {
-            if let Some(life) = self.outcome.lives.get_mut(agent) {
-                life.policies += 1;
+        self.follow_authority(place);
+        for change in &found.policies {
+            self.follow_policy(place, change);
+        }
+        for (account, halts) in &found.halts {
+            self.outcome.halts.push((place.time, *account, *halts));
+        }
+        for (account, text) in &found.told {
+            if self.is_audited(*account) {
+                let told = Told { place: place.clone(), account: *account, text: text.clone() };
+                self.outcome.timeline.push(told);
             }
         }
         for agent in &found.closed {

@@ -116,7 +116,7 @@ impl Replay {
         match movement {
             Movement::Payment { payment, cap } => {
                 let spent = self.days.entry(agent).or_default().spent(place.time, payment.amount);
-                self.examined(Check::RollingDay, 1);
+                self.examined(Check::RollingDay, u64::from(*cap != Limit::Unlimited));
                 if let Limit::AtMost(cap) = cap
                     && spent > u128::from(cap.micros())
                 {

@@ -9,6 +9,7 @@ use purser::{OperatorUpdate, instruction};
 use purser_client::{Called, arguments};
 
 use super::step::Step;
+use super::timeline::keys_of;
 use crate::check::Check;
 
 impl Step<'_> {
@@ -39,7 +40,9 @@ impl Step<'_> {
         };
         let set = operator.set_transfer_authorities(&keys.transfer_authorities);
         self.keys_fit(set.is_ok() && operator.check().is_ok());
+        self.tells(None, format!("The operator was created by {admin}: {}.", keys_of(&operator)));
         self.world.operator = Some(operator);
+        self.found.created_operator = true;
         let event = OperatorCreated { operator: self.address, id, usdc_mint, keys: (&operator).into() };
         self.expect(None, &event, "OperatorCreated");
         Some(())
@@ -79,6 +82,7 @@ impl Step<'_> {
     }
 
     fn updated(&mut self, operator: Operator, could_be_set: bool) {
+        self.tells(None, format!("Keys and delay were set anew: {}.", keys_of(&operator)));
         self.keys_fit(could_be_set && operator.check().is_ok());
         self.world.operator = Some(operator);
         let event = OperatorUpdated { operator: self.address, keys: (&operator).into() };
@@ -133,6 +137,9 @@ impl Step<'_> {
                 operator.halted_by
             }
         };
+        self.found.halts.push((agent, halts));
+        let what = if halts { "Halted" } else { "Resumed" };
+        self.tells(agent, format!("{what} by {signer}."));
         let event = HaltSet { operator: self.address, agent, halted_by: Role::of_halt(halted_by), signer };
         self.expect(agent, &event, "HaltSet");
     }

@@ -7,24 +7,27 @@ use purser::instruction;
 use purser::state::{Authority, Operator};
 use purser_client::{Called, arguments, decode_event, transfer_arguments};
 use purser_policy::{
-    AccountState, DAY_SECONDS, Limit, Rule, STRETCH_SECONDS_MAX, TransferRequest, UsdcAmount, check, explain,
-    tag_of,
+    AccountState, Allowlist, DAY_SECONDS, Limit, Policy, Rule, STRETCH_SECONDS_MAX, TransferRequest,
+    UsdcAmount, check, explain, tag_of,
 };
 
 use super::step::Step;
 use super::{AgentBook, Movement, Payment};
 use crate::check::Check;
 
-/// Every check that each payment goes through here.
-const DECIDED: [Check; 7] = [
-    Check::Numbering,
-    Check::PaidOnce,
-    Check::Halted,
-    Check::Memo,
-    Check::Allowlist,
-    Check::SingleLimit,
-    Check::DailyLimit,
-];
+/// Every check that a payment goes through here under a policy: one without a limit has none to look at.
+fn decided(policy: &Policy) -> impl Iterator<Item = Check> + use<> {
+    let all = [
+        (Check::Numbering, true),
+        (Check::PaidOnce, true),
+        (Check::Halted, true),
+        (Check::Memo, policy.require_memo),
+        (Check::Allowlist, policy.allowlist != Allowlist::Anyone),
+        (Check::SingleLimit, policy.max_single_transfer != Limit::Unlimited),
+        (Check::DailyLimit, policy.max_daily_spend != Limit::Unlimited),
+    ];
+    all.into_iter().filter(|(_, applies)| *applies).map(|(check, _)| check)
+}
 
 impl Step<'_> {
     pub(super) fn transfer(&mut self, called: &Called) -> Option<()> {
@@ -40,7 +43,7 @@ impl Step<'_> {
                 format!("{signer} signed a payment, and was no transfer authority of the operator then.");
             self.mismatch(Check::Signer, Some(address), text);
         }
-        for check in DECIDED {
+        for check in decided(&book.policy()) {
             self.examine(check, Some(address));
         }
         self.examine(Check::Log, Some(address));
@@ -79,6 +82,8 @@ impl Step<'_> {
             self.same_payment(&book, &event, &logged);
         }
         let cap = book.policy().max_daily_spend;
+        self.has_moved(address, source, destination, request.amount);
+        self.found.recipients.push((address, destination));
         self.world.agents.insert(address, book);
         let payment = Payment {
             agent: address,
@@ -248,8 +253,21 @@ impl Step<'_> {
             admin,
         };
         self.expect(Some(agent), &event, "Withdrawn");
+        self.tells(
+            Some(agent),
+            format!(
+                "{amount} units of {mint} were withdrawn to {recipient}, of {recipient_owner}, by {admin}."
+            ),
+        );
+        // Another mint may have another token program.
+        if source == book.agent.token_account
+            || self.landed.token_calls.iter().any(|it| it.accounts.contains(&source))
+        {
+            self.has_moved(agent, source, recipient, UsdcAmount::from_micros(amount));
+        }
         if source == book.agent.token_account {
             let amount = UsdcAmount::from_micros(amount);
+            self.found.recipients.push((agent, recipient));
             self.found.movements.push(Movement::Withdrawal { agent, amount, recipient });
         }
         Some(())

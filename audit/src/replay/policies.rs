@@ -56,9 +56,10 @@ impl Step<'_> {
             ..Agent::zeroed()
         };
         let book = AgentBook { agent, tail: tail(&policy), unsure_until: None };
+        self.world.agents.remove(&address);
+        self.comes_into_force(address, &book, signer);
         self.world.agents.insert(address, book);
         self.found.created.push(address);
-        self.found.policies.push(address);
         self.examine(Check::PolicyChanges, Some(address));
         let event = AgentCreated { operator: self.address, agent: address, agent_id, token_account };
         self.expect(Some(address), &event, "AgentCreated");
@@ -79,7 +80,7 @@ impl Step<'_> {
             );
             self.mismatch(Check::PolicyChanges, Some(address), text);
         }
-        let version = self.replace_policy(address, book, expected_version, &policy);
+        let version = self.replace_policy(address, book, expected_version, &policy, signer);
         self.policy_set(address, version, record(&policy, None), signer);
         Some(())
     }
@@ -91,6 +92,7 @@ impl Step<'_> {
         mut book: AgentBook,
         expected: u32,
         policy: &Policy,
+        signer: Pubkey,
     ) -> u32 {
         self.examine(Check::PolicyChanges, Some(address));
         let version = book.agent.policy_version;
@@ -101,16 +103,16 @@ impl Step<'_> {
         }
         book.agent.policy = StoredPolicy::from(policy);
         book.tail = tail(policy);
-        let version = self.policy_changed(address, &mut book);
+        let version = self.policy_changed(address, &mut book, signer);
         self.world.agents.insert(address, book);
         version
     }
 
-    fn policy_changed(&mut self, address: Pubkey, book: &mut AgentBook) -> u32 {
+    fn policy_changed(&mut self, address: Pubkey, book: &mut AgentBook, signer: Pubkey) -> u32 {
         if book.agent.policy_changed(self.now).is_err() {
             self.mismatch(Check::PolicyChanges, Some(address), "The policy's version ran over.".to_owned());
         }
-        self.found.policies.push(address);
+        self.comes_into_force(address, book, signer);
         book.agent.policy_version
     }
 
@@ -137,7 +139,7 @@ impl Step<'_> {
             self.mismatch(Check::PolicyChanges, Some(address), text);
         }
         book.agent.policy.set_paused(paused);
-        let policy_version = self.policy_changed(address, &mut book);
+        let policy_version = self.policy_changed(address, &mut book, signer);
         self.world.agents.insert(address, book);
         let event = PausedSet { operator: self.address, agent: address, paused, policy_version, signer };
         self.expect(Some(address), &event, "PausedSet");
@@ -194,6 +196,11 @@ impl Step<'_> {
             admin,
         };
         self.expect(Some(address), &event, "AgentClosed");
+        self.tells(Some(address), format!("Closed by {admin}; {swept} USDC went to {recipient}."));
+        if !swept.is_zero() {
+            self.has_moved(address, token_account, recipient, swept);
+            self.found.recipients.push((address, recipient));
+        }
         self.found.movements.push(Movement::Withdrawal { agent: address, amount: swept, recipient });
         Some(())
     }

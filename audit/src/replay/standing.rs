@@ -3,14 +3,11 @@
 use anchor_lang::Discriminator;
 use anchor_lang::prelude::Pubkey;
 use purser::state::{Agent, AgentView, ClosedAgent, Operator, PolicyDraft};
-use purser_policy::UsdcAmount;
 
-use super::Replay;
+use super::dates::misdated;
+use super::{Replay, date};
 use crate::archive::{SavedAccount, Snapshot};
 use crate::check::Check;
-
-/// The position of the amount in a token account.
-const TOKEN_AMOUNT: std::ops::Range<usize> = 64..72;
 
 impl Replay {
     /// Compares the accounts that were read at slots before this one: no later transaction changes those snapshots.
@@ -32,10 +29,7 @@ impl Replay {
         }
         if let Some(purse) = self.purses.get(&address) {
             let (agent, known) = (purse.agent, purse.balance.unwrap_or_default());
-            let data = snapshot.account.as_ref().and_then(SavedAccount::bytes);
-            let amount =
-                data.and_then(|data| Some(u64::from_le_bytes(data.get(TOKEN_AMOUNT)?.try_into().ok()?)));
-            return self.same_balance(agent, amount.unwrap_or_default(), known);
+            return self.purse_stands(agent, known, snapshot.account.as_ref());
         }
         if self.audited.contains(&address) {
             let replayed = self.world.agents.get(&address);
@@ -46,6 +40,16 @@ impl Replay {
                 let why =
                     format!("{address}: a payment is missing, so its spend window cannot be recomputed");
                 return self.unchecked(Check::State, why);
+            }
+            if let (Some(chain), Some(replayed)) = (&own, &replayed)
+                && let (Some(chain), Some(replayed)) = (Agent::read(chain), Agent::read(replayed))
+                && let Some((number, stands, dated)) = misdated(&chain.agent, &replayed.agent)
+            {
+                let [stands, dated] = [stands, dated].map(|seconds| date(seconds.into()));
+                let text = format!(
+                    "The account says that payment {number} was made at {stands}; its block is dated {dated}."
+                );
+                self.mismatch(Check::Dates, Some(address), None, text);
             }
             if let (Some(chain), Some(replayed)) = (&own, &replayed)
                 && same_but_for_a_second(chain, replayed)
@@ -84,15 +88,6 @@ impl Replay {
         };
         self.mismatch(Check::State, account, None, text);
     }
-
-    fn same_balance(&mut self, agent: Pubkey, chain: u64, known: u64) {
-        self.examined(Check::Balances, 1);
-        if chain != known {
-            let [chain, known] = [chain, known].map(UsdcAmount::from_micros);
-            let text = format!("The token account holds {chain} USDC; by its transactions it is {known}.");
-            self.mismatch(Check::Balances, Some(agent), None, text);
-        }
-    }
 }
 
 /// An account's data in the program's layout.
@@ -111,6 +106,7 @@ fn same_but_for_a_second(chain: &[u8], replayed: &[u8]) -> bool {
         && close(one.window().effective(i64::MIN), other.window().effective(i64::MIN))
         && one.window().spent(newest) == other.window().spent(newest)
         && one.tags().numbered().eq(other.tags().numbered())
+        && misdated(&one, &other).is_none()
         && without_moments(&chain, &replayed) == replayed
 }
 

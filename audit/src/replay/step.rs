@@ -7,7 +7,10 @@ use anchor_lang::{Discriminator, Event};
 use purser::instruction;
 use purser::state::{Authority, Operator, Role};
 use purser_client::{Called, Deployment, LandedWell, TokenBalance};
+use purser_policy::UsdcAmount;
 
+use super::timeline::PolicyChange;
+use super::tokens::Move;
 use super::{AgentBook, Movement, World};
 use crate::check::Check;
 
@@ -23,6 +26,8 @@ pub(super) struct Step<'a> {
     /// Whether the log is complete.
     pub is_whole: bool,
     pub world: World,
+    /// What the call at hand has to move; `None` if what it names was never read.
+    pub to_move: Option<Vec<(Option<Pubkey>, Move)>>,
     pub found: Found,
 }
 
@@ -34,9 +39,23 @@ pub(super) struct Found {
     /// How many events were cut off.
     pub recomputed: u64,
     pub movements: Vec<Movement>,
+    /// Whom accounts paid in USDC: the account, and where to.
+    pub recipients: Vec<(Pubkey, Pubkey)>,
+    pub created_operator: bool,
     pub created: Vec<Pubkey>,
-    pub policies: Vec<Pubkey>,
+    pub policies: Vec<PolicyChange>,
+    /// Who was halted or resumed; `None`: the operator.
+    pub halts: Vec<(Option<Pubkey>, bool)>,
+    /// What belongs into the timeline: of which account, and in words.
+    pub told: Vec<(Option<Pubkey>, String)>,
     pub closed: Vec<Pubkey>,
+}
+
+/// What became of a call.
+enum Done {
+    Replayed,
+    /// It is another operator's.
+    Foreign,
 }
 
 /// An instruction of the program: its discriminator, where it names the operator, and how it is replayed.
@@ -76,13 +95,24 @@ static INSTRUCTIONS: [Instruction; 18] = [
     named_at(0, instruction::ReclaimRent::DISCRIMINATOR, |_, _| Some(())),
 ];
 
+/// Whether a call is about this operator, or cannot be read.
+pub(super) fn is_about(called: &Called, operator: &Pubkey) -> bool {
+    let instruction = INSTRUCTIONS.iter().find(|it| called.data.starts_with(it.discriminator));
+    instruction.is_none_or(|it| called.accounts.get(it.operator_place) == Some(operator))
+}
+
 impl Step<'_> {
     pub fn run(&mut self) {
         let landed = self.landed;
-        for called in &landed.calls {
-            if self.call(called).is_none() {
+        for (index, called) in landed.calls.iter().enumerate() {
+            self.to_move = Some(Vec::new());
+            let Some(done) = self.call(called) else {
                 let text = "An instruction of the program took effect that cannot be read.".to_owned();
                 self.mismatch(Check::Log, None, text);
+                continue;
+            };
+            if let (Done::Replayed, Some(to_move)) = (done, self.to_move.take()) {
+                self.moved(index, &to_move);
             }
         }
         let left = self.logged.len();
@@ -93,13 +123,20 @@ impl Step<'_> {
     }
 
     /// `None`: the call cannot be read.
-    fn call(&mut self, called: &Called) -> Option<()> {
+    fn call(&mut self, called: &Called) -> Option<Done> {
         let instruction = INSTRUCTIONS.iter().find(|it| called.data.starts_with(it.discriminator))?;
         // Several operators may share a transaction.
         if *called.accounts.get(instruction.operator_place)? != self.address {
-            return Some(());
+            return Some(Done::Foreign);
         }
-        (instruction.replay)(self, called)
+        (instruction.replay)(self, called).map(|()| Done::Replayed)
+    }
+
+    /// Notes that the call at hand has the token program move money of an account.
+    pub fn has_moved(&mut self, agent: Pubkey, source: Pubkey, destination: Pubkey, amount: UsdcAmount) {
+        if let Some(to_move) = &mut self.to_move {
+            to_move.push((Some(agent), Move { source, destination, amount }));
+        }
     }
 
     pub fn mismatch(&mut self, check: Check, account: Option<Pubkey>, text: String) {
@@ -116,6 +153,7 @@ impl Step<'_> {
             let text =
                 "An instruction took effect before the operator's creation, which was not read.".to_owned();
             self.mismatch(Check::State, None, text);
+            self.to_move = None;
         }
         self.world.operator
     }
@@ -126,16 +164,18 @@ impl Step<'_> {
         if book.is_none() {
             let text = format!("The account {agent} was used, and its creation was not read.");
             self.mismatch(Check::State, Some(agent), text);
+            self.to_move = None;
         }
         book
     }
 
-    /// A call's signer: the first of its accounts. A calling program can sign for its own addresses, which no signature
-    /// shows.
+    /// A call's signer: the first of its accounts. A calling program can sign for its own addresses, which are not on the
+    /// curve and which no signature shows. A key on the curve signs the transaction or nothing.
     pub fn signer(&mut self, called: &Called, agent: Option<Pubkey>) -> Option<Pubkey> {
         let signer = *called.accounts.first()?;
         self.examine(Check::Signer, agent);
-        if !called.is_inner && !self.landed.signers.contains(&signer) {
+        let may_be_programs = called.is_inner && !signer.is_on_curve();
+        if !may_be_programs && !self.landed.signers.contains(&signer) {
             let text = format!(
                 "{signer} is named as the signer of an instruction, and did not sign the transaction."
             );

@@ -1,31 +1,31 @@
 //! Turns the findings into a report.
 
+use std::collections::BTreeMap;
+
 use anchor_lang::prelude::Pubkey;
+use purser::state::Operator;
 use purser_client::committed_sha256;
 use purser_policy::UsdcAmount;
 
 use super::{
-    AccountReport, CheckReport, Finding, ProgramReport, Reference, Remark, Report, Upgrade, Verdict,
+    AccountReport, CheckReport, Finding, KeysReport, LooseningReport, Moment, ProgramReport, Reference,
+    Remark, Report, Upgrade, Verdict,
 };
 use crate::check::Check;
+use crate::network::network;
 use crate::program::Program;
-use crate::replay::{Life, Movement, Outcome, Place, date, usdc};
+use crate::replay::{Life, Loosening, Movement, Outcome, Place, Told, date, usdc};
 use crate::scope::Scope;
 
 /// The most references that a remark lists.
 const REFERENCES_MAX: usize = 20;
 
-/// Genesis hashes of the public clusters, and their names in Solana's explorer.
-const CLUSTERS: [(&str, &str); 3] = [
-    ("5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d", ""),
-    ("EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG", "?cluster=devnet"),
-    ("4uhcVJyU9pJkvQyS88uRDiswHScSCKY3XQsseRfwrTj2", "?cluster=testnet"),
-];
-
 /// The input of a report.
 pub struct Facts<'a> {
     pub scope: &'a Scope,
     pub read_from: String,
+    /// It was read from a directory alone.
+    pub is_saved: bool,
     pub outcome: &'a Outcome,
     pub program: &'a Program,
     pub explorer: Option<String>,
@@ -41,11 +41,12 @@ pub fn build(facts: Facts) -> Report {
     let count = |result: Verdict| checks.iter().filter(|check| check.result == result).count();
     let (fails, open) = (count(Verdict::DoesNotHold), count(Verdict::Incomplete));
     let findings: usize = checks.iter().map(|check| check.findings.len()).sum();
+    let (network, mint) = crate::network::names(&scope.manifest.genesis_hash, &scope.at.usdc_mint);
     let verdict = match (fails, open) {
         (0, 0) => "Everything that was checked holds.".to_owned(),
         (0, open) => format!("What could be checked holds; {open} check(s) are incomplete."),
         (fails, _) => format!("{fails} check(s) DO NOT HOLD: {findings} finding(s)."),
-    };
+    } + &loosened(outcome);
     Report {
         holds: fails == 0,
         complete: open == 0,
@@ -58,12 +59,64 @@ pub fn build(facts: Facts) -> Report {
         until_slot: scope.manifest.until_slot,
         until_time: scope.manifest.until_time.map(date),
         transactions: outcome.transactions,
+        inputs_sha256: outcome.inputs_sha256.clone(),
+        network,
+        mint,
+        tool: concat!("purser audit ", env!("CARGO_PKG_VERSION")),
+        from_time: outcome.operator_created.as_ref().map(Place::date),
+        keys: outcome.keys.as_ref().map(keys_report),
+        loosenings: outcome.loosenings.iter().map(|it| loosening_report(it, &links)).collect(),
+        timeline: outcome.timeline.iter().map(|it| moment(it, &links)).collect(),
         program: program_report(&facts, &links),
         accounts: scope.agents.iter().map(|agent| account_report(agent, &facts, &links)).collect(),
         checks,
         remarks: remarks(&facts, &links),
         unseen: unseen(&facts),
     }
+}
+
+/// What a policy let pass that the one before it had refused is no finding, and is said in the first line.
+fn loosened(outcome: &Outcome) -> String {
+    let paid = outcome.loosenings.iter().map(|it| it.paid).fold(0_u128, u128::saturating_add);
+    match outcome.loosenings.len() {
+        _ if paid == 0 => String::new(),
+        1 => format!(" 1 policy was loosened, and {} USDC left meanwhile.", usdc(paid)),
+        count => format!(
+            " {count} policies were loosened, and {} USDC left meanwhile, each time counted.",
+            usdc(paid)
+        ),
+    }
+}
+
+fn keys_report(operator: &Operator) -> KeysReport {
+    let given = |key: &Pubkey| (*key != Pubkey::default()).then(|| key.to_string());
+    KeysReport {
+        admin: operator.admin.to_string(),
+        pending_admin: given(&operator.pending_admin),
+        policy_authority: operator.policy_authority.to_string(),
+        guardian: given(&operator.guardian),
+        transfer_authorities: operator.transfer_authorities().iter().map(Pubkey::to_string).collect(),
+        loosening_delay_seconds: operator.loosening_delay_seconds,
+        halted: operator.halted_by != 0,
+    }
+}
+
+fn loosening_report(loosening: &Loosening, links: &Links) -> LooseningReport {
+    LooseningReport {
+        account: loosening.agent.to_string(),
+        policy_version: loosening.version,
+        signer: loosening.signer.to_string(),
+        what: loosening.what.clone(),
+        from: links.to(&loosening.from),
+        until: loosening.until.as_ref().map(|place| links.to(place)),
+        payments: loosening.payments,
+        paid_usdc: usdc(loosening.paid),
+    }
+}
+
+fn moment(told: &Told, links: &Links) -> Moment {
+    let account = told.account.map(|account| account.to_string());
+    Moment { account, text: told.text.clone(), at: links.to(&told.place) }
 }
 
 /// Makes links from signatures.
@@ -74,8 +127,8 @@ struct Links {
 impl Links {
     /// By the template that was given, or on a public cluster to Solana's own explorer.
     fn of(given: Option<String>, genesis_hash: &str) -> Self {
-        let cluster = CLUSTERS.iter().find(|(genesis, _)| *genesis == genesis_hash);
-        let own = cluster.map(|(_, query)| format!("https://explorer.solana.com/tx/{{signature}}{query}"));
+        let query = network(genesis_hash).map(|network| network.explorer_query);
+        let own = query.map(|query| format!("https://explorer.solana.com/tx/{{signature}}{query}"));
         Self { template: given.or(own) }
     }
 
@@ -123,6 +176,7 @@ fn account_report(agent: &Pubkey, facts: &Facts, links: &Links) -> AccountReport
         token_account: facts.scope.at.token_account(agent).to_string(),
         created: life.created.as_ref().map(|place| links.to(place)),
         closed: life.closed.as_ref().map(|place| links.to(place)),
+        policy: life.terms,
         policy_versions: life.policies,
         payments: life.payments,
         paid_usdc: usdc(life.paid),
@@ -192,11 +246,21 @@ fn remarks(facts: &Facts, links: &Links) -> Vec<Remark> {
         );
         remark(text, outcome.recomputed.iter().map(|(place, _)| place.clone()).collect());
     }
-    for (place, other, name) in &outcome.forged {
+    for ((other, name), places) in forged(&outcome.forged) {
         let text = format!(
-            "The program {other} wrote a line in the form of the event {name}. It is forged, and of no effect."
+            "The program {other} wrote {} line(s) in the form of the event {name}. They are forged, and of no effect.",
+            places.len()
         );
-        remark(text, vec![place.clone()]);
+        remark(text, places);
+    }
+    if !outcome.unknown_version.is_empty() {
+        let text = "Transactions of a message version that this audit does not know name the operator or an account. As the node \
+                    shows them, they call nothing of the program and move no audited money.";
+        remark(text.to_owned(), outcome.unknown_version.clone());
+    }
+    if !outcome.airdrops.is_empty() {
+        let text = "Nobody signed these gifts of SOL, as local networks make them.";
+        remark(text.to_owned(), outcome.airdrops.clone());
     }
     if !outcome.second_earlier.is_empty() {
         let text = format!(
@@ -204,6 +268,12 @@ fn remarks(facts: &Facts, links: &Links) -> Vec<Remark> {
             outcome.second_earlier.len()
         );
         remark(text, outcome.second_earlier.clone());
+    }
+    for agent in &outcome.frozen {
+        let text = format!(
+            "The freeze authority of the mint has frozen the token account of {agent}: nothing leaves it meanwhile."
+        );
+        remark(text, Vec::new());
     }
     let withdrawn = outcome.movements.iter().filter(|(_, it)| matches!(it, Movement::Withdrawal { .. }));
     let withdrawn: Vec<Place> = withdrawn.map(|(place, _)| place.clone()).collect();
@@ -220,6 +290,15 @@ fn remarks(facts: &Facts, links: &Links) -> Vec<Remark> {
     remarks
 }
 
+/// Forged events by program and name: anybody can write as many as they like.
+fn forged(all: &[(Place, Pubkey, &'static str)]) -> BTreeMap<(Pubkey, &'static str), Vec<Place>> {
+    let mut by_name: BTreeMap<_, Vec<Place>> = BTreeMap::new();
+    for (place, program, name) in all {
+        by_name.entry((*program, *name)).or_default().push(place.clone());
+    }
+    by_name
+}
+
 /// What no audit of the chain can see.
 fn unseen(facts: &Facts) -> Vec<String> {
     let mut unseen: Vec<&str> = vec![
@@ -229,6 +308,12 @@ fn unseen(facts: &Facts) -> Vec<String> {
         "Who holds a key, and whether a recipient is the intended recipient.",
         "Token accounts of the accounts other than their USDC account: policies do not reach them, the admin alone empties them.",
     ];
+    if facts.is_saved {
+        unseen.push(
+            "Whoever made the directory could choose what to keep, when to stop and what the node said: signatures prove what was \
+             signed, and nothing here proves that it was all. Audit a node of your own.",
+        );
+    }
     if facts.newer.is_none() {
         unseen.push("The relayer's own history: give --api and --key to compare it.");
     }

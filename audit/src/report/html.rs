@@ -25,6 +25,7 @@ fn page(out: &mut String, report: &Report) -> Written {
         escaped(&report.verdict)
     )?;
     about(out, report)?;
+    in_force(out, report)?;
     out.push_str("<h2>What was checked</h2>");
     for check in &report.checks {
         checked(out, check)?;
@@ -58,13 +59,63 @@ fn about(out: &mut String, report: &Report) -> Written {
     let rows = [
         ("Operator", report.operator.clone()),
         ("Account", report.account.clone().unwrap_or_else(|| "all".to_owned())),
-        ("Cluster (genesis hash)", report.genesis_hash.clone()),
-        ("USDC mint", report.usdc_mint.clone()),
+        ("Network (genesis hash)", format!("{}, {}", report.network, report.genesis_hash)),
+        ("Mint", format!("{}, {}", report.mint, report.usdc_mint)),
+        ("From", report.from_time.clone().unwrap_or_else(|| "date unknown".to_owned())),
         ("Read from", report.read_from.clone()),
         ("Up to", format!("slot {}, {until}", report.until_slot)),
         ("Transactions", report.transactions.to_string()),
+        ("SHA-256 of their signatures", report.inputs_sha256.clone()),
+        ("By", report.tool.to_owned()),
     ];
     table(out, &rows)
+}
+
+/// Keys, what was loosened, and what was in force when.
+fn in_force(out: &mut String, report: &Report) -> Written {
+    if let Some(keys) = &report.keys {
+        out.push_str("<h2>Keys</h2>");
+        let none = || "none".to_owned();
+        let rows = [
+            ("Admin", keys.admin.clone()),
+            ("Offered to", keys.pending_admin.clone().unwrap_or_else(none)),
+            ("Policy authority", keys.policy_authority.clone()),
+            ("Guardian", keys.guardian.clone().unwrap_or_else(none)),
+            ("Transfer authorities", keys.transfer_authorities.join(" ")),
+            ("Loosened policies wait", format!("{} seconds", keys.loosening_delay_seconds)),
+            ("Halted", if keys.halted { "yes" } else { "no" }.to_owned()),
+        ];
+        table(out, &rows)?;
+    }
+    if !report.loosenings.is_empty() {
+        out.push_str("<h2>Loosened policies</h2><ul>");
+    }
+    for loosening in &report.loosenings {
+        let until = loosening.until.as_ref().map_or("now, and still so", |until| &until.time);
+        write!(
+            out,
+            "<li><code>{}</code> {}, from {} to {}. {} USDC left meanwhile, in {} payments; signed by <code>{}</code><br>{}</li>",
+            escaped(&loosening.account),
+            escaped(&loosening.what.join(", ")),
+            escaped(&loosening.from.time),
+            escaped(until),
+            loosening.paid_usdc,
+            loosening.payments,
+            escaped(&loosening.signer),
+            reference(&loosening.from)
+        )?;
+    }
+    if !report.loosenings.is_empty() {
+        out.push_str("</ul>");
+    }
+    out.push_str("<h2>What was in force when</h2><ul>");
+    for moment in &report.timeline {
+        let account =
+            moment.account.as_ref().map_or(String::new(), |it| format!("<code>{}</code> ", escaped(it)));
+        write!(out, "<li>{account}{}<br>{}</li>", escaped(&moment.text), reference(&moment.at))?;
+    }
+    out.push_str("</ul>");
+    Ok(())
 }
 
 fn checked(out: &mut String, check: &CheckReport) -> Written {
@@ -114,6 +165,7 @@ fn accounts(out: &mut String, report: &Report) -> Written {
             ("Taken out by the admin", format!("{} USDC", account.withdrawn_usdc)),
             ("First balance", balance(&account.first_balance_usdc)),
             ("Last balance", balance(&account.last_balance_usdc)),
+            ("Policy", account.policy.clone().unwrap_or_else(|| "none".to_owned())),
             ("Policy versions", account.policy_versions.to_string()),
         ];
         table(out, &rows)?;
@@ -143,7 +195,7 @@ fn program(out: &mut String, report: &Report) -> Written {
             "Last changed in slot",
             program.changed_in_slot.map_or("unknown".to_owned(), |slot| slot.to_string()),
         ),
-        ("Upgrade authority", program.upgrade_authority.clone().unwrap_or_else(|| "nobody".to_owned())),
+        ("Upgrade authority", program.upgradeable_by().to_owned()),
     ];
     table(out, &rows)?;
     for upgrade in &program.upgrades {

@@ -81,6 +81,8 @@ pub struct AccountReport {
     pub token_account: String,
     pub created: Option<Reference>,
     pub closed: Option<Reference>,
+    /// The policy in force at the end; `None` where there is none any more.
+    pub policy: Option<String>,
     pub policy_versions: u64,
     pub payments: u64,
     pub paid_usdc: String,
@@ -88,6 +90,43 @@ pub struct AccountReport {
     pub deposited_usdc: String,
     pub first_balance_usdc: Option<String>,
     pub last_balance_usdc: Option<String>,
+}
+
+/// The operator's keys at the end.
+#[derive(Debug, Clone, Serialize)]
+pub struct KeysReport {
+    pub admin: String,
+    pub pending_admin: Option<String>,
+    pub policy_authority: String,
+    pub guardian: Option<String>,
+    pub transfer_authorities: Vec<String>,
+    pub loosening_delay_seconds: u32,
+    pub halted: bool,
+}
+
+/// A time in which a policy allowed what the one before it had refused.
+#[derive(Debug, Clone, Serialize)]
+pub struct LooseningReport {
+    pub account: String,
+    pub policy_version: u32,
+    pub signer: String,
+    pub what: Vec<String>,
+    pub from: Reference,
+    /// `None`: it is still so.
+    pub until: Option<Reference>,
+    /// What left by payments meanwhile.
+    pub payments: u64,
+    pub paid_usdc: String,
+}
+
+/// Keys, delays, halts and policies, from a moment on.
+#[derive(Debug, Clone, Serialize)]
+pub struct Moment {
+    /// `None`: the operator.
+    pub account: Option<String>,
+    pub text: String,
+    #[serde(flatten)]
+    pub at: Reference,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -103,6 +142,17 @@ pub struct ProgramReport {
     pub upgrades: Vec<Upgrade>,
     /// Payments made in or before that slot: another build may have decided them.
     pub payments_of_older_builds: u64,
+}
+
+impl ProgramReport {
+    /// Whoever may replace it, in words.
+    fn upgradeable_by(&self) -> &str {
+        match (&self.upgrade_authority, self.sha256.is_some()) {
+            (Some(key), _) => key,
+            (None, true) => "nobody",
+            (None, false) => "unknown",
+        }
+    }
 }
 
 /// A change of the program.
@@ -127,6 +177,17 @@ pub struct Report {
     pub until_slot: u64,
     pub until_time: Option<String>,
     pub transactions: u64,
+    /// Over the signatures of the transactions, in the order of the chain: two audits of the same past have the same.
+    pub inputs_sha256: String,
+    /// The public network and mint by name, or that they are none.
+    pub network: String,
+    pub mint: String,
+    /// The version of this audit.
+    pub tool: &'static str,
+    pub from_time: Option<String>,
+    pub keys: Option<KeysReport>,
+    pub loosenings: Vec<LooseningReport>,
+    pub timeline: Vec<Moment>,
     pub program: ProgramReport,
     pub accounts: Vec<AccountReport>,
     pub checks: Vec<CheckReport>,

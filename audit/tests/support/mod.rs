@@ -1,6 +1,7 @@
 //! A chain of the test's own, as an audit would have saved it: transactions signed for real, logs, balances and accounts as a
 //! program leaves them that lets everything pass. So whatever breaks a rule is consistent in all but the rule.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anchor_lang::prelude::Pubkey;
@@ -9,14 +10,15 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytemuck::Zeroable;
 use purser::events::{
-    AgentCreated, AllowlistRecord, HaltSet, OperatorCreated, PolicyRecord, PolicySet, TransferExecuted,
+    AgentCreated, AllowlistRecord, HaltSet, OperatorCreated, OperatorUpdated, PolicyRecord, PolicySet,
+    TransferExecuted,
 };
 use purser::state::{Agent, Operator, Role, StoredPolicy};
-use purser::{AllowlistArg, OperatorKeys, PolicyArgs};
+use purser::{AllowlistArg, OperatorKeys, OperatorUpdate, PolicyArgs};
 use purser_audit::archive::{Archive, Line, Manifest, SavedAccount, Snapshot};
 use purser_audit::report::Report;
 use purser_audit::{Request, Source, audit};
-use purser_client::{Deployment, OnChainPolicy, TransferOrder, args_of};
+use purser_client::{Deployment, OnChainPolicy, TransferOrder, UPGRADEABLE_LOADER, args_of};
 use purser_policy::{UsdcAmount, id_with_tag};
 use serde_json::{Value, json};
 use solana_sdk::hash::Hash;
@@ -30,7 +32,10 @@ pub const MICROS: u64 = 1_000_000;
 const MINT: Pubkey = Pubkey::new_from_array([77; 32]);
 /// A wallet that is paid.
 pub const PAYEE: Pubkey = Pubkey::new_from_array([88; 32]);
-const BEGIN: i64 = 1_800_000_000;
+/// Later than any clock that runs this test.
+const BEGIN: i64 = 4_000_000_000;
+/// The committed build.
+const PROGRAM: &[u8] = include_bytes!("../../../programs/purser/idl/purser.so");
 
 pub struct TestChain {
     pub folder: TempDir,
@@ -49,6 +54,8 @@ pub struct TestChain {
     balance: u64,
     of_operator: Vec<Line>,
     of_purse: Vec<Line>,
+    /// Heads of refusals, by the key that signed them.
+    of_keys: BTreeMap<Pubkey, Vec<Line>>,
     next_tag: u64,
 }
 
@@ -71,6 +78,11 @@ impl Paying {
 impl TestChain {
     /// An operator with one account under this policy, that holds 1,000,000 USDC. Loosened policies wait `delay` seconds.
     pub fn new(policy: &OnChainPolicy, delay: u32) -> Self {
+        Self::begun_at(BEGIN, policy, delay)
+    }
+
+    /// Such a chain that begins at this Unix second.
+    pub fn begun_at(now: i64, policy: &OnChainPolicy, delay: u32) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let archive = Archive::create(folder.path()).expect("the folder is writable");
         let at = Deployment { program: purser::ID, usdc_mint: MINT };
@@ -88,11 +100,12 @@ impl TestChain {
             operator_state: Operator::zeroed(),
             agent_state: Agent::zeroed(),
             tail: Vec::new(),
-            now: BEGIN,
+            now,
             slot: 100,
             balance: 0,
             of_operator: Vec::new(),
             of_purse: Vec::new(),
+            of_keys: BTreeMap::new(),
             next_tag: 1,
         };
         chain.creates_operator(delay);
@@ -149,10 +162,13 @@ impl TestChain {
             ..Agent::zeroed()
         };
         self.tail = tail(policy);
+        let begin = self.of_operator.len();
         let created =
             AgentCreated { operator: self.operator, agent: self.agent, agent_id: [9; 16], token_account };
         let set = self.policy_set(policy, &key);
         self.lands(&call, &key, &[created.data(), set], None);
+        // It makes the token account too.
+        self.of_purse.extend_from_slice(&self.of_operator[begin..]);
     }
 
     /// Money comes, by a wallet's transaction that does not name the operator.
@@ -240,6 +256,43 @@ impl TestChain {
         self.lands(&call, &admin, &[event.data()], None);
     }
 
+    /// A stranger's transaction that names the operator, and does nothing with it.
+    pub fn mentions_operator(&mut self, stranger: &Keypair) -> String {
+        let accounts = vec![solana_sdk::instruction::AccountMeta::new_readonly(self.operator, false)];
+        let call = Instruction { program_id: Pubkey::new_from_array([55; 32]), accounts, data: vec![1] };
+        let signature = self.lands(&call, stranger, &[], None);
+        let line = self.line(&signature);
+        self.of_operator.push(line);
+        signature
+    }
+
+    /// The admin's call that resumes the operator.
+    pub fn resume_call(&self) -> Instruction {
+        self.at.resume(self.admin.pubkey(), self.operator, None)
+    }
+
+    /// The admin gives the policy authority's place to this key.
+    pub fn rotates_policy_key(&mut self, key: &Keypair) {
+        let admin = self.admin.insecure_clone();
+        let update = OperatorUpdate { policy_authority: Some(key.pubkey()), ..OperatorUpdate::default() };
+        let call = self.at.update_operator(admin.pubkey(), self.operator, update);
+        self.operator_state.policy_authority = key.pubkey();
+        self.policy_key = key.insecure_clone();
+        let event = OperatorUpdated { operator: self.operator, keys: (&self.operator_state).into() };
+        self.lands(&call, &admin, &[event.data()], None);
+    }
+
+    /// Writes the head of a chain of refusals.
+    pub fn writes_head(&mut self, number: usize, sha256: &str) {
+        let key = self.policy_key.insecure_clone();
+        let accounts = vec![solana_sdk::instruction::AccountMeta::new_readonly(key.pubkey(), true)];
+        let data = format!("purser denials v1 {} {number} {sha256}", self.operator).into_bytes();
+        let memo = Pubkey::from_str_const("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
+        let signature = self.lands(&Instruction { program_id: memo, accounts, data }, &key, &[], None);
+        let line = self.line(&signature);
+        self.of_keys.entry(key.pubkey()).or_default().push(line);
+    }
+
     fn policy_set(&self, policy: &OnChainPolicy, key: &Keypair) -> Vec<u8> {
         let PolicyArgs { max_single_transfer, max_daily_spend, require_memo, paused, allowlist } =
             args_of(policy);
@@ -279,6 +332,7 @@ impl TestChain {
             })
             .collect();
         let (before, after) = self.balances(&keys, money);
+        let inner = self.inner(&keys, money);
         let program = call.program_id;
         let begin = format!("Program {program} invoke [1]");
         let data = events.iter().map(|event| format!("Program data: {}", STANDARD.encode(event)));
@@ -294,18 +348,12 @@ impl TestChain {
                     "numReadonlyUnsignedAccounts": header.num_readonly_unsigned_accounts },
                 "accountKeys": keys, "recentBlockhash": blockhash.to_string(), "instructions": instructions,
             } },
-            "meta": { "err": null, "logMessages": log, "innerInstructions": [],
+            "meta": { "err": null, "logMessages": log, "innerInstructions": inner,
                 "preTokenBalances": before, "postTokenBalances": after },
         });
         let signature = signature.to_string();
         self.archive.save_transaction(&signature, &transaction).expect("the folder is writable");
-        let line = Line {
-            signature: signature.clone(),
-            slot: self.slot,
-            block_time: Some(self.now),
-            err: None,
-            memo: None,
-        };
+        let line = self.line(&signature);
         if program == purser::ID {
             self.of_operator.push(line.clone());
         }
@@ -313,6 +361,28 @@ impl TestChain {
             self.of_purse.push(line);
         }
         signature
+    }
+
+    fn line(&self, signature: &str) -> Line {
+        Line {
+            signature: signature.into(),
+            slot: self.slot,
+            block_time: Some(self.now),
+            err: None,
+            memo: None,
+        }
+    }
+
+    /// What a payment has the token program do.
+    fn inner(&self, keys: &[String], money: Option<(u64, Pubkey)>) -> Value {
+        let at = |key: &Pubkey| keys.iter().position(|it| *it == key.to_string());
+        let paid = money.and_then(|(held, payee)| Some((held.checked_sub(self.balance)?, payee)));
+        let Some((amount, payee)) = paid.filter(|(amount, _)| *amount > 0) else { return json!([]) };
+        let places = [self.at.token_account(&self.agent), self.at.token_account(&payee), self.agent];
+        let accounts: Vec<usize> = places.iter().filter_map(at).collect();
+        let data = [&[3][..], &amount.to_le_bytes()].concat();
+        json!([{ "index": 0, "instructions": [{ "programIdIndex": at(&anchor_spl_token()), "accounts": accounts,
+            "data": bs58::encode(data).into_string(), "stackHeight": 2 }] }])
     }
 
     fn balances(&self, keys: &[String], money: Option<(u64, Pubkey)>) -> (Vec<Value>, Vec<Value>) {
@@ -331,10 +401,69 @@ impl TestChain {
         (side(held, 5), side(self.balance, 5 + paid))
     }
 
+    /// Takes all but the operator's creation out of all lists, as a node does that hides an account as a whole.
+    pub fn hides_the_account(&mut self) {
+        self.of_operator.truncate(1);
+        self.of_purse.clear();
+    }
+
+    /// Takes everything before a transaction out of all lists, as a node does that keeps the newest blocks.
+    pub fn prunes_before(&mut self, signature: &str) {
+        self.of_operator = from(&self.of_operator, signature);
+        self.of_purse = from(&self.of_purse, signature);
+    }
+
+    pub fn prunes_purse_before(&mut self, signature: &str) {
+        self.of_purse = from(&self.of_purse, signature);
+    }
+
+    /// Takes the dates out of all lists.
+    pub fn forgets_dates(&mut self) {
+        for line in self.of_operator.iter_mut().chain(&mut self.of_purse) {
+            line.block_time = None;
+        }
+    }
+
+    /// The log's line of an event, which any program can write.
+    pub fn event_line(&self) -> String {
+        let event = HaltSet { operator: self.operator, agent: None, halted_by: None, signer: PAYEE };
+        format!("Program data: {}", STANDARD.encode(event.data()))
+    }
+
     /// Takes a transaction out of all lists, as a node does that hides it.
     pub fn hides(&mut self, signature: &str) {
         self.of_operator.retain(|line| line.signature != signature);
         self.of_purse.retain(|line| line.signature != signature);
+    }
+
+    /// Tampers with a saved file: a path inside the folder, without its ending.
+    pub fn spoils(&self, file: &str, spoil: impl FnOnce(&mut Value)) {
+        let path = self.folder.path().join(format!("{file}.json"));
+        let mut value = serde_json::from_slice(&std::fs::read(&path).expect("it was saved")).expect("JSON");
+        spoil(&mut value);
+        std::fs::write(path, value.to_string()).expect("the folder is writable");
+    }
+
+    /// Tampers with the token account as it stands.
+    pub fn spoils_purse(&self, spoil: impl FnOnce(&mut Vec<u8>)) {
+        let purse = self.at.token_account(&self.agent);
+        self.spoils(&format!("accounts/{purse}"), |snapshot| {
+            let mut data =
+                STANDARD.decode(snapshot["account"]["data"].as_str().expect("data")).expect("base64");
+            spoil(&mut data);
+            snapshot["account"]["data"] = json!(STANDARD.encode(data));
+        });
+    }
+
+    /// Tampers with the program as it stands.
+    pub fn spoils_program(&self, spoil: impl FnOnce(&mut [u8])) {
+        let data_at = Pubkey::find_program_address(&[purser::ID.as_ref()], &UPGRADEABLE_LOADER).0;
+        self.spoils(&format!("accounts/{data_at}"), |snapshot| {
+            let mut data =
+                STANDARD.decode(snapshot["account"]["data"].as_str().expect("data")).expect("base64");
+            spoil(&mut data);
+            snapshot["account"]["data"] = json!(STANDARD.encode(data));
+        });
     }
 
     /// Audits it all. The report says which checks do not hold.
@@ -356,17 +485,29 @@ impl TestChain {
         assert!(Operator::read(&operator).is_some(), "in the program's layout");
         let agent = [Agent::DISCRIMINATOR, bytemuck::bytes_of(&self.agent_state), &self.tail].concat();
         let purse = self.at.token_account(&self.agent);
-        let mut token = vec![0; 165];
-        token[64..72].copy_from_slice(&self.balance.to_le_bytes());
+        let mut token =
+            [MINT.as_array().as_slice(), self.agent.as_array(), &self.balance.to_le_bytes()].concat();
+        token.resize(165, 0);
+        // Initialised.
+        token[108] = 1;
         save(self.operator, account(operator, purser::ID));
         save(self.agent, account(agent, purser::ID));
         save(purse, account(token, anchor_spl_token()));
+        let data_at = Pubkey::find_program_address(&[purser::ID.as_ref()], &UPGRADEABLE_LOADER).0;
+        let program = [&2_u32.to_le_bytes(), data_at.as_array().as_slice()].concat();
+        save(purser::ID, account(program, UPGRADEABLE_LOADER));
+        // In slot 0, and nobody may replace it.
+        let header = [&3_u32.to_le_bytes()[..], &[0; 41]].concat();
+        save(data_at, account([&header, PROGRAM].concat(), UPGRADEABLE_LOADER));
         save(self.at.draft_address(&self.agent), Snapshot { slot: self.slot, account: None });
         let newest_first = |lines: &[Line]| lines.iter().rev().cloned().collect::<Vec<_>>();
         for (address, lines) in
             [(self.operator, &self.of_operator), (self.agent, &self.of_operator), (purse, &self.of_purse)]
         {
             self.archive.save_signatures(&address, &newest_first(lines)).expect("the folder is writable");
+        }
+        for (address, lines) in &self.of_keys {
+            self.archive.save_signatures(address, &newest_first(lines)).expect("the folder is writable");
         }
         let manifest = Manifest {
             version: 0,
@@ -377,9 +518,16 @@ impl TestChain {
             until_slot: self.slot,
             until_time: Some(self.now),
             agents: vec![self.agent.to_string()],
+            standing: Some(vec![self.agent.to_string()]),
+            contradictions: None,
         };
         self.archive.finish(manifest).expect("the folder is writable");
     }
+}
+
+/// A list from this transaction on.
+fn from(lines: &[Line], signature: &str) -> Vec<Line> {
+    lines.iter().skip_while(|line| line.signature != signature).cloned().collect()
 }
 
 /// Audits a directory.

@@ -20,9 +20,9 @@ const NOT_DONE: u8 = 2;
 
 #[derive(Debug, Args)]
 pub(super) struct Audit {
-    /// An RPC node that keeps all of the past
+    /// An RPC node that keeps all of the past; given more than once, nodes are held against each other
     #[arg(long, required_unless_present_any = ["from", "denials"], conflicts_with = "from")]
-    url: Option<Url>,
+    url: Vec<Url>,
     /// An operator, with all its accounts
     #[arg(long, value_name = "ADDRESS", required_unless_present_any = ["account", "from", "denials"], conflicts_with = "account")]
     operator: Option<Pubkey>,
@@ -51,11 +51,11 @@ pub(super) struct Audit {
     #[arg(long, value_name = "URL")]
     explorer: Option<String>,
     /// Check a file of signed refusals instead (`GET /v1/denials` as application/x-ndjson); with --url, against their heads on
-    /// Solana too
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["account", "save", "from", "html", "api", "explorer"])]
+    /// Solana and the operator's past too
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["account", "from", "html", "api", "explorer"])]
     denials: Option<PathBuf>,
     /// The key that signs refusals, as whoever runs the relayer told it; for each that did
-    #[arg(long, value_name = "ADDRESS", requires = "denials", conflicts_with_all = ["account", "save", "from", "html", "api"])]
+    #[arg(long, value_name = "ADDRESS", requires = "denials", conflicts_with_all = ["account", "from", "html", "api"])]
     denials_key: Vec<Pubkey>,
 }
 
@@ -77,10 +77,12 @@ pub(super) async fn run(format: Format, arguments: Audit) -> ExitCode {
 }
 
 async fn denials(format: Format, arguments: Audit) -> Result<DenialsReport> {
-    let Audit { url, operator, program_id, denials, denials_key, .. } = arguments;
+    let Audit { url, operator, program_id, save, denials, denials_key, .. } = arguments;
     let file = denials.context("name a file with --denials")?;
-    let request = DenialsRequest { file, keys: denials_key, operator, node: url, program: program_id };
-    let report = audit_denials(request).await?;
+    let request = DenialsRequest { file, keys: denials_key, operator, nodes: url, save, program: program_id };
+    let report = audit_denials(request, &progress).await;
+    ends_progress();
+    let report = report?;
     match format {
         Format::Json => print_line(&serde_json::to_string(&report)?)?,
         Format::Text => print_line(denials_text(&report).trim_end())?,
@@ -91,14 +93,10 @@ async fn denials(format: Format, arguments: Audit) -> Result<DenialsReport> {
 async fn audit(format: Format, arguments: Audit) -> Result<Report> {
     let Audit { url, operator, account, program_id, save, from, html: page, api, key, explorer, .. } =
         arguments;
-    let source = match (url, operator, account, from) {
-        (None, _, _, Some(folder)) => Source::Saved(folder),
-        (Some(url), Some(operator), _, None) => {
-            Source::Node { url, program: program_id, subject: Subject::Operator(operator), save }
-        }
-        (Some(url), None, Some(account), None) => {
-            Source::Node { url, program: program_id, subject: Subject::Account(account), save }
-        }
+    let subject = operator.map(Subject::Operator).or(account.map(Subject::Account));
+    let source = match (from, subject) {
+        (Some(folder), None) => Source::Saved(folder),
+        (None, Some(subject)) => Source::Node { urls: url, program: program_id, subject, save },
         _ => bail!("name --url with --operator or --account, or --from"),
     };
     let api = match (api, key) {
@@ -109,9 +107,7 @@ async fn audit(format: Format, arguments: Audit) -> Result<Report> {
         bail!("--explorer needs {{signature}} where the signature goes");
     }
     let report = purser_audit::audit(Request { source, api, explorer }, &progress).await;
-    if std::io::stderr().is_terminal() {
-        eprint!("\r\x1b[K");
-    }
+    ends_progress();
     let report = report?;
     if let Some(page) = page {
         std::fs::write(&page, html(&report)).with_context(|| format!("cannot write {}", page.display()))?;
@@ -121,6 +117,12 @@ async fn audit(format: Format, arguments: Audit) -> Result<Report> {
         Format::Text => print_line(text(&report).trim_end())?,
     }
     Ok(report)
+}
+
+fn ends_progress() {
+    if std::io::stderr().is_terminal() {
+        eprint!("\r\x1b[K");
+    }
 }
 
 /// On a terminal, progress redraws one line; elsewhere each update is a line.

@@ -87,6 +87,10 @@ async fn auditor_that_knows_the_idl_alone_comes_to_the_same_verdict() {
             assert!(printed.contains(&format!("{check}: ")), "{check} is not in\n{printed}");
         }
     }
+    for (copy, _) in scene.untellable() {
+        let (status, printed) = auditor.audits(&saved::serves(copy.folder.path()).await, &ada).await;
+        assert_eq!(status, 2, "{printed}");
+    }
     let modified = scene.lets_too_much_pass().await;
     let (status, printed) = auditor.audits(&saved::serves(modified.folder.path()).await, &ada).await;
     assert_eq!(status, modified.audited().0, "{printed}");

@@ -3,6 +3,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signer::Signer;
 
 use super::{Cheat, Copy, Scene, event_line, fetched, spoils};
 
@@ -21,6 +23,10 @@ const ENTRY_BYTES: usize = 32;
 const AMOUNT_IN_CALL: usize = 24;
 /// Offset of the amount in the event: after discriminator, agent, number and id.
 const AMOUNT_IN_EVENT: usize = 64;
+/// Offsets of delegate and delegated amount in a token account.
+const DELEGATE: usize = 72;
+const DELEGATED: usize = 121;
+const THIEF: [u8; 32] = [66; 32];
 /// Offset of the single limit in an account.
 const LIMIT_IN_ACCOUNT: usize = 8 + 8 + 32 + 16 + 32 + 32 + 8;
 
@@ -83,6 +89,32 @@ impl Scene {
                     lines.retain(|line| line != "Log truncated");
                 });
             }),
+            // What a program that was replaced for a moment leaves: signed and logged as ever, and moved to somebody else.
+            cheat(&[("recipients", "the program moved")], &|copy| copy.spoils(first, moves_to_a_thief)),
+            cheat(&[("recipients", "let somebody else move money of")], &|copy| {
+                copy.spoils(first, approves_a_thief)
+            }),
+            cheat(&[("signer", "did not sign")], &|copy| {
+                copy.spoils(first, |transaction| self.resumes(transaction))
+            }),
+            cheat(&[("dates", "The account says that payment 1 was made at")], &|copy| {
+                copy.spoils(first, |transaction| {
+                    let date = transaction["blockTime"].as_i64().expect("a date");
+                    transaction["blockTime"] = json!(date - 30 * 3_600);
+                });
+            }),
+            cheat(&[("state", "may move 1000.000000 USDC out of the token account")], &|copy| {
+                let purse =
+                    copy.folder.path().join("accounts").join(format!("{}.json", self.ada.token_account));
+                spoils(&purse, |snapshot| {
+                    let mut data =
+                        STANDARD.decode(snapshot["account"]["data"].as_str().expect("data")).expect("base64");
+                    data[DELEGATE] = 1;
+                    data[DELEGATE + 4..][..32].copy_from_slice(&THIEF);
+                    data[DELEGATED..][..8].copy_from_slice(&1_000_000_000_u64.to_le_bytes());
+                    snapshot["account"]["data"] = json!(STANDARD.encode(data));
+                });
+            }),
             cheat(&[("state", "another one than what was signed")], &|copy| {
                 let agent = copy.folder.path().join("accounts").join(format!("{}.json", self.ada.address));
                 spoils(&agent, |snapshot| {
@@ -126,6 +158,38 @@ impl Scene {
         cheats.collect()
     }
 
+    /// An inner call by the admin, who did not sign.
+    fn resumes(&self, transaction: &mut Value) {
+        let operator = self.operator.address;
+        let resume = self.operator.chain.program().resume(self.app.admin().pubkey(), operator, None);
+        let accounts =
+            resume.accounts.iter().map(|meta| adds_key(transaction, &meta.pubkey)).collect::<Vec<_>>();
+        let program = adds_key(transaction, &resume.program_id);
+        let count = transaction["transaction"]["message"]["instructions"].as_array().expect("a list").len();
+        let inner = transaction["meta"]["innerInstructions"].as_array_mut().expect("a list");
+        let free = (0..count)
+            .find(|index| inner.iter().all(|it| it["index"] != *index))
+            .expect("a call without inner ones");
+        inner
+            .push(json!({ "index": free, "instructions": [{ "programIdIndex": program, "accounts": accounts,
+            "data": bs58::encode(resume.data).into_string(), "stackHeight": 2 }] }));
+    }
+
+    /// What leaves an audit unable to tell, and what it says.
+    pub(super) fn untellable(&self) -> Vec<(Copy, &'static str)> {
+        let pruned = self.copy();
+        let second = &self.payments[1];
+        pruned.each_list(|lines| {
+            if let Some(at) = lines.iter().position(|line| line["signature"] == second.as_str()) {
+                lines.truncate(at + 1);
+            }
+        });
+        let undated = self.copy();
+        undated.spoils(second, |transaction| transaction["blockTime"] = Value::Null);
+        undated.each_list(|lines| lines.iter_mut().for_each(|line| line["blockTime"] = Value::Null));
+        vec![(pruned, "after its creation"), (undated, "does not know when")]
+    }
+
     /// As if a program had allowed what the real one refused: a payment above the limit with real signatures.
     pub(super) async fn lets_too_much_pass(&self) -> Copy {
         let copy = self.copy();
@@ -161,6 +225,55 @@ impl Scene {
         });
         (copy, OTHER)
     }
+}
+
+/// Adds a key behind those of the message, as lookup tables do, and returns its place.
+fn adds_key(transaction: &mut Value, key: &Pubkey) -> usize {
+    let own = transaction["transaction"]["message"]["accountKeys"].as_array().expect("a list").len();
+    let loaded = &mut transaction["meta"]["loadedAddresses"];
+    if loaded["writable"].is_null() {
+        *loaded = json!({ "writable": [], "readonly": [] });
+    }
+    let keys = loaded["writable"].as_array_mut().expect("a list");
+    keys.push(json!(key.to_string()));
+    own + keys.len() - 1
+}
+
+/// The token program's transfer among the inner instructions, and the place of its recipient.
+fn inner_transfer(transaction: &mut Value) -> (&mut Vec<Value>, usize, usize) {
+    for inner in transaction["meta"]["innerInstructions"].as_array_mut().expect("a list") {
+        let calls = inner["instructions"].as_array_mut().expect("a list");
+        let number = |call: &Value| {
+            bs58::decode(call["data"].as_str().unwrap_or_default()).into_vec().ok()?.first().copied()
+        };
+        let found = calls.iter().enumerate().find_map(|(at, call)| match number(call) {
+            Some(3) => Some((at, 1)),
+            Some(12) => Some((at, 2)),
+            _ => None,
+        });
+        if let Some((at, recipient)) = found {
+            return (calls, at, recipient);
+        }
+    }
+    panic!("no transfer of the token program")
+}
+
+fn moves_to_a_thief(transaction: &mut Value) {
+    let thief = adds_key(transaction, &Pubkey::new_from_array(THIEF));
+    let (calls, at, recipient) = inner_transfer(transaction);
+    calls[at]["accounts"][recipient] = json!(thief);
+}
+
+/// Lets the thief move money of the account from then on.
+fn approves_a_thief(transaction: &mut Value) {
+    let thief = adds_key(transaction, &Pubkey::new_from_array(THIEF));
+    let (calls, at, recipient) = inner_transfer(transaction);
+    let mut approves = calls[at].clone();
+    let accounts = approves["accounts"].as_array().expect("a list");
+    let (purse, owner) = (accounts[0].clone(), accounts[recipient + 1].clone());
+    approves["accounts"] = json!([purse, thief, owner]);
+    approves["data"] = json!(bs58::encode([&[4][..], &[255; 8]].concat()).into_string());
+    calls.push(approves);
 }
 
 /// Changes the amount in the event, but not in the instruction.

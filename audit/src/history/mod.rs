@@ -1,33 +1,30 @@
 //! A relayer's REST history of the accounts, compared with the chain entry by entry. Only this part of the audit needs an API
 //! key, an operator's or an agent's.
 
+mod api;
+mod refusals;
+
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use anchor_lang::prelude::Pubkey;
 use purser_client::AccountIds;
 use purser_policy::UsdcAmount;
-use reqwest::{Client, StatusCode, Url};
-use serde::Deserialize;
+use solana_sdk::signature::Signature;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use ulid::Ulid;
 
+pub use self::api::Api;
+use self::api::{WireAccount, WireEntry};
 use crate::AuditError;
 use crate::check::Check;
 use crate::node::Node;
 use crate::replay::{Mismatch, Movement, Outcome, Place};
 
-/// An entry may be dated this many seconds after its block, because a payment cannot come before its request.
+/// A payment's id holds when it was asked for, and it is dated no earlier; an id that is further ahead says nothing.
 const ASKED_LATER_MAX: i64 = 300;
-const TIMEOUT: Duration = Duration::from_secs(60);
-
-/// A relayer.
-pub struct Api {
-    client: Client,
-    base: String,
-    key: String,
-}
+/// Networks for development may date a block by its end.
+const MICROS_OFF_MAX: i128 = 1_000_000;
 
 /// A settled entry, from the relayer or from the chain.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,26 +38,6 @@ struct Entry {
     created_at: String,
 }
 
-#[derive(Deserialize)]
-struct Page {
-    data: Vec<WireEntry>,
-    cursor: Option<String>,
-    has_more: bool,
-}
-
-#[derive(Deserialize)]
-struct WireEntry {
-    #[serde(rename = "type")]
-    kind: String,
-    status: String,
-    amount_usdc: String,
-    counterparty: Option<String>,
-    memo: Option<String>,
-    transfer_id: Option<String>,
-    tx_signature: Option<String>,
-    created_at: String,
-}
-
 /// The ids of the operator's accounts by token account.
 type Ids = BTreeMap<Pubkey, String>;
 
@@ -70,69 +47,100 @@ pub struct Compared<'a> {
     pub account_ids: AccountIds,
     pub until_slot: u64,
     pub until_time: Option<i64>,
+    /// All accounts of the operator are audited.
+    pub is_whole: bool,
 }
 
-impl Api {
-    /// `base`: with or without `/v1`.
-    pub fn at(base: &Url, key: String) -> Result<Self, AuditError> {
-        let client = Client::builder().timeout(TIMEOUT).redirect(reqwest::redirect::Policy::none()).build();
-        let client =
-            client.map_err(|error| AuditError::Refused(format!("cannot make an HTTP client: {error}")))?;
-        let base = base.as_str().trim_end_matches('/').trim_end_matches("/v1").to_owned();
-        Ok(Self { client, base, key })
+/// Compares what a relayer lists with the chain: accounts, and the history of each. Adds the differences to `outcome`, and
+/// returns how many entries were newer than the audit.
+pub async fn compare(
+    api: &Api,
+    agents: &[Pubkey],
+    outcome: &mut Outcome,
+    with: Compared<'_>,
+) -> Result<u64, AuditError> {
+    if with.is_whole {
+        compare_accounts(api, agents, outcome, &with).await?;
     }
-
-    /// Compares the history of each account, and adds the differences to `outcome`. Returns how many entries were newer than
-    /// the audit.
-    pub async fn compare(
-        &self,
-        agents: &[Pubkey],
-        outcome: &mut Outcome,
-        with: Compared<'_>,
-    ) -> Result<u64, AuditError> {
-        let mut newer = 0;
-        for agent in agents {
-            if !outcome.lives.contains_key(agent) {
-                continue;
-            }
-            let id = with.account_ids.of(agent);
-            let Some(listed) = self.history(&id).await? else {
-                let why =
-                    format!("the key does not open the history of {id}, or the relayer does not know it");
-                outcome.unchecked.entry(Check::History).or_default().insert(why);
-                continue;
-            };
-            newer += compare_account(*agent, listed, outcome, &with).await?;
+    let denials = api.denials().await?;
+    let mut newer = 0;
+    for agent in agents {
+        if !outcome.lives.contains_key(agent) {
+            continue;
         }
-        Ok(newer)
+        let id = with.account_ids.of(agent);
+        let Some(listed) = api.history(&id).await? else {
+            let why = format!("the key does not open the history of {id}, or the relayer does not know it");
+            outcome.leaves_open(Check::History, why);
+            continue;
+        };
+        check_order(*agent, &listed, outcome);
+        if let Some(denials) = &denials {
+            refusals::compare(*agent, &id, &listed, denials, outcome);
+        }
+        let settled = listed.into_iter().filter(|entry| entry.status == "settled");
+        let settled = settled.map(|it| (it.tx_signature.clone().unwrap_or_default(), Entry::from(it)));
+        newer += compare_account(*agent, settled.collect(), outcome, &with).await?;
     }
+    Ok(newer)
+}
 
-    /// All settled entries with their signatures; `None` if the key does not give access.
-    async fn history(&self, id: &str) -> Result<Option<Vec<(String, Entry)>>, AuditError> {
-        const WHAT: &str = "GET /v1/accounts/:id/transactions";
-        let failed = |why: String| AuditError::Node { method: WHAT, why };
-        let (mut all, mut cursor) = (Vec::new(), None);
-        loop {
-            let url = format!("{}/v1/accounts/{id}/transactions", self.base);
-            let mut query = vec![("limit", "100".to_owned()), ("status", "settled".to_owned())];
-            query.extend(cursor.map(|cursor| ("cursor", cursor)));
-            let sent = self.client.get(url).query(&query).bearer_auth(&self.key).send().await;
-            let answer = sent.map_err(|error| failed(error.to_string()))?;
-            match answer.status() {
-                StatusCode::OK => {}
-                StatusCode::NOT_FOUND | StatusCode::FORBIDDEN => return Ok(None),
-                StatusCode::UNAUTHORIZED => return Err(failed("the relayer does not know the key".into())),
-                status => return Err(failed(format!("HTTP {status}"))),
+/// An account that the relayer lists and the chain does not have. One that was created meanwhile is newer than the audit.
+async fn compare_accounts(
+    api: &Api,
+    agents: &[Pubkey],
+    outcome: &mut Outcome,
+    with: &Compared<'_>,
+) -> Result<(), AuditError> {
+    // An agent's key sees its own account alone.
+    let Some(listed) = api.accounts().await? else { return Ok(()) };
+    for WireAccount { account_id, solana_address, created_at } in listed {
+        *outcome.examined.entry(Check::History).or_default() += 1;
+        let address = solana_address.parse::<Pubkey>().ok();
+        let is_known = address.is_some_and(|it| agents.contains(&it) && outcome.lives.contains_key(&it));
+        let is_newer = match (with.node, address) {
+            (Some(node), Some(address)) => {
+                node.accounts(&[address]).await?.iter().any(|(_, account)| account.is_some())
             }
-            let page: Page = answer.json().await.map_err(|error| failed(error.to_string()))?;
-            let settled = page.data.into_iter().filter(|entry| entry.status == "settled");
-            all.extend(
-                settled.map(|entry| (entry.tx_signature.clone().unwrap_or_default(), Entry::from(entry))),
+            (None, _) | (_, None) => unix_seconds(&created_at) > with.until_time,
+        };
+        if !is_known && !is_newer {
+            let text = format!(
+                "The relayer lists the account {account_id}, {solana_address}, which the chain does not have."
             );
-            cursor = page.cursor.filter(|_| page.has_more);
-            if cursor.is_none() {
-                return Ok(Some(all));
-            }
+            outcome.finds(Check::History, Some(text));
+        } else if let Some(address) = address.filter(|it| is_known && with.account_ids.of(it) != account_id) {
+            let text =
+                format!("The relayer lists {address} under the id {account_id}, which is not its own.");
+            outcome.finds(Check::History, Some(text));
+        }
+    }
+    Ok(())
+}
+
+/// The latest visible comes first, no two at one time, and none before it happened.
+fn check_order(agent: Pubkey, listed: &[WireEntry], outcome: &mut Outcome) {
+    let visible = |entry: &WireEntry| OffsetDateTime::parse(&entry.visible_at, &Rfc3339).ok();
+    let mut mismatch = |text: String| {
+        outcome.mismatches.push(Mismatch { check: Check::History, account: Some(agent), place: None, text });
+    };
+    for pair in listed.windows(2) {
+        if let [later, earlier] = pair
+            && visible(later) <= visible(earlier)
+        {
+            mismatch(format!(
+                "The relayer's list is out of order: an entry that became visible at {} stands above one of {}.",
+                later.visible_at, earlier.visible_at
+            ));
+        }
+    }
+    for entry in listed {
+        let happened = OffsetDateTime::parse(&entry.created_at, &Rfc3339).ok();
+        if visible(entry).is_none() || visible(entry) < happened.map(|it| it - time::Duration::seconds(1)) {
+            mismatch(format!(
+                "The relayer shows an entry of {} that it says became visible at {}, before it happened.",
+                entry.created_at, entry.visible_at
+            ));
         }
     }
 }
@@ -170,7 +178,7 @@ async fn compare_account(
     for ((signature, kind), mut entries) in relayer {
         examined += entries.len() as u64;
         let Some(mut own) = chain.remove(&(signature.clone(), kind)) else {
-            if is_newer(&signature, &entries, with).await? {
+            if signature.parse::<Signature>().is_ok() && is_newer(&signature, &entries, with).await? {
                 newer += entries.len() as u64;
                 continue;
             }
@@ -290,14 +298,59 @@ fn differences(listed: &Entry, chain: &Entry, place: &Place, ids: &Ids) -> Vec<S
     if !is_same {
         differs("that the counterparty is", listed.counterparty.as_deref(), chain.counterparty.as_deref());
     }
-    let second = unix_seconds(&listed.created_at);
-    let fits = second.is_some_and(|at| (place.time - 1..=place.time + ASKED_LATER_MAX + 1).contains(&at));
+    let expected = happened_at(place.time, chain.transfer_id.as_deref());
+    let listed_at = OffsetDateTime::parse(&listed.created_at, &Rfc3339).ok();
+    let micros = listed_at.map(|at| at.unix_timestamp_nanos() / 1_000);
+    let fits = micros.is_some_and(|at| (at - expected).abs() <= MICROS_OFF_MAX);
     if !fits {
         differs("that it happened at", Some(&listed.created_at), Some(&chain.created_at));
     }
     found
 }
 
+/// In Unix microseconds: the block's second, but not before the millisecond that the transfer's id holds.
+fn happened_at(block: i64, transfer_id: Option<&str>) -> i128 {
+    let block = i128::from(block) * 1_000_000;
+    let asked = transfer_id.and_then(|id| Ulid::from_string(id.strip_prefix("txn_")?).ok());
+    // The end of the millisecond.
+    let asked = asked.map_or(block, |id| (i128::from(id.timestamp_ms()) + 1) * 1_000);
+    if asked - block <= i128::from(ASKED_LATER_MAX) * 1_000_000 { block.max(asked) } else { block }
+}
+
 fn unix_seconds(text: &str) -> Option<i64> {
     OffsetDateTime::parse(text, &Rfc3339).ok().map(OffsetDateTime::unix_timestamp)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn payment_is_dated_by_its_block_or_its_id_and_an_id_far_ahead_says_nothing() {
+        let id = |millisecond: u64| format!("txn_{}", Ulid::from_parts(millisecond, 7));
+        assert_eq!(happened_at(100, None), 100_000_000);
+        assert_eq!(happened_at(100, Some(&id(99_000))), 100_000_000);
+        assert_eq!(happened_at(100, Some(&id(104_250))), 104_251_000);
+        assert_eq!(happened_at(100, Some(&id(500_000))), 100_000_000);
+    }
+
+    #[test]
+    fn list_out_of_order_or_shown_before_it_happened_is_named() {
+        let entry = |created: &str, visible: &str| {
+            json!({ "type": "deposit", "status": "settled", "amount_usdc": "1.000000",
+                "created_at": format!("2026-01-01T00:00:{created}Z"), "visible_at": format!("2026-01-01T00:00:{visible}Z") })
+        };
+        let found = |entries: serde_json::Value| {
+            let mut outcome = Outcome::default();
+            let listed: Vec<WireEntry> = serde_json::from_value(entries).expect("a history");
+            check_order(Pubkey::default(), &listed, &mut outcome);
+            outcome.mismatches.into_iter().map(|it| it.text).collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(found(json!([entry("03", "09.2"), entry("05", "06.1")])), "");
+        assert!(found(json!([entry("05", "06.1"), entry("03", "09.2")])).contains("out of order"));
+        assert!(found(json!([entry("05", "06.1"), entry("04", "06.1")])).contains("out of order"));
+        assert!(found(json!([entry("30", "06.1")])).contains("before it happened"));
+    }
 }

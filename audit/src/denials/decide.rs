@@ -1,0 +1,215 @@
+//! Decides a signed refusal again at its place in the replay: whether the account was there, the policy version in force, and
+//! its reason so. Refusals come before the chain, so what an auditor cannot know, such as a memo that was too long, is believed.
+
+use std::collections::BTreeMap;
+
+use anchor_lang::prelude::Pubkey;
+use purser_client::{AccountIds, Deployment, OnChainPolicy};
+use purser_policy::{Allowlist, DAY_SECONDS, Limit, Policy, STRETCH_SECONDS_MAX, UsdcAmount};
+use serde::Deserialize;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use crate::replay::{Movement, Outcome, date};
+
+/// How far the relayer's clock and its view of the chain may be from the block's date.
+const SLACK_SECONDS: i64 = 600;
+
+/// What the chain says of a time: the replay of an operator.
+pub(super) struct Past {
+    at: Deployment,
+    account_ids: AccountIds,
+    until: Option<i64>,
+    outcome: Outcome,
+    /// Second and amount of each payment, by account.
+    payments: BTreeMap<Pubkey, Vec<(i64, u64)>>,
+}
+
+/// A signed refusal, as far as it can be decided.
+#[derive(Deserialize)]
+pub(super) struct Refusal {
+    account: String,
+    account_id: String,
+    amount_micro_usdc: String,
+    checks: Vec<RefusalCheck>,
+    policy_version: Option<u64>,
+    reason: String,
+    rejected_at: String,
+    to: String,
+}
+
+#[derive(Deserialize)]
+struct RefusalCheck {
+    limit_micro_usdc: Option<String>,
+    rule: String,
+    used_micro_usdc: String,
+}
+
+impl Past {
+    pub fn new(at: Deployment, account_ids: AccountIds, until: Option<i64>, outcome: Outcome) -> Self {
+        let mut payments: BTreeMap<Pubkey, Vec<(i64, u64)>> = BTreeMap::new();
+        for (place, movement) in &outcome.movements {
+            if let Movement::Payment { payment, .. } = movement {
+                payments.entry(payment.agent).or_default().push((place.time, payment.amount.micros()));
+            }
+        }
+        Self { at, account_ids, until, outcome, payments }
+    }
+
+    /// Why it is not so. `None`: it is, or that cannot be told.
+    pub fn contradicts(&self, refusal: &Refusal) -> Option<String> {
+        let Some(at) = seconds(&refusal.rejected_at) else {
+            return Some("its time cannot be read".to_owned());
+        };
+        if self.until.is_some_and(|until| at > until.saturating_sub(SLACK_SECONDS)) && !self.is_known(refusal)
+        {
+            // The account may be newer than what was read.
+            return None;
+        }
+        let Some(policies) =
+            refusal.account.parse().ok().and_then(|key| Some((key, self.outcome.policies.get(&key)?)))
+        else {
+            return Some(format!("{} never was an account of the operator", refusal.account));
+        };
+        let (agent, policies) = policies;
+        if self.account_ids.of(&agent) != refusal.account_id {
+            return Some(format!("{agent} has another id than {}", refusal.account_id));
+        }
+        // Each version with the time at which the next one came.
+        let ends = policies.iter().skip(1).map(|(_, from, _)| Some(*from)).chain([None]);
+        let spans = policies.iter().zip(ends).filter(|((version, ..), _)| {
+            refusal.policy_version.is_none_or(|stated| stated == u64::from(*version))
+        });
+        let mut why = None;
+        let mut is_any = false;
+        for ((version, from, policy), until) in spans {
+            is_any = true;
+            let is_then = from - SLACK_SECONDS <= at && until.is_none_or(|until| at <= until + SLACK_SECONDS);
+            let found = match is_then {
+                true => self.reason(refusal, agent, policy, at)?,
+                false => {
+                    let until = until.map_or("now".to_owned(), date);
+                    format!(
+                        "policy version {version} was in force from {} to {until}, and not then",
+                        date(*from)
+                    )
+                }
+            };
+            why.get_or_insert(found);
+        }
+        if !is_any {
+            let version = refusal.policy_version.unwrap_or_default();
+            // A version that came after what was read.
+            let newest = policies.last().map_or(0, |(version, ..)| u64::from(*version));
+            let may_be_newer =
+                version == newest + 1 && self.until.is_some_and(|until| at > until - SLACK_SECONDS);
+            return (!may_be_newer).then(|| format!("policy version {version} never was in force"));
+        }
+        why
+    }
+
+    fn is_known(&self, refusal: &Refusal) -> bool {
+        refusal.account.parse().is_ok_and(|agent: Pubkey| self.outcome.policies.contains_key(&agent))
+    }
+
+    /// Why this policy gives no such reason; `None` if it may.
+    fn reason(&self, refusal: &Refusal, agent: Pubkey, policy: &OnChainPolicy, at: i64) -> Option<String> {
+        let policy = policy.as_policy();
+        let amount = refusal.amount_micro_usdc.parse::<u64>().unwrap_or_default();
+        match refusal.reason.as_str() {
+            "halted" => (!self.was_halted(agent, at)).then(|| "nothing was halted then".to_owned()),
+            "paused" => (!policy.paused).then(|| "the policy was not paused".to_owned()),
+            "memo_required" => (!policy.require_memo).then(|| "the policy needed no memo".to_owned()),
+            // The denial holds no memo.
+            "memo_too_long" => None,
+            "recipient_not_allowed" => {
+                self.is_listed(&policy, &refusal.to).then(|| "the policy let it be paid".to_owned())
+            }
+            "single_limit_exceeded" => {
+                let limit = refusal.stated("max_single_transfer");
+                wrong_limit(policy.max_single_transfer, limit).or_else(|| match policy.max_single_transfer {
+                    Limit::AtMost(limit) if amount > limit.micros() => None,
+                    _ => Some("the amount was within the single limit".to_owned()),
+                })
+            }
+            "daily_limit_exceeded" => {
+                let stated = refusal.stated("max_daily_spend");
+                wrong_limit(policy.max_daily_spend, stated)
+                    .or_else(|| self.within_the_day(agent, &policy, amount, at))
+            }
+            other => Some(format!("{other:?} is no reason")),
+        }
+    }
+
+    /// Counting all that may have counted: what left in the longest day that the program counts, and a little later.
+    fn within_the_day(&self, agent: Pubkey, policy: &Policy, amount: u64, at: i64) -> Option<String> {
+        let Limit::AtMost(limit) = policy.max_daily_spend else {
+            return Some("there was no daily limit".to_owned());
+        };
+        let counts = at - DAY_SECONDS - STRETCH_SECONDS_MAX - SLACK_SECONDS..at + SLACK_SECONDS;
+        let payments = self.payments.get(&agent).map_or(&[][..], Vec::as_slice);
+        let left =
+            payments.iter().filter(|(time, _)| counts.contains(time)).map(|(_, micros)| u128::from(*micros));
+        let left: u128 = left.sum();
+        let fits = u128::from(amount) + left <= u128::from(limit.micros());
+        fits.then(|| {
+            format!(
+                "at most {} USDC had left in the day, and the limit was {limit}",
+                crate::replay::usdc(left)
+            )
+        })
+    }
+
+    fn was_halted(&self, agent: Pubkey, at: i64) -> bool {
+        let halts = &self.outcome.halts;
+        [None, Some(agent)].into_iter().any(|whose| {
+            let own: Vec<_> = halts.iter().filter(|(_, halted, _)| *halted == whose).collect();
+            own.iter().enumerate().any(|(index, (from, _, halts))| {
+                let until = own.get(index + 1).map(|(until, ..)| *until);
+                *halts && from - SLACK_SECONDS <= at && until.is_none_or(|until| at <= until + SLACK_SECONDS)
+            })
+        })
+    }
+
+    /// Whether the list lets it be paid for certain: a token account by itself, an account of the operator by its address.
+    fn is_listed(&self, policy: &Policy, to: &str) -> bool {
+        let Allowlist::Only(_) = policy.allowlist else { return true };
+        let (wallets, token_accounts) = policy.allowlist.entries();
+        let agents = self.outcome.policies.keys();
+        let named = |agent: &&Pubkey| {
+            self.account_ids.of(agent) == to || self.at.token_account(agent).to_string() == to
+        };
+        let agent = agents.clone().find(named);
+        let paid = agent.map(|agent| self.at.token_account(agent)).or_else(|| to.parse().ok());
+        agent.is_some_and(|agent| wallets.contains(agent.as_array()))
+            || paid.is_some_and(|paid| token_accounts.contains(paid.as_array()))
+    }
+}
+
+impl Refusal {
+    /// The limit that a rule's check states, and what counted against it.
+    fn stated(&self, rule: &str) -> Option<(Option<u64>, u64)> {
+        let check = self.checks.iter().find(|check| check.rule == rule)?;
+        let limit = check.limit_micro_usdc.as_ref().map(|micros| micros.parse().unwrap_or_default());
+        Some((limit, check.used_micro_usdc.parse().unwrap_or_default()))
+    }
+}
+
+fn wrong_limit(limit: Limit, stated: Option<(Option<u64>, u64)>) -> Option<String> {
+    let limit = match limit {
+        Limit::Unlimited => None,
+        Limit::AtMost(amount) => Some(amount.micros()),
+    };
+    let words =
+        |limit: Option<u64>| limit.map_or("none".to_owned(), |it| UsdcAmount::from_micros(it).to_string());
+    match stated {
+        Some((stated, _)) if stated != limit => {
+            Some(format!("it states the limit {}, and the policy's was {}", words(stated), words(limit)))
+        }
+        Some(_) | None => None,
+    }
+}
+
+fn seconds(text: &str) -> Option<i64> {
+    OffsetDateTime::parse(text, &Rfc3339).ok().map(OffsetDateTime::unix_timestamp)
+}

@@ -1,0 +1,122 @@
+//! What a relayer answers.
+
+use std::time::Duration;
+
+use reqwest::{Client, StatusCode, Url};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::AuditError;
+
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A relayer.
+pub struct Api {
+    client: Client,
+    base: String,
+    key: String,
+}
+
+#[derive(Deserialize)]
+struct Page<T> {
+    data: Vec<T>,
+    cursor: Option<String>,
+    has_more: bool,
+}
+
+/// An entry of a history.
+#[derive(Deserialize)]
+pub(super) struct WireEntry {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub status: String,
+    pub amount_usdc: String,
+    pub counterparty: Option<String>,
+    pub memo: Option<String>,
+    pub transfer_id: Option<String>,
+    pub tx_signature: Option<String>,
+    /// Of a rejected one.
+    pub message: Option<String>,
+    pub created_at: String,
+    pub visible_at: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct WireAccount {
+    pub account_id: String,
+    pub solana_address: String,
+    pub created_at: String,
+}
+
+/// A signed refusal, as far as a history says the same.
+#[derive(Deserialize)]
+pub(super) struct WireDenial {
+    pub denial: Denial,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Denial {
+    pub account_id: String,
+    pub amount_micro_usdc: String,
+    pub message: String,
+    pub rejected_at: String,
+    pub transfer_id: String,
+}
+
+impl Api {
+    /// `base`: with or without `/v1`.
+    pub fn at(base: &Url, key: String) -> Result<Self, AuditError> {
+        let client = Client::builder().timeout(TIMEOUT).redirect(reqwest::redirect::Policy::none()).build();
+        let client =
+            client.map_err(|error| AuditError::Refused(format!("cannot make an HTTP client: {error}")))?;
+        let base = base.as_str().trim_end_matches('/').trim_end_matches("/v1").to_owned();
+        Ok(Self { client, base, key })
+    }
+
+    /// The latest visible first; `None` if the key does not give access.
+    pub(super) async fn history(&self, id: &str) -> Result<Option<Vec<WireEntry>>, AuditError> {
+        let path = format!("/v1/accounts/{id}/transactions");
+        self.pages("GET /v1/accounts/:id/transactions", &path, &[("status", "all")]).await
+    }
+
+    pub(super) async fn accounts(&self) -> Result<Option<Vec<WireAccount>>, AuditError> {
+        self.pages("GET /v1/accounts", "/v1/accounts", &[]).await
+    }
+
+    /// `None` too if the relayer does not sign refusals.
+    pub(super) async fn denials(&self) -> Result<Option<Vec<WireDenial>>, AuditError> {
+        self.pages("GET /v1/denials", "/v1/denials", &[]).await
+    }
+
+    async fn pages<T: DeserializeOwned>(
+        &self,
+        what: &'static str,
+        path: &str,
+        fixed: &[(&str, &str)],
+    ) -> Result<Option<Vec<T>>, AuditError> {
+        let failed = |why: String| AuditError::Node { method: what, why };
+        let (mut all, mut cursor) = (Vec::new(), None);
+        loop {
+            let mut query = vec![("limit", "100".to_owned())];
+            query.extend(fixed.iter().map(|(name, value)| (*name, (*value).to_owned())));
+            query.extend(cursor.map(|cursor| ("cursor", cursor)));
+            let url = format!("{}{path}", self.base);
+            let sent = self.client.get(url).query(&query).bearer_auth(&self.key).send().await;
+            let answer = sent.map_err(|error| failed(error.to_string()))?;
+            match answer.status() {
+                StatusCode::OK => {}
+                StatusCode::NOT_FOUND | StatusCode::FORBIDDEN | StatusCode::NOT_IMPLEMENTED => {
+                    return Ok(None);
+                }
+                StatusCode::UNAUTHORIZED => return Err(failed("the relayer does not know the key".into())),
+                status => return Err(failed(format!("HTTP {status}"))),
+            }
+            let page: Page<T> = answer.json().await.map_err(|error| failed(error.to_string()))?;
+            all.extend(page.data);
+            cursor = page.cursor.filter(|_| page.has_more);
+            if cursor.is_none() {
+                return Ok(Some(all));
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! What was in force when: keys, delays, halts, policies; and what left while a policy allowed more than the one before it.
+
+use anchor_lang::prelude::Pubkey;
+use purser::state::Operator;
+use purser_client::{OnChainPolicy, owned};
+use purser_policy::{Allowlist, Limit, Policy};
+
+use super::step::Step;
+use super::{AgentBook, Movement, Place, Replay};
+
+/// A policy that came into force in a transaction.
+#[derive(Debug)]
+pub(super) struct PolicyChange {
+    pub agent: Pubkey,
+    version: u32,
+    signer: Pubkey,
+    before: Option<OnChainPolicy>,
+    after: OnChainPolicy,
+    /// What the account had paid in the same transaction: how often, and micro-USDC.
+    paid: (u64, u128),
+}
+
+/// A time in which a policy allowed what the one before it had refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loosening {
+    pub agent: Pubkey,
+    pub version: u32,
+    pub signer: Pubkey,
+    /// In words.
+    pub what: Vec<String>,
+    pub from: Place,
+    /// `None`: it is still so.
+    pub until: Option<Place>,
+    /// What the account paid meanwhile.
+    pub payments: u64,
+    pub paid: u128,
+    /// The policy that it loosened.
+    pub(super) before: OnChainPolicy,
+}
+
+/// Something that was in force from a moment on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    pub place: Place,
+    /// `None`: the operator.
+    pub account: Option<Pubkey>,
+    pub text: String,
+}
+
+/// Older ones stay open, so an account that is loosened step by step costs no more than this.
+const OPEN_MAX: usize = 64;
+
+impl Step<'_> {
+    pub(super) fn tells(&mut self, account: Option<Pubkey>, text: String) {
+        self.found.told.push((account, text));
+    }
+
+    /// Notes a policy that comes into force over the one that still stands in the world.
+    pub(super) fn comes_into_force(&mut self, agent: Pubkey, book: &AgentBook, signer: Pubkey) {
+        let before = self.world.agents.get(&agent).map(|book| owned(&book.policy()));
+        let mut paid = (0, 0);
+        for movement in &self.found.movements {
+            if let Movement::Payment { payment, .. } = movement
+                && payment.agent == agent
+            {
+                paid = (paid.0 + 1, paid.1 + u128::from(payment.amount.micros()));
+            }
+        }
+        let (version, after) = (book.agent.policy_version, owned(&book.policy()));
+        self.tells(
+            Some(agent),
+            format!("Policy version {version} by {signer}: {}.", terms(&after.as_policy())),
+        );
+        self.found.policies.push(PolicyChange { agent, version, signer, before, after, paid });
+    }
+}
+
+impl Replay {
+    pub(super) fn follow_authority(&mut self, place: &Place) {
+        let Some(now) = self.world.operator.map(|operator| operator.policy_authority) else { return };
+        let authorities = &mut self.outcome.policy_authorities;
+        match authorities.last_mut() {
+            Some((key, ..)) if *key == now => return,
+            Some((_, _, until)) => *until = Some(place.slot),
+            None => {}
+        }
+        authorities.push((now, place.slot, None));
+    }
+
+    /// Ends what this policy takes back, and begins what it allows more.
+    pub(super) fn follow_policy(&mut self, place: &Place, change: &PolicyChange) {
+        let PolicyChange { agent, version, signer, before, after, paid } = change;
+        let Some(life) = self.outcome.lives.get_mut(agent) else { return };
+        life.policies += 1;
+        let so_far = (life.payments + paid.0, life.paid + paid.1);
+        if self.keeps_policies {
+            self.outcome.policies.entry(*agent).or_default().push((*version, place.time, after.clone()));
+        }
+        let after = after.as_policy();
+        let open = self.outcome.loosenings.iter_mut().rev().take(OPEN_MAX);
+        for loosening in open.filter(|it| it.agent == *agent && it.until.is_none()) {
+            if !after.loosens(&loosening.before.as_policy()) {
+                loosening.until = Some(place.clone());
+                loosening.payments = so_far.0 - loosening.payments;
+                loosening.paid = so_far.1 - loosening.paid;
+            }
+        }
+        let Some(before) = before.as_ref().filter(|before| after.loosens(&before.as_policy())) else {
+            return;
+        };
+        self.outcome.loosenings.push(Loosening {
+            agent: *agent,
+            version: *version,
+            signer: *signer,
+            what: loosened(&before.as_policy(), &after),
+            from: place.clone(),
+            until: None,
+            // Until it ends: what had been paid before it.
+            payments: so_far.0,
+            paid: so_far.1,
+            before: before.clone(),
+        });
+    }
+
+    /// Counts what was paid in those that are still open.
+    pub(super) fn end_loosenings(&mut self) {
+        for loosening in self.outcome.loosenings.iter_mut().filter(|it| it.until.is_none()) {
+            if let Some(life) = self.outcome.lives.get(&loosening.agent) {
+                loosening.payments = life.payments.saturating_sub(loosening.payments);
+                loosening.paid = life.paid.saturating_sub(loosening.paid);
+            }
+        }
+    }
+}
+
+/// A policy in words.
+pub(crate) fn terms(policy: &Policy) -> String {
+    let limit = |limit, of: &str| match limit {
+        Limit::Unlimited => format!("no limit {of}"),
+        Limit::AtMost(amount) => format!("at most {amount} USDC {of}"),
+    };
+    let (wallets, token_accounts) = policy.allowlist.entries();
+    let whom = match policy.allowlist {
+        Allowlist::Anyone => "to anyone".to_owned(),
+        Allowlist::Only(_) => format!("to {} payees", wallets.len() + token_accounts.len()),
+    };
+    let mut words = vec![
+        limit(policy.max_single_transfer, "at once"),
+        limit(policy.max_daily_spend, "in 24 hours"),
+        whom,
+    ];
+    words.extend(policy.require_memo.then(|| "with a memo".to_owned()));
+    words.extend(policy.paused.then(|| "paused".to_owned()));
+    words.join(", ")
+}
+
+/// What `after` allows that `before` refused, in words.
+fn loosened(before: &Policy, after: &Policy) -> Vec<String> {
+    let limit = |limit| match limit {
+        Limit::Unlimited => "none".to_owned(),
+        Limit::AtMost(amount) => format!("{amount} USDC"),
+    };
+    let above = |what: &str, before: Limit, after: Limit| {
+        is_above(after, before).then(|| format!("{what} from {} to {}", limit(before), limit(after)))
+    };
+    let added = || match after.allowlist {
+        Allowlist::Anyone => "anyone may be paid".to_owned(),
+        Allowlist::Only(_) => {
+            let (wallets, token_accounts) = after.allowlist.entries();
+            let old = before.allowlist.entries();
+            let count = wallets.iter().filter(|it| !old.0.contains(it)).count()
+                + token_accounts.iter().filter(|it| !old.1.contains(it)).count();
+            format!("{count} more payee(s)")
+        }
+    };
+    let all = [
+        above("the single limit", before.max_single_transfer, after.max_single_transfer),
+        above("the daily limit", before.max_daily_spend, after.max_daily_spend),
+        (before.require_memo && !after.require_memo).then(|| "a memo is not needed".to_owned()),
+        (before.paused && !after.paused).then(|| "the pause was lifted".to_owned()),
+        after.allowlist.adds_to(&before.allowlist).then(added),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn is_above(limit: Limit, other: Limit) -> bool {
+    match (limit, other) {
+        (_, Limit::Unlimited) => false,
+        (Limit::Unlimited, Limit::AtMost(_)) => true,
+        (Limit::AtMost(limit), Limit::AtMost(other)) => limit > other,
+    }
+}
+
+/// An operator's keys and delay, in words.
+pub(super) fn keys_of(operator: &Operator) -> String {
+    let none = Pubkey::default();
+    let key = |key: &Pubkey| if *key == none { "none".to_owned() } else { key.to_string() };
+    let authorities: Vec<String> = operator.transfer_authorities().iter().map(Pubkey::to_string).collect();
+    let mut words = vec![
+        format!("admin {}", operator.admin),
+        format!("policy authority {}", operator.policy_authority),
+        format!("guardian {}", key(&operator.guardian)),
+        format!("transfer authorities {}", authorities.join(" ")),
+        format!("loosened policies wait {} seconds", operator.loosening_delay_seconds),
+    ];
+    if operator.pending_admin != none {
+        words.push(format!("the admin's place is offered to {}", operator.pending_admin));
+    }
+    words.join(", ")
+}

@@ -1,0 +1,176 @@
+//! Nodes that leave things out, stand still or contradict each other.
+
+#[allow(dead_code, reason = "shared with the other tests")]
+mod support;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use purser_audit::check::Check;
+use purser_audit::gather::Subject;
+use purser_audit::report::{Report, Verdict, text};
+use purser_audit::{AuditError, Request, Source, audit};
+use purser_client::OnChainPolicy;
+use purser_tests::saved;
+use serde_json::{Value, json};
+use support::{Paying, TestChain};
+
+async fn audited(chain: &TestChain, urls: &[&str], save: Option<&Path>) -> Result<Report, AuditError> {
+    let source = Source::Node {
+        urls: urls.iter().map(|url| url.parse().expect("a URL")).collect(),
+        program: purser_client::purser::ID,
+        subject: Subject::Operator(chain.operator),
+        save: save.map(Path::to_owned),
+    };
+    audit(Request { source, api: None, explorer: None }, &|_| {}).await
+}
+
+fn check(report: &Report, check: Check) -> (Verdict, String) {
+    let check = report.checks.iter().find(|it| it.check == check).expect("every check is reported");
+    let findings = check.findings.iter().map(|finding| finding.text.as_str());
+    (check.result, findings.chain(check.unchecked.iter().map(String::as_str)).collect::<Vec<_>>().join("\n"))
+}
+
+/// Three payments, saved.
+fn paid() -> (TestChain, [String; 3]) {
+    let mut chain = TestChain::new(&OnChainPolicy::default(), 0);
+    let payments = [1, 2, 3].map(|amount| chain.pays(&Paying::usdc(amount)));
+    chain.saves();
+    (chain, payments)
+}
+
+#[tokio::test]
+async fn page_that_came_empty_once_leaves_no_gap() {
+    let (chain, _) = paid();
+    let times = Arc::new(AtomicU64::new(0));
+    let url = saved::lies(chain.folder.path(), move |call, answer| {
+        let is_list = call["method"] == "getSignaturesForAddress";
+        // Every second page.
+        if is_list && times.fetch_add(1, Ordering::SeqCst).is_multiple_of(2) { json!([]) } else { answer }
+    })
+    .await;
+    let report = audited(&chain, &[&url], None).await.expect("it can be done");
+    assert!(report.holds && report.complete, "{}", text(&report));
+    assert_eq!(report.accounts[0].payments, 3);
+}
+
+#[tokio::test]
+async fn list_that_was_saved_without_its_end_is_completed_by_the_next_audit() {
+    let (chain, _) = paid();
+    let saved = tempfile::tempdir().expect("a temporary folder can be made");
+    let url = saved::serves(chain.folder.path()).await;
+    assert!(audited(&chain, &[&url], Some(saved.path())).await.expect("it can be done").holds);
+    for list in std::fs::read_dir(saved.path().join("signatures")).expect("lists were saved") {
+        let path = list.expect("lists were saved").path();
+        let mut lines: Vec<Value> =
+            serde_json::from_slice(&std::fs::read(&path).expect("a list")).expect("JSON");
+        lines.truncate(2);
+        std::fs::write(&path, json!(lines).to_string()).expect("the folder is writable");
+    }
+    let report = audited(&chain, &[&url], Some(saved.path())).await.expect("it can be done");
+    assert!(report.holds && report.complete, "{}", text(&report));
+    assert_eq!(report.accounts[0].payments, 3);
+}
+
+#[tokio::test]
+async fn account_whose_every_transaction_is_hidden_shows_where_accounts_are_listed() {
+    let (mut chain, _) = paid();
+    chain.hides_the_account();
+    chain.saves();
+    let url = saved::serves(chain.folder.path()).await;
+    let report = audited(&chain, &[&url], None).await.expect("it can be done");
+    let (verdict, found) = check(&report, Check::State);
+    assert_eq!(verdict, Verdict::DoesNotHold, "{}", text(&report));
+    assert!(found.contains("is on the chain, and by what was signed it does not exist"), "{found}");
+    // A node that lists no accounts leaves the question open.
+    let (chain, _) = paid();
+    let url = saved::lies(chain.folder.path(), |call, answer| {
+        if call["method"] == "getProgramAccounts" { Value::Null } else { answer }
+    })
+    .await;
+    let report = audited(&chain, &[&url], None).await.expect("it can be done");
+    let (verdict, open) = check(&report, Check::State);
+    assert_eq!((verdict, report.complete), (Verdict::Incomplete, false), "{}", text(&report));
+    assert!(open.contains("no node listed the program's accounts"), "{open}");
+}
+
+#[tokio::test]
+async fn second_node_shows_what_the_first_leaves_out_and_the_odd_one_is_named() {
+    let (mut chain, payments) = paid();
+    let whole = tempfile::tempdir().expect("a temporary folder can be made");
+    let honest = saved::serves(chain.folder.path()).await;
+    assert!(audited(&chain, &[&honest], Some(whole.path())).await.expect("it can be done").holds);
+    let honest = saved::serves(whole.path()).await;
+    chain.hides(&payments[1]);
+    chain.saves();
+    let hides = saved::serves(chain.folder.path()).await;
+    assert!(!audited(&chain, &[&hides], None).await.expect("it can be done").holds);
+    for urls in [[&hides, &honest], [&honest, &hides]] {
+        let report = audited(&chain, &urls.map(String::as_str), None).await.expect("it can be done");
+        assert!(report.holds && !report.complete, "{}", text(&report));
+        assert_eq!(report.accounts[0].payments, 3);
+        let (verdict, told) = check(&report, Check::Nodes);
+        let odd = hides.trim_start_matches("http://");
+        assert_eq!(verdict, Verdict::Incomplete);
+        assert!(told.contains(&format!("{odd} leaves out the transaction {}", payments[1])), "{told}");
+    }
+    let report = audited(&chain, &[&honest, &honest], None).await.expect("it can be done");
+    assert_eq!(
+        (report.complete, check(&report, Check::Nodes).0),
+        (true, Verdict::Holds),
+        "{}",
+        text(&report)
+    );
+}
+
+#[tokio::test]
+async fn second_node_that_shows_something_else_is_named() {
+    let (chain, payments) = paid();
+    let honest = saved::serves(chain.folder.path()).await;
+    let asked = payments[1].clone();
+    let lies = saved::lies(chain.folder.path(), move |call, mut answer| {
+        if call["method"] == "getTransaction" && call["params"][0] == asked.as_str() {
+            answer["transaction"]["message"]["instructions"][0]["data"] = json!("111");
+        }
+        answer
+    })
+    .await;
+    let report = audited(&chain, &[&honest, &lies], None).await.expect("it can be done");
+    assert!(report.holds && !report.complete, "{}", text(&report));
+    let (_, told) = check(&report, Check::Nodes);
+    let odd = lies.trim_start_matches("http://");
+    assert!(
+        told.contains(&format!("{odd} shows what was not signed: the transaction {}", payments[1])),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn node_that_stands_still_is_incomplete_whatever_date_it_gives() {
+    let chain = TestChain::begun_at(1_700_000_000, &OnChainPolicy::default(), 0);
+    chain.saves();
+    let old = saved::serves(chain.folder.path()).await;
+    let report = audited(&chain, &[&old], None).await.expect("it can be done");
+    assert_eq!((report.holds, report.complete), (true, false), "{}", text(&report));
+    let (_, open) = check(&report, Check::Dates);
+    assert!(open.contains("by this machine's clock long ago"), "{open}");
+    let (chain, _) = paid();
+    // The date of now, and the chain's clock of an hour ago.
+    let until = chain.now;
+    let frozen = saved::lies(chain.folder.path(), move |call, mut answer| {
+        if call["method"] == "getMultipleAccounts" {
+            let keys = call["params"][0].as_array().expect("keys");
+            if let Some(at) = keys.iter().position(|key| key == "SysvarC1ock11111111111111111111111111111111")
+            {
+                answer["value"][at] = saved::clock(until - 3_600);
+            }
+        }
+        answer
+    })
+    .await;
+    let report = audited(&chain, &[&frozen], None).await.expect("it can be done");
+    let (verdict, open) = check(&report, Check::Dates);
+    assert_eq!(verdict, Verdict::Incomplete, "{}", text(&report));
+    assert!(open.contains("it may be old"), "{open}");
+}
