@@ -5,8 +5,10 @@
 mod dates;
 mod drafts;
 mod foreign;
+mod found;
 mod money;
 mod operators;
+mod outcome;
 mod payments;
 mod policies;
 mod purses;
@@ -19,20 +21,19 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anchor_lang::prelude::Pubkey;
 use purser::state::{Agent, ClosedAgent, Operator, PolicyDraft};
-use purser_client::{Deployment, EventLog, LandedWell, OnChainPolicy, TokenBalance};
-use purser_policy::UsdcAmount;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
+use purser_client::{Deployment, EventLog, LandedWell, TokenBalance};
 
 use crate::archive::Snapshot;
 use crate::check::Check;
 use crate::signed::Signed;
 use crate::tables::Looked;
+use found::Found;
 use money::{Day, Purse};
-use step::{Found, Step};
+use step::Step;
 
 pub use money::Movement;
 pub(crate) use money::usdc;
+pub use outcome::{Life, Mismatch, Outcome, Payment, Place, date};
 pub use timeline::{Loosening, Told};
 
 /// A transaction to replay.
@@ -41,125 +42,6 @@ pub struct Transaction {
     pub signature: String,
     pub landed: LandedWell,
     pub signed: Signed,
-}
-
-/// Where something happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    pub signature: String,
-    pub slot: u64,
-    /// Unix seconds.
-    pub time: i64,
-}
-
-impl Place {
-    /// Its time as text.
-    pub fn date(&self) -> String {
-        date(self.time)
-    }
-}
-
-/// Unix seconds as text.
-pub fn date(unix_seconds: i64) -> String {
-    let moment = OffsetDateTime::from_unix_timestamp(unix_seconds).ok();
-    moment.and_then(|moment| moment.format(&Rfc3339).ok()).unwrap_or_else(|| unix_seconds.to_string())
-}
-
-/// Something that does not hold.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mismatch {
-    pub check: Check,
-    /// `None`: the operator, and so all its accounts.
-    pub account: Option<Pubkey>,
-    /// `None`: it is about how the chain stands now.
-    pub place: Option<Place>,
-    pub text: String,
-}
-
-/// A replayed payment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Payment {
-    pub agent: Pubkey,
-    pub number: u64,
-    pub amount: UsdcAmount,
-    pub recipient: Pubkey,
-    pub transfer_id: [u8; 16],
-    pub memo: Vec<u8>,
-}
-
-/// The summary of an account.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Life {
-    pub created: Option<Place>,
-    pub closed: Option<Place>,
-    /// How many versions of its policy were in force.
-    pub policies: u64,
-    pub payments: u64,
-    pub paid: u128,
-    pub withdrawn: u128,
-    pub deposited: u128,
-    /// The balance of its token account, before the first transaction and after the last one.
-    pub first_balance: Option<u64>,
-    pub last_balance: Option<u64>,
-    /// The policy in force at the end, in words.
-    pub terms: Option<String>,
-}
-
-/// The result of a replay.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    pub mismatches: Vec<Mismatch>,
-    /// How many items each check examined.
-    pub examined: BTreeMap<Check, u64>,
-    /// What could not be checked, and why.
-    pub unchecked: BTreeMap<Check, BTreeSet<String>>,
-    pub lives: BTreeMap<Pubkey, Life>,
-    /// All of the operator's accounts, audited or not, by token account.
-    pub owners: BTreeMap<Pubkey, Pubkey>,
-    /// In the order of the chain.
-    pub movements: Vec<(Place, Movement)>,
-    /// Transactions whose events were cut off, or not kept by the node, and so recomputed from what was signed.
-    pub recomputed: Vec<(Place, u64)>,
-    /// Events in this program's form that another program wrote: without effect, but reported.
-    pub forged: Vec<(Place, Pubkey, &'static str)>,
-    /// Transactions of an unknown version that do nothing here, as the node shows them.
-    pub unknown_version: Vec<Place>,
-    /// Unsigned gifts of SOL on a network of somebody's own.
-    pub airdrops: Vec<Place>,
-    /// Every time in which a policy allowed more than the one before it.
-    pub loosenings: Vec<Loosening>,
-    /// Keys, delays, halts and policies, in the order of the chain.
-    pub timeline: Vec<Told>,
-    /// Each key that was policy authority, from a slot to the one in which the next one came.
-    pub policy_authorities: Vec<(Pubkey, u64, Option<u64>)>,
-    /// Every policy of each account, if asked for: its version, since when, and what it says.
-    pub policies: BTreeMap<Pubkey, Vec<(u32, i64, OnChainPolicy)>>,
-    /// When something was halted or resumed: the operator or an account.
-    pub halts: Vec<(i64, Option<Pubkey>, bool)>,
-    /// The operator at the end.
-    pub keys: Option<Operator>,
-    /// When the operator was created.
-    pub operator_created: Option<Place>,
-    /// Decisions that hold at one second before their block's date.
-    pub second_earlier: Vec<Place>,
-    /// Accounts whose token account the mint's freeze authority froze.
-    pub frozen: Vec<Pubkey>,
-    /// Over the signatures of the transactions, in order.
-    pub inputs_sha256: String,
-    pub transactions: u64,
-    pub last_time: Option<i64>,
-}
-
-impl Outcome {
-    /// Adds something that does not hold of the operator as a whole.
-    pub(crate) fn finds(&mut self, check: Check, text: Option<String>) {
-        let mismatch = |text| Mismatch { check, account: None, place: None, text };
-        self.mismatches.extend(text.map(mismatch));
-    }
-
-    pub(crate) fn leaves_open(&mut self, check: Check, why: String) {
-        self.unchecked.entry(check).or_default().insert(why);
-    }
 }
 
 /// A replayed account: the program's own layout, and its allowlist.

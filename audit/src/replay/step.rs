@@ -9,9 +9,8 @@ use purser::state::{Authority, Operator, Role};
 use purser_client::{Called, Deployment, LandedWell, TokenBalance};
 use purser_policy::UsdcAmount;
 
-use super::timeline::PolicyChange;
-use super::tokens::Move;
-use super::{AgentBook, Movement, World};
+use super::found::{Found, Move};
+use super::{AgentBook, World};
 use crate::check::Check;
 
 pub(super) struct Step<'a> {
@@ -29,26 +28,6 @@ pub(super) struct Step<'a> {
     /// What the call at hand has to move; `None` if what it names was never read.
     pub to_move: Option<Vec<(Option<Pubkey>, Move)>>,
     pub found: Found,
-}
-
-/// The result of a step.
-#[derive(Debug, Default)]
-pub(super) struct Found {
-    pub mismatches: Vec<(Check, Option<Pubkey>, String)>,
-    pub examined: Vec<(Check, Option<Pubkey>)>,
-    /// How many events were cut off.
-    pub recomputed: u64,
-    pub movements: Vec<Movement>,
-    /// Whom accounts paid in USDC: the account, and where to.
-    pub recipients: Vec<(Pubkey, Pubkey)>,
-    pub created_operator: bool,
-    pub created: Vec<Pubkey>,
-    pub policies: Vec<PolicyChange>,
-    /// Who was halted or resumed; `None`: the operator.
-    pub halts: Vec<(Option<Pubkey>, bool)>,
-    /// What belongs into the timeline: of which account, and in words.
-    pub told: Vec<(Option<Pubkey>, String)>,
-    pub closed: Vec<Pubkey>,
 }
 
 /// What became of a call.

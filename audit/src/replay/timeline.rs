@@ -5,20 +5,9 @@ use purser::state::Operator;
 use purser_client::{OnChainPolicy, owned};
 use purser_policy::{Allowlist, Limit, Policy};
 
+use super::found::PolicyChange;
 use super::step::Step;
 use super::{AgentBook, Movement, Place, Replay};
-
-/// A policy that came into force in a transaction.
-#[derive(Debug)]
-pub(super) struct PolicyChange {
-    pub agent: Pubkey,
-    version: u32,
-    signer: Pubkey,
-    before: Option<OnChainPolicy>,
-    after: OnChainPolicy,
-    /// What the account had paid in the same transaction: how often, and micro-USDC.
-    paid: (u64, u128),
-}
 
 /// A time in which a policy allowed what the one before it had refused.
 #[derive(Debug, Clone, PartialEq, Eq)]

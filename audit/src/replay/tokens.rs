@@ -5,17 +5,10 @@ use anchor_lang::prelude::Pubkey;
 use purser_client::{LandedWell, TokenCall};
 use purser_policy::UsdcAmount;
 
+use super::found::Move;
 use super::step::Step;
 use super::{Place, Replay};
 use crate::check::Check;
-
-/// Money moved between token accounts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Move {
-    pub source: Pubkey,
-    pub destination: Pubkey,
-    pub amount: UsdcAmount,
-}
 
 /// What an instruction of the token program does, as far as it matters here.
 enum Deed {

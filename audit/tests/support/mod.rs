@@ -182,6 +182,16 @@ impl TestChain {
         self.lands(&call, &wallet, &[], Some((before, PAYEE)));
     }
 
+    /// The transaction of the first deposit.
+    pub fn deposit(&self) -> String {
+        self.of_purse[1].signature.clone()
+    }
+
+    /// The USDC account of a wallet.
+    pub fn purse_of(&self, owner: &Pubkey) -> Pubkey {
+        self.at.token_account(owner)
+    }
+
     /// Pays, whatever the policy says.
     pub fn pays(&mut self, paying: &Paying) -> String {
         let key = self.transfer_key.insecure_clone();

@@ -1,0 +1,48 @@
+//! What a transaction did, as its replay finds it.
+
+use anchor_lang::prelude::Pubkey;
+use purser_client::OnChainPolicy;
+use purser_policy::UsdcAmount;
+
+use super::Movement;
+use crate::check::Check;
+
+/// The result of a step.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub mismatches: Vec<(Check, Option<Pubkey>, String)>,
+    pub examined: Vec<(Check, Option<Pubkey>)>,
+    /// How many events were cut off.
+    pub recomputed: u64,
+    pub movements: Vec<Movement>,
+    /// Whom accounts paid in USDC: the account, and where to.
+    pub recipients: Vec<(Pubkey, Pubkey)>,
+    pub created_operator: bool,
+    pub created: Vec<Pubkey>,
+    pub policies: Vec<PolicyChange>,
+    /// Who was halted or resumed; `None`: the operator.
+    pub halts: Vec<(Option<Pubkey>, bool)>,
+    /// What belongs into the timeline: of which account, and in words.
+    pub told: Vec<(Option<Pubkey>, String)>,
+    pub closed: Vec<Pubkey>,
+}
+
+/// A policy that came into force in a transaction.
+#[derive(Debug)]
+pub(super) struct PolicyChange {
+    pub agent: Pubkey,
+    pub version: u32,
+    pub signer: Pubkey,
+    pub before: Option<OnChainPolicy>,
+    pub after: OnChainPolicy,
+    /// What the account had paid in the same transaction: how often, and micro-USDC.
+    pub paid: (u64, u128),
+}
+
+/// Money moved between token accounts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Move {
+    pub source: Pubkey,
+    pub destination: Pubkey,
+    pub amount: UsdcAmount,
+}

@@ -1,0 +1,135 @@
+//! What a relayer lists, compared with the chain: accounts, the history, its order and its refusals.
+
+#[allow(dead_code, reason = "shared with the other tests")]
+mod support;
+
+use purser_audit::check::Check;
+use purser_audit::report::{Report, Verdict, text};
+use purser_audit::{Request, Source, audit};
+use purser_client::{AccountIds, OnChainPolicy};
+use purser_policy::id_with_tag;
+use purser_tests::saved;
+use serde_json::{Value, json};
+use solana_sdk::pubkey::Pubkey;
+use support::{PAYEE, Paying, TestChain};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+const SIGNED: &str = "txn_00000000000000000000000001";
+
+fn date(unix_seconds: i64) -> String {
+    let at = OffsetDateTime::from_unix_timestamp(unix_seconds).expect("a time");
+    at.format(&Rfc3339).expect("a time")
+}
+
+/// What an honest relayer would list.
+struct Lists {
+    accounts: Vec<Value>,
+    history: Vec<Value>,
+    denials: Vec<Value>,
+}
+
+fn honest(chain: &TestChain, payments: &[(String, i64)]) -> Lists {
+    let id = AccountIds::on(&Pubkey::default().to_string()).expect("a genesis hash").of(&chain.agent);
+    let entry = |kind: &str, amount: &str, at: i64| {
+        json!({ "type": kind, "status": "settled", "amount_usdc": amount, "counterparty": null, "memo": null,
+            "transfer_id": null, "tx_signature": null, "message": null, "created_at": date(at), "visible_at": date(at) })
+    };
+    let begin = payments[0].1 - 60;
+    let mut deposit = entry("deposit", "1000000.000000", begin);
+    deposit["tx_signature"] = json!(chain.deposit());
+    let mut history = vec![deposit];
+    for (at, (signature, time)) in payments.iter().enumerate() {
+        let mut payment = entry("transfer", "9.000000", *time);
+        payment["counterparty"] = json!(chain.purse_of(&PAYEE).to_string());
+        payment["memo"] = json!("m");
+        let id = ulid::Ulid::from_bytes(id_with_tag([0; 8], at as u64 + 2));
+        payment["transfer_id"] = json!(format!("txn_{id}"));
+        payment["tx_signature"] = json!(signature);
+        history.push(payment);
+    }
+    // A refusal of long before the newest entry.
+    let mut refusal = entry("transfer", "11.000000", begin + 1);
+    refusal["status"] = json!("rejected");
+    refusal["transfer_id"] = json!(SIGNED);
+    refusal["message"] = json!("no");
+    history.insert(1, refusal);
+    history.reverse();
+    let accounts = vec![
+        json!({ "account_id": id, "solana_address": chain.agent.to_string(), "created_at": date(begin) }),
+    ];
+    let denials =
+        vec![json!({ "denial": { "account_id": id, "amount_micro_usdc": "11000000", "message": "no",
+        "rejected_at": date(begin + 1), "transfer_id": SIGNED } })];
+    Lists { accounts, history, denials }
+}
+
+async fn audited(spoil: impl FnOnce(&mut Lists)) -> Report {
+    let mut chain = TestChain::new(&OnChainPolicy::default(), 0);
+    let mut payments = Vec::new();
+    for _ in 0..2 {
+        chain.now += 60;
+        payments.push((chain.pays(&Paying::usdc(9)), chain.now));
+    }
+    chain.saves();
+    let mut lists = honest(&chain, &payments);
+    spoil(&mut lists);
+    let Lists { accounts, history, denials } = lists;
+    let api = saved::relayer(move |path| match path {
+        "/v1/accounts" => json!(accounts),
+        "/v1/denials" => json!(denials),
+        _ => json!(history),
+    })
+    .await;
+    let source = Source::Saved(chain.folder.path().to_owned());
+    let api = Some((api.parse().expect("a URL"), "key".to_owned()));
+    audit(Request { source, api, explorer: None }, &|_| {}).await.expect("it can be done")
+}
+
+fn history(report: &Report) -> (Verdict, String) {
+    let check = report.checks.iter().find(|it| it.check == Check::History).expect("every check is reported");
+    (check.result, check.findings.iter().map(|it| it.text.as_str()).collect::<Vec<_>>().join("\n"))
+}
+
+#[tokio::test]
+async fn each_way_in_which_a_relayer_lists_something_else_than_the_chain_is_named() {
+    let report = audited(|_| {}).await;
+    assert!(report.holds && report.complete, "{}", text(&report));
+    assert_eq!(history(&report).0, Verdict::Holds);
+    type Spoils = fn(&mut Lists);
+    let cheats: [(&str, Spoils); 8] = [
+        ("The relayer lists the account acct_1", |lists| {
+            lists.accounts.push(
+                json!({ "account_id": "acct_1", "solana_address": PAYEE.to_string(), "created_at": date(0) }),
+            );
+        }),
+        ("under the id acct_1, which is not its own", |lists| {
+            lists.accounts[0]["account_id"] = json!("acct_1")
+        }),
+        // A minute later than its block and its id.
+        ("The relayer says that it happened at", |lists| {
+            let time =
+                OffsetDateTime::parse(lists.history[0]["created_at"].as_str().expect("a time"), &Rfc3339);
+            let later = time.expect("a time").unix_timestamp() + 60;
+            lists.history[0]["created_at"] = json!(date(later));
+            lists.history[0]["visible_at"] = json!(date(later));
+        }),
+        ("The relayer's list is out of order", |lists| lists.history.swap(0, 1)),
+        ("has a transfer of 9.000000 USDC in the transaction not-a-signature", |lists| {
+            lists.history[0]["tx_signature"] = json!("not-a-signature");
+        }),
+        ("lacks a transfer of 9.000000 USDC", |lists| drop(lists.history.remove(0))),
+        ("lacks the refusal txn_00000000000000000000000001, which it signed", |lists| {
+            lists.history.retain(|entry| entry["status"] == "settled");
+        }),
+        ("has the refusal txn_00000000000000000000000001, which it never signed", |lists| {
+            lists.denials.clear()
+        }),
+    ];
+    for (says, spoil) in cheats {
+        let report = audited(spoil).await;
+        let (verdict, found) = history(&report);
+        assert_eq!(verdict, Verdict::DoesNotHold, "{says}\n{}", text(&report));
+        assert!(found.contains(says), "{says} is not in\n{found}");
+    }
+}
