@@ -67,12 +67,12 @@ async fn generated_client_of_python_makes_retries_and_lists_a_payment() {
 async fn generated_client_of_python_reads_words_that_it_does_not_know_as_text() {
     const READS: &str = r#"
 import json, os
-from purser_api.models import Error, PageEvent, Transfer
+from purser_api.models import ErrorBody, PageEvent, Transfer
 transfer = json.loads(os.environ["TRANSFER"])
 print(Transfer.from_dict(dict(transfer)).status == "settled")
 read = Transfer.from_dict(dict(transfer, status="taken_back", error="fork"))
 print(read.status, read.error)
-print(Error.from_dict({"error": "new_code", "message": "New.", "request_id": "req_1"}).error)
+print(ErrorBody.from_dict({"error": "new_code", "message": "New.", "request_id": "req_1"}).error)
 event = {"id": "evt_1", "type": "transfer.taken_back", "created_at": transfer["created_at"], "data": {}}
 page = PageEvent.from_dict({"data": [event], "cursor": None, "has_more": False})
 print(page.data[0].type_)

@@ -40,6 +40,7 @@ mod fees;
 mod files;
 mod first_payment;
 mod from_source;
+mod generators;
 mod halts;
 mod health;
 mod history;

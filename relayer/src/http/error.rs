@@ -121,7 +121,7 @@ pub(super) struct ErrorAnswer(ErrorBody);
 
 /// An error as it is answered.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(as = Error)]
+#[schema(as = ErrorBody)]
 pub(crate) struct ErrorBody {
     error: Code,
     #[schema(value_type = Message)]

@@ -2,10 +2,13 @@
 
 use std::borrow::Cow;
 
+use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::path::{HttpMethod, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, Paths};
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Type};
-use utoipa::openapi::{Components, ContentBuilder, PathItem, Ref, RefOr, Required, ResponseBuilder, Schema};
+use utoipa::openapi::{
+    Components, ContentBuilder, PathItem, Ref, RefOr, Required, ResponseBuilder, Schema, SecurityRequirement,
+};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::open::WORD_CHARS_MAX;
@@ -131,6 +134,9 @@ pub(super) fn webhooks(components: &mut Components) -> Paths {
             .summary(Some(event_type.as_str()))
             .description(Some(described.fires_when))
             .tag("Webhooks")
+            .securities(Some([SecurityRequirement::default()]))
+            // Nobody calls them: generators of clients would make methods of them, and some make what does not compile.
+            .extensions(Some(ExtensionsBuilder::new().add("x-internal", true).build()))
             .parameters(Some(HEADERS.map(header)))
             .request_body(Some(body))
             .response("2XX", ResponseBuilder::new().description(answered))

@@ -10,7 +10,7 @@ mod open;
 mod tests;
 
 use utoipa::openapi::path::{Operation, PathItem};
-use utoipa::openapi::schema::{SchemaType, Type};
+use utoipa::openapi::schema::{ArrayItems, SchemaType, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{
@@ -24,7 +24,7 @@ Every call but those tagged Service carries `Authorization: Bearer <API_KEY>`. T
 which network. Bodies are JSON; unknown fields and parameters are refused. Amounts are decimal strings of USDC with six \
 fractional digits; JSON numbers are taken and given exactly where a schema says `number`. Times are ISO 8601 in UTC.
 
-Every answer has `X-Request-Id`. Every error has the schema `Error`; decide by its `error`. A body that cannot be read as HTTP \
+Every answer has `X-Request-Id`. Every error has the schema `ErrorBody`; decide by its `error`. A body that cannot be read as HTTP \
 is answered with 400 or 431, a path that is not described here with 404 `not_found`, and another method with 405 \
 `method_not_allowed`. A 402 is a refusal of the account's policy or balance, never an offer to pay.
 
@@ -74,8 +74,22 @@ pub(super) fn finish(mut document: OpenApi) -> OpenApi {
         }
     }
     document.webhooks = Some(events::webhooks(components));
+    name_items(components);
     open::open_answers(&mut document);
     document
+}
+
+/// What is listed has the name that it has by itself, so generated clients have one type for both.
+fn name_items(components: &mut Components) {
+    let names: Vec<String> = components.schemas.keys().cloned().collect();
+    for (name, page) in &mut components.schemas {
+        let item = name.strip_prefix("Page_").filter(|item| names.iter().any(|name| name == item));
+        if let (Some(item), RefOr::T(Schema::Object(page))) = (item, page)
+            && let Some(RefOr::T(Schema::Array(data))) = page.properties.get_mut("data")
+        {
+            data.items = ArrayItems::RefOrSchema(Box::new(component("schemas", item)));
+        }
+    }
 }
 
 /// The operations of a path.

@@ -100,6 +100,30 @@ fn fields_refused_as_null_or_empty_are_described_so() {
 }
 
 #[test]
+fn generators_of_other_people_get_names_that_they_can_use() {
+    let document = document();
+    let schemas = document["components"]["schemas"].as_object().expect("schemas");
+    assert!(!schemas.contains_key("Error"), "TypeScript has an `Error` of its own");
+    let pages: Vec<&str> = schemas.keys().filter_map(|name| name.strip_prefix("Page_")).collect();
+    assert_eq!(pages.len(), 9, "{pages:?}");
+    for item in pages {
+        let listed = &schemas[&format!("Page_{item}")]["properties"]["data"]["items"];
+        assert_eq!(listed["$ref"], format!("#/components/schemas/{item}"), "one type, listed or alone");
+        assert!(schemas.contains_key(item), "{item}");
+    }
+    let is_required = |body: &str| {
+        let required = schemas[body]["required"].as_array().expect("required fields");
+        required.iter().any(|field| field == "idempotency_key")
+    };
+    assert!(is_required("CreateTransfer") && is_required("CreateX402Payment"));
+    assert!(!is_required("PreviewTransfer"));
+    for (event_type, sent) in document["webhooks"].as_object().expect("webhooks") {
+        // They would become methods that nobody can call.
+        assert_eq!(sent["post"]["x-internal"], true, "{event_type}");
+    }
+}
+
+#[test]
 fn every_error_code_is_described_with_an_example_that_the_service_made() {
     let document = document();
     let described: BTreeSet<&str> = document["components"]["responses"]

@@ -1,9 +1,12 @@
+use std::borrow::Cow;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::checks::CheckBody;
 use super::text;
@@ -32,8 +35,7 @@ pub struct CreateTransferBody {
     to: Option<String>,
     #[schema(required, value_type = UsdcText)]
     amount: Option<String>,
-    /// Here or in the header `Idempotency-Key`; a preview needs none.
-    #[schema(value_type = Option<schema::IdempotencyKey>)]
+    #[schema(required, value_type = schema::IdempotencyKey)]
     idempotency_key: Option<String>,
     #[schema(value_type = Option<schema::Memo>)]
     memo: Option<String>,
@@ -84,10 +86,36 @@ impl CreateTransferBody {
         Ok(TransferRequest { from, to, amount, memo, idempotency_key })
     }
 
-    /// A preview takes the same body and needs no key.
+    /// A preview needs no key.
     pub(crate) fn into_preview(self, header: Option<String>) -> Result<PreviewRequest, Invalid> {
         let TransferTerms { from, to, amount, memo, .. } = self.parse(header)?;
         Ok(PreviewRequest { from, to, amount, memo })
+    }
+}
+
+/// The same body, of a preview, which needs no key.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub struct PreviewTransferBody(CreateTransferBody);
+
+impl PartialSchema for PreviewTransferBody {
+    fn schema() -> RefOr<Schema> {
+        let mut schema = CreateTransferBody::schema();
+        if let RefOr::T(Schema::Object(body)) = &mut schema {
+            body.required.retain(|field| field != "idempotency_key");
+            body.description = Some("A payment to be judged.".to_owned());
+        }
+        schema
+    }
+}
+
+impl ToSchema for PreviewTransferBody {
+    fn name() -> Cow<'static, str> {
+        "PreviewTransfer".into()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        CreateTransferBody::schemas(schemas);
     }
 }
 
@@ -335,7 +363,7 @@ impl From<Preview> for PreviewResponse {
 /// How every rule would judge it now. Nothing happens.
 #[utoipa::path(
     post, path = "/v1/transfers/preview", operation_id = "preview_transfer", tag = "Transfers",
-    request_body = CreateTransferBody,
+    request_body = PreviewTransferBody,
     responses((status = 200, body = PreviewResponse, description = "Whether it would be paid, and the result of every rule.")),
     security(("operator_key" = []), ("agent_key" = [])),
     extensions(("x-errors" = json!([Code::NotFound, Code::InvalidRecipient, Code::SolanaUnavailable]))),
@@ -344,7 +372,7 @@ pub async fn preview(
     State(transfers): State<Transfers>,
     principal: Principal,
     headers: HeaderMap,
-    Body(body): Body<CreateTransferBody>,
+    Body(PreviewTransferBody(body)): Body<PreviewTransferBody>,
 ) -> Result<Json<PreviewResponse>, ApiError> {
     let request = body.into_preview(idempotency_header(&headers)?)?;
     Ok(Json(transfers.preview(&principal, request).await?.into()))

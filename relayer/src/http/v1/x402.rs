@@ -41,8 +41,7 @@ pub struct CreatePurchaseBody {
     /// What the payment says on the chain, for everybody to read.
     #[schema(value_type = Option<schema::Memo>)]
     memo: Option<String>,
-    /// Here or in the header `Idempotency-Key`.
-    #[schema(value_type = Option<schema::IdempotencyKey>)]
+    #[schema(required, value_type = schema::IdempotencyKey)]
     idempotency_key: Option<String>,
 }
 
