@@ -85,6 +85,7 @@ mod rotation;
 mod routes;
 mod schemathesis;
 mod scripted_node;
+mod sdk;
 mod sealing_key;
 mod set_up;
 mod signers;

@@ -14,6 +14,7 @@
 //! | [`page`] | what a page prints for people to type |
 //! | [`client`] | [`Client`] and [`Answer`]: one HTTP request and what came back |
 //! | [`foreign`] | third-party programs in Python and Node |
+//! | [`bad_line`] | a line between a client and the relayer that cuts, delays and refuses at random |
 //! | [`proxy`] | [`Proxy`]: a line to the network that a test can cut, or spoil by call or by payment |
 //! | [`receiver`] | [`Receiver`]: the endpoint that webhooks are delivered to |
 //! | [`keeper`] | [`Keeper`]: a service that keeps a key of the relayer and signs with it |
@@ -37,6 +38,7 @@
 pub mod agent;
 pub mod anchor;
 pub mod app;
+pub mod bad_line;
 pub mod bench;
 pub mod binaries;
 pub mod browser;

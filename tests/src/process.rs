@@ -92,6 +92,21 @@ impl Process {
         }
     }
 
+    /// The first line of standard output with this text; panics with the end of the log when it does not come in time.
+    pub fn prints(&self, text: &str, timeout: Duration) -> String {
+        let deadline = Instant::now() + timeout;
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) if line.contains(text) => return line,
+                Ok(_) => {}
+                Err(_) => {
+                    panic!("it did not print {text:?} within {timeout:?}; the log ends:\n{}", self.log_tail())
+                }
+            }
+        }
+    }
+
     /// True when the program has ended by itself.
     pub fn has_ended(&self) -> bool {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,4 +5,4 @@ mod buying;
 mod paying;
 mod receiving;
 pub mod road;
-mod shop;
+pub mod shop;

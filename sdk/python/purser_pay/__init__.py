@@ -1,0 +1,49 @@
+"""Payments of AI agents through a Purser service. Each is made once per name, within the rules that the chain enforces.
+
+    from purser_pay import Purser
+
+    agent = Purser()  # PURSER_URL, PURSER_AGENT_KEY
+    paid = agent.pay(to=payee, usdc="0.25", name="invoice-4711")
+    print(paid.signature, paid.replayed)
+"""
+
+from . import money, transport, types, webhooks
+from ._async_client import AsyncEventStream, AsyncPurser
+from ._call import UNSET, Payment, Unset
+from ._client import EventStream, Purser
+from .errors import (
+    ApiError,
+    Conflict,
+    Duplicate,
+    InsufficientFunds,
+    PolicyRefused,
+    PurserError,
+    Refused,
+    TooManyRequests,
+    Unreachable,
+)
+from .events import Event
+
+__all__ = [
+    "UNSET",
+    "ApiError",
+    "AsyncEventStream",
+    "AsyncPurser",
+    "Conflict",
+    "Duplicate",
+    "Event",
+    "EventStream",
+    "InsufficientFunds",
+    "Payment",
+    "PolicyRefused",
+    "Purser",
+    "PurserError",
+    "Refused",
+    "TooManyRequests",
+    "Unreachable",
+    "Unset",
+    "money",
+    "transport",
+    "types",
+    "webhooks",
+]

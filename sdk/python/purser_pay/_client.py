@@ -1,0 +1,625 @@
+# Made from _async_client.py by sdk/generate.py. Do not edit.
+"""The sync client: an agent that pays, or an operator that keeps accounts."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Generator, Iterator, Iterable, Mapping, Sequence
+from contextlib import closing
+from datetime import datetime
+from typing import Any, TypeVar
+from urllib.parse import quote, urlencode, urlsplit
+
+from . import types
+from ._answers import Unreadable, error_of, json_of, read, text_of_time
+from ._call import UNSET, Answer, Call, Payment, Unset, base_of, changed_policy, given_fields
+from ._http_sync import HttpTransport, SystemClock
+from ._retry import ATTEMPT_SECONDS, is_asked_again, pause
+from .errors import ApiError, TooManyRequests, Unreachable
+from .events import Event, MessageReader, event_of, event_of_body
+from .money import Usdc, amount_text, usdc_text
+from .transport import Clock, Transport, Request, Response, Unanswered
+
+T = TypeVar("T")
+
+# A comment comes every 15 s.
+STREAM_SILENCE_SECONDS = 45.0
+
+
+class Purser:
+    """An agent's account, or with an operator's key all accounts of the operator.
+
+    `url` is the service's address (default: `PURSER_URL`), `key` an API key (default: `PURSER_AGENT_KEY`; see `operator`).
+    `account` is the account that pays (default: `PURSER_ACCOUNT`, else the one that the agent's key opens). A call gives up
+    `deadline` seconds after it began.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        key: str | None = None,
+        *,
+        account: str | None = None,
+        deadline: float = 120.0,
+        transport: Transport | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._base = base_of(url or _setting("PURSER_URL"))
+        self._key = key or _setting("PURSER_AGENT_KEY")
+        self._account = account or os.environ.get("PURSER_ACCOUNT") or None
+        self._deadline = deadline
+        self._transport: Transport = transport or HttpTransport()
+        self._clock: Clock = clock or SystemClock()
+        self.transfers = Transfers(self)
+        self.history = History(self)
+        self.accounts = Accounts(self)
+        self.policy = Policies(self)
+        self.keys = Keys(self)
+        self.halts = Halts(self)
+        self.events = Events(self)
+        self.webhooks = Webhooks(self)
+
+    @classmethod
+    def operator(
+        cls,
+        url: str | None = None,
+        key: str | None = None,
+        *,
+        account: str | None = None,
+        deadline: float = 120.0,
+        transport: Transport | None = None,
+        clock: Clock | None = None,
+    ) -> Purser:
+        """The same with `PURSER_OPERATOR_KEY`."""
+        key = key or _setting("PURSER_OPERATOR_KEY")
+        return cls(url, key, account=account, deadline=deadline, transport=transport, clock=clock)
+
+    def __enter__(self) -> Purser:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connections that are kept open."""
+        self._transport.close()
+
+    def pay(
+        self,
+        *,
+        to: str,
+        name: str,
+        usdc: Usdc | None = None,
+        micro_usdc: int | None = None,
+        memo: str | None = None,
+        account: str | None = None,
+    ) -> Payment:
+        """Pays once per `name`, and returns when the chain has settled it.
+
+        `to` is an account's id or the address of a USDC token account. `name` is the idempotency key, at most 128 characters:
+        asked for again under it, within 24 hours, the same payment is answered and nothing is paid. After that it would pay
+        again. Begin it with the account's id or another prefix of yours: all accounts of an operator share their names.
+        """
+        if not name:
+            raise ValueError("a payment needs a name: the same name is paid once")
+        body = {"from": account or self.account_id(), "to": to, "amount": amount_text(usdc, micro_usdc)}
+        body |= given_fields(idempotency_key=name, memo=memo)
+        answer = self._ask(Call("POST", "/transfers", body=body, is_awaited=True))
+        return Payment.of(read(types.Transfer, answer.json), answer.replayed)
+
+    def preview(
+        self,
+        *,
+        to: str,
+        usdc: Usdc | None = None,
+        micro_usdc: int | None = None,
+        memo: str | None = None,
+        account: str | None = None,
+    ) -> types.Preview:
+        """How each rule would judge a payment now. Nothing happens."""
+        body = {"from": account or self.account_id(), "to": to, "amount": amount_text(usdc, micro_usdc)}
+        call = Call("POST", "/transfers/preview", body=body | given_fields(memo=memo))
+        return read(types.Preview, (self._ask(call)).json)
+
+    def buy(
+        self,
+        url: str,
+        *,
+        max_usdc: Usdc,
+        name: str,
+        method: str = "GET",
+        body: str | None = None,
+        memo: str | None = None,
+        account: str | None = None,
+    ) -> types.X402Payment:
+        """Buys what a server sells by x402 for at most `max_usdc`, once per `name`."""
+        if not name:
+            raise ValueError("a purchase needs a name: the same name is paid once")
+        sent = {"from": account or self.account_id(), "url": url, "max_amount": usdc_text(max_usdc, "max_usdc")}
+        sent |= given_fields(idempotency_key=name, method=method, body=body, memo=memo)
+        answer = self._ask(Call("POST", "/x402/payments", body=sent, is_awaited=True))
+        return read(types.X402Payment, answer.json)
+
+    def account_id(self) -> str:
+        """The account that pays: given, set by `PURSER_ACCOUNT`, or the one that the agent's key opens."""
+        if self._account is None:
+            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_account", "arguments": {}}}
+            answer = self._ask(Call("POST", self._base.removesuffix("/v1") + "/mcp", body=call))
+            found = answer.json.get("result", {}).get("structuredContent", {}).get("account_id")
+            if not isinstance(found, str):
+                raise ValueError("this key opens no account by itself: say which one pays, account=...")
+            self._account = found
+        return self._account
+
+    def account(self) -> types.Account:
+        """The account that pays."""
+        return self.accounts.get(self.account_id())
+
+    def balance(self) -> types.Balance:
+        return self.accounts.balance(self.account_id())
+
+    def limits(self) -> types.Limits:
+        """Each limit, how much of it is used, and when it frees."""
+        return self.accounts.limits(self.account_id())
+
+    def _ask(self, call: Call) -> Answer:
+        """Asks until there is an answer that lasts, or the deadline has passed."""
+        began = self._clock.now()
+        attempts = 0
+        accepted: Answer | None = None
+        while True:
+            attempts += 1
+            left = began + self._deadline - self._clock.now()
+            problem: Exception
+            retry_after = None
+            try:
+                response = self._transport.send(self._request(call, min(ATTEMPT_SECONDS, max(left, 1.0))))
+                if 200 <= response.status < 300:
+                    answer = Answer.of(response)
+                    if not (call.is_awaited and response.status == 202):
+                        return answer.after(accepted)
+                    accepted = answer.after(accepted)
+                    problem = Unreachable("it was accepted and is in flight")
+                else:
+                    error = error_of(response)
+                    if not is_asked_again(error):
+                        raise error
+                    problem, retry_after = error, error.retry_after
+            except (Unanswered, Unreadable) as failure:
+                problem = failure
+            wait = pause(attempts, retry_after, self._clock.random())
+            if self._clock.now() - began + wait > self._deadline:
+                raise self._gives_up(problem, accepted, attempts) from problem
+            self._clock.sleep(wait)
+
+    def _gives_up(self, problem: Exception, accepted: Answer | None, attempts: int) -> Exception:
+        if isinstance(problem, TooManyRequests) and accepted is None:
+            return problem
+        transfer_id = accepted.transfer_id if accepted else None
+        if transfer_id is None and isinstance(problem, ApiError):
+            transfer_id = problem.transfer_id
+        message = f"no final answer in {self._deadline:g} s and {attempts} attempts: {problem}. Ask again under the same name"
+        return Unreachable(message, problem, transfer_id)
+
+    def _request(self, call: Call, timeout: float, headers: Mapping[str, str] | None = None) -> Request:
+        sent = {"Authorization": f"Bearer {self._key}", "Accept": "application/json", **call.headers, **(headers or {})}
+        body = None
+        if call.body is not None:
+            sent["Content-Type"] = "application/json"
+            body = json.dumps(call.body, ensure_ascii=False).encode()
+        url = call.path if urlsplit(call.path).scheme else self._base + call.path
+        query = urlencode([(name, text) for name, text in call.query.items() if text is not None])
+        return Request(call.method, url + (f"?{query}" if query else ""), sent, body, timeout)
+
+    def _pages(self, path: str, query: Mapping[str, str | None]) -> Generator[dict[str, Any], None]:
+        """Everything that is listed, page by page."""
+        cursor: str | None = None
+        while True:
+            answer = self._ask(Call("GET", path, query={"limit": "100", **query, "cursor": cursor}))
+            for one in answer.json.get("data", []):
+                yield one
+            cursor = answer.json.get("cursor")
+            if not answer.json.get("has_more") or cursor is None:
+                return
+
+    def _listed(self, kind: type[T], path: str, **query: str | None) -> Generator[T, None]:
+        for one in self._pages(path, query):
+            yield read(kind, one)
+
+
+class Transfers:
+    def __init__(self, purser: Purser) -> None:
+        self._purser = purser
+
+    def get(self, transfer_id: str) -> types.Transfer:
+        """A transfer in any state."""
+        return read(types.Transfer, (self._purser._ask(Call("GET", f"/transfers/{quote(transfer_id)}"))).json)
+
+    def list(
+        self,
+        *,
+        account: str | None = None,
+        status: str | None = None,
+        name: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+    ) -> Iterator[types.Transfer]:
+        """Newest first."""
+        return self._purser._listed(
+            types.Transfer,
+            "/transfers",
+            account_id=account,
+            status=status,
+            idempotency_key=name,
+            since=text_of_time(since),
+            until=text_of_time(until),
+        )
+
+
+class History:
+    def __init__(self, purser: Purser) -> None:
+        self._purser = purser
+
+    def list(
+        self,
+        account: str | None = None,
+        *,
+        status: str | None = None,
+        type: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+    ) -> Generator[types.Entry, None]:
+        """What happened to the account's money, latest first. `since` and `until` are times of `visible_at`."""
+        account = account or self._purser.account_id()
+        entries = self._purser._listed(
+            types.Entry,
+            f"/accounts/{quote(account)}/transactions",
+            status=status,
+            type=type,
+            since=text_of_time(since),
+            until=text_of_time(until),
+        )
+        for entry in entries:
+            yield entry
+
+    def follow(
+        self,
+        account: str | None = None,
+        *,
+        since: datetime | str | None = None,
+        every: float = 2.0,
+    ) -> Generator[types.Entry, None]:
+        """Everything that happened, oldest first, and then what happens, without end.
+
+        To go on after a stop, keep `visible_at` of the last entry that you worked on and give it as `since`: nothing is left out.
+        An entry can come again under its `id` when the chain took back a fork. While the service does not answer, it waits.
+        """
+        while True:
+            try:
+                new = [entry for entry in self.list(account, since=since)]
+            except (TooManyRequests, Unreachable):
+                new = []
+            for entry in reversed(new):
+                yield entry
+                since = entry.visible_at
+            self._purser._clock.sleep(every * (0.75 + self._purser._clock.random() / 2))
+
+
+class Accounts:
+    def __init__(self, purser: Purser) -> None:
+        self._purser = purser
+
+    def create(
+        self,
+        name: str,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        max_single_transfer: Usdc | None = None,
+        max_daily_spend: Usdc | None = None,
+        allowed_counterparties: Iterable[str | Mapping[str, str]] | None = None,
+        require_memo: bool = False,
+        once: str | None = None,
+    ) -> types.Account:
+        """A new account with this policy. Under `once`, a name of yours, it is made once within 24 hours."""
+        policy = changed_policy(max_single_transfer, max_daily_spend, allowed_counterparties, require_memo, UNSET)
+        body = {"name": name, "policy": policy} | given_fields(metadata=metadata)
+        return read(types.Account, (self._purser._ask(Call.once("/accounts", body, once))).json)
+
+    def get(self, account: str) -> types.Account:
+        return read(types.Account, (self._purser._ask(Call("GET", f"/accounts/{quote(account)}"))).json)
+
+    def list(self, *, status: str | None = None) -> Iterator[types.Account]:
+        """Newest first."""
+        return self._purser._listed(types.Account, "/accounts", status=status)
+
+    def update(
+        self, account: str, *, name: str | None = None, metadata: Mapping[str, Any] | None = None
+    ) -> types.Account:
+        """Changes the name, and metadata key by key: a value that is `None` removes its key."""
+        call = Call("PATCH", f"/accounts/{quote(account)}", body=given_fields(name=name, metadata=metadata))
+        return read(types.Account, (self._purser._ask(call)).json)
+
+    def balance(self, account: str) -> types.Balance:
+        """Live, from the chain."""
+        return read(types.Balance, (self._purser._ask(Call("GET", f"/accounts/{quote(account)}/balance"))).json)
+
+    def limits(self, account: str) -> types.Limits:
+        return read(types.Limits, (self._purser._ask(Call("GET", f"/accounts/{quote(account)}/limits"))).json)
+
+
+class Policies:
+    """An account's policy: what leaves the account, by rules that the chain enforces."""
+
+    def __init__(self, purser: Purser) -> None:
+        self._purser = purser
+
+    def get(self, account: str) -> types.AccountPolicy:
+        return self._asks("GET", account, None, None)
+
+    def update(
+        self,
+        account: str,
+        *,
+        max_single_transfer: Usdc | None | Unset = UNSET,
+        max_daily_spend: Usdc | None | Unset = UNSET,
+        allowed_counterparties: Iterable[str | Mapping[str, str]] | None | Unset = UNSET,
+        require_memo: bool | Unset = UNSET,
+        paused: bool | Unset = UNSET,
+        reason: str | None = None,
+        version: int | None = None,
+    ) -> types.AccountPolicy:
+        """Changes what is given; `None` takes a limit away. With `version`, only that version is changed.
+
+        Where the operator has a delay, what loosens the policy waits: `effective_at` of the answer says until when.
+        """
+        body = changed_policy(max_single_transfer, max_daily_spend, allowed_counterparties, require_memo, paused)
+        return self._asks("PATCH", account, body | given_fields(reason=reason), version)
+
+    def replace(
+        self,
+        account: str,
+        *,
+        max_single_transfer: Usdc | None = None,
+        max_daily_spend: Usdc | None = None,
+        allowed_counterparties: Iterable[str | Mapping[str, str]] | None = None,
+        require_memo: bool = False,
+        reason: str | None = None,
+        version: int | None = None,
+    ) -> types.AccountPolicy:
+        """Replaces the whole policy: what is left out is no limit."""
+        body = changed_policy(max_single_transfer, max_daily_spend, allowed_counterparties, require_memo, False)
+        return self._asks("PUT", account, body | given_fields(reason=reason), version)
+
+    def pause(self, account: str) -> types.AccountPolicy:
+        """Nothing leaves the account from now on. The rest of the policy stays."""
+        return self._asks("PUT", account, {"paused": True}, None)
+
+    def unpause(self, account: str) -> types.AccountPolicy:
+        return self._asks("PATCH", account, {"paused": False}, None)
+
+    def drop_pending(self, account: str) -> types.AccountPolicy:
+        """Drops the policy that waits."""
+        call = Call("DELETE", f"/accounts/{quote(account)}/policy/pending")
+        return read(types.AccountPolicy, (self._purser._ask(call)).json)
+
+    def versions(self, account: str) -> Iterator[types.PolicySet]:
+        """Every version, newest first."""
+        return self._purser._listed(types.PolicySet, f"/accounts/{quote(account)}/policy/versions")
+
+    def _asks(
+        self, method: str, account: str, body: Mapping[str, Any] | None, version: int | None
+    ) -> types.AccountPolicy:
+        headers = {} if version is None else {"If-Match": f'"{version}"'}
+        call = Call(method, f"/accounts/{quote(account)}/policy", body=body, headers=headers)
+        return read(types.AccountPolicy, (self._purser._ask(call)).json)
+
+
+class Keys:
+    """Keys of agents, each for one account."""
+
+    def __init__(self, purser: Purser) -> None:
+        self._purser = purser
+
+    def create(
+        self,
+        account: str,
+        *,
+        name: str | None = None,
+        expires_at: datetime | str | None = None,
+        allowed_cidrs: Sequence[str] | None = None,
+        once: str | None = None,
+    ) -> types.NewKey:
+        """A new key, whose text is shown this once."""
+        body = given_fields(name=name, expires_at=text_of_time(expires_at), allowed_cidrs=allowed_cidrs)
+        call = Call.once(f"/accounts/{quote(account)}/keys", body, once)
+        return read(types.NewKey, (self._purser._ask(call)).json)
+
+    def list(self, account: str) -> Iterator[types.Key]:
+        return self._purser._listed(types.Key, f"/accounts/{quote(account)}/keys")
+
+    def revoke(self, key_id: str) -> None:
+        self._purser._ask(Call("DELETE", f"/keys/{quote(key_id)}"))
+
+
+class Halts:
+    """The stop beside the policy. Only the operator's admin ends it, with its own wallet."""
+
+    def __init__(self, purser: Purser) -> None:
+        self._purser = purser
+
+    def account(self, account: str) -> types.Halted:
+        """Stops one account at once."""
+        call = Call.once(f"/accounts/{quote(account)}/halt", None, None)
+        return read(types.Halted, (self._purser._ask(call)).json)
+
+    def operator(self) -> types.Halted:
+        """Stops every account of the operator at once."""
+        return read(types.Halted, (self._purser._ask(Call.once("/halt", None, None))).json)
+
+
+class Events:
+    def __init__(self, purser: Purser) -> None:
+        self._purser = purser
+
+    def get(self, event_id: str) -> Event:
+        return event_of((self._purser._ask(Call("GET", f"/events/{quote(event_id)}"))).json)
+
+    def list(self, *, type: str | None = None, account: str | None = None) -> Generator[Event, None]:
+        """Newest first."""
+        for one in self._purser._pages("/events", {"type": type, "account_id": account}):
+            yield event_of(one)
+
+    def stream(
+        self, *, types: Iterable[str] = (), account: str | None = None, after: str | None = None
+    ) -> EventStream:
+        """Events as they happen. See `EventStream`."""
+        query = {"type": ",".join(types) or None, "account_id": account}
+        return EventStream(self._purser, query, after)
+
+    def position(self) -> str:
+        """Where a stream stands that begins now: read what there is, then stream `after` it, and nothing falls in between."""
+        stream = EventStream(self._purser, {}, None)
+        with closing(stream._data()) as data:
+            for _ in data:
+                if stream.position:
+                    return stream.position
+        raise Unreachable("the stream ended before it began")
+
+
+class EventStream:
+    """Events as they happen, without end. Lost connections are opened anew where they ended.
+
+    `position` is where it stands. To go on after a stop, keep it each time you have worked on an event, and give it as `after`:
+    nothing is left out. Without `after` the stream begins now.
+    """
+
+    def __init__(self, purser: Purser, query: Mapping[str, str | None], after: str | None) -> None:
+        self._purser = purser
+        self._query = query
+        self.position = after
+
+    def __iter__(self) -> Generator[Event, None]:
+        with closing(self._data()) as all_data:
+            for data in all_data:
+                if data:
+                    yield event_of_body(data.encode())
+
+    def _data(self) -> Generator[str, None]:
+        """The data of every message, over as many connections as it takes; empty of the one that says where it begins."""
+        clock = self._purser._clock
+        failures = 0
+        while True:
+            retry_after: float | None = None
+            try:
+                with closing(self._messages()) as messages:
+                    for data in messages:
+                        failures = 0
+                        yield data
+            except Unanswered:
+                pass
+            except ApiError as error:
+                if not is_asked_again(error):
+                    raise
+                retry_after = error.retry_after
+            failures += 1
+            clock.sleep(pause(failures, retry_after, clock.random()))
+
+    def _messages(self) -> Generator[str, None]:
+        """The same over one connection."""
+        headers = {"Accept": "text/event-stream"}
+        if self.position:
+            headers["Last-Event-ID"] = self.position
+        call = Call("GET", "/events", query=self._query)
+        request = self._purser._request(call, STREAM_SILENCE_SECONDS, headers)
+        stream = self._purser._transport.open(request)
+        try:
+            if stream.response.status != 200:
+                body = b"".join([chunk for chunk in stream.chunks()])
+                raise error_of(Response(stream.response.status, stream.response.headers, body))
+            reader = MessageReader()
+            for chunk in stream.chunks():
+                for message in reader.feed(chunk):
+                    self.position = message.id or self.position
+                    yield message.data
+        finally:
+            stream.close()
+
+
+class Webhooks:
+    """Where events are delivered. `purser_pay.webhooks.verify` verifies what arrives."""
+
+    def __init__(self, purser: Purser) -> None:
+        self._purser = purser
+
+    def create(
+        self,
+        url: str,
+        events: Sequence[str],
+        *,
+        accounts: Sequence[str] | None = None,
+        low_balance_threshold_usdc: Usdc | None = None,
+        once: str | None = None,
+    ) -> types.WebhookWithSecret:
+        """Registers an endpoint. The answer's secret is shown this once."""
+        threshold = low_balance_threshold_usdc and usdc_text(low_balance_threshold_usdc, "low_balance_threshold_usdc")
+        body = {"url": url, "events": [*events]}
+        body |= given_fields(account_ids=accounts and [*accounts], low_balance_threshold_usdc=threshold)
+        return read(types.WebhookWithSecret, (self._purser._ask(Call.once("/webhooks", body, once))).json)
+
+    def get(self, webhook_id: str) -> types.Webhook:
+        return read(types.Webhook, (self._purser._ask(Call("GET", f"/webhooks/{quote(webhook_id)}"))).json)
+
+    def list(self) -> Iterator[types.Webhook]:
+        return self._purser._listed(types.Webhook, "/webhooks")
+
+    def update(
+        self,
+        webhook_id: str,
+        *,
+        url: str | None = None,
+        events: Sequence[str] | None = None,
+        accounts: Sequence[str] | None = None,
+        status: str | None = None,
+    ) -> types.Webhook:
+        """Changes what is given. `status` is `enabled` or `disabled`; no `accounts` at all (`[]`) means every account."""
+        body = given_fields(url=url, events=events, account_ids=accounts, status=status)
+        call = Call("PATCH", f"/webhooks/{quote(webhook_id)}", body=body)
+        return read(types.Webhook, (self._purser._ask(call)).json)
+
+    def delete(self, webhook_id: str) -> None:
+        self._purser._ask(Call("DELETE", f"/webhooks/{quote(webhook_id)}"))
+
+    def rotate_secret(self, webhook_id: str, *, once: str | None = None) -> types.WebhookWithSecret:
+        """A new secret. The one before it signs too for 24 hours."""
+        call = Call.once(f"/webhooks/{quote(webhook_id)}/rotate_secret", None, once)
+        return read(types.WebhookWithSecret, (self._purser._ask(call)).json)
+
+    def test(self, webhook_id: str) -> Event:
+        """Sends a `webhook.test` event to this webhook alone."""
+        return event_of((self._purser._ask(Call.once(f"/webhooks/{quote(webhook_id)}/test", None, None))).json)
+
+    def deliveries(self, webhook_id: str, *, status: str | None = None) -> Iterator[types.Delivery]:
+        return self._purser._listed(types.Delivery, f"/webhooks/{quote(webhook_id)}/deliveries", status=status)
+
+    def replay(
+        self,
+        webhook_id: str,
+        *,
+        event_id: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        status: str | None = None,
+    ) -> types.Replayed:
+        """Delivers one event again, or what was not delivered in a period."""
+        period = {"since": text_of_time(since), "until": text_of_time(until)}
+        body = given_fields(event_id=event_id, status=status, **period)
+        call = Call.once(f"/webhooks/{quote(webhook_id)}/replay", body, None)
+        return read(types.Replayed, (self._purser._ask(call)).json)
+
+
+def _setting(name: str) -> str:
+    value = os.environ.get(name, "")
+    if not value:
+        raise ValueError(f"{name} is not set, and nothing was given in its place")
+    return value

@@ -1,0 +1,545 @@
+"""What the service answers. Generated from the service's OpenAPI document by sdk/generate.py. Do not edit.
+
+Amounts are `Decimal`, times are `datetime` with UTC. Statuses, codes and types are text: there may be new ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """An account."""
+
+    account_id: str
+    """The id of an account. Opaque; compare it as text."""
+    balance_as_of: datetime
+    """When it held that much: a moment ago, or, in a list while the chain does not answer, when it was last seen."""
+    balance_usdc: Decimal
+    """USDC as a decimal string with six fractional digits."""
+    created_at: datetime
+    """ISO 8601 with an offset; answers are in UTC, with six digits of a second."""
+    halted: Halt | None
+    """The halt that is in force, apart from the policy; `null` without one."""
+    metadata: dict[str, Any] | None
+    """Keys and values of yours, at most 16 KiB of JSON. Kept and returned as they are, and never read."""
+    name: str
+    """A label for people, not unique: 1 to 200 characters, not blank, none that override the direction of text."""
+    solana_address: str
+    """The PDA that owns the money. Never fund this address: see `usdc_token_account`."""
+    status: str
+    """`paused` where the account may not pay, by its policy or by a halt. Known: `active`, `paused`."""
+    usdc_token_account: str
+    """Where USDC is sent to fund the account."""
+    policy: Policy | None = None
+    """Operators see the policy, unless the chain does not answer; agents see their limits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccountPolicy:
+    """An account's policy; `tx_signature` where it was just put in force, `effective_at` where the change has to
+    wait.
+    """
+    account_id: str
+    """The id of an account. Opaque; compare it as text."""
+    allowed_counterparties: list[str] | None
+    """Who may be paid, as submitted; `null` for anyone."""
+    counterparty_kinds: list[str | None] | None
+    """What each entry is, in the order of the entries; `null` of an entry where it was not said."""
+    max_daily_spend: Decimal | None
+    """Most that may leave in any 24 hours; `null` for no limit."""
+    max_single_transfer: Decimal | None
+    """Most of a single transfer; `null` for no limit."""
+    paused: bool
+    """Whether nothing may leave."""
+    pending: PendingPolicy | None
+    """The policy that waits to take this one's place; `null` without one."""
+    require_memo: bool
+    """Whether a transfer needs a memo."""
+    updated_at: datetime
+    """ISO 8601 with an offset; answers are in UTC, with six digits of a second."""
+    version: int
+    """Counts the changes of a policy."""
+    effective_at: datetime | None = None
+    """When the change takes effect, where it has to wait."""
+    tx_signature: str | None = None
+    """By which transaction it was just put in force."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """One attempt: what the receiver answered, or why it did not."""
+
+    attempt: int
+    """Counted from 1."""
+    ended_at: datetime
+    """ISO 8601 with an offset; answers are in UTC, with six digits of a second."""
+    error: str | None
+    """Why there was no answer. Known: `timeout`, `address_refused`, `name_not_resolved`, `connection_failed`,
+    `connection_broken`.
+    """
+    response: str | None
+    """The beginning of the receiver's answer, at most 1 KiB."""
+    started_at: datetime
+    """ISO 8601 with an offset; answers are in UTC, with six digits of a second."""
+    status_code: int | None
+    """What the receiver answered; `null` where it did not."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Balance:
+    """An account's live balance."""
+
+    account_id: str
+    """The id of an account. Opaque; compare it as text."""
+    balance_usdc: Decimal
+    """USDC as a decimal string with six fractional digits."""
+    last_updated: datetime
+    """When it was read from the chain."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One entry of `checks`: how a rule judged a transfer. Amounts are decimal strings."""
+
+    ok: bool
+    """Whether the rule allows the transfer."""
+    rule: str
+    """What a transfer is checked against. Known: `paused`, `require_memo`, `allowed_counterparties`,
+    `max_single_transfer`, `max_daily_spend`, `balance`.
+    """
+    limit: Decimal | None = None
+    """What the rule allows at most; of `balance`, what there is."""
+    remaining: Decimal | None = None
+    """What the limit left before this transfer."""
+    used: Decimal | None = None
+    """What already counts against the limit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DailyLimit:
+    """Of a rolling window of 24 hours."""
+
+    frees_at: datetime | None
+    """When the oldest of it stops counting; `null` when nothing counts."""
+    limit: Decimal | None
+    """Most that may leave in any 24 hours."""
+    remaining: Decimal | None
+    """What may still leave now."""
+    used: Decimal
+    """What left in the last 24 hours."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delivery:
+    """One event on its way to one webhook."""
+
+    attempts: list[Attempt]
+    """Those of the last 30 days, the earliest first."""
+    blocked_by: str | None
+    """Why a pending one is not attempted. Known: `sealing_key_missing`, `secret_sealed_with_another_key`."""
+    created_at: datetime
+    """ISO 8601 with an offset; answers are in UTC, with six digits of a second."""
+    delivered_at: datetime | None
+    """When the receiver acknowledged it."""
+    event_id: str
+    """The id of an event. Opaque; compare it as text."""
+    event_type: str
+    """What happened. Known: `transfer.initiated`, `transfer.settled`, `transfer.rejected`, `transfer.reopened`,
+    `transfer.failed`, `balance.low_threshold`, `policy.pending`, `policy.applied`, `limit.threshold`,
+    `deposit.settled`, `withdrawal.settled`, `policy.changed`, `account.halted`, `webhook.test`.
+    """
+    next_attempt_at: datetime | None
+    """Of one that is pending."""
+    status: str
+    """The state of a delivery. Known: `pending`, `delivered`, `undelivered`."""
+    undelivered_at: datetime | None
+    """When it was given up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A line of an account's history. Every field is there; what does not apply is `null`."""
+
+    amount_usdc: Decimal
+    """USDC as a decimal string with six fractional digits."""
+    counterparty: str | None
+    """The other side: an account id, or a token account. `null` unless it was one party alone."""
+    created_at: datetime
+    """When it happened."""
+    direction: str
+    """Seen from the account. Known: `in`, `out`."""
+    error: str | None
+    """Of what was rejected. Known: `invalid_request`, `quota_exceeded`, `unauthorized`, `policy_violation`,
+    `account_paused`, `insufficient_balance`, `account_frozen`, `forbidden`, `not_found`, `method_not_allowed`,
+    `request_timeout`, `idempotency_conflict`, `idempotency_in_progress`, `policy_changed`, `payload_too_large`,
+    `unsupported_media_type`, `invalid_recipient`, `offer_refused`, `payment_refused`, `rate_limited`,
+    `too_many_pending`, `too_many_refusals`, `headers_too_large`, `internal_error`, `not_configured`,
+    `transfer_failed`, `server_unreachable`, `service_unavailable`, `solana_unavailable`, `authority_rotated`,
+    `fee_payer_empty`, `signer_unavailable`, `timeout`.
+    """
+    id: str
+    """The id of a line of an account's history. Opaque; compare it as text."""
+    memo: str | None
+    """Of a transfer, and of a deposit that one transfer made."""
+    message: str | None
+    """Of what was rejected."""
+    solana_explorer_url: str | None
+    """Of what is settled."""
+    status: str
+    """Whether money moved. Known: `settled`, `rejected`."""
+    transfer_id: str | None
+    """Of a transfer, and of a deposit that one transfer made."""
+    tx_signature: str | None
+    """Of what is settled."""
+    type: str
+    """A payment within policy, money received by whatever means, or a withdrawal by the operator's admin. Known:
+    `transfer`, `deposit`, `withdrawal`.
+    """
+    visible_at: datetime
+    """When it came into the history, which is in this order: later than that of every entry that was there before."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Halt:
+    """A halt that is in force on an account."""
+
+    by: str
+    """Whose key halted. Known: `admin`, `policy_authority`, `guardian`."""
+    scope: str
+    """What is halted. Known: `account`, `operator`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Halted:
+    """What is halted: the operator, or one account."""
+
+    halted: bool
+    """Always `true`."""
+    halted_by: str
+    """Whose key halted. Known: `admin`, `policy_authority`, `guardian`."""
+    tx_signature: str
+    """The signature of a Solana transaction, base58."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Key:
+    """An agent key, without the key itself."""
+
+    account_id: str | None
+    """The account that it opens; `null` of an operator key."""
+    allowed_cidrs: list[str] | None
+    """From which addresses it may be used; `null` for any."""
+    created_at: datetime
+    """ISO 8601 with an offset; answers are in UTC, with six digits of a second."""
+    expires_at: datetime | None
+    """From then on it is not valid."""
+    hint: str
+    """The beginning and the end of a key, to tell it from others."""
+    id: str
+    """The id of an API key. Opaque; compare it as text."""
+    last_used_at: datetime | None
+    """About a minute late; `null` before its first use."""
+    name: str | None
+    """A label for people, not unique: 1 to 200 characters, not blank, none that override the direction of text."""
+    revoked_at: datetime | None
+    """Since then it is not valid."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """An account's limits and what is left of them. Amounts are decimal strings; `null` where there is no limit."""
+
+    account_id: str
+    """The id of an account. Opaque; compare it as text."""
+    max_daily_spend: DailyLimit
+    """Of a rolling window of 24 hours."""
+    max_single_transfer: SingleLimit
+    """Of each transfer by itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewKey:
+    """A new key: the only answer that shows it."""
+
+    account_id: str | None
+    """The account that it opens; `null` of an operator key."""
+    allowed_cidrs: list[str] | None
+    """From which addresses it may be used; `null` for any."""
+    created_at: datetime
+    """ISO 8601 with an offset; answers are in UTC, with six digits of a second."""
+    expires_at: datetime | None
+    """From then on it is not valid."""
+    hint: str
+    """The beginning and the end of a key, to tell it from others."""
+    id: str
+    """The id of an API key. Opaque; compare it as text."""
+    key: str = field(repr=False)
+    """An API key: a secret."""
+    last_used_at: datetime | None
+    """About a minute late; `null` before its first use."""
+    name: str | None
+    """A label for people, not unique: 1 to 200 characters, not blank, none that override the direction of text."""
+    revoked_at: datetime | None
+    """Since then it is not valid."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PendingPolicy:
+    """A policy that waits."""
+
+    allowed_counterparties: list[str] | None
+    """Who may be paid, as submitted; `null` for anyone."""
+    counterparty_kinds: list[str | None] | None
+    """What each entry is, in the order of the entries; `null` of an entry where it was not said."""
+    effective_at: datetime
+    """When it can take effect."""
+    max_daily_spend: Decimal | None
+    """Most that may leave in any 24 hours; `null` for no limit."""
+    max_single_transfer: Decimal | None
+    """Most of a single transfer; `null` for no limit."""
+    paused: bool
+    """Whether nothing may leave."""
+    require_memo: bool
+    """Whether a transfer needs a memo."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """The five policy fields as they are answered and announced, with what each entry of the allowlist is. Limits
+    are JSON numbers, written from integers.
+    """
+    allowed_counterparties: list[str] | None
+    """Who may be paid, as submitted; `null` for anyone."""
+    counterparty_kinds: list[str | None] | None
+    """What each entry is, in the order of the entries; `null` of an entry where it was not said."""
+    max_daily_spend: Decimal | None
+    """Most that may leave in any 24 hours; `null` for no limit."""
+    max_single_transfer: Decimal | None
+    """Most of a single transfer; `null` for no limit."""
+    paused: bool
+    """Whether nothing may leave."""
+    require_memo: bool
+    """Whether a transfer needs a memo."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicySet:
+    """A version of a policy, and what set it."""
+
+    key_id: str | None
+    """The API key that asked for it, where it came by the API."""
+    policy: Policy | None
+    """Its recipients as they stand on the chain; `null` where it could not be read any more."""
+    reason: str | None
+    """Why the policy was changed, in the words of who asked for it."""
+    set_at: datetime
+    """ISO 8601 with an offset; answers are in UTC, with six digits of a second."""
+    signer: str | None
+    """Whose key signed it; `null` if unknown."""
+    tx_signature: str
+    """The signature of a Solana transaction, base58."""
+    version: int
+    """Counts the changes of a policy."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """What would become of a transfer now."""
+
+    allowed: bool
+    """Whether it would be sent."""
+    checks: list[Check]
+    """What every rule says, in the order in which they win."""
+    error: str | None = None
+    """What it would be refused with. Known: `invalid_request`, `quota_exceeded`, `unauthorized`,
+    `policy_violation`, `account_paused`, `insufficient_balance`, `account_frozen`, `forbidden`, `not_found`,
+    `method_not_allowed`, `request_timeout`, `idempotency_conflict`, `idempotency_in_progress`, `policy_changed`,
+    `payload_too_large`, `unsupported_media_type`, `invalid_recipient`, `offer_refused`, `payment_refused`,
+    `rate_limited`, `too_many_pending`, `too_many_refusals`, `headers_too_large`, `internal_error`,
+    `not_configured`, `transfer_failed`, `server_unreachable`, `service_unavailable`, `solana_unavailable`,
+    `authority_rotated`, `fee_payer_empty`, `signer_unavailable`, `timeout`.
+    """
+    message: str | None = None
+    """A sentence for people. Its wording may change: decide by codes, never by it."""
+    retry_at: datetime | None = None
+    """When the rolling window has room for the amount, if nothing else is spent."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replayed:
+    """How many deliveries were begun anew."""
+
+    replayed: int
+    """Those that are being attempted at this moment do not count."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resource:
+    """A server's answer."""
+
+    body: str
+    """At most 65,536 bytes, in this encoding."""
+    content_type: str | None
+    """As the server names its form."""
+    encoding: str
+    """`utf-8`: the body is the text. `base64`: it is not text. Known: `utf-8`, `base64`."""
+    status: int
+    """The HTTP status."""
+    truncated: bool
+    """There was more of it."""
+    refusal: str | None = None
+    """Why a payment was not taken, in the server's words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SingleLimit:
+    """Of each transfer by itself."""
+
+    limit: Decimal | None
+    """Most of a single transfer."""
+    remaining: Decimal | None
+    """The same: no transfer uses it up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transfer:
+    """A transfer in any state."""
+
+    amount_usdc: Decimal
+    """USDC as a decimal string with six fractional digits."""
+    created_at: datetime
+    """ISO 8601 with an offset; answers are in UTC, with six digits of a second."""
+    from_: str
+    """The account that pays."""
+    idempotency_key: str
+    """The name of a payment. Keep it when you retry; a new one is a second payment. Good for 24 hours."""
+    memo: str | None
+    """Text that goes with a payment. Anyone can read it on the chain. An empty one counts as none."""
+    status: str
+    """The state of a transfer: `submitted` may still settle or fail, the others are end states. Known: `submitted`,
+    `settled`, `rejected`, `failed`.
+    """
+    to: str
+    """As submitted."""
+    transfer_id: str
+    """The id of a transfer. Opaque; compare it as text."""
+    checks: list[Check] | None = None
+    """Of what was rejected: what every rule said, in the order in which they win."""
+    error: str | None = None
+    """Of what was rejected or failed, or what a seller refused. Known: `invalid_request`, `quota_exceeded`,
+    `unauthorized`, `policy_violation`, `account_paused`, `insufficient_balance`, `account_frozen`, `forbidden`,
+    `not_found`, `method_not_allowed`, `request_timeout`, `idempotency_conflict`, `idempotency_in_progress`,
+    `policy_changed`, `payload_too_large`, `unsupported_media_type`, `invalid_recipient`, `offer_refused`,
+    `payment_refused`, `rate_limited`, `too_many_pending`, `too_many_refusals`, `headers_too_large`,
+    `internal_error`, `not_configured`, `transfer_failed`, `server_unreachable`, `service_unavailable`,
+    `solana_unavailable`, `authority_rotated`, `fee_payer_empty`, `signer_unavailable`, `timeout`.
+    """
+    message: str | None = None
+    """A sentence for people. Its wording may change: decide by codes, never by it."""
+    retry_at: datetime | None = None
+    """When the rolling window has room for the amount, if nothing else is spent."""
+    settled_at: datetime | None = None
+    """Of what is settled."""
+    solana_explorer_url: str | None = None
+    """A link to the transaction in a chain explorer."""
+    tx_signature: str | None = None
+    """The signature of a Solana transaction, base58."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Webhook:
+    """A webhook, without its secret."""
+
+    account_ids: list[str]
+    """The accounts whose events it gets; empty for all of the operator."""
+    created_at: datetime
+    """ISO 8601 with an offset; answers are in UTC, with six digits of a second."""
+    disabled_at: datetime | None
+    """Since when it is disabled."""
+    disabled_reason: str | None
+    """Who disabled a webhook: the operator, or the service after days of failures only. Known: `requested`,
+    `failing`.
+    """
+    events: list[str]
+    """The event types that it gets."""
+    failing_since: datetime | None
+    """Since when every attempt failed; `null` while the latest succeeded."""
+    id: str
+    """The id of a webhook. Opaque; compare it as text."""
+    low_balance_threshold_usdc: Decimal | None
+    """Below which balance `balance.low_threshold` fires."""
+    previous_secret_expires_at: datetime | None
+    """Until when the secret before this one signs too."""
+    status: str
+    """Whether events are delivered. Known: `enabled`, `disabled`."""
+    updated_at: datetime
+    """ISO 8601 with an offset; answers are in UTC, with six digits of a second."""
+    url: str
+    """An absolute https URL of a public host, without user name, password or fragment."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebhookWithSecret:
+    """A webhook with a new secret: the only answer that shows it."""
+
+    account_ids: list[str]
+    """The accounts whose events it gets; empty for all of the operator."""
+    created_at: datetime
+    """ISO 8601 with an offset; answers are in UTC, with six digits of a second."""
+    disabled_at: datetime | None
+    """Since when it is disabled."""
+    disabled_reason: str | None
+    """Who disabled a webhook: the operator, or the service after days of failures only. Known: `requested`,
+    `failing`.
+    """
+    events: list[str]
+    """The event types that it gets."""
+    failing_since: datetime | None
+    """Since when every attempt failed; `null` while the latest succeeded."""
+    id: str
+    """The id of a webhook. Opaque; compare it as text."""
+    low_balance_threshold_usdc: Decimal | None
+    """Below which balance `balance.low_threshold` fires."""
+    previous_secret_expires_at: datetime | None
+    """Until when the secret before this one signs too."""
+    secret: str = field(repr=False)
+    """What deliveries are signed with: a secret."""
+    status: str
+    """Whether events are delivered. Known: `enabled`, `disabled`."""
+    updated_at: datetime
+    """ISO 8601 with an offset; answers are in UTC, with six digits of a second."""
+    url: str
+    """An absolute https URL of a public host, without user name, password or fragment."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class X402Payment:
+    """What a purchase has come to."""
+
+    receipt: X402Receipt | None
+    """What the server says of the payment. Whether it was made says `transfer`."""
+    resource: Resource | None
+    """What the server answered; `null` where that is not known, or not kept any longer."""
+    transfer: Transfer | None
+    """The payment; `null` where the server asked for none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class X402Receipt:
+    """A facilitator's receipt."""
+
+    network: str | None
+    """Where, by its CAIP-2 name."""
+    payer: str | None
+    """Whose money it was: the account's `solana_address`."""
+    success: bool
+    """Whether it says that the payment was made."""
+    transaction: str | None
+    """The transaction's signature."""
+    error_reason: str | None = None
+    """Why there was no payment."""

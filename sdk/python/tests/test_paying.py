@@ -1,0 +1,326 @@
+"""What the client does about answers, with a transport that answers from a script and a clock that does not wait."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import unittest
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from purser_pay import (
+    AsyncPurser,
+    Conflict,
+    Duplicate,
+    InsufficientFunds,
+    PolicyRefused,
+    Purser,
+    TooManyRequests,
+    Unreachable,
+)
+from purser_pay.transport import Request, Response, Unanswered
+
+SETTLED = {
+    "transfer_id": "txn_1", "status": "settled", "from": "acct_1", "to": "acct_2", "amount_usdc": "0.250000", "memo": None,
+    "idempotency_key": "invoice", "tx_signature": "sig", "created_at": "2026-01-31T12:00:00.000000Z",
+    "settled_at": "2026-01-31T12:00:01.000000Z",
+}  # fmt: skip
+SUBMITTED = {**SETTLED, "status": "submitted", "tx_signature": "sig"}
+CHECKS = [
+    {"rule": "paused", "ok": True},
+    {"rule": "max_single_transfer", "ok": True, "limit": "25.000000", "used": "0.000000", "remaining": "25.000000"},
+    {"rule": "max_daily_spend", "ok": False, "limit": "50.000000", "used": "44.000000", "remaining": "6.000000"},
+    {"rule": "balance", "ok": True, "limit": "80.000000", "used": "0.000000", "remaining": "80.000000"},
+]
+
+
+def answer(status: int, body: Any, **headers: str) -> Response:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Response(status, {"content-type": "application/json", **named}, json.dumps(body).encode())
+
+
+def error(status: int, code: str, *, retry_after: str | None = None, **fields: Any) -> Response:
+    headers = {} if retry_after is None else {"retry_after": retry_after}
+    return answer(status, {"error": code, "message": "So it is.", "request_id": "req_1", **fields}, **headers)
+
+
+class Script:
+    """Answers one after the other, and the last one for ever."""
+
+    def __init__(self, *answers: Response | Exception) -> None:
+        self.answers = list(answers)
+        self.asked: list[Request] = []
+
+    def send(self, request: Request) -> Response:
+        self.asked.append(request)
+        one = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(one, Exception):
+            raise one
+        return one
+
+    def open(self, request: Request) -> "Pieces":
+        return Pieces(self.send(request))
+
+    def close(self) -> None:
+        pass
+
+    def bodies(self) -> list[Any]:
+        return [json.loads(request.body or b"null") for request in self.asked]
+
+
+class Pieces:
+    """A stream whose pieces are three bytes long, so that they are cut anywhere."""
+
+    def __init__(self, response: Response) -> None:
+        self.response = response
+
+    def chunks(self) -> Iterator[bytes]:
+        body = self.response.body
+        for at in range(0, len(body), 3):
+            yield body[at : at + 3]
+
+    def close(self) -> None:
+        pass
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.time = 0.0
+        self.slept: list[float] = []
+
+    def now(self) -> float:
+        return self.time
+
+    def random(self) -> float:
+        return 0.5
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.time += seconds
+
+
+def agent(*answers: Response | Exception, deadline: float = 120.0) -> tuple[Purser, Script, Clock]:
+    script, clock = Script(*answers), Clock()
+    purser = Purser("http://purser.test", "psr_ag_1", account="acct_1", transport=script, clock=clock, deadline=deadline)
+    return purser, script, clock
+
+
+def pays(purser: Purser) -> Any:
+    return purser.pay(to="acct_2", usdc="0.25", name="invoice")
+
+
+class Paying(unittest.TestCase):
+    def test_payment_is_answered_with_its_signature(self) -> None:
+        purser, script, _ = agent(answer(200, SETTLED))
+        paid = pays(purser)
+        self.assertEqual((paid.signature, paid.replayed, paid.usdc, paid.name), ("sig", False, Decimal("0.25"), "invoice"))
+        self.assertEqual(script.asked[0].url, "http://purser.test/v1/transfers")
+        self.assertEqual(script.asked[0].headers["Authorization"], "Bearer psr_ag_1")
+        sent = {"from": "acct_1", "to": "acct_2", "amount": "0.25", "idempotency_key": "invoice"}
+        self.assertEqual(script.bodies(), [sent])
+
+    def test_every_retry_has_the_same_name_and_body(self) -> None:
+        troubles: list[Response | Exception] = [
+            Unanswered("cut"), error(429, "rate_limited", retry_after="2"), error(503, "solana_unavailable", retryable=False),
+            error(500, "internal_error"), Response(504, {}, b"<html>gateway</html>"), Response(200, {}, b"<html>"),
+            answer(200, SETTLED)
+        ]  # fmt: skip
+        purser, script, clock = agent(*troubles)
+        self.assertEqual(pays(purser).signature, "sig")
+        self.assertEqual(len(script.asked), len(troubles))
+        self.assertEqual(len({request.body for request in script.asked}), 1)
+        self.assertGreaterEqual(clock.slept[1], 2)
+        self.assertEqual(sorted(clock.slept[2:]), clock.slept[2:], "each pause is longer than the one before")
+
+    def test_payment_in_flight_is_waited_for_and_is_no_replay(self) -> None:
+        replayed = answer(200, SETTLED, idempotent_replayed="true")
+        purser, script, _ = agent(answer(202, SUBMITTED), answer(202, SUBMITTED, idempotent_replayed="true"), replayed)
+        self.assertFalse(pays(purser).replayed)
+        self.assertEqual(len({request.body for request in script.asked}), 1)
+        purser, _, _ = agent(replayed)
+        self.assertTrue(pays(purser).replayed)
+
+    def test_deadline_names_the_payment_that_is_in_flight(self) -> None:
+        purser, _, clock = agent(answer(202, SUBMITTED))
+        with self.assertRaises(Unreachable) as raised:
+            pays(purser)
+        self.assertEqual(raised.exception.transfer_id, "txn_1")
+        self.assertLessEqual(clock.time, 120)
+
+    def test_wait_beyond_the_deadline_is_not_begun(self) -> None:
+        purser, script, clock = agent(error(429, "too_many_refusals", retry_after="3600"))
+        with self.assertRaises(TooManyRequests) as raised:
+            pays(purser)
+        self.assertEqual((raised.exception.retry_after, len(script.asked), clock.slept), (3600, 1, []))
+
+    def test_no_answer_within_the_deadline_is_unreachable(self) -> None:
+        purser, script, clock = agent(Unanswered("refused"), deadline=10)
+        with self.assertRaises(Unreachable) as raised:
+            pays(purser)
+        self.assertIn("refused", str(raised.exception))
+        self.assertTrue(3 < len(script.asked) and clock.time <= 10)
+
+    def test_refusals_say_what_could_be_paid_now(self) -> None:
+        noon = "2026-01-31T12:00:00.000000Z"
+        purser, script, _ = agent(error(402, "policy_violation", checks=CHECKS, retry_at=noon, transfer_id="txn_1"))
+        with self.assertRaises(PolicyRefused) as raised:
+            pays(purser)
+        refused = raised.exception
+        self.assertEqual((refused.max_now, refused.code, len(refused.checks)), (Decimal(6), "policy_violation", 4))
+        self.assertEqual(refused.retry_at and refused.retry_at.isoformat(), "2026-01-31T12:00:00+00:00")
+        self.assertEqual(len(script.asked), 1, "a refusal is not asked for again")
+
+        paused = [{"rule": "paused", "ok": False}, *CHECKS[1:]]
+        with self.assertRaises(PolicyRefused) as raised:
+            pays(agent(error(402, "account_paused", checks=paused))[0])
+        self.assertEqual(raised.exception.max_now, 0)
+        with self.assertRaises(InsufficientFunds) as poor:
+            pays(agent(error(402, "insufficient_balance", checks=[{"rule": "balance", "ok": False}]))[0])
+        self.assertIsNone(poor.exception.max_now)
+
+    def test_conflicts_are_told_apart(self) -> None:
+        with self.assertRaises(Duplicate) as raised:
+            pays(agent(error(409, "idempotency_conflict", transfer_id="txn_0"))[0])
+        self.assertEqual(raised.exception.transfer_id, "txn_0")
+        purser, script, _ = agent(error(409, "policy_changed", retryable=False))
+        with self.assertRaises(Conflict):
+            purser.policy.update("acct_1", max_daily_spend="5", version=7)
+        self.assertEqual(script.asked[0].headers["If-Match"], '"7"')
+        self.assertEqual(script.bodies(), [{"max_daily_spend": "5"}])
+
+    def test_money_is_never_a_float(self) -> None:
+        purser, script, _ = agent(answer(200, SETTLED))
+        wrong: list[Any] = [0.25, 1, True, Decimal("0.0000001"), "1e3", "-1", "", "0", None]
+        for amount in wrong:
+            with self.assertRaises((TypeError, ValueError)):
+                purser.pay(to="acct_2", usdc=amount, name="invoice")
+        for micros in (0, -1, True, 2.0):
+            with self.assertRaises((TypeError, ValueError)):
+                purser.pay(to="acct_2", micro_usdc=micros, name="invoice")  # type: ignore[arg-type]
+        self.assertEqual(script.asked, [])
+        with self.assertRaisesRegex(TypeError, "float"):
+            purser.pay(to="acct_2", usdc=0.1, name="invoice")  # type: ignore[arg-type]
+        purser.pay(to="acct_2", micro_usdc=1, name="invoice")
+        purser.pay(to="acct_2", usdc=Decimal("1E+1"), name="invoice")
+        self.assertEqual([body["amount"] for body in script.bodies()], ["0.000001", "10"])
+
+    def test_payment_needs_a_name(self) -> None:
+        purser, _, _ = agent(answer(200, SETTLED))
+        with self.assertRaises(TypeError):
+            purser.pay(to="acct_2", usdc="1")  # type: ignore[call-arg]
+        with self.assertRaises(ValueError):
+            purser.pay(to="acct_2", usdc="1", name="")
+
+    def test_words_and_fields_that_are_new_are_read(self) -> None:
+        purser, _, _ = agent(answer(200, {**SETTLED, "status": "taken_back", "new": {"field": 1}}))
+        self.assertEqual(purser.transfers.get("txn_1").status, "taken_back")
+
+    def test_limits_of_a_policy_are_exact(self) -> None:
+        policy = {
+            "account_id": "acct_1", "updated_at": "2026-01-31T12:00:00Z", "version": 7, "pending": None, "paused": False,
+            "allowed_counterparties": None, "counterparty_kinds": None, "require_memo": False, "max_daily_spend": None,
+        }  # fmt: skip
+        body = json.dumps(policy)[:-1] + ', "max_single_transfer": 12345678901234.567891}'
+        purser, _, _ = agent(Response(200, {"content-type": "application/json"}, body.encode()))
+        self.assertEqual(purser.policy.get("acct_1").max_single_transfer, Decimal("12345678901234.567891"))
+
+    def test_lists_turn_their_pages(self) -> None:
+        pages = [
+            answer(200, {"data": [SETTLED], "cursor": "next", "has_more": True}),
+            answer(200, {"data": [SETTLED, SETTLED], "cursor": None, "has_more": False}),
+        ]
+        purser, script, _ = agent(*pages)
+        self.assertEqual(len(list(purser.transfers.list(status="settled"))), 3)
+        urls = [request.url.split("?")[1] for request in script.asked]
+        self.assertEqual(urls, ["limit=100&status=settled", "limit=100&status=settled&cursor=next"])
+
+    def test_history_is_followed_from_the_last_entry(self) -> None:
+        def entry(number: int) -> dict[str, Any]:
+            names = ("counterparty", "memo", "transfer_id", "tx_signature", "solana_explorer_url", "error", "message")
+            at = f"2026-01-31T12:00:0{number}.000000Z"
+            return dict.fromkeys(names) | {
+                "id": f"ent_{number}", "type": "deposit", "direction": "in", "status": "settled", "amount_usdc": "1.000000",
+                "created_at": at, "visible_at": at,
+            }  # fmt: skip
+
+        def page(*numbers: int) -> Response:
+            return answer(200, {"data": [entry(number) for number in numbers], "cursor": None, "has_more": False})
+
+        outage = error(429, "rate_limited", retry_after="3600")
+        purser, script, _ = agent(page(2, 1), outage, page(3))
+        followed = purser.history.follow()
+        self.assertEqual([next(followed).id for _ in range(3)], ["ent_1", "ent_2", "ent_3"])
+        self.assertNotIn("since", script.asked[0].url)
+        self.assertIn("since=2026-01-31T12%3A00%3A02%2B00%3A00", script.asked[2].url)
+
+    def test_purchase_has_a_name_and_a_bound(self) -> None:
+        resource = {"status": 200, "content_type": "text/plain", "body": "hi", "encoding": "utf-8", "truncated": False}
+        bought = {"transfer": SETTLED, "resource": resource, "receipt": None}
+        purser, script, _ = agent(Unanswered("cut"), answer(202, {**bought, "transfer": SUBMITTED}), answer(200, bought))
+        got = purser.buy("https://shop.test/report", max_usdc="0.30", name="report")
+        self.assertEqual((got.resource and got.resource.body, got.transfer and got.transfer.status), ("hi", "settled"))
+        sent = {"from": "acct_1", "url": "https://shop.test/report", "max_amount": "0.30", "idempotency_key": "report"}
+        self.assertEqual(script.bodies(), [{**sent, "method": "GET"}] * 3)
+
+    def test_stream_goes_on_where_it_was_cut(self) -> None:
+        def event(number: int) -> str:
+            value = {"id": f"evt_{number}", "type": "new.type", "created_at": "2026-01-31T12:00:00Z", "data": {"é": "😀"}}
+            return f"id: at-{number}\ndata: {json.dumps(value, ensure_ascii=False)}\n\n"
+
+        first = ": events\nretry: 2000\nid: at-0\n\n" + event(1) + ": still here\n\nid: at-9\r\ndata: {"
+        second = event(2)
+        stream = [Response(200, {}, first.encode()), error(503, "service_unavailable"), Response(200, {}, second.encode())]
+        purser, script, _ = agent(*stream)
+        events = purser.events.stream(types=["a", "b"])
+        read = iter(events)
+        one, two = next(read), next(read)
+        self.assertEqual((one.id, two.id, two.data, events.position), ("evt_1", "evt_2", {"é": "😀"}, "at-2"))
+        self.assertEqual([request.headers.get("Last-Event-ID") for request in script.asked], [None, "at-1", "at-1"])
+
+    def test_post_that_is_no_payment_is_named_by_itself(self) -> None:
+        halted = {"halted": True, "halted_by": "guardian", "tx_signature": "sig"}
+        purser, script, _ = agent(Unanswered("cut"), answer(200, halted))
+        self.assertEqual(purser.halts.account("acct_1").halted_by, "guardian")
+        first, second = [request.headers["Idempotency-Key"] for request in script.asked]
+        self.assertEqual(first, second)
+
+    def test_account_is_the_one_that_the_key_opens(self) -> None:
+        found = answer(200, {"jsonrpc": "2.0", "id": 1, "result": {"structuredContent": {"account_id": "acct_7"}}})
+        script = Script(found, answer(200, SETTLED))
+        purser = Purser("http://purser.test/v1", "psr_ag_1", transport=script, clock=Clock())
+        purser._account = None
+        pays(purser)
+        self.assertEqual(script.asked[0].url, "http://purser.test/mcp")
+        self.assertEqual(script.bodies()[1]["from"], "acct_7")
+
+
+class AsyncScript:
+    def __init__(self, script: Script) -> None:
+        self.script = script
+
+    async def send(self, request: Request) -> Response:
+        return self.script.send(request)
+
+    async def open(self, request: Request) -> Any:
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        pass
+
+
+class AsyncTime(Clock):
+    async def sleep(self, seconds: float) -> None:  # type: ignore[override]
+        super().sleep(seconds)
+
+
+class PayingAsync(unittest.TestCase):
+    def test_async_client_does_the_same(self) -> None:
+        script = Script(Unanswered("cut"), answer(202, SUBMITTED), answer(200, SETTLED, idempotent_replayed="true"))
+        purser = AsyncPurser("http://purser.test", "key", account="acct_1", transport=AsyncScript(script), clock=AsyncTime())
+        paid = asyncio.run(purser.pay(to="acct_2", micro_usdc=250_000, name="invoice"))
+        self.assertEqual((paid.signature, paid.replayed, len(script.asked)), ("sig", False, 3))
+
+
+if __name__ == "__main__":
+    unittest.main()

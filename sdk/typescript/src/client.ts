@@ -1,0 +1,593 @@
+// An agent that pays, or an operator that keeps accounts.
+
+import { type Answer, ask, type Call, type Line, messages, once, type Query } from "./call.ts";
+import { ApiError, TooManyRequests, Unreachable } from "./errors.ts";
+import { type Event, eventOf } from "./events.ts";
+import { type Amount, amountText, readJson, usdcText } from "./money.ts";
+import { type Clock, isAskedAgain, pause, SYSTEM_CLOCK } from "./retry.ts";
+import type * as types from "./types.ts";
+
+export interface Options {
+  /** The service's address (default: `PURSER_URL`). */
+  url?: string;
+  /** An API key (default: `PURSER_AGENT_KEY`). `null` sends none: for a browser, whose requests a server of yours completes. */
+  key?: string | null;
+  /** The account that pays (default: `PURSER_ACCOUNT`, else the one that the agent's key opens). */
+  account?: string;
+  /** A call gives up this many milliseconds after it began (default: 120,000). */
+  deadlineMs?: number;
+  /** In the place of the platform's `fetch`. */
+  fetch?: typeof fetch;
+  clock?: Clock;
+}
+
+export type PayOptions = Amount & {
+  /** An account's id, or the address of a USDC token account. */
+  to: string;
+  /**
+   * The idempotency key, at most 128 characters: asked for again under it, within 24 hours, the same payment is answered and
+   * nothing is paid. After that it would pay again. All accounts of an operator share their names: begin it with a prefix.
+   */
+  name: string;
+  memo?: string;
+  account?: string;
+  signal?: AbortSignal;
+};
+
+/** A payment that is settled on the chain. */
+export interface Payment {
+  transferId: string;
+  name: string;
+  /** The account that paid. */
+  account: string;
+  to: string;
+  usdc: string;
+  memo: string | null;
+  /** Of the transaction on the chain. */
+  signature: string | undefined;
+  explorerUrl: string | undefined;
+  settledAt: string | undefined;
+  status: types.TransferStatus;
+  /** Whether an earlier request under this name made it. A request of the same call whose answer was lost counts as one. */
+  replayed: boolean;
+}
+
+/** A policy's rules. Limits are decimal strings; `null` takes one away. */
+export interface PolicyFields {
+  max_single_transfer?: string | null;
+  max_daily_spend?: string | null;
+  allowed_counterparties?: Array<string | { wallet: string } | { token_account: string }> | null;
+  require_memo?: boolean;
+}
+
+export interface ChangeOptions {
+  /** Why, for the list of versions. */
+  reason?: string;
+  /** The version that is to be changed, and no other. */
+  version?: number;
+}
+
+/** An agent's account, or with an operator's key all accounts of the operator. */
+export class Purser {
+  readonly transfers: Transfers;
+  readonly history: History;
+  readonly accounts: Accounts;
+  readonly policy: Policies;
+  readonly keys: Keys;
+  readonly halts: Halts;
+  readonly events: Events;
+  readonly webhooks: Webhooks;
+  readonly #line: Line;
+  #account: string | undefined;
+
+  constructor(options: Options = {}) {
+    const url = (options.url ?? setting("PURSER_URL")).replace(/\/+$/, "");
+    this.#line = {
+      base: url.endsWith("/v1") ? url : `${url}/v1`,
+      key: options.key === undefined ? setting("PURSER_AGENT_KEY") : options.key,
+      deadlineMs: options.deadlineMs ?? 120_000,
+      // Called as a function of its own: browsers refuse it as somebody's method.
+      fetch: options.fetch ?? ((...request) => fetch(...request)),
+      clock: options.clock ?? SYSTEM_CLOCK,
+    };
+    this.#account = options.account ?? (environment("PURSER_ACCOUNT") || undefined);
+    this.transfers = new Transfers(this.#line);
+    this.history = new History(this.#line, () => this.accountId());
+    this.accounts = new Accounts(this.#line);
+    this.policy = new Policies(this.#line);
+    this.keys = new Keys(this.#line);
+    this.halts = new Halts(this.#line);
+    this.events = new Events(this.#line);
+    this.webhooks = new Webhooks(this.#line);
+  }
+
+  /** The same with `PURSER_OPERATOR_KEY`. */
+  static operator(options: Options = {}): Purser {
+    return new Purser({ ...options, key: options.key === undefined ? setting("PURSER_OPERATOR_KEY") : options.key });
+  }
+
+  /** Pays once per `name`, and resolves when the chain has settled it. */
+  async pay(options: PayOptions): Promise<Payment> {
+    if (!options.name) throw new TypeError("a payment needs a name: the same name is paid once");
+    const amount = amountText(options);
+    const { to, name, memo, signal } = options;
+    const from = options.account ?? (await this.accountId());
+    const body = { from, to, amount, idempotency_key: name, memo };
+    const answer = await ask(this.#line, { method: "POST", path: "/transfers", body, isAwaited: true, signal });
+    return paymentOf(answer);
+  }
+
+  /** How each rule would judge a payment now. Nothing happens. */
+  async preview(options: Omit<PayOptions, "name" | "signal" | "usdc" | "microUsdc"> & Amount): Promise<types.Preview> {
+    const amount = amountText(options);
+    const { to, memo } = options;
+    const from = options.account ?? (await this.accountId());
+    return asked(this.#line, { method: "POST", path: "/transfers/preview", body: { from, to, amount, memo } });
+  }
+
+  /** Buys what a server sells by x402 for at most `maxUsdc`, once per `name`. */
+  async buy(
+    url: string,
+    options: { maxUsdc: string; name: string; method?: types.Method; body?: string; memo?: string; account?: string },
+  ): Promise<types.X402Payment> {
+    if (!options.name) throw new TypeError("a purchase needs a name: the same name is paid once");
+    const { name, method, body, memo } = options;
+    const max_amount = usdcText(options.maxUsdc, "maxUsdc");
+    const from = options.account ?? (await this.accountId());
+    const sent = { from, url, max_amount, idempotency_key: name, method, body, memo };
+    return asked(this.#line, { method: "POST", path: "/x402/payments", body: sent, isAwaited: true });
+  }
+
+  /** The account that pays: given, set by `PURSER_ACCOUNT`, or the one that the agent's key opens. */
+  async accountId(): Promise<string> {
+    if (this.#account === undefined) {
+      const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "get_account", arguments: {} } };
+      const { json } = await ask(this.#line, { method: "POST", path: this.#line.base.replace(/\/v1$/, "/mcp"), body });
+      const found = (json["result"] as { structuredContent?: { account_id?: unknown } } | undefined)?.structuredContent;
+      if (typeof found?.account_id !== "string") {
+        throw new TypeError("this key opens no account by itself: say which one pays, account: ...");
+      }
+      this.#account = found.account_id;
+    }
+    return this.#account;
+  }
+
+  /** The account that pays. */
+  async account(): Promise<types.Account> {
+    return this.accounts.get(await this.accountId());
+  }
+
+  async balance(): Promise<types.Balance> {
+    return this.accounts.balance(await this.accountId());
+  }
+
+  /** Each limit, how much of it is used, and when it frees. */
+  async limits(): Promise<types.Limits> {
+    return this.accounts.limits(await this.accountId());
+  }
+}
+
+class Transfers {
+  readonly #line: Line;
+  constructor(line: Line) {
+    this.#line = line;
+  }
+
+  /** A transfer in any state. */
+  get(transferId: string): Promise<types.Transfer> {
+    return asked(this.#line, get(`/transfers/${encodeURIComponent(transferId)}`));
+  }
+
+  /** Newest first. */
+  list(
+    filter: { account?: string; status?: types.TransferStatus; name?: string; since?: Moment; until?: Moment } = {},
+  ): AsyncGenerator<types.Transfer> {
+    const { account, status, name, since, until } = filter;
+    const query = { account_id: account, status, idempotency_key: name, since: text(since), until: text(until) };
+    return listed(this.#line, "/transfers", query);
+  }
+}
+
+class History {
+  readonly #line: Line;
+  readonly #own: () => Promise<string>;
+  constructor(line: Line, own: () => Promise<string>) {
+    this.#line = line;
+    this.#own = own;
+  }
+
+  /** What happened to the account's money, latest first. `since` and `until` are times of `visible_at`. */
+  async *list(
+    filter: { account?: string; status?: types.EntryStatus; type?: types.EntryKind; since?: Moment; until?: Moment } = {},
+  ): AsyncGenerator<types.Entry> {
+    const account = filter.account ?? (await this.#own());
+    const query = { status: filter.status, type: filter.type, since: text(filter.since), until: text(filter.until) };
+    yield* listed<types.Entry>(this.#line, `/accounts/${encodeURIComponent(account)}/transactions`, query);
+  }
+
+  /**
+   * Everything that happened, oldest first, and then what happens, without end.
+   *
+   * To go on after a stop, keep `visible_at` of the last entry that you worked on and give it as `since`: nothing is left out.
+   * An entry can come again under its `id` when the chain took back a fork. While the service does not answer, it waits.
+   */
+  async *follow(
+    options: { account?: string; since?: Moment; everyMs?: number; signal?: AbortSignal } = {},
+  ): AsyncGenerator<types.Entry> {
+    const { account, everyMs = 2_000, signal } = options;
+    let since = options.since;
+    for (;;) {
+      const entries: types.Entry[] = [];
+      const filter = { ...(account === undefined ? {} : { account }), ...(since === undefined ? {} : { since }) };
+      try {
+        for await (const entry of this.list(filter)) entries.unshift(entry);
+      } catch (error) {
+        if (!(error instanceof Unreachable || error instanceof TooManyRequests)) throw error;
+        entries.length = 0;
+      }
+      for (const entry of entries) {
+        yield entry;
+        since = entry.visible_at;
+      }
+      signal?.throwIfAborted();
+      await this.#line.clock.sleep(everyMs * (0.75 + this.#line.clock.random() / 2), signal);
+    }
+  }
+}
+
+class Accounts {
+  readonly #line: Line;
+  constructor(line: Line) {
+    this.#line = line;
+  }
+
+  /** A new account with this policy. Under `once`, a name of yours, it is made once within 24 hours. */
+  create(
+    name: string,
+    options: { policy?: PolicyFields; metadata?: types.Metadata; once?: string } = {},
+  ): Promise<types.Account> {
+    const policy = options.policy === undefined ? undefined : checked(options.policy);
+    return asked(this.#line, once("/accounts", { name, policy, metadata: options.metadata }, options.once));
+  }
+
+  get(account: string): Promise<types.Account> {
+    return asked(this.#line, get(path(account)));
+  }
+
+  /** Newest first. */
+  list(filter: { status?: types.AccountStatus } = {}): AsyncGenerator<types.Account> {
+    return listed(this.#line, "/accounts", { status: filter.status });
+  }
+
+  /** Changes the name, and metadata key by key: a value that is `null` removes its key. */
+  update(account: string, change: { name?: string; metadata?: types.Metadata }): Promise<types.Account> {
+    return asked(this.#line, { method: "PATCH", path: path(account), body: change });
+  }
+
+  /** Live, from the chain. */
+  balance(account: string): Promise<types.Balance> {
+    return asked(this.#line, get(path(account, "/balance")));
+  }
+
+  limits(account: string): Promise<types.Limits> {
+    return asked(this.#line, get(path(account, "/limits")));
+  }
+}
+
+/** An account's policy: what leaves the account, by rules that the chain enforces. */
+class Policies {
+  readonly #line: Line;
+  constructor(line: Line) {
+    this.#line = line;
+  }
+
+  get(account: string): Promise<types.AccountPolicy> {
+    return asked(this.#line, get(path(account, "/policy")));
+  }
+
+  /**
+   * Changes what is given. Where the operator has a delay, what loosens the policy waits: `effective_at` of the answer says
+   * until when.
+   */
+  update(account: string, change: PolicyFields & { paused?: boolean } & ChangeOptions): Promise<types.AccountPolicy> {
+    return this.#change("PATCH", account, change);
+  }
+
+  /** Replaces the whole policy: what is left out is no limit. */
+  replace(account: string, policy: PolicyFields & ChangeOptions): Promise<types.AccountPolicy> {
+    // `paused` alone would change nothing else.
+    return this.#change("PUT", account, { max_single_transfer: null, paused: false, ...policy });
+  }
+
+  /** Nothing leaves the account from now on. The rest of the policy stays. */
+  pause(account: string): Promise<types.AccountPolicy> {
+    return this.#change("PUT", account, { paused: true });
+  }
+
+  unpause(account: string): Promise<types.AccountPolicy> {
+    return this.#change("PATCH", account, { paused: false });
+  }
+
+  /** Drops the policy that waits. */
+  dropPending(account: string): Promise<types.AccountPolicy> {
+    return asked(this.#line, { method: "DELETE", path: path(account, "/policy/pending") });
+  }
+
+  /** Every version, newest first. */
+  versions(account: string): AsyncGenerator<types.PolicySet> {
+    return listed(this.#line, path(account, "/policy/versions"));
+  }
+
+  #change(
+    method: string,
+    account: string,
+    change: PolicyFields & { paused?: boolean } & ChangeOptions,
+  ): Promise<types.AccountPolicy> {
+    const { version, ...fields } = change;
+    const headers: Record<string, string> = version === undefined ? {} : { "If-Match": `"${version}"` };
+    return asked(this.#line, { method, path: path(account, "/policy"), body: checked(fields), headers });
+  }
+}
+
+/** Keys of agents, each for one account. */
+class Keys {
+  readonly #line: Line;
+  constructor(line: Line) {
+    this.#line = line;
+  }
+
+  /** A new key, whose text is shown this once. */
+  create(
+    account: string,
+    options: { name?: string; expiresAt?: Moment; allowedCidrs?: string[]; once?: string } = {},
+  ): Promise<types.NewKey> {
+    const { name, expiresAt, allowedCidrs } = options;
+    const body = { name, expires_at: text(expiresAt), allowed_cidrs: allowedCidrs };
+    return asked(this.#line, once(path(account, "/keys"), body, options.once));
+  }
+
+  list(account: string): AsyncGenerator<types.Key> {
+    return listed(this.#line, path(account, "/keys"));
+  }
+
+  async revoke(keyId: string): Promise<void> {
+    await ask(this.#line, { method: "DELETE", path: `/keys/${encodeURIComponent(keyId)}` });
+  }
+}
+
+/** The stop beside the policy. Only the operator's admin ends it, with its own wallet. */
+class Halts {
+  readonly #line: Line;
+  constructor(line: Line) {
+    this.#line = line;
+  }
+
+  /** Stops one account at once. */
+  account(account: string): Promise<types.Halted> {
+    return asked(this.#line, once(path(account, "/halt")));
+  }
+
+  /** Stops every account of the operator at once. */
+  operator(): Promise<types.Halted> {
+    return asked(this.#line, once("/halt"));
+  }
+}
+
+class Events {
+  readonly #line: Line;
+  constructor(line: Line) {
+    this.#line = line;
+  }
+
+  async get(eventId: string): Promise<Event> {
+    return eventOf((await ask(this.#line, get(`/events/${encodeURIComponent(eventId)}`))).json);
+  }
+
+  /** Newest first. */
+  list(filter: { type?: Event["type"]; account?: string } = {}): AsyncGenerator<Event> {
+    return listed(this.#line, "/events", { type: filter.type, account_id: filter.account });
+  }
+
+  /** Events as they happen: see `EventStream`. */
+  stream(
+    options: { types?: Event["type"][]; account?: string; after?: string; signal?: AbortSignal } = {},
+  ): EventStream {
+    const query = { type: options.types?.join(",") || undefined, account_id: options.account };
+    return new EventStream(this.#line, query, options.after, options.signal);
+  }
+
+  /** Where a stream stands that begins now: read what there is, then stream `after` it, and nothing falls in between. */
+  async position(): Promise<string> {
+    const stream = new EventStream(this.#line, {}, undefined, undefined);
+    for await (const _ of stream.data()) if (stream.position) return stream.position;
+    throw new Unreachable("the stream ended before it began");
+  }
+}
+
+/**
+ * Events as they happen, without end. Lost connections are opened anew where they ended.
+ *
+ * `position` is where it stands. To go on after a stop, keep it each time you have worked on an event, and give it as `after`:
+ * nothing is left out. Without `after` the stream begins now.
+ */
+export class EventStream implements AsyncIterable<Event> {
+  position: string | undefined;
+  readonly #line: Line;
+  readonly #query: Query;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(line: Line, query: Query, after: string | undefined, signal: AbortSignal | undefined) {
+    this.#line = line;
+    this.#query = query;
+    this.position = after;
+    this.#signal = signal;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Event> {
+    for await (const data of this.data()) if (data !== "") yield eventOf(readJson(data));
+  }
+
+  /** The data of every message, over as many connections as it takes; empty of the one that says where the stream begins. */
+  async *data(): AsyncGenerator<string> {
+    let failures = 0;
+    for (;;) {
+      let retryAfterMs: number | undefined;
+      try {
+        const headers: Record<string, string> = { Accept: "text/event-stream" };
+        if (this.position !== undefined) headers["Last-Event-ID"] = this.position;
+        const call = { method: "GET", path: "/events", query: this.#query, headers, signal: this.#signal };
+        for await (const message of messages(this.#line, call)) {
+          failures = 0;
+          this.position = message.id || this.position;
+          yield message.data;
+        }
+      } catch (error) {
+        this.#signal?.throwIfAborted();
+        if (error instanceof ApiError) {
+          if (!isAskedAgain(error)) throw error;
+          retryAfterMs = error.retryAfterMs;
+        }
+      }
+      failures += 1;
+      await this.#line.clock.sleep(pause(failures, retryAfterMs, this.#line.clock.random()), this.#signal);
+    }
+  }
+}
+
+/** Where events are delivered. `verify` verifies what arrives. */
+class Webhooks {
+  readonly #line: Line;
+  constructor(line: Line) {
+    this.#line = line;
+  }
+
+  /** Registers an endpoint. The answer's secret is shown this once. */
+  create(
+    url: string,
+    events: types.EventType[],
+    options: { accounts?: string[]; lowBalanceThresholdUsdc?: string; once?: string } = {},
+  ): Promise<types.WebhookWithSecret> {
+    const { accounts, lowBalanceThresholdUsdc: low } = options;
+    const threshold = low === undefined ? undefined : usdcText(low, "lowBalanceThresholdUsdc");
+    const body = { url, events, account_ids: accounts, low_balance_threshold_usdc: threshold };
+    return asked(this.#line, once("/webhooks", body, options.once));
+  }
+
+  get(webhookId: string): Promise<types.Webhook> {
+    return asked(this.#line, get(hook(webhookId)));
+  }
+
+  list(): AsyncGenerator<types.Webhook> {
+    return listed(this.#line, "/webhooks");
+  }
+
+  /** Changes what is given. No accounts at all (`[]`) means every account. */
+  update(
+    webhookId: string,
+    change: { url?: string; events?: types.EventType[]; accounts?: string[]; status?: types.WebhookStatus },
+  ): Promise<types.Webhook> {
+    const { accounts, ...fields } = change;
+    return asked(this.#line, { method: "PATCH", path: hook(webhookId), body: { ...fields, account_ids: accounts } });
+  }
+
+  async delete(webhookId: string): Promise<void> {
+    await ask(this.#line, { method: "DELETE", path: hook(webhookId) });
+  }
+
+  /** A new secret. The one before it signs too for 24 hours. */
+  rotateSecret(webhookId: string, options: { once?: string } = {}): Promise<types.WebhookWithSecret> {
+    return asked(this.#line, once(hook(webhookId, "/rotate_secret"), undefined, options.once));
+  }
+
+  /** Sends a `webhook.test` event to this webhook alone. */
+  async test(webhookId: string): Promise<Event> {
+    return eventOf((await ask(this.#line, once(hook(webhookId, "/test")))).json);
+  }
+
+  deliveries(webhookId: string, filter: { status?: types.DeliveryStatus } = {}): AsyncGenerator<types.Delivery> {
+    return listed(this.#line, hook(webhookId, "/deliveries"), { status: filter.status });
+  }
+
+  /** Delivers one event again, or what was not delivered in a period. */
+  replay(
+    webhookId: string,
+    what: { eventId: string } | { since: Moment; until?: Moment; status?: types.ReplayScope },
+  ): Promise<types.Replayed> {
+    const body =
+      "eventId" in what
+        ? { event_id: what.eventId }
+        : { since: text(what.since), until: text(what.until), status: what.status };
+    return asked(this.#line, once(hook(webhookId, "/replay"), body));
+  }
+}
+
+/** A time: ISO 8601 with an offset, or a `Date`. */
+export type Moment = string | Date;
+
+function text(moment: Moment | undefined): string | undefined {
+  return moment instanceof Date ? moment.toISOString() : moment;
+}
+
+function get(path: string): Call {
+  return { method: "GET", path };
+}
+
+function path(account: string, rest = ""): string {
+  return `/accounts/${encodeURIComponent(account)}${rest}`;
+}
+
+function hook(webhookId: string, rest = ""): string {
+  return `/webhooks/${encodeURIComponent(webhookId)}${rest}`;
+}
+
+/** The same, if its limits are exact. */
+function checked<T extends PolicyFields>(policy: T): T {
+  for (const name of ["max_single_transfer", "max_daily_spend"] as const) {
+    const limit = policy[name];
+    if (limit !== undefined && limit !== null) usdcText(limit, name);
+  }
+  return policy;
+}
+
+async function asked<T>(line: Line, call: Call): Promise<T> {
+  return (await ask(line, call)).json as T;
+}
+
+/** Everything that is listed, page by page. */
+async function* listed<T>(line: Line, path: string, filters: Query = {}): AsyncGenerator<T> {
+  let cursor: string | undefined;
+  do {
+    const { json } = await ask(line, { method: "GET", path, query: { limit: "100", ...filters, cursor } });
+    const page = json as { data?: T[]; cursor?: string | null; has_more?: boolean };
+    yield* page.data ?? [];
+    cursor = page.has_more ? (page.cursor ?? undefined) : undefined;
+  } while (cursor !== undefined);
+}
+
+function paymentOf({ json, replayed }: Answer): Payment {
+  const transfer = json as unknown as types.Transfer;
+  return {
+    transferId: transfer.transfer_id,
+    name: transfer.idempotency_key,
+    account: transfer.from,
+    to: transfer.to,
+    usdc: transfer.amount_usdc,
+    memo: transfer.memo,
+    signature: transfer.tx_signature,
+    explorerUrl: transfer.solana_explorer_url,
+    settledAt: transfer.settled_at,
+    status: transfer.status,
+    replayed,
+  };
+}
+
+/** A variable of the environment, where there is one. */
+function environment(name: string): string | undefined {
+  return (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.[name];
+}
+
+function setting(name: string): string {
+  const value = environment(name);
+  if (!value) throw new TypeError(`${name} is not set, and nothing was given in its place`);
+  return value;
+}

@@ -1,0 +1,949 @@
+// What the service answers. Generated from the service's OpenAPI document by sdk/generate.py. Do not edit.
+// Amounts are decimal strings, those that the service writes as JSON numbers included. Statuses, codes and types may have
+// words that are not listed here.
+
+/** An account. */
+export interface Account {
+  /** The id of an account. Opaque; compare it as text. */
+  account_id: AccountId;
+  /** When it held that much: a moment ago, or, in a list while the chain does not answer, when it was last seen. */
+  balance_as_of: Timestamp;
+  /** USDC as a decimal string with six fractional digits. */
+  balance_usdc: Usdc;
+  /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
+  created_at: Timestamp;
+  /** The halt that is in force, apart from the policy; `null` without one. */
+  halted: Halt | null;
+  /** Keys and values of yours, at most 16 KiB of JSON. Kept and returned as they are, and never read. */
+  metadata: Metadata | null;
+  /** A label for people, not unique: 1 to 200 characters, not blank, none that override the direction of text. */
+  name: Name;
+  /** The PDA that owns the money. Never fund this address: see `usdc_token_account`. */
+  solana_address: SolanaAddress;
+  /** `paused` where the account may not pay, by its policy or by a halt. */
+  status: AccountStatus;
+  /** Where USDC is sent to fund the account. */
+  usdc_token_account: SolanaAddress;
+  /** Operators see the policy, unless the chain does not answer; agents see their limits. */
+  policy?: Policy;
+}
+
+/** The id of an account. Opaque; compare it as text. */
+export type AccountId = string;
+
+/** An account's policy; `tx_signature` where it was just put in force, `effective_at` where the change has to wait. */
+export interface AccountPolicy {
+  /** The id of an account. Opaque; compare it as text. */
+  account_id: AccountId;
+  /** Who may be paid, as submitted; `null` for anyone. */
+  allowed_counterparties: CounterpartyText[] | null;
+  /** What each entry is, in the order of the entries; `null` of an entry where it was not said. */
+  counterparty_kinds: Array<CounterpartyKind | null> | null;
+  /** Most that may leave in any 24 hours; `null` for no limit. */
+  max_daily_spend: UsdcLimit | null;
+  /** Most of a single transfer; `null` for no limit. */
+  max_single_transfer: UsdcLimit | null;
+  /** Whether nothing may leave. */
+  paused: boolean;
+  /** The policy that waits to take this one's place; `null` without one. */
+  pending: PendingPolicy | null;
+  /** Whether a transfer needs a memo. */
+  require_memo: boolean;
+  /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
+  updated_at: Timestamp;
+  /** Counts the changes of a policy. */
+  version: PolicyVersion;
+  /** When the change takes effect, where it has to wait. */
+  effective_at?: Timestamp;
+  /** By which transaction it was just put in force. */
+  tx_signature?: TransactionSignature;
+}
+
+/** `paused` where the account may not pay, by its policy or by a halt. */
+export type AccountStatus = "active" | "paused" | (string & {});
+
+/** What happened. */
+export type AnyEventType =
+  | "transfer.initiated"
+  | "transfer.settled"
+  | "transfer.rejected"
+  | "transfer.reopened"
+  | "transfer.failed"
+  | "balance.low_threshold"
+  | "policy.pending"
+  | "policy.applied"
+  | "limit.threshold"
+  | "deposit.settled"
+  | "withdrawal.settled"
+  | "policy.changed"
+  | "account.halted"
+  | "webhook.test"
+  | (string & {});
+
+/** An API key: a secret. */
+export type ApiKey = string;
+
+/** The beginning and the end of a key, to tell it from others. */
+export type ApiKeyHint = string;
+
+/** The `AppliedData` of the service's description. */
+export interface AppliedData {
+  /** The id of an account. Opaque; compare it as text. */
+  account_id: AccountId;
+  /** The policy that is in force. */
+  policy: Policy;
+  /** `null` where the service does not know by which transaction. */
+  tx_signature: TransactionSignature | null;
+  /** Counts the changes of a policy. */
+  version: PolicyVersion;
+}
+
+/** One attempt: what the receiver answered, or why it did not. */
+export interface Attempt {
+  /** Counted from 1. */
+  attempt: number;
+  /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
+  ended_at: Timestamp;
+  /** Why there was no answer. */
+  error: Unanswered | null;
+  /** The beginning of the receiver's answer, at most 1 KiB. */
+  response: string | null;
+  /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
+  started_at: Timestamp;
+  /** What the receiver answered; `null` where it did not. */
+  status_code: number | null;
+}
+
+/** An account's live balance. */
+export interface Balance {
+  /** The id of an account. Opaque; compare it as text. */
+  account_id: AccountId;
+  /** USDC as a decimal string with six fractional digits. */
+  balance_usdc: Usdc;
+  /** When it was read from the chain. */
+  last_updated: Timestamp;
+}
+
+/** What the payment says on the chain, where others may write more than 200 characters. */
+export type ChainMemo = string;
+
+/** The `ChangedData` of the service's description. */
+export interface ChangedData {
+  /** The id of an account. Opaque; compare it as text. */
+  account_id: AccountId;
+  /** The version that is in force. */
+  after: NumberedPolicy;
+  /** The latest version before it that is known. */
+  before: NumberedPolicy | null;
+  /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
+  changed_at: Timestamp;
+  /** Whose signature set it; `null` if unknown. */
+  signer: SolanaAddress | null;
+  /** The signature of a Solana transaction, base58. */
+  tx_signature: TransactionSignature;
+}
+
+/** One entry of `checks`: how a rule judged a transfer. Amounts are decimal strings. */
+export interface Check {
+  /** Whether the rule allows the transfer. */
+  ok: boolean;
+  /** What a transfer is checked against. */
+  rule: Rule;
+  /** What the rule allows at most; of `balance`, what there is. */
+  limit?: Usdc;
+  /** What the limit left before this transfer. */
+  remaining?: Usdc;
+  /** What already counts against the limit. */
+  used?: Usdc;
+}
+
+/** A range of IPv4 or IPv6 addresses in CIDR notation, or one address. */
+export type Cidr = string;
+
+/** Whether an entry stands for all token accounts of a wallet, or for one token account. */
+export type CounterpartyKind = "wallet" | "token_account" | (string & {});
+
+/** An entry of an allowlist: an account id or an address. */
+export type CounterpartyText = string;
+
+/** Of a rolling window of 24 hours. */
+export interface DailyLimit {
+  /** When the oldest of it stops counting; `null` when nothing counts. */
+  frees_at: Timestamp | null;
+  /** Most that may leave in any 24 hours. */
+  limit: Usdc | null;
+  /** What may still leave now. */
+  remaining: Usdc | null;
+  /** What left in the last 24 hours. */
+  used: Usdc;
+}
+
+/** One event on its way to one webhook. */
+export interface Delivery {
+  /** Those of the last 30 days, the earliest first. */
+  attempts: Attempt[];
+  /** Why a pending one is not attempted. */
+  blocked_by: Hindrance | null;
+  /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
+  created_at: Timestamp;
+  /** When the receiver acknowledged it. */
+  delivered_at: Timestamp | null;
+  /** The id of an event. Opaque; compare it as text. */
+  event_id: EventId;
+  /** What happened. */
+  event_type: AnyEventType;
+  /** Of one that is pending. */
+  next_attempt_at: Timestamp | null;
+  /** The state of a delivery. */
+  status: DeliveryStatus;
+  /** When it was given up. */
+  undelivered_at: Timestamp | null;
+}
+
+/** The state of a delivery. */
+export type DeliveryStatus = "pending" | "delivered" | "undelivered" | (string & {});
+
+/** The `DepositData` of the service's description. */
+export interface DepositData {
+  /** The id of an account. Opaque; compare it as text. */
+  account_id: AccountId;
+  /** USDC as a decimal string with six fractional digits. */
+  amount_usdc: Usdc;
+  /** The line of the account's history. */
+  entry_id: EntryId;
+  /** Who paid; `null` unless it was one party alone. */
+  from: OtherSide | null;
+  /** What the payment says on the chain, where others may write more than 200 characters. */
+  memo: ChainMemo | null;
+  /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
+  settled_at: Timestamp;
+  /** Of a deposit that one transfer made. */
+  transfer_id: TransferId | null;
+  /** The signature of a Solana transaction, base58. */
+  tx_signature: TransactionSignature;
+}
+
+/** Seen from the account. */
+export type Direction = "in" | "out" | (string & {});
+
+/** Who disabled a webhook: the operator, or the service after days of failures only. */
+export type DisabledReason = "requested" | "failing" | (string & {});
+
+/** A line of an account's history. Every field is there; what does not apply is `null`. */
+export interface Entry {
+  /** USDC as a decimal string with six fractional digits. */
+  amount_usdc: Usdc;
+  /** The other side: an account id, or a token account. `null` unless it was one party alone. */
+  counterparty: OtherSide | null;
+  /** When it happened. */
+  created_at: Timestamp;
+  /** Seen from the account. */
+  direction: Direction;
+  /** Of what was rejected. */
+  error: ErrorCode | null;
+  /** The id of a line of an account's history. Opaque; compare it as text. */
+  id: EntryId;
+  /** Of a transfer, and of a deposit that one transfer made. */
+  memo: ChainMemo | null;
+  /** Of what was rejected. */
+  message: Message | null;
+  /** Of what is settled. */
+  solana_explorer_url: ExplorerUrl | null;
+  /** Whether money moved. */
+  status: EntryStatus;
+  /** Of a transfer, and of a deposit that one transfer made. */
+  transfer_id: TransferId | null;
+  /** Of what is settled. */
+  tx_signature: TransactionSignature | null;
+  /** A payment within policy, money received by whatever means, or a withdrawal by the operator's admin. */
+  type: EntryKind;
+  /** When it came into the history, which is in this order: later than that of every entry that was there before. */
+  visible_at: Timestamp;
+}
+
+/** The id of a line of an account's history. Opaque; compare it as text. */
+export type EntryId = string;
+
+/** A payment within policy, money received by whatever means, or a withdrawal by the operator's admin. */
+export type EntryKind = "transfer" | "deposit" | "withdrawal" | (string & {});
+
+/** Whether money moved. */
+export type EntryStatus = "settled" | "rejected" | (string & {});
+
+/** Decide by this. There may be others later: treat one that you do not know by its HTTP status. */
+export type ErrorCode =
+  | "invalid_request"
+  | "quota_exceeded"
+  | "unauthorized"
+  | "policy_violation"
+  | "account_paused"
+  | "insufficient_balance"
+  | "account_frozen"
+  | "forbidden"
+  | "not_found"
+  | "method_not_allowed"
+  | "request_timeout"
+  | "idempotency_conflict"
+  | "idempotency_in_progress"
+  | "policy_changed"
+  | "payload_too_large"
+  | "unsupported_media_type"
+  | "invalid_recipient"
+  | "offer_refused"
+  | "payment_refused"
+  | "rate_limited"
+  | "too_many_pending"
+  | "too_many_refusals"
+  | "headers_too_large"
+  | "internal_error"
+  | "not_configured"
+  | "transfer_failed"
+  | "server_unreachable"
+  | "service_unavailable"
+  | "solana_unavailable"
+  | "authority_rotated"
+  | "fee_payer_empty"
+  | "signer_unavailable"
+  | "timeout"
+  | (string & {});
+
+/** The id of an event. Opaque; compare it as text. */
+export type EventId = string;
+
+/** What a webhook can subscribe to. */
+export type EventType =
+  | "transfer.initiated"
+  | "transfer.settled"
+  | "transfer.rejected"
+  | "transfer.reopened"
+  | "transfer.failed"
+  | "balance.low_threshold"
+  | "policy.pending"
+  | "policy.applied"
+  | "limit.threshold"
+  | "deposit.settled"
+  | "withdrawal.settled"
+  | "policy.changed"
+  | "account.halted"
+  | (string & {});
+
+/** A link to the transaction in a chain explorer. */
+export type ExplorerUrl = string;
+
+/** The `FailedData` of the service's description. */
+export interface FailedData {
+  /** The account that was to pay. */
+  account_id: AccountId;
+  /** USDC as a decimal string with six fractional digits. */
+  amount_usdc: Usdc;
+  /** The name of a payment. Keep it when you retry; a new one is a second payment. Good for 24 hours. */
+  idempotency_key: IdempotencyKey;
+  /** Text that goes with a payment. Anyone can read it on the chain. An empty one counts as none. */
+  memo: Memo | null;
+  /** Why, for people. */
+  message: Message;
+  /**
+   * Who was to be paid, as submitted: an account id, the address of a USDC token account, or what is neither and
+   * failed.
+   */
+  to: Recipient;
+  /** The id of a transfer. Opaque; compare it as text. */
+  transfer_id: TransferId;
+}
+
+/** A halt that is in force on an account. */
+export interface Halt {
+  /** Whose key halted. */
+  by: HaltedBy;
+  /** What is halted. */
+  scope: HaltScope;
+}
+
+/** What is halted. */
+export type HaltScope = "account" | "operator" | (string & {});
+
+/** What is halted: the operator, or one account. */
+export interface Halted {
+  /** Always `true`. */
+  halted: boolean;
+  /** Whose key halted. */
+  halted_by: HaltedBy;
+  /** The signature of a Solana transaction, base58. */
+  tx_signature: TransactionSignature;
+}
+
+/** Whose key halted. */
+export type HaltedBy = "admin" | "policy_authority" | "guardian" | (string & {});
+
+/** The `HaltedData` of the service's description. */
+export interface HaltedData {
+  /** The id of an account. Opaque; compare it as text. */
+  account_id: AccountId;
+  /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
+  halted_at: Timestamp;
+  /** `null` if unknown. */
+  halted_by: HaltedBy | null;
+  /** What is halted. */
+  scope: HaltScope;
+  /** The signature of a Solana transaction, base58. */
+  tx_signature: TransactionSignature;
+}
+
+/** Why nothing is delivered to a webhook. */
+export type Hindrance = "sealing_key_missing" | "secret_sealed_with_another_key" | (string & {});
+
+/** The name of a payment. Keep it when you retry; a new one is a second payment. Good for 24 hours. */
+export type IdempotencyKey = string;
+
+/** The `InitiatedData` of the service's description. */
+export interface InitiatedData {
+  /** The account that pays. */
+  account_id: AccountId;
+  /** USDC as a decimal string with six fractional digits. */
+  amount_usdc: Usdc;
+  /** Text that goes with a payment. Anyone can read it on the chain. An empty one counts as none. */
+  memo: Memo | null;
+  /**
+   * Who was to be paid, as submitted: an account id, the address of a USDC token account, or what is neither and
+   * failed.
+   */
+  to: Recipient;
+  /** The id of a transfer. Opaque; compare it as text. */
+  transfer_id: TransferId;
+  /** The signature of a Solana transaction, base58. */
+  tx_signature: TransactionSignature;
+}
+
+/** An agent key, without the key itself. */
+export interface Key {
+  /** The account that it opens; `null` of an operator key. */
+  account_id: AccountId | null;
+  /** From which addresses it may be used; `null` for any. */
+  allowed_cidrs: Cidr[] | null;
+  /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
+  created_at: Timestamp;
+  /** From then on it is not valid. */
+  expires_at: Timestamp | null;
+  /** The beginning and the end of a key, to tell it from others. */
+  hint: ApiKeyHint;
+  /** The id of an API key. Opaque; compare it as text. */
+  id: KeyId;
+  /** About a minute late; `null` before its first use. */
+  last_used_at: Timestamp | null;
+  /** A label for people, not unique: 1 to 200 characters, not blank, none that override the direction of text. */
+  name: Name | null;
+  /** Since then it is not valid. */
+  revoked_at: Timestamp | null;
+}
+
+/** The id of an API key. Opaque; compare it as text. */
+export type KeyId = string;
+
+/** An account's limits and what is left of them. Amounts are decimal strings; `null` where there is no limit. */
+export interface Limits {
+  /** The id of an account. Opaque; compare it as text. */
+  account_id: AccountId;
+  /** Of a rolling window of 24 hours. */
+  max_daily_spend: DailyLimit;
+  /** Of each transfer by itself. */
+  max_single_transfer: SingleLimit;
+}
+
+/** The `LowBalanceData` of the service's description. */
+export interface LowBalanceData {
+  /** The id of an account. Opaque; compare it as text. */
+  account_id: AccountId;
+  /** USDC as a decimal string with six fractional digits. */
+  balance_usdc: Usdc;
+  /** The webhook's `low_balance_threshold_usdc`. */
+  threshold_usdc: Usdc;
+  /** Where it is funded. */
+  usdc_token_account: SolanaAddress;
+}
+
+/** Text that goes with a payment. Anyone can read it on the chain. An empty one counts as none. */
+export type Memo = string;
+
+/** A sentence for people. Its wording may change: decide by codes, never by it. */
+export type Message = string;
+
+/** Keys and values of yours, at most 16 KiB of JSON. Kept and returned as they are, and never read. */
+export type Metadata = Record<string, unknown>;
+
+/** How a resource is asked for. */
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | (string & {});
+
+/** A label for people, not unique: 1 to 200 characters, not blank, none that override the direction of text. */
+export type Name = string;
+
+/** A new key: the only answer that shows it. */
+export interface NewKey {
+  /** The account that it opens; `null` of an operator key. */
+  account_id: AccountId | null;
+  /** From which addresses it may be used; `null` for any. */
+  allowed_cidrs: Cidr[] | null;
+  /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
+  created_at: Timestamp;
+  /** From then on it is not valid. */
+  expires_at: Timestamp | null;
+  /** The beginning and the end of a key, to tell it from others. */
+  hint: ApiKeyHint;
+  /** The id of an API key. Opaque; compare it as text. */
+  id: KeyId;
+  /** An API key: a secret. */
+  key: ApiKey;
+  /** About a minute late; `null` before its first use. */
+  last_used_at: Timestamp | null;
+  /** A label for people, not unique: 1 to 200 characters, not blank, none that override the direction of text. */
+  name: Name | null;
+  /** Since then it is not valid. */
+  revoked_at: Timestamp | null;
+}
+
+/** A policy and which version of the account's it is. */
+export interface NumberedPolicy {
+  /** What it says; `null` if it could not be read. */
+  policy: Policy | null;
+  /** Counts the changes of a policy. */
+  version: PolicyVersion;
+}
+
+/** An account id, or the address of a token account. */
+export type OtherSide = string;
+
+/** The `PendingData` of the service's description. */
+export interface PendingData {
+  /** The id of an account. Opaque; compare it as text. */
+  account_id: AccountId;
+  /** When it can take effect. */
+  effective_at: Timestamp;
+  /** The policy that waits. */
+  policy: Policy;
+  /** Whose signature put it there. */
+  signer: SolanaAddress;
+}
+
+/** A policy that waits. */
+export interface PendingPolicy {
+  /** Who may be paid, as submitted; `null` for anyone. */
+  allowed_counterparties: CounterpartyText[] | null;
+  /** What each entry is, in the order of the entries; `null` of an entry where it was not said. */
+  counterparty_kinds: Array<CounterpartyKind | null> | null;
+  /** When it can take effect. */
+  effective_at: Timestamp;
+  /** Most that may leave in any 24 hours; `null` for no limit. */
+  max_daily_spend: UsdcLimit | null;
+  /** Most of a single transfer; `null` for no limit. */
+  max_single_transfer: UsdcLimit | null;
+  /** Whether nothing may leave. */
+  paused: boolean;
+  /** Whether a transfer needs a memo. */
+  require_memo: boolean;
+}
+
+/**
+ * The five policy fields as they are answered and announced, with what each entry of the allowlist is. Limits are JSON
+ * numbers, written from integers.
+ */
+export interface Policy {
+  /** Who may be paid, as submitted; `null` for anyone. */
+  allowed_counterparties: CounterpartyText[] | null;
+  /** What each entry is, in the order of the entries; `null` of an entry where it was not said. */
+  counterparty_kinds: Array<CounterpartyKind | null> | null;
+  /** Most that may leave in any 24 hours; `null` for no limit. */
+  max_daily_spend: UsdcLimit | null;
+  /** Most of a single transfer; `null` for no limit. */
+  max_single_transfer: UsdcLimit | null;
+  /** Whether nothing may leave. */
+  paused: boolean;
+  /** Whether a transfer needs a memo. */
+  require_memo: boolean;
+}
+
+/** Why the policy was changed, in the words of who asked for it. */
+export type PolicyReason = string;
+
+/** A version of a policy, and what set it. */
+export interface PolicySet {
+  /** The API key that asked for it, where it came by the API. */
+  key_id: KeyId | null;
+  /** Its recipients as they stand on the chain; `null` where it could not be read any more. */
+  policy: Policy | null;
+  /** Why the policy was changed, in the words of who asked for it. */
+  reason: PolicyReason | null;
+  /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
+  set_at: Timestamp;
+  /** Whose key signed it; `null` if unknown. */
+  signer: SolanaAddress | null;
+  /** The signature of a Solana transaction, base58. */
+  tx_signature: TransactionSignature;
+  /** Counts the changes of a policy. */
+  version: PolicyVersion;
+}
+
+/** Counts the changes of a policy. */
+export type PolicyVersion = number;
+
+/** What would become of a transfer now. */
+export interface Preview {
+  /** Whether it would be sent. */
+  allowed: boolean;
+  /** What every rule says, in the order in which they win. */
+  checks: Check[];
+  /** What it would be refused with. */
+  error?: ErrorCode;
+  /** A sentence for people. Its wording may change: decide by codes, never by it. */
+  message?: Message;
+  /** When the rolling window has room for the amount, if nothing else is spent. */
+  retry_at?: Timestamp;
+}
+
+/**
+ * Who was to be paid, as submitted: an account id, the address of a USDC token account, or what is neither and failed.
+ */
+export type Recipient = string;
+
+/** The `RejectedData` of the service's description. */
+export interface RejectedData {
+  /** The account that was to pay. */
+  account_id: AccountId;
+  /** USDC as a decimal string with six fractional digits. */
+  amount_usdc: Usdc;
+  /** Names the limit that refused, for people. */
+  message: Message;
+  /** Which rule refused. */
+  rejection_reason: RejectionReason;
+  /**
+   * Who was to be paid, as submitted: an account id, the address of a USDC token account, or what is neither and
+   * failed.
+   */
+  to: Recipient;
+  /** The id of a transfer. Opaque; compare it as text. */
+  transfer_id: TransferId;
+}
+
+/** Which rule refused. */
+export type RejectionReason =
+  | "halted"
+  | "paused"
+  | "memo_required"
+  | "memo_too_long"
+  | "recipient_not_allowed"
+  | "single_limit_exceeded"
+  | "daily_limit_exceeded"
+  | (string & {});
+
+/** The `ReopenedData` of the service's description. */
+export interface ReopenedData {
+  /** The account that is to pay. */
+  account_id: AccountId;
+  /** USDC as a decimal string with six fractional digits. */
+  amount_usdc: Usdc;
+  /** The name of a payment. Keep it when you retry; a new one is a second payment. Good for 24 hours. */
+  idempotency_key: IdempotencyKey;
+  /** Text that goes with a payment. Anyone can read it on the chain. An empty one counts as none. */
+  memo: Memo | null;
+  /**
+   * Who was to be paid, as submitted: an account id, the address of a USDC token account, or what is neither and
+   * failed.
+   */
+  to: Recipient;
+  /** The id of a transfer. Opaque; compare it as text. */
+  transfer_id: TransferId;
+  /** Of the payment that is gone. */
+  tx_signature: TransactionSignature;
+}
+
+/** Which events of a period are delivered again. */
+export type ReplayScope = "not_delivered" | "undelivered" | "all" | (string & {});
+
+/** How many deliveries were begun anew. */
+export interface Replayed {
+  /** Those that are being attempted at this moment do not count. */
+  replayed: number;
+}
+
+/** A server's answer. */
+export interface Resource {
+  /** At most 65,536 bytes, in this encoding. */
+  body: ResourceBody;
+  /** As the server names its form. */
+  content_type: string | null;
+  /** `utf-8`: the body is the text. `base64`: it is not text. */
+  encoding: ResourceEncoding;
+  /** The HTTP status. */
+  status: number;
+  /** There was more of it. */
+  truncated: boolean;
+  /** Why a payment was not taken, in the server's words. */
+  refusal?: string | null;
+}
+
+/** The `ResourceBody` of the service's description. */
+export type ResourceBody = string;
+
+/** How bytes are written. */
+export type ResourceEncoding = "utf-8" | "base64" | (string & {});
+
+/** What a transfer is checked against. */
+export type Rule =
+  | "paused"
+  | "require_memo"
+  | "allowed_counterparties"
+  | "max_single_transfer"
+  | "max_daily_spend"
+  | "balance"
+  | (string & {});
+
+/** The `SettledData` of the service's description. */
+export interface SettledData {
+  /** The account that paid. */
+  account_id: AccountId;
+  /** USDC as a decimal string with six fractional digits. */
+  amount_usdc: Usdc;
+  /** The name of a payment. Keep it when you retry; a new one is a second payment. Good for 24 hours. */
+  idempotency_key: IdempotencyKey;
+  /** Text that goes with a payment. Anyone can read it on the chain. An empty one counts as none. */
+  memo: Memo | null;
+  /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
+  settled_at: Timestamp;
+  /**
+   * Who was to be paid, as submitted: an account id, the address of a USDC token account, or what is neither and
+   * failed.
+   */
+  to: Recipient;
+  /** The id of a transfer. Opaque; compare it as text. */
+  transfer_id: TransferId;
+  /** The signature of a Solana transaction, base58. */
+  tx_signature: TransactionSignature;
+}
+
+/** Of each transfer by itself. */
+export interface SingleLimit {
+  /** Most of a single transfer. */
+  limit: Usdc | null;
+  /** The same: no transfer uses it up. */
+  remaining: Usdc | null;
+}
+
+/** A Solana address, base58. */
+export type SolanaAddress = string;
+
+/** The `TestData` of the service's description. */
+export interface TestData {
+  /** The id of a webhook. Opaque; compare it as text. */
+  webhook_id: WebhookId;
+}
+
+/** The `ThresholdData` of the service's description. */
+export interface ThresholdData {
+  /** The id of an account. Opaque; compare it as text. */
+  account_id: AccountId;
+  /** Of the payment. */
+  amount_usdc: Usdc;
+  /** The payment's line of the account's history. */
+  entry_id: EntryId;
+  /** The cap as it was in force for the payment. */
+  max_daily_spend_usdc: Usdc;
+  /** Counts the changes of a policy. */
+  policy_version: PolicyVersion;
+  /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
+  settled_at: Timestamp;
+  /** What left in the 24 hours up to and including the payment. */
+  spent_usdc: Usdc;
+  /** Which share of the daily cap was reached. */
+  threshold_percent: number;
+  /** Of the payment. */
+  transfer_id: TransferId | null;
+  /** The signature of a Solana transaction, base58. */
+  tx_signature: TransactionSignature;
+}
+
+/** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
+export type Timestamp = string;
+
+/** The signature of a Solana transaction, base58. */
+export type TransactionSignature = string;
+
+/** A transfer in any state. */
+export interface Transfer {
+  /** USDC as a decimal string with six fractional digits. */
+  amount_usdc: Usdc;
+  /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
+  created_at: Timestamp;
+  /** The account that pays. */
+  from: AccountId;
+  /** The name of a payment. Keep it when you retry; a new one is a second payment. Good for 24 hours. */
+  idempotency_key: IdempotencyKey;
+  /** Text that goes with a payment. Anyone can read it on the chain. An empty one counts as none. */
+  memo: Memo | null;
+  /** The state of a transfer: `submitted` may still settle or fail, the others are end states. */
+  status: TransferStatus;
+  /** As submitted. */
+  to: Recipient;
+  /** The id of a transfer. Opaque; compare it as text. */
+  transfer_id: TransferId;
+  /** Of what was rejected: what every rule said, in the order in which they win. */
+  checks?: Check[];
+  /** Of what was rejected or failed, or what a seller refused. */
+  error?: ErrorCode;
+  /** A sentence for people. Its wording may change: decide by codes, never by it. */
+  message?: Message;
+  /** When the rolling window has room for the amount, if nothing else is spent. */
+  retry_at?: Timestamp;
+  /** Of what is settled. */
+  settled_at?: Timestamp;
+  /** A link to the transaction in a chain explorer. */
+  solana_explorer_url?: ExplorerUrl;
+  /** The signature of a Solana transaction, base58. */
+  tx_signature?: TransactionSignature;
+}
+
+/** The id of a transfer. Opaque; compare it as text. */
+export type TransferId = string;
+
+/** The state of a transfer: `submitted` may still settle or fail, the others are end states. */
+export type TransferStatus = "submitted" | "settled" | "rejected" | "failed" | (string & {});
+
+/** Why a receiver gave no answer. */
+export type Unanswered =
+  | "timeout"
+  | "address_refused"
+  | "name_not_resolved"
+  | "connection_failed"
+  | "connection_broken"
+  | (string & {});
+
+/** USDC as a decimal string with six fractional digits. */
+export type Usdc = string;
+
+/** USDC as an exact JSON number, with at most six fractional digits. */
+export type UsdcLimit = string;
+
+/** A webhook, without its secret. */
+export interface Webhook {
+  /** The accounts whose events it gets; empty for all of the operator. */
+  account_ids: AccountId[];
+  /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
+  created_at: Timestamp;
+  /** Since when it is disabled. */
+  disabled_at: Timestamp | null;
+  /** Who disabled a webhook: the operator, or the service after days of failures only. */
+  disabled_reason: DisabledReason | null;
+  /** The event types that it gets. */
+  events: EventType[];
+  /** Since when every attempt failed; `null` while the latest succeeded. */
+  failing_since: Timestamp | null;
+  /** The id of a webhook. Opaque; compare it as text. */
+  id: WebhookId;
+  /** Below which balance `balance.low_threshold` fires. */
+  low_balance_threshold_usdc: UsdcLimit | null;
+  /** Until when the secret before this one signs too. */
+  previous_secret_expires_at: Timestamp | null;
+  /** Whether events are delivered. */
+  status: WebhookStatus;
+  /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
+  updated_at: Timestamp;
+  /** An absolute https URL of a public host, without user name, password or fragment. */
+  url: WebhookUrl;
+}
+
+/** The id of a webhook. Opaque; compare it as text. */
+export type WebhookId = string;
+
+/** What deliveries are signed with: a secret. */
+export type WebhookSecret = string;
+
+/** Whether events are delivered. */
+export type WebhookStatus = "enabled" | "disabled" | (string & {});
+
+/** An absolute https URL of a public host, without user name, password or fragment. */
+export type WebhookUrl = string;
+
+/** A webhook with a new secret: the only answer that shows it. */
+export interface WebhookWithSecret {
+  /** The accounts whose events it gets; empty for all of the operator. */
+  account_ids: AccountId[];
+  /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
+  created_at: Timestamp;
+  /** Since when it is disabled. */
+  disabled_at: Timestamp | null;
+  /** Who disabled a webhook: the operator, or the service after days of failures only. */
+  disabled_reason: DisabledReason | null;
+  /** The event types that it gets. */
+  events: EventType[];
+  /** Since when every attempt failed; `null` while the latest succeeded. */
+  failing_since: Timestamp | null;
+  /** The id of a webhook. Opaque; compare it as text. */
+  id: WebhookId;
+  /** Below which balance `balance.low_threshold` fires. */
+  low_balance_threshold_usdc: UsdcLimit | null;
+  /** Until when the secret before this one signs too. */
+  previous_secret_expires_at: Timestamp | null;
+  /** What deliveries are signed with: a secret. */
+  secret: WebhookSecret;
+  /** Whether events are delivered. */
+  status: WebhookStatus;
+  /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
+  updated_at: Timestamp;
+  /** An absolute https URL of a public host, without user name, password or fragment. */
+  url: WebhookUrl;
+}
+
+/** The `WithdrawalData` of the service's description. */
+export interface WithdrawalData {
+  /** The id of an account. Opaque; compare it as text. */
+  account_id: AccountId;
+  /** USDC as a decimal string with six fractional digits. */
+  amount_usdc: Usdc;
+  /** The line of the account's history. */
+  entry_id: EntryId;
+  /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
+  settled_at: Timestamp;
+  /** Who was paid; `null` unless it was one party alone. */
+  to: OtherSide | null;
+  /** The signature of a Solana transaction, base58. */
+  tx_signature: TransactionSignature;
+}
+
+/** What a purchase has come to. */
+export interface X402Payment {
+  /** What the server says of the payment. Whether it was made says `transfer`. */
+  receipt: X402Receipt | null;
+  /** What the server answered; `null` where that is not known, or not kept any longer. */
+  resource: Resource | null;
+  /** The payment; `null` where the server asked for none. */
+  transfer: Transfer | null;
+}
+
+/** A facilitator's receipt. */
+export interface X402Receipt {
+  /** Where, by its CAIP-2 name. */
+  network: string | null;
+  /** Whose money it was: the account's `solana_address`. */
+  payer: string | null;
+  /** Whether it says that the payment was made. */
+  success: boolean;
+  /** The transaction's signature. */
+  transaction: TransactionSignature | null;
+  /** Why there was no payment. */
+  error_reason?: string | null;
+}
+
+/** What there is to say of an event, by its type. */
+export interface EventData {
+  "account.halted": HaltedData;
+  "balance.low_threshold": LowBalanceData;
+  "deposit.settled": DepositData;
+  "limit.threshold": ThresholdData;
+  "policy.applied": AppliedData;
+  "policy.changed": ChangedData;
+  "policy.pending": PendingData;
+  "transfer.failed": FailedData;
+  "transfer.initiated": InitiatedData;
+  "transfer.rejected": RejectedData;
+  "transfer.reopened": ReopenedData;
+  "transfer.settled": SettledData;
+  "webhook.test": TestData;
+  "withdrawal.settled": WithdrawalData;
+}
