@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use purser_tests::agent::unique_key;
-use purser_tests::crash::hazards::Weights;
+use purser_tests::crash::weights::Weights;
 use purser_tests::crash::{self, Options, Report};
 use purser_tests::proxy::faults::Fault;
 use purser_tests::proxy::outcomes::Outcome;
@@ -34,6 +34,19 @@ async fn payments_are_made_exactly_once_while_nodes_lie_databases_are_put_back_a
 async fn payments_are_made_exactly_once_while_a_node_lies_about_its_height_and_another_is_deaf() {
     let weights = Weights { height: 100, deaf: 100, ..Weights::NONE };
     runs_clean(Options { runs: 144, seed: 23, round: None, jobs: 2, weights }).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payments_are_made_exactly_once_while_forks_drop_them_and_another_operator_copies_the_accounts() {
+    let weights = Weights { fork: 100, copy: 100, ..Weights::NONE };
+    let report = runs_clean(Options { runs: 144, seed: 24, round: None, jobs: 2, weights }).await;
+    assert!(report.met.contains_key("a fork dropped what was settled"), "{:?}", report.met);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keys_that_are_used_again_the_day_after_freeze_no_account_and_pay_once_a_day() {
+    let weights = Weights { reuse: 100, ..Weights::NONE };
+    runs_clean(Options { runs: 144, seed: 25, round: None, jobs: 2, weights }).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

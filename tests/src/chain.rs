@@ -83,6 +83,13 @@ impl Chain {
         self.next_slot().await;
     }
 
+    /// Moves the chain's clock on by this many seconds; it goes on from there.
+    pub async fn moves_on(&self, seconds: i64) {
+        let target = self.now().await + seconds;
+        self.call("surfnet_timeTravel", json!([{ "absoluteTimestamp": target * 1_000 }])).await;
+        self.next_slot().await;
+    }
+
     /// The account's data, `None` when there is no such account.
     pub async fn data(&self, address: &Pubkey) -> Option<Vec<u8>> {
         let answer = self.rpc.get_account_with_commitment(address, CommitmentConfig::confirmed()).await;

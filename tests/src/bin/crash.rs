@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use purser_tests::crash::hazards::Weights;
 use purser_tests::crash::plan::CRASH_POINTS;
+use purser_tests::crash::weights::Weights;
 use purser_tests::crash::{self, Options};
 
 /// Lets the relayer die at every step while the network and the clients misbehave, and checks by the chain that every
@@ -25,7 +25,7 @@ struct Arguments {
     #[arg(long, default_value_t = 2)]
     jobs: u64,
     /// Percent of rounds with a hazard, as `clock=100,history=0`: clock, history, restore, disk, rotation,
-    /// skew, height, deaf. `none` is none
+    /// skew, height, deaf, fork, copy, reuse. `none` is none
     #[arg(long, default_value = "")]
     hazards: Weights,
     /// Print one line of JSON on stdout, and everything else on stderr

@@ -1,115 +1,23 @@
 //! What else hits a round besides deaths, wire and network, derived from the seed: nodes that lie, databases that are put
-//! back, disks that fill up, keys that are replaced.
+//! back, disks that fill up, keys that are replaced, forks, copied ids, and the day after.
 //!
 //! Each hazard has its own random stream: leaving one out changes nothing else in the round.
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
-use super::plan::Relayers;
+use super::plan::{Again, Habit, Relayers, RunPlan, SINGLE_LIMIT_MICROS};
+use super::weights::Weights;
 use crate::proxy::lies::{WrongClock, WrongHeight, WrongHistory};
+use crate::proxy::outcomes::Outcome;
 use crate::random::Random;
 
 /// Hazards start within this time of the storm, as clients do.
 const MOMENT_MS: u64 = 3_000;
 const HOUR: u64 = 3_600;
-
-/// How many of 100 rounds have each hazard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Weights {
-    /// A node's clock is off by hours.
-    pub clock: u64,
-    /// A node's history has holes, or ends early.
-    pub history: u64,
-    /// A database is put back to an earlier copy.
-    pub restore: u64,
-    /// A database's disk is full for a while.
-    pub disk: u64,
-    /// The operator replaces its transfer authority.
-    pub rotation: u64,
-    /// A relayer's host has a wrong clock.
-    pub skew: u64,
-    /// A node's block height is off by a thousand or so.
-    pub height: u64,
-    /// One of two nodes accepts transactions and forwards none.
-    pub deaf: u64,
-}
-
-impl Weights {
-    pub const NONE: Weights = Weights::all_at(0);
-
-    /// Each hazard in this many of 100 rounds.
-    pub const fn all_at(percent: u64) -> Weights {
-        Weights {
-            clock: percent,
-            history: percent,
-            restore: percent,
-            disk: percent,
-            rotation: percent,
-            skew: percent,
-            height: percent,
-            deaf: percent,
-        }
-    }
-}
-
-impl Default for Weights {
-    fn default() -> Weights {
-        Weights {
-            clock: 25,
-            history: 25,
-            restore: 20,
-            disk: 15,
-            rotation: 10,
-            skew: 20,
-            height: 20,
-            deaf: 15,
-        }
-    }
-}
-
-/// `clock=100,history=0`: hazards that are not named keep their default; after `none`, as in `none,clock=100`, they are off.
-impl FromStr for Weights {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Weights, String> {
-        let mut weights = Weights::default();
-        for part in text.split(',').filter(|part| !part.is_empty()) {
-            if part == "none" {
-                weights = Weights::NONE;
-                continue;
-            }
-            let (name, percent) =
-                part.split_once('=').ok_or_else(|| format!("`{part}` is not name=percent"))?;
-            let percent = percent.parse().map_err(|_| format!("`{percent}` is not a number"))?;
-            let weight = match name {
-                "clock" => &mut weights.clock,
-                "history" => &mut weights.history,
-                "restore" => &mut weights.restore,
-                "disk" => &mut weights.disk,
-                "rotation" => &mut weights.rotation,
-                "skew" => &mut weights.skew,
-                "height" => &mut weights.height,
-                "deaf" => &mut weights.deaf,
-                _ => {
-                    let all = "clock, history, restore, disk, rotation, skew, height, deaf";
-                    return Err(format!("`{name}` is none of {all}"));
-                }
-            };
-            *weight = percent;
-        }
-        Ok(weights)
-    }
-}
-
-impl fmt::Display for Weights {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Weights { clock, history, restore, disk, rotation, skew, height, deaf } = self;
-        write!(f, "clock={clock},history={history},restore={restore},disk={disk},rotation={rotation},")?;
-        write!(f, "skew={skew},height={height},deaf={deaf}")
-    }
-}
+const DAY: i64 = 86_400;
+/// Streams that are drawn from in two places.
+const FORK: u64 = 10;
+const REUSE: u64 = 12;
 
 /// All hazards of one round.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -132,6 +40,33 @@ pub struct Hazards {
     pub skews: [i64; 2],
     /// All relayers are killed once every client has an answer, before the lies end.
     pub dies_at_dusk: bool,
+    /// A fork shows some payments as confirmed, and drops them.
+    pub fork: bool,
+    pub copy: Option<Copying>,
+    pub next_day: Option<NextDay>,
+}
+
+/// Another operator makes accounts from what the round's accounts were made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Copying {
+    pub at: Duration,
+    /// The databases are those from before the accounts: the relayers have to find them, and the copies.
+    pub accounts_are_lost: bool,
+}
+
+/// The clocks of chain and hosts move on after the round, and its keys are used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NextDay {
+    pub seconds: i64,
+    /// The relayers run as the clocks move.
+    pub begins_late: bool,
+}
+
+impl NextDay {
+    /// Whether keys of the day before are free.
+    pub fn frees_keys(self) -> bool {
+        self.seconds > DAY
+    }
 }
 
 /// Which of the nodes lies, and when.
@@ -168,10 +103,11 @@ pub enum Keys {
 
 impl Hazards {
     pub(super) fn of(seed: u64, index: u64, relayers: Relayers, weights: Weights) -> Hazards {
-        let stream = |name: u64| Random::of(seed.wrapping_add(name << 32), index);
+        let stream = |name| stream(seed, name, index);
         let [mut nodes, mut clock, mut history] = [stream(1), stream(2), stream(3)];
         let [mut restore, mut disk, mut rotation] = [stream(4), stream(5), stream(6)];
         let [mut skew, mut height, mut deaf] = [stream(7), stream(8), stream(9)];
+        let [mut fork, mut copy, mut reuse] = [stream(FORK), stream(11), stream(REUSE)];
         let skews = [skew.chance(weights.skew), skew.chance(weights.skew)];
         let skews = skews.map(|is_wrong| if is_wrong { wrong_host(&mut skew) } else { 0 });
         let clock = clock.chance(weights.clock).then(|| (lying(&mut clock), wrong_clock(&mut clock)));
@@ -185,9 +121,10 @@ impl Hazards {
         let two_nodes = nodes.chance(if clock.is_some() { 85 } else { 40 });
         let two_nodes = two_nodes || height.is_some() || deaf.is_some();
         let restores = restores(&mut restore, relayers, weights.restore);
-        // Files are only put back on a disk that has room.
+        let next_day = reuse.chance(weights.reuse).then(|| next_day(&mut reuse));
+        // Files are only put back on a disk that has room, and the small disk ends with the day.
         let has_room = relayers == Relayers::OneThatForgets || restores.iter().any(Option::is_some);
-        let fills_up = disk.chance(weights.disk) && !has_room;
+        let fills_up = disk.chance(weights.disk) && !has_room && next_day.is_none();
         let full_disk = if fills_up { spells(&mut disk) } else { Vec::new() };
         let rotations = rotation.chance(weights.rotation).then(|| rotations(&mut rotation));
         let dies_at_dusk = restores.iter().any(Option::is_some) || nodes.chance(60);
@@ -203,6 +140,9 @@ impl Hazards {
             rotations: rotations.unwrap_or_default(),
             skews,
             dies_at_dusk,
+            fork: fork.chance(weights.fork),
+            copy: copy.chance(weights.copy).then(|| copying(&mut copy)),
+            next_day,
         };
         if !two_nodes {
             hazards.clock.iter_mut().for_each(|(lying, _)| lying.node = 0);
@@ -245,8 +185,73 @@ impl Hazards {
             format!("a host's clock {side}")
         }));
         names.extend(self.rotations.iter().map(|(_, keys)| format!("authority: {keys:?}")));
+        names.extend(self.fork.then(|| "fork".to_owned()));
+        names.extend(self.copy.map(|copy| {
+            let lost = if copy.accounts_are_lost { ", accounts lost" } else { "" };
+            format!("copied ids{lost}")
+        }));
+        names.extend(self.next_day.map(|day| {
+            let when = if day.frees_keys() { "after" } else { "within" };
+            format!("keys used again {when} 24 h")
+        }));
         names
     }
+}
+
+/// The stream of one hazard of a round.
+fn stream(seed: u64, name: u64, index: u64) -> Random {
+    Random::of(seed.wrapping_add(name << 32), index)
+}
+
+/// Drops the first transaction of some runs by a fork, after a while in which it looks confirmed.
+pub(super) fn forks(seed: u64, index: u64, runs: &mut [RunPlan]) {
+    // The stream begins with whether there are forks at all.
+    let mut random = stream(seed, FORK, index);
+    random.draw();
+    for run in runs {
+        // Confirmed for a moment, or beyond the life of its blockhash.
+        let ms = if random.chance(70) { 20 + random.below(900) } else { 900 + random.below(2_000) };
+        if random.chance(30) {
+            run.outcomes.insert(0, Outcome::DroppedByFork(Duration::from_millis(ms)));
+        }
+    }
+}
+
+/// What the runs of the day after do with the keys of the day before.
+pub(super) fn reuses(seed: u64, index: u64, runs: &mut [RunPlan], before: &[RunPlan]) {
+    let mut random = stream(seed, REUSE + 1, index);
+    for (run, before) in runs.iter_mut().zip(before) {
+        let (is_new, is_same) = (random.chance(35), random.chance(40));
+        run.memo = format!("{}again.", run.key);
+        // A refusal stands in no account, so a relayer that forgot it may pay under its key.
+        if is_new || before.amount_micros > SINGLE_LIMIT_MICROS {
+            run.key = run.memo.clone();
+            continue;
+        }
+        // Which of two amounts was paid, the plan cannot know.
+        let was_changed = before.habit == Habit::ChangesTheAmount;
+        if run.habit == Habit::ChangesTheAmount {
+            run.habit = Habit::Retries;
+        }
+        if is_same && !was_changed {
+            run.again = Some(Again::TheSame);
+            (run.to, run.amount_micros) = (before.to, before.amount_micros);
+            run.memo.clone_from(&before.memo);
+        } else {
+            run.again = Some(Again::AnotherPayment);
+        }
+    }
+}
+
+fn copying(random: &mut Random) -> Copying {
+    Copying { at: Duration::from_millis(random.below(MOMENT_MS)), accounts_are_lost: random.chance(50) }
+}
+
+fn next_day(random: &mut Random) -> NextDay {
+    // A round's payments are minutes apart at most.
+    let minutes =
+        if random.chance(75) { 24 * 60 + 10 + random.below(12 * 60) } else { 60 + random.below(22 * 60) };
+    NextDay { seconds: 60 * minutes.cast_signed(), begins_late: random.chance(40) }
 }
 
 fn lying(random: &mut Random) -> Lying {
@@ -332,15 +337,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weights_are_read_and_what_is_left_out_changes_nothing_else() {
-        let weights: Weights = "clock=100,disk=0".parse().unwrap();
-        assert_eq!(weights, Weights { clock: 100, disk: 0, ..Weights::default() });
-        assert_eq!("none".parse(), Ok(Weights::NONE));
-        assert_eq!("none,disk=7".parse(), Ok(Weights { disk: 7, ..Weights::NONE }));
-        assert_eq!(weights.to_string().parse(), Ok(weights));
-        for bad in ["clock", "clock=x", "weather=1"] {
-            assert!(bad.parse::<Weights>().is_err(), "{bad}");
-        }
+    fn what_is_left_out_changes_nothing_else() {
         let all = Weights::all_at(100);
         for index in 0..50 {
             let of = |weights| Hazards::of(1, index, Relayers::One, weights);
@@ -348,6 +345,7 @@ mod tests {
             assert_eq!(of(Weights { clock: 0, ..all }).history.map(|it| it.1), whole.history.map(|it| it.1));
             assert_eq!(of(Weights { history: 0, ..all }).rotations, whole.rotations);
             assert_eq!(of(Weights { disk: 0, ..all }).skews, whole.skews);
+            assert_eq!(of(Weights { fork: 0, ..all }).next_day, whole.next_day);
             assert!(of(Weights::NONE).names().iter().all(|name| name == "two nodes"));
         }
     }

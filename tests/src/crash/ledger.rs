@@ -12,6 +12,7 @@ use solana_sdk::pubkey::Pubkey;
 const PAGE: usize = 1_000;
 
 /// Talks to the network directly.
+#[derive(Clone)]
 pub(super) struct Ledger {
     http: reqwest::Client,
     url: String,
@@ -67,6 +68,14 @@ impl Ledger {
             payments.extend(self.payments_in(signature).await);
         }
         payments
+    }
+
+    /// Whether a transaction landed, and succeeded.
+    pub async fn has(&self, signature: &str) -> bool {
+        let options = json!({ "searchTransactionHistory": true });
+        let answer = self.asks("getSignatureStatuses", json!([[signature], options])).await;
+        let status = &answer["value"][0];
+        status.is_object() && status["err"].is_null()
     }
 
     /// All successful transactions that name one of `agents`.

@@ -8,23 +8,29 @@
 //! | Room | What it is for |
 //! |---|---|
 //! | [`plan`] | what is to happen, from the seed |
-//! | [`hazards`] | the rarer things, from the seed too: lying nodes, restored databases, full disks, other keys |
+//! | [`hazards`] | the rarer things, from the seed too: lying nodes, restored databases, full disks, other keys, forks |
+//! | [`weights`] | how often each of them is drawn |
 //! | `world` | a network, two nodes in front of it, an operator, accounts, and the database from before any transfer |
 //! | `storm` | carries the hazards out |
+//! | `thief` | another operator that wants the round's accounts |
 //! | `disk` | a file system that can be filled up |
 //! | `relayer` | a relayer that dies as planned and is started again |
 //! | `client` | what a client does until it has its answer |
 //! | `ledger` | what the chain says, read and decoded without any of the relayer's code |
+//! | `patience` | deadlines that a loaded machine does not cut short |
 //! | `verdict` | what must hold |
 
 mod client;
 mod disk;
 pub mod hazards;
 mod ledger;
+mod patience;
 pub mod plan;
 mod relayer;
 mod storm;
+mod thief;
 mod verdict;
+pub mod weights;
 mod world;
 
 use std::collections::BTreeMap;
@@ -35,8 +41,8 @@ use std::time::Instant;
 use serde::Serialize;
 use tokio::sync::Mutex;
 
-use self::hazards::Weights;
 use self::plan::{RUNS_PER_ROUND, RoundPlan};
+use self::weights::Weights;
 use self::world::World;
 
 /// After this many rounds a new network starts, which keeps histories short.
@@ -61,7 +67,7 @@ pub struct Report {
     pub duplicates: u64,
     /// Answered as settled but not on the chain, on the chain but never answered as settled, or never answered.
     pub lost: u64,
-    /// Any other difference between an answer, the ledger and the chain.
+    /// Any other difference between an answer, the ledger and the chain, and whatever another operator got.
     pub mismatches: u64,
     /// What went wrong, with the round to replay.
     #[serde(skip)]

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::hazards::{Hazards, Weights};
+use super::hazards::{self, Hazards, NextDay};
+use super::weights::Weights;
 use crate::proxy::faults::Fault;
 use crate::proxy::outcomes::Outcome;
 use crate::random::Random;
@@ -15,6 +16,8 @@ pub(super) const ACCOUNTS: usize = 3;
 pub(super) const PAYEES: usize = 3;
 /// The policy's limit for one transfer.
 pub(super) const SINGLE_LIMIT_MICROS: u64 = 10_000_000;
+/// Where the draws of a day after are among those of all rounds.
+const DRAWS_OF_THE_DAY_AFTER: u64 = 1 << 31;
 /// Clients begin within this time.
 const BEGIN_WITHIN_MS: u64 = 3_000;
 
@@ -56,6 +59,8 @@ pub struct RoundPlan {
     pub deaths: [Vec<Death>; 2],
     pub hazards: Hazards,
     pub weights: Weights,
+    /// Set on the day after: how it began.
+    pub day: Option<NextDay>,
 }
 
 /// Which relayers serve the round.
@@ -89,8 +94,11 @@ pub struct Death {
 /// One idempotency key.
 #[derive(Debug, Clone)]
 pub struct RunPlan {
-    /// The idempotency key. Also the memo, which identifies the payment on the wire and on the chain.
     pub key: String,
+    /// Identifies the payment on the wire and on the chain.
+    pub memo: String,
+    /// Set if the key was used the day before.
+    pub again: Option<Again>,
     pub from: usize,
     pub to: To,
     pub amount_micros: u64,
@@ -106,6 +114,13 @@ pub struct RunPlan {
 pub enum To {
     Payee(usize),
     Account(usize),
+}
+
+/// What a key of the day before is used again for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    TheSame,
+    AnotherPayment,
 }
 
 /// What a client does until it has a final answer.
@@ -126,31 +141,84 @@ pub enum Habit {
 impl RoundPlan {
     /// The plan of round number `index`.
     pub fn of(seed: u64, index: u64, runs: u64, weights: Weights) -> RoundPlan {
-        let mut random = Random::of(seed, index);
-        let relayers = match random.below(10) {
+        RoundPlan::drawn(seed, index, index, runs, weights, None)
+    }
+
+    /// The day after this one, on the same databases and with the same keys.
+    pub fn tomorrow(&self) -> Option<RoundPlan> {
+        let day = self.hazards.next_day?;
+        let (seed, draws) = (self.seed, self.index + DRAWS_OF_THE_DAY_AFTER);
+        let runs = self.runs.len() as u64;
+        let mut plan = RoundPlan::drawn(seed, self.index, draws, runs, self.weights, Some(self.relayers));
+        hazards::reuses(seed, self.index, &mut plan.runs, &self.runs);
+        let full_disk = Vec::new();
+        plan.hazards = Hazards { copy: self.hazards.copy, next_day: None, full_disk, ..plan.hazards };
+        plan.day = Some(day);
+        Some(plan)
+    }
+
+    fn drawn(
+        seed: u64,
+        index: u64,
+        draws: u64,
+        runs: u64,
+        weights: Weights,
+        relayers: Option<Relayers>,
+    ) -> RoundPlan {
+        let mut random = Random::of(seed, draws);
+        let drawn = match random.below(10) {
             0..=4 => Relayers::One,
             5..=6 => Relayers::TwoOnSeparateDatabases,
             7..=8 => Relayers::TwoOnOneDatabase,
             _ => Relayers::OneThatForgets,
         };
+        let relayers = relayers.unwrap_or(drawn);
         let commitment = if random.chance(50) { "confirmed" } else { "finalized" };
         let faults_per_mille = if random.chance(50) { 10 + random.below(40) } else { 0 };
         let mut deaths = [0, 1].map(|relayer| {
             let count = if relayer < relayers.count() { 2 + random.below(5) } else { 0 };
             (0..count).map(|_| death(&mut random)).collect::<Vec<_>>()
         });
-        let runs = (0..runs).map(|number| run(&mut random, seed, index, number, relayers)).collect();
-        let hazards = Hazards::of(seed, index, relayers, weights);
+        let mut runs: Vec<_> =
+            (0..runs).map(|number| run(&mut random, seed, index, number, relayers)).collect();
+        let hazards = Hazards::of(seed, draws, relayers, weights);
+        if hazards.fork {
+            hazards::forks(seed, draws, &mut runs);
+        }
         if hazards.nobody_dies {
             deaths.iter_mut().for_each(Vec::clear);
         }
-        RoundPlan { seed, index, relayers, commitment, faults_per_mille, runs, deaths, hazards, weights }
+        let day = None;
+        RoundPlan { seed, index, relayers, commitment, faults_per_mille, runs, deaths, hazards, weights, day }
+    }
+
+    /// One more payment of each account through each relayer, once everything else is over: no account is frozen.
+    pub(super) fn last_runs(&self) -> Vec<RunPlan> {
+        let day = if self.day.is_some() { "again" } else { "" };
+        let of = |number: usize| {
+            let (from, relayer) = (number % ACCOUNTS, number / ACCOUNTS);
+            let key = format!("last-{}-{}-{number}.{day}", self.seed, self.index);
+            RunPlan {
+                memo: key.clone(),
+                key,
+                again: None,
+                from,
+                to: To::Payee(from % PAYEES),
+                amount_micros: 1,
+                outcomes: Vec::new(),
+                habit: Habit::Retries,
+                begins_after: Duration::ZERO,
+                relayer,
+            }
+        };
+        (0..ACCOUNTS * self.relayers.count()).map(of).collect()
     }
 
     /// Who serves the round, and what goes wrong in it.
     pub fn title(&self) -> String {
         let who = format!("{:?}, {}", self.relayers, self.commitment);
-        [vec![who], self.hazards.names()].concat().join(", ")
+        let day = self.day.iter().map(|_| "the day after".to_owned()).collect();
+        [vec![who], day, self.hazards.names()].concat().join(", ")
     }
 
     /// The command line that replays it.
@@ -164,7 +232,24 @@ impl RoundPlan {
 
     /// Whether a relayer may know less than before: its database was lost or put back.
     pub(super) fn forgets(&self) -> bool {
-        self.relayers == Relayers::OneThatForgets || self.hazards.forgets()
+        self.relayers == Relayers::OneThatForgets || self.hazards.forgets() || self.lost_accounts()
+    }
+
+    /// Whether the relayers begin with databases from before the accounts.
+    pub(super) fn lost_accounts(&self) -> bool {
+        self.hazards.copy.is_some_and(|copy| copy.accounts_are_lost)
+    }
+
+    /// Whether keys of the day before must be free: it was more than 24 hours ago by every clock that a relayer goes by, and each
+    /// read the payments on that day.
+    pub(super) fn frees_keys(&self, yesterday: &RoundPlan) -> bool {
+        let is_plain = |plan: &RoundPlan| {
+            let Hazards { clock, history, skews, .. } = &plan.hazards;
+            clock.is_none() && history.is_none() && *skews == [0, 0] && !plan.forgets()
+        };
+        let is_over = self.day.is_some_and(NextDay::frees_keys);
+        let is_shared = self.relayers != Relayers::TwoOnSeparateDatabases;
+        is_over && is_shared && is_plain(self) && is_plain(yesterday)
     }
 
     /// What the wire does during the storm.
@@ -206,8 +291,11 @@ fn run(random: &mut Random, seed: u64, round: u64, number: u64, relayers: Relaye
         To::Account((from + 1 + random.below(ACCOUNTS as u64 - 1) as usize) % ACCOUNTS)
     };
     let amount = 1 + random.below(SINGLE_LIMIT_MICROS - 1);
+    let key = format!("run-{seed}-{round}-{number}.");
     RunPlan {
-        key: format!("run-{seed}-{round}-{number}."),
+        memo: key.clone(),
+        key,
+        again: None,
         from,
         to,
         amount_micros: if above_the_limit { SINGLE_LIMIT_MICROS + amount } else { amount },
@@ -261,10 +349,35 @@ mod tests {
             let of = |weights| RoundPlan::of(1, index, RUNS_PER_ROUND, weights);
             let plan = of(Weights::default());
             assert_eq!(format!("{plan:?}"), format!("{:?}", of(Weights::default())));
-            assert_eq!(format!("{:?}", plan.runs), format!("{:?}", of(Weights::NONE).runs));
+            let mut without_forks = plan.runs.clone();
+            for run in &mut without_forks {
+                run.outcomes.retain(|outcome| !matches!(outcome, Outcome::DroppedByFork(_)));
+            }
+            assert_eq!(format!("{without_forks:?}"), format!("{:?}", of(Weights::NONE).runs));
             for account in 0..ACCOUNTS {
                 assert!(plan.runs.iter().filter(|run| run.from == account).count() > TAGS_MAX);
             }
         }
+    }
+    #[test]
+    fn the_day_after_uses_keys_of_the_day_before_again_for_the_same_and_for_other_payments() {
+        let today = RoundPlan::of(1, 0, RUNS_PER_ROUND, Weights { reuse: 100, ..Weights::NONE });
+        let tomorrow = today.tomorrow().expect("there is one");
+        assert!(tomorrow.tomorrow().is_none());
+        assert_eq!(tomorrow.relayers, today.relayers);
+        let (mut new, mut same, mut other) = (0, 0, 0);
+        for (run, before) in tomorrow.runs.iter().zip(&today.runs) {
+            assert_eq!(run.from, before.from);
+            let is_same =
+                (run.to, run.amount_micros, &run.memo) == (before.to, before.amount_micros, &before.memo);
+            assert_eq!(is_same, run.again == Some(Again::TheSame), "{run:?}");
+            match run.again {
+                None => new += usize::from(run.key != before.key),
+                Some(Again::TheSame) => same += usize::from(run.key == before.key),
+                Some(Again::AnotherPayment) => other += usize::from(run.key == before.key),
+            }
+        }
+        assert_eq!(new + same + other, tomorrow.runs.len());
+        assert!(new > 5 && same > 5 && other > 5, "{new} {same} {other}");
     }
 }

@@ -1,5 +1,6 @@
 //! Carries out the hazards of a round during the storm.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
@@ -11,6 +12,8 @@ use tokio::time::sleep;
 
 use super::disk::SmallDisk;
 use super::hazards::{Hazards, Keys, Spell};
+use super::relayer::Relayer;
+use super::thief::Thief;
 use crate::chain::DirectOutcome;
 use crate::operator::Operator;
 use crate::proxy::Proxy;
@@ -21,6 +24,7 @@ pub(super) struct Storm<'a> {
     pub nodes: &'a [Proxy; 2],
     pub disks: Vec<SmallDisk>,
     pub authorities: &'a Authorities,
+    pub thief: &'a Thief,
 }
 
 /// The keys that the operator may allow to transfer.
@@ -32,8 +36,8 @@ pub(super) struct Authorities {
 }
 
 impl Storm<'_> {
-    /// Runs every hazard at its time. May be dropped at any moment.
-    pub async fn rages(&self) {
+    /// Runs every hazard at its time. May be dropped at any moment. `took`: what the thief got.
+    pub async fn rages(&self, relayers: &[Arc<Relayer>], took: &mut Vec<String>) {
         let clock = async {
             if let Some((lying, _)) = self.hazards.clock {
                 during(lying.spell, || self.lies_about_time(true), || self.lies_about_time(false)).await;
@@ -63,7 +67,14 @@ impl Storm<'_> {
             sleep(*at).await;
             self.authorities.are(*keys).await;
         }));
-        tokio::join!(clock, history, height, deaf, disk, rotation);
+        let copies = async {
+            if let Some(copying) = self.hazards.copy {
+                sleep(copying.at).await;
+                self.thief.copies().await;
+                self.thief.tries(relayers, took).await;
+            }
+        };
+        tokio::join!(clock, history, height, deaf, disk, rotation, copies);
     }
 
     /// Ends the hazards that end with the storm. Open-ended lies hold from here on, even if they had not begun.
@@ -71,6 +82,9 @@ impl Storm<'_> {
         self.disks.iter().for_each(SmallDisk::empties);
         if !self.hazards.rotations.is_empty() {
             self.authorities.are(Keys::First).await;
+        }
+        if self.hazards.copy.is_some() {
+            self.thief.copies().await;
         }
         self.lies_about_time(self.hazards.clock.is_some_and(|(lying, _)| lying.spell.lasts.is_none()));
         self.leaves_out(self.hazards.history.is_some_and(|(lying, ..)| lying.spell.lasts.is_none()));

@@ -1,10 +1,10 @@
 //! A network, two nodes in front of it, an operator, accounts, and a copy of the database from before any transfer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures::future::{join_all, try_join_all};
 use serde_json::json;
@@ -13,13 +13,15 @@ use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 use tokio::sync::watch;
 
-use super::client::{Client, Record};
+use super::client::{Client, Passing, Record};
 use super::disk::SmallDisk;
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Payment};
+use super::patience::{Deadline, Ticks};
 use super::plan::{ACCOUNTS, PAYEES, Relayers, RoundPlan, RunPlan, SINGLE_LIMIT_MICROS, To};
 use super::relayer::{Home, Relayer, database_folder};
 use super::storm::{Authorities, Storm};
-use super::verdict;
+use super::thief::Thief;
+use super::verdict::{self, Day};
 use super::{Phase, Report};
 use crate::agent::Agent;
 use crate::app::TestApp;
@@ -36,8 +38,11 @@ const PURSE_USDC: &str = "1000000";
 const STORM: Duration = Duration::from_secs(8);
 /// How long everything at dusk may take.
 const DUSK: Duration = Duration::from_secs(8);
-/// How long a round may take in all.
+/// How long a round may take in all, and the payments after it; by ticks.
 const ROUND: Duration = Duration::from_secs(90);
+const LAST_RUNS: Duration = Duration::from_secs(60);
+/// How long a day after waits for its relayers to come up, so that the clocks move while they run.
+const UP_WITHIN: Duration = Duration::from_secs(5);
 
 pub(super) struct World {
     network: Arc<TestNetwork>,
@@ -48,8 +53,13 @@ pub(super) struct World {
     authorities: Authorities,
     agents: Vec<Agent>,
     payees: Vec<Pubkey>,
-    /// The database from before any transfer.
+    thief: Thief,
+    /// The database from before any account, and from before any transfer.
+    bare: Vec<(PathBuf, Vec<u8>)>,
     pristine: Vec<(PathBuf, Vec<u8>)>,
+    /// By how many seconds the chain's clock is ahead of the real one, because days passed.
+    ahead: AtomicI64,
+    ticks: Ticks,
 }
 
 impl World {
@@ -57,10 +67,14 @@ impl World {
         let network = TestNetwork::own_with_slots_of(SLOT_MS);
         let first = Proxy::to(&network.rpc_url);
         let nodes = [first.beside(), first];
-        let settings =
-            AppSettings { rpc_url: Some(nodes[0].url()), deadline_seconds: 3, ..AppSettings::default() };
+        let settings = AppSettings { rpc_url: Some(nodes[0].url()), ..AppSettings::default() };
         let app = TestApp::start(Arc::clone(&network), &settings).await;
+        let thieves = app.new_operator().await;
         let operator = app.new_operator().await;
+        assert!(app.stops(Duration::from_secs(20)).await, "the relayer stops before it has accounts");
+        let bare = app.saved_database();
+        app.starts();
+        let operator = operator.reconnected();
         let authorities = Authorities {
             operator: operator.clone(),
             first: app.transfer_authority().pubkey(),
@@ -83,11 +97,36 @@ impl World {
         }
         assert!(app.stops(Duration::from_secs(20)).await, "the relayer stops before the first round");
         let pristine = app.saved_database();
-        World { network, nodes, app, operator, authorities, agents, payees, pristine }
+        let thief = Thief::of(thieves, &agents).await;
+        World {
+            network,
+            nodes,
+            app,
+            operator,
+            authorities,
+            agents,
+            payees,
+            thief,
+            bare,
+            pristine,
+            ahead: AtomicI64::new(0),
+            ticks: Ticks::begin(),
+        }
     }
 
-    /// Plays one round and judges it.
+    /// Plays one round and judges it, and the day after it if there is one.
     pub async fn plays(&self, plan: &RoundPlan) -> Report {
+        let (mut report, payments) = self.plays_day(plan, None).await;
+        if let Some(tomorrow) = plan.tomorrow() {
+            let yesterday = Day { plan, payments };
+            let (second, _) = self.plays_day(&tomorrow, Some(&yesterday)).await;
+            // They are the same keys.
+            report.takes_in(Report { runs: 0, ..second });
+        }
+        report
+    }
+
+    async fn plays_day(&self, plan: &RoundPlan, yesterday: Option<&Day<'_>>) -> (Report, Vec<Payment>) {
         let (agents, payees) = (&self.agents, &self.payees);
         let accounts: Vec<Pubkey> =
             agents.iter().map(|agent| agent.token_account).chain(payees.iter().copied()).collect();
@@ -99,45 +138,65 @@ impl World {
         if disks.is_empty() && !plan.hazards.full_disk.is_empty() {
             met.insert("full disk: none, a file system cannot be mounted here".to_owned(), 1);
         }
-        let storm =
-            Storm { hazards: &plan.hazards, nodes: &self.nodes, disks, authorities: &self.authorities };
+        if let Some(day) = plan.day.filter(|day| !day.begins_late) {
+            self.lets_pass(day.seconds).await;
+        }
+        let storm = Storm {
+            hazards: &plan.hazards,
+            nodes: &self.nodes,
+            disks,
+            authorities: &self.authorities,
+            thief: &self.thief,
+        };
         let relayers = self.relayers(plan);
-        let (records, deaths) = self.weathers(plan, &storm, &relayers).await;
+        let passing = Arc::new(Passing::of(plan, yesterday, &self.nodes[0], &ledger));
+        let outcome = self.weathers(plan, &storm, &relayers, &passing).await;
         let after = ledger.stands(&addresses, &accounts).await;
         let payments = ledger.payments_since(&addresses, &before).await;
-        for death in deaths {
+        for death in outcome.deaths {
             *met.entry(death).or_default() += 1;
         }
         let sources: Vec<(Pubkey, Pubkey)> =
             agents.iter().map(|agent| (agent.address, agent.token_account)).collect();
         let scene = verdict::Scene {
             plan,
+            runs: &outcome.runs,
+            yesterday,
             agents: &sources,
+            payees,
             accounts: &accounts,
             before: &before,
             after: &after,
             payments: &payments,
+            forked: &outcome.forked,
         };
-        let mut report = verdict::judges(&scene, &records);
+        let mut report = verdict::judges(&scene, &outcome.records);
+        report.mismatches += outcome.took.len() as u64;
+        report.failures.extend(outcome.took.into_iter().map(|what| format!("another operator got {what}")));
+        let dropped = dropped(&scene, &outcome.records);
+        if dropped > 0 {
+            met.insert("a fork dropped what was settled".to_owned(), dropped);
+        }
         report.met = met;
         if !report.is_clean() {
-            report.failures.push(self.keeps_logs(plan, &relayers, &records));
+            report.failures.push(self.keeps_logs(plan, &relayers, &outcome.records));
         }
-        report
+        (report, payments)
     }
 
-    /// Runs storm, dusk and calm. Returns the answers that clients got, and how relayers died.
+    /// Runs storm, dusk and calm.
     async fn weathers(
         &self,
         plan: &RoundPlan,
         storm: &Storm<'_>,
         relayers: &[Arc<Relayer>],
-    ) -> (Vec<Record>, Vec<String>) {
-        let began = Instant::now();
+        passing: &Arc<Passing>,
+    ) -> Outcome {
+        let mut began = Instant::now();
         let outcomes = self.nodes[0].outcomes();
         outcomes.clears();
         for run in &plan.runs {
-            outcomes.orders(&run.key, run.outcomes.iter().copied());
+            outcomes.orders(&run.memo, run.outcomes.iter().copied());
         }
         // The relayers first start in good weather; later a supervisor restarts them in any weather.
         let (relayers_phase, clients_phase) =
@@ -150,23 +209,30 @@ impl World {
                 tokio::spawn(Arc::clone(relayer).lives(deaths.clone(), phase))
             })
             .collect();
+        if let Some(day) = plan.day.filter(|day| day.begins_late) {
+            waits_until(began + UP_WITHIN, || relayers.iter().all(|relayer| relayer.url().is_some())).await;
+            self.lets_pass(day.seconds).await;
+            self.sets_clocks(relayers, &plan.hazards.skews);
+            began = Instant::now();
+        }
         for (number, node) in (0..).zip(&self.nodes) {
             let weather = (plan.seed ^ plan.index).wrapping_add(number << 32);
             node.faults().rains(weather, plan.faults_per_mille, RoundPlan::wire_faults());
         }
         let busy = Arc::new(AtomicUsize::new(plan.runs.len()));
-        let clients = plan.runs.iter().map(|run| {
+        let goes = |run: &RunPlan, deadline: Deadline| {
             let key = self.operator.client.key();
-            let client = Client::new(run, self.body_of(run), key, relayers, began + ROUND);
+            let client = Client::new(run, self.body_of(run), key, relayers, passing, deadline);
             let (phase, busy) = (clients_phase.subscribe(), Arc::clone(&busy));
             tokio::spawn(async move { client.goes(phase, &busy).await })
-        });
-        let clients: Vec<_> = clients.collect();
+        };
+        let clients: Vec<_> = plan.runs.iter().map(|run| goes(run, self.ticks.within(ROUND))).collect();
+        let mut took = Vec::new();
         // Until every client has an answer or has gone away, or the storm's time is over.
         let served = waits_until(began + STORM, || busy.load(Ordering::SeqCst) == 0);
         tokio::select! {
             () = served => {}
-            () = async { storm.rages().await; std::future::pending::<()>().await } => {}
+            () = async { storm.rages(relayers, &mut took).await; std::future::pending::<()>().await } => {}
         }
         self.nodes.iter().for_each(|node| node.faults().clears());
         storm.passes().await;
@@ -182,14 +248,39 @@ impl World {
             waits_until(nightfall, || busy.load(Ordering::SeqCst) == 0).await;
         }
         storm.calms_down();
-        relayers.iter().for_each(|relayer| relayer.home.clock.is_ahead(0));
+        self.sets_clocks(relayers, &[0, 0]);
         relayers_phase.send_replace(Phase::Calm);
         clients_phase.send_replace(Phase::Calm);
-        let records = try_join_all(clients).await.expect("clients do not panic");
+        let mut records = try_join_all(clients).await.expect("clients do not panic");
+        let mut runs = plan.runs.clone();
+        busy.fetch_add(plan.last_runs().len(), Ordering::SeqCst);
+        let last: Vec<_> =
+            plan.last_runs().iter().map(|run| goes(run, self.ticks.within(LAST_RUNS))).collect();
+        records.extend(try_join_all(last).await.expect("clients do not panic"));
+        runs.extend(plan.last_runs());
+        if plan.hazards.copy.is_some() {
+            took.extend(self.thief.concludes(relayers, &self.ticks.within(LAST_RUNS)).await);
+        }
         self.waits_for_late_transactions().await;
         relayers.iter().for_each(|relayer| relayer.ends());
         let deaths = try_join_all(lives).await.expect("supervisors do not panic");
-        (records, deaths.into_iter().flatten().collect())
+        let deaths = deaths.into_iter().flatten().collect();
+        Outcome { runs, records, deaths, took, forked: outcomes.forked() }
+    }
+
+    /// Moves the chain's clock on.
+    async fn lets_pass(&self, seconds: i64) {
+        let chain = &self.operator.chain;
+        chain.moves_on(seconds).await;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_secs();
+        self.ahead.store(chain.now().await - now.cast_signed(), Ordering::SeqCst);
+    }
+
+    /// Sets the clocks of the relayers' hosts by the chain's, each off by its skew.
+    fn sets_clocks(&self, relayers: &[Arc<Relayer>], skews: &[i64; 2]) {
+        for (relayer, skew) in relayers.iter().zip(skews) {
+            relayer.home.clock.is_ahead(self.ahead.load(Ordering::SeqCst) + skew);
+        }
     }
 
     fn relayers(&self, plan: &RoundPlan) -> Vec<Arc<Relayer>> {
@@ -197,14 +288,13 @@ impl World {
         let keypairs = self.app.transfer_keypairs().map(|path| path.display().to_string()).join(",");
         let relayers = (0..plan.relayers.count()).map(|number| {
             let mut environment = vec![
+                ("PURSER__TRANSFERS__DEADLINE_SECONDS", "3".to_owned()),
                 ("PURSER__NETWORKS__TEST__COMMITMENT", plan.commitment.to_owned()),
                 ("PURSER__NETWORKS__TEST__TRANSFER_AUTHORITY_KEYPAIR", keypairs.clone()),
             ];
             if plan.hazards.two_nodes {
                 environment.push(("PURSER__NETWORKS__TEST__RPC_URLS", self.nodes[1].url()));
             }
-            let clock = HostClock::new();
-            clock.is_ahead(plan.hazards.skews[number]);
             let home = Home {
                 folder: self.app.folder().to_path_buf(),
                 config: self.app.config(),
@@ -212,14 +302,18 @@ impl World {
                 number,
                 environment,
                 restore: plan.hazards.restores[number],
-                clock,
+                clock: HostClock::new(),
                 forgets: plan.relayers == Relayers::OneThatForgets,
-                pristine: self.pristine.clone(),
+                pristine: if plan.lost_accounts() { self.bare.clone() } else { self.pristine.clone() },
             };
-            home.starts_over();
+            if plan.day.is_none() {
+                home.starts_over();
+            }
             Arc::new(Relayer::new(home))
         });
-        relayers.collect()
+        let relayers: Vec<_> = relayers.collect();
+        self.sets_clocks(&relayers, &plan.hazards.skews);
+        relayers
     }
 
     /// A file system for each database, if disks fill up in this round and the process may mount one.
@@ -244,7 +338,7 @@ impl World {
             "to": to,
             "amount": crate::money::text_of(run.amount_micros),
             "idempotency_key": run.key,
-            "memo": run.key,
+            "memo": run.memo,
         })
     }
 
@@ -259,7 +353,8 @@ impl World {
 
     /// Keeps the relayers' logs and all answers of a bad round, and says where.
     fn keeps_logs(&self, plan: &RoundPlan, relayers: &[Arc<Relayer>], records: &[Record]) -> String {
-        let kept = std::env::temp_dir().join(format!("purser-crash-{}-{}", plan.seed, plan.index));
+        let day = if plan.day.is_some() { "-day-after" } else { "" };
+        let kept = std::env::temp_dir().join(format!("purser-crash-{}-{}{day}", plan.seed, plan.index));
         let _ = std::fs::create_dir_all(&kept);
         for relayer in relayers {
             let name = format!("relayer-{}.log", relayer.home.number);
@@ -270,6 +365,28 @@ impl World {
         let _ = std::fs::write(kept.join("plan.txt"), format!("{plan:#?}"));
         format!("round {}: again with `{}`; logs in {}", plan.index, plan.command(), kept.display())
     }
+}
+
+/// What came of a round.
+struct Outcome {
+    /// The planned runs, and those after everything else.
+    runs: Vec<RunPlan>,
+    records: Vec<Record>,
+    /// How relayers died.
+    deaths: Vec<String>,
+    /// What the other operator got.
+    took: Vec<String>,
+    forked: HashSet<String>,
+}
+
+/// How many runs were answered as settled by what a fork dropped.
+fn dropped(scene: &verdict::Scene, records: &[Record]) -> u64 {
+    let is_dropped = |signature: &str| {
+        scene.forked.contains(signature)
+            && !scene.payments.iter().any(|payment| payment.signature == signature)
+    };
+    let was_told = |record: &&Record| record.said.iter().filter_map(|said| said.signature()).any(is_dropped);
+    records.iter().filter(was_told).count() as u64
 }
 
 async fn waits_until(deadline: Instant, is_so: impl Fn() -> bool) {

@@ -38,7 +38,8 @@ use self::outcomes::{Outcomes, Sent};
 const HELD: Duration = Duration::from_secs(20);
 const OVERTAKEN_WITHIN: Duration = Duration::from_millis(250);
 
-/// An HTTP forwarder on a port of its own.
+/// An HTTP forwarder on a port of its own. A clone is the same one.
+#[derive(Clone)]
 pub struct Proxy {
     address: SocketAddr,
     line: Arc<Line>,

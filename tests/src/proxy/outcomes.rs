@@ -1,7 +1,7 @@
 //! What the network does to payments. A mark in its memo identifies a payment, and each transaction that is signed for it has
 //! its own outcome.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -125,6 +125,18 @@ impl Outcomes {
     pub fn held(&self) -> usize {
         let state = lock(&self.state);
         state.seen.values().filter(|seen| seen.waits && !seen.forwarded).count()
+    }
+
+    /// Whether a fork showed this transaction as confirmed.
+    pub fn was_on_fork(&self, signature: &str) -> bool {
+        lock(&self.state).seen.get(signature).is_some_and(|seen| seen.fork_slot.is_some())
+    }
+
+    /// All transactions that a fork showed as confirmed.
+    pub fn forked(&self) -> HashSet<String> {
+        let state = lock(&self.state);
+        let forked = state.seen.iter().filter(|(_, seen)| seen.fork_slot.is_some());
+        forked.map(|(signature, _)| signature.clone()).collect()
     }
 
     /// The payment that a transaction belonged to, if it passed here.

@@ -1,8 +1,9 @@
 use serde_json::json;
 
 use super::*;
-use crate::crash::hazards::Weights;
+use crate::crash::hazards::NextDay;
 use crate::crash::plan::Relayers;
+use crate::crash::weights::Weights;
 
 const AGENT: Pubkey = Pubkey::new_from_array([1; 32]);
 const PURSE: Pubkey = Pubkey::new_from_array([2; 32]);
@@ -15,6 +16,8 @@ fn plan() -> RoundPlan {
     plan.runs[0].amount_micros = 5;
     plan.runs[0].habit = Habit::Retries;
     plan.runs[0].outcomes.clear();
+    (plan.runs[0].from, plan.runs[0].to) = (0, To::Payee(0));
+    plan.commitment = "confirmed";
     plan
 }
 
@@ -38,14 +41,35 @@ fn settled(plan: &RoundPlan, signature: &str) -> Said {
 
 /// Counts duplicates, lost and mismatches for these answers and payments.
 fn judged(plan: &RoundPlan, said: Vec<Said>, payments: &[Payment]) -> (u64, u64, u64) {
+    judged_after(plan, None, &[], said, payments)
+}
+
+/// As `judged`, with a day before and with what a fork showed.
+fn judged_after(
+    plan: &RoundPlan,
+    yesterday: Option<&Day>,
+    forked: &[&str],
+    said: Vec<Said>,
+    payments: &[Payment],
+) -> (u64, u64, u64) {
     let paid = payments.len() as u64 * 5;
     let standing = |purse: u64, payee: u64| LedgerSnapshot::of([(PURSE, purse), (PAYEE, payee)]);
     let (before, after) = (standing(100, 0), standing(100 - paid, paid));
     let (agents, accounts) = ([(AGENT, PURSE)], [PURSE, PAYEE]);
-    let scene =
-        Scene { plan, agents: &agents, accounts: &accounts, before: &before, after: &after, payments };
+    let scene = Scene {
+        plan,
+        runs: &plan.runs,
+        yesterday,
+        agents: &agents,
+        payees: &[PAYEE],
+        accounts: &accounts,
+        before: &before,
+        after: &after,
+        payments,
+        forked: &forked.iter().map(|signature| (*signature).to_owned()).collect(),
+    };
     let last = said.last().filter(|said| said.is_final()).cloned();
-    let report = judges(&scene, &[Record { said, last: vec![last] }]);
+    let report = judges(&scene, &[Record { said, last: vec![last], unsaid: Vec::new() }]);
     assert_eq!(report.is_clean(), report.failures.is_empty());
     (report.duplicates, report.lost, report.mismatches)
 }
@@ -82,4 +106,61 @@ fn unpaid_that_was_paid_and_answers_that_differ_are_mismatches() {
     let mut other = settled(&plan, "a");
     other.body["settled_at"] = json!("2026-01-01T00:00:00Z");
     assert_eq!(judged(&plan, vec![other, settled(&plan, "a")], &[payment(&plan, "a")]), (0, 0, 1));
+}
+
+#[test]
+fn payment_to_somebody_else_and_payment_that_nobody_asked_for_are_mismatches() {
+    let plan = plan();
+    let (_, _, mismatches) =
+        judged(&plan, vec![settled(&plan, "a")], &[Payment { recipient: AGENT, ..payment(&plan, "a") }]);
+    assert!(mismatches > 0);
+    let stolen = Payment { memo: "stolen".to_owned(), ..payment(&plan, "b") };
+    let (_, _, mismatches) = judged(&plan, vec![settled(&plan, "a")], &[payment(&plan, "a"), stolen]);
+    assert!(mismatches > 0);
+}
+
+#[test]
+fn settlement_on_a_fork_may_be_said_until_it_is_paid_but_never_at_finalized() {
+    let mut plan = plan();
+    let said = vec![settled(&plan, "fork"), settled(&plan, "a")];
+    let paid = [payment(&plan, "a")];
+    assert_eq!(judged_after(&plan, None, &["fork"], said.clone(), &paid), (0, 0, 0));
+    let (_, lost, _) = judged_after(&plan, None, &[], said.clone(), &paid);
+    assert!(lost > 0, "no fork showed it");
+    plan.commitment = "finalized";
+    let (_, lost, _) = judged_after(&plan, None, &["fork"], said, &paid);
+    assert!(lost > 0, "a fork is never final");
+    plan.commitment = "confirmed";
+    let (_, lost, _) = judged_after(&plan, None, &["fork"], vec![settled(&plan, "fork")], &[]);
+    assert!(lost > 0, "it has to end");
+}
+
+#[test]
+fn key_of_the_day_before_is_free_after_24_hours_and_taken_within() {
+    let yesterday = Day { plan: &plan(), payments: vec![payment(&plan(), "old")] };
+    let on = |seconds, again| {
+        let mut plan = plan();
+        plan.day = Some(NextDay { seconds, begins_late: false });
+        plan.runs[0].again = Some(again);
+        plan
+    };
+    let conflict = Said {
+        asked: Asked::AsPlanned,
+        relayer: 0,
+        status: 409,
+        body: json!({ "error": "idempotency_conflict" }),
+    };
+    let judged = |plan: &RoundPlan, said: &Said, paid: &[Payment]| {
+        judged_after(plan, Some(&yesterday), &[], vec![said.clone()], paid)
+    };
+    let late = on(90_000, Again::TheSame);
+    assert_eq!(judged(&late, &settled(&late, "new"), &[payment(&late, "new")]), (0, 0, 0));
+    assert!(judged(&late, &settled(&late, "old"), &[]).1 > 0, "the key is free");
+    let early = on(3_600, Again::TheSame);
+    assert_eq!(judged(&early, &settled(&early, "old"), &[]), (0, 0, 0));
+    assert!(judged(&early, &settled(&early, "new"), &[payment(&early, "new")]).0 > 0, "paid twice");
+    let other = on(3_600, Again::AnotherPayment);
+    assert_eq!(judged(&other, &conflict, &[]), (0, 0, 0));
+    let other = on(90_000, Again::AnotherPayment);
+    assert!(judged(&other, &conflict, &[]).1 > 0, "the key is free");
 }
