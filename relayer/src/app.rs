@@ -32,6 +32,7 @@ use crate::service::{
 };
 use crate::shares::Outgoing;
 use crate::store::{Store, StoreError};
+use crate::version::Version;
 use crate::webhook::{Deliverer, Dispatcher, Fetcher, HttpClient, SystemResolver};
 
 /// How long answers under way get to finish once a stop was requested.
@@ -78,16 +79,16 @@ pub struct App {
 
 impl App {
     /// Checks everything that the service needs, and starts it. When this returns, it serves.
-    pub async fn start(config: &Config) -> Result<Self, StartError> {
+    pub async fn start(config: &Config, version: Version) -> Result<Self, StartError> {
         let tasks = Tasks::default();
-        let started = Self::build(config, tasks.clone()).await;
+        let started = Self::build(config, tasks.clone(), version).await;
         if started.is_err() {
             tasks.stop.cancel();
         }
         started
     }
 
-    async fn build(config: &Config, tasks: Tasks) -> Result<Self, StartError> {
+    async fn build(config: &Config, tasks: Tasks, version: Version) -> Result<Self, StartError> {
         let files = raise_open_files();
         let outgoing = Outgoing::of_files(files);
         // First, because it fails fastest; requests are served only once everything is up.
@@ -179,7 +180,7 @@ impl App {
         let serving = http::serve(listener, connections_max, router, tasks.closing.clone(), DRAIN);
         let server = tasks.tracker.spawn(serving);
         let admin_url = admin.map(|(listener, url)| {
-            serve_admin(listener, &services, &tasks);
+            serve_admin(listener, &services, &tasks, version);
             url
         });
         Ok(Self { url, admin_url, store, tasks, server })
@@ -265,8 +266,8 @@ fn listen(address: SocketAddr) -> Result<(TcpListener, String), StartError> {
 }
 
 /// Serves until the very end: while requests drain, it says that no more should be sent here.
-fn serve_admin(listener: TcpListener, services: &Services, tasks: &Tasks) {
-    let router = http::admin_router(services);
+fn serve_admin(listener: TcpListener, services: &Services, tasks: &Tasks, version: Version) {
+    let router = http::admin_router(services, version);
     let serving = http::serve(listener, ADMIN_CONNECTIONS_MAX, router, tasks.stop.clone(), ADMIN_DRAIN);
     tasks.keep("admin listener", async move {
         if let Err(error) = serving.await {

@@ -31,4 +31,7 @@ mod shares;
 pub mod store;
 pub mod tasks;
 mod traces;
+mod version;
 pub mod webhook;
+
+pub use version::Version;

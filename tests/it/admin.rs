@@ -1,10 +1,13 @@
 //! The admin door: `/readyz`, `/metrics` and `/healthz` on their own address, and logs as JSON.
 
 use std::collections::BTreeSet;
+use std::process::Command;
 use std::time::Duration;
 
 use purser::OperatorUpdate;
-use purser_tests::{Answer, AppSettings, Operator, Proxy, TestApp, TestDatabase, TestNetwork, Wire};
+use purser_tests::{
+    Answer, AppSettings, Operator, Proxy, TestApp, TestDatabase, TestNetwork, Wire, binaries,
+};
 use reqwest::Method;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
@@ -63,6 +66,14 @@ async fn ready_relayer_names_each_part_and_only_the_second_door_shows_figures() 
         answer.text
     );
     assert_eq!((&answer["ready"], &answer["parts"][2]["network"]), (&json!(true), &json!("test")));
+    let printed = Command::new(binaries::relayer()).arg("--version").output().expect("it runs").stdout;
+    let (version, commit) = (answer.text_of("version"), answer.text_of("commit"));
+    assert_eq!(String::from_utf8_lossy(&printed), format!("purser {version} ({commit})\n"));
+    let is_commit = |text: &str| text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    assert!(commit == "unknown" || is_commit(commit), "{commit}");
+    let figures = app.admin_client().get("/metrics").await.has_status(200);
+    let build = format!("purser_build_info{{version=\"{version}\",commit=\"{commit}\"}} 1");
+    assert!(figures.text.lines().any(|line| line == build), "{}", figures.text);
     app.admin_client().get("/healthz").await.has_status(200);
     app.admin_client().get("/v1/accounts").await.is_error(404, "not_found");
     for path in ["/readyz", "/metrics"] {

@@ -19,11 +19,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use self::output::Format;
 use crate::config::Config;
 use crate::traces;
+use crate::version::Version;
 use crate::{http, mcp as mcp_door};
 
 /// USDC accounts for AI agents on Solana, spending only within rules that the chain enforces.
@@ -82,9 +83,11 @@ enum Command {
 }
 
 /// Runs the command that the process was started with. An error is one line on stderr.
-pub fn run() -> ExitCode {
-    let Arguments { common, command } = Arguments::parse();
-    match execute(&common, command) {
+pub fn run(version: Version) -> ExitCode {
+    let matches = Arguments::command().version(version.text).get_matches();
+    let Arguments { common, command } =
+        Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    match execute(&common, command, version) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -93,7 +96,7 @@ pub fn run() -> ExitCode {
     }
 }
 
-fn execute(common: &Common, command: Command) -> Result<ExitCode> {
+fn execute(common: &Common, command: Command, version: Version) -> Result<ExitCode> {
     let format = if common.json { Format::Json } else { Format::Text };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let traces = match command {
@@ -108,7 +111,7 @@ fn execute(common: &Common, command: Command) -> Result<ExitCode> {
             Command::Init(arguments) => init::run(format, &arguments),
             Command::Keygen(arguments) => keygen::run(format, &arguments),
             Command::Doctor => return doctor::run(format, common.config.as_deref()).await,
-            Command::Serve => serve::run(&config()?, traces).await,
+            Command::Serve => serve::run(&config()?, traces, version).await,
             Command::Migrate => migrate::run(&config()?, format).await,
             Command::Operator(command) => operator::run(&config()?, format, command).await,
             Command::Halt(arguments) => halt::run(&config()?, format, arguments).await,

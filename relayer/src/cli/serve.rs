@@ -6,12 +6,13 @@ use super::output::print_line;
 use crate::app::App;
 use crate::config::Config;
 use crate::traces::Traces;
+use crate::version::Version;
 
 /// Serves until the first SIGINT or SIGTERM; a second one ends the process at once. Traces are flushed last.
-pub(super) async fn run(config: &Config, traces: Option<Traces>) -> Result<()> {
+pub(super) async fn run(config: &Config, traces: Option<Traces>, version: Version) -> Result<()> {
     let mut signals = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let mut app = tokio::select! {
-        app = App::start(config) => app?,
+        app = App::start(config, version) => app?,
         () = either(&mut signals) => return Ok(()),
     };
     let mut said = json!({ "listening": app.url() });
@@ -20,7 +21,7 @@ pub(super) async fn run(config: &Config, traces: Option<Traces>) -> Result<()> {
         tracing::info!(url, "admin listener: /metrics, /readyz, /healthz");
     }
     print_line(&said.to_string())?;
-    tracing::info!(url = app.url(), "listening");
+    tracing::info!(url = app.url(), version = version.text, "listening");
     let ended = tokio::select! {
         () = either(&mut signals) => Ok(()),
         error = app.failed() => Err(error.into()),

@@ -9,12 +9,14 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 use serde::Serialize;
 
 use super::{dress, health};
 use crate::metrics::Metrics;
 use crate::service::{Health, Part, Services};
+use crate::version::Version;
 
 /// OpenMetrics, as Prometheus asks for it.
 const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -25,6 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 struct Admin {
     health: Health,
     registry: Arc<Registry>,
+    version: Version,
 }
 
 impl FromRef<Admin> for Health {
@@ -34,8 +37,11 @@ impl FromRef<Admin> for Health {
 }
 
 /// Its routes. Requests to them are not counted.
-pub fn router(services: &Services) -> Router {
-    let admin = Admin { health: services.health.clone(), registry: Arc::new(services.registry()) };
+pub fn router(services: &Services, version: Version) -> Router {
+    let mut registry = services.registry();
+    let build = Info::new([("version", version.number), ("commit", version.commit)]);
+    registry.register("purser_build", "Which build this is", build);
+    let admin = Admin { health: services.health.clone(), registry: Arc::new(registry), version };
     let routes = Router::new()
         .route("/healthz", get(health::get))
         .route("/readyz", get(ready))
@@ -47,6 +53,8 @@ pub fn router(services: &Services) -> Router {
 #[derive(Serialize)]
 struct ReadyResponse {
     ready: bool,
+    version: &'static str,
+    commit: &'static str,
     parts: Vec<PartResponse>,
 }
 
@@ -73,11 +81,13 @@ impl From<Part> for PartResponse {
 }
 
 /// Whether a transfer can be paid here now: 503 when none can.
-async fn ready(State(health): State<Health>) -> Response {
-    let report = health.report().await;
+async fn ready(State(admin): State<Admin>) -> Response {
+    let report = admin.health.report().await;
     let status = if report.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let parts = report.parts.into_iter().map(PartResponse::from).collect();
-    (status, Json(ReadyResponse { ready: report.ready, parts })).into_response()
+    let Version { number: version, commit, .. } = admin.version;
+    let ready = ReadyResponse { ready: report.ready, version, commit, parts };
+    (status, Json(ready)).into_response()
 }
 
 async fn metrics(State(admin): State<Admin>) -> Response {

@@ -62,8 +62,6 @@ impl Collector for Figures {
 
 impl Figures {
     fn encode_process(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let version = [("version", env!("CARGO_PKG_VERSION"))];
-        gauges(encoder, "purser_build", "1, with the version of the program", [(version, 1)])?;
         let none: [(&str, &str); 0] = [];
         let about = "Idempotency keys whose transfers wait or are under way";
         gauges(encoder, "purser_transfers_pending", about, [(none, self.transfers.pending())])?;

@@ -1,3 +1,5 @@
+mod version;
+
 use std::process::ExitCode;
 
 use tikv_jemallocator::Jemalloc;
@@ -7,5 +9,5 @@ use tikv_jemallocator::Jemalloc;
 static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
-    purser_relayer::cli::run()
+    purser_relayer::cli::run(version::VERSION)
 }

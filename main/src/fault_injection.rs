@@ -1,0 +1,7 @@
+mod version;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    purser_relayer::cli::run(version::VERSION)
+}
