@@ -88,5 +88,5 @@ pub use webhook::{
 pub use webhook_secret::{SealedSecret, SealingKey, SealingKeyError, Unsealable, WebhookSecret};
 pub use x402::{
     Offer, PURCHASE_BODY_BYTES_MAX, PaidResource, Purchase, PurchaseMethod, RESOURCE_BYTES_MAX, Receipt,
-    ResourceBody, Terms, from_header,
+    ResourceBody, ResourceRequest, Seller, Terms, from_header, to_header,
 };

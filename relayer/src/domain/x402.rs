@@ -5,15 +5,12 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
 
-use super::{
-    AccountId, Address, Fingerprint, IdempotencyKey, Invalid, Memo, Network, TransferId, UsdcAmount,
-    WebhookUrl,
-};
+mod purchase;
 
-/// Longest request body, in bytes.
-pub const PURCHASE_BODY_BYTES_MAX: usize = 32 * 1024;
+pub use self::purchase::{PURCHASE_BODY_BYTES_MAX, Purchase, PurchaseMethod, ResourceRequest, Seller};
+use super::{Address, Network, TransferId, UsdcAmount};
+
 /// Most bytes of a resource that are returned and kept.
 pub const RESOURCE_BYTES_MAX: usize = 64 * 1024;
 /// Most bytes of our memo and the server's together that fit one transaction.
@@ -24,68 +21,6 @@ const QUOTED_CHARS_MAX: usize = 200;
 const PAYMENT_IDENTIFIER: &str = "payment-identifier";
 const VERSION: u8 = 2;
 const SCHEME: &str = "exact";
-
-/// The HTTP method of a purchase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PurchaseMethod {
-    Get,
-    Post,
-    Put,
-    Patch,
-    Delete,
-}
-
-impl PurchaseMethod {
-    pub const ALL: [Self; 5] = [Self::Get, Self::Post, Self::Put, Self::Patch, Self::Delete];
-
-    /// `GET`, `POST`, `PUT`, `PATCH` or `DELETE`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Put => "PUT",
-            Self::Patch => "PATCH",
-            Self::Delete => "DELETE",
-        }
-    }
-
-    /// Invalid: another method.
-    pub fn parse(text: &str) -> Result<Self, Invalid> {
-        let message = "must be `GET`, `POST`, `PUT`, `PATCH` or `DELETE`";
-        let named = Self::ALL.into_iter().find(|method| method.as_str() == text);
-        named.ok_or_else(|| Invalid::new("method", message))
-    }
-}
-
-/// A resource to buy; all fields have a valid form.
-#[derive(Debug, Clone)]
-pub struct Purchase {
-    pub from: AccountId,
-    pub url: WebhookUrl,
-    pub method: PurchaseMethod,
-    /// Sent as `application/json`, byte by byte.
-    pub body: Option<String>,
-    /// The most that may be paid.
-    pub max_amount: UsdcAmount,
-    pub memo: Option<Memo>,
-    pub idempotency_key: IdempotencyKey,
-}
-
-impl Purchase {
-    /// What is requested under its key. Excludes the server's price, which may change between two tries.
-    pub fn fingerprint(&self) -> Fingerprint {
-        let memo = self.memo.as_ref().map_or("", |memo| memo.as_str());
-        let mut hash = Sha256::new();
-        hash.update(b"purser:purchase:v1");
-        hash.update(self.from.bytes());
-        hash.update(self.max_amount.micros().to_le_bytes());
-        for part in [self.method.as_str(), self.url.as_str(), self.body.as_deref().unwrap_or(""), memo] {
-            hash.update((part.len() as u64).to_le_bytes());
-            hash.update(part.as_bytes());
-        }
-        Fingerprint::from_digest(hash.finalize().into())
-    }
-}
 
 /// A server's answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -171,12 +106,17 @@ fn quoted(words: &str) -> String {
     words.chars().filter(is_plain).take(QUOTED_CHARS_MAX).collect::<String>().trim().to_owned()
 }
 
+/// Encodes a payment as the header `PAYMENT-SIGNATURE`.
+pub fn to_header(payment: &RawValue) -> String {
+    STANDARD.encode(payment.get())
+}
+
 /// Decodes a base64 header; `None` if it is not base64.
 pub fn from_header(text: &[u8]) -> Option<Vec<u8>> {
     STANDARD.decode(text.trim_ascii()).ok()
 }
 
-/// The header `PAYMENT-REQUIRED`.
+/// A seller's offer: the header `PAYMENT-REQUIRED` over HTTP, the result of a tool call over MCP.
 #[derive(Deserialize)]
 struct Required<'a> {
     #[serde(rename = "x402Version")]
@@ -233,10 +173,10 @@ pub struct Terms {
     pub memo: Option<String>,
 }
 
-/// The header `PAYMENT-SIGNATURE`.
+/// A payment: the header `PAYMENT-SIGNATURE` over HTTP, `_meta["x402/payment"]` over MCP.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PaymentHeader<'a> {
+struct PaymentPayload<'a> {
     #[serde(rename = "x402Version")]
     version: u8,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -273,8 +213,9 @@ impl Offer {
         let Some(required) = required else {
             return Err("The server asks for a payment without an x402 offer in `PAYMENT-REQUIRED`.".into());
         };
-        let required: Required<'_> = serde_json::from_slice(required)
-            .map_err(|_| "The server's `PAYMENT-REQUIRED` is not an x402 offer.".to_owned())?;
+        let required: Required<'_> = serde_json::from_slice(required).map_err(|_| {
+            "That is not an x402 offer: no object with `x402Version` and `accepts`.".to_owned()
+        })?;
         if required.version != VERSION {
             return Err(format!("The offer is of x402 version {}; version 2 is paid.", required.version));
         }
@@ -308,7 +249,7 @@ impl Offer {
         if amount > purchase.max_amount {
             let most = purchase.max_amount;
             return Err(format!(
-                "The server asks for {amount} USDC, which is more than `max_amount`, {most}."
+                "The offer asks for {amount} USDC, which is more than `max_amount`, {most}."
             ));
         }
         let fee_payer = entry.extra.fee_payer.as_deref().and_then(|text| text.parse::<Address>().ok());
@@ -333,10 +274,10 @@ impl Offer {
         })
     }
 
-    /// The header `PAYMENT-SIGNATURE` over the signed bytes of a transfer, for the server.
-    pub fn payment(&self, id: TransferId, transaction: &[u8]) -> String {
+    /// The payment over the signed bytes of a transfer, for the seller. The same transfer and bytes give the same payment.
+    pub fn payment(&self, id: TransferId, transaction: &[u8]) -> Box<RawValue> {
         let extensions = self.extensions.as_deref().map(|declared| with_identifier(declared, id));
-        let payment = PaymentHeader {
+        let payment = PaymentPayload {
             version: VERSION,
             resource: self.resource.as_deref(),
             accepted: &self.accepted,
@@ -344,7 +285,7 @@ impl Offer {
             extensions: extensions.as_deref(),
         };
         // Texts and values that were JSON always serialise to JSON.
-        STANDARD.encode(serde_json::to_vec(&payment).unwrap_or_default())
+        serde_json::value::to_raw_value(&payment).unwrap_or_else(|_| RawValue::NULL.to_owned())
     }
 }
 

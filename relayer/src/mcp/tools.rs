@@ -108,11 +108,13 @@ impl AgentTool {
             ),
             Self::PayHttp => (
                 "Buy by x402",
-                "Asks a server for a resource, and pays the USDC that it asks for by x402, at most max_amount, from your \
+                "Asks the server at url for a resource, and pays the USDC that it asks for by x402, at most max_amount, from your \
                  account and within your limits. Answers with what the server gave and how the payment ended. When no answer \
                  came, or it is still `submitted`, call again with the same idempotency_key: it is never paid twice. Under \
                  a new one it may be. Many sellers refuse smart wallets, such as your account is: `payment_refused` \
-                 is then the answer for good.",
+                 is then the answer for good. Give offer in place of url for a tool or an agent that asks you for an x402 \
+                 payment: the answer has the signed payment, which you hand over yourself (over MCP: call that tool again \
+                 with it in _meta under x402/payment).",
             ),
             Self::GetTransfer => {
                 ("A transfer", "One of your transfers by its id: its status, and its transaction.")
@@ -166,7 +168,7 @@ impl AgentTool {
                 (named(arguments), may_be_replayed(schema::of::<TransferResponse>()))
             }
             Self::PayHttp => {
-                let required = ["url", "max_amount", "idempotency_key"];
+                let required = ["max_amount", "idempotency_key"];
                 let arguments = schema::arguments::<CreatePurchaseBody>(&["from"], &required);
                 (named(arguments), may_be_replayed(schema::of::<PurchaseResponse>()))
             }

@@ -1,22 +1,23 @@
-//! Resources paid for by x402. The payment is an ordinary transfer with one difference: the server that asked for it
-//! gets the signed bytes, and its facilitator sends them. The price is known only once the server answers, so a key
-//! stands for what is bought, not for what is paid.
+//! Resources paid for by x402. The payment is an ordinary transfer with one difference: the seller that asked for it
+//! gets the signed bytes, and its facilitator sends them. We speak with its server, or the caller does and hands us the offer.
+//! The price is known only once a server answers, so a key stands for what is bought, not for what is paid.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::Parts;
 use super::error::ServiceError;
 use super::reads::find_payer;
 use super::transfers::{HandOver, Started, TransferAnswer, Transfers};
+use super::{NetworkParts, Parts};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Invalid, Offer, OperatorId, PaidResource, Principal, Purchase, Recipient, SignedTransfer, TransferId,
-    TransferRequest, TransferState, WebhookUrl,
+    Invalid, Offer, OperatorId, PaidResource, Principal, Purchase, Recipient, ResourceRequest, Seller,
+    SignedTransfer, TransferId, TransferRequest, TransferState, WebhookUrl, to_header,
 };
 use crate::lookup::LOOKED_UP_FOR;
 use crate::store::NewPurchase;
@@ -32,11 +33,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(150);
 /// Fetches resources from other people's servers.
 #[async_trait]
 pub trait Fetch: Send + Sync + 'static {
-    /// Sends the purchase's request once, with the header `PAYMENT-SIGNATURE` if there is a payment, and waits at most
+    /// Sends the request once, with the header `PAYMENT-SIGNATURE` if there is a payment, and waits at most
     /// `patience`. NotFetched: there was no answer. NoRoom: nobody was asked.
     async fn fetch(
         &self,
-        purchase: &Purchase,
+        asked: &ResourceRequest,
         payment: Option<String>,
         patience: Duration,
     ) -> Result<PaidResource, ServiceError>;
@@ -49,6 +50,8 @@ pub struct PurchaseAnswer {
     pub transfer: Option<TransferAnswer>,
     /// The server's last answer, where it is known.
     pub resource: Option<PaidResource>,
+    /// The signed payment, where the caller hands it to the seller.
+    pub payment: Option<Box<RawValue>>,
 }
 
 /// Purchases by x402.
@@ -71,7 +74,7 @@ impl Purchases {
     }
 
     /// Asks for a resource, and pays for it if the server wants that. Waits for the payment's end up to the deadline;
-    /// the payment runs on when the caller leaves.
+    /// the payment runs on when the caller leaves. For an offer that the caller has, waits for the signature only.
     ///
     /// NotFetched: the server did not answer; nothing was paid. NoRoom: it was not asked. OfferRefused: it asks for a payment that cannot or may
     /// not be made. Other errors as for a transfer.
@@ -87,41 +90,41 @@ impl Purchases {
         let place = self.transfers.try_place(principal, purchase.from, key);
         // Checked before the server is asked again: nothing is bought twice, whatever the price is now.
         if let Some(started) = self.transfers.find_started(principal, key, purchase.fingerprint()).await? {
-            return self.answer(principal, started, deadline).await;
+            return self.again(principal, &purchase, started, deadline).await;
         }
         let place = place.ok_or(ServiceError::TooManyPending)?;
         let operator = principal.operator().id;
+        let asked = match &purchase.seller {
+            Seller::Server(asked) => asked.clone(),
+            Seller::Caller { offer } => {
+                let offer = choose(&network, &purchase, Some(offer.as_bytes()))?;
+                let (signed, when_signed) = oneshot::channel();
+                let (request, bought) = payment_of(&network, &purchase, &offer, signed);
+                let start = self.transfers.start(principal, account, request, place, deadline, Some(bought));
+                let started = start.await?;
+                // Ends without a signature if nothing may be paid, or if another request has the key.
+                let _ = timeout_at(deadline, when_signed).await;
+                return self.again(principal, &purchase, started, deadline).await;
+            }
+        };
         let connecting = timeout(OFFER_PATIENCE, self.parts.outgoing.purchases.take(Some(operator)));
         let connection = connecting.await.map_err(|_| ServiceError::NoRoom)?;
-        let asking = self.fetch.fetch(&purchase, None, OFFER_PATIENCE);
+        let asking = self.fetch.fetch(&asked, None, OFFER_PATIENCE);
         let resource = LOOKED_UP_FOR.scope(operator, asking).await?;
         if resource.status != PAYMENT_REQUIRED {
-            return Ok(PurchaseAnswer { transfer: None, resource: Some(resource) });
+            return Ok(PurchaseAnswer { transfer: None, resource: Some(resource), payment: None });
         }
-        let chain = &network.chain;
-        let signs_here = |address: &_| chain.signs_with(address);
-        let mint = chain.usdc_mint();
-        let offer =
-            Offer::choose(resource.required.as_deref(), &purchase, chain.network(), &mint, signs_here)
-                .map_err(ServiceError::OfferRefused)?;
-        let request = TransferRequest {
-            from: purchase.from,
-            to: Recipient::TokenAccount(chain.usdc_account_of(&offer.pay_to)),
-            amount: offer.amount,
-            memo: purchase.memo.clone(),
-            idempotency_key: purchase.idempotency_key.clone(),
-        };
-        let new = NewPurchase { fee_payer: offer.terms.fee_payer, fingerprint: purchase.fingerprint() };
+        let offer = choose(&network, &purchase, resource.required.as_deref())?;
         let (signed, when_signed) = oneshot::channel();
-        let hand_over = HandOver { terms: offer.terms.clone(), signed };
+        let (request, bought) = payment_of(&network, &purchase, &offer, signed);
         // From here the work runs to its end even if the client is gone: signed bytes are handed over, the resource is kept.
         let this = self.clone();
         let handed_over = self.parts.tasks.start(LOOKED_UP_FOR.scope(operator, async move {
             let _connection = connection;
-            this.hand_over(operator, &purchase, &offer, when_signed).await
+            this.hand_over(operator, &asked, &offer, when_signed).await
         }));
-        let bought = Some((new, hand_over));
-        let started = self.transfers.start(principal, account, request, place, deadline, bought).await?;
+        let started =
+            self.transfers.start(principal, account, request, place, deadline, Some(bought)).await?;
         if !matches!(started, Started::Ours(_)) {
             return self.answer(principal, started, deadline).await;
         }
@@ -131,21 +134,21 @@ impl Purchases {
         let deadline = if is_refused { Instant::now() } else { deadline };
         let mut transfer = self.transfers.answer(principal, started, deadline).await?;
         transfer.view.transfer.refusal = resource.as_ref().and_then(PaidResource::refused);
-        Ok(PurchaseAnswer { transfer: Some(transfer), resource })
+        Ok(PurchaseAnswer { transfer: Some(transfer), resource, payment: None })
     }
 
     /// Hands the signed bytes to the server, and keeps its answer. `None`: nothing was signed, or it did not answer.
     async fn hand_over(
         &self,
         operator: OperatorId,
-        purchase: &Purchase,
+        asked: &ResourceRequest,
         offer: &Offer,
         when_signed: oneshot::Receiver<(TransferId, SignedTransfer)>,
     ) -> Option<PaidResource> {
         let (id, signed) = when_signed.await.ok()?;
-        let payment = offer.payment(id, &signed.bytes);
+        let payment = to_header(&offer.payment(id, &signed.bytes));
         crash_point!("handed_over.after");
-        let fetched = self.fetch.fetch(purchase, Some(payment), HAND_OVER_PATIENCE);
+        let fetched = self.fetch.fetch(asked, Some(payment), HAND_OVER_PATIENCE);
         let resource = match self.parts.tasks.stop.run_until_cancelled(fetched).await? {
             Ok(resource) => resource,
             Err(error) => {
@@ -165,6 +168,55 @@ impl Purchases {
             tracing::warn!(transfer_id = %id, %error, "cannot store what was bought");
         }
         Some(resource)
+    }
+
+    /// The purchase under the key: with its payment where the caller hands that over, with what it has bought otherwise.
+    async fn again(
+        &self,
+        principal: &Principal,
+        purchase: &Purchase,
+        started: Started,
+        deadline: Instant,
+    ) -> Result<PurchaseAnswer, ServiceError> {
+        let Seller::Caller { offer } = &purchase.seller else {
+            return self.answer(principal, started, deadline).await;
+        };
+        let operator = principal.operator();
+        let deadline = match &started {
+            Started::Ours(id) | Started::Others(id) if self.is_signed(operator.id, *id, deadline).await? => {
+                Instant::now()
+            }
+            Started::Ours(_) | Started::Others(_) | Started::Over(_) => deadline,
+        };
+        let transfer = self.transfers.answer(principal, started, deadline).await?;
+        let id = transfer.view.transfer.id;
+        let bytes = self.parts.store.find_signed_bytes(operator.id, id).await?;
+        // The key stands for this offer, of which the same entry is chosen each time.
+        let offer = choose(self.parts.chains.get(operator.network)?, purchase, Some(offer.as_bytes())).ok();
+        let payment = bytes.zip(offer).map(|(bytes, offer)| offer.payment(id, &bytes));
+        Ok(PurchaseAnswer { transfer: Some(transfer), resource: None, payment })
+    }
+
+    /// Waits until a transfer has its bytes, or its caller no longer waits; false if it ended before that.
+    async fn is_signed(
+        &self,
+        operator: OperatorId,
+        id: TransferId,
+        deadline: Instant,
+    ) -> Result<bool, ServiceError> {
+        loop {
+            let found = self.parts.store.find_transfer(operator, id).await?;
+            match found.map(|transfer| transfer.state) {
+                Some(TransferState::Signed(_) | TransferState::Sent { .. }) => return Ok(true),
+                Some(TransferState::Claimed) => {}
+                Some(TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_))
+                | None => return Ok(false),
+            }
+            let pause = self.parts.tasks.stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY));
+            if pause.await.is_none() || Instant::now() >= deadline {
+                return Ok(true);
+            }
+        }
     }
 
     /// The earlier purchase under the key, and what it has bought.
@@ -199,9 +251,39 @@ impl Purchases {
                 | TransferState::Failed(_) => false,
             };
             if resource.is_some() || !is_expected || Instant::now() >= deadline {
-                return Ok(PurchaseAnswer { transfer: Some(transfer), resource });
+                return Ok(PurchaseAnswer { transfer: Some(transfer), resource, payment: None });
             }
             tokio::time::sleep(LOOK_EVERY).await;
         }
     }
+}
+
+/// The entry to pay of a seller's offer. OfferRefused: there is none.
+fn choose(
+    network: &NetworkParts,
+    purchase: &Purchase,
+    required: Option<&[u8]>,
+) -> Result<Offer, ServiceError> {
+    let chain = &network.chain;
+    let signs_here = |address: &_| chain.signs_with(address);
+    Offer::choose(required, purchase, chain.network(), &chain.usdc_mint(), signs_here)
+        .map_err(ServiceError::OfferRefused)
+}
+
+/// The transfer that pays an offer. Its bytes go through `signed`.
+fn payment_of(
+    network: &NetworkParts,
+    purchase: &Purchase,
+    offer: &Offer,
+    signed: oneshot::Sender<(TransferId, SignedTransfer)>,
+) -> (TransferRequest, (NewPurchase, HandOver)) {
+    let request = TransferRequest {
+        from: purchase.from,
+        to: Recipient::TokenAccount(network.chain.usdc_account_of(&offer.pay_to)),
+        amount: offer.amount,
+        memo: purchase.memo.clone(),
+        idempotency_key: purchase.idempotency_key.clone(),
+    };
+    let new = NewPurchase { fee_payer: offer.terms.fee_payer, fingerprint: purchase.fingerprint() };
+    (request, (new, HandOver { terms: offer.terms.clone(), signed }))
 }

@@ -117,6 +117,22 @@ impl Store {
         Ok(self.mark(transfer, transfer.state.fail(failure)?, now).await?.0)
     }
 
+    /// The bytes that were signed for a transfer, as long as its row has them.
+    pub async fn find_signed_bytes(
+        &self,
+        operator: OperatorId,
+        id: TransferId,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM transfers WHERE operator_id = $1 AND transfer_id = $2");
+        let row: Option<TransferRow> = query(AssertSqlSafe(sql))
+            .bind(operator.to_string())
+            .bind(id.to_string())
+            .fetch_optional(self.reader())
+            .await?;
+        let signed = row.map(|row| row.read_bytes()).transpose()?.flatten();
+        Ok(signed.map(|signed| signed.bytes))
+    }
+
     /// Stores what was bought with a transfer, as JSON.
     pub async fn keep_resource(
         &self,

@@ -10,7 +10,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::client::{beginning, guarded, reason};
 use crate::domain::{
-    DestinationRules, PaidResource, Purchase, PurchaseMethod, RESOURCE_BYTES_MAX, Unanswered, from_header,
+    DestinationRules, PaidResource, PurchaseMethod, RESOURCE_BYTES_MAX, ResourceRequest, Unanswered,
+    from_header,
 };
 use crate::service::{Fetch, Resolve, ServiceError};
 
@@ -45,17 +46,17 @@ impl Fetcher {
 impl Fetch for Fetcher {
     async fn fetch(
         &self,
-        purchase: &Purchase,
+        asked: &ResourceRequest,
         payment: Option<String>,
         patience: Duration,
     ) -> Result<PaidResource, ServiceError> {
         // The resolver is not asked about hosts that are addresses already.
-        if purchase.url.check(&self.rules).is_err() {
+        if asked.url.check(&self.rules).is_err() {
             return Err(not_fetched(Unanswered::Refused));
         }
         let deadline = Instant::now() + patience;
-        let mut request = self.http.request(method(purchase.method), purchase.url.as_str());
-        if let Some(body) = &purchase.body {
+        let mut request = self.http.request(method(asked.method), asked.url.as_str());
+        if let Some(body) = &asked.body {
             request = request.header(CONTENT_TYPE, "application/json").body(body.clone());
         }
         if let Some(payment) = payment {

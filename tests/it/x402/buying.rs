@@ -22,17 +22,17 @@ const FUNDED: u64 = 10_000_000;
 const ENDS_WITHIN: Duration = Duration::from_secs(90);
 
 /// An agent with 10 USDC, a shop that sells a report for 0.25, and the road between them.
-struct Fair {
-    agent: Agent,
-    key: Client,
-    payee: Keypair,
-    road: Road,
+pub(super) struct Fair {
+    pub agent: Agent,
+    pub key: Client,
+    pub payee: Keypair,
+    pub road: Road,
     _shop: Shop,
 }
 
 impl Fair {
     /// `None` if the packages are missing.
-    async fn opens(operator: Operator, policy: Value, memo: Option<&str>) -> Option<Fair> {
+    pub async fn opens(operator: Operator, policy: Value, memo: Option<&str>) -> Option<Fair> {
         Fair::opens_with(operator, policy, Some(memo)).await
     }
 
@@ -51,38 +51,38 @@ impl Fair {
         Some(Fair { agent, key, payee, road, _shop: shop })
     }
 
-    async fn opens_to_all() -> Option<Fair> {
+    pub async fn opens_to_all() -> Option<Fair> {
         Fair::opens(Operator::shared().await, json!({}), None).await
     }
 
-    fn order(&self, key: &str) -> Value {
+    pub fn order(&self, key: &str) -> Value {
         json!({
             "from": self.agent.id, "url": format!("{}/report", self.road.url), "max_amount": "0.30",
             "idempotency_key": key,
         })
     }
 
-    async fn buys(&self, key: &str) -> Answer {
+    pub async fn buys(&self, key: &str) -> Answer {
         self.orders(&self.order(key)).await
     }
 
-    async fn orders(&self, order: &Value) -> Answer {
+    pub async fn orders(&self, order: &Value) -> Answer {
         self.key.post("/v1/x402/payments", order).await
     }
 
-    async fn has_paid(&self, reports: u64) {
+    pub async fn has_paid(&self, reports: u64) {
         let paid = reports * PRICE;
         let chain = &self.agent.operator.chain;
         let money = (self.agent.balance_micros().await, holds(chain, &self.payee.pubkey()).await);
         assert_eq!(money, (FUNDED - paid, paid));
     }
 
-    async fn transfer(&self, id: &str) -> Answer {
+    pub async fn transfer(&self, id: &str) -> Answer {
         self.key.get(&format!("/v1/transfers/{id}")).await.has_status(200)
     }
 
     /// The transfer in its final state.
-    async fn ended(&self, id: &str) -> Answer {
+    pub async fn ended(&self, id: &str) -> Answer {
         let deadline = tokio::time::Instant::now() + ENDS_WITHIN;
         loop {
             let transfer = self.transfer(id).await;
@@ -105,7 +105,7 @@ fn is_bought(answer: &Answer) {
     assert_eq!(answer["receipt"]["transaction"], answer["transfer"]["tx_signature"]);
 }
 
-fn transfer_id(answer: &Answer) -> String {
+pub(super) fn transfer_id(answer: &Answer) -> String {
     answer["transfer"]["transfer_id"].as_str().unwrap_or_else(|| panic!("{}", answer.text)).to_owned()
 }
 

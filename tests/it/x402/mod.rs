@@ -2,6 +2,7 @@
 //! `PURSER_NODE_MODULES` names a folder that has them; `.ci/run` installs them. Without it the tests say so and skip.
 
 mod buying;
+mod offers;
 mod paying;
 mod receiving;
 pub mod road;

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::domain::DestinationRules;
+use crate::domain::{AccountId, DestinationRules, IdempotencyKey, Memo, WebhookUrl};
 
 const NETWORK: Network = Network::Test;
 
@@ -16,13 +16,26 @@ fn key(byte: u8) -> String {
 fn purchase() -> Purchase {
     Purchase {
         from: AccountId::from_bytes([1; 16]),
-        url: WebhookUrl::parse("https://example.com/report", &DestinationRules::default()).expect("public"),
-        method: PurchaseMethod::Get,
-        body: None,
+        seller: Seller::Server(report()),
         max_amount: UsdcAmount::from_micros(250_000),
         memo: None,
         idempotency_key: IdempotencyKey::parse("k").expect("valid"),
     }
+}
+
+fn report() -> ResourceRequest {
+    ResourceRequest {
+        url: WebhookUrl::parse("https://example.com/report", &DestinationRules::default()).expect("public"),
+        method: PurchaseMethod::Get,
+        body: None,
+    }
+}
+
+/// The payment as JSON of an offer over bytes.
+fn paid(offer: &Offer, bytes: &[u8]) -> (String, Value) {
+    let payment = offer.payment(TransferId::from_bytes([1; 16]), bytes);
+    assert_eq!(from_header(to_header(&payment).as_bytes()).as_deref(), Some(payment.get().as_bytes()));
+    (payment.get().to_owned(), serde_json::from_str(payment.get()).expect("JSON"))
 }
 
 fn entry() -> Value {
@@ -69,11 +82,8 @@ fn the_cheapest_entry_that_can_be_paid_is_chosen_and_goes_back_as_it_came() {
     assert_eq!(offer.pay_to, Address::from_bytes([7; 32]));
     assert_eq!(offer.amount.micros(), 249_999);
     assert_eq!(offer.terms, Terms { fee_payer: Address::from_bytes([8; 32]), memo: None });
-    let payment =
-        from_header(offer.payment(TransferId::from_bytes([1; 16]), &[1, 2]).as_bytes()).expect("base64");
-    let text = String::from_utf8(payment.clone()).expect("text");
+    let (text, payment) = paid(&offer, &[1, 2]);
     assert!(text.contains(&cheaper.to_string()), "digit by digit: {text}");
-    let payment: Value = serde_json::from_slice(&payment).expect("JSON");
     assert_eq!(payment["x402Version"], 2);
     assert_eq!(payment["resource"], json!({ "url": "u" }));
     assert_eq!(payment["payload"], json!({ "transaction": "AQI=" }));
@@ -95,7 +105,7 @@ fn what_was_offered_is_said_in_plain_words() {
     let said = chosen(&required(&[other, with("/amount", json!("250001"))])).expect_err("too much");
     assert!(
         said.starts_with(
-            "The server asks for 0.250001 USDC, which is more than `max_amount`, 0.250000. Offered: 1 of 0x0x"
+            "The offer asks for 0.250001 USDC, which is more than `max_amount`, 0.250000. Offered: 1 of 0x0x"
         ),
         "{said}"
     );
@@ -113,8 +123,7 @@ fn a_payment_identifier_is_the_transfers_id() {
     });
     let offer = chosen(offer.to_string().as_bytes()).expect("payable");
     let id = TransferId::from_bytes([1; 16]);
-    let payment = from_header(offer.payment(id, &[1]).as_bytes()).expect("base64");
-    let payment: Value = serde_json::from_slice(&payment).expect("JSON");
+    let (_, payment) = paid(&offer, &[1]);
     let info = &payment["extensions"]["payment-identifier"]["info"];
     assert_eq!(info, &json!({ "required": true, "id": id.to_string() }));
     assert!((16..=128).contains(&id.to_string().len()));
@@ -167,6 +176,14 @@ fn memos_that_do_not_fit_one_transaction_are_refused() {
 
 #[test]
 fn a_purchase_is_another_one_when_anything_but_its_key_differs() {
+    let server = |change: fn(&mut ResourceRequest)| {
+        let mut asked = report();
+        change(&mut asked);
+        Purchase { seller: Seller::Server(asked), ..purchase() }.fingerprint().to_hex()
+    };
+    let caller = |offer: &str| {
+        Purchase { seller: Seller::Caller { offer: offer.to_owned() }, ..purchase() }.fingerprint().to_hex()
+    };
     let of = |change: fn(&mut Purchase)| {
         let mut purchase = purchase();
         change(&mut purchase);
@@ -180,15 +197,18 @@ fn a_purchase_is_another_one_when_anything_but_its_key_differs() {
     let all = [
         same,
         of(|purchase| purchase.from = AccountId::from_bytes([2; 16])),
-        of(|purchase| purchase.method = PurchaseMethod::Post),
-        of(|purchase| purchase.body = Some("1".into())),
+        server(|asked| asked.method = PurchaseMethod::Post),
+        server(|asked| asked.body = Some("1".into())),
         of(|purchase| purchase.memo = Some(Memo::parse("1").expect("valid"))),
         of(|purchase| purchase.max_amount = UsdcAmount::from_micros(1)),
-        of(|purchase| {
-            purchase.url =
+        server(|asked| {
+            asked.url =
                 WebhookUrl::parse("https://example.com/", &DestinationRules::default()).expect("public");
         }),
+        caller("{}"),
+        caller(r#"{"a": 1, "b": 2}"#),
     ];
+    assert_eq!(caller(r#"{"b":2,"a":1}"#), caller(r#"{"a": 1, "b": 2}"#), "however it is written down");
     let different: std::collections::HashSet<&String> = all.iter().collect();
     assert_eq!(different.len(), all.len());
 }
@@ -197,4 +217,26 @@ fn a_purchase_is_another_one_when_anything_but_its_key_differs() {
 fn bytes_are_text_or_base64() {
     assert_eq!(ResourceBody::from(b"{}".to_vec()), ResourceBody::Text("{}".into()));
     assert_eq!(ResourceBody::from(vec![0xff, 0]), ResourceBody::Base64("/wA=".into()));
+}
+
+#[test]
+fn an_offer_is_read_from_an_object_from_a_text_and_from_a_header() {
+    let read = |given: Value| {
+        let given = serde_json::value::to_raw_value(&given).expect("JSON");
+        Seller::of_offer(&given).map(|seller| match seller {
+            Seller::Caller { offer } => offer,
+            Seller::Server(_) => panic!("nobody is asked"),
+        })
+    };
+    let offer: Value = serde_json::from_slice(&required(&[entry()])).expect("JSON");
+    let text = offer.to_string();
+    for given in [offer, json!(format!(" {text}")), json!(STANDARD.encode(&text))] {
+        let read = read(given).expect("an offer");
+        assert_eq!(chosen(read.as_bytes()).expect("payable").amount.micros(), 250_000);
+    }
+    for given in
+        [json!([]), json!(1), json!(null), json!("{"), json!("no offer"), json!("AAAA"), json!("W10=")]
+    {
+        assert_eq!(read(given).expect_err("none").param(), "offer");
+    }
 }

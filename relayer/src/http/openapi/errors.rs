@@ -159,7 +159,7 @@ fn example(code: Code) -> ApiError {
             failed(FailureCode::InvalidRecipient, "The recipient is not a USDC token account.")
         }
         Code::OfferRefused => {
-            let message = "The server asks for 2.000000 USDC, which is more than `max_amount`, 1.000000.";
+            let message = "The offer asks for 2.000000 USDC, which is more than `max_amount`, 1.000000.";
             ServiceError::OfferRefused(message.into()).into()
         }
         Code::PaymentRefused => {

@@ -3,13 +3,16 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::transfers::{TransferResponse, named_once, required};
-use crate::domain::schema::{self, ResourceBodyText, ResourceUrlText, Signature, UsdcText};
+use crate::domain::schema::{
+    self, OfferJson, PaymentJson, ResourceBodyText, ResourceUrlText, Signature, UsdcText,
+};
 use crate::domain::{
     IdempotencyKey, Invalid, Memo, PURCHASE_BODY_BYTES_MAX, PaidResource, Principal, Purchase,
-    PurchaseMethod, Receipt, ResourceBody, TransferStatus, amount_from_text,
+    PurchaseMethod, Receipt, ResourceBody, ResourceRequest, Seller, TransferStatus, amount_from_text,
 };
 use crate::http::body::Json as Body;
 use crate::http::code::Code;
@@ -26,13 +29,16 @@ pub struct CreatePurchaseBody {
     /// The account that pays.
     #[schema(required, value_type = schema::AccountId)]
     from: Option<String>,
-    /// Where the resource is.
-    #[schema(required, value_type = ResourceUrlText)]
+    /// Where the resource is, for the service to ask. Either this or `offer`.
+    #[schema(value_type = Option<ResourceUrlText>)]
     url: Option<String>,
-    /// How it is asked for; `GET` where it is not said.
+    /// What a seller asks for, where you speak with it yourself. Either this or `url`.
+    #[schema(value_type = Option<OfferJson>)]
+    offer: Option<Box<RawValue>>,
+    /// How `url` is asked for; `GET` where it is not said.
     #[schema(value_type = Option<PurchaseMethod>)]
     method: Option<String>,
-    /// Sent along as `application/json`, byte by byte. At most 32,768 bytes.
+    /// Sent to `url` as `application/json`, byte by byte. At most 32,768 bytes.
     #[schema(value_type = Option<String>, max_length = 32768)]
     body: Option<String>,
     /// No more than this is paid.
@@ -55,23 +61,47 @@ impl CreatePurchaseBody {
         let from = required("from", self.from)?;
         let from = from.parse().map_err(|error| Invalid::new("from", format!("{error}")))?;
         let key = required("idempotency_key", named_once(self.idempotency_key, header)?)?;
-        let method = self.method.as_deref().map_or(Ok(PurchaseMethod::Get), PurchaseMethod::parse)?;
-        if self.body.as_ref().is_some_and(|body| body.len() > PURCHASE_BODY_BYTES_MAX) {
-            return Err(Invalid::new("body", format!("must be at most {PURCHASE_BODY_BYTES_MAX} bytes")));
-        }
-        if self.body.is_some() && method == PurchaseMethod::Get {
-            return Err(Invalid::new("body", "goes with no `GET`"));
-        }
+        let seller = match (self.url, self.offer) {
+            (Some(url), None) => Seller::Server(resource_request(&url, self.method, self.body, purchases)?),
+            (None, Some(offer)) => {
+                let of_url = [("method", self.method.is_some()), ("body", self.body.is_some())];
+                if let Some((field, _)) = of_url.into_iter().find(|(_, is_given)| *is_given) {
+                    return Err(Invalid::new(
+                        field,
+                        "goes with `url`: with `offer` you ask the seller yourself",
+                    ));
+                }
+                Seller::of_offer(&offer)?
+            }
+            (Some(_), Some(_)) => {
+                return Err(Invalid::new("offer", "goes with no `url`: one of the two says what to pay"));
+            }
+            (None, None) => return Err(Invalid::new("url", "is required, or `offer` in its place")),
+        };
         Ok(Purchase {
             from,
-            url: purchases.parse_url(&required("url", self.url)?)?,
-            method,
-            body: self.body,
+            seller,
             max_amount: amount_from_text("max_amount", &required("max_amount", self.max_amount)?)?,
             memo: self.memo.map(Memo::parse).transpose()?,
             idempotency_key: IdempotencyKey::parse(key)?,
         })
     }
+}
+
+fn resource_request(
+    url: &str,
+    method: Option<String>,
+    body: Option<String>,
+    purchases: &Purchases,
+) -> Result<ResourceRequest, Invalid> {
+    let method = method.as_deref().map_or(Ok(PurchaseMethod::Get), PurchaseMethod::parse)?;
+    if body.as_ref().is_some_and(|body| body.len() > PURCHASE_BODY_BYTES_MAX) {
+        return Err(Invalid::new("body", format!("must be at most {PURCHASE_BODY_BYTES_MAX} bytes")));
+    }
+    if body.is_some() && method == PurchaseMethod::Get {
+        return Err(Invalid::new("body", "goes with no `GET`"));
+    }
+    Ok(ResourceRequest { url: purchases.parse_url(url)?, method, body })
 }
 
 /// What a purchase has come to.
@@ -87,6 +117,10 @@ pub struct PurchaseResponse {
     /// What the server says of the payment. Whether it was made says `transfer`.
     #[schema(required)]
     receipt: Option<ReceiptResponse>,
+    /// The signed payment, for you to hand to the seller. Only where you gave an `offer`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<PaymentJson>)]
+    payment: Option<Box<RawValue>>,
 }
 
 /// A server's answer.
@@ -179,6 +213,7 @@ impl TryFrom<PurchaseAnswer> for PurchaseResponse {
             transfer: answer.transfer.map(TransferResponse::try_from).transpose()?,
             resource: answer.resource.map(ResourceResponse::from),
             receipt: receipt.map(ReceiptResponse::from),
+            payment: answer.payment,
         })
     }
 }
@@ -190,6 +225,10 @@ impl TryFrom<PurchaseAnswer> for PurchaseResponse {
 /// again under it, the same is answered, and never paid twice. Most facilitators refuse smart wallets, such as the account is,
 /// unless they are told otherwise: the server then answers with the payment in its hands that it does not take it, which is
 /// `payment_refused`. Until its transaction can no longer land, about a minute, the transfer is `submitted`.
+///
+/// With `offer` in place of `url` the service asks nobody: it signs the offer's cheapest entry that it can pay, and answers with
+/// `payment` for you to hand to the seller (`_meta["x402/payment"]` over MCP, in base64 the header `PAYMENT-SIGNATURE`). The same
+/// request is answered with the same payment; `GET /v1/transfers/{id}` says whether it settled.
 #[utoipa::path(
     post, path = "/v1/x402/payments", operation_id = "create_x402_payment", tag = "Transfers",
     params(IdempotencyKeyHeader),
@@ -197,7 +236,7 @@ impl TryFrom<PurchaseAnswer> for PurchaseResponse {
     responses(
         (status = 200, body = PurchaseResponse, description = "Bought, now or under this key before; or the server asked for no payment.",
             headers(("Idempotent-Replayed" = String, description = "`true` for a repeated request."))),
-        (status = 202, body = PurchaseResponse, description = "Handed to the seller, and not settled yet.",
+        (status = 202, body = PurchaseResponse, description = "Handed to the seller, or signed for you to hand over, and not settled yet.",
             headers(("Idempotent-Replayed" = String, description = "`true` for a repeated request."))),
     ),
     security(("operator_key" = []), ("agent_key" = [])),
