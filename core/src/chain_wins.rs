@@ -76,6 +76,7 @@ impl Transfer {
                     signature: payment.signature.clone(),
                     settled_at: payment.made_at,
                     slot: payment.slot,
+                    number: None,
                 })
             }
             TransferState::Claimed
@@ -171,7 +172,7 @@ mod tests {
     }
 
     fn settled(signature: &str) -> Settlement {
-        Settlement { signature: signature.into(), settled_at: AT(50), slot: 7 }
+        Settlement { signature: signature.into(), settled_at: AT(50), slot: 7, number: None }
     }
 
     fn unsettled() -> [TransferState; 5] {

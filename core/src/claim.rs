@@ -124,7 +124,7 @@ mod tests {
 
     fn settled_after(seconds: i64) -> UsedKey {
         let settled_at = AT(CLAIMED_AT + seconds);
-        used(TransferState::Settled(Settlement { signature: "s".into(), settled_at, slot: 3 }))
+        used(TransferState::Settled(Settlement { signature: "s".into(), settled_at, slot: 3, number: None }))
     }
 
     fn answered(reuse: Reuse) -> Claim {

@@ -44,6 +44,8 @@ pub struct Settlement {
     pub signature: String,
     pub settled_at: Timestamp,
     pub slot: u64,
+    /// The payment's number by its event, if that came with the news; the indexer reads it otherwise.
+    pub number: Option<u64>,
 }
 
 /// The status that clients see.
@@ -176,7 +178,7 @@ mod tests {
     }
 
     fn settlement() -> Settlement {
-        Settlement { signature: "sig".into(), settled_at: AT(), slot: 3 }
+        Settlement { signature: "sig".into(), settled_at: AT(), slot: 3, number: None }
     }
 
     fn failure() -> Failure {

@@ -272,6 +272,12 @@ pub trait Chain: Send + Sync + 'static {
     /// a second call for the same signature joins it.
     async fn outcome(&self, signed: &SignedTransfer) -> Outcome;
 
+    /// The number of the payment under this transfer id, if the notice that showed these bytes landed had its event.
+    fn logged_number(&self, signed: &SignedTransfer, transfer_id: [u8; 16]) -> Option<u64> {
+        let _ = (signed, transfer_id);
+        None
+    }
+
     /// When the block of `slot` was made, unix seconds by the chain's clock. Each slot is asked for once.
     async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainError>;
 

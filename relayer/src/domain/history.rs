@@ -279,7 +279,7 @@ impl HistoryEntry {
             memo: transfer.request.memo.clone().filter(|memo| !memo.as_str().is_empty()),
             transfer_id: Some(transfer.id),
             // Only the chain's own event says it.
-            number: None,
+            number: settlement.number.map(PaymentNumber::Is),
             spent: None,
             outcome: EntryOutcome::Settled { signature: signature.clone(), slot: settlement.slot },
             created_at: settlement.settled_at,
@@ -290,6 +290,7 @@ impl HistoryEntry {
             account_id: party.account_id,
             kind: EntryKind::Deposit,
             counterparty: Some(Counterparty::TokenAccount(from.token_account)),
+            number: None,
             ..outgoing.clone()
         });
         std::iter::once(outgoing).chain(incoming).collect()
@@ -347,7 +348,12 @@ mod tests {
     }
 
     pub(super) fn settlement() -> Settlement {
-        Settlement { signature: "sig".into(), settled_at: Timestamp::from_unix_seconds(50), slot: 9 }
+        Settlement {
+            signature: "sig".into(),
+            settled_at: Timestamp::from_unix_seconds(50),
+            slot: 9,
+            number: None,
+        }
     }
 
     pub(super) fn rejection() -> Rejection {

@@ -38,6 +38,7 @@ pub enum Notice {
         signature: String,
         /// Null on success; `None` when the node reports success and its logs show a failure.
         err: Option<Value>,
+        logs: Vec<String>,
     },
 }
 
@@ -100,7 +101,7 @@ impl Topic {
                 let err = (!contradicted).then_some(err);
                 Some((
                     context.slot,
-                    Notice::Landed { naming: *account, commitment: *commitment, signature, err },
+                    Notice::Landed { naming: *account, commitment: *commitment, signature, err, logs },
                 ))
             }
         }
@@ -143,18 +144,20 @@ mod tests {
         let naming = Pubkey::new_from_array([3; 32]);
         let topic = Topic::Naming { account: naming, commitment: Commitment::Confirmed };
         let read = |value: Value| topic.read(json!({ "context": { "slot": 7 }, "value": value }));
-        let landed = |err| {
+        let landed = |err, logs: [&str; 3]| {
             let (commitment, signature) = (Commitment::Confirmed, "sig".to_owned());
-            Some((7, Notice::Landed { naming, commitment, signature, err }))
+            let logs = logs.map(str::to_owned).into();
+            Some((7, Notice::Landed { naming, commitment, signature, err, logs }))
         };
         let well = ["Program 11 invoke [1]", "Program log: Program 11 failed: no", "Program 11 success"];
         let badly = ["Program 11 invoke [1]", "Program 11 failed: custom program error: 0x1771"];
         let read_logs =
             |err: &Value, logs: [&str; 3]| read(json!({ "signature": "sig", "err": err, "logs": logs }));
         let err = json!({ "InstructionError": [2, { "Custom": 6001 }] });
-        assert_eq!(read_logs(&Value::Null, well), landed(Some(Value::Null)));
-        assert_eq!(read_logs(&err, [badly[0], badly[1], ""]), landed(Some(err)));
-        assert_eq!(read_logs(&Value::Null, [badly[0], badly[1], ""]), landed(None));
+        let badly = [badly[0], badly[1], ""];
+        assert_eq!(read_logs(&Value::Null, well), landed(Some(Value::Null), well));
+        assert_eq!(read_logs(&err, badly), landed(Some(err), badly));
+        assert_eq!(read_logs(&Value::Null, badly), landed(None, badly));
         assert_eq!(read(json!({ "signature": "sig", "err": null })), None);
         assert_eq!(read(json!({})), None);
     }

@@ -55,6 +55,14 @@ impl Landing {
     }
 }
 
+/// A payment as a log shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoggedPayment {
+    pub transfer_id: [u8; 16],
+    /// See [`crate::chain::ProgramEvent::TransferExecuted`].
+    pub number: u64,
+}
+
 /// Signed bytes to follow.
 #[derive(Debug, Clone, Copy)]
 pub struct Followed<'a> {
@@ -85,6 +93,8 @@ pub struct Flight {
     pub noticed: bool,
     /// Its landing was reported, and another node has not been heard on it yet.
     pub in_cross_check: bool,
+    /// What the notice of its landing had in its log.
+    pub paid: Option<LoggedPayment>,
     pub end: watch::Sender<Progress>,
 }
 
@@ -117,6 +127,7 @@ impl Flight {
             known: false,
             noticed,
             in_cross_check: false,
+            paid: None,
             end: watch::channel(Progress::UnderWay).0,
         }
     }

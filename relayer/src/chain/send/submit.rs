@@ -7,7 +7,7 @@
 use crate::chain::rpc::wire::SignatureStatus;
 use crate::chain::rpc::{Rpc, STATUSES_MAX};
 use crate::chain::send::cross_check::Sighting;
-use crate::chain::send::flight::{Flight, Followed, Landing, POLL_YOUNG, Progress};
+use crate::chain::send::flight::{Flight, Followed, Landing, LoggedPayment, POLL_YOUNG, Progress};
 use crate::chain::{ChainError, Commitment};
 use base64::Engine;
 use serde_json::Value;
@@ -115,6 +115,11 @@ impl Submitter {
         self.flights().contains_key(signature) || self.ended().landings.contains_key(signature)
     }
 
+    /// The payment in the log of a transaction that landed lately, if the notice of its landing had it.
+    pub fn logged(&self, signature: &str) -> Option<LoggedPayment> {
+        self.ended().landings.get(signature)?.1
+    }
+
     /// How many transactions are being followed.
     pub fn in_flight(&self) -> usize {
         self.flights().len()
@@ -154,7 +159,7 @@ impl Submitter {
     }
 
     /// A websocket reported that a transaction is at `commitment`. `err` is null on success, and `None` when the status has to be
-    /// polled.
+    /// polled. `paid`: the payment in its log.
     pub fn noticed(
         &self,
         node: usize,
@@ -162,6 +167,7 @@ impl Submitter {
         commitment: Commitment,
         slot: u64,
         err: Option<&Value>,
+        paid: Option<LoggedPayment>,
     ) {
         self.answered();
         {
@@ -175,6 +181,7 @@ impl Submitter {
             }
             // The notice comes only once. If another node denies it, polling has to find the landing.
             flight.noticed = false;
+            flight.paid = paid;
             flight.asked();
         }
         let Some(err) = err else { return };
@@ -201,6 +208,7 @@ impl Submitter {
             None => {
                 if let Some(flight) = self.flights().get_mut(signature) {
                     flight.in_cross_check = false;
+                    flight.paid = None;
                 }
             }
         }
@@ -213,7 +221,7 @@ impl Submitter {
             Landing::Landed { slot } | Landing::Failed { slot, .. } => self.judge_first(&mut flight, slot),
             Landing::Expired { .. } => {}
         }
-        self.ended().keep(signature, landing.clone());
+        self.ended().keep(signature, landing.clone(), flight.paid);
         flight.end.send_replace(Progress::Ended(landing));
     }
 
@@ -288,7 +296,7 @@ impl Submitter {
         if let Some(flight) = flights.get(followed.signature) {
             return flight.end.subscribe();
         }
-        if let Some(landing) = self.ended().landings.get(followed.signature) {
+        if let Some((landing, _)) = self.ended().landings.get(followed.signature) {
             return watch::channel(Progress::Ended(landing.clone())).1;
         }
         let noticed = self.subscribed().contains(&(followed.payer, commitment));
@@ -425,13 +433,13 @@ impl Submitter {
 /// The latest landings, oldest first in `order`.
 #[derive(Debug, Default)]
 struct RecentLandings {
-    landings: HashMap<String, Landing>,
+    landings: HashMap<String, (Landing, Option<LoggedPayment>)>,
     order: VecDeque<String>,
 }
 
 impl RecentLandings {
-    fn keep(&mut self, signature: &str, landing: Landing) {
-        if self.landings.insert(signature.to_owned(), landing).is_none() {
+    fn keep(&mut self, signature: &str, landing: Landing, paid: Option<LoggedPayment>) {
+        if self.landings.insert(signature.to_owned(), (landing, paid)).is_none() {
             self.order.push_back(signature.to_owned());
         }
         if self.order.len() > ENDED_MAX

@@ -447,6 +447,11 @@ impl Chain for SolanaChain {
         outcome
     }
 
+    fn logged_number(&self, signed: &SignedTransfer, transfer_id: [u8; 16]) -> Option<u64> {
+        let logged = self.submitter.logged(&signed.signature)?;
+        (logged.transfer_id == transfer_id).then_some(logged.number)
+    }
+
     async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainError> {
         self.block_times.of(&self.rpc, slot).await
     }

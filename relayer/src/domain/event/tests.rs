@@ -30,7 +30,7 @@ fn transfer() -> Transfer {
 
 #[test]
 fn an_envelope_has_the_four_fields_of_the_interface_and_its_data_too() {
-    let settlement = Settlement { signature: "sig".into(), settled_at: AT(), slot: 9 };
+    let settlement = Settlement { signature: "sig".into(), settled_at: AT(), slot: 9, number: None };
     let event = Event::transfer_settled(&transfer(), &settlement, AT());
     let read: serde_json::Value = serde_json::from_str(event.envelope().get()).expect("JSON");
     assert_eq!(
@@ -66,7 +66,7 @@ fn a_memo_survives_in_the_data() {
 fn the_same_fact_is_the_same_event_and_another_fact_another() {
     let one = Event::transfer_initiated(&transfer(), "sig", AT());
     assert_eq!(one.id, Event::transfer_initiated(&transfer(), "sig", AT()).id);
-    let settlement = Settlement { signature: "sig".into(), settled_at: AT(), slot: 9 };
+    let settlement = Settlement { signature: "sig".into(), settled_at: AT(), slot: 9, number: None };
     assert_ne!(one.id, Event::transfer_settled(&transfer(), &settlement, AT()).id);
 }
 
@@ -82,7 +82,7 @@ fn every_type_keeps_its_name() {
 
 #[test]
 fn a_step_is_another_fact_once_the_transfer_was_reopened() {
-    let settlement = Settlement { signature: "sig".into(), settled_at: AT(), slot: 9 };
+    let settlement = Settlement { signature: "sig".into(), settled_at: AT(), slot: 9, number: None };
     let settled = |reopened| Event::transfer_settled(&Transfer { reopened, ..transfer() }, &settlement, AT());
     assert_eq!(settled(0).fact, None);
     assert_eq!((settled(1).id, settled(1).fact), (settled(1).id, settled(1).fact));

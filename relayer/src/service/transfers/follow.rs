@@ -64,7 +64,8 @@ impl Carrier {
                 self.permit = None;
                 let Some(block) = self.time_of(slot).await else { return Ok(Step::Left(transfer)) };
                 let settled_at = happened_at(block, Some(transfer.id));
-                self.settle(transfer, signed.signature.clone(), slot, settled_at).await
+                let number = chain.logged_number(&signed, transfer.id.bytes());
+                self.settle(transfer, signed.signature.clone(), slot, settled_at, number).await
             }
             Outcome::Refused(Refusal::StaleSequence | Refusal::AuthorityRotated)
                 if self.signatures < STALE_SIGNATURES_MAX =>
@@ -191,7 +192,7 @@ impl Carrier {
             return self.give_way(transfer, paid).await;
         }
         if transfer.equals(&made, Some(destination)) {
-            return self.settle(transfer, made.signature, made.slot, made.made_at).await;
+            return self.settle(transfer, made.signature, made.slot, made.made_at, None).await;
         }
         tracing::error!(transfer_id = %transfer.id, signature = made.signature,
             "a payment carries a transfer's tag and is not that transfer");

@@ -22,8 +22,9 @@ impl Carrier {
         signature: String,
         slot: u64,
         settled_at: Timestamp,
+        number: Option<u64>,
     ) -> Stepped {
-        let settlement = Settlement { signature, settled_at, slot };
+        let settlement = Settlement { signature, settled_at, slot, number };
         crash_point!("settled.before");
         match self.parts.store.mark_settled(&transfer, settlement, self.now()).await {
             Ok(Settled { transfer, is_watched }) => {

@@ -49,7 +49,8 @@ async fn pays(fixture: &Fixture, first: u32) -> Times {
             let store = &fixture.store;
             let signed = SignedTransfer { signature: format!("fair {number}"), ..signed(1) };
             let transfer = store.mark_signed(&transfer, signed, at(1)).await.expect("signed");
-            let settled = Settlement { signature: format!("fair {number}"), settled_at: at(2), slot: 5 };
+            let signature = format!("fair {number}");
+            let settled = Settlement { signature, settled_at: at(2), slot: 5, number: None };
             store.mark_settled(&transfer, settled, at(2)).await.expect("settled");
             times.push(begun.elapsed().as_secs_f64() * 1_000.0);
         }

@@ -162,7 +162,7 @@ pub(super) fn signed(number: u8) -> SignedTransfer {
 }
 
 pub(super) fn settlement(seconds: i64) -> Settlement {
-    Settlement { signature: "signature-1".into(), settled_at: at(seconds), slot: u64::MAX }
+    Settlement { signature: "signature-1".into(), settled_at: at(seconds), slot: u64::MAX, number: None }
 }
 
 pub(super) fn failure(code: FailureCode) -> Failure {

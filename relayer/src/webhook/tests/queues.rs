@@ -7,7 +7,7 @@ use crate::domain::*;
 const REJECTED: [EventType; 1] = [EventType::TransferRejected];
 
 fn settlement() -> Settlement {
-    Settlement { signature: "sig".into(), settled_at: at(0), slot: 1 }
+    Settlement { signature: "sig".into(), settled_at: at(0), slot: 1, number: None }
 }
 
 fn signed() -> SignedTransfer {

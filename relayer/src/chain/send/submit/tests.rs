@@ -256,10 +256,10 @@ async fn subscribed_landing_is_not_polled_and_its_bytes_are_sent_once() {
     submitter.send(TRANSACTION, Commitment::Finalized).await.unwrap();
     let following = Following::begin(&submitter, Commitment::Finalized);
     after(1).await;
-    submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 70, Some(&Value::Null));
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 70, Some(&Value::Null), None);
     after(6).await;
     assert!(following.is_open(), "confirmed is not finalized");
-    submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, 77, Some(&Value::Null));
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, 77, Some(&Value::Null), None);
     assert_eq!(following.end().await, Landing::Landed { slot: 70 }, "where it was first seen");
     assert_eq!(node.get(|node| node.calls.clone()), ["sendTransaction"]);
 }
@@ -312,7 +312,7 @@ async fn a_notice_that_contradicts_itself_is_asked_about_at_once() {
     let err = json!({ "InstructionError": [1, { "Custom": 6001 }] });
     node.set(|node| node.recent = status("confirmed", err.clone()));
     let begun = Instant::now();
-    submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 5, None);
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 5, None, None);
     assert_eq!(following.end().await, Landing::at(77, &err));
     assert!(begun.elapsed() <= POLL_YOUNG * 2, "{:?}", begun.elapsed());
 }
@@ -323,10 +323,28 @@ async fn landing_reported_before_anybody_asks_is_kept() {
     let submitter = start_with(&[&node]);
     submitter.send(TRANSACTION, Commitment::Confirmed).await.unwrap();
     let err = json!({ "InstructionError": [1, { "Custom": 6001 }] });
-    submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 5, Some(&err));
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 5, Some(&err), None);
     let landing = submitter.follow(TRANSACTION, Commitment::Confirmed).await;
     assert_eq!(landing, Landing::at(5, &err));
     assert_eq!(submitter.in_flight(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_log_says_of_a_payment_is_kept_from_the_notice_of_its_landing() {
+    let node = ScriptedNode::default();
+    let submitter = start(&node);
+    let following = Following::begin(&submitter, Commitment::Finalized);
+    after(1).await;
+    let paid = |number| Some(LoggedPayment { transfer_id: [7; 16], number });
+    let notice = |commitment, slot, paid| {
+        submitter.noticed(0, TRANSACTION.signature, commitment, slot, Some(&Value::Null), paid)
+    };
+    // A fork may drop this one.
+    notice(Commitment::Confirmed, 70, paid(3));
+    assert_eq!(submitter.logged(TRANSACTION.signature), None);
+    notice(Commitment::Finalized, 77, paid(4));
+    following.end().await;
+    assert_eq!(submitter.logged(TRANSACTION.signature), paid(4));
 }
 
 #[tokio::test(start_paused = true)]
@@ -336,7 +354,7 @@ async fn landing_that_a_second_node_denies_is_not_settled() {
     honest.set(|node| node.finalized = 100);
     let submitter = start_with(&[&liar, &honest]);
     let following = Following::begin(&submitter, Commitment::Finalized);
-    submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, 77, Some(&Value::Null));
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, 77, Some(&Value::Null), None);
     after(120).await;
     assert!(following.is_open());
     honest.set(|node| node.recent = status("confirmed", Value::Null));
@@ -350,7 +368,7 @@ async fn landing_far_ahead_of_every_other_node_is_not_settled() {
     honest.set(|node| node.finalized = 100);
     let submitter = start_with(&[&liar, &honest]);
     let following = Following::begin(&submitter, Commitment::Finalized);
-    submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, u64::MAX, Some(&Value::Null));
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, u64::MAX, Some(&Value::Null), None);
     after(5).await;
     assert!(following.is_open());
 }
@@ -372,7 +390,7 @@ async fn a_landing_waits_once_for_a_second_node_however_often_it_is_seen() {
     let mut sightings = sightings.expect("there are two nodes");
     submitter.send(TRANSACTION, Commitment::Confirmed).await.unwrap();
     let sees = || {
-        submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 77, Some(&Value::Null));
+        submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 77, Some(&Value::Null), None);
     };
     (0..3).for_each(|_| sees());
     assert!(sightings.try_recv().is_ok() && sightings.try_recv().is_err());
@@ -502,7 +520,7 @@ async fn congestion_is_no_nodes_fault() {
         let followed = Followed { bytes: name.as_bytes(), signature: &name, ..TRANSACTION };
         let before = second.get(|node| node.sent.len());
         submitter.send(followed, Commitment::Confirmed).await.unwrap();
-        submitter.noticed(0, &name, Commitment::Confirmed, 77, Some(&Value::Null));
+        submitter.noticed(0, &name, Commitment::Confirmed, 77, Some(&Value::Null), None);
         assert_eq!(second.get(|node| node.sent.len()), before, "{name}: the first one gets it alone");
         submitter.land(&name, Landing::Landed { slot: 77 });
     }
@@ -513,7 +531,7 @@ async fn bytes_that_are_sent_again_after_they_landed_are_followed_anew() {
     let node = ScriptedNode::default();
     let submitter = start(&node);
     submitter.send(TRANSACTION, Commitment::Confirmed).await.unwrap();
-    submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 77, Some(&Value::Null));
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 77, Some(&Value::Null), None);
     assert_eq!(submitter.follow(TRANSACTION, Commitment::Confirmed).await, Landing::Landed { slot: 77 });
     // A fork dropped them.
     submitter.send(TRANSACTION, Commitment::Confirmed).await.unwrap();

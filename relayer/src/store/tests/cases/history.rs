@@ -29,6 +29,7 @@ async fn settles(fixture: &Fixture, number: u8, to: Recipient, slot: u64) -> Tra
     let claimed = fixture.claim_new(&new, 0).await;
     let signed = fixture.store.mark_signed(&claimed, signed(number), at(1)).await.expect("signed");
     let settlement = Settlement {
+        number: None,
         signature: format!("signature-{number}"),
         settled_at: at(i64::try_from(slot).expect("small")),
         slot,
@@ -124,7 +125,7 @@ async fn settles_at(fixture: &Fixture, number: u8, slot: u64, second: i64) {
     let claimed = fixture.claim_new(&fixture.transfer(number, &format!("key-{number}")), 0).await;
     let signed = fixture.store.mark_signed(&claimed, signed(number), at(1)).await.expect("signed");
     let settled_at = at(i64::try_from(slot).expect("small"));
-    let settlement = Settlement { signature: format!("signature-{number}"), settled_at, slot };
+    let settlement = Settlement { signature: format!("signature-{number}"), settled_at, slot, number: None };
     fixture.store.mark_settled(&signed, settlement, at(second)).await.expect("settled");
 }
 
@@ -238,6 +239,7 @@ async fn the_past_of_a_found_account_is_shown_when_it_is_all_there_oldest_first(
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let happens = async |slot: i64, read_at| {
         let settlement = Settlement {
+            number: None,
             signature: format!("past-{slot}"),
             settled_at: at(slot),
             slot: slot.cast_unsigned(),

@@ -157,6 +157,23 @@ async fn a_payment_of_ours_counts_when_its_number_is_read() {
 }
 
 #[tokio::test]
+async fn a_payment_of_ours_whose_number_came_with_its_landing_is_not_read() {
+    let Some(fixture) = fixture().await else { return };
+    let payments = Payments(&fixture);
+    let store = &fixture.store;
+    let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    let sent = store.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
+    let signature = signed(1).signature;
+    let settlement = Settlement { signature: signature.clone(), slot: 7, number: Some(1), ..settlement(2) };
+    let ours = store.mark_settled(&sent, settlement, at(2)).await.expect("settled").transfer;
+    assert_eq!(payments.known(ours.id.tag(), None).await, (1, None), "its key is recorded");
+    let (network, whose) = (fixture.operator.network, Whose::Account(fixture.account.id));
+    let mark = Mark { signature, slot: 7 };
+    let known = store.find_known(network, whose, std::slice::from_ref(&mark)).await.expect("found");
+    assert_eq!(known.len(), 1);
+}
+
+#[tokio::test]
 async fn a_number_that_is_read_takes_the_place_of_another_one() {
     let Some(fixture) = fixture().await else { return };
     let payments = Payments(&fixture);
