@@ -27,6 +27,8 @@ struct MemoryState {
     last_operator: Option<OperatorId>,
     /// Transactions read for an address, with nothing in them that history would show.
     read: HashSet<(Address, Mark)>,
+    /// Addresses whose whole past is wanted, and whether it has been read since.
+    pasts: HashMap<Address, bool>,
     /// Agents whose policy changed.
     changed: HashSet<Address>,
     /// Accounts whose history does not add up.
@@ -83,6 +85,35 @@ impl Memory {
     /// Forgets all reads after entries were taken back: their transactions may land again.
     pub fn forget_read(&self) {
         self.state().read.clear();
+    }
+
+    /// The whole past of an address is wanted. Returns whether it was not before.
+    pub fn wants_past(&self, address: &Address) -> bool {
+        let mut state = self.state();
+        let is_new = !state.pasts.contains_key(address);
+        state.pasts.entry(*address).or_insert(false);
+        is_new
+    }
+
+    pub fn is_past_wanted(&self, address: &Address) -> bool {
+        self.state().pasts.contains_key(address)
+    }
+
+    /// A walk came to the first transaction of an address.
+    pub fn past_was_read(&self, address: &Address) {
+        if let Some(is_read) = self.state().pasts.get_mut(address) {
+            *is_read = true;
+        }
+    }
+
+    /// Whether the past that was wanted has been read. Then it is no longer wanted.
+    pub fn takes_past(&self, address: &Address) -> bool {
+        let mut state = self.state();
+        let is_read = state.pasts.get(address) == Some(&true);
+        if is_read {
+            state.pasts.remove(address);
+        }
+        is_read
     }
 
     pub fn mark_changed(&self, agents: impl IntoIterator<Item = Address>) {

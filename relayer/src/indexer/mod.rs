@@ -232,7 +232,7 @@ impl Indexer {
         let unexplained = self.parts.store.list_unexplained(self.network, AUDITED_AT_ONCE).await?;
         for ledger in unexplained {
             let walked = self.walk_all(ledger.token_account, Whose::Account(ledger.account_id)).await;
-            interrupted = interrupted.and(walked);
+            interrupted = interrupted.and(walked.map(|_| ()));
         }
         interrupted
     }

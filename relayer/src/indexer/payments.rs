@@ -1,5 +1,6 @@
 //! Looks for payments whose numbers are missing and that transfers wait for.
 
+use super::walk::Walked;
 use super::{IndexError, Indexer};
 use crate::domain::{
     AccountId, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, HistoryStatus, OperatorId,
@@ -32,9 +33,13 @@ impl Indexer {
     async fn look_for_payments_of(&self, account: PaymentsMissing) -> Result<(), IndexError> {
         let PaymentsMissing { operator_id, account_id, address, token_account } = account;
         tracing::info!(%account_id, "payments are missing in an account's history");
-        // The database may have lost what this process has read.
-        self.memory.forget_read();
-        self.walk_all(token_account, Whose::Account(account_id)).await?;
+        if !self.memory.is_past_wanted(&token_account) {
+            // The database may have lost what this process has read.
+            self.memory.forget_read();
+        }
+        if self.walk_all(token_account, Whose::Account(account_id)).await? == Walked::PartOfTheWay {
+            return Ok(());
+        }
         // The count must be as new as the history that we read, or it would not match the payments found.
         let slot = self.parts.store.find_newest_slot((operator_id, account_id)).await?;
         if let Some(recorded) = self.parts.history.payments(&address, slot).await? {

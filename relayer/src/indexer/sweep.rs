@@ -119,7 +119,9 @@ impl Indexer {
         if self.memory.puzzle(sight.account, difference, cycle) < CYCLES_BEFORE_DOUBT {
             return Ok(difference);
         }
-        self.walk_all(sight.token_account, whose).await?;
+        if self.walk_all(sight.token_account, whose).await? == Walked::PartOfTheWay {
+            return Ok(difference);
+        }
         let difference = self.difference(sight).await?;
         if difference != 0 {
             tracing::warn!(account_id = %sight.account, micros = difference,

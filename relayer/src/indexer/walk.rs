@@ -9,7 +9,7 @@ use crate::store::{Mark, Readings, StoreError, UnfinishedWalk, Walk, Whose};
 
 /// Signatures per page: the most that nodes return. Few in tests, so that there are many pages.
 const PAGE_LINES: usize = if cfg!(test) { 16 } else { 1_000 };
-/// Steps in which an operator's address or a token account is read before others get their turn: anybody can name them in
+/// Steps that read something of an operator's address or a token account before others get their turn: anybody can name them in
 /// transactions. The next walk resumes. Deposits wait for token accounts, so these have the shorter turn.
 const OPERATOR_STEPS_MAX: usize = if cfg!(test) { 6 } else { 20 };
 const ACCOUNT_STEPS_MAX: usize = if cfg!(test) { 6 } else { 4 };
@@ -52,12 +52,22 @@ impl Indexer {
         Ok(())
     }
 
-    /// Reads the whole past of an address, back to its first transaction.
-    pub(super) async fn walk_all(&self, address: Address, whose: Whose) -> Result<(), IndexError> {
+    /// Reads the whole past of an address for one turn, back to its first transaction in the end. Ordinary walks go on with it
+    /// meanwhile; ask again until it has come to its end.
+    pub(super) async fn walk_all(&self, address: Address, whose: Whose) -> Result<Walked, IndexError> {
+        if self.memory.takes_past(&address) {
+            return Ok(Walked::ToItsEnd);
+        }
         let stored = self.parts.store.find_walk(self.network, &address).await?;
-        // What it has read before it does not read again, and it is for accounts that strangers cannot bring about.
-        self.walk_from(stored, Walk::new(address), whose, usize::MAX).await?;
-        Ok(())
+        let is_new = self.memory.wants_past(&address);
+        let is_begun = |walk: &Walk| !is_new && walk.until.is_none() && walk.under_way.is_some();
+        let walk = stored.clone().filter(is_begun).unwrap_or(Walk::new(address));
+        self.walk_from(stored, walk, whose, turn_of(whose)).await?;
+        if self.memory.takes_past(&address) {
+            return Ok(Walked::ToItsEnd);
+        }
+        self.parts.history.look_again();
+        Ok(Walked::PartOfTheWay)
     }
 
     async fn walk_from(
@@ -111,6 +121,9 @@ impl Indexer {
             }
             let last_page = !full || beyond;
             if first_page && last_page && lines.is_empty() && !was_under_way {
+                if until.is_none() {
+                    self.memory.past_was_read(&address);
+                }
                 return Ok(Walked::ToItsEnd);
             }
             let mut steps = lines.chunks(STEP_LINES).peekable();
@@ -120,7 +133,9 @@ impl Indexer {
                 }
                 under_way.before = step.last().map(|line| line.signature.clone());
                 let here = Walk { under_way: Some(under_way.clone()), ..walk.clone() };
-                self.step(&mut stored, &here, whose, step).await?;
+                if self.step(&mut stored, &here, whose, step).await? == 0 {
+                    continue;
+                }
                 steps_left -= 1;
                 if steps_left == 0 {
                     return Ok(Walked::PartOfTheWay);
@@ -128,21 +143,25 @@ impl Indexer {
             }
             if last_page {
                 let last = lines.chunks(STEP_LINES).next_back().unwrap_or_default();
+                let is_whole = until.is_none();
                 walk.until = under_way.top.or(until);
                 self.step(&mut stored, &walk, whose, last).await?;
+                if is_whole {
+                    self.memory.past_was_read(&address);
+                }
                 return Ok(Walked::ToItsEnd);
             }
         }
     }
 
-    /// Reads some transactions, and writes what they did together with the walk's cursor.
+    /// Reads some transactions, and writes what they did together with the walk's cursor. Returns how many it had to read.
     async fn step(
         &self,
         stored: &mut Option<Walk>,
         walk: &Walk,
         whose: Whose,
         lines: &[SignatureLine],
-    ) -> Result<(), IndexError> {
+    ) -> Result<usize, IndexError> {
         let wanted = self.unread(&walk.address, whose, lines).await?;
         let readings = match &wanted[..] {
             [] => Readings::default(),
@@ -154,14 +173,15 @@ impl Indexer {
             _ => self.read(&wanted).await?,
         };
         let moved = stored.as_ref() != Some(walk);
-        if wanted.is_empty() && !moved {
-            return Ok(());
+        let count = wanted.len();
+        if count == 0 && !moved {
+            return Ok(0);
         }
         let progress = moved.then_some((&*stored, walk));
         self.write(&readings, progress).await?;
         self.memory.mark_read(&walk.address, wanted);
         *stored = Some(walk.clone());
-        Ok(())
+        Ok(count)
     }
 
     /// The transactions that may have done something and that history does not have yet, or has differently from this line.

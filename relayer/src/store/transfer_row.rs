@@ -9,7 +9,7 @@ use super::row::ByName;
 use crate::domain::{
     CheckedRule, Checks, Failure, FailureCode, IdempotencyKey, Limit, Memo, Recipient, Rejection,
     RejectionReason, RuleCheck, Settlement, SignedTransfer, Timestamp, Transfer, TransferId, TransferRequest,
-    TransferState,
+    TransferState, UsdcAmount,
 };
 
 const TABLE: Table = Table("transfers");
@@ -89,6 +89,8 @@ impl TransferRow {
                 signature: TABLE.required("tx_signature", self.tx_signature.clone())?,
                 settled_at: self.read_ended_at()?,
                 slot: TABLE.required("slot", self.slot)?.cast_unsigned(),
+                // Stands in the history.
+                number: None,
             }),
             "rejected" => TransferState::Rejected(Rejection {
                 reason: self
@@ -194,23 +196,27 @@ impl From<&SignedTransfer> for TransferStateColumns {
     }
 }
 
+/// What is so most often is left out: each refusal is kept, and its checks are the longest part of it.
 #[derive(Serialize, Deserialize)]
 struct CheckJson {
     rule: String,
-    ok: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    broken: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     limit: Option<String>,
-    used: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    used: Option<String>,
 }
 
 fn write_checks(checks: &Checks) -> String {
     let json = checks.0.iter().map(|check| CheckJson {
         rule: check.rule.as_str().to_owned(),
-        ok: check.ok,
+        broken: (!check.ok).then_some(true),
         limit: match check.limit {
             Limit::Unlimited => None,
             Limit::AtMost(limit) => Some(limit.to_string()),
         },
-        used: check.used.to_string(),
+        used: (check.used != UsdcAmount::ZERO).then(|| check.used.to_string()),
     });
     // Text, numbers and flags always serialise to JSON.
     serde_json::to_string(&json.collect::<Vec<_>>()).unwrap_or_else(|_| "[]".to_owned())
@@ -222,12 +228,12 @@ fn read_checks(json: &str) -> Result<Checks, StoreError> {
     let read = |check: CheckJson| {
         Ok(RuleCheck {
             rule: CheckedRule::from_stored(&check.rule).ok_or_else(unreadable)?,
-            ok: check.ok,
+            ok: check.broken != Some(true),
             limit: match TABLE.read_optional("checks", check.limit.as_deref())? {
                 None => Limit::Unlimited,
                 Some(limit) => Limit::AtMost(limit),
             },
-            used: TABLE.read("checks", &check.used)?,
+            used: TABLE.read_optional("checks", check.used.as_deref())?.unwrap_or(UsdcAmount::ZERO),
         })
     };
     checks.into_iter().map(read).collect::<Result<_, _>>().map(Checks)

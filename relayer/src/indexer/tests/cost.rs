@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::world::World;
+use super::world::{Expected, World};
 use super::{AMBIENT, Scene};
 use crate::chain::Commitment;
 use crate::domain::{
@@ -76,6 +76,39 @@ async fn a_walk_of_an_operator_ends_after_its_steps_and_the_next_one_resumes() {
         indexer.cycle().await;
     }
     assert_eq!(scene.recorded().await, expected);
+}
+
+#[tokio::test]
+async fn the_whole_past_of_a_token_account_is_read_by_turns_too() {
+    let mut world = World::new(2, 6);
+    (0..300).for_each(|_| world.goes_on());
+    world.comes_to_rest();
+    let expected: BTreeSet<_> = world.expected().into_iter().collect();
+    let scene = Scene::new(world, Commitment::Finalized).await;
+    let agent = scene.node.parties().1[0].clone();
+    let indexer = scene.indexer();
+    let walks_all = async || {
+        let mut turns = 0;
+        loop {
+            scene.node.take_calls();
+            let walked =
+                indexer.walk_all(agent.token_account, Whose::Account(agent.id)).await.expect("walked");
+            turns += 1;
+            let calls = scene.node.take_calls();
+            assert!(calls <= 60, "{calls} calls for six steps of five transactions and the pages between");
+            if walked == Walked::ToItsEnd {
+                return turns;
+            }
+            // Ordinary walks go on with it.
+            indexer.walk(agent.token_account, Whose::Account(agent.id)).await.expect("walked");
+        }
+    };
+    assert!(walks_all().await > 1);
+    let of_agent = |lines: BTreeSet<Expected>| -> BTreeSet<Expected> {
+        lines.into_iter().filter(|line| line.account == agent.id).collect()
+    };
+    assert_eq!(of_agent(scene.recorded().await), of_agent(expected));
+    assert_eq!(walks_all().await, 1, "what is known takes no turns");
 }
 
 #[tokio::test]
