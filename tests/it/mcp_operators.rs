@@ -57,6 +57,36 @@ async fn operator_key_has_accounts_and_policies_and_nothing_that_pays() {
 }
 
 #[tokio::test]
+async fn a_flood_under_the_same_key_does_not_hold_up_who_pauses() {
+    let sections = "[mcp]\noperator_tools = true\n";
+    let settings = AppSettings { sections, requests_per_second: 1, burst: 30, ..AppSettings::default() };
+    let operator = TestApp::start(TestNetwork::shared().await, &settings).await.new_operator().await;
+    let account = operator.creates_account("Ada").await.id;
+    let client = &operator.client;
+    let policy = |fields: Value| {
+        let mut arguments = json!({ "account_id": account });
+        arguments.as_object_mut().expect("an object").extend(fields.as_object().expect("fields").clone());
+        calls(client, "update_policy", arguments)
+    };
+    let is_over_rate = |result: &Value| result["structuredContent"]["error"] == "rate_limited";
+    // Once may be luck: a request passes each second.
+    for _ in 0..5 {
+        let mut tries = 0..1_000;
+        while !is_over_rate(&calls(client, "get_account", json!({ "account_id": account })).await) {
+            tries.next().expect("there is a limit");
+        }
+        assert_eq!(succeeds(&policy(json!({ "paused": true })).await)["paused"], true);
+    }
+    // What lifts a pause is none, and pauses have a limit too.
+    for fields in [json!({ "paused": false }), json!({ "paused": true })] {
+        let mut tries = 0..1_000;
+        while !is_over_rate(&policy(fields.clone()).await) {
+            tries.next().expect("there is a limit");
+        }
+    }
+}
+
+#[tokio::test]
 async fn agent_key_has_its_eight_tools_alone_where_operators_are_let_in() {
     let operator = let_in().await;
     let agent = operator.creates_account_with("Ada", "5").await;

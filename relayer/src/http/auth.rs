@@ -22,9 +22,21 @@ use crate::service::{Forbidden, Keys, ServiceError, Unauthorized};
 /// Where a refusal for the rate is answered by the door itself: clients of MCP end their session on a 429, or hide its text.
 const MCP_PATH: &str = "/mcp";
 
-/// Marks a request that came too soon: it is to be refused, not carried out.
-#[derive(Debug, Clone)]
-pub(crate) struct OverRate(pub ApiError);
+/// Marks a request that came too soon: it is to be refused, not carried out, unless it stops something.
+#[derive(Clone)]
+pub(crate) struct OverRate {
+    pub refusal: ApiError,
+    stop_limit: RateLimit,
+}
+
+impl OverRate {
+    /// Hands the caller's request back if it halts or pauses and not too often. Errors: the refusal.
+    pub async fn let_stops_pass(self, principal: &Principal, request: Request) -> Result<Request, ApiError> {
+        let (request, is_stop) = stops::is_stop(request).await;
+        let refused = if is_stop { self.stop_limit.check(principal).refused() } else { Some(self.refusal) };
+        refused.map_or(Ok(request), Err)
+    }
+}
 
 /// Guards every door.
 #[derive(Clone)]
@@ -57,7 +69,8 @@ pub(super) async fn guard(State(guard): State<Guard>, mut request: Request, next
         Some(error) if request.uri().path() != MCP_PATH => error.into_response(),
         refused => {
             if let Some(error) = refused {
-                request.extensions_mut().insert(OverRate(error));
+                let stop_limit = guard.stop_limit.clone();
+                request.extensions_mut().insert(OverRate { refusal: error, stop_limit });
             }
             request.extensions_mut().insert(principal);
             next.run(request).await

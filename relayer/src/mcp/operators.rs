@@ -21,6 +21,7 @@ use super::refusal::with_advice;
 use super::schema;
 use super::server::{check_rate, introduced, listed, no_such_tool, over_rate, span_of, unguarded};
 use crate::domain::{AccountId, Invalid, PolicyUpdateFields, Principal};
+use crate::http::auth::OverRate;
 use crate::http::dress::with_error_body;
 use crate::http::error::ApiError;
 use crate::http::request_id::RequestId;
@@ -172,8 +173,11 @@ impl OperatorTool {
                 return Err(Invalid::new(unknown.clone(), "is not an argument of this tool"));
             }
             (false, _) => {
-                request = request.header(header::CONTENT_TYPE, "application/json");
-                Body::from(Value::Object(arguments).to_string())
+                let body = Value::Object(arguments).to_string();
+                request = request
+                    .header(header::CONTENT_TYPE, "application/json")
+                    .header(header::CONTENT_LENGTH, body.len());
+                Body::from(body)
             }
         };
         request.body(body).map_err(|_| Invalid::new("idempotency_key", "has control characters"))
@@ -278,10 +282,10 @@ impl OperatorServer {
     ) -> Result<Value, Value> {
         let OperatorCaller { key, principal, request_id, over_rate } = caller;
         let error = |error: ApiError| json!(error.into_body(request_id).0);
-        if let Some(refusal) = over_rate {
-            return Err(error(refusal));
-        }
         let mut request = tool.request(arguments).map_err(|invalid| error(invalid.into()))?;
+        if let Some(over) = over_rate {
+            request = over.let_stops_pass(&principal, request).await.map_err(error)?;
+        }
         // The guard has already found out who the caller is.
         request.headers_mut().insert(header::AUTHORIZATION, key);
         request.extensions_mut().insert(principal);
@@ -308,7 +312,7 @@ struct OperatorCaller {
     key: HeaderValue,
     principal: Principal,
     request_id: RequestId,
-    over_rate: Option<ApiError>,
+    over_rate: Option<OverRate>,
 }
 
 impl OperatorCaller {

@@ -59,9 +59,9 @@ pub(super) fn span_of(asked: Option<&Parts>) -> Span {
     asked.and_then(|asked| asked.extensions.get::<Span>()).cloned().unwrap_or_else(Span::none)
 }
 
-/// The refusal of a request that came too soon.
-pub(super) fn over_rate(asked: Option<&Parts>) -> Option<ApiError> {
-    asked.and_then(|asked| asked.extensions.get::<OverRate>()).map(|over| over.0.clone())
+/// The mark of a request that came too soon.
+pub(super) fn over_rate(asked: Option<&Parts>) -> Option<OverRate> {
+    asked.and_then(|asked| asked.extensions.get::<OverRate>()).cloned()
 }
 
 /// The same where no tool is called: an error of the protocol, which ends no session.
@@ -89,12 +89,13 @@ impl AgentServer {
         &self,
         tool: AgentTool,
         caller: &AgentCaller,
-        over_rate: Option<ApiError>,
+        over_rate: Option<OverRate>,
         request: CallToolRequestParams,
     ) -> CallToolResult {
         let arguments = request.arguments.unwrap_or_default();
         let call = async {
-            over_rate.map_or(Ok(()), Err)?;
+            // No tool of an agent stops anything.
+            over_rate.map_or(Ok(()), |over| Err(over.refusal))?;
             tool.call(&self.services, caller, arguments).await
         };
         let called = AssertUnwindSafe(call).catch_unwind().await;
