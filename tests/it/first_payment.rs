@@ -67,7 +67,7 @@ async fn generated_client_of_python_makes_retries_and_lists_a_payment() {
 async fn generated_client_of_python_reads_words_that_it_does_not_know_as_text() {
     const READS: &str = r#"
 import json, os
-from purser_api.models import ErrorBody, PageEvent, Transfer
+from purser_api.models import ErrorBody, PageEvent, Transfer, Webhook
 transfer = json.loads(os.environ["TRANSFER"])
 print(Transfer.from_dict(dict(transfer)).status == "settled")
 read = Transfer.from_dict(dict(transfer, status="taken_back", error="fork"))
@@ -76,19 +76,27 @@ print(ErrorBody.from_dict({"error": "new_code", "message": "New.", "request_id":
 event = {"id": "evt_1", "type": "transfer.taken_back", "created_at": transfer["created_at"], "data": {}}
 page = PageEvent.from_dict({"data": [event], "cursor": None, "has_more": False})
 print(page.data[0].type_)
+webhook = json.loads(os.environ["WEBHOOK"])
+print(Webhook.from_dict(dict(webhook)).events[0] == "transfer.settled")
+read = Webhook.from_dict(dict(webhook, status="asleep", events=["transfer.settled", "transfer.taken_back"]))
+print(read.status, read.events[1])
 "#;
     let Some(python) = foreign::python() else { return };
     let agent = Operator::shared().await.creates_account_with("Ada", "10").await;
     let (payee, _) = agent.operator.chain.new_payee().await;
     let paid = agent.pays("1").to(&payee).await.is_settled();
+    let asked = serde_json::json!({ "url": "http://127.0.0.1:9/a", "events": ["transfer.settled"] });
+    let made = agent.operator.client.post("/v1/webhooks", &asked).await.has_status(201);
+    let webhook = agent.operator.client.get(&format!("/v1/webhooks/{}", made.text_of("id"))).await;
     let folder = temp_folder();
     fs::write(folder.path().join("reads.py"), READS).expect("the folder is writable");
     let line = "purser openapi > openapi.json
         openapi-python-client generate --path openapi.json --meta none --output-path purser_api >&2
         python reads.py";
     let mut shell = foreign::shell(folder.path(), &[python], line);
-    shell.env("TRANSFER", &paid.text);
-    assert_eq!(foreign::printed(shell).await, "True\ntaken_back fork\nnew_code\ntransfer.taken_back\n");
+    shell.env("TRANSFER", &paid.text).env("WEBHOOK", &webhook.text);
+    let said = "True\ntaken_back fork\nnew_code\ntransfer.taken_back\nTrue\nasleep transfer.taken_back\n";
+    assert_eq!(foreign::printed(shell).await, said);
 }
 
 #[tokio::test]

@@ -148,6 +148,50 @@ fn every_error_code_is_described_with_an_example_that_the_service_made() {
     assert_eq!(listed.as_array().map(Vec::len), Some(Code::ALL.len()));
 }
 
+/// The lists of words that a part of the document holds and that are not open, by the names of their components.
+fn closed(document: &Value, part: &Value, seen: &mut BTreeSet<String>, found: &mut BTreeSet<String>) {
+    let is_open = |part: &Value| {
+        part["anyOf"]
+            .as_array()
+            .is_some_and(|choice| choice.iter().any(|one| one["type"] == "string" && one["enum"].is_null()))
+    };
+    if is_open(part) {
+        return;
+    }
+    if let Some(name) = part["$ref"].as_str().filter(|name| seen.insert((*name).to_owned())) {
+        let meant = meant(document, part);
+        if meant["enum"].is_array() {
+            found.insert(name.rsplit('/').next().unwrap_or_default().to_owned());
+        }
+        closed(document, meant, seen, found);
+    }
+    match part {
+        Value::Object(fields) => fields.values().for_each(|part| closed(document, part, seen, found)),
+        Value::Array(parts) => parts.iter().for_each(|part| closed(document, part, seen, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn lists_of_words_are_open_in_answers_and_closed_in_requests() {
+    let document = document();
+    let (mut asked, mut answered) = (BTreeSet::new(), BTreeSet::new());
+    let (mut seen_asked, mut seen_answered) = (BTreeSet::new(), BTreeSet::new());
+    for (_, _, operation) in operations(&document) {
+        for part in [&operation["parameters"], &operation["requestBody"]] {
+            closed(&document, part, &mut seen_asked, &mut asked);
+        }
+        closed(&document, &operation["responses"], &mut seen_answered, &mut answered);
+    }
+    closed(&document, &document["webhooks"], &mut seen_answered, &mut answered);
+    assert_eq!(answered, BTreeSet::new());
+    for name in ["CounterpartyKind", "EventType", "WebhookStatus"] {
+        assert!(asked.contains(name), "{name} among {asked:?}");
+        let open = &document["components"]["schemas"][format!("{name}OrOther")];
+        assert_eq!(open["anyOf"][0]["$ref"], format!("#/components/schemas/{name}"));
+    }
+}
+
 #[test]
 fn every_code_but_those_of_no_route_is_an_answer_of_some_route() {
     let document = document();

@@ -157,7 +157,7 @@ pub struct WebhookResponse {
     #[schema(value_type = WebhookUrlText)]
     url: String,
     /// The event types that it gets.
-    #[schema(value_type = Vec<EventType>, min_items = 1)]
+    #[schema(value_type = Vec<EventType>, min_items = 1, max_items = 64)]
     events: Vec<&'static str>,
     /// The accounts whose events it gets; empty for all of the operator.
     #[schema(value_type = Vec<schema::AccountId>, max_items = 1000)]
