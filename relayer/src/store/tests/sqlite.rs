@@ -31,6 +31,44 @@ async fn a_database_is_a_file_and_what_a_file_has_not_is_refused() {
 }
 
 #[tokio::test]
+async fn a_refusal_takes_at_most_so_many_bytes() {
+    const REFUSALS: i64 = 1_000;
+    /// Transfer, history entry and event, with their indexes.
+    const BYTES_MAX: i64 = 3_500;
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let size = || {
+        let read = fixture.place.open_sqlite();
+        let pragma = |name: &str| read.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
+        (pragma("page_count").expect("read") - pragma("freelist_count").expect("read"))
+            * pragma("page_size").expect("read")
+    };
+    let rejected = || {
+        let check = |rule| RuleCheck { rule, ok: true, limit: Limit::Unlimited, used: UsdcAmount::ZERO };
+        let mut checks: Vec<RuleCheck> = CheckedRule::ALL.into_iter().map(check).collect();
+        for (place, ok) in [(3, true), (4, false), (5, true)] {
+            let limit = Limit::AtMost(UsdcAmount::from_micros(500_000_000));
+            checks[place] =
+                RuleCheck { ok, limit, used: UsdcAmount::from_micros(123_456_789), ..checks[place] };
+        }
+        Rejection { checks: Checks(checks), ..rejection(RejectionReason::DailyLimitExceeded) }
+    };
+    let before = size();
+    for number in 0..REFUSALS {
+        // A name like those that agents use.
+        let mut new = fixture.transfer(1, &format!("7f3c1c1e-5d0e-4f7a-9b1e-{number:012}"));
+        let mut bytes = new.id.bytes();
+        bytes[..8].copy_from_slice(&number.to_be_bytes());
+        new.id = TransferId::from_bytes(bytes);
+        let claimed = fixture.claim_new(&new, 0).await;
+        store.mark_rejected(&claimed, rejected(), at(1)).await.expect("rejected");
+    }
+    let each = (size() - before) / REFUSALS;
+    eprintln!("a refusal takes {each} bytes");
+    assert!(each <= BYTES_MAX, "{each} bytes");
+}
+
+#[tokio::test]
 async fn a_disk_that_hangs_collects_a_bounded_number_of_claims_and_takes_what_goes_on() {
     let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;
