@@ -27,7 +27,7 @@ use crate::indexer::{Indexer, IndexerParts};
 use crate::mcp::{self, McpSettings};
 use crate::metrics::Metrics;
 use crate::service::{
-    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, Parts, PendingLimits, ReadBudget, RefusalLimits,
+    Ambient, Chains, DenialParts, ExplorerUrl, Looks, NetworkParts, Parts, PendingLimits, RefusalLimits,
     Services, Tasks, WebhookParts,
 };
 use crate::shares::Outgoing;
@@ -132,7 +132,7 @@ impl App {
             webhooks: webhooks.clone(),
             fetch: Arc::new(fetcher(&webhooks)?),
             outgoing: outgoing.clone(),
-            reads: ReadBudget::new(config.rate_limit.reads_per_second),
+            looks: Looks::new(config.rate_limit.reads_per_second),
             keys_max: config.keys.per_operator_max.get(),
             cell: config.keys.cell.clone(),
             retention: Retention { refusals_are_signed: denials.is_some(), ..config.retention.kept() },

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::allowlist::{ResolvedPolicy, resolve};
 use super::error::{Resource, ServiceError, from_chain};
-use super::reads::{CREATED_SECONDS_MIN, addresses, find_account, read_agent, read_operator, window_now};
+use super::reads::{CREATED_SECONDS_MIN, addresses, find_account, read_operator, window_now};
 use super::submitted::as_submitted;
 use super::{NetworkParts, Parts};
 use crate::chain::{AgentAddresses, AgentCreation, AgentOnChain, OnChainPolicy, OperatorOnChain};
@@ -229,7 +229,6 @@ impl Accounts {
     /// One account. NotFound: unknown or another operator's. Forbidden: an agent key of another account.
     pub async fn get(&self, principal: &Principal, id: AccountId) -> Result<AccountView, ServiceError> {
         let account = find_account(&self.parts, principal, id).await?;
-        self.parts.reads.take(account.operator_id).await?;
         let view = self.look_at(principal.operator(), account).await?;
         Ok(match principal {
             Principal::Operator { .. } => view,
@@ -241,8 +240,8 @@ impl Accounts {
         let network = self.parts.chains.get(operator.network)?;
         let as_of = self.parts.ambient.now();
         let (on_chain, agent, now) = tokio::try_join!(
-            read_operator(&self.parts, operator),
-            read_agent(&self.parts, operator, &account),
+            self.parts.looks.read_operator(&self.parts, operator),
+            self.parts.looks.read_agent(&self.parts, operator, &account),
             window_now(&self.parts, operator)
         )?;
         Ok(view(network, &on_chain, account, agent, (as_of, now)))
@@ -266,8 +265,7 @@ impl Accounts {
     /// The balance of one account, read from its token account now. Errors as [`Accounts::get`].
     pub async fn balance(&self, principal: &Principal, id: AccountId) -> Result<BalanceView, ServiceError> {
         let account = find_account(&self.parts, principal, id).await?;
-        self.parts.reads.take(account.operator_id).await?;
-        let agent = read_agent(&self.parts, principal.operator(), &account).await?;
+        let agent = self.parts.looks.read_agent(&self.parts, principal.operator(), &account).await?;
         Ok(BalanceView { account_id: account.id, balance: agent.balance, read_at: self.parts.ambient.now() })
     }
 

@@ -42,7 +42,7 @@ pub use self::policies::{
     PendingView, Policies, PolicyChange, PolicyComparison, PolicyView, policy_versions_filter,
 };
 pub use self::purchases::{Fetch, PurchaseAnswer, Purchases};
-pub use self::reads::ReadBudget;
+pub use self::reads::Looks;
 pub use self::requests::{NamedRequest, RequestOutcome, RequestStart, Requests, Run};
 pub use self::sessions::Sessions;
 pub use self::signers::Signers;
@@ -85,8 +85,8 @@ pub struct Parts {
     pub fetch: Arc<dyn Fetch>,
     /// How many connections there may be to such servers and to receivers of webhooks.
     pub outgoing: Outgoing,
-    /// How often an operator may have the chain read to look at it.
-    pub reads: ReadBudget,
+    /// Reads of the chain for who only looks at it.
+    pub looks: Looks,
     /// How many unrevoked keys an operator may have.
     pub keys_max: u32,
     /// The cell named in new keys. `None`: keys name no cell.

@@ -1,39 +1,148 @@
 //! First reads of every verb: the account that the caller may use, and its current state on the chain.
 
+use std::collections::HashMap;
+use std::hash::Hash;
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use governor::clock::DefaultClock;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
+use tokio::sync::{Mutex as AsyncMutex, OnceCell};
 use tokio::time::timeout;
 
 use super::Parts;
 use super::error::{Forbidden, Resource, ServiceError, from_chain};
-use crate::chain::{AgentAddresses, AgentOnChain, OperatorOnChain};
-use crate::domain::{Account, AccountId, Operator, OperatorId, Principal};
+use crate::chain::{AgentAddresses, AgentOnChain, ChainView, OperatorOnChain};
+use crate::domain::{Account, AccountId, Address, Operator, OperatorId, Principal};
 
 /// How long a read waits for its turn.
 const READ_PATIENCE: Duration = Duration::from_secs(2);
+/// With so many reads under way or done, those that are done are forgotten.
+const SHARED_MAX: usize = 1_024;
 
 type ReadLimiter = RateLimiter<OperatorId, DashMapStateStore<OperatorId>, DefaultClock>;
 
-/// How often each operator may have the chain read to look at it, however many keys ask. Payments, stops and changes of policies
-/// do not count and do not wait.
+/// Reads of the chain for who only looks at it. Each operator has a budget for them, however many keys ask, and what several ask at
+/// the same time is read once. Payments, stops and changes of policies do not count, do not wait and share nothing.
 #[derive(Clone)]
-pub struct ReadBudget(Arc<ReadLimiter>);
+pub struct Looks {
+    budget: Arc<ReadLimiter>,
+    operators: Shared<OperatorId, OperatorOnChain>,
+    agents: Shared<AccountId, AgentOnChain>,
+    views: Shared<(AccountId, Address), ChainView>,
+}
 
-impl ReadBudget {
+impl Looks {
     /// `per_second` reads a second, and as many at once.
     pub fn new(per_second: NonZeroU32) -> Self {
-        Self(Arc::new(RateLimiter::dashmap(Quota::per_second(per_second))))
+        let budget = Arc::new(RateLimiter::dashmap(Quota::per_second(per_second)));
+        let (operators, agents, views) = Default::default();
+        Self { budget, operators, agents, views }
     }
 
     /// Waits for the operator's turn. TooManyReads: it does not come soon.
-    pub(super) async fn take(&self, operator: OperatorId) -> Result<(), ServiceError> {
-        let turn = timeout(READ_PATIENCE, self.0.until_key_ready(&operator));
+    async fn take(&self, operator: OperatorId) -> Result<(), ServiceError> {
+        let turn = timeout(READ_PATIENCE, self.budget.until_key_ready(&operator));
         turn.await.map_err(|_| ServiceError::TooManyReads)
+    }
+
+    /// As [`read_operator`], which nobody reads without an account.
+    pub(super) async fn read_operator(
+        &self,
+        parts: &Parts,
+        operator: &Operator,
+    ) -> Result<OperatorOnChain, ServiceError> {
+        self.operators.read(operator.id, async { Ok(()) }, read_operator(parts, operator)).await
+    }
+
+    /// As [`read_agent`]. TooManyReads: the operator's turn does not come soon.
+    pub(super) async fn read_agent(
+        &self,
+        parts: &Parts,
+        operator: &Operator,
+        account: &Account,
+    ) -> Result<AgentOnChain, ServiceError> {
+        let read = read_agent(parts, operator, account);
+        self.agents.read(account.id, self.take(operator.id), read).await
+    }
+
+    /// What a transfer of the account to `destination` would be judged by, as `read` reads it. TooManyReads: likewise.
+    pub(super) async fn read_view(
+        &self,
+        account: &Account,
+        destination: Address,
+        read: impl Future<Output = Result<ChainView, ServiceError>>,
+    ) -> Result<ChainView, ServiceError> {
+        self.views.read((account.id, destination), self.take(account.operator_id), read).await
+    }
+}
+
+/// Reads of the same: one at most is under way, and one waits for all who asked since that began. So nobody gets an answer that
+/// was begun before they asked.
+struct Shared<K, V>(Arc<Mutex<HashMap<K, Turns<V>>>>);
+
+struct Turns<V> {
+    /// The read that has not begun.
+    next: Arc<OnceCell<Result<V, ServiceError>>>,
+    /// Held for the read that is under way.
+    under_way: Arc<AsyncMutex<()>>,
+}
+
+impl<K: Copy + Eq + Hash, V: Clone> Shared<K, V> {
+    /// Reads after `turn` has come, or waits for who does.
+    async fn read(
+        &self,
+        key: K,
+        turn: impl Future<Output = Result<(), ServiceError>>,
+        read: impl Future<Output = Result<V, ServiceError>>,
+    ) -> Result<V, ServiceError> {
+        let (next, under_way) = {
+            let mut all = self.all();
+            if all.len() >= SHARED_MAX {
+                all.retain(|_, turns| Arc::strong_count(&turns.under_way) > 1);
+            }
+            let turns = all.entry(key).or_default();
+            (turns.next.clone(), turns.under_way.clone())
+        };
+        let begin = || async {
+            let _under_way = under_way.lock().await;
+            let turn = turn.await;
+            self.begins(key, &next);
+            turn?;
+            read.await
+        };
+        next.get_or_init(begin).await.clone()
+    }
+
+    /// Who asks from now on waits for the read after this one.
+    fn begins(&self, key: K, read: &Arc<OnceCell<Result<V, ServiceError>>>) {
+        if let Some(turns) = self.all().get_mut(&key).filter(|turns| Arc::ptr_eq(&turns.next, read)) {
+            turns.next = Arc::default();
+        }
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<K, Turns<V>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K, V> Clone for Shared<K, V> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<K, V> Default for Shared<K, V> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<V> Default for Turns<V> {
+    fn default() -> Self {
+        Self { next: Arc::default(), under_way: Arc::default() }
     }
 }
 
@@ -113,11 +222,13 @@ pub(super) async fn window_now(parts: &Parts, operator: &Operator) -> Result<i64
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     #[tokio::test]
     async fn reads_of_one_operator_use_up_no_other_operators_budget() {
-        let budget = ReadBudget::new(NonZeroU32::new(20).expect("positive"));
+        let budget = Looks::new(NonZeroU32::new(20).expect("positive"));
         let [greedy, other] = [1, 2].map(|number| OperatorId::from_bytes([number; 16]));
         let many = futures::future::join_all((0..1_000).map(|_| budget.take(greedy)));
         let (many, alone) = tokio::join!(many, timeout(READ_PATIENCE / 2, budget.take(other)));
@@ -125,5 +236,46 @@ mod tests {
         let passed = many.iter().filter(|turn| turn.is_ok()).count();
         assert!((20..=100).contains(&passed), "a burst, and what two seconds give: {passed}");
         assert!(many.iter().all(|turn| matches!(turn, Ok(()) | Err(ServiceError::TooManyReads))));
+    }
+
+    #[tokio::test]
+    async fn twenty_who_ask_at_once_share_a_read_that_began_after_each_of_them_asked() {
+        let shared = Shared::<u8, usize>::default();
+        let (begun, gate) = (AtomicUsize::new(0), tokio::sync::Semaphore::new(0));
+        let asks = async || {
+            let before = begun.load(Ordering::Relaxed);
+            let read = async {
+                let number = begun.fetch_add(1, Ordering::Relaxed) + 1;
+                gate.acquire().await.expect("open").forget();
+                Ok(number)
+            };
+            let read = shared.read(1, async { Ok(()) }, read).await.expect("read");
+            assert!(read > before, "no answer is older than its question");
+            read
+        };
+        let opens = async {
+            // Polled last: all have asked by now, and the first read is under way.
+            assert_eq!(begun.load(Ordering::Relaxed), 1);
+            gate.add_permits(2);
+        };
+        let all = futures::future::join_all((0..20).map(|_| asks()));
+        let (all, ()) = tokio::join!(all, opens);
+        assert!(begun.load(Ordering::Relaxed) <= 2, "{all:?}");
+        gate.add_permits(1);
+        assert!(asks().await > *all.iter().max().expect("twenty"), "what was read is not kept");
+    }
+
+    #[tokio::test]
+    async fn who_reads_for_others_may_leave_and_a_refusal_is_everybodys() {
+        let shared = Shared::<u8, usize>::default();
+        let turn = || async { Ok(()) };
+        let leaves = timeout(Duration::ZERO, shared.read(1, turn(), std::future::pending()));
+        let (left, read) = tokio::join!(leaves, shared.read(1, turn(), async { Ok(7) }));
+        assert!(left.is_err());
+        assert_eq!(read.expect("read"), 7);
+        let refuses = || shared.read(1, async { Err(ServiceError::TooManyReads) }, async { Ok(7) });
+        let refused = futures::future::join_all([refuses(), refuses()]).await;
+        assert!(refused.iter().all(|read| matches!(read, Err(ServiceError::TooManyReads))));
+        assert_eq!(shared.read(1, turn(), async { Ok(8) }).await.expect("read"), 8);
     }
 }

@@ -34,7 +34,7 @@ use crate::domain::{
     SealingKey, UsdcAmount,
 };
 use crate::service::{
-    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, Parts, PendingLimits, ReadBudget, RefusalLimits,
+    Ambient, Chains, DenialParts, ExplorerUrl, Looks, NetworkParts, Parts, PendingLimits, RefusalLimits,
     Services, Tasks, WebhookParts,
 };
 use crate::shares::Outgoing;
@@ -141,7 +141,7 @@ impl Relayer {
                 Fetcher::new(Arc::new(SystemResolver::default()), Arc::default()).expect("TLS roots"),
             ),
             outgoing: Outgoing::of_files(1_024),
-            reads: ReadBudget::new(NonZeroU32::new(1_000_000).expect("positive")),
+            looks: Looks::new(NonZeroU32::new(1_000_000).expect("positive")),
             keys_max: 1_000,
             cell: None,
             retention: crate::domain::Retention::of_days(1, 1, 1),

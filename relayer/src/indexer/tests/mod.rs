@@ -22,7 +22,7 @@ use crate::domain::{
     Account, AccountName, AccountStatus, Address, Counterparties, EntryOutcome, HistoryEntry, HistoryFilter,
     Network, Operator, OperatorName, Provisioning, Quotas, Timestamp,
 };
-use crate::service::{Ambient, Chains, Parts, ReadBudget, Services, Tasks, WebhookParts};
+use crate::service::{Ambient, Chains, Looks, Parts, Services, Tasks, WebhookParts};
 use crate::shares::Outgoing;
 use crate::store::Store;
 use crate::webhook::{Fetcher, SystemResolver};
@@ -103,7 +103,7 @@ impl Scene {
                 Fetcher::new(Arc::new(SystemResolver::default()), Arc::default()).expect("TLS roots"),
             ),
             outgoing: Outgoing::of_files(1_024),
-            reads: ReadBudget::new(NonZeroU32::new(1_000_000).expect("positive")),
+            looks: Looks::new(NonZeroU32::new(1_000_000).expect("positive")),
             keys_max: 1_000,
             cell: None,
             retention: crate::domain::Retention::default(),

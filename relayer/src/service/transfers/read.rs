@@ -8,7 +8,7 @@ use crate::domain::{
     UsdcAmount,
 };
 use crate::service::error::{ServiceError, from_chain};
-use crate::service::reads::{find_account, find_payer, read_agent, window_now};
+use crate::service::reads::{find_account, find_payer, window_now};
 
 /// No transfer has this tag, so the chain never shows it.
 const NO_TAG: u64 = 0;
@@ -47,8 +47,7 @@ impl Transfers {
     pub async fn limits(&self, principal: &Principal, id: AccountId) -> Result<LimitsView, ServiceError> {
         let operator = principal.operator();
         let account = find_account(&self.parts, principal, id).await?;
-        self.parts.reads.take(operator.id).await?;
-        let agent = read_agent(&self.parts, operator, &account).await?;
+        let agent = self.parts.looks.read_agent(&self.parts, operator, &account).await?;
         let now = window_now(&self.parts, operator).await?;
         let used = agent.window.spent(now);
         // An amount of the used total less one micro-USDC fits as soon as the oldest spend stops counting.
@@ -72,12 +71,14 @@ impl Transfers {
         let operator = principal.operator().clone();
         let account = find_payer(&self.parts, principal, request.from).await?;
         let network = self.parts.chains.get(operator.network)?.clone();
-        self.parts.reads.take(operator.id).await?;
         let carrier = Carrier::new(self.parts.clone(), network, operator, account, self.payments.clone());
         let found = carrier.destination(&request.to).await?;
         let destination = found.map_err(ServiceError::InvalidRecipient)?;
-        let read = carrier.read(&destination).await;
-        let view = read.map_err(|error| from_chain(carrier.operator.network, &error, true))?;
+        let read = async {
+            let read = carrier.read(&destination).await;
+            read.map_err(|error| from_chain(carrier.operator.network, &error, true))
+        };
+        let view = self.parts.looks.read_view(&carrier.account, destination, read).await?;
         let memo = request.memo.as_ref().map_or("", |memo| memo.as_str());
         let payment = Payment { tag: NO_TAG, amount: request.amount, memo, destination, to: &request.to };
         let (decision, checks) = decide(&view, &payment, self.parts.ambient.now());

@@ -27,7 +27,7 @@ impl Transfers {
         let stop = self.parts.tasks.stop.clone();
         self.parts.tasks.keep("sweeper", async move {
             if let Err(error) = this.parts.store.release_orphaned_leases(this.parts.ambient.now()).await {
-                tracing::warn!(%error, "cannot release the leases of earlier processes; they will expire");
+                tracing::warn!(%error, "cannot release the previous process's leases; they will expire");
             }
             loop {
                 if let Err(error) = this.sweep().await {
