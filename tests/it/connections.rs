@@ -50,6 +50,19 @@ async fn a_thousand_silent_sockets_at_a_thousand_files_do_not_stop_the_service()
 }
 
 #[tokio::test]
+async fn the_soft_limit_of_open_files_is_raised_to_the_hard_one_at_start() {
+    let environment = vec![("PURSER_TEST_SOFT_FILES", "200".to_owned())];
+    let settings = AppSettings { environment, ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", app.pid())).expect("it runs");
+    let files = limits.lines().find(|line| line.starts_with("Max open files")).expect("a limit");
+    let mut words = files.split_whitespace().skip(3);
+    let (soft, hard) = (words.next().expect("soft"), words.next().expect("hard"));
+    assert_eq!(soft, hard, "{files}");
+    assert_ne!(hard, "200", "this machine allows more");
+}
+
+#[tokio::test]
 async fn files_that_run_out_are_logged_once_a_second_and_survived() {
     let settings =
         AppSettings { environment: files(64), server: "connections_max = 1000", ..AppSettings::default() };

@@ -283,6 +283,35 @@ async fn error_method_not_allowed_is_405_and_names_the_methods() {
 }
 
 #[tokio::test]
+async fn error_unsupported_media_type_is_415_for_an_encoding_that_is_not_understood() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Ada", "10").await;
+    let key = agent.new_key().await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let payment = |encoding: Option<&'static str>| {
+        let body =
+            json!({ "from": agent.id, "to": payee.to_string(), "amount": "1", "idempotency_key": "k" });
+        let request = key.request(Method::POST, "/v1/transfers").json(&body);
+        match encoding {
+            Some(encoding) => request.header("content-encoding", encoding),
+            None => request,
+        }
+    };
+    for encoding in ["gzip", "br", "deflate, gzip", "x"] {
+        let refused = key.sends(payment(Some(encoding))).await.is_error(415, "unsupported_media_type");
+        assert!(refused.text_of("message").contains("Content-Encoding"), "{}", refused.text);
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+        let at_mcp = key.request(Method::POST, "/mcp").header("content-encoding", encoding).json(&message);
+        key.sends(at_mcp).await.is_error(415, "unsupported_media_type");
+    }
+    assert_eq!(agent.balance_micros().await, 10_000_000);
+    // The key is not used up, and what says that nothing is encoded is understood.
+    key.sends(payment(Some("identity"))).await.is_settled();
+    key.sends(payment(None)).await.is_settled();
+    assert_eq!(agent.balance_micros().await, 9_000_000);
+}
+
+#[tokio::test]
 async fn error_unsupported_media_type_is_415() {
     let operator = Operator::shared().await;
     let request = operator.client.request(Method::POST, "/v1/accounts").body(r#"{"name":"Ada"}"#);

@@ -4,12 +4,46 @@ use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_tests::{AppSettings, TestApp, TestDatabase, TestNetwork, until};
+use purser_tests::{AppSettings, Receiver, TestApp, TestDatabase, TestNetwork, until, wallet};
 use serde_json::json;
+
+use crate::webhooks::{TRANSFERS, registers};
 
 #[tokio::test]
 async fn killed_relayer_comes_back_with_everything() {
     comes_back_with_everything(&AppSettings::default()).await;
+}
+
+#[tokio::test]
+async fn restart_after_a_kill_with_nothing_in_flight_warns_of_nothing() {
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let operator = app.new_operator().await;
+    let receiver = Receiver::start();
+    registers(&operator, &receiver.url("/all"), &TRANSFERS).await;
+    let agent = operator.creates_account("Ada").await;
+    wallet::mints(&operator.chain, "10", &agent.token_account).await;
+    let (payee, _) = operator.chain.new_payee().await;
+    for _ in 0..3 {
+        agent.pays("1").to(&payee).await.is_settled();
+    }
+    receiver.waits_for("/all", 6).await;
+    let before = app.log().len();
+    app.crashes();
+    app.starts();
+    let operator = operator.reconnected();
+    agent.pays("1").to(&payee).by(&operator.client).await.is_settled();
+    receiver.waits_for("/all", 8).await;
+    // The indexer has had its turn when it shows what nobody asked this relayer for.
+    wallet::mints(&operator.chain, "1", &agent.token_account).await;
+    until("the deposit is in the history", async || {
+        let deposits = operator.client.get(&agent.path("/transactions?type=deposit")).await;
+        deposits["data"].as_array().is_some_and(|entries| entries.len() == 2)
+    })
+    .await;
+    let log = app.log();
+    let warnings: Vec<&str> =
+        log[before..].lines().filter(|line| line.contains("WARN") || line.contains("ERROR")).collect();
+    assert!(warnings.is_empty(), "{warnings:#?}");
 }
 
 #[tokio::test]

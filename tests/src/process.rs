@@ -13,8 +13,8 @@ use serde_json::Value;
 
 /// Starts the program, prints its process id, and kills it when our end of the pipe closes: on drop, on panic, on kill -9.
 /// Then it removes the folder, if it was given one: Rust never drops folders that a `static` owns.
-/// `PURSER_TEST_FILES` limits how many files the program may have open.
-const GUARD: &str = r#"ulimit -c 0; [ -z "$PURSER_TEST_FILES" ] || ulimit -n "$PURSER_TEST_FILES"; "$@" 2>>"$PURSER_TEST_LOG" & child=$!; echo $child; exec >&-; cat >/dev/null
+/// `PURSER_TEST_FILES` limits how many files the program may have open, `PURSER_TEST_SOFT_FILES` how many until it asks for more.
+const GUARD: &str = r#"ulimit -c 0; [ -z "$PURSER_TEST_FILES" ] || ulimit -n "$PURSER_TEST_FILES"; [ -z "$PURSER_TEST_SOFT_FILES" ] || ulimit -S -n "$PURSER_TEST_SOFT_FILES"; "$@" 2>>"$PURSER_TEST_LOG" & child=$!; echo $child; exec >&-; cat >/dev/null
 kill -9 $child; wait $child; [ -z "$PURSER_TEST_SWEEP" ] || rm -rf "$PURSER_TEST_SWEEP""#;
 
 /// A running program with its process id, its standard output by lines, and a log file of its standard error.
