@@ -3,10 +3,15 @@
 use std::process::Command;
 use std::time::Duration;
 
+use purser_client::TransferOrder;
+use purser_policy::id_with_tag;
+use purser_tests::agent::random_tag;
 use purser_tests::wallet::mints;
 use purser_tests::{Agent, AppSettings, DirectOutcome, TestApp, binaries, sbf};
 use serde_json::{Value, json};
+use solana_sdk::instruction::AccountMeta;
 use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signer::Signer;
 
 use crate::program::{deploy, gives_upgrade_authority};
 use crate::room::{Room, Wallet};
@@ -107,6 +112,56 @@ async fn payment_that_a_modified_program_let_pass_is_found_after_the_committed_o
         (2, &json!(2)),
         "{report:#}"
     );
+}
+
+/// The upgrade authority has one payment, signed and logged as ever, go to somebody else, and puts the committed build back.
+/// The node is honest: it shows what the token program was told.
+#[tokio::test(flavor = "multi_thread")]
+async fn payment_that_a_modified_program_moved_to_somebody_else_is_named_by_its_recipient() {
+    if !sbf::has_compiler() {
+        return;
+    }
+    let (room, wallet, ada, payee) = upgradeable().await;
+    let (thief, _) = ada.operator.chain.new_payee().await;
+    let patch = binaries::workspace().join("migrations/tests/wallet/pays-somebody-else");
+    let modified = sbf::builds_mutant(patch.to_str().expect("the path is text"), room.folder.path());
+    ada.pays("10").to(&payee).await.is_settled();
+    room.done(&wallet, &deploy(&modified));
+    let DirectOutcome::Settled(signature) = pays_past_the_payee(&ada, &payee, &thief).await else {
+        panic!("the modified program was to let it pass")
+    };
+    room.done(&wallet, &deploy(&binaries::program_so()));
+    ada.pays("1").to(&payee).await.is_settled();
+
+    let report = audited(&room, &ada.operator.address).await;
+    let broken = report["checks"].as_array().unwrap().iter();
+    let broken: Vec<&Value> = broken.filter(|check| check["result"] == "does_not_hold").collect();
+    let [check] = &broken[..] else { panic!("{report:#}") };
+    let finding = &check["findings"][0];
+    let text = format!("9.000000 USDC were to go to {payee}; the program moved 9.000000 USDC to {thief}.");
+    assert_eq!((&check["check"], &finding["text"]), (&json!("recipients"), &json!(text)), "{report:#}");
+    assert_eq!(finding["signature"], signature.to_string());
+    assert_eq!(finding["account"], ada.address.to_string());
+}
+
+/// A payment of 9 USDC, with the thief where the program never looks: in the place of the token program.
+async fn pays_past_the_payee(ada: &Agent, payee: &Pubkey, thief: &Pubkey) -> DirectOutcome {
+    let chain = &ada.operator.chain;
+    let authority = ada.operator.app().transfer_authority();
+    let order = TransferOrder {
+        operator: ada.operator.address,
+        agent: ada.address,
+        source: ada.token_account,
+        destination: *payee,
+        transfer_id: id_with_tag([7; 8], random_tag()),
+        sequence: chain.agent(&ada.address).await.agent.tags().sequence(),
+        amount: 9_000_000,
+        memo: "to the payee",
+    };
+    let mut pays = chain.program().transfer(authority.pubkey(), &order);
+    let token_program = std::mem::replace(&mut pays.accounts[5], AccountMeta::new(*thief, false));
+    pays.accounts.push(token_program);
+    chain.all_land(&[pays], &[authority]).await
 }
 
 /// The upgrades that a report lists, each signed by this wallet.
