@@ -4,9 +4,19 @@ use anyhow::{Result, ensure};
 
 use crate::parts::{Part, has_clippy};
 use crate::workspace::{Workspace, command, run as run_command};
-use crate::{circles, idl, imports, localnet, names};
+use crate::{circles, frozen, idl, imports, localnet, names};
 
-pub fn run(workspace: &Workspace) -> Result<()> {
+#[derive(clap::Args)]
+pub struct Args {
+    /// Check nothing, and freeze the migrations: for a release
+    #[arg(long)]
+    freeze: bool,
+}
+
+pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
+    if args.freeze {
+        return frozen::freeze(&workspace.root);
+    }
     step("formatting");
     run_command(workspace.cargo("fmt").args(["--all", "--check"]))?;
     run_command(workspace.program_tests_cargo("fmt").arg("--check"))?;
@@ -17,6 +27,9 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     for source in ["core/src", "relayer/src", "client/src", "audit/src", "migrations/src"] {
         circles::check(&workspace.root.join(source))?;
     }
+
+    step("released migrations");
+    frozen::check(&workspace.root)?;
 
     step("names of types");
     for source in ["core/src", "relayer/src", "client/src", "policy/src", "audit/src", "migrations/src"] {

@@ -7,6 +7,7 @@ mod circles;
 mod crash;
 mod cu;
 mod dev;
+mod frozen;
 mod fuzz;
 mod idl;
 mod imports;
@@ -41,8 +42,8 @@ enum Command {
     Test(test::Args),
     /// Count the lines of every room, with and without its tests
     Lines(lines::Args),
-    /// Check formatting, lints, the IDL, the direction of imports and (if cargo-deny is installed) dependencies
-    Check,
+    /// Check formatting, lints, the IDL, the direction of imports, released migrations and (if cargo-deny is installed) dependencies
+    Check(check::Args),
     /// Build the on-chain program into programs/purser/idl/purser.so
     Sbf(sbf::Args),
     /// Generate programs/purser/idl/purser.json and purser.ts from the program
@@ -66,7 +67,7 @@ fn main() -> ExitCode {
         Command::Dev(args) => done(dev::run(&workspace, &args)),
         Command::Test(args) => test::run(&workspace, &args),
         Command::Lines(args) => done(lines::run(&workspace, &args)),
-        Command::Check => done(check::run(&workspace)),
+        Command::Check(args) => done(check::run(&workspace, &args)),
         Command::Sbf(args) => done(sbf::run(&workspace, &args)),
         Command::Idl(args) => done(idl::run(&workspace, &args)),
         Command::Crash(args) => done(crash::run(&workspace, &args)),
