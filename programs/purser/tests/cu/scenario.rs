@@ -3,7 +3,9 @@
 use anchor_lang::prelude::Pubkey;
 use purser::state::{Agent, Operator};
 use purser::{OperatorKeys, OperatorUpdate};
-use purser_client::{Deployment, DraftAccounts, OwnedAllowlist, OnChainPolicy, Proposal, RentRefunds, Staging};
+use purser_client::{
+    Deployment, DraftAccounts, OnChainPolicy, OwnedAllowlist, Proposal, RentRefunds, Staging,
+};
 use purser_policy::{Limit, UsdcAmount};
 use solana_keypair::Keypair;
 use solana_signer::Signer;
