@@ -194,7 +194,8 @@ def typescript(document: Document) -> str:
             lines += [line] if len(line) <= 120 else [f"export type {name} =", *[f"  | {option}" for option in options]]
             lines[-1] = lines[-1].removesuffix(";") + ";"
         else:
-            shape = "string" if name in MONEY else "Record<string, unknown>" if name == "Metadata" else kind(schema)
+            open_form = [named(part) for part in schema.get("anyOf", []) if "$ref" in part]
+            shape = " | ".join([*open_form, "(string & {})"]) if open_form else "string" if name in MONEY else "Record<string, unknown>" if name == "Metadata" else kind(schema)
             lines.append(f"export type {name} = {shape};")
     lines += ["", "/** What there is to say of an event, by its type. */", "export interface EventData {"]
     lines += [f'  "{event}": {data};' for event, data in sorted(datas.items())]

@@ -476,7 +476,7 @@ class Webhook:
     previous_secret_expires_at: datetime | None
     """Until when the secret before this one signs too."""
     status: str
-    """Whether events are delivered. Known: `enabled`, `disabled`."""
+    """Whether events are delivered."""
     updated_at: datetime
     """ISO 8601 with an offset; answers are in UTC, with six digits of a second."""
     url: str
@@ -510,7 +510,7 @@ class WebhookWithSecret:
     secret: str = field(repr=False)
     """What deliveries are signed with: a secret."""
     status: str
-    """Whether events are delivered. Known: `enabled`, `disabled`."""
+    """Whether events are delivered."""
     updated_at: datetime
     """ISO 8601 with an offset; answers are in UTC, with six digits of a second."""
     url: str
@@ -527,6 +527,8 @@ class X402Payment:
     """What the server answered; `null` where that is not known, or not kept any longer."""
     transfer: Transfer | None
     """The payment; `null` where the server asked for none."""
+    payment: dict[str, Any] | None = None
+    """The signed payment, for you to hand to the seller. Only where you gave an `offer`."""
 
 
 @dataclass(frozen=True, kw_only=True)

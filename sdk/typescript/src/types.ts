@@ -38,7 +38,7 @@ export interface AccountPolicy {
   /** Who may be paid, as submitted; `null` for anyone. */
   allowed_counterparties: CounterpartyText[] | null;
   /** What each entry is, in the order of the entries; `null` of an entry where it was not said. */
-  counterparty_kinds: Array<CounterpartyKind | null> | null;
+  counterparty_kinds: Array<CounterpartyKindOrOther | null> | null;
   /** Most that may leave in any 24 hours; `null` for no limit. */
   max_daily_spend: UsdcLimit | null;
   /** Most of a single transfer; `null` for no limit. */
@@ -162,6 +162,9 @@ export type Cidr = string;
 
 /** Whether an entry stands for all token accounts of a wallet, or for one token account. */
 export type CounterpartyKind = "wallet" | "token_account" | (string & {});
+
+/** Whether an entry stands for all token accounts of a wallet, or for one token account. */
+export type CounterpartyKindOrOther = CounterpartyKind | (string & {});
 
 /** An entry of an allowlist: an account id or an address. */
 export type CounterpartyText = string;
@@ -326,6 +329,9 @@ export type EventType =
   | "policy.changed"
   | "account.halted"
   | (string & {});
+
+/** What a webhook can subscribe to. */
+export type EventTypeOrOther = EventType | (string & {});
 
 /** A link to the transaction in a chain explorer. */
 export type ExplorerUrl = string;
@@ -528,7 +534,7 @@ export interface PendingPolicy {
   /** Who may be paid, as submitted; `null` for anyone. */
   allowed_counterparties: CounterpartyText[] | null;
   /** What each entry is, in the order of the entries; `null` of an entry where it was not said. */
-  counterparty_kinds: Array<CounterpartyKind | null> | null;
+  counterparty_kinds: Array<CounterpartyKindOrOther | null> | null;
   /** When it can take effect. */
   effective_at: Timestamp;
   /** Most that may leave in any 24 hours; `null` for no limit. */
@@ -549,7 +555,7 @@ export interface Policy {
   /** Who may be paid, as submitted; `null` for anyone. */
   allowed_counterparties: CounterpartyText[] | null;
   /** What each entry is, in the order of the entries; `null` of an entry where it was not said. */
-  counterparty_kinds: Array<CounterpartyKind | null> | null;
+  counterparty_kinds: Array<CounterpartyKindOrOther | null> | null;
   /** Most that may leave in any 24 hours; `null` for no limit. */
   max_daily_spend: UsdcLimit | null;
   /** Most of a single transfer; `null` for no limit. */
@@ -831,7 +837,7 @@ export interface Webhook {
   /** Who disabled a webhook: the operator, or the service after days of failures only. */
   disabled_reason: DisabledReason | null;
   /** The event types that it gets. */
-  events: EventType[];
+  events: EventTypeOrOther[];
   /** Since when every attempt failed; `null` while the latest succeeded. */
   failing_since: Timestamp | null;
   /** The id of a webhook. Opaque; compare it as text. */
@@ -841,7 +847,7 @@ export interface Webhook {
   /** Until when the secret before this one signs too. */
   previous_secret_expires_at: Timestamp | null;
   /** Whether events are delivered. */
-  status: WebhookStatus;
+  status: WebhookStatusOrOther;
   /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
   updated_at: Timestamp;
   /** An absolute https URL of a public host, without user name, password or fragment. */
@@ -857,6 +863,9 @@ export type WebhookSecret = string;
 /** Whether events are delivered. */
 export type WebhookStatus = "enabled" | "disabled" | (string & {});
 
+/** Whether events are delivered. */
+export type WebhookStatusOrOther = WebhookStatus | (string & {});
+
 /** An absolute https URL of a public host, without user name, password or fragment. */
 export type WebhookUrl = string;
 
@@ -871,7 +880,7 @@ export interface WebhookWithSecret {
   /** Who disabled a webhook: the operator, or the service after days of failures only. */
   disabled_reason: DisabledReason | null;
   /** The event types that it gets. */
-  events: EventType[];
+  events: EventTypeOrOther[];
   /** Since when every attempt failed; `null` while the latest succeeded. */
   failing_since: Timestamp | null;
   /** The id of a webhook. Opaque; compare it as text. */
@@ -883,7 +892,7 @@ export interface WebhookWithSecret {
   /** What deliveries are signed with: a secret. */
   secret: WebhookSecret;
   /** Whether events are delivered. */
-  status: WebhookStatus;
+  status: WebhookStatusOrOther;
   /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
   updated_at: Timestamp;
   /** An absolute https URL of a public host, without user name, password or fragment. */
@@ -914,7 +923,15 @@ export interface X402Payment {
   resource: Resource | null;
   /** The payment; `null` where the server asked for none. */
   transfer: Transfer | null;
+  /** The signed payment, for you to hand to the seller. Only where you gave an `offer`. */
+  payment?: X402PaymentPayload | null;
 }
+
+/**
+ * A payment as x402 has it: `x402Version`, `accepted`, `payload`, and what the offer says of `resource` and
+ * `extensions`.
+ */
+export type X402PaymentPayload = Record<string, unknown>;
 
 /** A facilitator's receipt. */
 export interface X402Receipt {
