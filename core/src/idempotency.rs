@@ -12,7 +12,7 @@ pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 128;
 pub const IDEMPOTENCY_SECONDS: i64 = DAY_SECONDS;
 
 /// The client's name for one payment: 1 to 128 characters.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IdempotencyKey(String);
 
 impl IdempotencyKey {

@@ -1,10 +1,26 @@
-//! The money path and nothing else: what a transfer is, what its idempotency key allows, and what a payment on the chain makes of it.
+//! The money path and nothing else: what a transfer is, what its idempotency key allows, how it is paid once whatever happens
+//! meanwhile, and what a payment on the chain makes of it.
 //!
-//! Pure values, parsed once and trusted afterwards. Nothing here knows a database, a node, HTTP or who asked.
+//! Its values are parsed once and trusted afterwards; [`MoneyPath`] carries transfers out. What it needs of the world it gets as
+//! arguments ([`Ledger`], [`Chain`], [`Clock`], [`Observer`], [`Tasks`]): nothing here knows a database, a node, HTTP or who asked.
+
+/// The target of step spans. The log leaves them out, so that a line logged within a step names the request.
+pub const STEP: &str = "purser::step";
+
+/// A span for a step of a request: what was done, and how long it took.
+#[macro_export]
+macro_rules! step {
+    // At the highest level, like the request's span, so that no filter drops it from the traces.
+    ($name:literal $($fields:tt)*) => {
+        tracing::error_span!(target: $crate::STEP, $name $($fields)*)
+    };
+}
 
 mod address;
+mod chain;
 mod chain_wins;
 mod claim;
+pub mod crash_point;
 mod failure;
 mod halt;
 mod idempotency;
@@ -12,6 +28,9 @@ mod ids;
 mod invalid;
 mod memo;
 mod network;
+mod new_transfer;
+mod outside;
+mod path;
 mod payments;
 mod recipient;
 mod rejection;
@@ -20,6 +39,10 @@ mod transfer;
 mod transfer_state;
 
 pub use address::{Address, AddressError};
+pub use chain::{
+    AgentAddresses, ChainFault, ChainView, Destination, Outcome, Payer, Refusal, SharedAllowlist,
+    UnsignedTransfer, clocks_agree,
+};
 pub use chain_wins::{Contradiction, PaymentMade, PaymentMeans, happened_at};
 pub use claim::{Claim, Reuse, UsedKey};
 pub use failure::{Failure, FailureCode};
@@ -31,6 +54,15 @@ pub use ids::{AccountId, EntryId, EventId, IdError, KeyId, OperatorId, TransferI
 pub use invalid::{Invalid, check_text};
 pub use memo::{MEMO_CHARS_MAX, Memo};
 pub use network::{Network, UnknownNetwork};
+pub use new_transfer::{ClaimClock, KeyUse, NewTransfer, OtherSender, SignedAhead};
+pub use outside::{
+    Chain, Clock, Ledger, LedgerError, Marked, Observer, Outside, PaymentsKnown, RefusalLimits, Signer,
+    Tasks, Work, agreed_now,
+};
+pub use path::{
+    Carrier, Decision, Ended, HandOver, MoneyPath, Order, Payment, PaymentError, PendingLimits, PendingPlace,
+    Started, decide,
+};
 pub use payments::{KnownPayments, PaymentNumber};
 pub use purser_policy::{Limit, UsdcAmount};
 pub use recipient::{RECIPIENT_CHARS_MAX, Recipient};

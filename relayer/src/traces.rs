@@ -14,19 +14,12 @@ pub use nowhere::{Traces, answered, begin};
 
 use tokio::runtime::Handle;
 
-/// The target of step spans. The log leaves them out, so that a line logged within a step names the request.
-pub const STEP: &str = "purser_relayer::step";
+pub use purser_core::STEP;
+
 /// The name of each request's span.
 pub const REQUEST: &str = "request";
 
-/// A span for a step of a request: what was done, and how long it took.
-macro_rules! step {
-    // At the highest level, like the request's span, so that no filter drops it from the traces.
-    ($name:literal $($fields:tt)*) => {
-        tracing::error_span!(target: $crate::traces::STEP, $name $($fields)*)
-    };
-}
-pub(crate) use step;
+pub(crate) use purser_core::step;
 
 /// The first of these variables that is set names the collector.
 const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];

@@ -29,15 +29,19 @@ pub use sign::signer::{FileSigner, Signer, new_keypair};
 pub use sign::source::{Credential, KeySource, RemoteKey, SigningService};
 pub use solana::{ChainSettings, ChainSigners, SolanaChain};
 pub use types::{
-    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Authority, ChainFigures,
-    ChainView, Commitment, Confirmed, Destination, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain,
-    Outcome, ProgramCheck, Refusal, SignedTransfer, UnsignedTransfer, WEBSOCKET_DOWN_MAX, Wallet,
+    AddressKind, AgentCreation, AgentOnChain, AllowedRecipients, Authority, ChainFigures, Commitment,
+    Confirmed, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, ProgramCheck, WEBSOCKET_DOWN_MAX,
+    Wallet, view_of,
+};
+
+pub use purser_core::{
+    AgentAddresses, ChainFault, ChainView, Destination, Outcome, Refusal, SignedTransfer, UnsignedTransfer,
+    clocks_agree,
 };
 
 use crate::domain::{AccountId, Address, Network, OpenDefence, Terms};
 use async_trait::async_trait;
 use purser::error::PurserError;
-use tokio::time::Instant;
 
 /// Why the chain could not be asked, or did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -74,6 +78,22 @@ pub enum ChainError {
     Misconfigured(String),
 }
 
+impl From<ChainError> for ChainFault {
+    fn from(error: ChainError) -> Self {
+        match error {
+            ChainError::Unavailable { .. } | ChainError::Expired => Self::Unavailable(error.to_string()),
+            ChainError::AuthorityRotated { .. } => Self::AuthorityRotated,
+            ChainError::FeePayerEmpty { .. } => Self::FeePayerEmpty,
+            ChainError::SignerUnavailable { .. } => Self::SignerUnavailable,
+            ChainError::Rejected { .. }
+            | ChainError::PolicyChanged
+            | ChainError::RentOfAnother { .. }
+            | ChainError::NotFound { .. }
+            | ChainError::Misconfigured(_) => Self::Refused(error.to_string()),
+        }
+    }
+}
+
 impl ChainError {
     /// Whether nothing was done, and nothing can still happen.
     pub fn is_before_anything(&self) -> bool {
@@ -96,9 +116,9 @@ impl ChainError {
     }
 }
 
-/// One Solana network with our program on it.
+/// One Solana network with our program on it; what a payment needs of it is in [`purser_core::Chain`].
 #[async_trait]
-pub trait Chain: Send + Sync + 'static {
+pub trait Chain: purser_core::Chain {
     fn network(&self) -> Network;
 
     /// Derives the PDA and its token account, without asking a node.
@@ -108,33 +128,11 @@ pub trait Chain: Send + Sync + 'static {
     /// `Unavailable`: the cluster is not known yet.
     fn account_id_of(&self, agent: &Address) -> Result<AccountId, ChainError>;
 
-    /// The chain's clock, unix seconds, cached for less than 1 s.
-    async fn now(&self) -> Result<i64, ChainError>;
-
     /// `None` when nothing is there; `NotFound` when something else is. Reads our wallets' balances along with it.
     async fn read_operator(&self, operator: &Address) -> Result<Option<OperatorOnChain>, ChainError>;
 
     /// In the order asked; `None` where no agent of ours lives. Batches of 100 keys.
     async fn read_agents(&self, agents: &[AgentAddresses]) -> Result<Vec<Option<AgentOnChain>>, ChainError>;
-
-    /// Reads operator, agent, source, destination and clock in one call, at one slot.
-    async fn read_for_transfer(
-        &self,
-        operator: &Address,
-        agent: &AgentAddresses,
-        destination: &Address,
-    ) -> Result<ChainView, ChainError>;
-
-    /// The same from what we know, without asking a node; our transfers in flight count as made. It may be a moment old, or
-    /// wrong: enough to go ahead on, never to refuse on. `None` when part of it is not known.
-    fn known_for_transfer(
-        &self,
-        _operator: &Address,
-        _agent: &AgentAddresses,
-        _destination: &Address,
-    ) -> Option<ChainView> {
-        None
-    }
 
     /// What stands at these addresses, in the order asked.
     async fn read_kinds(&self, addresses: &[Address]) -> Result<Vec<AddressKind>, ChainError>;
@@ -230,17 +228,9 @@ pub trait Chain: Send + Sync + 'static {
         ChainFigures::default()
     }
 
-    /// Signs over the cached blockhash and sends nothing. Store the result before `send`. `AuthorityRotated`,
-    /// `FeePayerEmpty`: the chain was read, and nothing was signed.
-    async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainError>;
-
     /// Signs a transfer that a facilitator pays for and sends, on its terms; the signature is the transfer authority's only.
     /// `AuthorityRotated`: the chain was read, and nothing was signed.
-    async fn sign_for(&self, order: &UnsignedTransfer, terms: &Terms) -> Result<SignedTransfer, ChainError>;
-
-    /// Whether a transaction with this last valid block height, signed before that moment, can no longer land. Reads made after
-    /// that show whether it did.
-    async fn has_passed(&self, block_height: u64, signed_before: Instant) -> Result<bool, ChainError>;
+    async fn sign_for(&self, order: &UnsignedTransfer, terms: &Terms) -> Result<SignedTransfer, ChainFault>;
 
     /// The mint of USDC, and an owner's token account for it. Asks no node.
     fn usdc_mint(&self) -> Address;
@@ -253,48 +243,4 @@ pub trait Chain: Send + Sync + 'static {
     fn open_defences(&self, operator: &OperatorOnChain) -> Vec<OpenDefence> {
         operator.open_defences(&[])
     }
-
-    /// Stops counting signed bytes that will not be sent after all.
-    fn discard(&self, signed: &SignedTransfer) {
-        let _ = signed;
-    }
-
-    /// Sends the stored bytes once. An error does not say whether they land: ask `outcome`.
-    async fn send(&self, signed: &SignedTransfer) -> Result<(), ChainError>;
-
-    /// Resolves when a node has seen the bytes confirmed, possibly long before the outcome. May never resolve.
-    async fn confirmed(&self, signed: &SignedTransfer) {
-        let _ = signed;
-        std::future::pending().await
-    }
-
-    /// Follows the bytes to their outcome and re-sends them meanwhile. Dropping the future does not stop the following;
-    /// a second call for the same signature joins it.
-    async fn outcome(&self, signed: &SignedTransfer) -> Outcome;
-
-    /// The number of the payment under this transfer id, if the notice that showed these bytes landed had its event.
-    fn logged_number(&self, signed: &SignedTransfer, transfer_id: [u8; 16]) -> Option<u64> {
-        let _ = (signed, transfer_id);
-        None
-    }
-
-    /// When the block of `slot` was made, unix seconds by the chain's clock. Each slot is asked for once.
-    async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainError>;
-
-    /// Wakes the indexer: something is missing.
-    fn look_again(&self) {}
-
-    /// The earlier of the chain's clock (unix seconds) and `our_now`, if both agree with each other and with every
-    /// node's clock. No node can move it alone. Whatever has expired by it has expired by both.
-    async fn agreed_now(&self, our_now: i64) -> Option<i64> {
-        let now = self.now().await.ok()?;
-        clocks_agree(now, our_now).then(|| now.min(our_now))
-    }
-}
-
-/// How far apart two clocks may be and still agree, in seconds.
-const CLOCKS_DIFFER_SECONDS: u64 = 300;
-
-fn clocks_agree(one: i64, other: i64) -> bool {
-    one.abs_diff(other) <= CLOCKS_DIFFER_SECONDS
 }

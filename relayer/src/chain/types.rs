@@ -1,11 +1,11 @@
 //! What the chain takes and returns, in the domain's terms.
 
 use super::{ChainError, NodeFigures};
-pub use crate::domain::SignedTransfer;
-use crate::domain::{Address, HaltedBy, OpenDefence};
+use crate::domain::{Address, Halt, HaltedBy, OpenDefence};
 use purser::state::waits_seconds;
 pub use purser_client::{OnChainPolicy, OwnedAllowlist as AllowedRecipients};
-use purser_policy::{RecentTags, SpendWindow, UsdcAmount, tag_of};
+use purser_core::{ChainView, Destination, SharedAllowlist};
+use purser_policy::{RecentTags, SpendWindow, UsdcAmount};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,15 +16,6 @@ pub enum ProgramCheck {
     #[default]
     Warn,
     Refuse,
-}
-
-/// The two addresses of an agent account, derived without asking the chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AgentAddresses {
-    /// The PDA: `solana_address` in the API.
-    pub agent: Address,
-    /// Its associated USDC token account: `usdc_token_account` in the API.
-    pub token_account: Address,
 }
 
 /// An operator's account as it stands on chain.
@@ -110,35 +101,28 @@ pub enum AddressKind {
     Unclear,
 }
 
-/// What stands at the address that a transfer pays.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Destination {
-    /// An initialised, unfrozen token account of the operator's mint under the legacy token program.
-    TokenAccount {
-        owner: Address,
-    },
-    /// Nothing is there, and it cannot be a wallet (it is off the curve).
-    Missing,
-    /// System-owned, or absent but possibly a key: pay its USDC token account instead.
-    Wallet {
-        usdc_token_account: Address,
-    },
-    OtherMint,
-    Frozen,
-    Uninitialized,
-    NotTokenAccount,
-}
-
-/// Everything needed to decide a transfer, read at one slot.
-#[derive(Debug, Clone)]
-pub struct ChainView {
-    pub operator: OperatorOnChain,
-    pub agent: AgentOnChain,
-    pub destination: Destination,
-    /// Unix seconds, by the chain's clock at that slot.
-    pub now: i64,
-    /// The agent's tags as the chain has them; `agent` may also count transfers in flight.
-    pub tags: RecentTags,
+/// What a payment out of this account to this destination needs to know. `tags`: the account's as the chain has them.
+pub fn view_of(
+    operator: OperatorOnChain,
+    mut agent: AgentOnChain,
+    tags: RecentTags,
+    destination: Destination,
+    now: i64,
+) -> ChainView {
+    let allowlist = std::mem::take(&mut agent.policy.allowlist);
+    ChainView {
+        halt: Halt::of(operator.halted_by, agent.halted_by),
+        transfer_authorities: operator.transfer_authorities,
+        policy: agent.policy.over(SharedAllowlist::new(allowlist)),
+        policy_version: agent.policy_version,
+        window: agent.window,
+        counted_tags: agent.tags,
+        tags,
+        balance: agent.balance,
+        is_frozen: agent.is_frozen,
+        destination,
+        now,
+    }
 }
 
 /// A transaction that reached the configured commitment without error.
@@ -155,68 +139,6 @@ pub enum AgentCreation {
     Created(Confirmed),
     /// It was already there under the same operator: an earlier try landed.
     AlreadyThere,
-}
-
-/// A decided transfer, ready to sign.
-#[derive(Debug, Clone)]
-pub struct UnsignedTransfer {
-    pub operator: Address,
-    /// The operator's transfer authorities as read; one that is ours signs.
-    pub transfer_authorities: Vec<Address>,
-    pub agent: AgentAddresses,
-    /// The token account to pay.
-    pub destination: Address,
-    /// Ends with the tag, which the chain refuses twice within 24 h.
-    pub transfer_id: [u8; 16],
-    /// The account's sequence at which the tag was seen unpaid. The chain refuses the transfer when too many payments came since.
-    pub sequence: u32,
-    pub amount: UsdcAmount,
-    /// Empty when there is none.
-    pub memo: String,
-    /// An earlier signature of it has expired, so it now pays the highest priority fee allowed.
-    pub has_expired: bool,
-}
-
-impl UnsignedTransfer {
-    /// Derived from the idempotency key.
-    pub fn tag(&self) -> u64 {
-        tag_of(&self.transfer_id)
-    }
-}
-
-/// Why the program refused a transfer, without numbers (the program's codes carry none).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
-    DuplicateTransfer,
-    Halted,
-    Paused,
-    MemoRequired,
-    MemoTooLong,
-    RecipientNotAllowed,
-    SingleLimitExceeded,
-    DailyLimitExceeded,
-    InsufficientBalance,
-    /// The issuer of USDC has frozen the paying token account.
-    SourceFrozen,
-    /// The destination was payable when checked, and no longer was on chain.
-    InvalidRecipient,
-    /// Too many payments since it was signed: nothing shows that it was not paid before. Look again, and sign anew.
-    StaleSequence,
-    /// The operator's admin has named other transfer authorities since. Look again, and sign anew.
-    AuthorityRotated,
-}
-
-/// How a signed transfer ended. Every variant is final.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// Landed without error, at the configured commitment.
-    Settled { slot: u64 },
-    /// Landed, and the program refused.
-    Refused(Refusal),
-    /// Landed, and failed for another reason; `code` is the program's custom code when there is one.
-    Failed { code: Option<u32>, message: String },
-    /// Never landed and never can. A new signature with the same tag is safe.
-    Expired,
 }
 
 /// What one of our keys is for.

@@ -1,5 +1,7 @@
 use std::net::IpAddr;
 
+use purser_core::{ChainFault, LedgerError, PaymentError};
+
 use crate::chain::ChainError;
 use crate::domain::{Counterparties, Invalid, Network, QuotaExceeded, TransferId};
 use crate::store::StoreError;
@@ -136,6 +138,66 @@ impl From<StoreError> for ServiceError {
                 Self::Internal
             }
         }
+    }
+}
+
+/// Logs the cause, unless the caller is at fault.
+impl From<PaymentError> for ServiceError {
+    fn from(error: PaymentError) -> Self {
+        match &error {
+            PaymentError::Ledger(LedgerError::Unavailable(_)) => {
+                tracing::warn!(%error, "the database is unavailable");
+            }
+            PaymentError::Ledger(_) => tracing::error!(%error, "the database failed"),
+            PaymentError::Chain(fault) => log_fault(fault),
+            PaymentError::Inconsistent(what) => tracing::error!(what, "our records contradict themselves"),
+            PaymentError::KeyTaken
+            | PaymentError::KeyPaidElsewhere
+            | PaymentError::TooManyRefusals { .. }
+            | PaymentError::Gone => {}
+        }
+        told(&error)
+    }
+}
+
+/// What a caller is told of an error that was logged.
+pub(super) fn told(error: &PaymentError) -> ServiceError {
+    match error {
+        PaymentError::KeyTaken | PaymentError::KeyPaidElsewhere => ServiceError::IdempotencyConflict(None),
+        PaymentError::TooManyRefusals { retry_after_seconds } => {
+            ServiceError::TooManyRefusals { retry_after_seconds: *retry_after_seconds }
+        }
+        PaymentError::Chain(fault) => of_fault(fault),
+        PaymentError::Ledger(LedgerError::Unavailable(_)) => ServiceError::StoreUnavailable,
+        PaymentError::Gone => ServiceError::NotFound(Resource::Transfer),
+        PaymentError::Ledger(_) | PaymentError::Inconsistent(_) => ServiceError::Internal,
+    }
+}
+
+/// Translates the fault of a read for a caller whose request did nothing yet.
+pub(super) fn from_fault(fault: &ChainFault) -> ServiceError {
+    log_fault(fault);
+    of_fault(fault)
+}
+
+fn log_fault(fault: &ChainFault) {
+    match fault {
+        ChainFault::Unavailable(_) => tracing::warn!(error = %fault, "the chain is unavailable"),
+        ChainFault::Refused(_) => {
+            tracing::error!(error = %fault, "the chain rejected what it should have accepted");
+        }
+        // The signer checks log these.
+        ChainFault::AuthorityRotated | ChainFault::FeePayerEmpty | ChainFault::SignerUnavailable => {}
+    }
+}
+
+const fn of_fault(fault: &ChainFault) -> ServiceError {
+    match fault {
+        ChainFault::Unavailable(_) => ServiceError::ChainUnavailable { retryable: true },
+        ChainFault::AuthorityRotated => ServiceError::AuthorityRotated,
+        ChainFault::FeePayerEmpty => ServiceError::FeePayerEmpty,
+        ChainFault::SignerUnavailable => ServiceError::SignerUnavailable,
+        ChainFault::Refused(_) => ServiceError::Internal,
     }
 }
 

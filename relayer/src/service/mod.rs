@@ -47,14 +47,13 @@ pub use self::requests::{NamedRequest, RequestOutcome, RequestStart, Requests, R
 pub use self::sessions::Sessions;
 pub use self::signers::Signers;
 pub use self::streams::{STREAMS_PER_OPERATOR_MAX, StreamFilter, Streamed, Streams};
-pub use self::transfers::{
-    LimitsView, PendingLimits, Preview, PreviewRequest, RefusalLimits, TransferAnswer, TransferView,
-    Transfers,
-};
+pub use self::transfers::{LimitsView, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers};
 pub use self::webhooks::{
     CreateWebhook, DeliveriesFilter, Hindrance, NewSecret, Replay, Resolve, Resolved, UpdateWebhook,
     WebhookParts, Webhooks, webhooks_filter,
 };
+pub use purser_core::{PendingLimits, RefusalLimits};
+
 use crate::domain::{CellName, Quotas, Retention};
 use crate::metrics::Metrics;
 use crate::shares::Outgoing;

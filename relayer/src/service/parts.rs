@@ -1,8 +1,9 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
+use purser_core::{Clock, Work};
 use rand::RngCore;
 
 use super::ServiceError;
@@ -10,9 +11,6 @@ use crate::chain::Chain;
 use crate::domain::{Drawn, Network, Timestamp};
 use crate::store::{ServerClock, Store};
 use crate::tasks::Tasks;
-
-/// How long reading the clocks may take.
-const CLOCK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Time and randomness, as arguments.
 #[derive(Debug, Clone)]
@@ -59,6 +57,16 @@ impl Ambient {
     }
 }
 
+impl Clock for Ambient {
+    fn now(&self) -> Timestamp {
+        Ambient::now(self)
+    }
+
+    fn id_bits(&self) -> u128 {
+        Ambient::id_bits(self)
+    }
+}
+
 /// Where to look at a transaction: a template with `{signature}` in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExplorerUrl(Arc<str>);
@@ -83,10 +91,9 @@ pub struct NetworkParts {
 }
 
 impl NetworkParts {
-    /// See [`Chain::agreed_now`]. While the chain's clock cannot be read promptly, nothing expires.
+    /// See [`purser_core::agreed_now`].
     pub(super) async fn agreed_now(&self, our_now: Timestamp) -> Option<i64> {
-        let agreed = self.chain.agreed_now(our_now.unix_seconds());
-        tokio::time::timeout(CLOCK_PATIENCE, agreed).await.ok().flatten()
+        purser_core::agreed_now(&*self.chain, our_now).await
     }
 }
 
@@ -111,6 +118,12 @@ impl Chains {
             tracing::warn!(%network, "a key's network is not configured");
             ServiceError::ChainUnavailable { retryable: true }
         })
+    }
+}
+
+impl purser_core::Tasks for Tasks {
+    fn start(&self, work: Work) {
+        Tasks::start(self, work);
     }
 }
 

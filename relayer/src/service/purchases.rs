@@ -6,21 +6,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use purser_core::{HandOver, OtherSender, Signer, Started};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::error::ServiceError;
 use super::reads::find_payer;
-use super::transfers::{HandOver, Started, TransferAnswer, Transfers};
+use super::transfers::{TransferAnswer, Transfers};
 use super::{NetworkParts, Parts};
+use crate::chain::{Chain, ChainFault, UnsignedTransfer};
 use crate::crash_point::crash_point;
 use crate::domain::{
     Invalid, Offer, OperatorId, PaidResource, Principal, Purchase, Recipient, ResourceRequest, Seller,
-    SignedTransfer, TransferId, TransferRequest, TransferState, WebhookUrl, to_header,
+    SignedTransfer, Terms, TransferId, TransferRequest, TransferState, WebhookUrl, to_header,
 };
 use crate::lookup::LOOKED_UP_FOR;
-use crate::store::NewPurchase;
 
 const PAYMENT_REQUIRED: u16 = 402;
 /// How long asking for an offer may take.
@@ -41,6 +42,19 @@ pub trait Fetch: Send + Sync + 'static {
         payment: Option<String>,
         patience: Duration,
     ) -> Result<PaidResource, ServiceError>;
+}
+
+/// Signs for a facilitator, which pays the fee and sends the bytes.
+struct OnTerms {
+    chain: Arc<dyn Chain>,
+    terms: Terms,
+}
+
+#[async_trait]
+impl Signer for OnTerms {
+    async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainFault> {
+        self.chain.sign_for(order, &self.terms).await
+    }
 }
 
 /// The outcome of a purchase.
@@ -99,8 +113,8 @@ impl Purchases {
             Seller::Caller { offer } => {
                 let offer = choose(&network, &purchase, Some(offer.as_bytes()))?;
                 let (signed, when_signed) = oneshot::channel();
-                let (request, bought) = payment_of(&network, &purchase, &offer, signed);
-                let start = self.transfers.start(principal, account, request, place, deadline, Some(bought));
+                let (request, sent_by) = payment_of(&network, &purchase, &offer, signed);
+                let start = self.transfers.start(principal, account, request, place, deadline, Some(sent_by));
                 let started = start.await?;
                 // Ends without a signature if nothing may be paid, or if another request has the key.
                 let _ = timeout_at(deadline, when_signed).await;
@@ -116,7 +130,7 @@ impl Purchases {
         }
         let offer = choose(&network, &purchase, resource.required.as_deref())?;
         let (signed, when_signed) = oneshot::channel();
-        let (request, bought) = payment_of(&network, &purchase, &offer, signed);
+        let (request, sent_by) = payment_of(&network, &purchase, &offer, signed);
         // From here the work runs to its end even if the client is gone: signed bytes are handed over, the resource is kept.
         let this = self.clone();
         let handed_over = self.parts.tasks.start(LOOKED_UP_FOR.scope(operator, async move {
@@ -124,7 +138,7 @@ impl Purchases {
             this.hand_over(operator, &asked, &offer, when_signed).await
         }));
         let started =
-            self.transfers.start(principal, account, request, place, deadline, Some(bought)).await?;
+            self.transfers.start(principal, account, request, place, deadline, Some(sent_by)).await?;
         if !matches!(started, Started::Ours(_)) {
             return self.answer(principal, started, deadline).await;
         }
@@ -276,7 +290,7 @@ fn payment_of(
     purchase: &Purchase,
     offer: &Offer,
     signed: oneshot::Sender<(TransferId, SignedTransfer)>,
-) -> (TransferRequest, (NewPurchase, HandOver)) {
+) -> (TransferRequest, (OtherSender, HandOver)) {
     let request = TransferRequest {
         from: purchase.from,
         to: Recipient::TokenAccount(network.chain.usdc_account_of(&offer.pay_to)),
@@ -284,6 +298,7 @@ fn payment_of(
         memo: purchase.memo.clone(),
         idempotency_key: purchase.idempotency_key.clone(),
     };
-    let new = NewPurchase { fee_payer: offer.terms.fee_payer, fingerprint: purchase.fingerprint() };
-    (request, (new, HandOver { terms: offer.terms.clone(), signed }))
+    let sender = OtherSender { fee_payer: offer.terms.fee_payer, fingerprint: purchase.fingerprint() };
+    let signer = Arc::new(OnTerms { chain: network.chain.clone(), terms: offer.terms.clone() });
+    (request, (sender, HandOver { signer, signed }))
 }

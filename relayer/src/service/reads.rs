@@ -13,7 +13,7 @@ use tokio::sync::{Mutex as AsyncMutex, OnceCell};
 use tokio::time::timeout;
 
 use super::Parts;
-use super::error::{Forbidden, Resource, ServiceError, from_chain};
+use super::error::{Forbidden, Resource, ServiceError, from_chain, from_fault};
 use crate::chain::{AgentAddresses, AgentOnChain, ChainView, OperatorOnChain};
 use crate::domain::{Account, AccountId, Address, Operator, OperatorId, Principal};
 
@@ -216,7 +216,7 @@ pub(super) async fn window_now(parts: &Parts, operator: &Operator) -> Result<i64
     if let Some(agreed) = chain.agreed_now(host_now).await {
         return Ok(agreed);
     }
-    let read = chain.now().await.map_err(|error| from_chain(operator.network, &error, true))?;
+    let read = chain.now().await.map_err(|fault| from_fault(&fault))?;
     Ok(read.min(host_now))
 }
 

@@ -9,38 +9,14 @@ use tokio::time::{Instant, timeout};
 
 use super::Parts;
 use super::health::Part;
-use crate::chain::{Authority, ChainError, KeyProblem};
-use crate::domain::{Address, FailureCode, Network, OpenDefence, Operator};
+use crate::chain::{Authority, KeyProblem};
+use crate::domain::{Address, Network, OpenDefence, Operator};
 
 /// How long a page waits for an operator's account.
 const PATIENCE: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// How often a lasting problem is logged again.
 const SAY_EVERY: Duration = Duration::from_secs(300);
-
-/// The message of a transfer that none of our keys may sign.
-pub(super) const ROTATED: &str = "The operator's account no longer names a transfer authority of this service; nothing was paid. Send the same request \
-     again once its keys agree.";
-const EMPTY: &str =
-    "The service's wallet has no SOL for the fee right now; nothing was paid. Send the same request again.";
-
-const AWAY: &str = "The service that keeps the signing key does not sign right now; nothing was paid. Send the same request again.";
-
-/// Why a transfer was not signed, if the reason is a key; `None` for any other error.
-pub(super) fn unsigned(error: &ChainError) -> Option<(FailureCode, &'static str)> {
-    match error {
-        ChainError::AuthorityRotated { .. } => Some((FailureCode::AuthorityRotated, ROTATED)),
-        ChainError::FeePayerEmpty { .. } => Some((FailureCode::FeePayerEmpty, EMPTY)),
-        ChainError::SignerUnavailable { .. } => Some((FailureCode::SignerUnavailable, AWAY)),
-        ChainError::Unavailable { .. }
-        | ChainError::Rejected { .. }
-        | ChainError::RentOfAnother { .. }
-        | ChainError::PolicyChanged
-        | ChainError::Expired
-        | ChainError::NotFound { .. }
-        | ChainError::Misconfigured(_) => None,
-    }
-}
 
 /// What is wrong with the keys of each network.
 #[derive(Clone)]

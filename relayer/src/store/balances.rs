@@ -32,7 +32,7 @@ impl Store {
     }
 
     /// Whether the operator has a webhook with a threshold. Usually not, which spares all further queries.
-    async fn has_thresholds(&self, operator: OperatorId) -> Result<bool, StoreError> {
+    pub async fn has_thresholds(&self, operator: OperatorId) -> Result<bool, StoreError> {
         const SQL: &str =
             "SELECT webhook_id FROM webhooks WHERE operator_id = $1 AND threshold_usdc IS NOT NULL LIMIT 1";
         let row: Option<(String,)> =

@@ -9,66 +9,8 @@ use super::transfer_row::{TransferRow, TransferStateColumns};
 use super::transfers::COLUMNS;
 use super::writer::Turn;
 use super::{Store, StoreError, Transaction};
-use crate::domain::{
-    Address, Claim, Fingerprint, IDEMPOTENCY_SECONDS, IdempotencyKey, KeyId, Network, OperatorId, Reuse,
-    SignedTransfer, Timestamp, Transfer, TransferId, TransferRequest, TransferState, UsedKey,
-};
-
-/// A transfer that asks for its idempotency key.
-#[derive(Debug, Clone)]
-pub struct NewTransfer {
-    /// Used when the claim is `New` or `Retry`. Ends in the tag of its key.
-    pub id: TransferId,
-    pub operator_id: OperatorId,
-    pub network: Network,
-    pub key_id: KeyId,
-    pub request: TransferRequest,
-    /// Set when it pays for a purchase.
-    pub purchase: Option<NewPurchase>,
-    /// See [`SignedAhead`].
-    pub signed: Option<SignedAhead>,
-}
-
-/// What a transfer pays for.
-#[derive(Debug, Clone, Copy)]
-pub struct NewPurchase {
-    /// See [`Transfer::fee_payer`].
-    pub fee_payer: Address,
-    /// The fingerprint of what is bought, used instead of the payment's.
-    pub fingerprint: Fingerprint,
-}
-
-/// Bytes that were signed before the claim. A claim that is `New` or `Retry` stores them with it if our records then
-/// are complete up to `known_up_to` and hold no payment with the tag. If the claimed transfer holds no bytes, do not send these.
-#[derive(Debug, Clone)]
-pub struct SignedAhead {
-    pub signed: SignedTransfer,
-    pub known_up_to: u64,
-    /// See [`Transfer::policy_version`].
-    pub policy_version: u64,
-}
-
-/// The two clocks of a claim: leases use the one that relayers share; idempotency keys use the chain's, if that one agrees.
-#[derive(Debug, Clone, Copy)]
-pub struct ClaimClock {
-    pub now: Timestamp,
-    /// The caller holds the claim until then; after that another worker may take it over.
-    pub lease_expires_at: Timestamp,
-    /// Unix seconds that the chain's clock and ours agree on. `None`: nothing expires.
-    pub agreed: Option<i64>,
-}
-
-impl ClaimClock {
-    /// When the key was first used. While the clocks disagree our time will do, since nothing expires before they agree.
-    fn born(self) -> i64 {
-        self.agreed.unwrap_or_else(|| self.now.unix_seconds())
-    }
-
-    /// Anything before this is forgotten.
-    fn since(self) -> Option<Timestamp> {
-        self.agreed.map(|now| Timestamp::from_unix_seconds(now.saturating_sub(IDEMPOTENCY_SECONDS)))
-    }
-}
+use crate::domain::{Claim, IdempotencyKey, Network, OperatorId, Reuse, Transfer, TransferState, UsedKey};
+use purser_core::{ClaimClock, KeyUse, NewTransfer};
 
 #[derive(Debug, ByName!)]
 struct UsedKeyRow {
@@ -91,33 +33,12 @@ impl TryFrom<UsedKeyRow> for UsedKey {
     }
 }
 
-/// Which use of its idempotency key a transfer is, and the earliest time at which the key expires.
-#[derive(Debug, Clone, Copy)]
-struct KeyUse {
-    number: i64,
-    expires_unix: i64,
-}
-
-impl KeyUse {
-    /// A free key, or an expired one that starts over after this many uses.
-    fn begins(uses: i64, clock: ClaimClock) -> Self {
-        Self { number: uses + 1, expires_unix: clock.born().saturating_add(IDEMPOTENCY_SECONDS) }
-    }
-
-    /// The next try. It does not prolong the key.
-    const fn goes_on(used: &UsedKey) -> Self {
-        Self { number: used.uses + 1, expires_unix: used.expires_unix }
-    }
-}
-
 impl Store {
     /// Takes the idempotency key for a new try, or returns what it stands for. One transaction, so exactly one of any
     /// number of identical requests is `New` (or `Retry`).
     pub async fn claim_transfer(&self, new: &NewTransfer, clock: ClaimClock) -> Result<Claim, StoreError> {
         let (new, holder) = (new.clone(), self.holder.clone());
-        let fingerprint =
-            new.purchase.map_or_else(|| Fingerprint::of(&new.request), |bought| bought.fingerprint);
-        let fingerprint = fingerprint.to_hex();
+        let fingerprint = new.fingerprint().to_hex();
         self.write_in_turn(
             move |tx| async move { try_claim(tx, &new, &fingerprint, &holder, clock).await }.boxed(),
             Turn::Begins,
@@ -262,7 +183,7 @@ async fn insert_transfer(
         .bind(clock.since().map_or_else(String::new, |since| since.to_string()))
         .bind(key_use.expires_unix)
         .bind(fingerprint)
-        .bind(new.purchase.map(|bought| bought.fee_payer.to_string()))
+        .bind(new.sender.map(|sender| sender.fee_payer.to_string()))
         .bind(ahead.map(|ahead| ahead.policy_version.cast_signed()))
         .fetch_optional(tx)
         .await?;
@@ -275,7 +196,7 @@ async fn insert_transfer(
         network: new.network,
         key_id: new.key_id,
         request: request.clone(),
-        fee_payer: new.purchase.map(|bought| bought.fee_payer),
+        fee_payer: new.sender.map(|sender| sender.fee_payer),
         refusal: None,
         policy_version: signed.map(|ahead| ahead.policy_version),
         reopened: 0,

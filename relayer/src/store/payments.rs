@@ -8,18 +8,10 @@ use super::ledgers::{AccountKey, of};
 use super::query::query;
 use super::row::ByName;
 use super::{Store, StoreError};
-use crate::domain::{Account, AccountId, Address, Network, OperatorId, PaymentMade, Timestamp};
+use crate::domain::{AccountId, Address, Network, OperatorId, PaymentMade, Timestamp};
+use purser_core::PaymentsKnown;
 
 const TABLE: Table = Table("history");
-
-/// What our records know about a tag.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PaymentsKnown {
-    /// No payment up to this number is missing.
-    pub up_to: u64,
-    /// The payment with the tag, if the chain holds one that was read there.
-    pub made: Option<PaymentMade>,
-}
 
 /// An account with missing payments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +64,7 @@ impl Store {
     /// the database is restored in between.
     pub async fn find_payment(
         &self,
-        account: &Account,
+        account: AccountId,
         tag: u64,
         since: Option<Timestamp>,
     ) -> Result<PaymentsKnown, StoreError> {
@@ -88,7 +80,7 @@ impl Store {
                      AND (history.created_at > $3 OR COALESCE(history.read_at, '') > $3)
              WHERE accounts.account_id = $1 ORDER BY history.created_at DESC LIMIT 1";
         let row: Option<TaggedPaymentRow> = query(SQL)
-            .bind(account.id.to_string())
+            .bind(account.to_string())
             .bind(tag_text(tag))
             .bind(since.map_or_else(String::new, |since| since.to_string()))
             .fetch_optional(self.reader())
@@ -97,13 +89,13 @@ impl Store {
     }
 
     /// A transfer waits for all payments up to `number`, so the indexer looks for them.
-    pub async fn want_payments(&self, account: &Account, number: u64) -> Result<(), StoreError> {
+    pub async fn want_payments(&self, account: AccountKey, number: u64) -> Result<(), StoreError> {
         const SQL: &str = "INSERT INTO ledgers
                  (operator_id, account_id, booked_micros, unexplained_micros, seen_micros, seen_slot, payments_wanted)
              VALUES ($1, $2, 0, 0, 0, 0, $3)
              ON CONFLICT (operator_id, account_id) DO UPDATE SET payments_wanted = excluded.payments_wanted
                  WHERE ledgers.payments_wanted < excluded.payments_wanted";
-        of(SQL, (account.operator_id, account.id)).bind(number.cast_signed()).execute(self.writer()).await?;
+        of(SQL, account).bind(number.cast_signed()).execute(self.writer()).await?;
         Ok(())
     }
 

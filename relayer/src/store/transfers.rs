@@ -8,9 +8,9 @@ use super::query::query;
 use super::transfer_row::{TransferRow, TransferStateColumns};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    Account, Event, Failure, OperatorId, PaidResource, Rejection, Settlement, SignedTransfer, Timestamp,
-    Transfer, TransferId, TransferState, Webhook,
+    Account, Event, OperatorId, PaidResource, Timestamp, Transfer, TransferId, TransferState,
 };
+use purser_core::Marked;
 
 const TABLE: Table = Table("transfers");
 
@@ -26,14 +26,6 @@ pub(super) const COLUMNS: &str =
 
 /// How many of an account's last transfers are searched for signed ones; the others were refused.
 const LATEST_ROWS: i64 = 20;
-
-/// A transfer that was just marked as settled.
-#[derive(Debug, Clone)]
-pub struct Settled {
-    pub transfer: Transfer,
-    /// Whether a webhook has a threshold for its account's balance.
-    pub is_watched: bool,
-}
 
 impl Store {
     /// The operator's transfer with this id, in any state.
@@ -67,54 +59,6 @@ impl Store {
             .fetch_all(self.reader())
             .await?;
         rows.into_iter().map(Transfer::try_from).collect()
-    }
-
-    /// Stores the signed bytes; call it before the first send. `Superseded` means: do not send.
-    pub async fn mark_signed(
-        &self,
-        transfer: &Transfer,
-        signed: SignedTransfer,
-        now: Timestamp,
-    ) -> Result<Transfer, StoreError> {
-        Ok(self.mark(transfer, transfer.state.sign(signed)?, now).await?.0)
-    }
-
-    /// Records that a node accepted the bytes.
-    pub async fn mark_sent(&self, transfer: &Transfer, now: Timestamp) -> Result<Transfer, StoreError> {
-        Ok(self.mark(transfer, transfer.state.send(now)?, now).await?.0)
-    }
-
-    /// Marks the transfer as final on the chain. Its idempotency key lives until 24 h after `settled_at`, a time of the chain.
-    pub async fn mark_settled(
-        &self,
-        transfer: &Transfer,
-        settlement: Settlement,
-        now: Timestamp,
-    ) -> Result<Settled, StoreError> {
-        let account = transfer.request.from;
-        let (transfer, webhooks) = self.mark(transfer, transfer.state.settle(settlement)?, now).await?;
-        let is_watched = webhooks.iter().any(|webhook| webhook.subscription.watches(account).is_some());
-        Ok(Settled { transfer, is_watched })
-    }
-
-    /// Records a refusal by policy.
-    pub async fn mark_rejected(
-        &self,
-        transfer: &Transfer,
-        rejection: Rejection,
-        now: Timestamp,
-    ) -> Result<Transfer, StoreError> {
-        Ok(self.mark(transfer, transfer.state.reject(rejection)?, now).await?.0)
-    }
-
-    /// Records an end without a payment; the transfer may be retried.
-    pub async fn mark_failed(
-        &self,
-        transfer: &Transfer,
-        failure: Failure,
-        now: Timestamp,
-    ) -> Result<Transfer, StoreError> {
-        Ok(self.mark(transfer, transfer.state.fail(failure)?, now).await?.0)
     }
 
     /// The bytes that were signed for a transfer, as long as its row has them.
@@ -174,13 +118,13 @@ impl Store {
         row.map(|(json,)| serde_json::from_str(&json).map_err(|_| TABLE.unreadable("resource"))).transpose()
     }
 
-    /// Takes a step, adds its history entries, and announces it to the operator's webhooks, which it returns.
-    async fn mark(
+    /// Takes a step, adds its history entries, and announces it to the operator's webhooks.
+    pub(super) async fn mark(
         &self,
         transfer: &Transfer,
         next: TransferState,
         now: Timestamp,
-    ) -> Result<(Transfer, Vec<Webhook>), StoreError> {
+    ) -> Result<Marked, StoreError> {
         let mut events = Event::of_step(transfer, &next, now);
         // Read before the write, so that the writer is not held up; a webhook registered at this moment misses the event.
         let webhooks = async {
@@ -210,7 +154,9 @@ impl Store {
             .boxed()
         });
         self.outbox.hint(write.await?);
-        Ok((moved, webhooks))
+        let payer = moved.request.from;
+        let is_watched = webhooks.iter().any(|webhook| webhook.subscription.watches(payer).is_some());
+        Ok(Marked { transfer: moved, is_watched })
     }
 }
 

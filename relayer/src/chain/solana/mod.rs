@@ -32,14 +32,15 @@ use crate::chain::sign::signer::{Signer, address};
 use crate::chain::sign::signing::{self, CallSigners, Distinct};
 use crate::chain::solana::notices::Notices;
 use crate::chain::{
-    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Authority, Chain, ChainError, ChainFigures,
-    ChainView, Commitment, Confirmed, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome,
-    SignatureStanding, UnsignedTransfer, Wallet, clocks_agree,
+    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Authority, Chain, ChainError, ChainFault,
+    ChainFigures, ChainView, Commitment, Confirmed, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain,
+    Outcome, SignatureStanding, UnsignedTransfer, Wallet, clocks_agree,
 };
 use crate::domain::{AccountId, Address, Network, OpenDefence, SignedTransfer, Terms};
 use crate::tasks::Tasks;
 use async_trait::async_trait;
 use purser_client::Deployment;
+use purser_core::Payer;
 use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -218,10 +219,6 @@ impl Chain for SolanaChain {
         Ok(AccountId::from_bytes(self.rpc.account_ids()?.bytes_of(&to_pubkey(agent))))
     }
 
-    async fn now(&self) -> Result<i64, ChainError> {
-        self.clock.now().await
-    }
-
     async fn read_operator(&self, operator: &Address) -> Result<Option<OperatorOnChain>, ChainError> {
         let key = to_pubkey(operator);
         let accounts = self.accounts_and_payers(&[key]).await?;
@@ -237,24 +234,6 @@ impl Chain for SolanaChain {
 
     async fn read_agents(&self, agents: &[AgentAddresses]) -> Result<Vec<Option<AgentOnChain>>, ChainError> {
         self.agents(agents).await
-    }
-
-    async fn read_for_transfer(
-        &self,
-        operator: &Address,
-        agent: &AgentAddresses,
-        destination: &Address,
-    ) -> Result<ChainView, ChainError> {
-        self.transfer_view(operator, agent, destination).await
-    }
-
-    fn known_for_transfer(
-        &self,
-        operator: &Address,
-        agent: &AgentAddresses,
-        destination: &Address,
-    ) -> Option<ChainView> {
-        self.known_transfer_view(operator, agent, destination)
     }
 
     async fn read_kinds(&self, addresses: &[Address]) -> Result<Vec<AddressKind>, ChainError> {
@@ -378,17 +357,7 @@ impl Chain for SolanaChain {
         self.key_problems(operators).await
     }
 
-    async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainError> {
-        let price = self.price_of_transfer(order);
-        let signer = self.signer_of_transfer(order, transfer_fee(&order.memo, price)).await?;
-        let recent = self.clock.recent().await?;
-        let call = self.instructions.transfer(address(signer), order);
-        let signed = self.sign(call, CallSigners::one(signer), recent, price).await?;
-        self.transfers_in_flight.signed(order, &signed.signature);
-        Ok(signed.until(recent.last_valid_block_height))
-    }
-
-    async fn sign_for(&self, order: &UnsignedTransfer, terms: &Terms) -> Result<SignedTransfer, ChainError> {
+    async fn sign_for(&self, order: &UnsignedTransfer, terms: &Terms) -> Result<SignedTransfer, ChainFault> {
         // A facilitator pays the fee.
         let authority = self.signer_of_transfer(order, 0).await?;
         let recent = self.clock.recent().await?;
@@ -397,18 +366,6 @@ impl Chain for SolanaChain {
         let payer = to_pubkey(&terms.fee_payer);
         let signed = signing::sign_for(&instructions, authority, &payer, recent).await?;
         Ok(signed.until(recent.last_valid_block_height))
-    }
-
-    async fn has_passed(&self, block_height: u64, signed_before: Instant) -> Result<bool, ChainError> {
-        if signed_before.elapsed() < self.settings.shortest_life() {
-            return Ok(false);
-        }
-        let tip = self.rpc.finalized_tips().await?.lowest();
-        let has_passed = block_height < tip.block_height;
-        if has_passed {
-            self.written_slot.fetch_max(tip.slot, Ordering::Relaxed);
-        }
-        Ok(has_passed)
     }
 
     fn usdc_mint(&self) -> Address {
@@ -427,13 +384,53 @@ impl Chain for SolanaChain {
         let mut ours = self.signers.policy.iter().chain(&self.signers.transfer);
         ours.any(|signer| signer.public_key() == address.bytes())
     }
+}
+
+#[async_trait]
+impl purser_core::Signer for SolanaChain {
+    async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainFault> {
+        let price = self.price_of_transfer(order);
+        let signer = self.signer_of_transfer(order, transfer_fee(&order.memo, price)).await?;
+        let recent = self.clock.recent().await?;
+        let call = self.instructions.transfer(address(signer), order);
+        let signed = self.sign(call, CallSigners::one(signer), recent, price).await?;
+        self.transfers_in_flight.signed(order, &signed.signature);
+        Ok(signed.until(recent.last_valid_block_height))
+    }
+}
+
+#[async_trait]
+impl purser_core::Chain for SolanaChain {
+    async fn now(&self) -> Result<i64, ChainFault> {
+        Ok(self.clock.now().await?)
+    }
+
+    async fn read_for_transfer(&self, payer: &Payer, destination: &Address) -> Result<ChainView, ChainFault> {
+        Ok(self.transfer_view(payer, destination).await?)
+    }
+
+    fn known_for_transfer(&self, payer: &Payer, destination: &Address) -> Option<ChainView> {
+        self.known_transfer_view(payer, destination)
+    }
+
+    async fn has_passed(&self, block_height: u64, signed_before: Instant) -> Result<bool, ChainFault> {
+        if signed_before.elapsed() < self.settings.shortest_life() {
+            return Ok(false);
+        }
+        let tip = self.rpc.finalized_tips().await?.lowest();
+        let has_passed = block_height < tip.block_height;
+        if has_passed {
+            self.written_slot.fetch_max(tip.slot, Ordering::Relaxed);
+        }
+        Ok(has_passed)
+    }
 
     fn discard(&self, signed: &SignedTransfer) {
         self.transfers_in_flight.not_paid(&signed.signature);
     }
 
-    async fn send(&self, signed: &SignedTransfer) -> Result<(), ChainError> {
-        self.submitter.send(self.followed(signed), self.settings.commitment).await
+    async fn send(&self, signed: &SignedTransfer) -> Result<(), ChainFault> {
+        Ok(self.submitter.send(self.followed(signed), self.settings.commitment).await?)
     }
 
     async fn outcome(&self, signed: &SignedTransfer) -> Outcome {
@@ -452,8 +449,8 @@ impl Chain for SolanaChain {
         (logged.transfer_id == transfer_id).then_some(logged.number)
     }
 
-    async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainError> {
-        self.block_times.of(&self.rpc, slot).await
+    async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainFault> {
+        Ok(self.block_times.of(&self.rpc, slot).await?)
     }
 
     fn look_again(&self) {

@@ -6,9 +6,10 @@ use crate::chain::rpc::ACCOUNTS_MAX;
 use crate::chain::rpc::sysvar;
 use crate::chain::rpc::wire::RawAccount;
 use crate::chain::solana::SolanaChain;
-use crate::chain::{AgentAddresses, AgentOnChain, ChainError, ChainView};
+use crate::chain::{AgentAddresses, AgentOnChain, ChainError, ChainView, OperatorOnChain, view_of};
 use crate::domain::Address;
 use futures::{StreamExt, TryStreamExt};
+use purser_core::{Destination, Payer};
 use solana_sdk::pubkey::Pubkey;
 
 /// Account batches read concurrently.
@@ -39,13 +40,8 @@ impl SolanaChain {
     }
 
     /// Everything needed to decide a transfer, at one slot, with the SOL of every wallet that may pay its fee.
-    pub async fn transfer_view(
-        &self,
-        operator: &Address,
-        agent: &AgentAddresses,
-        destination: &Address,
-    ) -> Result<ChainView, ChainError> {
-        let keys = transfer_keys(operator, agent, destination);
+    pub async fn transfer_view(&self, payer: &Payer, destination: &Address) -> Result<ChainView, ChainError> {
+        let keys = transfer_keys(payer, destination);
         let [operator_key, agent_key, token_key, destination_key] = keys;
         let fixed = [operator_key, agent_key, token_key, destination_key, sysvar::CLOCK];
         let all: Vec<Pubkey> = fixed.iter().chain(self.payers.keys()).copied().collect();
@@ -69,47 +65,43 @@ impl SolanaChain {
                 self.watched.read(key, account.clone());
             }
         }
-        self.view_of(operator, agent, destination, accounts.each_ref().map(Option::as_ref), now)
+        let (operator, agent, destination) =
+            self.decoded(payer, destination, accounts.each_ref().map(Option::as_ref))?;
+        let tags = agent.tags;
+        Ok(view_of(operator, agent, tags, destination, now))
     }
 
     /// The same from the accounts that the websocket keeps up to date, counting our transfers in flight.
-    pub fn known_transfer_view(
-        &self,
-        operator: &Address,
-        agent: &AgentAddresses,
-        destination: &Address,
-    ) -> Option<ChainView> {
-        let accounts = self.watched.get(&transfer_keys(operator, agent, destination))?;
+    pub fn known_transfer_view(&self, payer: &Payer, destination: &Address) -> Option<ChainView> {
+        let accounts = self.watched.get(&transfer_keys(payer, destination))?;
         let now = self.clock.estimate()?;
         let accounts = accounts.each_ref().map(Some);
-        let mut view = self.view_of(operator, agent, destination, accounts, now).ok()?;
-        self.transfers_in_flight.count_in(&mut view.agent, now);
-        Some(view)
+        let (operator, mut agent, destination) = self.decoded(payer, destination, accounts).ok()?;
+        let tags = agent.tags;
+        self.transfers_in_flight.count_in(&mut agent, now);
+        Some(view_of(operator, agent, tags, destination, now))
     }
 
-    fn view_of(
+    /// Operator, agent and destination, if they are what they should be.
+    fn decoded(
         &self,
-        operator: &Address,
-        agent: &AgentAddresses,
+        payer: &Payer,
         destination: &Address,
         accounts: [Option<&RawAccount>; 4],
-        now: i64,
-    ) -> Result<ChainView, ChainError> {
+    ) -> Result<(OperatorOnChain, AgentOnChain, Destination), ChainError> {
         let program = &self.instructions.0.program;
-        let [operator_key, agent_key, token_key, destination_key] =
-            transfer_keys(operator, agent, destination);
+        let [operator_key, agent_key, token_key, destination_key] = transfer_keys(payer, destination);
         let [operator_account, agent_account, token_account, destination_account] = accounts;
-        let found_operator = operator_account
+        let operator = operator_account
             .and_then(|account| decode::operator(program, &operator_key, account))
-            .ok_or(ChainError::NotFound { what: "operator", address: *operator })?;
-        let found_agent = agent_account
+            .ok_or(ChainError::NotFound { what: "operator", address: payer.operator })?;
+        let agent = agent_account
             .and_then(|account| decode::agent(program, &agent_key, account, (&token_key, token_account)))
-            .filter(|found| found.operator == *operator)
-            .ok_or(ChainError::NotFound { what: "agent", address: agent.agent })?;
-        let mint = to_pubkey(&found_operator.usdc_mint);
+            .filter(|found| found.operator == payer.operator)
+            .ok_or(ChainError::NotFound { what: "agent", address: payer.addresses.agent })?;
+        let mint = to_pubkey(&operator.usdc_mint);
         let destination = decode::destination(program, &mint, &destination_key, destination_account);
-        let tags = found_agent.tags;
-        Ok(ChainView { operator: found_operator, agent: found_agent, destination, now, tags })
+        Ok((operator, agent, destination))
     }
 
     fn agent_of(
@@ -140,6 +132,7 @@ impl SolanaChain {
 }
 
 /// Operator, agent, source, destination.
-fn transfer_keys(operator: &Address, agent: &AgentAddresses, destination: &Address) -> [Pubkey; 4] {
-    [operator, &agent.agent, &agent.token_account, destination].map(to_pubkey)
+fn transfer_keys(payer: &Payer, destination: &Address) -> [Pubkey; 4] {
+    let AgentAddresses { agent, token_account } = &payer.addresses;
+    [&payer.operator, agent, token_account, destination].map(to_pubkey)
 }

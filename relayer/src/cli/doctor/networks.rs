@@ -156,7 +156,7 @@ async fn look_at_websockets(chain: &SolanaChain, findings: &mut Findings) -> Res
 async fn look_at_clock(chain: &SolanaChain, findings: &mut Findings) -> Result<()> {
     let check = format!("network {}: clock", chain.network());
     let host = Ambient::SYSTEM.now().unix_seconds();
-    match within(chain.now()).await {
+    match within(chain.clock.now()).await {
         Err(error) => findings.not_ok(check, error, ANOTHER_NODE),
         Ok(now) if now.abs_diff(host) <= CLOCK_SECONDS_MAX => {
             findings.ok(check, format!("{} s from this machine's", now.abs_diff(host)))

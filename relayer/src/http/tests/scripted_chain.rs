@@ -5,14 +5,15 @@ use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use purser::error::PurserError;
+use purser_core::Payer;
 use purser_policy::{RecentTags, SpendWindow};
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 
 use crate::chain::{
-    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, ChainView, Confirmed,
-    Destination, DraftOnChain, OnChainPolicy, OperatorOnChain, Outcome, SignatureStanding, SignedTransfer,
-    UnsignedTransfer,
+    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, ChainFault, ChainView,
+    Confirmed, Destination, DraftOnChain, OnChainPolicy, OperatorOnChain, Outcome, SignatureStanding,
+    SignedTransfer, UnsignedTransfer, view_of,
 };
 use crate::domain::{AccountId, Address, HaltedBy, Network, Terms, UsdcAmount};
 
@@ -215,10 +216,6 @@ impl Chain for ScriptedChain {
         Ok(AccountId::from_bytes(agent.bytes().first_chunk().copied().unwrap_or_default()))
     }
 
-    async fn now(&self) -> Result<i64, ChainError> {
-        Ok(self.reach()?.now)
-    }
-
     async fn read_operator(&self, operator: &Address) -> Result<Option<OperatorOnChain>, ChainError> {
         Ok(Some(self.reach()?.operator(*operator)))
     }
@@ -226,27 +223,6 @@ impl Chain for ScriptedChain {
     async fn read_agents(&self, agents: &[AgentAddresses]) -> Result<Vec<Option<AgentOnChain>>, ChainError> {
         let script = self.reach()?;
         Ok(agents.iter().map(|addresses| script.agents.get(&addresses.agent).cloned()).collect())
-    }
-
-    async fn read_for_transfer(
-        &self,
-        operator: &Address,
-        agent: &AgentAddresses,
-        destination: &Address,
-    ) -> Result<ChainView, ChainError> {
-        self.script().reads += 1;
-        self.until_not(|script| script.reads_held).await;
-        let script = self.reach()?;
-        let Some(agent) = script.agents.get(&agent.agent).cloned() else {
-            return Err(ChainError::NotFound { what: "agent", address: agent.agent });
-        };
-        let payee = script.agents.values().find(|agent| agent.token_account == *destination);
-        let destination = match payee {
-            Some(payee) => Destination::TokenAccount { owner: payee.address },
-            None => script.destinations.get(destination).copied().unwrap_or(Destination::Missing),
-        };
-        let (now, tags) = (script.now, agent.tags);
-        Ok(ChainView { operator: script.operator(*operator), agent, destination, now, tags })
     }
 
     async fn read_kinds(&self, addresses: &[Address]) -> Result<Vec<AddressKind>, ChainError> {
@@ -415,23 +391,8 @@ impl Chain for ScriptedChain {
         }
     }
 
-    async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainError> {
-        let mut script = self.reach()?;
-        script.orders.push(order.clone());
-        let number = script.orders.len();
-        Ok(SignedTransfer {
-            bytes: vec![number as u8],
-            signature: format!("signature-{number}"),
-            last_valid_block_height: 150,
-        })
-    }
-
-    async fn sign_for(&self, order: &UnsignedTransfer, _: &Terms) -> Result<SignedTransfer, ChainError> {
-        self.sign_transfer(order).await
-    }
-
-    async fn has_passed(&self, _: u64, _: tokio::time::Instant) -> Result<bool, ChainError> {
-        Ok(!self.script().held)
+    async fn sign_for(&self, order: &UnsignedTransfer, _: &Terms) -> Result<SignedTransfer, ChainFault> {
+        purser_core::Signer::sign_transfer(self, order).await
     }
 
     fn usdc_mint(&self) -> Address {
@@ -445,8 +406,50 @@ impl Chain for ScriptedChain {
     fn signs_with(&self, address: &Address) -> bool {
         *address == filled(&[3], 1)
     }
+}
 
-    async fn send(&self, signed: &SignedTransfer) -> Result<(), ChainError> {
+#[async_trait]
+impl purser_core::Signer for ScriptedChain {
+    async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainFault> {
+        let mut script = self.reach()?;
+        script.orders.push(order.clone());
+        let number = script.orders.len();
+        Ok(SignedTransfer {
+            bytes: vec![number as u8],
+            signature: format!("signature-{number}"),
+            last_valid_block_height: 150,
+        })
+    }
+}
+
+#[async_trait]
+impl purser_core::Chain for ScriptedChain {
+    async fn now(&self) -> Result<i64, ChainFault> {
+        Ok(self.reach()?.now)
+    }
+
+    async fn read_for_transfer(&self, payer: &Payer, destination: &Address) -> Result<ChainView, ChainFault> {
+        self.script().reads += 1;
+        self.until_not(|script| script.reads_held).await;
+        let script = self.reach()?;
+        let address = payer.addresses.agent;
+        let Some(agent) = script.agents.get(&address).cloned() else {
+            return Err(ChainError::NotFound { what: "agent", address }.into());
+        };
+        let payee = script.agents.values().find(|agent| agent.token_account == *destination);
+        let destination = match payee {
+            Some(payee) => Destination::TokenAccount { owner: payee.address },
+            None => script.destinations.get(destination).copied().unwrap_or(Destination::Missing),
+        };
+        let tags = agent.tags;
+        Ok(view_of(script.operator(payer.operator), agent, tags, destination, script.now))
+    }
+
+    async fn has_passed(&self, _: u64, _: tokio::time::Instant) -> Result<bool, ChainFault> {
+        Ok(!self.script().held)
+    }
+
+    async fn send(&self, signed: &SignedTransfer) -> Result<(), ChainFault> {
         self.reach()?.sent.push(signed.clone());
         Ok(())
     }
@@ -456,7 +459,7 @@ impl Chain for ScriptedChain {
         self.script().outcomes.pop_front().unwrap_or(Outcome::Settled { slot: 7 })
     }
 
-    async fn block_time(&self, _: u64) -> Result<Option<i64>, ChainError> {
+    async fn block_time(&self, _: u64) -> Result<Option<i64>, ChainFault> {
         let mut script = self.script();
         let now = script.now;
         Ok(script.block_times.pop_front().unwrap_or(Some(now)))

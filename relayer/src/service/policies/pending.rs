@@ -5,7 +5,7 @@ use crate::chain::{ChainError, DraftOnChain};
 use crate::crash_point::crash_point;
 use crate::domain::{AccountId, Asking, Event, Operator, PendingPolicy, SpendingPolicy, Timestamp};
 use crate::service::allowlist::ResolvedPolicy;
-use crate::service::error::{Resource, ServiceError, after_writing, from_chain};
+use crate::service::error::{Resource, ServiceError, after_writing, from_chain, from_fault};
 
 /// When to check the chain for a proposal whose proposer has not reported the outcome.
 pub(super) const LOOK_AFTER_SECONDS: i64 = 30;
@@ -78,7 +78,7 @@ impl Policies {
         let store = &self.parts.store;
         let chain = &self.parts.chains.get(operator.network)?.chain;
         let hash = chain.proposal_hash(agent, &resolved.on_chain);
-        let now = chain.now().await.map_err(|error| from_chain(operator.network, &error, true))?;
+        let now = chain.now().await.map_err(|fault| from_fault(&fault))?;
         let is_it = |waiting: &PendingDraft| waiting.draft.hash == hash;
         let mut waiting = self.waiting(operator, standing).await?.filter(is_it);
         let written = store.find_pending_policy(operator.id, account.id, hash).await?;

@@ -1,52 +1,27 @@
-//! Transfers: requested once, carried out once, answered as often as asked.
+//! Transfers: requested once, carried out once, answered as often as asked. What happens to one is `purser_core`'s.
 
-mod balances;
-mod carrier;
-mod decide;
-mod follow;
-mod handed_over;
 mod list;
-mod paid;
-mod payments;
-mod pending;
+mod observer;
 mod read;
-mod record;
-mod refusals;
-mod sweep;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use tokio::sync::Notify;
+use purser_core::{
+    Ended, HandOver, MoneyPath, Order, OtherSender, Outside, Payer, PaymentError, PendingPlace, Started,
+};
 use tokio::time::Instant;
-use tracing::field::display;
-use tracing::{Instrument, Span};
 
-use self::carrier::Carrier;
-pub(super) use self::carrier::{HandOver, UNUSED_PURCHASE};
-use self::payments::SeenPayments;
-pub use self::pending::PendingLimits;
-pub(super) use self::pending::PendingPlace;
-use self::pending::{Ended, Ending, PendingTransfer, PendingTransfers};
+use self::observer::TransferObserver;
+pub(super) use self::observer::UNUSED_PURCHASE;
 pub use self::read::{LimitsView, Preview, PreviewRequest};
-pub use self::refusals::RefusalLimits;
-use super::error::{Resource, ServiceError};
-use super::reads::find_payer;
+use super::error::{Resource, ServiceError, told};
+use super::reads::{addresses, find_payer};
 use super::{ExplorerUrl, Parts};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Account, AccountId, Checks, Claim, Fingerprint, IdempotencyKey, Principal, Reuse, Transfer, TransferId,
-    TransferRequest, TransferStatus, transfer_tag,
+    Account, AccountId, Checks, Fingerprint, IdempotencyKey, Operator, Principal, Transfer, TransferId,
+    TransferRequest,
 };
-use crate::store::{ClaimClock, NewPurchase, NewTransfer};
-use crate::traces::step;
-
-/// How often to check a transfer that another process carries out.
-const LOOK_EVERY: Duration = Duration::from_millis(150);
-
-/// A transfer counts as accepted this long before its caller's deadline, or a quarter of the deadline before it: a failure
-/// takes time to record, and the caller may have been answered with 202 meanwhile.
-const ACCEPTED_BEFORE: Duration = Duration::from_secs(1);
 
 /// A transfer, and the explorer template for its transaction.
 #[derive(Debug, Clone)]
@@ -69,26 +44,24 @@ pub struct TransferAnswer {
 #[derive(Clone)]
 pub struct Transfers {
     parts: Parts,
-    pending: PendingTransfers,
-    payments: SeenPayments,
-    wake: Arc<Notify>,
-}
-
-/// What stands under a request's idempotency key; a new transfer has been started.
-pub(super) enum Started {
-    Ours(TransferId),
-    Others(TransferId),
-    Over(Box<Transfer>),
+    path: MoneyPath,
 }
 
 impl Transfers {
     pub(super) fn new(parts: Parts) -> Self {
-        Self {
-            parts,
-            pending: PendingTransfers::default(),
-            payments: SeenPayments::default(),
-            wake: Arc::default(),
-        }
+        let networks =
+            parts.chains.networks().into_iter().filter_map(|network| parts.chains.get(network).ok());
+        let path = MoneyPath::new(Outside {
+            ledger: Arc::new(parts.store.clone()),
+            chains: networks.map(|parts| (parts.chain.network(), parts.chain.clone() as _)).collect(),
+            clock: Arc::new(parts.ambient.clone()),
+            observer: Arc::new(TransferObserver(parts.clone())),
+            tasks: Arc::new(parts.tasks.clone()),
+            stop: parts.tasks.stop.clone(),
+            deadline: parts.transfer_deadline,
+            refusals: parts.refusals,
+        });
+        Self { parts, path }
     }
 
     /// Carries out a transfer and waits for its end up to the deadline; it runs on when the caller leaves.
@@ -113,8 +86,8 @@ impl Transfers {
         self.answer(principal, started, deadline).await
     }
 
-    /// Claims a transfer and starts it. Its caller gets an answer at `deadline`. `bought` is set for a purchase, whose
-    /// bytes are handed over.
+    /// Claims a transfer and starts it. Its caller gets an answer at `deadline`. `sent_by` is set for bytes that somebody else
+    /// sends.
     pub(super) async fn start(
         &self,
         principal: &Principal,
@@ -122,14 +95,15 @@ impl Transfers {
         request: TransferRequest,
         place: PendingPlace,
         deadline: Instant,
-        bought: Option<(NewPurchase, HandOver)>,
+        sent_by: Option<(OtherSender, HandOver)>,
     ) -> Result<Started, ServiceError> {
+        let payer = payer(principal.operator(), &account);
+        let key = request.idempotency_key.clone();
+        let order = Order { payer, key_id: principal.key_id(), request, sent_by, deadline };
+        let path = self.path.clone();
         // The claim and the start belong together, even when the client leaves.
-        let this = self.clone();
-        let asker = principal.clone();
-        let start =
-            async move { this.claim_and_start(asker, account, request, place, deadline, bought).await };
-        self.parts.tasks.finish(start).await
+        let begun = self.parts.tasks.finish(async move { Ok(path.begin(order, place).await) }).await?;
+        self.started(principal, &key, begun).await
     }
 
     /// The transfer's state by the deadline.
@@ -147,14 +121,26 @@ impl Transfers {
                 return Ok(TransferAnswer { view, replayed: true, checks: None });
             }
         };
-        let Ended { transfer, checks } = self.wait(principal, id, deadline).await?;
+        let ended = self.path.wait(principal.operator_id(), id, deadline).await;
+        let Ended { transfer, checks } = ended.map_err(|error| told(&error))?;
         crash_point!("answer.before");
         Ok(TransferAnswer { view: self.view(transfer)?, replayed, checks })
     }
 
     /// How many keys have pending requests.
     pub(crate) fn pending(&self) -> usize {
-        self.pending.pending()
+        self.path.pending()
+    }
+
+    /// Sweeps open transfers at once, by timer and when woken, until the stop.
+    pub(super) fn sweep_until_stopped(&self) {
+        let this = self.clone();
+        self.parts.tasks.keep("sweeper", async move {
+            if let Err(error) = this.parts.store.release_orphaned_leases(this.parts.ambient.now()).await {
+                tracing::warn!(%error, "cannot release the previous process's leases; they will expire");
+            }
+            this.path.sweep_until_stopped().await;
+        });
     }
 
     /// One transfer, in any state. NotFound: unknown, another operator's, or for an agent key another account's.
@@ -174,7 +160,7 @@ impl Transfers {
         account: AccountId,
         key: &IdempotencyKey,
     ) -> Option<PendingPlace> {
-        self.pending.try_place(principal.operator_id(), account, key, self.parts.pending)
+        self.path.try_place(principal.operator_id(), account, key, self.parts.pending)
     }
 
     /// The transfer that answers a request under this key. `None`: the request would be a new try, and needs a place.
@@ -185,93 +171,21 @@ impl Transfers {
         fingerprint: Fingerprint,
     ) -> Result<Option<Started>, ServiceError> {
         let operator = principal.operator();
-        let Some(used) = self.parts.store.find_used_key(operator.id, operator.network, key).await? else {
-            return Ok(None);
-        };
-        let network = self.parts.chains.get(operator.network)?;
-        let agreed = network.agreed_now(self.parts.ambient.now()).await;
-        let claim = match used.reused_by(&fingerprint.to_hex(), agreed) {
-            Reuse::Expired | Reuse::Retry => return Ok(None),
-            Reuse::Answer(claim) => *claim,
-        };
-        let started = match claim {
-            Claim::New(transfer) | Claim::Retry(transfer) | Claim::InFlight(transfer) => {
-                Started::Others(transfer.id)
-            }
-            Claim::Replay(transfer) => Started::Over(Box::new(transfer)),
-            Claim::Conflict => return Err(self.conflict(principal, key).await?),
-        };
-        Span::current().record("transfer_id", display(used.transfer.id));
-        Ok(Some(started))
+        let found = self.path.find_started((operator.network, operator.id), key, fingerprint).await;
+        self.started(principal, key, found).await
     }
 
-    async fn claim_and_start(
+    async fn started<T>(
         &self,
-        asker: Principal,
-        account: Account,
-        request: TransferRequest,
-        place: PendingPlace,
-        deadline: Instant,
-        bought: Option<(NewPurchase, HandOver)>,
-    ) -> Result<Started, ServiceError> {
-        let (purchase, hand_over) = bought.unzip();
-        let operator = asker.operator().clone();
-        let network = self.parts.chains.get(operator.network)?.clone();
-        let now = self.parts.ambient.now();
-        let tag = transfer_tag(&operator.address, &account.address, &request.idempotency_key);
-        let mut asked = NewTransfer {
-            id: TransferId::with_tag(now, self.parts.ambient.id_bits(), tag),
-            operator_id: operator.id,
-            network: operator.network,
-            key_id: asker.key_id(),
-            request,
-            purchase,
-            signed: None,
-        };
-        let mut carrier = Carrier::new(self.parts.clone(), network, operator, account, self.payments.clone());
-        carrier.hand_over = hand_over;
-        carrier.awaited_until = deadline.checked_sub(ACCEPTED_BEFORE.min(self.parts.transfer_deadline / 4));
-        let agreed = carrier.agreed_now().await;
-        asked.signed = carrier.sign_ahead(&asked).instrument(step!("transfer.sign_ahead")).await;
-        if asked.signed.is_none()
-            && let Err(refused) = carrier.check_refusals(&asked).await
-        {
-            let fingerprint =
-                asked.purchase.map_or_else(|| Fingerprint::of(&asked.request), |bought| bought.fingerprint);
-            let found = self.find_started(&asker, &asked.request.idempotency_key, fingerprint).await?;
-            return found.ok_or(refused);
+        principal: &Principal,
+        key: &IdempotencyKey,
+        begun: Result<T, PaymentError>,
+    ) -> Result<T, ServiceError> {
+        match begun {
+            Ok(started) => Ok(started),
+            Err(PaymentError::KeyTaken) => Err(self.conflict(principal, key).await?),
+            Err(error) => Err(error.into()),
         }
-        let clock = ClaimClock { now, lease_expires_at: now.after(sweep::LEASE), agreed };
-        crash_point!("claim.before");
-        let claim = self.parts.store.claim_transfer(&asked, clock).instrument(step!("transfer.claim")).await;
-        crash_point!("claim.after");
-        let are_stored =
-            matches!(&claim, Ok(Claim::New(ours) | Claim::Retry(ours)) if ours.state.signed().is_some());
-        if let Some(ahead) = asked.signed.as_ref().filter(|_| !are_stored) {
-            carrier.discard(ahead);
-        }
-        let claim = claim?;
-        if let Claim::New(transfer)
-        | Claim::Retry(transfer)
-        | Claim::InFlight(transfer)
-        | Claim::Replay(transfer) = &claim
-        {
-            Span::current().record("transfer_id", display(transfer.id));
-        }
-        Ok(match claim {
-            Claim::New(transfer) | Claim::Retry(transfer) => {
-                let id = transfer.id;
-                if let Some(pending) = self.pending.begin(id, place) {
-                    self.carry(pending, carrier.run(transfer));
-                }
-                Started::Ours(id)
-            }
-            Claim::InFlight(transfer) => Started::Others(transfer.id),
-            Claim::Replay(transfer) => Started::Over(Box::new(transfer)),
-            Claim::Conflict => {
-                return Err(self.conflict(&asker, &asked.request.idempotency_key).await?);
-            }
-        })
     }
 
     /// Agents of one operator share its key space, and must not learn what another agent pays.
@@ -289,58 +203,6 @@ impl Transfers {
         })
     }
 
-    /// Works until the ending, in its own task, and notifies everybody who waits.
-    fn carry(&self, pending: PendingTransfer, work: impl Future<Output = Ending> + Send + 'static) {
-        let this = self.clone();
-        self.parts.tasks.start(async move {
-            let ending = work.await;
-            if let Ok(Ended { transfer, .. }) = &ending {
-                tracing::debug!(state = transfer.state.as_str(), "a transfer was carried out");
-            }
-            if let Err(ServiceError::Internal) = &ending {
-                // Whichever process comes first finishes the transfer from what is stored. If this release fails too,
-                // the lease expires by itself.
-                let (operator, id) = pending.id();
-                let _ = this.parts.store.release_lease(operator, id, this.parts.ambient.now()).await;
-                this.wake();
-            }
-            pending.end(ending);
-        });
-    }
-
-    /// The transfer at its end, or its state at the deadline or at a stop.
-    async fn wait(
-        &self,
-        principal: &Principal,
-        id: TransferId,
-        deadline: Instant,
-    ) -> Result<Ended, ServiceError> {
-        let ended = async {
-            loop {
-                if let Some(ending) = self.pending.wait(id).await {
-                    return ending;
-                }
-                // Another process carries it out, or nobody does until the sweeper comes.
-                let transfer = self.find(principal, id).await?;
-                match transfer.state.status() {
-                    TransferStatus::Submitted => {}
-                    TransferStatus::Settled | TransferStatus::Rejected | TransferStatus::Failed => {
-                        return Ok(Ended { transfer, checks: None });
-                    }
-                }
-                tokio::time::sleep(LOOK_EVERY).await;
-            }
-        };
-        let waited = tokio::select! {
-            waited = tokio::time::timeout_at(deadline, ended) => waited.ok(),
-            () = self.parts.tasks.stop.cancelled() => None,
-        };
-        match waited {
-            Some(ended) => ended,
-            None => Ok(Ended { transfer: self.find(principal, id).await?, checks: None }),
-        }
-    }
-
     async fn find(&self, principal: &Principal, id: TransferId) -> Result<Transfer, ServiceError> {
         let transfer = self.parts.store.find_transfer(principal.operator_id(), id).await?;
         let transfer = transfer.ok_or(ServiceError::NotFound(Resource::Transfer))?;
@@ -350,5 +212,16 @@ impl Transfers {
             }
             Principal::Agent { .. } | Principal::Operator { .. } => Ok(transfer),
         }
+    }
+}
+
+/// As the money path names them.
+fn payer(operator: &Operator, account: &Account) -> Payer {
+    Payer {
+        network: operator.network,
+        operator_id: operator.id,
+        operator: operator.address,
+        account_id: account.id,
+        addresses: addresses(account),
     }
 }

@@ -1,13 +1,13 @@
 //! What an account could pay now: its limits, and transfer previews.
 
-use super::Transfers;
-use super::carrier::Carrier;
-use super::decide::{Decision, Payment, decide};
+use purser_core::{Decision, Payment, decide};
+
+use super::{Transfers, payer};
 use crate::domain::{
     AccountId, Checks, Failure, FailureCode, Limit, Memo, Principal, Recipient, Rejection, Timestamp,
     UsdcAmount,
 };
-use crate::service::error::{ServiceError, from_chain};
+use crate::service::error::{ServiceError, from_fault};
 use crate::service::reads::{find_account, find_payer, window_now};
 
 /// No transfer has this tag, so the chain never shows it.
@@ -68,17 +68,13 @@ impl Transfers {
         principal: &Principal,
         request: PreviewRequest,
     ) -> Result<Preview, ServiceError> {
-        let operator = principal.operator().clone();
+        let operator = principal.operator();
         let account = find_payer(&self.parts, principal, request.from).await?;
-        let network = self.parts.chains.get(operator.network)?.clone();
-        let carrier = Carrier::new(self.parts.clone(), network, operator, account, self.payments.clone());
+        let carrier = self.path.carrier(payer(operator, &account))?;
         let found = carrier.destination(&request.to).await?;
         let destination = found.map_err(ServiceError::InvalidRecipient)?;
-        let read = async {
-            let read = carrier.read(&destination).await;
-            read.map_err(|error| from_chain(carrier.operator.network, &error, true))
-        };
-        let view = self.parts.looks.read_view(&carrier.account, destination, read).await?;
+        let read = async { carrier.read(&destination).await.map_err(|fault| from_fault(&fault)) };
+        let view = self.parts.looks.read_view(&account, destination, read).await?;
         let memo = request.memo.as_ref().map_or("", |memo| memo.as_str());
         let payment = Payment { tag: NO_TAG, amount: request.amount, memo, destination, to: &request.to };
         let (decision, checks) = decide(&view, &payment, self.parts.ambient.now());

@@ -17,7 +17,9 @@ use tempfile::TempDir;
 
 use super::pools::Pools;
 use super::query::query;
-use super::{ClaimClock, NewTransfer, SignedAhead, Store, StoreError};
+use purser_core::{ClaimClock, NewTransfer, SignedAhead};
+
+use super::{Store, StoreError};
 use crate::domain::*;
 pub(super) use noted::note;
 
@@ -130,7 +132,7 @@ impl Fixture {
                 memo: Some(Memo::parse("coffee \u{1F600}").expect("valid")),
                 idempotency_key,
             },
-            purchase: None,
+            sender: None,
             signed: None,
         }
     }

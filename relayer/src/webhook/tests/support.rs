@@ -11,9 +11,10 @@ use crate::domain::*;
 use crate::lookup::NoRoom;
 use crate::metrics::Metrics;
 use crate::shares::Outgoing;
-use crate::store::{ClaimClock, NewTransfer, Store};
+use crate::store::Store;
 use crate::tasks::Tasks;
 use crate::webhook::{Clock, Deliverer, Dispatcher, Payload, Post};
+use purser_core::{ClaimClock, NewTransfer};
 
 /// Seconds after the start of a test, by the test's own clock.
 pub fn at(seconds: i64) -> Timestamp {
@@ -231,7 +232,7 @@ impl Scene {
                 memo: None,
                 idempotency_key,
             },
-            purchase: None,
+            sender: None,
             signed: None,
         };
         let clock = ClaimClock {

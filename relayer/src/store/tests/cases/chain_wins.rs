@@ -1,6 +1,7 @@
 use super::*;
 use crate::domain::{EntryKind, EntryOutcome, HistoryEntry, PaymentNumber, entry_id};
-use crate::store::{Mark, NewPurchase, Readings};
+use crate::store::{Mark, Readings};
+use purser_core::OtherSender;
 
 /// The payment of a transfer as the indexer reads it.
 fn payment_of(transfer: &Transfer, signature: &str, slot: u64) -> HistoryEntry {
@@ -172,7 +173,7 @@ async fn what_another_transaction_had_paid_is_decided_anew_after_a_fork() {
 async fn bytes_that_others_send_are_kept_while_a_fork_may_drop_them() {
     let Some(fixture) = fixture().await else { return };
     let mut new = fixture.transfer(1, "k");
-    new.purchase = Some(NewPurchase {
+    new.sender = Some(OtherSender {
         fee_payer: Address::from_bytes([8; 32]),
         fingerprint: Fingerprint::of(&new.request),
     });

@@ -34,7 +34,7 @@ impl Payments<'_> {
     }
 
     async fn known(&self, tag: u64, since: Option<i64>) -> (u64, Option<PaymentMade>) {
-        let known = self.0.store.find_payment(&self.0.account, tag, since.map(at)).await.expect("read");
+        let known = self.0.store.find_payment(self.0.account.id, tag, since.map(at)).await.expect("read");
         (known.up_to, known.made)
     }
 
@@ -107,7 +107,7 @@ async fn payments_without_a_number_count_once_nothing_else_is_missing() {
     let account = (fixture.operator.id, fixture.account.id);
     payments.index(vec![payments.read_payment(1, PaymentNumber::Is(1), 10)]).await;
     payments.index(vec![payments.read_payment(3, PaymentNumber::CutOff, 10)]).await;
-    fixture.store.want_payments(&fixture.account, 3).await.expect("wanted");
+    fixture.store.want_payments((fixture.account.operator_id, fixture.account.id), 3).await.expect("wanted");
     fixture.store.count_unnumbered(account, 3).await.expect("counted");
     assert_eq!((payments.known(2, None).await.0, payments.missing().await), (1, 1));
     payments.index(vec![payments.read_payment(2, PaymentNumber::Is(2), 10)]).await;
@@ -120,8 +120,8 @@ async fn payments_without_a_number_count_once_nothing_else_is_missing() {
 async fn number_wanted_beyond_the_last_payment_is_reset() {
     let Some(fixture) = fixture().await else { return };
     let payments = Payments(&fixture);
-    fixture.store.want_payments(&fixture.account, 9).await.expect("wanted");
-    fixture.store.want_payments(&fixture.account, 4).await.expect("wanted");
+    fixture.store.want_payments((fixture.account.operator_id, fixture.account.id), 9).await.expect("wanted");
+    fixture.store.want_payments((fixture.account.operator_id, fixture.account.id), 4).await.expect("wanted");
     assert_eq!(payments.missing().await, 1);
     payments.index(vec![payments.read_payment(1, PaymentNumber::Is(1), 10)]).await;
     fixture.store.count_unnumbered((fixture.operator.id, fixture.account.id), 1).await.expect("counted");

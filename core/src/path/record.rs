@@ -3,11 +3,21 @@
 use std::time::Duration;
 
 use super::carrier::{Carrier, Step, Stepped};
-use crate::chain::ChainError;
-use crate::crash_point::crash_point;
-use crate::domain::{Failure, FailureCode, Rejection, Settlement, Timestamp, Transfer, TransferState};
-use crate::service::signers;
-use crate::store::{Settled, StoreError};
+use crate::crash_point;
+use crate::{
+    ChainFault, Failure, FailureCode, LedgerError, Marked, Rejection, Settlement, Timestamp, Transfer,
+    TransferState, WrongState, agreed_now,
+};
+
+/// The message of a transfer that none of our keys may sign.
+pub(super) const ROTATED: &str = "The operator's account no longer names a transfer authority of this service; nothing was paid. Send the same request \
+     again once its keys agree.";
+const EMPTY: &str =
+    "The service's wallet has no SOL for the fee right now; nothing was paid. Send the same request again.";
+const AWAY: &str = "The service that keeps the signing key does not sign right now; nothing was paid. Send the same request again.";
+const UNREACHABLE: &str =
+    "Solana cannot be reached right now; nothing was paid. Send the same request again.";
+const DAMAGED: &str = "The account cannot pay: its on-chain account is missing or damaged. Nothing was paid.";
 
 /// How long one query of the chain's time may take.
 const TIME_PATIENCE: Duration = Duration::from_secs(1);
@@ -26,13 +36,13 @@ impl Carrier {
     ) -> Stepped {
         let settlement = Settlement { signature, settled_at, slot, number };
         crash_point!("settled.before");
-        match self.parts.store.mark_settled(&transfer, settlement, self.now()).await {
-            Ok(Settled { transfer, is_watched }) => {
+        match self.mark(&transfer, transfer.state.settle(settlement)).await {
+            Ok(Marked { transfer, is_watched }) => {
                 crash_point!("settled.after");
                 if is_watched {
-                    self.look_at_balance();
+                    self.outside.observer.balance_changed(&self.payer);
                 }
-                self.look_at_limits();
+                self.outside.observer.limits_used(&self.payer);
                 Ok(Step::Took(transfer))
             }
             Err(error) => self.superseded(transfer, error).await,
@@ -44,7 +54,7 @@ impl Carrier {
         // The rejection holds its own checks.
         self.checks = None;
         crash_point!("rejected.before");
-        let recorded = self.parts.store.mark_rejected(&transfer, rejection, self.now()).await;
+        let recorded = self.mark(&transfer, transfer.state.reject(rejection)).await;
         crash_point!("rejected.after");
         self.recorded(transfer, recorded).await
     }
@@ -52,43 +62,37 @@ impl Carrier {
     /// Ends without a payment.
     pub(super) async fn fail(&self, transfer: Transfer, mut failure: Failure) -> Stepped {
         if failure.code == FailureCode::InsufficientBalance {
-            failure.message.push_str(&format!(" Send it USDC at {}.", self.account.token_account));
+            failure.message.push_str(&format!(" Send it USDC at {}.", self.payer.addresses.token_account));
         }
         crash_point!("failed.before");
-        let recorded = self.parts.store.mark_failed(&transfer, failure, self.now()).await;
+        let recorded = self.mark(&transfer, transfer.state.fail(failure)).await;
         crash_point!("failed.after");
         self.recorded(transfer, recorded).await
     }
 
     /// Nothing of this transfer can be in flight: a chain error is a failure that may be retried.
-    pub(super) async fn fail_unsigned(&mut self, transfer: Transfer, error: &ChainError) -> Stepped {
-        if let Some((code, message)) = signers::unsigned(error) {
-            return self.fail(transfer, self.failure(code, message)).await;
-        }
-        // A transfer that nobody waits for asks every second: the log need not say so each time.
-        if self.is_awaited() {
-            tracing::warn!(transfer_id = %transfer.id, %error, "the chain is unavailable for a transfer");
-        }
-        let failure = match error {
-            ChainError::Unavailable { .. } | ChainError::Expired => {
-                let message =
-                    "Solana cannot be reached right now; nothing was paid. Send the same request again.";
-                return self.fail_if_awaited(transfer, message).await;
+    pub(super) async fn fail_unsigned(&mut self, transfer: Transfer, fault: &ChainFault) -> Stepped {
+        let (code, message) = match fault {
+            ChainFault::AuthorityRotated => (FailureCode::AuthorityRotated, ROTATED),
+            ChainFault::FeePayerEmpty => (FailureCode::FeePayerEmpty, EMPTY),
+            ChainFault::SignerUnavailable => (FailureCode::SignerUnavailable, AWAY),
+            ChainFault::Unavailable(_) => {
+                self.log_unserved(&transfer, fault);
+                return self.fail_if_awaited(transfer, UNREACHABLE).await;
             }
-            ChainError::Rejected { .. }
-            | ChainError::PolicyChanged
-            | ChainError::RentOfAnother { .. }
-            | ChainError::AuthorityRotated { .. }
-            | ChainError::FeePayerEmpty { .. }
-            | ChainError::SignerUnavailable { .. }
-            | ChainError::NotFound { .. }
-            | ChainError::Misconfigured(_) => {
-                let message =
-                    "The account cannot pay: its on-chain account is missing or damaged. Nothing was paid.";
-                self.failure(FailureCode::TransferFailed, message)
+            ChainFault::Refused(_) => {
+                self.log_unserved(&transfer, fault);
+                (FailureCode::TransferFailed, DAMAGED)
             }
         };
-        self.fail(transfer, failure).await
+        self.fail(transfer, self.failure(code, message)).await
+    }
+
+    /// A transfer that nobody waits for asks every second: the log need not say so each time.
+    fn log_unserved(&self, transfer: &Transfer, fault: &ChainFault) {
+        if self.is_awaited() {
+            tracing::warn!(transfer_id = %transfer.id, error = %fault, "the chain is unavailable for a transfer");
+        }
     }
 
     /// Nobody waits any longer, and our records hold no signature. After a restore they may lack one that was paid.
@@ -111,7 +115,7 @@ impl Carrier {
 
     /// The chain does not show enough yet. A caller who still waits gets the failure; an accepted transfer is retried.
     async fn fail_if_awaited(&mut self, transfer: Transfer, message: &str) -> Stepped {
-        let is_stopping = self.parts.tasks.stop.is_cancelled();
+        let is_stopping = self.outside.stop.is_cancelled();
         if self.is_awaited() && !is_stopping {
             return self.fail(transfer, self.failure(FailureCode::SolanaUnavailable, message)).await;
         }
@@ -129,9 +133,9 @@ impl Carrier {
         match transfer.state {
             TransferState::Signed(_) => {
                 crash_point!("sent.before");
-                let noted = self.parts.store.mark_sent(&transfer, self.now()).await;
+                let noted = self.mark(&transfer, transfer.state.send(self.now())).await;
                 crash_point!("sent.after");
-                noted.unwrap_or(transfer)
+                noted.map_or(transfer, |noted| noted.transfer)
             }
             TransferState::Claimed
             | TransferState::Sent { .. }
@@ -141,22 +145,31 @@ impl Carrier {
         }
     }
 
-    async fn recorded(&self, before: Transfer, recorded: Result<Transfer, StoreError>) -> Stepped {
+    /// Takes a step in our records.
+    pub(super) async fn mark(
+        &self,
+        transfer: &Transfer,
+        next: Result<TransferState, WrongState>,
+    ) -> Result<Marked, LedgerError> {
+        self.outside.ledger.mark(transfer, next?, self.now()).await
+    }
+
+    async fn recorded(&self, before: Transfer, recorded: Result<Marked, LedgerError>) -> Stepped {
         match recorded {
-            Ok(transfer) => Ok(Step::Took(transfer)),
+            Ok(recorded) => Ok(Step::Took(recorded.transfer)),
             Err(error) => self.superseded(before, error).await,
         }
     }
 
     /// A step was not recorded. If another worker was faster, its record is the truth.
-    pub(super) async fn superseded(&self, transfer: Transfer, error: StoreError) -> Stepped {
+    pub(super) async fn superseded(&self, transfer: Transfer, error: LedgerError) -> Stepped {
         match error {
-            StoreError::Superseded => {
-                let recorded = self.parts.store.find_transfer(self.operator.id, transfer.id).await?;
+            LedgerError::Superseded => {
+                let recorded = self.outside.ledger.find_transfer(self.payer.operator_id, transfer.id).await?;
                 let recorded = recorded.unwrap_or(transfer);
                 // Often the indexer, which read the payment sooner.
                 if let TransferState::Settled(_) = recorded.state {
-                    self.look_at_balance();
+                    self.outside.observer.balance_changed(&self.payer);
                     return Ok(Step::Took(recorded));
                 }
                 // If the transfer has not ended, the other worker goes on.
@@ -170,7 +183,7 @@ impl Carrier {
     /// lost. If no node reports it in the end, roughly now. `None` at a stop.
     pub(super) async fn time_of(&self, slot: u64) -> Option<Timestamp> {
         for _ in 0..TIME_QUESTIONS {
-            let asked = tokio::time::timeout(TIME_PATIENCE, self.network.chain.block_time(slot)).await;
+            let asked = tokio::time::timeout(TIME_PATIENCE, self.chain.block_time(slot)).await;
             if let Ok(Ok(Some(second))) = asked {
                 return Some(Timestamp::from_unix_seconds(second));
             }
@@ -178,15 +191,15 @@ impl Carrier {
                 return None;
             }
         }
-        let now = tokio::time::timeout(TIME_PATIENCE, self.network.chain.now()).await;
+        let now = tokio::time::timeout(TIME_PATIENCE, self.chain.now()).await;
         Some(now.ok().and_then(Result::ok).map_or_else(|| self.now(), Timestamp::from_unix_seconds))
     }
 
     pub(super) async fn agreed_now(&self) -> Option<i64> {
-        self.network.agreed_now(self.now()).await
+        agreed_now(&*self.chain, self.now()).await
     }
 
     pub(super) fn now(&self) -> Timestamp {
-        self.parts.ambient.now()
+        self.outside.clock.now()
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::carrier::{Carrier, Step, Stepped};
-use crate::crash_point::crash_point;
-use crate::domain::{Address, FailureCode, Transfer};
+use crate::crash_point;
+use crate::{Address, FailureCode, Transfer};
 
 /// How often to check our records.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -30,14 +30,14 @@ impl Carrier {
         let signed_before = Instant::now();
         let mut asked_at = signed_before;
         loop {
-            let known = self.parts.store.find_payment(&self.account, transfer.id.tag(), since).await?;
+            let known = self.outside.ledger.find_payment(&self.payer, transfer.id.tag(), since).await?;
             if let Some(made) = known.made {
                 return self.settle_as_made(transfer, destination, made).await;
             }
             if asked_at.elapsed() >= ASK_EVERY {
                 asked_at = Instant::now();
-                self.network.chain.look_again();
-                match self.network.chain.has_passed(signed.last_valid_block_height, signed_before).await {
+                self.chain.look_again();
+                match self.chain.has_passed(signed.last_valid_block_height, signed_before).await {
                     Ok(true) => return self.expired_elsewhere(transfer, destination).await,
                     Ok(false) => {}
                     Err(error) => {
@@ -46,7 +46,7 @@ impl Carrier {
                 }
             }
             let pause = tokio::time::sleep(LOOK_EVERY);
-            if self.parts.tasks.stop.run_until_cancelled(pause).await.is_none() {
+            if self.outside.stop.run_until_cancelled(pause).await.is_none() {
                 return Ok(Step::Left(transfer));
             }
         }
@@ -54,7 +54,7 @@ impl Carrier {
 
     /// The bytes can no longer land. If whoever holds them has refused them, that is how the transfer ends.
     async fn expired_elsewhere(&mut self, transfer: Transfer, destination: Address) -> Stepped {
-        let stored = self.parts.store.find_transfer(self.operator.id, transfer.id).await?;
+        let stored = self.outside.ledger.find_transfer(self.payer.operator_id, transfer.id).await?;
         match stored.and_then(|stored| stored.refusal) {
             Some(refusal) => {
                 let message = format!("{refusal} Nothing was paid.");

@@ -2,10 +2,9 @@
 
 use purser_policy::{AccountState, TransferRequest as PolicyRequest, Violation, check, explain};
 
-use crate::chain::{AgentOnChain, ChainView, Destination};
-use crate::domain::{
-    Address, CheckedRule, Checks, Failure, FailureCode, Halt, Limit, Recipient, Rejection, RejectionReason,
-    RuleCheck, Timestamp, UsdcAmount,
+use crate::{
+    Address, ChainView, CheckedRule, Checks, Destination, Failure, FailureCode, Halt, Limit, Recipient,
+    Rejection, RejectionReason, RuleCheck, Timestamp, UsdcAmount,
 };
 
 /// For a halt without known details.
@@ -17,7 +16,7 @@ const HALTED: &str = "The account or its operator was halted when the transfer a
 pub(super) const NO_PAYEE: &str = "The recipient is not an account of this service that can be paid.";
 
 /// A payment to decide on, with its recipient resolved.
-pub(super) struct Payment<'a> {
+pub struct Payment<'a> {
     pub tag: u64,
     pub amount: UsdcAmount,
     /// Empty means none.
@@ -30,7 +29,7 @@ pub(super) struct Payment<'a> {
 
 /// What to do with a transfer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Decision {
+pub enum Decision {
     Sign,
     /// The chain has made this same payment within the last 24 hours.
     AlreadyMade,
@@ -40,7 +39,7 @@ pub(super) enum Decision {
 }
 
 /// Decides from one view. `at` is the time of a rejection or failure.
-pub(super) fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Decision, Checks) {
+pub fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Decision, Checks) {
     let owner = match view.destination {
         Destination::TokenAccount { owner } => owner,
         ref other => {
@@ -48,12 +47,11 @@ pub(super) fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Dec
             return (Decision::Failing(failure, None), Checks::default());
         }
     };
-    let halt = Halt::of(view.operator.halted_by, view.agent.halted_by);
     let state = AccountState {
-        halted: halt.is_some(),
-        policy: view.agent.policy.as_policy(),
-        window: &view.agent.window,
-        tags: &view.agent.tags,
+        halted: view.halt.is_some(),
+        policy: view.policy.as_policy(),
+        window: &view.window,
+        tags: &view.counted_tags,
     };
     let request = PolicyRequest {
         tag: payment.tag,
@@ -63,32 +61,31 @@ pub(super) fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Dec
         recipient_owner: owner.as_bytes(),
     };
     let mut checks = Checks::from(explain(&state, &request, view.now));
-    checks.0.push(balance_check(&view.agent, payment.amount));
+    checks.0.push(balance_check(view, payment.amount));
     let decision = match check(&state, &request, view.now) {
         Err(violation) => match RejectionReason::of(&violation) {
             None => Decision::AlreadyMade,
             Some(reason) => Decision::Rejected(Rejection {
                 reason,
-                message: message(&violation, halt),
+                message: message(&violation, view.halt),
                 checks: checks.clone(),
-                policy_version: Some(view.agent.policy_version),
+                policy_version: Some(view.policy_version),
                 retry_at: retry_at(&violation, view),
                 rejected_at: at,
             }),
         },
-        Ok(_) if view.agent.is_frozen => Decision::Failing(frozen(at), Some(checks.clone())),
-        Ok(_) if view.agent.balance < payment.amount => Decision::Failing(
-            insufficient(payment.amount, Some(view.agent.balance), at),
-            Some(checks.clone()),
-        ),
+        Ok(_) if view.is_frozen => Decision::Failing(frozen(at), Some(checks.clone())),
+        Ok(_) if view.balance < payment.amount => {
+            Decision::Failing(insufficient(payment.amount, Some(view.balance), at), Some(checks.clone()))
+        }
         Ok(_) => Decision::Sign,
     };
     (decision, checks)
 }
 
 /// The spendable balance, as a rule beside those of the policy. Nothing of a frozen balance can be spent.
-fn balance_check(agent: &AgentOnChain, amount: UsdcAmount) -> RuleCheck {
-    let spendable = if agent.is_frozen { UsdcAmount::ZERO } else { agent.balance };
+fn balance_check(view: &ChainView, amount: UsdcAmount) -> RuleCheck {
+    let spendable = if view.is_frozen { UsdcAmount::ZERO } else { view.balance };
     RuleCheck {
         rule: CheckedRule::Balance,
         ok: amount <= spendable,
@@ -162,7 +159,7 @@ fn message(violation: &Violation, halt: Option<Halt>) -> String {
 fn retry_at(violation: &Violation, view: &ChainView) -> Option<Timestamp> {
     match violation {
         Violation::DailyLimitExceeded { limit, amount, .. } => {
-            view.agent.window.frees_at(view.now, *limit, *amount).map(Timestamp::from_unix_seconds)
+            view.window.frees_at(view.now, *limit, *amount).map(Timestamp::from_unix_seconds)
         }
         Violation::DuplicateTransfer
         | Violation::Halted

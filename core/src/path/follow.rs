@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use super::carrier::{Carrier, Step, Stepped, payment};
 use super::decide::{Decision, decide, frozen, insufficient, invalid_recipient, rejection_without_numbers};
-use super::payments::WasPaid;
-use crate::chain::{Outcome, Refusal};
-use crate::crash_point::crash_point;
-use crate::domain::{
-    Address, Checks, FailureCode, PaymentMade, RejectionReason, Transfer, TransferState, happened_at,
+use super::error::PaymentError;
+use super::record::ROTATED;
+use super::seen::WasPaid;
+use crate::crash_point;
+use crate::{
+    Address, Checks, FailureCode, Outcome, PaymentMade, Refusal, RejectionReason, Transfer, TransferState,
+    happened_at,
 };
-use crate::service::ServiceError;
-use crate::service::signers::ROTATED;
 
 /// How long to await the outcome before noting that the bytes were sent; a faster outcome says so itself.
 const NOTED_AFTER: Duration = Duration::from_millis(20);
@@ -33,18 +33,19 @@ impl Carrier {
             }
         }
         crash_point!("send.before");
-        if let Err(error) = self.network.chain.send(&signed).await {
+        if let Err(error) = self.chain.send(&signed).await {
             // A failed send does not say whether the bytes land; only the outcome does.
             tracing::info!(transfer_id = %transfer.id, %error, "no answer to a send");
         }
         crash_point!("send.after");
-        let chain = self.network.chain.clone();
+        let chain = self.chain.clone();
         let (outcome, confirmed) = (chain.outcome(&signed), chain.confirmed(&signed));
         let noted = tokio::time::sleep(NOTED_AFTER);
         tokio::pin!(outcome, confirmed, noted);
         let (mut is_noted, mut is_confirmed) = (false, false);
         let outcome = loop {
             tokio::select! {
+                biased;
                 outcome = &mut outcome => break outcome,
                 () = &mut confirmed, if !is_confirmed => {
                     // The account shows the payment from now on, so the next one may be signed.
@@ -55,7 +56,7 @@ impl Carrier {
                     is_noted = true;
                     transfer = self.note_sent(transfer).await;
                 }
-                () = self.parts.tasks.stop.cancelled() => return Ok(Step::Left(transfer)),
+                () = self.outside.stop.cancelled() => return Ok(Step::Left(transfer)),
             }
         };
         crash_point!("outcome.after");
@@ -196,13 +197,13 @@ impl Carrier {
         }
         tracing::error!(transfer_id = %transfer.id, signature = made.signature,
             "a payment carries a transfer's tag and is not that transfer");
-        self.parts.metrics.contradicted(transfer.network.as_str());
+        self.outside.observer.contradicted(&transfer);
         let message =
             format!("The idempotency key was used on the chain for another transfer, {}.", made.signature);
         // Released first: otherwise the claim would answer 409 to the request that made this payment.
-        self.parts.store.release_key(&transfer).await?;
+        self.outside.ledger.release_key(&transfer).await?;
         self.fail(transfer, self.failure(FailureCode::TransferFailed, message)).await?;
-        Err(ServiceError::IdempotencyConflict(None))
+        Err(PaymentError::KeyPaidElsewhere)
     }
 
     /// The other try under the same key that this payment has settled, if we know it.
@@ -210,11 +211,11 @@ impl Carrier {
         &self,
         transfer: &Transfer,
         made: &PaymentMade,
-    ) -> Result<Option<Transfer>, ServiceError> {
+    ) -> Result<Option<Transfer>, PaymentError> {
         if made.transfer_id == transfer.id {
             return Ok(None);
         }
-        let found = self.parts.store.find_transfer(self.operator.id, made.transfer_id).await?;
+        let found = self.outside.ledger.find_transfer(self.payer.operator_id, made.transfer_id).await?;
         Ok(found.filter(|paid| {
             paid.request == transfer.request
                 && matches!(&paid.state, TransferState::Settled(by) if by.signature == made.signature)
@@ -225,7 +226,7 @@ impl Carrier {
     /// for it.
     async fn give_way(&mut self, transfer: Transfer, paid: Transfer) -> Stepped {
         let message = format!("Another try under this key, {}, was paid.", paid.id);
-        self.parts.store.release_use(&transfer).await?;
+        self.outside.ledger.release_use(&transfer).await?;
         self.fail(transfer, self.failure(FailureCode::TransferFailed, message)).await?;
         Ok(Step::Took(paid))
     }

@@ -6,37 +6,28 @@ use std::time::Duration;
 
 use super::carrier::{Carrier, payment};
 use super::decide::{Decision, decide};
-use crate::domain::{Timestamp, TransferRequest};
-use crate::service::error::{ServiceError, from_chain};
-use crate::store::NewTransfer;
+use super::error::PaymentError;
+use crate::{NewTransfer, RefusalLimits, Timestamp, TransferRequest};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// How many transfers of an account, and of all accounts of an operator, may be rejected or fail in 24 hours.
-#[derive(Debug, Clone, Copy)]
-pub struct RefusalLimits {
-    pub per_account: u32,
-    pub per_operator: u32,
-}
-
 impl Carrier {
     /// TooManyRefusals: the transfer would end without a payment, and the budget for that is used up.
-    pub(super) async fn check_refusals(&self, asked: &NewTransfer) -> Result<(), ServiceError> {
+    pub(super) async fn check_refusals(&self, asked: &NewTransfer) -> Result<(), PaymentError> {
         let now = self.now();
-        let RefusalLimits { per_account, per_operator } = self.parts.refusals;
-        let whose = (self.operator.id, self.account.id);
+        let RefusalLimits { per_account, per_operator } = self.outside.refusals;
         let counted_since = now.before(DAY);
         let found = self
-            .parts
-            .store
-            .find_last_allowed_refusal(whose, counted_since, per_account, per_operator)
+            .outside
+            .ledger
+            .find_last_allowed_refusal(&self.payer, counted_since, per_account, per_operator)
             .await?;
         let Some(last) = found else { return Ok(()) };
         if self.would_be_paid(asked.id.tag(), &asked.request, now).await? {
             return Ok(());
         }
         let wait = now.until(last.made_by().after(DAY));
-        Err(ServiceError::TooManyRefusals { retry_after_seconds: wait.as_secs() + 1 })
+        Err(PaymentError::TooManyRefusals { retry_after_seconds: wait.as_secs() + 1 })
     }
 
     async fn would_be_paid(
@@ -44,10 +35,9 @@ impl Carrier {
         tag: u64,
         request: &TransferRequest,
         now: Timestamp,
-    ) -> Result<bool, ServiceError> {
+    ) -> Result<bool, PaymentError> {
         let Ok(destination) = self.destination(&request.to).await? else { return Ok(false) };
-        let read = self.read(&destination).await;
-        let view = read.map_err(|error| from_chain(self.operator.network, &error, true))?;
+        let view = self.read(&destination).await?;
         Ok(match decide(&view, &payment(tag, request, destination), now).0 {
             Decision::Sign | Decision::AlreadyMade => true,
             Decision::Rejected(_) | Decision::Failing(..) => false,

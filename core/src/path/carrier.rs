@@ -4,6 +4,7 @@
 //! When everything that the decision needs is known, a transfer is signed ahead of its claim and stored with it: one
 //! write instead of two.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -11,49 +12,43 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::decide::{Decision, NO_PAYEE, Payment, decide, invalid_recipient};
-use super::payments::{Permit, SeenPayments, WasPaid};
+use super::error::PaymentError;
 use super::pending::Ended;
-use crate::chain::{ChainError, ChainView, UnsignedTransfer};
-use crate::crash_point::crash_point;
-use crate::domain::{
-    Account, Address, Checks, FailureCode, IDEMPOTENCY_SECONDS, Operator, Recipient, SignedTransfer, Terms,
-    Transfer, TransferId, TransferRequest, TransferState,
+use super::seen::{Permit, SeenPayments, WasPaid};
+use crate::crash_point;
+use crate::{
+    Address, Chain, ChainFault, ChainView, Checks, IDEMPOTENCY_SECONDS, Marked, NewTransfer, Outside, Payer,
+    Recipient, SignedAhead, SignedTransfer, Signer, Transfer, TransferId, TransferRequest, TransferState,
+    UnsignedTransfer,
 };
-use crate::service::reads::addresses;
-use crate::service::{NetworkParts, Parts, ServiceError};
-use crate::store::{NewTransfer, SignedAhead};
-use crate::traces::step;
 
 /// How long to wait before asking the chain again.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// Why a purchase failed whose seller did not use its payment, as it is counted.
-pub const UNUSED_PURCHASE: &str = "purchase_unused";
-
 /// Everything needed to carry out a transfer, and its progress.
-pub(super) struct Carrier {
-    pub parts: Parts,
-    pub network: NetworkParts,
-    pub operator: Operator,
-    pub account: Account,
-    pub payments: SeenPayments,
+pub struct Carrier {
+    pub(super) outside: Outside,
+    pub(super) chain: Arc<dyn Chain>,
+    pub(super) payer: Payer,
+    pub(super) seen: SeenPayments,
     /// Until when a failure surely reaches the caller. After that the transfer counts as accepted, and an unclear outcome
     /// does not end it.
-    pub awaited_until: Option<Instant>,
+    pub(super) awaited_until: Option<Instant>,
     /// Held from before the signature until the payment is confirmed.
-    pub permit: Option<Permit>,
+    pub(super) permit: Option<Permit>,
     /// The result of every rule when the transfer was signed or refused.
-    pub checks: Option<Checks>,
-    pub signatures: u32,
+    pub(super) checks: Option<Checks>,
+    pub(super) signatures: u32,
     /// Signed bytes of this transfer have expired.
-    pub has_expired: bool,
+    pub(super) has_expired: bool,
     /// For bytes that others send; without it, such bytes cannot be signed.
-    pub hand_over: Option<HandOver>,
+    pub(super) hand_over: Option<HandOver>,
 }
 
 /// Takes signed bytes to somebody else, who sends them to the chain.
-pub(in crate::service) struct HandOver {
-    pub terms: Terms,
+pub struct HandOver {
+    /// Signs on the terms of whoever sends the bytes.
+    pub signer: Arc<dyn Signer>,
     /// Fires once, when the bytes are stored.
     pub signed: oneshot::Sender<(TransferId, SignedTransfer)>,
 }
@@ -66,22 +61,20 @@ pub(super) enum Step {
     Left(Transfer),
 }
 
-pub(super) type Stepped = Result<Step, ServiceError>;
+pub(super) type Stepped = Result<Step, PaymentError>;
 
 impl Carrier {
     pub(super) const fn new(
-        parts: Parts,
-        network: NetworkParts,
-        operator: Operator,
-        account: Account,
-        payments: SeenPayments,
+        outside: Outside,
+        chain: Arc<dyn Chain>,
+        payer: Payer,
+        seen: SeenPayments,
     ) -> Self {
         Self {
-            parts,
-            network,
-            operator,
-            account,
-            payments,
+            outside,
+            chain,
+            payer,
+            seen,
             awaited_until: None,
             permit: None,
             checks: None,
@@ -92,14 +85,12 @@ impl Carrier {
     }
 
     /// Carries the transfer from any state to its end.
-    pub(super) async fn run(mut self, mut transfer: Transfer) -> Result<Ended, ServiceError> {
+    pub(super) async fn run(mut self, mut transfer: Transfer) -> Result<Ended, PaymentError> {
         let mut is_counted = false;
         loop {
             if !is_counted && transfer.fee_payer.is_none() && transfer.state.signed().is_some() {
                 // A refusal is none of the service's work on the chain, nor are bytes that others send.
-                self.parts
-                    .metrics
-                    .count_transfer(transfer.network.as_str(), transfer.state.status().as_str());
+                self.outside.observer.submitted(&transfer);
                 is_counted = true;
             }
             let step = match &transfer.state {
@@ -114,7 +105,7 @@ impl Carrier {
                     self.follow(transfer).instrument(step!("transfer.follow")).await?
                 }
                 TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) => {
-                    self.count(&transfer);
+                    self.outside.observer.ended(&transfer);
                     return Ok(Ended { transfer, checks: self.checks });
                 }
             };
@@ -147,48 +138,28 @@ impl Carrier {
         self.hand_over.is_some() || self.awaited_until.is_some_and(|until| Instant::now() < until)
     }
 
-    /// Counts a transfer that ended here.
-    fn count(&self, transfer: &Transfer) {
-        let (metrics, network) = (&self.parts.metrics, transfer.network.as_str());
-        metrics.count_transfer(network, transfer.state.status().as_str());
-        match &transfer.state {
-            TransferState::Settled(_) => {
-                metrics.settled_after(network, transfer.created_at.until(self.now()).as_secs_f64());
-            }
-            TransferState::Failed(failure) => {
-                let is_unused = transfer.fee_payer.is_some() && failure.code == FailureCode::TransferExpired;
-                let reason = if is_unused { UNUSED_PURCHASE } else { failure.code.as_str() };
-                metrics.count_failure(network, reason);
-            }
-            TransferState::Claimed
-            | TransferState::Signed(_)
-            | TransferState::Sent { .. }
-            | TransferState::Rejected(_) => {}
-        }
-    }
-
     /// Signs a transfer ahead of its claim, if nobody needs to be asked whether it may be paid.
     pub(super) async fn sign_ahead(&mut self, asked: &NewTransfer) -> Option<SignedAhead> {
-        if asked.purchase.is_some() {
+        if asked.sender.is_some() {
             return None;
         }
         let destination = self.destination(&asked.request.to).await.ok()?.ok()?;
-        self.permit = self.payments.try_permit(self.account.id);
+        self.permit = self.seen.try_permit(self.payer.account_id);
         self.permit.as_ref()?;
         let tag = asked.id.tag();
         let payment = payment(tag, &asked.request, destination);
         let (view, checks) = self.clearly_allowed(&payment)?;
         let known_up_to = self.seen_unpaid(tag, &view)?;
         let unsigned = self.unsigned(asked.id, &payment, &view);
-        let signed = self.network.chain.sign_transfer(&unsigned).await.ok()?;
+        let signed = self.chain.sign_transfer(&unsigned).await.ok()?;
         self.checks = Some(checks);
         self.signatures = 1;
-        Some(SignedAhead { signed, known_up_to, policy_version: view.agent.policy_version })
+        Some(SignedAhead { signed, known_up_to, policy_version: view.policy_version })
     }
 
     /// Forgets bytes that were signed ahead but not stored.
     pub(super) fn discard(&mut self, ahead: &SignedAhead) {
-        self.network.chain.discard(&ahead.signed);
+        self.chain.discard(&ahead.signed);
         self.checks = None;
         self.signatures = 0;
     }
@@ -228,7 +199,7 @@ impl Carrier {
                     let (decision, checks) = decide(&view, &asked, self.now());
                     self.checks = Some(checks);
                     if decision == Decision::Sign {
-                        self.note_balance(view.agent.balance, read_at).await;
+                        self.outside.observer.balance_read(&self.payer, view.balance, read_at).await;
                     }
                     (view, decision)
                 }
@@ -280,10 +251,9 @@ impl Carrier {
     ) -> Stepped {
         let payment = payment(transfer.id.tag(), &transfer.request, destination);
         let unsigned = self.unsigned(transfer.id, &payment, view);
-        let chain = &self.network.chain;
         let signed = match &self.hand_over {
-            None => chain.sign_transfer(&unsigned).await,
-            Some(HandOver { terms, .. }) => chain.sign_for(&unsigned, terms).await,
+            None => self.chain.sign_transfer(&unsigned).await,
+            Some(HandOver { signer, .. }) => signer.sign_transfer(&unsigned).await,
         };
         let signed = match signed {
             Ok(signed) => signed,
@@ -291,61 +261,54 @@ impl Carrier {
         };
         crash_point!("signed.before");
         // Stored before the first send: from here on it may be on the chain.
-        match self.parts.store.mark_signed(&transfer, signed.clone(), self.now()).await {
-            Ok(transfer) => {
+        match self.mark(&transfer, transfer.state.sign(signed.clone())).await {
+            Ok(Marked { transfer, .. }) => {
                 crash_point!("signed.after");
                 self.signatures += 1;
                 Ok(Step::Took(transfer))
             }
             Err(error) => {
-                self.network.chain.discard(&signed);
+                self.chain.discard(&signed);
                 self.superseded(transfer, error).await
             }
         }
     }
 
     /// The token account to pay, or why there is none.
-    pub(super) async fn destination(&self, to: &Recipient) -> Result<Result<Address, String>, ServiceError> {
+    pub async fn destination(&self, to: &Recipient) -> Result<Result<Address, String>, PaymentError> {
         let destination = match to {
             Recipient::Unreadable(_) => {
                 return Ok(Err("The recipient is neither an account id nor a Solana address.".into()));
             }
             Recipient::TokenAccount(address) => *address,
             // An account of another operator is paid like our own, if it is on the same network.
-            Recipient::Agent(id) => match self.parts.store.find_payee(self.operator.network, *id).await? {
+            Recipient::Agent(id) => match self.outside.ledger.find_payee(self.payer.network, *id).await? {
                 Some(token_account) => token_account,
                 None => return Ok(Err(NO_PAYEE.into())),
             },
         };
-        if destination == self.account.token_account {
+        if destination == self.payer.addresses.token_account {
             return Ok(Err("The recipient is the account that pays.".into()));
         }
         Ok(Ok(destination))
     }
 
     /// The token account of a transfer that was signed, and so had one.
-    pub(super) async fn stored_destination(&self, transfer: &Transfer) -> Result<Address, ServiceError> {
+    pub(super) async fn stored_destination(&self, transfer: &Transfer) -> Result<Address, PaymentError> {
         self.destination(&transfer.request.to).await?.map_err(|reason| {
             tracing::error!(transfer_id = %transfer.id, reason, "a signed transfer lost its recipient");
-            ServiceError::Internal
+            PaymentError::Inconsistent("a signed transfer lost its recipient")
         })
     }
 
     /// Reads everything that the decision needs, at one slot.
-    pub(super) async fn read(&self, destination: &Address) -> Result<ChainView, ChainError> {
-        let agent = addresses(&self.account);
-        self.network.chain.read_for_transfer(&self.operator.address, &agent, destination).await
-    }
-
-    /// The same view, if it is known without asking.
-    pub(super) fn known(&self, destination: &Address) -> Option<ChainView> {
-        let agent = addresses(&self.account);
-        self.network.chain.known_for_transfer(&self.operator.address, &agent, destination)
+    pub async fn read(&self, destination: &Address) -> Result<ChainView, ChainFault> {
+        self.chain.read_for_transfer(&self.payer, destination).await
     }
 
     /// The view and every rule's result, if everything needed is known and the transfer can be signed.
     fn clearly_allowed(&self, payment: &Payment) -> Option<(ChainView, Checks)> {
-        let view = self.known(&payment.destination)?;
+        let view = self.chain.known_for_transfer(&self.payer, &payment.destination)?;
         match decide(&view, payment, self.now()) {
             (Decision::Sign, checks) => Some((view, checks)),
             (Decision::AlreadyMade | Decision::Rejected(_) | Decision::Failing(..), _) => None,
@@ -354,20 +317,20 @@ impl Carrier {
 
     /// Waits for a permit; `None` at a stop.
     pub(super) async fn wait_for_permit(&self) -> Option<Permit> {
-        let stop = &self.parts.tasks.stop;
-        stop.run_until_cancelled(self.payments.permit(self.account.id)).await.flatten()
+        let permit = self.seen.permit(self.payer.account_id);
+        self.outside.stop.run_until_cancelled(permit).await.flatten()
     }
 
     /// Waits before asking the chain again. False at a stop.
     pub(super) async fn pauses(&self) -> bool {
-        self.parts.tasks.stop.run_until_cancelled(tokio::time::sleep(ASK_AGAIN_AFTER)).await.is_some()
+        self.outside.stop.run_until_cancelled(tokio::time::sleep(ASK_AGAIN_AFTER)).await.is_some()
     }
 
     fn unsigned(&self, id: TransferId, payment: &Payment, view: &ChainView) -> UnsignedTransfer {
         UnsignedTransfer {
-            operator: self.operator.address,
-            transfer_authorities: view.operator.transfer_authorities.clone(),
-            agent: addresses(&self.account),
+            operator: self.payer.operator,
+            transfer_authorities: view.transfer_authorities.clone(),
+            agent: self.payer.addresses,
             destination: payment.destination,
             transfer_id: id.bytes(),
             sequence: view.tags.sequence(),
@@ -380,7 +343,7 @@ impl Carrier {
 
 /// The transfer after every rule of the policy in force has passed.
 fn allowed_by(view: &ChainView, transfer: Transfer) -> Transfer {
-    Transfer { policy_version: Some(view.agent.policy_version), ..transfer }
+    Transfer { policy_version: Some(view.policy_version), ..transfer }
 }
 
 pub(super) fn payment(tag: u64, request: &TransferRequest, destination: Address) -> Payment<'_> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use purser_policy::{RecentTags, TAGS_MAX};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::domain::{AccountId, PaymentMade};
+use crate::{AccountId, PaymentMade};
 
 /// How many accounts have their views remembered.
 const ACCOUNTS_MAX: usize = 10_000;

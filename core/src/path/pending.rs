@@ -1,22 +1,22 @@
 //! Transfers that this process carries out: who waits for them, and how many may be pending.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use crate::domain::{AccountId, Checks, IdempotencyKey, OperatorId, Transfer, TransferId};
-use crate::service::ServiceError;
+use super::error::PaymentError;
+use crate::{AccountId, Checks, IdempotencyKey, OperatorId, Transfer, TransferId};
 
 /// The end of a transfer: the transfer as recorded, and checks that the record does not hold.
 #[derive(Debug, Clone)]
-pub(super) struct Ended {
+pub struct Ended {
     pub transfer: Transfer,
     pub checks: Option<Checks>,
 }
 
-pub(super) type Ending = Result<Ended, ServiceError>;
+pub(super) type Ending = Result<Ended, PaymentError>;
 
 /// The most transfers that may be pending at once.
 #[derive(Debug, Clone, Copy)]
@@ -31,9 +31,9 @@ pub(super) struct PendingTransfers(Arc<Mutex<PendingState>>);
 
 #[derive(Default)]
 struct PendingState {
-    watchers: HashMap<TransferId, (OperatorId, watch::Receiver<Option<Ending>>)>,
+    watchers: BTreeMap<TransferId, (OperatorId, watch::Receiver<Option<Ending>>)>,
     /// By operator and account: the pending keys, each with its number of requests.
-    pending: HashMap<OperatorId, HashMap<AccountId, HashMap<IdempotencyKey, usize>>>,
+    pending: BTreeMap<OperatorId, BTreeMap<AccountId, BTreeMap<IdempotencyKey, usize>>>,
 }
 
 impl PendingState {
@@ -44,7 +44,7 @@ impl PendingState {
 }
 
 /// Holding this keeps a request counted as pending.
-pub(in crate::service) struct PendingPlace {
+pub struct PendingPlace {
     operator: OperatorId,
     account: AccountId,
     key: IdempotencyKey,
@@ -71,8 +71,8 @@ impl PendingTransfers {
         let mut state = self.lock();
         let accounts = state.pending.get(&operator);
         let keys = accounts.and_then(|accounts| accounts.get(&account));
-        let of_account = keys.map_or(0, HashMap::len);
-        let of_operator: usize = accounts.map_or(0, |accounts| accounts.values().map(HashMap::len).sum());
+        let of_account = keys.map_or(0, BTreeMap::len);
+        let of_operator: usize = accounts.map_or(0, |accounts| accounts.values().map(BTreeMap::len).sum());
         let is_full = of_account >= limits.per_account || of_operator >= limits.per_operator;
         if is_full && keys.is_none_or(|keys| !keys.contains_key(key)) {
             return None;
@@ -112,12 +112,12 @@ impl PendingTransfers {
     }
 
     pub(super) fn pending(&self) -> usize {
-        self.lock().pending.values().flat_map(HashMap::values).map(HashMap::len).sum()
+        self.lock().pending.values().flat_map(BTreeMap::values).map(BTreeMap::len).sum()
     }
 
     /// The transfers that this process carries out, by operator.
-    pub(super) fn ids(&self) -> HashMap<OperatorId, Vec<TransferId>> {
-        let mut ids: HashMap<OperatorId, Vec<TransferId>> = HashMap::new();
+    pub(super) fn ids(&self) -> BTreeMap<OperatorId, Vec<TransferId>> {
+        let mut ids: BTreeMap<OperatorId, Vec<TransferId>> = BTreeMap::new();
         for (id, (operator, _)) in &self.lock().watchers {
             ids.entry(*operator).or_default().push(*id);
         }
@@ -224,7 +224,7 @@ mod tests {
             let operator = OperatorId::from_bytes([operator_number; 16]);
             assert!(all.try_place(operator, account(2), &key("a"), limits).is_none());
         }
-        let accounts: Vec<usize> = all.lock().pending.values().map(HashMap::len).collect();
+        let accounts: Vec<usize> = all.lock().pending.values().map(BTreeMap::len).collect();
         assert_eq!(accounts, [1], "one operator with one account");
         drop(held);
         drop(all.try_place(operator(), account(1), &key("a"), LIMITS));
@@ -241,11 +241,11 @@ mod tests {
         let (one, two) = (all.wait(id), all.wait(id));
         let land = async {
             tokio::task::yield_now().await;
-            pending.end(Err(ServiceError::IdempotencyConflict(None)));
+            pending.end(Err(PaymentError::KeyPaidElsewhere));
         };
         let (one, two, ()) = tokio::join!(one, two, land);
-        assert!(matches!(one, Some(Err(ServiceError::IdempotencyConflict(None)))));
-        assert!(matches!(two, Some(Err(ServiceError::IdempotencyConflict(None)))));
+        assert!(matches!(one, Some(Err(PaymentError::KeyPaidElsewhere))));
+        assert!(matches!(two, Some(Err(PaymentError::KeyPaidElsewhere))));
         assert!(all.wait(id).await.is_none());
     }
 

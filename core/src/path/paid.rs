@@ -11,10 +11,9 @@ use purser_policy::TAGS_MAX;
 use tokio::time::Instant;
 
 use super::carrier::Carrier;
-use super::payments::WasPaid;
-use crate::chain::ChainView;
-use crate::domain::{IDEMPOTENCY_SECONDS, Timestamp, Transfer};
-use crate::service::ServiceError;
+use super::error::PaymentError;
+use super::seen::WasPaid;
+use crate::{ChainView, IDEMPOTENCY_SECONDS, Timestamp, Transfer};
 
 /// How long to wait before checking our records again.
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
@@ -23,8 +22,8 @@ impl Carrier {
     /// If this process has seen no payment with `tag`: the number up to which our records must rule it out. They do so
     /// with the claim.
     pub(super) fn seen_unpaid(&self, tag: u64, view: &ChainView) -> Option<u64> {
-        let first = self.payments.learn(self.account.id, &view.tags);
-        let is_seen = self.payments.has(self.account.id, tag, first);
+        let first = self.seen.learn(self.payer.account_id, &view.tags);
+        let is_seen = self.seen.has(self.payer.account_id, tag, first);
         (!is_seen).then(|| first.saturating_sub(1))
     }
 
@@ -34,26 +33,25 @@ impl Carrier {
         &self,
         transfer: &Transfer,
         view: &ChainView,
-    ) -> Result<WasPaid, ServiceError> {
-        let (account, tag) = (&self.account, transfer.id.tag());
+    ) -> Result<WasPaid, PaymentError> {
+        let (account, tag) = (self.payer.account_id, transfer.id.tag());
         if transfer.reopened > 0 {
             // A fork dropped its payment, which earlier views of the account may have shown.
-            self.payments.forget(account.id);
+            self.seen.forget(account);
         }
-        let first = self.payments.learn(account.id, &view.tags);
+        let first = self.seen.learn(account, &view.tags);
         let newest = view.tags.recorded();
         let since = self.paid_since(transfer).await;
         let is_awaited = self.is_awaited();
-        let until =
-            Instant::now() + if is_awaited { self.parts.transfer_deadline / 2 } else { Duration::ZERO };
+        let until = Instant::now() + if is_awaited { self.outside.deadline / 2 } else { Duration::ZERO };
         let mut is_wanted = false;
         loop {
-            let known = self.parts.store.find_payment(account, tag, since).await?;
+            let known = self.outside.ledger.find_payment(&self.payer, tag, since).await?;
             if let Some(made) = known.made {
                 return Ok(WasPaid::Yes(Box::new(made)));
             }
             // For payments that our records hold, the records decide.
-            let is_seen = self.payments.has(account.id, tag, known.up_to.saturating_add(1))
+            let is_seen = self.seen.has(account, tag, known.up_to.saturating_add(1))
                 || view.tags.contains(tag, view.now);
             if known.up_to.saturating_sub(newest) >= TAGS_MAX as u64 {
                 return Ok(WasPaid::OldView);
@@ -64,12 +62,12 @@ impl Carrier {
             }
             if !is_wanted {
                 is_wanted = true;
-                self.parts.store.want_payments(account, newest).await?;
-                self.network.chain.look_again();
+                self.outside.ledger.want_payments(&self.payer, newest).await?;
+                self.chain.look_again();
             }
-            if Instant::now() >= until || self.parts.tasks.stop.is_cancelled() {
+            if Instant::now() >= until || self.outside.stop.is_cancelled() {
                 if is_awaited {
-                    tracing::warn!(account_id = %account.id, known_up_to = known.up_to, newest, is_seen,
+                    tracing::warn!(account_id = %account, known_up_to = known.up_to, newest, is_seen,
                         "payments of an account are missing in our records");
                 }
                 return Ok(WasPaid::Unknown);

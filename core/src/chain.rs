@@ -1,0 +1,181 @@
+//! The chain in the words of a payment: what is read for it, what is signed, and how that ends.
+
+use std::fmt;
+use std::sync::Arc;
+
+use purser_policy::{Allowlist, AsAllowlist, PolicyOver, RecentTags, SpendWindow, UsdcAmount, tag_of};
+
+use super::{AccountId, Address, Halt, Network, OperatorId};
+
+/// The two addresses of an agent account, derived without asking the chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AgentAddresses {
+    /// The PDA: `solana_address` in the API.
+    pub agent: Address,
+    /// Its associated USDC token account: `usdc_token_account` in the API.
+    pub token_account: Address,
+}
+
+/// Who pays: an agent account of an operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Payer {
+    pub network: Network,
+    pub operator_id: OperatorId,
+    /// The operator's account on chain.
+    pub operator: Address,
+    pub account_id: AccountId,
+    pub addresses: AgentAddresses,
+}
+
+/// What is at the address that a transfer pays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Destination {
+    /// An initialised, unfrozen token account of the operator's mint under the legacy token program.
+    TokenAccount {
+        owner: Address,
+    },
+    /// Nothing is there, and it cannot be a wallet (it is off the curve).
+    Missing,
+    /// System-owned, or absent but possibly a key: pay its USDC token account instead.
+    Wallet {
+        usdc_token_account: Address,
+    },
+    OtherMint,
+    Frozen,
+    Uninitialized,
+    NotTokenAccount,
+}
+
+/// An allowlist in whatever form the chain's reader holds it.
+#[derive(Clone)]
+pub struct SharedAllowlist(Arc<dyn AsAllowlist + Send + Sync>);
+
+impl SharedAllowlist {
+    pub fn new(allowlist: impl AsAllowlist + Send + Sync + 'static) -> Self {
+        Self(Arc::new(allowlist))
+    }
+}
+
+impl AsAllowlist for SharedAllowlist {
+    fn as_allowlist(&self) -> Allowlist<'_> {
+        self.0.as_allowlist()
+    }
+}
+
+impl fmt::Debug for SharedAllowlist {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.as_allowlist())
+    }
+}
+
+/// Everything needed to decide a transfer, read at one slot.
+#[derive(Debug, Clone)]
+pub struct ChainView {
+    /// The operator's transfer authorities.
+    pub transfer_authorities: Vec<Address>,
+    pub halt: Option<Halt>,
+    pub policy: PolicyOver<SharedAllowlist>,
+    /// Grows by one with every policy change.
+    pub policy_version: u64,
+    /// What the account spent. It may count transfers in flight as made.
+    pub window: SpendWindow,
+    /// Which payments the account remembers. They may count transfers in flight as made.
+    pub counted_tags: RecentTags,
+    /// The account's tags as the chain has them.
+    pub tags: RecentTags,
+    pub balance: UsdcAmount,
+    /// The issuer of USDC has frozen the token account: nothing leaves it.
+    pub is_frozen: bool,
+    pub destination: Destination,
+    /// Unix seconds, by the chain's clock at that slot.
+    pub now: i64,
+}
+
+/// A decided transfer, ready to sign.
+#[derive(Debug, Clone)]
+pub struct UnsignedTransfer {
+    pub operator: Address,
+    /// The operator's transfer authorities as read; one that is ours signs.
+    pub transfer_authorities: Vec<Address>,
+    pub agent: AgentAddresses,
+    /// The token account to pay.
+    pub destination: Address,
+    /// Ends with the tag, which the chain refuses twice within 24 h.
+    pub transfer_id: [u8; 16],
+    /// The account's sequence at which the tag was seen unpaid. The chain refuses the transfer when too many payments came since.
+    pub sequence: u32,
+    pub amount: UsdcAmount,
+    /// Empty when there is none.
+    pub memo: String,
+    /// An earlier signature of it has expired, so it now pays the highest priority fee allowed.
+    pub has_expired: bool,
+}
+
+impl UnsignedTransfer {
+    /// Derived from the idempotency key.
+    pub fn tag(&self) -> u64 {
+        tag_of(&self.transfer_id)
+    }
+}
+
+/// Why the program refused a transfer, without numbers (the program's codes carry none).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    DuplicateTransfer,
+    Halted,
+    Paused,
+    MemoRequired,
+    MemoTooLong,
+    RecipientNotAllowed,
+    SingleLimitExceeded,
+    DailyLimitExceeded,
+    InsufficientBalance,
+    /// The issuer of USDC has frozen the paying token account.
+    SourceFrozen,
+    /// The destination was payable when checked, and no longer was on chain.
+    InvalidRecipient,
+    /// Too many payments since it was signed: nothing shows that it was not paid before. Look again, and sign anew.
+    StaleSequence,
+    /// The operator's admin has named other transfer authorities since. Look again, and sign anew.
+    AuthorityRotated,
+}
+
+/// How a signed transfer ended. Every variant is final.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// Landed without error, at the configured commitment.
+    Settled { slot: u64 },
+    /// Landed, and the program refused.
+    Refused(Refusal),
+    /// Landed, and failed for another reason; `code` is the program's custom code when there is one.
+    Failed { code: Option<u32>, message: String },
+    /// Never landed and never can. A new signature with the same tag is safe.
+    Expired,
+}
+
+/// Why the chain could not be asked, or nothing was signed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChainFault {
+    /// Nothing is known: ask again later.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The operator's admin has named keys other than ours. Nothing was signed.
+    #[error("the operator names no key of this relayer")]
+    AuthorityRotated,
+    /// No wallet of ours can pay the fee. Nothing was signed.
+    #[error("no wallet can pay the fee")]
+    FeePayerEmpty,
+    /// The holder of our key did not sign.
+    #[error("the signer did not sign")]
+    SignerUnavailable,
+    /// What is on chain is not what should be there, or the chain will refuse this again.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// How far apart two clocks may be and still agree, in seconds.
+const CLOCKS_DIFFER_SECONDS: u64 = 300;
+
+pub fn clocks_agree(one: i64, other: i64) -> bool {
+    one.abs_diff(other) <= CLOCKS_DIFFER_SECONDS
+}

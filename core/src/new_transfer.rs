@@ -1,0 +1,88 @@
+//! A transfer that asks for its idempotency key.
+
+use super::{
+    Address, Fingerprint, IDEMPOTENCY_SECONDS, KeyId, Network, OperatorId, SignedTransfer, Timestamp,
+    TransferId, TransferRequest, UsedKey,
+};
+
+/// A transfer that asks for its idempotency key.
+#[derive(Debug, Clone)]
+pub struct NewTransfer {
+    /// Used when the claim is `New` or `Retry`. Ends in the tag of its key.
+    pub id: TransferId,
+    pub operator_id: OperatorId,
+    pub network: Network,
+    pub key_id: KeyId,
+    pub request: TransferRequest,
+    /// Set when somebody else sends its bytes.
+    pub sender: Option<OtherSender>,
+    /// See [`SignedAhead`].
+    pub signed: Option<SignedAhead>,
+}
+
+impl NewTransfer {
+    /// What a later request under its key must equal.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.sender.map_or_else(|| Fingerprint::of(&self.request), |sender| sender.fingerprint)
+    }
+}
+
+/// Somebody else who sends a transfer's bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct OtherSender {
+    /// See [`super::Transfer::fee_payer`].
+    pub fee_payer: Address,
+    /// The fingerprint of what is asked for, used instead of the payment's.
+    pub fingerprint: Fingerprint,
+}
+
+/// Bytes that were signed before the claim. A claim that is `New` or `Retry` stores them with it if our records then
+/// are complete up to `known_up_to` and hold no payment with the tag. If the claimed transfer holds no bytes, do not send these.
+#[derive(Debug, Clone)]
+pub struct SignedAhead {
+    pub signed: SignedTransfer,
+    pub known_up_to: u64,
+    /// See [`super::Transfer::policy_version`].
+    pub policy_version: u64,
+}
+
+/// The two clocks of a claim: leases use the one that relayers share; idempotency keys use the chain's, if that one agrees.
+#[derive(Debug, Clone, Copy)]
+pub struct ClaimClock {
+    pub now: Timestamp,
+    /// The caller holds the claim until then; after that another worker may take it over.
+    pub lease_expires_at: Timestamp,
+    /// Unix seconds that the chain's clock and ours agree on. `None`: nothing expires.
+    pub agreed: Option<i64>,
+}
+
+impl ClaimClock {
+    /// When the key was first used. While the clocks disagree our time will do, since nothing expires before they agree.
+    fn born(self) -> i64 {
+        self.agreed.unwrap_or_else(|| self.now.unix_seconds())
+    }
+
+    /// Anything before this is forgotten.
+    pub fn since(self) -> Option<Timestamp> {
+        self.agreed.map(|now| Timestamp::from_unix_seconds(now.saturating_sub(IDEMPOTENCY_SECONDS)))
+    }
+}
+
+/// Which use of its idempotency key a transfer is, and the earliest time at which the key expires.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyUse {
+    pub number: i64,
+    pub expires_unix: i64,
+}
+
+impl KeyUse {
+    /// A free key, or an expired one that starts over after this many uses.
+    pub fn begins(uses: i64, clock: ClaimClock) -> Self {
+        Self { number: uses + 1, expires_unix: clock.born().saturating_add(IDEMPOTENCY_SECONDS) }
+    }
+
+    /// The next try. It does not prolong the key.
+    pub const fn goes_on(used: &UsedKey) -> Self {
+        Self { number: used.uses + 1, expires_unix: used.expires_unix }
+    }
+}

@@ -1,0 +1,252 @@
+//! The way of a payment: claimed under its key, decided, signed, stored, sent, followed to its end and recorded, by whichever process
+//! holds its lease.
+
+mod carrier;
+mod decide;
+mod error;
+mod follow;
+mod handed_over;
+mod paid;
+mod pending;
+mod record;
+mod refusals;
+mod seen;
+mod sweep;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tracing::field::display;
+use tracing::{Instrument, Span};
+
+pub use self::carrier::{Carrier, HandOver};
+pub use self::decide::{Decision, Payment, decide};
+pub use self::error::PaymentError;
+pub use self::pending::{Ended, PendingLimits, PendingPlace};
+use self::pending::{Ending, PendingTransfer, PendingTransfers};
+use self::seen::SeenPayments;
+use crate::crash_point;
+use crate::{
+    AccountId, Chain, ChainFault, Claim, ClaimClock, Fingerprint, IdempotencyKey, KeyId, Network,
+    NewTransfer, OperatorId, OtherSender, Outside, Payer, Reuse, Transfer, TransferId, TransferRequest,
+    TransferStatus, agreed_now, transfer_tag,
+};
+
+/// How often to check a transfer that another process carries out.
+const LOOK_EVERY: Duration = Duration::from_millis(150);
+
+/// A transfer counts as accepted this long before its caller's deadline, or a quarter of the deadline before it: a failure
+/// takes time to record, and the caller may have been answered with 202 meanwhile.
+const ACCEPTED_BEFORE: Duration = Duration::from_secs(1);
+
+/// Transfers of one process, from their claim to their end. Every process on a ledger has one.
+#[derive(Clone)]
+pub struct MoneyPath {
+    outside: Outside,
+    pending: PendingTransfers,
+    seen: SeenPayments,
+    wake: Arc<Notify>,
+}
+
+/// A request to pay.
+pub struct Order {
+    pub payer: Payer,
+    /// The API key that asks for it.
+    pub key_id: KeyId,
+    pub request: TransferRequest,
+    /// Set when somebody else sends the bytes.
+    pub sent_by: Option<(OtherSender, HandOver)>,
+    /// When its caller gets an answer.
+    pub deadline: Instant,
+}
+
+/// What stands under a request's idempotency key; a new transfer has been started.
+#[derive(Debug)]
+pub enum Started {
+    Ours(TransferId),
+    Others(TransferId),
+    Over(Box<Transfer>),
+}
+
+impl MoneyPath {
+    pub fn new(outside: Outside) -> Self {
+        let (pending, seen) = (PendingTransfers::default(), SeenPayments::default());
+        Self { outside, pending, seen, wake: Arc::default() }
+    }
+
+    /// How many keys have pending requests.
+    pub fn pending(&self) -> usize {
+        self.pending.pending()
+    }
+
+    /// Takes a pending place if one is free, which every new try needs. All requests under one key share one place.
+    pub fn try_place(
+        &self,
+        operator: OperatorId,
+        account: AccountId,
+        key: &IdempotencyKey,
+        limits: PendingLimits,
+    ) -> Option<PendingPlace> {
+        self.pending.try_place(operator, account, key, limits)
+    }
+
+    /// The transfer that answers a request under this key. `None`: the request would be a new try, and needs a place.
+    pub async fn find_started(
+        &self,
+        (network, operator): (Network, OperatorId),
+        key: &IdempotencyKey,
+        fingerprint: Fingerprint,
+    ) -> Result<Option<Started>, PaymentError> {
+        let Some(used) = self.outside.ledger.find_used_key(operator, network, key).await? else {
+            return Ok(None);
+        };
+        let agreed = agreed_now(&**self.chain(network)?, self.outside.clock.now()).await;
+        let id = used.transfer.id;
+        let claim = match used.reused_by(&fingerprint.to_hex(), agreed) {
+            Reuse::Expired | Reuse::Retry => return Ok(None),
+            Reuse::Answer(claim) => *claim,
+        };
+        let started = match claim {
+            Claim::New(transfer) | Claim::Retry(transfer) | Claim::InFlight(transfer) => {
+                Started::Others(transfer.id)
+            }
+            Claim::Replay(transfer) => Started::Over(Box::new(transfer)),
+            Claim::Conflict => return Err(PaymentError::KeyTaken),
+        };
+        Span::current().record("transfer_id", display(id));
+        Ok(Some(started))
+    }
+
+    /// Claims a transfer and starts it. Must run to its end: the claim and the start belong together.
+    pub async fn begin(&self, order: Order, place: PendingPlace) -> Result<Started, PaymentError> {
+        let Order { payer, key_id, request, sent_by, deadline } = order;
+        let (sender, hand_over) = sent_by.unzip();
+        let now = self.outside.clock.now();
+        let tag = transfer_tag(&payer.operator, &payer.addresses.agent, &request.idempotency_key);
+        let mut asked = NewTransfer {
+            id: TransferId::with_tag(now, self.outside.clock.id_bits(), tag),
+            operator_id: payer.operator_id,
+            network: payer.network,
+            key_id,
+            request,
+            sender,
+            signed: None,
+        };
+        let mut carrier = self.carrier(payer)?;
+        carrier.hand_over = hand_over;
+        carrier.awaited_until = deadline.checked_sub(ACCEPTED_BEFORE.min(self.outside.deadline / 4));
+        let agreed = carrier.agreed_now().await;
+        asked.signed = carrier.sign_ahead(&asked).instrument(step!("transfer.sign_ahead")).await;
+        if asked.signed.is_none()
+            && let Err(refused) = carrier.check_refusals(&asked).await
+        {
+            let whose = (payer.network, payer.operator_id);
+            let found = self.find_started(whose, &asked.request.idempotency_key, asked.fingerprint()).await?;
+            return found.ok_or(refused);
+        }
+        let clock = ClaimClock { now, lease_expires_at: now.after(sweep::LEASE), agreed };
+        crash_point!("claim.before");
+        let claim = self.outside.ledger.claim(&asked, clock).instrument(step!("transfer.claim")).await;
+        crash_point!("claim.after");
+        let are_stored =
+            matches!(&claim, Ok(Claim::New(ours) | Claim::Retry(ours)) if ours.state.signed().is_some());
+        if let Some(ahead) = asked.signed.as_ref().filter(|_| !are_stored) {
+            carrier.discard(ahead);
+        }
+        let claim = claim?;
+        if let Claim::New(transfer)
+        | Claim::Retry(transfer)
+        | Claim::InFlight(transfer)
+        | Claim::Replay(transfer) = &claim
+        {
+            Span::current().record("transfer_id", display(transfer.id));
+        }
+        Ok(match claim {
+            Claim::New(transfer) | Claim::Retry(transfer) => {
+                let id = transfer.id;
+                if let Some(pending) = self.pending.begin(id, place) {
+                    self.carry(pending, carrier.run(transfer));
+                }
+                Started::Ours(id)
+            }
+            Claim::InFlight(transfer) => Started::Others(transfer.id),
+            Claim::Replay(transfer) => Started::Over(Box::new(transfer)),
+            Claim::Conflict => return Err(PaymentError::KeyTaken),
+        })
+    }
+
+    /// The transfer at its end, or its state at the deadline or at a stop.
+    pub async fn wait(
+        &self,
+        operator: OperatorId,
+        id: TransferId,
+        deadline: Instant,
+    ) -> Result<Ended, PaymentError> {
+        let ended = async {
+            loop {
+                if let Some(ending) = self.pending.wait(id).await {
+                    return ending;
+                }
+                // Another process carries it out, or nobody does until the sweeper comes.
+                let transfer = self.find(operator, id).await?;
+                match transfer.state.status() {
+                    TransferStatus::Submitted => {}
+                    TransferStatus::Settled | TransferStatus::Rejected | TransferStatus::Failed => {
+                        return Ok(Ended { transfer, checks: None });
+                    }
+                }
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        };
+        let waited = tokio::select! {
+            biased;
+            waited = tokio::time::timeout_at(deadline, ended) => waited.ok(),
+            () = self.outside.stop.cancelled() => None,
+        };
+        match waited {
+            Some(ended) => ended,
+            None => Ok(Ended { transfer: self.find(operator, id).await?, checks: None }),
+        }
+    }
+
+    /// For one payment of this payer, or to look at what it would do.
+    pub fn carrier(&self, payer: Payer) -> Result<Carrier, PaymentError> {
+        let chain = self.chain(payer.network)?.clone();
+        Ok(Carrier::new(self.outside.clone(), chain, payer, self.seen.clone()))
+    }
+
+    /// Works until the ending, in its own task, and notifies everybody who waits.
+    fn carry(&self, pending: PendingTransfer, work: impl Future<Output = Ending> + Send + 'static) {
+        let this = self.clone();
+        self.outside.tasks.start(Box::pin(async move {
+            let ending = work.await;
+            match &ending {
+                Ok(Ended { transfer, .. }) => {
+                    tracing::debug!(state = transfer.state.as_str(), "a transfer was carried out");
+                }
+                Err(error) if error.is_ours() => {
+                    tracing::error!(%error, "cannot carry out a transfer");
+                    // Whichever process comes first finishes the transfer from what is stored. If this release fails too,
+                    // the lease expires by itself.
+                    let (operator, id) = pending.id();
+                    let now = this.outside.clock.now();
+                    let _ = this.outside.ledger.release_lease(operator, id, now).await;
+                    this.wake();
+                }
+                Err(error) => tracing::warn!(%error, "cannot carry out a transfer yet"),
+            }
+            pending.end(ending);
+        }));
+    }
+
+    async fn find(&self, operator: OperatorId, id: TransferId) -> Result<Transfer, PaymentError> {
+        self.outside.ledger.find_transfer(operator, id).await?.ok_or(PaymentError::Gone)
+    }
+
+    fn chain(&self, network: Network) -> Result<&Arc<dyn Chain>, PaymentError> {
+        let chain = self.outside.chains.get(&network);
+        chain.ok_or_else(|| ChainFault::Unavailable(format!("network {network} is not configured")).into())
+    }
+}

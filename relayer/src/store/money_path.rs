@@ -1,0 +1,130 @@
+//! The database as the money path's ledger.
+
+use async_trait::async_trait;
+use purser_core::{
+    AccountId, Address, AgentAddresses, Claim, ClaimClock, IdempotencyKey, Ledger, LedgerError, Marked,
+    Network, NewTransfer, OperatorId, Payer, PaymentsKnown, Timestamp, Transfer, TransferId, TransferState,
+    UsedKey,
+};
+
+use super::{Store, StoreError};
+
+impl From<StoreError> for LedgerError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Superseded => Self::Superseded,
+            StoreError::WrongState(wrong) => Self::WrongState(wrong),
+            StoreError::Unavailable { .. } | StoreError::NoRoom => Self::Unavailable(error.to_string()),
+            error => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+#[async_trait]
+impl Ledger for Store {
+    async fn claim(&self, new: &NewTransfer, clock: ClaimClock) -> Result<Claim, LedgerError> {
+        Ok(self.claim_transfer(new, clock).await?)
+    }
+
+    async fn find_used_key(
+        &self,
+        operator: OperatorId,
+        network: Network,
+        key: &IdempotencyKey,
+    ) -> Result<Option<UsedKey>, LedgerError> {
+        Ok(Store::find_used_key(self, operator, network, key).await?)
+    }
+
+    async fn find_transfer(
+        &self,
+        operator: OperatorId,
+        id: TransferId,
+    ) -> Result<Option<Transfer>, LedgerError> {
+        Ok(Store::find_transfer(self, operator, id).await?)
+    }
+
+    async fn mark(
+        &self,
+        transfer: &Transfer,
+        next: TransferState,
+        now: Timestamp,
+    ) -> Result<Marked, LedgerError> {
+        Ok(Store::mark(self, transfer, next, now).await?)
+    }
+
+    async fn release_use(&self, transfer: &Transfer) -> Result<(), LedgerError> {
+        Ok(Store::release_use(self, transfer).await?)
+    }
+
+    async fn release_key(&self, transfer: &Transfer) -> Result<(), LedgerError> {
+        Ok(Store::release_key(self, transfer).await?)
+    }
+
+    async fn find_payment(
+        &self,
+        payer: &Payer,
+        tag: u64,
+        since: Option<Timestamp>,
+    ) -> Result<PaymentsKnown, LedgerError> {
+        Ok(Store::find_payment(self, payer.account_id, tag, since).await?)
+    }
+
+    async fn want_payments(&self, payer: &Payer, number: u64) -> Result<(), LedgerError> {
+        Ok(Store::want_payments(self, (payer.operator_id, payer.account_id), number).await?)
+    }
+
+    async fn find_payer(&self, transfer: &Transfer) -> Result<Option<Payer>, LedgerError> {
+        let operator = self.find_operator(transfer.operator_id).await?;
+        let account = self.find_account(transfer.operator_id, transfer.request.from).await?;
+        Ok(operator.zip(account).map(|(operator, account)| Payer {
+            network: operator.network,
+            operator_id: operator.id,
+            operator: operator.address,
+            account_id: account.id,
+            addresses: AgentAddresses { agent: account.address, token_account: account.token_account },
+        }))
+    }
+
+    async fn find_payee(&self, network: Network, id: AccountId) -> Result<Option<Address>, LedgerError> {
+        Ok(Store::find_payee(self, network, id).await?)
+    }
+
+    async fn find_last_allowed_refusal(
+        &self,
+        payer: &Payer,
+        since: Timestamp,
+        per_account: u32,
+        per_operator: u32,
+    ) -> Result<Option<TransferId>, LedgerError> {
+        let whose = (payer.operator_id, payer.account_id);
+        Ok(Store::find_last_allowed_refusal(self, whose, since, per_account, per_operator).await?)
+    }
+
+    async fn take_unfinished(
+        &self,
+        network: Network,
+        now: Timestamp,
+        lease_expires_at: Timestamp,
+        rows_max: u32,
+    ) -> Result<Vec<Transfer>, LedgerError> {
+        Ok(self.take_unfinished_transfers(network, now, lease_expires_at, rows_max).await?)
+    }
+
+    async fn renew_leases(
+        &self,
+        operator: OperatorId,
+        ids: &[TransferId],
+        lease_expires_at: Timestamp,
+    ) -> Result<(), LedgerError> {
+        Ok(Store::renew_leases(self, operator, ids, lease_expires_at).await?)
+    }
+
+    async fn release_lease(
+        &self,
+        operator: OperatorId,
+        id: TransferId,
+        now: Timestamp,
+    ) -> Result<(), LedgerError> {
+        Ok(Store::release_lease(self, operator, id, now).await?)
+    }
+}
