@@ -1,15 +1,15 @@
 //! `cargo xtask fuzz`: runs the built program against an oracle written from its documentation, and proves that the fuzzer
 //! works: it must catch each of a set of small mistakes in the program's source.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::mutants::{apply, copy_tree, patches};
 use crate::parts::program_example;
-use crate::workspace::{Workspace, command, output_of, run as run_command};
+use crate::workspace::{Workspace, command, run as run_command};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -64,7 +64,8 @@ fn fuzzer(program: &Path, args: &Args) -> Command {
 }
 
 fn mutants(workspace: &Workspace, args: &Args) -> Result<()> {
-    let patches = patches(workspace, args.mutant.as_deref().unwrap_or(""))?;
+    let folder = workspace.program_dir().join("tests/fuzz/mutants");
+    let patches = patches(&folder, args.mutant.as_deref().unwrap_or(""))?;
     ensure!(!patches.is_empty(), "no mutant has such a name");
     let tree = workspace.target.join("fuzz-mutants/tree");
     copy_tree(workspace, &tree)?;
@@ -89,44 +90,6 @@ fn mutants(workspace: &Workspace, args: &Args) -> Result<()> {
         bail!("not caught: {}", survivors.join(", "));
     }
     Ok(())
-}
-
-/// Sorted by their numbers.
-fn patches(workspace: &Workspace, name: &str) -> Result<Vec<PathBuf>> {
-    let folder = workspace.program_dir().join("tests/fuzz/mutants");
-    let mut patches = Vec::new();
-    for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
-        let path = entry?.path();
-        if path.file_stem().is_some_and(|stem| stem.to_string_lossy().contains(name)) {
-            patches.push(path);
-        }
-    }
-    patches.sort();
-    Ok(patches)
-}
-
-/// Copies git's files as they are in the work tree: mutants apply to the program under development.
-fn copy_tree(workspace: &Workspace, tree: &Path) -> Result<()> {
-    if tree.exists() {
-        fs::remove_dir_all(tree)?;
-    }
-    let mut files = command("git");
-    files.current_dir(&workspace.root).args(["ls-files", "-z"]);
-    for file in output_of(&mut files)?.split_terminator('\0') {
-        let (from, to) = (workspace.root.join(file), tree.join(file));
-        if from.is_file() {
-            fs::create_dir_all(to.parent().context("a file has a folder")?)?;
-            fs::copy(from, to)?;
-        }
-    }
-    Ok(())
-}
-
-fn apply(tree: &Path, patch: &Path, options: &[&str]) -> Result<()> {
-    let mut apply = command("patch");
-    apply.args(["--strip=1", "--silent", "--force"]).args(options).arg("--directory").arg(tree);
-    apply.arg("--input").arg(patch);
-    run_command(&mut apply).with_context(|| format!("{} does not fit the source any more", patch.display()))
 }
 
 /// Builds the program in `tree` and fuzzes it. Returns after how many transactions it was caught, if it was.

@@ -13,12 +13,14 @@ mod idl;
 mod imports;
 mod lines;
 mod localnet;
+mod mutants;
 mod names;
 mod parts;
 mod postgres;
 mod progress;
 mod prove;
 mod sbf;
+mod simulate;
 mod test;
 mod workspace;
 
@@ -50,6 +52,8 @@ enum Command {
     Idl(idl::Args),
     /// Let the relayer die at every step, and check by the chain that every payment was made exactly once
     Crash(crash::Args),
+    /// Carry out payments in simulated worlds with the real money path, and judge each by its true chain
+    Simulate(simulate::Args),
     /// Random transactions for the program and for an oracle of it, side by side; and mutants that this must catch
     Fuzz(fuzz::Args),
     /// Prove with z3 what is claimed of the spend window, and hold the proof's model to the Rust
@@ -71,6 +75,7 @@ fn main() -> ExitCode {
         Command::Sbf(args) => done(sbf::run(&workspace, &args)),
         Command::Idl(args) => done(idl::run(&workspace, &args)),
         Command::Crash(args) => done(crash::run(&workspace, &args)),
+        Command::Simulate(args) => done(simulate::run(&workspace, &args)),
         Command::Fuzz(args) => done(fuzz::run(&workspace, &args)),
         Command::Prove(args) => done(prove::run(&workspace, &args)),
         Command::Cu(args) => done(cu::run(&workspace, &args)),

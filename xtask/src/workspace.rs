@@ -87,7 +87,7 @@ impl Workspace {
         build("the relayer", "about 8 minutes", &mut self.relayer_cargo()).map(drop)
     }
 
-    /// Builds the crash runs, and the relayer that can die at a chosen step (see `relayer/src/crash_point.rs`).
+    /// Builds the crash runs, and the relayer that can die at a chosen step (see `core/src/crash_point.rs`).
     pub fn build_crash_runs(&self) -> Result<()> {
         let mut cargo = self.cargo("build");
         cargo.args(["--workspace", "--bin", "purser-fault-injection", "--bin", "crash"]);

@@ -1,0 +1,248 @@
+//! The one true chain: slots, transactions that land, expire or are forked away, and the account that pays.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use purser_core::{
+    Address, Halt, HaltScope, HaltedBy, PaymentMade, Refusal, Timestamp, TransferId, UnsignedTransfer,
+    happened_at,
+};
+use purser_policy::{
+    AccountState, Allowlist, Policy, RecentTags, SpendWindow, TransferRequest, UsdcAmount, Violation, check,
+    id_with_tag, tag_of,
+};
+
+use crate::world::{PAYEE, PAYEE_OWNER, payer};
+
+/// The slot and the Unix second at which a world begins.
+pub const FIRST_SLOT: u64 = 10_000;
+pub const FIRST_SECOND: i64 = 1_800_000_000;
+const SLOT_MS: u64 = 400;
+/// For how many slots signed bytes can land.
+pub const LIFE: u64 = 150;
+/// How many slots deep a block is confirmed, and final.
+pub const CONFIRMED: u64 = 2;
+pub const FINALIZED: u64 = 32;
+
+/// The account that pays, as the program keeps it.
+#[derive(Clone)]
+pub struct Account {
+    pub tags: RecentTags,
+    pub window: SpendWindow,
+    pub balance: UsdcAmount,
+    pub paused: bool,
+    pub halted: bool,
+}
+
+impl Account {
+    pub fn policy<'a>(&self) -> Policy<'a> {
+        Policy { paused: self.paused, allowlist: Allowlist::Anyone, ..Policy::OPEN }
+    }
+
+    pub fn halt(&self) -> Option<Halt> {
+        self.halted.then_some(Halt { by: HaltedBy::Guardian, scope: HaltScope::Account })
+    }
+}
+
+/// Signed bytes.
+#[derive(Clone)]
+pub struct Transaction {
+    pub order: UnsignedTransfer,
+    pub last_valid: u64,
+}
+
+/// A transaction in a block.
+#[derive(Clone)]
+pub struct Landed {
+    pub signature: usize,
+    pub slot: u64,
+    /// The number of its payment.
+    pub result: Result<u64, Refusal>,
+}
+
+pub struct TrueChain {
+    pub transactions: Vec<Transaction>,
+    /// By the slot at which each is to land.
+    on_the_way: BTreeSet<(u64, usize)>,
+    landed: Vec<Landed>,
+    found: BTreeMap<usize, usize>,
+    /// The account after each change.
+    states: Vec<(u64, Account)>,
+    pub tip: u64,
+}
+
+pub fn slot_at(milliseconds: u64) -> u64 {
+    FIRST_SLOT + milliseconds / SLOT_MS
+}
+
+pub fn second_of(slot: u64) -> i64 {
+    FIRST_SECOND + (slot.saturating_sub(FIRST_SLOT) * SLOT_MS / 1_000).cast_signed()
+}
+
+impl TrueChain {
+    pub fn new(balance: u64) -> Self {
+        let account = Account {
+            tags: RecentTags::EMPTY,
+            window: SpendWindow::EMPTY,
+            balance: UsdcAmount::from_micros(balance),
+            paused: false,
+            halted: false,
+        };
+        Self {
+            transactions: Vec::new(),
+            on_the_way: BTreeSet::new(),
+            landed: Vec::new(),
+            found: BTreeMap::new(),
+            states: vec![(0, account)],
+            tip: FIRST_SLOT,
+        }
+    }
+
+    pub fn advance(&mut self, slot: u64) {
+        while let Some((due, signature)) = self.on_the_way.first().copied().filter(|(due, _)| *due <= slot) {
+            self.on_the_way.pop_first();
+            self.land(signature, due);
+        }
+        self.tip = slot;
+    }
+
+    pub fn sign(&mut self, order: UnsignedTransfer, last_valid: u64) -> usize {
+        self.transactions.push(Transaction { order, last_valid });
+        self.transactions.len() - 1
+    }
+
+    pub fn send(&mut self, signature: usize, slot: u64) {
+        self.on_the_way.insert((slot.max(self.tip + 1), signature));
+    }
+
+    fn land(&mut self, signature: usize, slot: u64) {
+        let transaction = &self.transactions[signature];
+        if slot > transaction.last_valid || self.found.contains_key(&signature) {
+            return;
+        }
+        let mut account = self.now().clone();
+        let result = execute(&mut account, &transaction.order, second_of(slot));
+        if result.is_ok() {
+            self.states.push((slot, account));
+        }
+        self.found.insert(signature, self.landed.len());
+        self.landed.push(Landed { signature, slot, result });
+    }
+
+    /// Somebody else pays out of the account.
+    pub fn pay_elsewhere(&mut self, payments: u64, random: u64) {
+        for number in 0..payments {
+            let tag = random.wrapping_add(number.wrapping_mul(0x9e37_79b9)) | 1;
+            let sequence = self.now().tags.sequence();
+            let order = UnsignedTransfer {
+                operator: payer().operator,
+                transfer_authorities: Vec::new(),
+                agent: payer().addresses,
+                destination: PAYEE,
+                transfer_id: id_with_tag([0; 8], tag),
+                sequence,
+                amount: UsdcAmount::from_micros(1),
+                memo: String::new(),
+                has_expired: false,
+            };
+            let signature = self.sign(order, self.tip + LIFE);
+            self.land(signature, self.tip);
+        }
+    }
+
+    pub fn change(&mut self, change: impl FnOnce(&mut Account)) {
+        let mut account = self.now().clone();
+        change(&mut account);
+        self.states.push((self.tip, account));
+    }
+
+    /// The last `depth` blocks are gone. Their transactions may land again, some of them.
+    pub fn fork(&mut self, depth: u64, mut lands_again: impl FnMut() -> Option<u64>) -> usize {
+        let kept = self.tip.saturating_sub(depth.min(FINALIZED - 2));
+        let dropped: Vec<Landed> = self.landed.extract_if(.., |landed| landed.slot > kept).collect();
+        while self.states.last().is_some_and(|(slot, _)| *slot > kept) && self.states.len() > 1 {
+            self.states.pop();
+        }
+        self.found = self.landed.iter().enumerate().map(|(at, landed)| (landed.signature, at)).collect();
+        for landed in &dropped {
+            if let Some(after) = lands_again() {
+                self.send(landed.signature, self.tip + after);
+            }
+        }
+        dropped.len()
+    }
+
+    pub fn now(&self) -> &Account {
+        &self.states[self.states.len() - 1].1
+    }
+
+    pub fn at(&self, slot: u64) -> &Account {
+        let state = self.states.iter().rev().find(|(since, _)| *since <= slot);
+        &state.unwrap_or(&self.states[0]).1
+    }
+
+    /// A transaction that is at least `depth` slots deep.
+    pub fn status(&self, signature: usize, depth: u64) -> Option<&Landed> {
+        self.found
+            .get(&signature)
+            .map(|at| &self.landed[*at])
+            .filter(|landed| landed.slot + depth <= self.tip)
+    }
+
+    /// All payments that are at least `depth` slots deep, in order.
+    pub fn payments(&self, depth: u64) -> impl Iterator<Item = (u64, PaymentMade)> + '_ {
+        let deep = self.landed.iter().filter(move |landed| landed.slot + depth <= self.tip);
+        deep.filter_map(|landed| Some((landed.result.ok()?, self.payment(landed))))
+    }
+
+    pub fn payment(&self, landed: &Landed) -> PaymentMade {
+        let order = &self.transactions[landed.signature].order;
+        let transfer_id = TransferId::from_bytes(order.transfer_id);
+        PaymentMade {
+            transfer_id,
+            account_id: payer().account_id,
+            signature: landed.signature.to_string(),
+            slot: landed.slot,
+            made_at: happened_at(Timestamp::from_unix_seconds(second_of(landed.slot)), Some(transfer_id)),
+            amount: order.amount,
+            recipient: order.destination,
+            memo: order.memo.clone(),
+        }
+    }
+}
+
+/// What the program does with a transfer.
+fn execute(account: &mut Account, order: &UnsignedTransfer, now: i64) -> Result<u64, Refusal> {
+    if !account.tags.covers(order.sequence) {
+        return Err(Refusal::StaleSequence);
+    }
+    let recipient: Address = order.destination;
+    let request = TransferRequest {
+        tag: tag_of(&order.transfer_id),
+        amount: order.amount,
+        memo: order.memo.as_bytes(),
+        recipient: recipient.as_bytes(),
+        recipient_owner: PAYEE_OWNER.as_bytes(),
+    };
+    let policy = account.policy();
+    let state = AccountState { halted: account.halted, policy, window: &account.window, tags: &account.tags };
+    let cleared = check(&state, &request, now).map_err(|violation| refusal(&violation))?;
+    if account.balance < order.amount {
+        return Err(Refusal::InsufficientBalance);
+    }
+    cleared.record(&mut account.window, &mut account.tags);
+    account.balance = account.balance.saturating_sub(order.amount);
+    Ok(account.tags.recorded())
+}
+
+fn refusal(violation: &Violation) -> Refusal {
+    match violation {
+        Violation::DuplicateTransfer => Refusal::DuplicateTransfer,
+        Violation::Halted => Refusal::Halted,
+        Violation::Paused => Refusal::Paused,
+        Violation::MemoRequired => Refusal::MemoRequired,
+        Violation::MemoTooLong => Refusal::MemoTooLong,
+        Violation::RecipientNotAllowed => Refusal::RecipientNotAllowed,
+        Violation::SingleLimitExceeded { .. } => Refusal::SingleLimitExceeded,
+        Violation::DailyLimitExceeded { .. } => Refusal::DailyLimitExceeded,
+    }
+}

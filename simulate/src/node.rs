@@ -1,0 +1,275 @@
+//! The chain as one process sees it, through nodes that lag and lie. What the relayer asks of several nodes is asked of all here:
+//! bytes have expired when every node's height says so.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use purser_core::{
+    Address, Chain, ChainFault, ChainView, Destination, Outcome, Payer, SharedAllowlist, SignedTransfer,
+    Signer, UnsignedTransfer,
+};
+use purser_policy::{Allowlist, AsAllowlist, UsdcAmount};
+use tokio::time::{Instant, sleep};
+
+use crate::chain::{CONFIRMED, FINALIZED, LIFE, second_of};
+use crate::world::{PAYEE_OWNER, Process, State, World};
+
+/// The shortest time in which bytes can expire.
+const SHORTEST_LIFE: Duration = Duration::from_millis(LIFE * 350);
+const ASK_EVERY: Duration = Duration::from_secs(2);
+
+struct Anyone;
+
+impl AsAllowlist for Anyone {
+    fn as_allowlist(&self) -> Allowlist<'_> {
+        Allowlist::Anyone
+    }
+}
+
+pub struct SimChain {
+    pub world: Arc<World>,
+    pub process: Arc<Process>,
+    /// No view may be older than what this process knows to have happened.
+    seen_slot: AtomicU64,
+    in_flight: Mutex<Vec<(usize, u64, UsdcAmount)>>,
+}
+
+impl SimChain {
+    pub fn new(world: Arc<World>, process: Arc<Process>) -> Self {
+        Self { world, process, seen_slot: AtomicU64::new(0), in_flight: Mutex::default() }
+    }
+
+    fn view(&self, state: &State, slot: u64, counts_ours: bool) -> ChainView {
+        let account = state.chain.at(slot).clone();
+        let now = second_of(slot);
+        let mut view = ChainView {
+            transfer_authorities: Vec::new(),
+            halt: account.halt(),
+            policy: account.policy().over(SharedAllowlist::new(Anyone)),
+            policy_version: 1,
+            window: account.window,
+            counted_tags: account.tags,
+            tags: account.tags,
+            balance: account.balance,
+            is_frozen: false,
+            destination: Destination::TokenAccount { owner: PAYEE_OWNER },
+            now,
+        };
+        if counts_ours {
+            for (_, tag, amount) in self.in_flight.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+                if !view.counted_tags.contains(*tag, now) {
+                    view.window.record(now, *amount);
+                    view.counted_tags.record(*tag, now);
+                    view.balance = view.balance.saturating_sub(*amount);
+                }
+            }
+        }
+        view
+    }
+
+    fn saw(&self, slot: u64) {
+        self.seen_slot.fetch_max(slot, Ordering::Relaxed);
+    }
+
+    fn ends(&self, signature: usize) {
+        let mut all = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|(known, ..)| *known != signature);
+    }
+
+    async fn asks(&self, what: &str) -> Result<(), ChainFault> {
+        self.process.lives(&self.world).await;
+        self.world.pause(1, 60).await;
+        if self.world.goes_wrong(4) {
+            self.world.tell(|| format!("{}: no node answers ({what})", self.process.name));
+            return Err(ChainFault::Unavailable("no node answers".into()));
+        }
+        Ok(())
+    }
+
+    /// Whether every node says that bytes with this height have expired.
+    fn have_passed(state: &State, last_valid: u64) -> bool {
+        let claimed = state
+            .nodes
+            .iter()
+            .map(|node| (state.chain.tip + node.height).saturating_sub(FINALIZED + node.lag));
+        claimed.min().is_some_and(|lowest| lowest > last_valid)
+    }
+}
+
+fn number_of(signed: &SignedTransfer) -> usize {
+    signed.signature.parse().unwrap_or(usize::MAX)
+}
+
+#[async_trait]
+impl Signer for SimChain {
+    async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainFault> {
+        self.process.lives(&self.world).await;
+        self.world.pause(0, 5).await;
+        if self.world.goes_wrong(1) {
+            return Err(ChainFault::SignerUnavailable);
+        }
+        let (signature, last_valid_block_height) = self.world.with(|state| {
+            let last_valid = state.chain.tip + LIFE - state.rng.below(10);
+            (state.chain.sign(order.clone(), last_valid), last_valid)
+        });
+        let mut all = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push((signature, order.tag(), order.amount));
+        Ok(SignedTransfer { bytes: vec![0], signature: signature.to_string(), last_valid_block_height })
+    }
+}
+
+#[async_trait]
+impl Chain for SimChain {
+    async fn now(&self) -> Result<i64, ChainFault> {
+        self.asks("clock").await?;
+        Ok(self.world.with(|state| {
+            let node = state.nodes[state.rng.below(state.nodes.len() as u64) as usize];
+            second_of(state.chain.tip) + node.clock
+        }))
+    }
+
+    async fn read_for_transfer(&self, _: &Payer, _: &Address) -> Result<ChainView, ChainFault> {
+        self.asks("view").await?;
+        Ok(self.world.with(|state| {
+            let node = state.nodes[state.rng.below(state.nodes.len() as u64) as usize];
+            let slot = state.chain.tip.saturating_sub(CONFIRMED + node.lag);
+            self.view(state, slot.max(self.seen_slot.load(Ordering::Relaxed)), false)
+        }))
+    }
+
+    fn known_for_transfer(&self, _: &Payer, _: &Address) -> Option<ChainView> {
+        if self.world.goes_wrong(30) {
+            return None;
+        }
+        Some(self.world.with(|state| {
+            let slot = state.chain.tip.saturating_sub(CONFIRMED + state.rng.below(20));
+            self.view(state, slot.max(self.seen_slot.load(Ordering::Relaxed)), true)
+        }))
+    }
+
+    async fn has_passed(&self, block_height: u64, signed_before: Instant) -> Result<bool, ChainFault> {
+        self.asks("height").await?;
+        if signed_before.elapsed() < SHORTEST_LIFE {
+            return Ok(false);
+        }
+        Ok(self.world.with(|state| {
+            let has_passed = Self::have_passed(state, block_height);
+            if has_passed {
+                self.saw(block_height + 1);
+            }
+            has_passed
+        }))
+    }
+
+    fn discard(&self, signed: &SignedTransfer) {
+        self.ends(number_of(signed));
+    }
+
+    async fn send(&self, signed: &SignedTransfer) -> Result<(), ChainFault> {
+        self.asks("send").await?;
+        self.world.with(|state| {
+            let node = state.nodes[state.rng.below(state.nodes.len() as u64) as usize];
+            if node.is_deaf || (!state.is_calm && state.rng.chance(20)) {
+                return;
+            }
+            let is_late = !state.is_calm && state.rng.chance(10);
+            let after = if is_late { state.rng.below(LIFE) } else { state.rng.between(1, 4) };
+            state.chain.send(number_of(signed), state.chain.tip + after);
+        });
+        if self.world.goes_wrong(5) {
+            return Err(ChainFault::Unavailable("the answer is lost".into()));
+        }
+        Ok(())
+    }
+
+    async fn confirmed(&self, signed: &SignedTransfer) {
+        loop {
+            let slot = self
+                .world
+                .with(|state| state.chain.status(number_of(signed), CONFIRMED).map(|landed| landed.slot));
+            if let Some(slot) = slot {
+                self.saw(slot);
+                return;
+            }
+            sleep(ASK_EVERY).await;
+        }
+    }
+
+    async fn outcome(&self, signed: &SignedTransfer) -> Outcome {
+        let followed_since = Instant::now();
+        let signature = number_of(signed);
+        loop {
+            self.process.lives(&self.world).await;
+            let is_old = followed_since.elapsed() >= SHORTEST_LIFE;
+            let outcome = self.world.with(|state| {
+                if let Some(landed) = state.chain.status(signature, self.world.depth) {
+                    self.saw(landed.slot);
+                    return Some(match landed.result {
+                        Ok(_) => Outcome::Settled { slot: landed.slot },
+                        Err(refusal) => Outcome::Refused(refusal),
+                    });
+                }
+                let is_seen = state.chain.status(signature, 0).is_some();
+                (is_old && !is_seen && Self::have_passed(state, signed.last_valid_block_height)).then(|| {
+                    self.saw(signed.last_valid_block_height + 1);
+                    Outcome::Expired
+                })
+            });
+            if let Some(outcome) = outcome {
+                if !matches!(outcome, Outcome::Settled { .. }) {
+                    self.ends(signature);
+                }
+                self.world
+                    .tell(|| format!("{}: transaction {signature} ends: {outcome:?}", self.process.name));
+                return outcome;
+            }
+            if self.world.draw(0, 2) == 0 {
+                let _ = self.send(signed).await;
+            }
+            sleep(ASK_EVERY).await;
+        }
+    }
+
+    async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainFault> {
+        self.asks("block time").await?;
+        Ok((!self.world.goes_wrong(10)).then(|| second_of(slot)))
+    }
+
+    fn look_again(&self) {
+        self.world.wanted.notify_waiters();
+    }
+}
+
+/// Reads the account's past into this process's database, again and again.
+pub async fn index(world: Arc<World>, process: Arc<Process>, database: usize) {
+    loop {
+        process.lives(&world).await;
+        let now = world.now();
+        world.with(|state| {
+            let node = state.nodes[state.rng.below(state.nodes.len() as u64) as usize];
+            let depth = world.depth.max(node.lag);
+            if state.databases[database].is_away || (!state.is_calm && state.rng.chance(20)) {
+                return;
+            }
+            let is_listed = |number: u64| node.leaves_out == 0 || !number.is_multiple_of(node.leaves_out);
+            let read: Vec<_> = state.chain.payments(depth).filter(|(number, _)| is_listed(*number)).collect();
+            for (number, payment) in read {
+                state.databases[database].read(number, payment, now);
+            }
+            let chain = &state.chain;
+            let is_gone = |payment: &purser_core::PaymentMade| {
+                let signature = payment.signature.parse().unwrap_or(usize::MAX);
+                payment.slot + FINALIZED < chain.tip
+                    && chain.status(signature, 0).is_none_or(|landed| landed.result.is_err())
+            };
+            state.databases[database].take_back(is_gone, now);
+        });
+        tokio::select! {
+            biased;
+            () = world.wanted.notified() => sleep(Duration::from_millis(300)).await,
+            () = sleep(Duration::from_secs(4)) => {}
+        }
+    }
+}

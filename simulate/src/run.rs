@@ -1,0 +1,308 @@
+//! One seed: a storm, then calm weather, then the verdict by the true chain.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_core::{FailureCode, PaymentMade, transfer_tag};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use crate::caller::{amount, ask_until_final, call, key};
+use crate::chain::FINALIZED;
+use crate::relayer::keep_running;
+use crate::world::{Answer, Node, Told, World, payer};
+
+const DAY: i64 = 86_400;
+
+/// What came of a seed.
+pub struct Verdict {
+    /// What was wrong, as sentences.
+    pub faults: Vec<String>,
+    pub trace: Vec<String>,
+    pub payments: usize,
+}
+
+pub fn run(seed: u64, is_traced: bool) -> Verdict {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    match runtime {
+        Ok(runtime) => runtime.block_on(play(seed, is_traced)),
+        Err(error) => Verdict { faults: vec![error.to_string()], trace: Vec::new(), payments: 0 },
+    }
+}
+
+async fn play(seed: u64, is_traced: bool) -> Verdict {
+    let world = Arc::new(World::new(seed, is_traced));
+    let end = CancellationToken::new();
+    let (count, keys) = world.with(|state| (state.relayers.len(), state.rng.between(1, 3) as usize));
+    let mut running = JoinSet::new();
+    for number in 0..count {
+        running.spawn(keep_running(world.clone(), number, end.clone()));
+    }
+    sleep(Duration::from_millis(10)).await;
+    let mut callers = JoinSet::new();
+    for number in 0..keys {
+        let rounds = world.draw(2, 6);
+        callers.spawn(call(world.clone(), number, rounds));
+    }
+    callers.spawn(storm(world.clone()));
+    while callers.join_next().await.is_some() {}
+
+    world.tell(|| "the storm is over: nothing goes wrong any more".into());
+    world.with(|state| {
+        state.is_calm = true;
+        state.nodes.fill(Node::default());
+        state.databases.iter_mut().for_each(|database| (database.is_away, database.clock) = (false, 0));
+        state.chain.change(|account| (account.paused, account.halted) = (false, false));
+    });
+    sleep(Duration::from_secs(60)).await;
+    let mut last = Vec::new();
+    for number in 0..keys {
+        for relayer in 0..count {
+            last.push((number, ask_until_final(&world, relayer, number).await));
+        }
+    }
+    // What was carried on while nobody asked.
+    sleep(Duration::from_secs(240)).await;
+    let faults = judge(&world, keys, &last);
+    end.cancel();
+    while running.join_next().await.is_some() {}
+    world.with(|state| Verdict {
+        faults,
+        trace: state.trace.take().unwrap_or_default(),
+        payments: state.chain.payments(0).count(),
+    })
+}
+
+/// What goes wrong around the relayers.
+async fn storm(world: Arc<World>) {
+    let mut copies = Vec::new();
+    let rounds = world.draw(0, 14);
+    for _ in 0..rounds {
+        world.pause(100, 12_000).await;
+        match world.draw(0, 12) {
+            0 | 1 => {
+                let (payments, random) = (world.draw(1, 20), world.draw(0, u64::MAX - 1));
+                world.tell(|| format!("others make {payments} payments out of the account"));
+                world.with(|state| state.chain.pay_elsewhere(payments, random));
+            }
+            2 => {
+                let depth = world.draw(1, 25);
+                let dropped = world.with(|state| {
+                    let mut rng = state.rng.clone();
+                    let dropped = state.chain.fork(depth, || rng.chance(70).then(|| rng.between(1, 20)));
+                    state.rng = rng;
+                    state.has_forked = true;
+                    dropped
+                });
+                world.tell(|| format!("a fork drops {depth} blocks with {dropped} transactions"));
+            }
+            3 | 4 => {
+                let database = world.with(|state| state.rng.below(state.databases.len() as u64) as usize);
+                world.tell(|| format!("database {database} is copied"));
+                copies.push((database, world.with(|state| state.databases[database].copy())));
+            }
+            5 | 6 => {
+                let Some((database, copy)) = copies.pop() else { continue };
+                world.tell(|| format!("database {database} is put back as it was"));
+                world.with(|state| {
+                    state.databases[database].put_back(copy);
+                    if state.rng.chance(70) {
+                        let on_it = state.relayers.iter().flatten().filter(|it| it.database == database);
+                        on_it.for_each(|relayer| relayer.process.died.cancel());
+                    }
+                });
+            }
+            7 => {
+                let database = world.with(|state| state.rng.below(state.databases.len() as u64) as usize);
+                let away = world.with(|state| {
+                    let away = &mut state.databases[database].is_away;
+                    *away = !*away;
+                    *away
+                });
+                world
+                    .tell(|| format!("database {database} is {}", if away { "away" } else { "there again" }));
+            }
+            8 => {
+                let hours = world.draw(0, 72);
+                let ahead = hours.cast_signed() * 3_600 - 36 * 3_600;
+                world.tell(|| format!("the host's clock jumps by {ahead} s"));
+                world.with(|state| {
+                    let database = state.rng.below(state.databases.len() as u64) as usize;
+                    state.databases[database].clock = ahead;
+                });
+            }
+            9 | 10 => lie(&world),
+            11 => {
+                world.tell(|| "the account is paused, halted, or neither".into());
+                world.with(|state| {
+                    let (paused, halted) = (state.rng.chance(30), state.rng.chance(20));
+                    state.chain.change(|account| (account.paused, account.halted) = (paused, halted));
+                });
+            }
+            _ => {
+                let relayer = world.with(|state| {
+                    let number = state.rng.below(state.relayers.len() as u64) as usize;
+                    state.relayers[number].clone()
+                });
+                if let Some(relayer) = relayer {
+                    relayer.process.died.cancel();
+                }
+            }
+        }
+    }
+}
+
+/// One node of several begins to lie, or a single one lags.
+fn lie(world: &World) {
+    let said = world.with(|state| {
+        state.nodes.fill(Node::default());
+        let alone = state.nodes.len() == 1;
+        let number = state.rng.below(state.nodes.len() as u64) as usize;
+        let lag = state.rng.below(40);
+        let node = match state.rng.below(5) {
+            _ if alone => Node { lag, ..Node::default() },
+            0 => Node { lag, ..Node::default() },
+            1 => Node { clock: state.rng.below(72 * 3_600).cast_signed() - 36 * 3_600, ..Node::default() },
+            2 => Node { height: state.rng.between(100, 2_100), ..Node::default() },
+            3 => Node { is_deaf: true, ..Node::default() },
+            _ => Node { leaves_out: state.rng.between(1, 4), ..Node::default() },
+        };
+        state.nodes[number] = node;
+        format!("node {number} of {} is now {node:?}", state.nodes.len())
+    });
+    world.tell(|| said);
+}
+
+fn judge(world: &World, keys: usize, last: &[(usize, Option<Answer>)]) -> Vec<String> {
+    let mut faults = Vec::new();
+    let payer = payer();
+    let paid: Vec<PaymentMade> =
+        world.with(|state| state.chain.payments(FINALIZED).map(|(_, payment)| payment).collect());
+    let (answers, has_forked, has_forgotten) = world.with(|state| {
+        let forgotten: Vec<bool> = state.databases.iter().map(|database| database.has_forgotten).collect();
+        (state.answers.clone(), state.has_forked, forgotten)
+    });
+    let mut by_key: BTreeMap<usize, Vec<&PaymentMade>> = BTreeMap::new();
+    for number in 0..keys {
+        let tag = transfer_tag(&payer.operator, &payer.addresses.agent, &key(number));
+        by_key.insert(number, paid.iter().filter(|payment| payment.transfer_id.tag() == tag).collect());
+    }
+    for (number, payments) in &by_key {
+        let times: Vec<i64> = payments.iter().map(|payment| payment.made_at.unix_seconds()).collect();
+        if times.windows(2).any(|pair| pair[1] - pair[0] < DAY) {
+            let signatures: Vec<&str> = payments.iter().map(|payment| payment.signature.as_str()).collect();
+            faults.push(format!(
+                "SECOND PAYMENT: key-{number} is paid by transactions {}",
+                signatures.join(" and ")
+            ));
+        }
+    }
+    for Answer { key, amount, answered_at, transfer, told, database } in &answers {
+        let payments = &by_key[key];
+        match told {
+            Told::Settled(signature)
+                if !has_forked && !payments.iter().any(|paid| paid.signature == *signature) =>
+            {
+                faults.push(format!(
+                    "UNTRUE: key-{key} was answered as settled by {signature}, which is not on the chain"
+                ));
+            }
+            Told::Settled(signature)
+                if payments
+                    .iter()
+                    .any(|paid| paid.signature == *signature && paid.amount.micros() != *amount) =>
+            {
+                faults.push(format!("UNTRUE: key-{key} for {amount} was answered as settled by {signature}, which paid something else"));
+            }
+            Told::Failed(FailureCode::TransferExpired)
+                if was_paid(payments, *amount, *answered_at) && !has_forked =>
+            {
+                faults.push(format!("UNTRUE: key-{key} was answered as expired, and had been paid before"));
+            }
+            Told::Failed(_) | Told::Rejected if !has_forked && !has_forgotten[*database] => {
+                let own = payments.iter().find(|paid| Some(paid.transfer_id) == *transfer);
+                if let Some(own) = own {
+                    faults.push(format!(
+                        "UNTRUE: key-{key} was answered as {told:?}, and transaction {} paid it",
+                        own.signature
+                    ));
+                }
+            }
+            Told::Settled(_)
+            | Told::Failed(_)
+            | Told::Rejected
+            | Told::Submitted
+            | Told::Conflict
+            | Told::Error(_) => {}
+        }
+    }
+    let is_one_ledger = has_forgotten.len() == 1;
+    for (number, answer) in last {
+        let payments = &by_key[number];
+        // Ledgers that know nothing of each other may answer differently, each of its own tries.
+        let is_told = |paid: &&&PaymentMade| {
+            let is_own = answer.as_ref().is_some_and(|answer| answer.transfer == Some(paid.transfer_id));
+            paid.amount.micros() == amount(*number) && (is_one_ledger || is_own)
+        };
+        let paid = payments.iter().find(is_told);
+        match answer.as_ref().map(|answer| &answer.told) {
+            Some(Told::Settled(signature)) => {
+                if !payments.iter().any(|paid| paid.signature == *signature) {
+                    faults.push(format!(
+                        "LOST: key-{number} ends as settled by {signature}, which is not on the chain"
+                    ));
+                }
+            }
+            Some(Told::Rejected | Told::Failed(_) | Told::Conflict) => {
+                if let Some(paid) = paid
+                    && !matches!(answer.as_ref().map(|it| &it.told), Some(Told::Conflict))
+                {
+                    faults.push(format!(
+                        "LOST: key-{number} ends unpaid, and transaction {} paid it",
+                        paid.signature
+                    ));
+                }
+            }
+            Some(Told::Submitted | Told::Error(_)) | None => {
+                faults.push(format!("ENDLESS: key-{number} has no final answer: {answer:?}"));
+            }
+        }
+    }
+    world.with(|state| {
+        for transfer in state.databases.iter().flat_map(|database| database.open()) {
+            faults.push(format!("ENDLESS: {} is still {}", transfer.id, transfer.state.as_str()));
+        }
+    });
+    faults
+}
+
+/// Whether such a payment under the key was confirmed well before this second, and less than a day before it.
+///
+/// A node may be 16 s behind.
+fn was_paid(payments: &[&PaymentMade], amount: u64, answered_at: i64) -> bool {
+    let ages = payments.iter().filter(|paid| paid.amount.micros() == amount);
+    ages.map(|paid| answered_at - paid.made_at.unix_seconds()).any(|age| (20..DAY).contains(&age))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_tells_the_same_story_each_time() {
+        for seed in [7, 916, 4_893] {
+            let (one, other) = (run(seed, true), run(seed, true));
+            assert!(one.trace.len() > 10);
+            assert_eq!(one.trace, other.trace);
+        }
+    }
+
+    #[test]
+    fn nothing_is_wrong_in_two_hundred_worlds() {
+        for seed in 1..=200 {
+            assert_eq!(run(seed, false).faults, Vec::<String>::new(), "seed {seed}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Everything outside the money path, under one lock, drawn from one seed.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use purser_core::{
+    AccountId, Address, AgentAddresses, FailureCode, MoneyPath, Network, OperatorId, Payer, Timestamp,
+    TransferId,
+};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use crate::chain::{self, CONFIRMED, FINALIZED, TrueChain};
+use crate::ledger::Database;
+use crate::rng::Rng;
+
+pub const PAYEE: Address = Address::from_bytes([8; 32]);
+pub const PAYEE_OWNER: Address = Address::from_bytes([9; 32]);
+
+/// The one account that pays.
+pub const fn payer() -> Payer {
+    Payer {
+        network: Network::Test,
+        operator_id: OperatorId::from_bytes([1; 16]),
+        operator: Address::from_bytes([2; 32]),
+        account_id: AccountId::from_bytes([3; 16]),
+        addresses: AgentAddresses {
+            agent: Address::from_bytes([4; 32]),
+            token_account: Address::from_bytes([5; 32]),
+        },
+    }
+}
+
+/// A node, and how it lies.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Node {
+    /// How many slots its state is behind.
+    pub lag: u64,
+    /// How far off its clock is, in seconds.
+    pub clock: i64,
+    /// How many blocks more than there are it claims.
+    pub height: u64,
+    /// It accepts bytes and forwards none.
+    pub is_deaf: bool,
+    /// It leaves out one in so many payments of a history; 0: none.
+    pub leaves_out: u64,
+}
+
+/// What a caller was told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    Settled(String),
+    Rejected,
+    Failed(FailureCode),
+    Submitted,
+    Conflict,
+    Error(String),
+}
+
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub key: usize,
+    /// What was asked for.
+    pub amount: u64,
+    /// The Unix second in which the caller heard it.
+    pub answered_at: i64,
+    pub database: usize,
+    pub transfer: Option<TransferId>,
+    pub told: Told,
+}
+
+/// A running relayer.
+#[derive(Clone)]
+pub struct Relayer {
+    pub path: MoneyPath,
+    pub process: Arc<Process>,
+    pub tasks: crate::relayer::SimTasks,
+    pub database: usize,
+}
+
+pub struct State {
+    pub rng: Rng,
+    pub chain: TrueChain,
+    pub nodes: Vec<Node>,
+    pub databases: Vec<Database>,
+    pub relayers: Vec<Option<Relayer>>,
+    pub answers: Vec<Answer>,
+    /// Nothing goes wrong any more.
+    pub is_calm: bool,
+    pub has_forked: bool,
+    pub trace: Option<Vec<String>>,
+}
+
+pub struct World {
+    state: Mutex<State>,
+    begun: Instant,
+    /// How deep a transaction must be to count.
+    pub depth: u64,
+    /// Wakes the readers of the chain's past.
+    pub wanted: Notify,
+}
+
+impl World {
+    pub fn new(seed: u64, is_traced: bool) -> Self {
+        let mut rng = Rng::new(seed);
+        let nodes = vec![Node::default(); rng.between(1, 3) as usize];
+        let databases = vec![Database::default(); rng.between(1, 2) as usize];
+        let relayers = databases.len().max(rng.between(1, 2) as usize);
+        let depth = if rng.chance(50) { CONFIRMED } else { FINALIZED };
+        let state = State {
+            chain: TrueChain::new(1_000_000_000),
+            nodes,
+            databases,
+            relayers: (0..relayers).map(|_| None).collect(),
+            answers: Vec::new(),
+            is_calm: false,
+            has_forked: false,
+            trace: is_traced.then(Vec::new),
+            rng,
+        };
+        Self { state: Mutex::new(state), begun: Instant::now(), depth, wanted: Notify::new() }
+    }
+
+    pub fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+        let slot = self.slot();
+        let mut state = self.lock();
+        state.chain.advance(slot);
+        work(&mut state)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn milliseconds(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    pub fn slot(&self) -> u64 {
+        chain::slot_at(self.milliseconds())
+    }
+
+    /// The time by a clock that is right.
+    pub fn now(&self) -> Timestamp {
+        Timestamp::from_unix_seconds(chain::FIRST_SECOND).after(Duration::from_millis(self.milliseconds()))
+    }
+
+    /// Adds a sentence to the trace.
+    pub fn tell(&self, said: impl FnOnce() -> String) {
+        let milliseconds = self.milliseconds();
+        let mut state = self.lock();
+        if let Some(trace) = &mut state.trace {
+            let said = said();
+            trace.push(format!("{:>9}.{:03} s  {said}", milliseconds / 1_000, milliseconds % 1_000));
+        }
+    }
+
+    /// Whether something goes wrong that happens so often.
+    pub fn goes_wrong(&self, percent: u64) -> bool {
+        let mut state = self.lock();
+        !state.is_calm && state.rng.chance(percent)
+    }
+
+    /// From `low` to `high`, both included.
+    pub fn draw(&self, low: u64, high: u64) -> u64 {
+        self.lock().rng.between(low, high)
+    }
+
+    pub async fn pause(&self, low_ms: u64, high_ms: u64) {
+        sleep(Duration::from_millis(self.draw(low_ms, high_ms))).await;
+    }
+}
+
+/// A process, which may die at any call that it makes.
+pub struct Process {
+    pub name: String,
+    calls_left: Mutex<Option<u64>>,
+    pub died: CancellationToken,
+}
+
+impl Process {
+    pub fn new(name: String, calls_left: Option<u64>) -> Self {
+        Self { name, calls_left: Mutex::new(calls_left), died: CancellationToken::new() }
+    }
+
+    /// It makes a call, or the answer arrives: if its time has come, it dies here.
+    pub async fn lives(&self, world: &World) {
+        let dies = {
+            let mut left = self.calls_left.lock().unwrap_or_else(PoisonError::into_inner);
+            match left.as_mut() {
+                Some(0) => true,
+                Some(left) => {
+                    *left -= 1;
+                    false
+                }
+                None => false,
+            }
+        };
+        if dies && !world.with(|state| state.is_calm) {
+            self.died.cancel();
+        }
+        if self.died.is_cancelled() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
