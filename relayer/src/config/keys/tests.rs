@@ -131,7 +131,7 @@ fn mistakes_in_a_key_are_reported() {
         ("url = \"x\"".to_owned(), "has no `kind`, which is file, environment, vault"),
         (
             "kind = \"hsm\"\npublic_key = \"11111111111111111111111111111111\"".into(),
-            "`hsm` is no kind of key",
+            "`hsm` is not a kind of key",
         ),
         ("kind = \"vault\"".into(), "missing configuration field \"public_key\""),
         (VAULT.replace("credential_file", "token"), "either credential_file or credential_variable"),
