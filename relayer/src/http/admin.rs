@@ -9,12 +9,13 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use prometheus_client::metrics::info::Info;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use serde::Serialize;
 
 use super::{dress, health};
-use crate::metrics::Metrics;
+use crate::metrics::{Labels, Metrics};
 use crate::service::{Health, Part, Services};
 use crate::version::Version;
 
@@ -39,8 +40,10 @@ impl FromRef<Admin> for Health {
 /// Its routes. Requests to them are not counted.
 pub fn router(services: &Services, version: Version) -> Router {
     let mut registry = services.registry();
-    let build = Info::new([("version", version.number), ("commit", version.commit)]);
-    registry.register("purser_build", "Which build this is", build);
+    // A gauge, since the older text format knows no `info`.
+    let build = Family::<Labels<2>, Gauge>::default();
+    build.get_or_create(&[("version", version.number), ("commit", version.commit)]).set(1);
+    registry.register("purser_build_info", "Which build this is", build);
     let admin = Admin { health: services.health.clone(), registry: Arc::new(registry), version };
     let routes = Router::new()
         .route("/healthz", get(health::get))
