@@ -197,5 +197,5 @@ fn too_few_lamports_for_a_wallet_that_is_not_there_yet_wait() {
         world.accept(&world.main.reclaim_rent(place.agent, COLD));
         assert_eq!(world.lamports(&COLD), gets);
     }
-    assert!(PolicyDraft::BYTES > ClosedAgent::BYTES);
+    const { assert!(PolicyDraft::BYTES > ClosedAgent::BYTES) };
 }
