@@ -3,10 +3,12 @@
 #[allow(dead_code, reason = "shared with the other tests")]
 mod support;
 
+use purser::{GrantPayee, GrantTerms};
 use purser_audit::check::Check;
 use purser_audit::report::{Report, Verdict, html, text};
 use purser_client::{OnChainPolicy, OwnedAllowlist};
 use purser_policy::{DAY_SECONDS, Limit, UsdcAmount};
+use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
 use support::{MICROS, PAYEE, Paying, TestChain, audited};
 
@@ -99,6 +101,57 @@ fn payment_to_somebody_who_is_not_on_the_list() {
     let stranger = solana_sdk::pubkey::Pubkey::new_from_array([99; 32]);
     chain.pays(&Paying { to: stranger, ..Paying::usdc(1) });
     assert_eq!(broken(&chain.audited()), [Check::Allowlist]);
+}
+
+/// 5 USDC to the stranger beyond the list, and no further.
+fn granted() -> GrantTerms {
+    GrantTerms {
+        payee: GrantPayee::Wallet(STRANGER),
+        amount: 5 * MICROS,
+        expires_at: i64::MAX,
+        beyond_allowlist: true,
+        beyond_single_limit: false,
+        beyond_daily_limit: false,
+        tag: None,
+        policy_version: None,
+    }
+}
+
+const STRANGER: Pubkey = Pubkey::new_from_array([99; 32]);
+
+#[test]
+fn payments_past_the_list_by_a_grant_until_it_is_spent() {
+    let mut chain = TestChain::new(&strict(), 0);
+    let admin = chain.admin.insecure_clone();
+    chain.opens_grant(granted(), &admin);
+    let by_grant = |usdc| Paying { to: STRANGER, by_grant: true, ..Paying::usdc(usdc) };
+    chain.pays(&by_grant(3));
+    chain.pays(&by_grant(2));
+    chain.pays(&Paying::usdc(1));
+    let report = chain.audited();
+    assert_eq!(broken(&report), [], "{}", text(&report));
+    chain.pays(&by_grant(1));
+    let report = chain.audited();
+    assert_eq!(broken(&report), [Check::Allowlist], "{}", text(&report));
+    assert!(found(&report, Check::Allowlist).contains("did not cover it"));
+}
+
+#[test]
+fn payment_by_a_grant_that_was_voided() {
+    let mut chain = TestChain::new(&strict(), 0);
+    let admin = chain.admin.insecure_clone();
+    chain.opens_grant(granted(), &admin);
+    chain.voids_grants();
+    chain.pays(&Paying { to: STRANGER, by_grant: true, ..Paying::usdc(1) });
+    assert_eq!(broken(&chain.audited()), [Check::Allowlist]);
+}
+
+#[test]
+fn grant_that_the_policy_authority_opened() {
+    let mut chain = TestChain::new(&strict(), 0);
+    let thief = chain.policy_key.insecure_clone();
+    chain.opens_grant(granted(), &thief);
+    assert_eq!(broken(&chain.audited()), [Check::Signer]);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use anchor_lang::prelude::Pubkey;
 use anchor_lang::solana_program::instruction::{AccountMeta, Instruction};
 use anchor_lang::{InstructionData, ToAccountMetas};
-use purser::constants::{AGENT_SEED, DRAFT_SEED, OPERATOR_SEED};
-use purser::{OperatorKeys, OperatorUpdate, accounts, instruction};
+use purser::constants::{AGENT_SEED, DRAFT_SEED, GRANT_SEED, OPERATOR_SEED};
+use purser::{GrantTerms, OperatorKeys, OperatorUpdate, accounts, instruction};
 
 use crate::policy::{OnChainPolicy, Proposal, args_of};
 
@@ -94,6 +94,11 @@ impl Deployment {
     /// The one draft that an agent can have.
     pub fn draft_address(&self, agent: &Pubkey) -> Pubkey {
         self.find(&[DRAFT_SEED, agent.as_ref()])
+    }
+
+    /// The agent's grant with this id.
+    pub fn grant_address(&self, agent: &Pubkey, id: u64) -> Pubkey {
+        self.find(&[GRANT_SEED, agent.as_ref(), &id.to_le_bytes()])
     }
 
     /// `admin` pays the rent.
@@ -271,6 +276,70 @@ impl Deployment {
         let TransferOrder { transfer_id, sequence, amount, memo, .. } = *order;
         let memo = memo.as_bytes().to_vec();
         self.call(accounts, instruction::TransferChecked { transfer_id, sequence, amount, memo })
+    }
+
+    /// The same as [`Self::transfer_checked`], past the rules that the grant with this address waives.
+    pub fn transfer_granted(
+        &self,
+        transfer_authority: Pubkey,
+        order: &TransferOrder<'_>,
+        grant: Pubkey,
+    ) -> Instruction {
+        let TransferOrder { operator, agent, source, destination, .. } = *order;
+        let accounts = accounts::TransferGranted {
+            transfer_authority,
+            operator,
+            agent,
+            source,
+            destination,
+            mint: self.usdc_mint,
+            grant,
+            token_program: TOKEN_PROGRAM,
+        };
+        let TransferOrder { transfer_id, sequence, amount, memo, .. } = *order;
+        let memo = memo.as_bytes().to_vec();
+        self.call(accounts, instruction::TransferGranted { transfer_id, sequence, amount, memo })
+    }
+
+    /// Lets one payee be paid beyond the policy. `payer` pays rent; `rent_refund` gets it back when the grant is closed.
+    pub fn open_grant(
+        &self,
+        admin: Pubkey,
+        payer: Pubkey,
+        rent_refund: Pubkey,
+        (operator, agent): (Pubkey, Pubkey),
+        id: u64,
+        terms: GrantTerms,
+    ) -> Instruction {
+        let accounts = accounts::OpenGrant {
+            admin,
+            payer,
+            operator,
+            agent,
+            grant: self.grant_address(&agent, id),
+            rent_refund,
+            system_program: SYSTEM_PROGRAM,
+        };
+        self.call(accounts, instruction::OpenGrant { id, terms })
+    }
+
+    /// Takes a grant back: guardian, policy authority or admin; anyone where it has expired or is spent. `rent_refund`: the
+    /// grant's.
+    pub fn close_grant(
+        &self,
+        authority: Pubkey,
+        operator: Pubkey,
+        grant: Pubkey,
+        rent_refund: Pubkey,
+    ) -> Instruction {
+        let accounts = accounts::CloseGrant { authority, operator, grant, rent_refund };
+        self.call(accounts, instruction::CloseGrant {})
+    }
+
+    /// Voids every open grant of the agent. Signed by guardian, policy authority or admin.
+    pub fn void_grants(&self, at: DraftAccounts) -> Instruction {
+        let DraftAccounts { authority, operator, agent } = at;
+        self.call(accounts::SetPaused { authority, operator, agent }, instruction::VoidGrants {})
     }
 
     /// The agent's USDC token account, to withdraw from.

@@ -87,13 +87,17 @@ pub fn arguments<I: Discriminator + AnchorDeserialize>(data: &[u8]) -> Option<I>
     I::deserialize(&mut data.strip_prefix(I::DISCRIMINATOR)?).ok()
 }
 
-/// The arguments of a transfer, in either of its forms: both have the same ones, and the same accounts in the first five places.
+/// The arguments of a transfer, in any of its forms: all have the same ones, and the same accounts in the first five places.
 pub fn transfer_arguments(data: &[u8]) -> Option<instruction::Transfer> {
     let checked = || {
         let instruction::TransferChecked { transfer_id, sequence, amount, memo } = arguments(data)?;
         Some(instruction::Transfer { transfer_id, sequence, amount, memo })
     };
-    arguments(data).or_else(checked)
+    let granted = || {
+        let instruction::TransferGranted { transfer_id, sequence, amount, memo } = arguments(data)?;
+        Some(instruction::Transfer { transfer_id, sequence, amount, memo })
+    };
+    arguments(data).or_else(checked).or_else(granted)
 }
 
 /// The answer of `getTransaction` in `json` encoding. [`WireLanded::read`] needs only what every version says; the rest is for

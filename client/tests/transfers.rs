@@ -1,11 +1,11 @@
-//! The two forms of a transfer.
+//! The forms of a transfer.
 
 use purser_client::purser::instruction;
 use purser_client::{Deployment, TransferOrder, arguments, transfer_arguments};
 use solana_sdk::pubkey::Pubkey;
 
 #[test]
-fn both_forms_of_a_transfer_say_the_same_of_the_same_accounts() {
+fn all_forms_of_a_transfer_say_the_same_of_the_same_accounts() {
     let key = |byte| Pubkey::new_from_array([byte; 32]);
     let deployment = Deployment { program: key(1), usdc_mint: key(2) };
     let order = TransferOrder {
@@ -23,7 +23,10 @@ fn both_forms_of_a_transfer_say_the_same_of_the_same_accounts() {
     assert_eq!(plain.accounts[..5], checked.accounts[..5]);
     let keys: Vec<_> = checked.accounts[5..].iter().map(|meta| (meta.pubkey, meta.is_writable)).collect();
     assert_eq!(keys, [(deployment.usdc_mint, false), (plain.accounts[5].pubkey, false)]);
-    for data in [&plain.data, &checked.data] {
+    let granted = deployment.transfer_granted(key(10), &order, key(11));
+    assert_eq!(granted.accounts[..6], checked.accounts[..6]);
+    assert_eq!((granted.accounts[6].pubkey, granted.accounts[6].is_writable), (key(11), true));
+    for data in [&plain.data, &checked.data, &granted.data] {
         let read = transfer_arguments(data).expect("a transfer");
         assert_eq!((read.transfer_id, read.sequence, read.amount), ([7; 16], 8, 9));
         assert_eq!(read.memo, "tea 🫖".as_bytes());

@@ -103,8 +103,9 @@ fn word(address: &Address, index: usize) -> u64 {
 }
 
 /// Binary search for the last entry that is not above `address`. It takes the same number of steps for every address,
-/// so that a transfer's compute units hardly depend on its keys.
-#[inline]
+/// so that a transfer's compute units hardly depend on its keys. Not inlined: among all else that a transfer has at hand, each
+/// step would go by the stack.
+#[inline(never)]
 fn contains(entries: &[Address], address: &Address) -> bool {
     let first = word(address, 0);
     let (mut base, mut size) = (0, entries.len());

@@ -8,6 +8,7 @@
 mod allowlist;
 mod amount;
 mod check;
+mod grant;
 mod policy;
 mod tags;
 mod violation;
@@ -15,7 +16,8 @@ mod window;
 
 pub use allowlist::{Address, Allowlist, Recipients, ALLOWLIST_ENTRIES_MAX};
 pub use amount::{AmountError, UsdcAmount, MICROS_PER_USDC};
-pub use check::{check, explain, AccountState, Cleared, Rule, RuleOutcome, TransferRequest};
+pub use check::{check, check_granted, explain, AccountState, Cleared, Rule, RuleOutcome, TransferRequest};
+pub use grant::{Grant, GrantRefusal, Payee, Waived};
 pub use policy::{AsAllowlist, Limit, Policy, PolicyOver, MEMO_BYTES_MAX};
 pub use tags::{id_with_tag, tag_of, RecentTags, TAGS_MAX};
 pub use violation::Violation;

@@ -3,8 +3,9 @@
 use anchor_lang::Discriminator;
 use anchor_lang::prelude::Pubkey;
 use purser::events::{
-    AgentClosed, AgentCreated, DraftClosed, DraftSealed, DraftWritten, HaltSet, OperatorCreated,
-    OperatorUpdated, PausedSet, PolicySet, RentRefundSet, TransferExecuted, Withdrawn,
+    AgentClosed, AgentCreated, DraftClosed, DraftSealed, DraftWritten, GrantClosed, GrantOpened, GrantUsed,
+    GrantsVoided, HaltSet, OperatorCreated, OperatorUpdated, PausedSet, PolicySet, RentRefundSet,
+    TransferExecuted, Withdrawn,
 };
 use purser::instruction;
 use purser_client::{EventLog, LandedWell};
@@ -12,7 +13,7 @@ use purser_client::{EventLog, LandedWell};
 use super::{Place, Replay};
 
 /// First the events that name the operator, then those that name the account.
-const OF_OPERATORS: [(&[u8], &str); 11] = [
+const OF_OPERATORS: [(&[u8], &str); 14] = [
     (OperatorCreated::DISCRIMINATOR, "OperatorCreated"),
     (OperatorUpdated::DISCRIMINATOR, "OperatorUpdated"),
     (AgentCreated::DISCRIMINATOR, "AgentCreated"),
@@ -21,12 +22,18 @@ const OF_OPERATORS: [(&[u8], &str); 11] = [
     (DraftClosed::DISCRIMINATOR, "DraftClosed"),
     (PausedSet::DISCRIMINATOR, "PausedSet"),
     (HaltSet::DISCRIMINATOR, "HaltSet"),
+    (GrantOpened::DISCRIMINATOR, "GrantOpened"),
+    (GrantClosed::DISCRIMINATOR, "GrantClosed"),
+    (GrantsVoided::DISCRIMINATOR, "GrantsVoided"),
     (RentRefundSet::DISCRIMINATOR, "RentRefundSet"),
     (Withdrawn::DISCRIMINATOR, "Withdrawn"),
     (AgentClosed::DISCRIMINATOR, "AgentClosed"),
 ];
-const OF_AGENTS: [(&[u8], &str); 2] =
-    [(DraftWritten::DISCRIMINATOR, "DraftWritten"), (TransferExecuted::DISCRIMINATOR, "TransferExecuted")];
+const OF_AGENTS: [(&[u8], &str); 3] = [
+    (DraftWritten::DISCRIMINATOR, "DraftWritten"),
+    (TransferExecuted::DISCRIMINATOR, "TransferExecuted"),
+    (GrantUsed::DISCRIMINATOR, "GrantUsed"),
+];
 
 impl Replay {
     /// Whether an event is about the operator or one of its accounts. Others may share the transaction.

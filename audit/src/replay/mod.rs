@@ -6,6 +6,7 @@ mod dates;
 mod drafts;
 mod foreign;
 mod found;
+mod grants;
 mod money;
 mod operators;
 mod outcome;
@@ -20,7 +21,7 @@ mod tokens;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anchor_lang::prelude::Pubkey;
-use purser::state::{Agent, ClosedAgent, Operator, PolicyDraft};
+use purser::state::{Agent, ClosedAgent, Grant, Operator, PolicyDraft};
 use purser_client::{Deployment, EventLog, LandedWell, TokenBalance};
 
 use crate::archive::Snapshot;
@@ -68,6 +69,8 @@ struct World {
     drafts: BTreeMap<Pubkey, DraftBook>,
     /// What closed agents left at their addresses.
     closed: BTreeMap<Pubkey, ClosedAgent>,
+    /// By their own addresses.
+    grants: BTreeMap<Pubkey, Grant>,
 }
 
 /// Replays one operator.
@@ -178,6 +181,7 @@ impl Replay {
                 replace(&mut self.world.agents, &world.agents, key);
                 replace(&mut self.world.drafts, &world.drafts, key);
                 replace(&mut self.world.closed, &world.closed, key);
+                replace(&mut self.world.grants, &world.grants, key);
             }
         }
         found
@@ -191,6 +195,7 @@ impl Replay {
             agents: named().filter_map(|key| Some((*key, self.world.agents.get(key)?.clone()))).collect(),
             drafts: named().filter_map(|key| Some((*key, self.world.drafts.get(key)?.clone()))).collect(),
             closed: named().filter_map(|key| Some((*key, *self.world.closed.get(key)?))).collect(),
+            grants: named().filter_map(|key| Some((*key, *self.world.grants.get(key)?))).collect(),
         };
         let log = landed.log.as_ref().map(|lines| EventLog::read(&self.at.program, lines));
         let is_ours = |payload: &Vec<u8>| self.concerns_us(payload, landed);

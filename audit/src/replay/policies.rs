@@ -30,7 +30,8 @@ impl Step<'_> {
             let text = "The account was created at an address that is not its own.".to_owned();
             self.mismatch(Check::State, Some(address), text);
         }
-        if self.world.closed.remove(&address).is_some() && role != Role::Admin {
+        let closed = self.world.closed.remove(&address);
+        if closed.is_some() && role != Role::Admin {
             let text = format!("{signer} created the account anew after it was closed: only the admin does.");
             self.mismatch(Check::PolicyChanges, Some(address), text);
         }
@@ -46,6 +47,7 @@ impl Step<'_> {
         let agent = Agent {
             version: LAYOUT_VERSION,
             bump,
+            grant_epoch: closed.map_or(0, |closed| closed.grant_epoch.wrapping_add(1)),
             policy_version: 1,
             operator: self.address,
             agent_id,
@@ -182,7 +184,12 @@ impl Step<'_> {
             self.expect(Some(address), &event, "DraftClosed");
         }
         self.world.agents.remove(&address);
-        let left = ClosedAgent { version: LAYOUT_VERSION, reserved: [0; 7], rent_refund: admin };
+        let left = ClosedAgent {
+            version: LAYOUT_VERSION,
+            grant_epoch: book.agent.grant_epoch,
+            reserved: [0; 6],
+            rent_refund: admin,
+        };
         self.world.closed.insert(address, left);
         self.found.closed.push(address);
         let swept = self.left_in(address, &token_account);

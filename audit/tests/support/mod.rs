@@ -10,11 +10,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytemuck::Zeroable;
 use purser::events::{
-    AgentCreated, AllowlistRecord, HaltSet, OperatorCreated, OperatorUpdated, PolicyRecord, PolicySet,
-    TransferExecuted,
+    AgentCreated, AllowlistRecord, GrantOpened, GrantUsed, GrantsVoided, HaltSet, OperatorCreated,
+    OperatorUpdated, PolicyRecord, PolicySet, TransferExecuted,
 };
 use purser::state::{Agent, Operator, Role, StoredPolicy};
-use purser::{AllowlistArg, OperatorKeys, OperatorUpdate, PolicyArgs};
+use purser::{AllowlistArg, GrantTerms, OperatorKeys, OperatorUpdate, PolicyArgs};
 use purser_audit::archive::{Archive, Line, Manifest, SavedAccount, Snapshot};
 use purser_audit::report::Report;
 use purser_audit::{Request, Source, audit};
@@ -57,6 +57,8 @@ pub struct TestChain {
     /// Heads of refusals, by the key that signed them.
     of_keys: BTreeMap<Pubkey, Vec<Line>>,
     next_tag: u64,
+    /// Micro-USDC left of the one grant.
+    granted: u64,
 }
 
 /// A payment to be made.
@@ -67,11 +69,13 @@ pub struct Paying {
     pub tag: Option<u64>,
     /// Whether the log keeps its event.
     pub is_logged: bool,
+    /// Whether it names the grant that was opened.
+    pub by_grant: bool,
 }
 
 impl Paying {
     pub fn usdc(amount: u64) -> Self {
-        Self { micros: amount * MICROS, memo: "m", to: PAYEE, tag: None, is_logged: true }
+        Self { micros: amount * MICROS, memo: "m", to: PAYEE, tag: None, is_logged: true, by_grant: false }
     }
 }
 
@@ -107,6 +111,7 @@ impl TestChain {
             of_purse: Vec::new(),
             of_keys: BTreeMap::new(),
             next_tag: 1,
+            granted: 0,
         };
         chain.creates_operator(delay);
         chain.creates_agent(policy);
@@ -212,7 +217,11 @@ impl TestChain {
             amount: paying.micros,
             memo: paying.memo,
         };
-        let call = self.at.transfer(key.pubkey(), &order);
+        let grant = self.at.grant_address(&self.agent, 1);
+        let call = match paying.by_grant {
+            true => self.at.transfer_granted(key.pubkey(), &order, grant),
+            false => self.at.transfer(key.pubkey(), &order),
+        };
         let (now, amount) = (self.now, UsdcAmount::from_micros(paying.micros));
         let (window, tags) = self.agent_state.ledger_mut();
         let spent = window.spent(now).saturating_add(amount);
@@ -231,7 +240,15 @@ impl TestChain {
         };
         let before = self.balance;
         self.balance -= paying.micros;
-        let events = if paying.is_logged { vec![event.data()] } else { Vec::new() };
+        let mut events = vec![event.data()];
+        if paying.by_grant {
+            self.granted = self.granted.saturating_sub(paying.micros);
+            let used = GrantUsed { agent: self.agent, number: event.number, grant, left: self.granted };
+            events.push(used.data());
+        }
+        if !paying.is_logged {
+            events.clear();
+        }
         self.lands(&call, key, &events, Some((before, paying.to)))
     }
 
@@ -250,6 +267,29 @@ impl TestChain {
         self.tail = tail(policy);
         let event = self.policy_set(policy, key);
         self.lands(&call, key, &[event], None)
+    }
+
+    /// Opens the one grant, whoever signs.
+    pub fn opens_grant(&mut self, terms: GrantTerms, key: &Keypair) {
+        let (operator, agent, signer) = (self.operator, self.agent, key.pubkey());
+        let call = self.at.open_grant(signer, signer, signer, (operator, agent), 1, terms);
+        self.granted = terms.amount;
+        let grant = self.at.grant_address(&agent, 1);
+        self.lands(&call, key, &[GrantOpened { operator, agent, grant, id: 1, terms, signer }.data()], None);
+    }
+
+    pub fn voids_grants(&mut self) {
+        let key = self.policy_key.insecure_clone();
+        let (authority, operator, agent) = (key.pubkey(), self.operator, self.agent);
+        let call = self.at.void_grants(purser_client::DraftAccounts { authority, operator, agent });
+        self.agent_state.grant_epoch += 1;
+        let grant_epoch = self.agent_state.grant_epoch;
+        self.lands(
+            &call,
+            &key,
+            &[GrantsVoided { operator, agent, grant_epoch, signer: authority }.data()],
+            None,
+        );
     }
 
     /// Halts the operator.

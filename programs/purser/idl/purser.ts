@@ -242,6 +242,43 @@ export type Purser = {
       ]
     },
     {
+      "name": "closeGrant",
+      "docs": [
+        "Takes a grant back. One that has expired or is spent, anyone."
+      ],
+      "discriminator": [
+        70,
+        22,
+        221,
+        111,
+        171,
+        253,
+        39,
+        217
+      ],
+      "accounts": [
+        {
+          "name": "authority",
+          "docs": [
+            "Guardian, policy authority or admin; of a grant that is over, anyone."
+          ],
+          "signer": true
+        },
+        {
+          "name": "operator"
+        },
+        {
+          "name": "grant",
+          "writable": true
+        },
+        {
+          "name": "rentRefund",
+          "writable": true
+        }
+      ],
+      "args": []
+    },
+    {
       "name": "createAgent",
       "docs": [
         "Creates an agent account with the policy that it begins with, and its USDC token account. Where one was closed: the",
@@ -531,6 +568,90 @@ export type Purser = {
           "type": {
             "defined": {
               "name": "draftArgs"
+            }
+          }
+        }
+      ]
+    },
+    {
+      "name": "openGrant",
+      "docs": [
+        "Lets one payee be paid beyond the policy, up to an amount and an end. Admin only."
+      ],
+      "discriminator": [
+        115,
+        112,
+        213,
+        95,
+        124,
+        181,
+        141,
+        104
+      ],
+      "accounts": [
+        {
+          "name": "admin",
+          "signer": true
+        },
+        {
+          "name": "payer",
+          "docs": [
+            "Pays for the grant, and says by its signature who gets it back."
+          ],
+          "writable": true,
+          "signer": true
+        },
+        {
+          "name": "operator"
+        },
+        {
+          "name": "agent"
+        },
+        {
+          "name": "grant",
+          "writable": true,
+          "pda": {
+            "seeds": [
+              {
+                "kind": "const",
+                "value": [
+                  103,
+                  114,
+                  97,
+                  110,
+                  116
+                ]
+              },
+              {
+                "kind": "account",
+                "path": "agent"
+              },
+              {
+                "kind": "arg",
+                "path": "id"
+              }
+            ]
+          }
+        },
+        {
+          "name": "rentRefund",
+          "writable": true
+        },
+        {
+          "name": "systemProgram",
+          "address": "11111111111111111111111111111111"
+        }
+      ],
+      "args": [
+        {
+          "name": "id",
+          "type": "u64"
+        },
+        {
+          "name": "terms",
+          "type": {
+            "defined": {
+              "name": "grantTerms"
             }
           }
         }
@@ -868,6 +989,77 @@ export type Purser = {
       ]
     },
     {
+      "name": "transferGranted",
+      "docs": [
+        "The same as `transfer_checked`, past the rules that the grant waives."
+      ],
+      "discriminator": [
+        223,
+        157,
+        228,
+        249,
+        146,
+        237,
+        121,
+        38
+      ],
+      "accounts": [
+        {
+          "name": "transferAuthority",
+          "signer": true
+        },
+        {
+          "name": "operator"
+        },
+        {
+          "name": "agent",
+          "writable": true
+        },
+        {
+          "name": "source",
+          "writable": true
+        },
+        {
+          "name": "destination",
+          "writable": true
+        },
+        {
+          "name": "mint"
+        },
+        {
+          "name": "grant",
+          "writable": true
+        },
+        {
+          "name": "tokenProgram",
+          "address": "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
+        }
+      ],
+      "args": [
+        {
+          "name": "transferId",
+          "type": {
+            "array": [
+              "u8",
+              16
+            ]
+          }
+        },
+        {
+          "name": "sequence",
+          "type": "u32"
+        },
+        {
+          "name": "amount",
+          "type": "u64"
+        },
+        {
+          "name": "memo",
+          "type": "bytes"
+        }
+      ]
+    },
+    {
       "name": "updateOperator",
       "docs": [
         "Rotates keys and offers the admin's place. Admin only."
@@ -902,6 +1094,39 @@ export type Purser = {
           }
         }
       ]
+    },
+    {
+      "name": "voidGrants",
+      "docs": [
+        "Voids every open grant of an agent."
+      ],
+      "discriminator": [
+        172,
+        134,
+        214,
+        223,
+        81,
+        252,
+        128,
+        134
+      ],
+      "accounts": [
+        {
+          "name": "authority",
+          "docs": [
+            "Policy authority or admin. Where loosened policies wait, the admin alone lifts a pause at once."
+          ],
+          "signer": true
+        },
+        {
+          "name": "operator"
+        },
+        {
+          "name": "agent",
+          "writable": true
+        }
+      ],
+      "args": []
     },
     {
       "name": "withdraw",
@@ -1033,6 +1258,19 @@ export type Purser = {
       ]
     },
     {
+      "name": "grant",
+      "discriminator": [
+        161,
+        166,
+        11,
+        205,
+        204,
+        135,
+        205,
+        54
+      ]
+    },
+    {
       "name": "operator",
       "discriminator": [
         219,
@@ -1110,6 +1348,58 @@ export type Purser = {
         221,
         119,
         131
+      ]
+    },
+    {
+      "name": "grantClosed",
+      "discriminator": [
+        75,
+        233,
+        95,
+        29,
+        90,
+        66,
+        122,
+        85
+      ]
+    },
+    {
+      "name": "grantOpened",
+      "discriminator": [
+        129,
+        222,
+        81,
+        112,
+        216,
+        93,
+        237,
+        62
+      ]
+    },
+    {
+      "name": "grantUsed",
+      "discriminator": [
+        192,
+        180,
+        6,
+        178,
+        231,
+        178,
+        155,
+        14
+      ]
+    },
+    {
+      "name": "grantsVoided",
+      "discriminator": [
+        176,
+        0,
+        70,
+        130,
+        214,
+        65,
+        143,
+        249
       ]
     },
     {
@@ -1402,6 +1692,26 @@ export type Purser = {
       "code": 6036,
       "name": "agentClosed",
       "msg": "An account was closed here: whoever lists it means that one, so only the admin creates it anew"
+    },
+    {
+      "code": 6037,
+      "name": "grantMismatch",
+      "msg": "The grant is for another account, payee, payment or version of the policy, or was voided"
+    },
+    {
+      "code": 6038,
+      "name": "grantExpired",
+      "msg": "The grant has expired"
+    },
+    {
+      "code": 6039,
+      "name": "grantExceeded",
+      "msg": "Less is left of the grant than the amount"
+    },
+    {
+      "code": 6040,
+      "name": "grantTermsInvalid",
+      "msg": "A grant is for more than nothing, and ends later than now and within 30 days"
     }
   ],
   "types": [
@@ -1435,7 +1745,11 @@ export type Purser = {
             "type": "u8"
           },
           {
-            "name": "reserved",
+            "name": "grantEpoch",
+            "docs": [
+              "Raised to void every open grant at once, and whenever the account is created over a closed one. Grants end within 30",
+              "days, so that a number that comes back finds none."
+            ],
             "type": "u8"
           },
           {
@@ -1880,6 +2194,323 @@ export type Purser = {
           {
             "name": "tokenAccounts",
             "type": "u16"
+          }
+        ]
+      }
+    },
+    {
+      "name": "grant",
+      "docs": [
+        "A grant. Address: `[\"grant\", agent, id: u64 le]`. One that has ended or is spent stays until somebody closes it."
+      ],
+      "serialization": "bytemuck",
+      "repr": {
+        "kind": "c"
+      },
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "version",
+            "type": "u8"
+          },
+          {
+            "name": "bump",
+            "type": "u8"
+          },
+          {
+            "name": "flags",
+            "docs": [
+              "Bit 0 beyond the allowlist, 1 beyond the largest single transfer, 2 beyond the daily limit; 3: the payee is a token",
+              "account, and otherwise a wallet."
+            ],
+            "type": "u8"
+          },
+          {
+            "name": "epoch",
+            "docs": [
+              "The agent's `grant_epoch` when this was opened. Since it was raised, this pays nothing."
+            ],
+            "type": "u8"
+          },
+          {
+            "name": "policyVersion",
+            "docs": [
+              "Not 0: under this version of the agent's policy alone."
+            ],
+            "type": "u32"
+          },
+          {
+            "name": "id",
+            "type": "u64"
+          },
+          {
+            "name": "left",
+            "docs": [
+              "Micro-USDC that may still be paid."
+            ],
+            "type": "u64"
+          },
+          {
+            "name": "expiresAt",
+            "docs": [
+              "The first Unix second at which it pays nothing any more."
+            ],
+            "type": "i64"
+          },
+          {
+            "name": "tag",
+            "docs": [
+              "Not 0: for the one payment with this tag, of all that is left."
+            ],
+            "type": "u64"
+          },
+          {
+            "name": "operator",
+            "type": "pubkey"
+          },
+          {
+            "name": "agent",
+            "type": "pubkey"
+          },
+          {
+            "name": "payee",
+            "type": "pubkey"
+          },
+          {
+            "name": "rentRefund",
+            "docs": [
+              "Gets the rent of this account back: named by who paid it."
+            ],
+            "type": "pubkey"
+          }
+        ]
+      }
+    },
+    {
+      "name": "grantClosed",
+      "docs": [
+        "From here on the grant pays nothing."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "operator",
+            "type": "pubkey"
+          },
+          {
+            "name": "agent",
+            "type": "pubkey"
+          },
+          {
+            "name": "grant",
+            "type": "pubkey"
+          },
+          {
+            "name": "left",
+            "docs": [
+              "What was not paid, in micro-USDC."
+            ],
+            "type": "u64"
+          },
+          {
+            "name": "signer",
+            "type": "pubkey"
+          }
+        ]
+      }
+    },
+    {
+      "name": "grantOpened",
+      "docs": [
+        "Leave to pay beyond the policy, given by the admin."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "operator",
+            "type": "pubkey"
+          },
+          {
+            "name": "agent",
+            "type": "pubkey"
+          },
+          {
+            "name": "grant",
+            "docs": [
+              "Its address."
+            ],
+            "type": "pubkey"
+          },
+          {
+            "name": "id",
+            "type": "u64"
+          },
+          {
+            "name": "terms",
+            "type": {
+              "defined": {
+                "name": "grantTerms"
+              }
+            }
+          },
+          {
+            "name": "signer",
+            "docs": [
+              "The key that signed."
+            ],
+            "type": "pubkey"
+          }
+        ]
+      }
+    },
+    {
+      "name": "grantPayee",
+      "type": {
+        "kind": "enum",
+        "variants": [
+          {
+            "name": "wallet",
+            "fields": [
+              "pubkey"
+            ]
+          },
+          {
+            "name": "tokenAccount",
+            "fields": [
+              "pubkey"
+            ]
+          }
+        ]
+      }
+    },
+    {
+      "name": "grantTerms",
+      "docs": [
+        "What a grant is for, as it is opened and announced."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "payee",
+            "type": {
+              "defined": {
+                "name": "grantPayee"
+              }
+            }
+          },
+          {
+            "name": "amount",
+            "docs": [
+              "Micro-USDC."
+            ],
+            "type": "u64"
+          },
+          {
+            "name": "expiresAt",
+            "docs": [
+              "The first Unix second at which it pays nothing any more."
+            ],
+            "type": "i64"
+          },
+          {
+            "name": "beyondAllowlist",
+            "type": "bool"
+          },
+          {
+            "name": "beyondSingleLimit",
+            "type": "bool"
+          },
+          {
+            "name": "beyondDailyLimit",
+            "docs": [
+              "What is paid still counts against the limit of what others pay after it."
+            ],
+            "type": "bool"
+          },
+          {
+            "name": "tag",
+            "docs": [
+              "For the one payment with this tag, of exactly `amount`."
+            ],
+            "type": {
+              "option": "u64"
+            }
+          },
+          {
+            "name": "policyVersion",
+            "docs": [
+              "Under this version of the policy alone."
+            ],
+            "type": {
+              "option": "u32"
+            }
+          }
+        ]
+      }
+    },
+    {
+      "name": "grantUsed",
+      "docs": [
+        "Follows the [`TransferExecuted`] of a payment that a grant let through."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "agent",
+            "type": "pubkey"
+          },
+          {
+            "name": "number",
+            "docs": [
+              "Of the payment."
+            ],
+            "type": "u64"
+          },
+          {
+            "name": "grant",
+            "type": "pubkey"
+          },
+          {
+            "name": "left",
+            "docs": [
+              "What may still be paid, in micro-USDC."
+            ],
+            "type": "u64"
+          }
+        ]
+      }
+    },
+    {
+      "name": "grantsVoided",
+      "docs": [
+        "From here on no grant that was opened before pays anything."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "operator",
+            "type": "pubkey"
+          },
+          {
+            "name": "agent",
+            "type": "pubkey"
+          },
+          {
+            "name": "grantEpoch",
+            "docs": [
+              "The agent's from here on."
+            ],
+            "type": "u8"
+          },
+          {
+            "name": "signer",
+            "type": "pubkey"
           }
         ]
       }

@@ -7,6 +7,9 @@ pub const AGENT_SEED: &[u8] = b"agent";
 /// Policy draft address: `["draft", agent]`.
 pub const DRAFT_SEED: &[u8] = b"draft";
 
+/// Grant address: `["grant", agent, id: u64 le]`.
+pub const GRANT_SEED: &[u8] = b"grant";
+
 /// Bytes of an Anchor account discriminator.
 pub const DISCRIMINATOR_BYTES: usize = 8;
 /// Bytes of an allowlist entry.
@@ -19,7 +22,11 @@ pub const USDC_DECIMALS: u8 = 6;
 pub const TRANSFER_AUTHORITIES_MAX: usize = 8;
 /// Longest time that an operator can let loosened policies wait: 30 days.
 pub const LOOSENING_DELAY_SECONDS_MAX: u32 = 30 * 86_400;
+/// Longest time that a grant is open: 30 days.
+pub const GRANT_SECONDS_MAX: i64 = 30 * 86_400;
 /// Begins a `transfer`: half of Anchor's discriminator, so that an 800-byte memo fits a transaction.
 pub const TRANSFER_DISCRIMINATOR: [u8; 4] = [163, 52, 200, 231];
 /// Begins a `transfer_checked`: Anchor's discriminator.
 pub const TRANSFER_CHECKED_DISCRIMINATOR: [u8; 8] = [119, 250, 202, 24, 253, 135, 244, 121];
+/// Begins a `transfer_granted`: Anchor's discriminator.
+pub const TRANSFER_GRANTED_DISCRIMINATOR: [u8; 8] = [223, 157, 228, 249, 146, 237, 121, 38];

@@ -1,4 +1,4 @@
-//! The way in: both forms of a transfer go straight to their handler, everything else to Anchor.
+//! The way in: all forms of a transfer go straight to their handler, everything else to Anchor.
 //!
 //! Anchor builds owned, reference-counted views of all accounts before an instruction begins, which costs more than
 //! the whole transfer does without them.
@@ -7,9 +7,11 @@ use anchor_lang::solana_program::entrypoint;
 use core::mem::MaybeUninit;
 use solana_program::entrypoint::SUCCESS;
 
-use crate::constants::{TRANSFER_CHECKED_DISCRIMINATOR, TRANSFER_DISCRIMINATOR};
+use crate::constants::{
+    TRANSFER_CHECKED_DISCRIMINATOR, TRANSFER_DISCRIMINATOR, TRANSFER_GRANTED_DISCRIMINATOR,
+};
 use crate::error::PurserError;
-use crate::instructions::transfer::{self, Form};
+use crate::instructions::transfer::{self, Form, Views};
 
 solana_program::entrypoint::custom_heap_default!();
 solana_program::entrypoint::custom_panic_default!();
@@ -19,7 +21,7 @@ solana_program::entrypoint::custom_panic_default!();
 #[cfg_attr(target_os = "solana", no_mangle)]
 #[cfg_attr(hot_path, optimize(speed))]
 pub unsafe extern "C" fn entrypoint(input: *mut u8) -> u64 {
-    let mut views = [const { MaybeUninit::uninit() }; Form::Checked.accounts()];
+    let mut views: Views = [const { MaybeUninit::uninit() }; Form::Granted.accounts()];
     // SAFETY: `input` comes from the runtime and outlives this call.
     let (program_id, count, data) = unsafe { pinocchio::entrypoint::deserialize(input, &mut views) };
     if let Some((form, arguments)) = transfer_form(data) {
@@ -27,8 +29,7 @@ pub unsafe extern "C" fn entrypoint(input: *mut u8) -> u64 {
             Err(PurserError::MalformedInstruction)
         } else {
             // SAFETY: `deserialize` wrote as many views as `count` says.
-            let views = unsafe { &mut *(&raw mut views).cast() };
-            transfer::process(views, form, arguments)
+            unsafe { transfer::process(&mut views, form, arguments) }
         };
         return match done {
             Ok(()) => SUCCESS,
@@ -46,7 +47,12 @@ fn transfer_form(data: &[u8]) -> Option<(Form, &[u8])> {
         return Some((Form::Plain, arguments));
     }
     let (discriminator, arguments) = data.split_first_chunk()?;
-    (*discriminator == TRANSFER_CHECKED_DISCRIMINATOR).then_some((Form::Checked, arguments))
+    let form = match *discriminator {
+        TRANSFER_CHECKED_DISCRIMINATOR => Form::Checked,
+        TRANSFER_GRANTED_DISCRIMINATOR => Form::Granted,
+        _ => return None,
+    };
+    Some((form, arguments))
 }
 
 /// Everything but transfers. A function of its own, so that it is built for size.

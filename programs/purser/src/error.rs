@@ -84,6 +84,14 @@ pub enum PurserError {
     WrongRentRefund,
     #[msg("An account was closed here: whoever lists it means that one, so only the admin creates it anew")]
     AgentClosed,
+    #[msg("The grant is for another account, payee, payment or version of the policy, or was voided")]
+    GrantMismatch,
+    #[msg("The grant has expired")]
+    GrantExpired,
+    #[msg("Less is left of the grant than the amount")]
+    GrantExceeded,
+    #[msg("A grant is for more than nothing, and ends later than now and within 30 days")]
+    GrantTermsInvalid,
 }
 
 impl PurserError {
@@ -128,6 +136,10 @@ impl PurserError {
             LooseningDelayTooLong,
             WrongRentRefund,
             AgentClosed,
+            GrantMismatch,
+            GrantExpired,
+            GrantExceeded,
+            GrantTermsInvalid,
         ];
         all.into_iter().find(|error| u32::from(*error) == code)
     }

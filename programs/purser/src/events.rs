@@ -8,7 +8,7 @@ use anchor_lang::solana_program::log::sol_log_data;
 use core::mem::MaybeUninit;
 use purser_policy::{Address, Allowlist, Limit, Policy, UsdcAmount};
 
-use crate::state::{Operator, Role};
+use crate::state::{GrantTerms, Operator, Role};
 
 #[event]
 pub struct OperatorCreated {
@@ -186,6 +186,40 @@ pub struct RentRefundSet {
     pub rent_refund: Pubkey,
 }
 
+/// Leave to pay beyond the policy, given by the admin.
+#[event]
+pub struct GrantOpened {
+    pub operator: Pubkey,
+    pub agent: Pubkey,
+    /// Its address.
+    pub grant: Pubkey,
+    pub id: u64,
+    pub terms: GrantTerms,
+    /// The key that signed.
+    pub signer: Pubkey,
+}
+
+/// From here on the grant pays nothing.
+#[event]
+pub struct GrantClosed {
+    pub operator: Pubkey,
+    pub agent: Pubkey,
+    pub grant: Pubkey,
+    /// What was not paid, in micro-USDC.
+    pub left: u64,
+    pub signer: Pubkey,
+}
+
+/// From here on no grant that was opened before pays anything.
+#[event]
+pub struct GrantsVoided {
+    pub operator: Pubkey,
+    pub agent: Pubkey,
+    /// The agent's from here on.
+    pub grant_epoch: u8,
+    pub signer: Pubkey,
+}
+
 #[event]
 pub struct TransferExecuted {
     pub agent: Pubkey,
@@ -255,6 +289,43 @@ impl TransferExecutedLog<'_> {
     }
 }
 
+/// Follows the [`TransferExecuted`] of a payment that a grant let through.
+#[event]
+pub struct GrantUsed {
+    pub agent: Pubkey,
+    /// Of the payment.
+    pub number: u64,
+    pub grant: Pubkey,
+    /// What may still be paid, in micro-USDC.
+    pub left: u64,
+}
+
+/// [`GrantUsed`] without the heap.
+pub(crate) struct GrantUsedLog<'a> {
+    pub agent: &'a [u8; 32],
+    pub number: u64,
+    pub grant: &'a [u8; 32],
+    pub left: u64,
+}
+
+impl GrantUsedLog<'_> {
+    pub fn write(&self) {
+        sol_log_data(&[&self.encode()]);
+    }
+
+    fn encode(&self) -> [u8; 88] {
+        let mut bytes = [0; 88];
+        let (number, left) = (self.number.to_le_bytes(), self.left.to_le_bytes());
+        let mut rest = &mut bytes[..];
+        for part in [GrantUsed::DISCRIMINATOR, self.agent, &number, self.grant, &left] {
+            let (room, behind) = rest.split_at_mut(part.len());
+            room.copy_from_slice(part);
+            rest = behind;
+        }
+        bytes
+    }
+}
+
 #[event]
 pub struct Withdrawn {
     pub operator: Pubkey,
@@ -286,6 +357,14 @@ pub struct AgentClosed {
 mod tests {
     use super::*;
     use anchor_lang::Event;
+
+    #[test]
+    fn use_of_a_grant_is_logged_in_the_bytes_of_its_event() {
+        let log = GrantUsedLog { agent: &[1; 32], number: u64::MAX - 1, grant: &[3; 32], left: 4 };
+        let (agent, grant) = (Pubkey::from(*log.agent), Pubkey::from(*log.grant));
+        let event = GrantUsed { agent, number: log.number, grant, left: log.left };
+        assert_eq!(log.encode().to_vec(), event.data());
+    }
 
     #[test]
     fn transfer_is_logged_in_the_bytes_of_its_event() {

@@ -21,6 +21,7 @@ pub mod state;
 pub mod token_account;
 
 pub use instructions::*;
+pub use state::{GrantPayee, GrantTerms};
 
 declare_id!("PujGKaV9Hdg61jtnWf7vFc2ptse8aFEuEAqr81Gv1rx");
 
@@ -96,7 +97,7 @@ pub mod purser {
         instructions::halt::resume(ctx)
     }
 
-    // Both forms of a transfer are declared here for the interface alone: `entry` answers them before Anchor is asked, for a
+    // All forms of a transfer are declared here for the interface alone: `entry` answers them before Anchor is asked, for a
     // quarter of the compute units. So the build for the chain leaves these out.
 
     /// Pays within the policy. `amount` in micro-USDC; an empty memo is none. The last eight bytes of
@@ -129,6 +130,35 @@ pub mod purser {
     ) -> Result<()> {
         let _ = (ctx, transfer_id, sequence, amount, memo);
         err!(anchor_lang::error::ErrorCode::InstructionFallbackNotFound)
+    }
+
+    /// The same as `transfer_checked`, past the rules that the grant waives.
+    #[cfg(not(target_os = "solana"))]
+    #[instruction(discriminator = &constants::TRANSFER_GRANTED_DISCRIMINATOR)]
+    pub fn transfer_granted(
+        ctx: Context<TransferGranted>,
+        transfer_id: [u8; 16],
+        sequence: u32,
+        amount: u64,
+        memo: Vec<u8>,
+    ) -> Result<()> {
+        let _ = (ctx, transfer_id, sequence, amount, memo);
+        err!(anchor_lang::error::ErrorCode::InstructionFallbackNotFound)
+    }
+
+    /// Lets one payee be paid beyond the policy, up to an amount and an end. Admin only.
+    pub fn open_grant(ctx: Context<OpenGrant>, id: u64, terms: GrantTerms) -> Result<()> {
+        instructions::grant::open_grant(ctx, id, terms)
+    }
+
+    /// Takes a grant back. One that has expired or is spent, anyone.
+    pub fn close_grant(ctx: Context<CloseGrant>) -> Result<()> {
+        instructions::grant::close_grant(ctx)
+    }
+
+    /// Voids every open grant of an agent.
+    pub fn void_grants(ctx: Context<SetPaused>) -> Result<()> {
+        instructions::grant::void_grants(ctx)
     }
 
     /// Takes `amount` out of any token account of the agent, in the mint's smallest unit. Admin only.

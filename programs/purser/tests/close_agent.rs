@@ -38,7 +38,8 @@ fn assert_closed(world: &World) {
     let left = world.account(&main.agent);
     assert_eq!((left.owner, left.data.len()), (purser::ID, ClosedAgent::BYTES));
     let closed = ClosedAgent::read(&left.data).expect("a closed agent");
-    assert_eq!(closed, ClosedAgent { version: 3, reserved: [0; 7], rent_refund: Who::Admin.key() });
+    let rent_refund = Who::Admin.key();
+    assert_eq!(closed, ClosedAgent { version: 3, grant_epoch: 0, reserved: [0; 6], rent_refund });
 }
 
 /// `swept`: the rest, which went to [`PAYEE`].

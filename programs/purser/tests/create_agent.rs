@@ -41,7 +41,7 @@ fn expected(now: i64, policy: StoredPolicy) -> Agent {
         version: 3,
         bump,
         halted_by: 0,
-        reserved: 0,
+        grant_epoch: 0,
         policy_version: 1,
         operator: place.operator,
         agent_id: ID,

@@ -2,7 +2,7 @@ use purser::error::PurserError::{self, *};
 use purser_policy::{UsdcAmount, Violation};
 
 /// Clients know these codes: new ones may be added, existing ones never change.
-const CODES: [(PurserError, u32); 37] = [
+const CODES: [(PurserError, u32); 41] = [
     (DuplicateTransfer, 6000),
     (Paused, 6001),
     (MemoRequired, 6002),
@@ -40,6 +40,10 @@ const CODES: [(PurserError, u32); 37] = [
     (LooseningDelayTooLong, 6034),
     (WrongRentRefund, 6035),
     (AgentClosed, 6036),
+    (GrantMismatch, 6037),
+    (GrantExpired, 6038),
+    (GrantExceeded, 6039),
+    (GrantTermsInvalid, 6040),
 ];
 
 #[test]
@@ -48,7 +52,7 @@ fn every_error_keeps_its_code() {
         assert_eq!(u32::from(error), code);
         assert!(PurserError::from_code(code) == Some(error), "{code}");
     }
-    for unknown in [0, 2000, 5999, 6037, u32::MAX] {
+    for unknown in [0, 2000, 5999, 6041, u32::MAX] {
         assert!(PurserError::from_code(unknown).is_none(), "{unknown}");
     }
 }

@@ -7,8 +7,8 @@ use purser::state::Agent;
 use purser::PolicyArgs;
 
 use crate::support::{
-    only, open_policy, token_account, Call, Payment, Place, Proposal, Random, TokenAccountState, Who, World,
-    BALANCE, DAY, MINT, NOON, PAYEE,
+    only, open_policy, terms, token_account, Call, Payment, Place, Proposal, Random, TokenAccountState, Who,
+    World, BALANCE, DAY, MINT, NOON, PAYEE,
 };
 
 const HOUR: i64 = 3_600;
@@ -152,6 +152,7 @@ impl Attack {
             for signer in [Who::TransferAuthority, Who::PolicyAuthority] {
                 for call in [
                     place.withdraw(1, LOOT),
+                    place.open_grant(1, terms()),
                     place.close_agent(),
                     place.resume(),
                     place.resume_operator(),

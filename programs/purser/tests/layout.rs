@@ -4,12 +4,12 @@ use anchor_lang::prelude::Pubkey;
 use anchor_lang::Discriminator;
 use purser::error::PurserError;
 use purser::instruction;
-use purser::state::{Agent, Operator, PolicyDraft};
-use purser::{OperatorUpdate, PolicyArgs};
+use purser::state::{Agent, Grant, Operator, PolicyDraft};
+use purser::{GrantPayee, GrantTerms, OperatorUpdate, PolicyArgs};
 
 use crate::support::{
-    attack_layouts, keys, only, open_policy, stored, Call, Expected, Payment, Who, World, AGENT_ID, BALANCE,
-    MINT, NOON, PAYEE,
+    attack_layouts, keys, only, open_policy, stored, terms, Call, Expected, Payment, Who, World, AGENT_ID,
+    BALANCE, MINT, NOON, PAYEE,
 };
 
 /// Reads fields in order.
@@ -141,6 +141,32 @@ fn a_draft_is_152_bytes_and_32_for_each_entry_in_this_order() {
 }
 
 #[test]
+fn a_grant_is_176_bytes_in_this_order() {
+    let mut world = World::new();
+    let main = world.main;
+    world.accept(&main.void_grants());
+    let payee = GrantPayee::TokenAccount(PAYEE);
+    let terms =
+        GrantTerms { payee, tag: Some(7), policy_version: Some(9), beyond_single_limit: false, ..terms() };
+    world.accept(&main.open_grant(5, terms));
+    let data = world.account(&main.grant(5)).data;
+    assert_eq!((data.len(), Grant::BYTES), (176, 176));
+    let mut fields = Fields(data);
+    assert_eq!(fields.take::<8>(), Grant::DISCRIMINATOR);
+    let seeds: [&[u8]; 3] = [b"grant", main.agent.as_ref(), &5u64.to_le_bytes()];
+    let bump = Pubkey::find_program_address(&seeds, &purser::ID).1;
+    assert_eq!(fields.take(), [3, bump, 0b1101, 1]);
+    assert_eq!(fields.take(), 9u32.to_le_bytes());
+    assert_eq!([fields.take(), fields.take()], [5, terms.amount].map(u64::to_le_bytes));
+    assert_eq!(fields.take(), terms.expires_at.to_le_bytes());
+    assert_eq!(fields.take(), 7u64.to_le_bytes());
+    for key in [main.operator, main.agent, PAYEE, Who::DraftPayer.key()] {
+        assert_eq!(fields.key(), key);
+    }
+    assert!(fields.0.is_empty());
+}
+
+#[test]
 fn hash_of_a_proposal_is_the_one_that_clients_compute() {
     for policy in [open_policy(), all_fields(), PolicyArgs { allowlist: only(&[], &[]), ..open_policy() }] {
         let view = policy.policy().expect("in order");
@@ -172,6 +198,8 @@ fn calls(world: &mut World) -> Vec<(&'static str, Call)> {
         ("transfer", main.transfer(Payment::default())),
         ("withdraw", main.withdraw(BALANCE, PAYEE)),
         ("close_agent", main.close_agent()),
+        ("open_grant", main.open_grant(1, terms())),
+        ("void_grants", main.void_grants()),
         ("set_rent_refund", main.set_rent_refund(Who::Stranger.key())),
     ]
 }
@@ -182,6 +210,10 @@ fn every_instruction_refuses_accounts_of_another_layout_and_of_too_few_bytes() {
     for (name, call) in calls(&mut world) {
         attack_layouts(&world, name, &call);
     }
+    world.accept(&world.main.open_grant(1, terms()));
+    let granted = Payment { tag: 9, amount: 1, ..Payment::default() };
+    attack_layouts(&world, "transfer_granted", &world.main.transfer_granted(granted, 1));
+    attack_layouts(&world, "close_grant", &world.main.close_grant(1));
     let proposal = world.propose(PolicyArgs { allowlist: only(&keys(2), &[]), ..open_policy() });
     world.accept(&proposal.open());
     attack_layouts(&world, "write_draft", &proposal.write(0, 1));
@@ -212,7 +244,7 @@ fn an_account_of_the_layout_before_is_refused() {
 fn no_other_instruction_begins_like_a_transfer() {
     let transfer = instruction::Transfer::DISCRIMINATOR;
     assert_eq!(transfer.len(), 4);
-    let others: [&[u8]; 17] = [
+    let others: [&[u8]; 21] = [
         instruction::TransferChecked::DISCRIMINATOR,
         instruction::CreateOperator::DISCRIMINATOR,
         instruction::UpdateOperator::DISCRIMINATOR,
@@ -230,6 +262,10 @@ fn no_other_instruction_begins_like_a_transfer() {
         instruction::CloseAgent::DISCRIMINATOR,
         instruction::SetRentRefund::DISCRIMINATOR,
         instruction::ReclaimRent::DISCRIMINATOR,
+        instruction::OpenGrant::DISCRIMINATOR,
+        instruction::CloseGrant::DISCRIMINATOR,
+        instruction::VoidGrants::DISCRIMINATOR,
+        instruction::TransferGranted::DISCRIMINATOR,
     ];
     for (index, other) in others.iter().enumerate() {
         assert!(other.len() == 8 && !other.starts_with(transfer));

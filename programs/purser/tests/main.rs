@@ -13,6 +13,7 @@ mod create_agent;
 mod create_operator;
 mod draft_writers;
 mod error_codes;
+mod grants;
 mod halt;
 mod intruder;
 mod layout;

@@ -94,6 +94,7 @@ pub(crate) fn handler<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<(
         let mut data = info.try_borrow_mut_data()?;
         let (closed, _) = begin::<ClosedAgent>(&mut data).ok_or(PurserError::UnknownLayout)?;
         closed.version = LAYOUT_VERSION;
+        closed.grant_epoch = agent.grant_epoch;
         closed.rent_refund = accounts.admin.key();
     }
     return_rent(info, &accounts.rent_refund)?;

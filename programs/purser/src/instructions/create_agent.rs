@@ -44,12 +44,12 @@ pub(crate) fn handler(ctx: Context<CreateAgent>, agent_id: [u8; 16], args: Polic
     let operator = accounts.operator.known()?;
     let role = operator.authorise(accounts.authority.key, Authority::SetPolicy)?;
     require_keys_eq!(*accounts.usdc_mint.key, operator.usdc_mint, PurserError::WrongMint);
-    let is_closed = ClosedAgent::is_at(&accounts.agent)?;
-    require!(role == Role::Admin || !is_closed, PurserError::AgentClosed);
+    let closed = ClosedAgent::epoch_at(&accounts.agent)?;
+    require!(role == Role::Admin || closed.is_none(), PurserError::AgentClosed);
     let bytes = Agent::BYTES + tail_bytes(&policy.allowlist);
     pay_rent(&accounts.agent, bytes, &accounts.payer)?;
     let bump = [ctx.bumps.agent];
-    if is_closed {
+    if closed.is_some() {
         accounts.agent.resize(bytes)?;
     } else {
         let seeds: [&[u8]; 4] = [AGENT_SEED, accounts.operator.as_ref().key.as_ref(), &agent_id, &bump];
@@ -91,6 +91,7 @@ pub(crate) fn handler(ctx: Context<CreateAgent>, agent_id: [u8; 16], args: Polic
         agent.agent_id = agent_id;
         agent.token_account = accounts.token_account.key();
         agent.rent_refund = accounts.rent_refund.key();
+        agent.grant_epoch = closed.map_or(0, |epoch| epoch.wrapping_add(1));
         agent.policy = StoredPolicy::from(&policy);
         agent.policy_changed(now)?;
         write_tail(tail, &policy.allowlist);

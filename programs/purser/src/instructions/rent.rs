@@ -38,7 +38,7 @@ pub(crate) fn set_rent_refund(ctx: Context<SetRentRefund>) -> Result<()> {
 /// Anyone sends home what an account holds beyond its rent: rent that became cheaper, and gifts.
 #[derive(Accounts)]
 pub struct ReclaimRent<'info> {
-    /// CHECK: must be an agent, a draft or a closed agent.
+    /// CHECK: must be an agent, a draft, a grant or a closed agent.
     #[account(mut)]
     pub account: UncheckedAccount<'info>,
     /// CHECK: must be the account's `rent_refund`.

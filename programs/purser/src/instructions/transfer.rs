@@ -1,15 +1,16 @@
 use anchor_lang::prelude::*;
 use anchor_spl::token::{self, Token};
+use core::mem::MaybeUninit;
 use pinocchio::cpi::{self, CpiAccount, Seed};
 use pinocchio::instruction::{InstructionAccount, InstructionView};
 use pinocchio::sysvars::Sysvar;
 use pinocchio::{AccountView, Address};
-use purser_policy::{check, tag_of, AccountState, TransferRequest, UsdcAmount};
+use purser_policy::{check_granted, tag_of, AccountState, TransferRequest, UsdcAmount, Waived};
 
 use crate::constants::{AGENT_SEED, DISCRIMINATOR_BYTES, LAYOUT_VERSION, USDC_DECIMALS};
 use crate::error::PurserError;
-use crate::events::TransferExecutedLog;
-use crate::state::{Agent, Operator};
+use crate::events::{GrantUsedLog, TransferExecutedLog};
+use crate::state::{Agent, Grant, Operator};
 use crate::token_account::{same, TokenAccount};
 
 /// What the interface says; `process` does the checks.
@@ -50,37 +51,74 @@ pub struct TransferChecked<'info> {
     pub token_program: Program<'info, Token>,
 }
 
-/// What moves the money; the checks and the records are the same.
+/// The same as [`TransferChecked`], past the rules that the grant waives.
+#[derive(Accounts)]
+pub struct TransferGranted<'info> {
+    pub transfer_authority: Signer<'info>,
+    pub operator: AccountLoader<'info, Operator>,
+    #[account(mut)]
+    pub agent: AccountLoader<'info, Agent>,
+    /// CHECK: must be the agent's `token_account`; the token program checks the rest.
+    #[account(mut)]
+    pub source: UncheckedAccount<'info>,
+    /// CHECK: checked by `TokenAccount::recipient`.
+    #[account(mut)]
+    pub destination: UncheckedAccount<'info>,
+    /// CHECK: the token program holds it against both token accounts, and its decimals against USDC's.
+    pub mint: UncheckedAccount<'info>,
+    #[account(mut)]
+    pub grant: AccountLoader<'info, Grant>,
+    pub token_program: Program<'info, Token>,
+}
+
+/// What moves the money, and whether a grant waives rules; the other checks and the records are the same.
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
     Plain,
     Checked,
+    Granted,
 }
 
 impl Form {
-    /// Accounts of [`Transfer`] and of [`TransferChecked`].
+    /// Accounts of [`Transfer`], [`TransferChecked`] and [`TransferGranted`].
     pub(crate) const fn accounts(self) -> usize {
         match self {
             Self::Plain => 6,
             Self::Checked => 7,
+            Self::Granted => 8,
         }
     }
 }
 
-/// Accounts that are looked at.
-pub(crate) const ACCOUNTS: usize = 6;
+/// Room for the accounts of every form.
+pub(crate) type Views = [MaybeUninit<AccountView>; Form::Granted.accounts()];
+
 /// `TokenInstruction`, SPL Token interface.
 const TOKEN_TRANSFER: u8 = 3;
 const TOKEN_TRANSFER_CHECKED: u8 = 12;
 
 type Outcome<T> = core::result::Result<T, PurserError>;
 
-/// One function for both forms, with one caller: what has two of them is not inlined, and costs a fifth more.
+/// One function for all forms, with one caller: what has two of them is not inlined, and costs a fifth more.
+///
+/// # Safety
+/// As many of `views` are written as `form` has accounts.
 #[cfg_attr(hot_path, optimize(speed))]
-pub(crate) fn process(views: &mut [AccountView; ACCOUNTS], form: Form, arguments: &[u8]) -> Outcome<()> {
+pub(crate) unsafe fn process(views: &mut Views, form: Form, arguments: &[u8]) -> Outcome<()> {
     // Last comes the mint of a checked transfer, or the token program, whose own account is looked at nowhere: the payment
     // calls it by its constant id.
-    let [authority, operator_view, agent_view, source_view, destination_view, mint] = views;
+    let [authority, operator_view, agent_view, source_view, destination_view, mint, granting @ ..] = views;
+    // SAFETY: every form has these, and the caller says that they are written.
+    let (authority, operator_view, agent_view, source_view, destination_view, mint) = unsafe {
+        (
+            authority.assume_init_ref(),
+            operator_view.assume_init_ref(),
+            agent_view.assume_init_mut(),
+            source_view.assume_init_ref(),
+            destination_view.assume_init_ref(),
+            mint.assume_init_ref(),
+        )
+    };
     let Arguments { transfer_id, sequence, amount, memo } = Arguments::parse(arguments)?;
 
     // SAFETY: `Operator`, `Agent` and the token accounts cannot be one account: discriminators and owners differ.
@@ -129,7 +167,18 @@ pub(crate) fn process(views: &mut [AccountView; ACCOUNTS], form: Form, arguments
         recipient: destination.address,
         recipient_owner,
     };
-    let cleared = check(&state, &request, now)?;
+    let mut granted = None;
+    let cleared = check_granted(&state, &request, now, |now| {
+        let Form::Granted = form else { return Ok(Waived::NOTHING) };
+        // SAFETY: this form has it, and the caller says that it is written.
+        let view = unsafe { granting[0].assume_init_mut() };
+        let address = view.clone();
+        // SAFETY: as above; no other account can be the grant: discriminators and owners differ.
+        let grant = grant(&address, unsafe { view.borrow_unchecked_mut() })?;
+        let waived = grant.waives_for(agent_address.address().as_array(), agent, &request, now)?;
+        granted = Some((grant, address));
+        Ok::<_, PurserError>(waived)
+    })?;
     if token_account(source_view).balance() < Some(amount) {
         return Err(PurserError::InsufficientBalance);
     }
@@ -149,9 +198,17 @@ pub(crate) fn process(views: &mut [AccountView; ACCOUNTS], form: Form, arguments
         memo,
     }
     .write();
+    if let Some((grant, address)) = granted {
+        // Never less than 0: the grant covers the amount.
+        grant.left = grant.left.saturating_sub(amount);
+        let (agent, grant_address) = (agent_address.address().as_array(), address.address().as_array());
+        GrantUsedLog { agent, number, grant: grant_address, left: grant.left }.write();
+    }
     match form {
         Form::Plain => pay(agent, [source_view, destination_view, &agent_address], amount),
-        Form::Checked => pay_checked(agent, [source_view, mint, destination_view, &agent_address], amount),
+        Form::Checked | Form::Granted => {
+            pay_checked(agent, [source_view, mint, destination_view, &agent_address], amount)
+        }
     }
     Ok(())
 }
@@ -208,6 +265,19 @@ fn agent<'a>(view: &AccountView, data: &'a mut [u8]) -> Outcome<(&'a mut Agent, 
     let known = is_own::<Agent>(view, discriminator) && agent.version == LAYOUT_VERSION;
     if known {
         Ok((agent, tail))
+    } else {
+        Err(unknown)
+    }
+}
+
+/// The grant that a [`TransferGranted`] names.
+#[inline(never)]
+fn grant<'a>(view: &AccountView, data: &'a mut [u8]) -> Outcome<&'a mut Grant> {
+    let unknown = PurserError::UnknownLayout;
+    let (discriminator, body) = data.split_first_chunk_mut::<DISCRIMINATOR_BYTES>().ok_or(unknown)?;
+    let grant: &mut Grant = bytemuck::try_from_bytes_mut(body).map_err(|_| unknown)?;
+    if is_own::<Grant>(view, discriminator) && grant.version == LAYOUT_VERSION {
+        Ok(grant)
     } else {
         Err(unknown)
     }

@@ -45,7 +45,9 @@ pub struct Agent {
     pub bump: u8,
     /// Not 0: halted, by the `Role` with this number.
     pub halted_by: u8,
-    pub reserved: u8,
+    /// Raised to void every open grant at once, and whenever the account is created over a closed one. Grants end within 30
+    /// days, so that a number that comes back finds none.
+    pub grant_epoch: u8,
     /// Grows by one with each change of the policy.
     pub policy_version: u32,
     pub operator: Pubkey,

@@ -11,7 +11,9 @@ use crate::constants::DISCRIMINATOR_BYTES;
 #[repr(C)]
 pub struct ClosedAgent {
     pub version: u8,
-    pub reserved: [u8; 7],
+    /// The agent's: the next one here begins with another, so that no open grant is its own.
+    pub grant_epoch: u8,
+    pub reserved: [u8; 6],
     /// The admin that closed it, and paid the rent of this: gets what becomes free of it.
     pub rent_refund: Pubkey,
 }
@@ -19,9 +21,12 @@ pub struct ClosedAgent {
 impl ClosedAgent {
     pub const BYTES: usize = DISCRIMINATOR_BYTES + core::mem::size_of::<Self>();
 
-    /// Whether a closed agent is what `info` holds.
-    pub fn is_at(info: &AccountInfo) -> Result<bool> {
-        Ok(*info.owner == crate::ID && info.try_borrow_data()?.starts_with(Self::DISCRIMINATOR))
+    /// The `grant_epoch` of the closed agent that `info` holds. `None`: it holds none.
+    pub fn epoch_at(info: &AccountInfo) -> Result<Option<u8>> {
+        let data = info.try_borrow_data()?;
+        let is_closed = *info.owner == crate::ID && data.starts_with(Self::DISCRIMINATOR);
+        let at = DISCRIMINATOR_BYTES + core::mem::offset_of!(Self, grant_epoch);
+        Ok(data.get(at).copied().filter(|_| is_closed))
     }
 
     /// Reads the data of an account that the program owns, as an RPC node returns it.

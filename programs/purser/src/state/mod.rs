@@ -4,12 +4,14 @@
 mod agent;
 mod closed;
 mod draft;
+mod grant;
 mod operator;
 mod tail;
 
 pub use agent::{Agent, AgentView, StoredPolicy};
 pub use closed::ClosedAgent;
 pub use draft::{waits_seconds, DraftView, PolicyDraft};
+pub use grant::{Grant, GrantPayee, GrantTerms};
 pub use operator::{Authority, Operator, Role};
 pub(crate) use tail::write_tail;
 pub use tail::{read_tail, tail_bytes};
@@ -51,11 +53,12 @@ fn check_layout<T>(info: &AccountInfo) -> Result<()> {
     Ok(())
 }
 
-/// The refund address in the data of an agent, a draft or a closed agent. `None`: it is none of these in this layout.
+/// The refund address in the data of an agent, a draft, a grant or a closed agent. `None`: it is none of these in this layout.
 pub(crate) fn rent_refund(data: &[u8]) -> Option<Pubkey> {
     let body = match data.get(..DISCRIMINATOR_BYTES)? {
         Agent::DISCRIMINATOR => core::mem::offset_of!(Agent, rent_refund),
         PolicyDraft::DISCRIMINATOR => core::mem::offset_of!(PolicyDraft, rent_refund),
+        Grant::DISCRIMINATOR => core::mem::offset_of!(Grant, rent_refund),
         ClosedAgent::DISCRIMINATOR => core::mem::offset_of!(ClosedAgent, rent_refund),
         _ => return None,
     };

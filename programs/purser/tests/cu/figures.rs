@@ -34,6 +34,12 @@ fn a_transfer_with_all_rules_on_costs_at_most_3200_units() {
 }
 
 #[test]
+fn a_grant_costs_at_most_600_units_more_than_what_it_waives() {
+    let (plain, granted) = (row("transfer_all_rules"), row("transfer_all_rules_granted"));
+    assert!(granted.cu_median <= plain.cu_median + 600, "{}", granted.cu_median);
+}
+
+#[test]
 fn a_transfers_cost_hardly_depends_on_its_keys() {
     let row = row("transfer_all_rules");
     assert!((row.cu_max - row.cu_min) * 20 <= row.cu_median, "{} to {}", row.cu_min, row.cu_max);
@@ -68,7 +74,7 @@ fn the_longest_memo_fits_a_transaction() {
 }
 
 #[test]
-fn the_program_is_at_most_241_kilobytes() {
+fn the_program_is_at_most_266_kilobytes() {
     let bytes = elf().len();
-    assert!(bytes <= 241_000, "{bytes}");
+    assert!(bytes <= 266_000, "{bytes}");
 }

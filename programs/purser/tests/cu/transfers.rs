@@ -1,5 +1,6 @@
 //! Transfers: with memos of every script, and with all rules on.
 
+use purser::{GrantPayee, GrantTerms};
 use purser_client::{OwnedAllowlist, TransferOrder};
 use purser_policy::{id_with_tag, SPANS_MAX};
 use solana_instruction::Instruction;
@@ -75,7 +76,34 @@ pub fn rules_on(bench: &mut Bench, keys: &Keys, fixture: &Fixture, before: u32) 
         made += 1;
         bench.advance(1);
     }
-    Ok(made)
+    Ok(made + granted(bench, fixture, before + made)?)
+}
+
+/// The same rules, two of which a grant waives: the list and the single limit. Returns how many were made.
+fn granted(bench: &mut Bench, fixture: &Fixture, after: u32) -> Result<u32> {
+    let at = fixture.at;
+    fixture.apply(bench, &rules(OwnedAllowlist::only(Vec::new(), Vec::new())), None)?;
+    let (admin, payer) = (fixture.admin.pubkey(), &fixture.payers[0]);
+    let terms = GrantTerms {
+        payee: GrantPayee::Wallet(fixture.recipient),
+        amount: 10 * USDC,
+        expires_at: bench.now() + DAY_SECONDS,
+        beyond_allowlist: true,
+        beyond_single_limit: true,
+        beyond_daily_limit: false,
+        tag: None,
+        policy_version: None,
+    };
+    let open = at.open_grant(admin, admin, admin, (fixture.operator, fixture.agent), 1, terms);
+    bench.measure("open_grant", open, &fixture.admin)?;
+    require_full_window(bench, fixture)?;
+    let grant = at.grant_address(&fixture.agent, 1);
+    let order = order(fixture, after, MEMO_20_CHARACTERS);
+    let transfer = at.transfer_granted(payer.pubkey(), &order, grant);
+    bench.measure_transfer("transfer_all_rules_granted", transfer, payer, MEMO_20_CHARACTERS.len())?;
+    let close = at.close_grant(admin, fixture.operator, grant, admin);
+    bench.measure("close_grant", close, &fixture.admin)?;
+    Ok(1)
 }
 
 fn both(keys: &Keys, wallet: anchor_lang::prelude::Pubkey) -> OwnedAllowlist {

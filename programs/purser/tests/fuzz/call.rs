@@ -5,7 +5,9 @@ use std::fmt;
 use anchor_lang::prelude::{AccountMeta, Pubkey};
 use anchor_lang::{system_program, InstructionData};
 use anchor_spl::{associated_token, token};
-use purser::{instruction, AllowlistArg, DraftArgs, EntryCounts, OperatorKeys, OperatorUpdate, PolicyArgs};
+use purser::{
+    instruction, AllowlistArg, DraftArgs, EntryCounts, GrantTerms, OperatorKeys, OperatorUpdate, PolicyArgs,
+};
 use solana_instruction::Instruction;
 
 use crate::oracle::Policy;
@@ -55,6 +57,13 @@ pub enum Args {
     ResumeMore,
     Transfer(Payment),
     TransferChecked(Payment),
+    TransferGranted(Payment),
+    OpenGrant {
+        id: u64,
+        terms: GrantTerms,
+    },
+    CloseGrant,
+    VoidGrants,
     Withdraw {
         amount: u64,
     },
@@ -121,6 +130,10 @@ impl Args {
             Self::ResumeMore => &[Signer, Write, Write, Write, Write],
             Self::Transfer(_) => &[Signer, Read, Write, Write, Write],
             Self::TransferChecked(_) => &[Signer, Read, Write, Write, Write, Read],
+            Self::TransferGranted(_) => &[Signer, Read, Write, Write, Write, Read, Write],
+            Self::OpenGrant { .. } => &[Signer, Payer, Read, Read, Write, Refund],
+            Self::CloseGrant => &[Signer, Read, Write, Write],
+            Self::VoidGrants => &[Signer, Read, Write],
             Self::Withdraw { .. } => &[Signer, Read, Read, Write, Read, Write, Read],
             Self::CloseAgent => &[Payer, Read, Write, Write, Read, Write, Write, Write, Write],
             Self::SetRentRefund => &[Signer, Read, Write, Refund],
@@ -135,8 +148,9 @@ impl Args {
             Self::CreateOperator { .. }
             | Self::SetPolicy { .. }
             | Self::OpenDraft(_)
+            | Self::OpenGrant { .. }
             | Self::ApplyDraft { .. } => &[system_program::ID],
-            Self::Transfer(_) | Self::TransferChecked(_) => &[token::ID],
+            Self::Transfer(_) | Self::TransferChecked(_) | Self::TransferGranted(_) => &[token::ID],
             Self::CloseAgent => &[token::ID, system_program::ID],
             _ => &[],
         }
@@ -168,6 +182,12 @@ impl Args {
             Self::TransferChecked(Payment { transfer_id, sequence, amount, memo }) => {
                 instruction::TransferChecked { transfer_id, sequence, amount, memo }.data()
             }
+            Self::TransferGranted(Payment { transfer_id, sequence, amount, memo }) => {
+                instruction::TransferGranted { transfer_id, sequence, amount, memo }.data()
+            }
+            Self::OpenGrant { id, terms } => instruction::OpenGrant { id, terms }.data(),
+            Self::CloseGrant => instruction::CloseGrant {}.data(),
+            Self::VoidGrants => instruction::VoidGrants {}.data(),
             Self::Withdraw { amount } => instruction::Withdraw { amount }.data(),
             Self::CloseAgent => instruction::CloseAgent {}.data(),
             Self::SetRentRefund => instruction::SetRentRefund {}.data(),

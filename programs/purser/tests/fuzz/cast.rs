@@ -44,6 +44,8 @@ pub struct AgentPlace {
     pub address: Pubkey,
     pub source: Pubkey,
     pub draft: Pubkey,
+    /// The addresses of its grants with the ids 0, 1 and 2.
+    pub grants: [Pubkey; 3],
     /// Its other token accounts: USDC, another mint, Token-2022.
     pub others: [Pubkey; 3],
 }
@@ -74,6 +76,12 @@ pub fn agent_address(operator: &Pubkey, id: &[u8; 16]) -> Pubkey {
 pub fn draft_address(agent: &Pubkey) -> Pubkey {
     let known = CAST.agents.iter().find(|place| place.address == *agent);
     known.map_or_else(|| derive(&[b"draft", agent.as_ref()]), |place| place.draft)
+}
+
+pub fn grant_address(agent: &Pubkey, id: u64) -> Pubkey {
+    let known = CAST.agents.iter().find(|place| place.address == *agent);
+    let known = known.and_then(|place| place.grants.get(id as usize).copied());
+    known.unwrap_or_else(|| derive(&[b"grant", agent.as_ref(), &id.to_le_bytes()]))
 }
 
 pub fn token_account_address(owner: &Pubkey, mint: &Pubkey) -> Pubkey {
@@ -113,6 +121,7 @@ impl Cast {
         everything.extend(MINTS.iter().map(|(mint, ..)| *mint));
         everything.extend(operators.iter().map(|place| place.address));
         everything.extend(agents.iter().flat_map(|place| [place.address, place.source, place.draft]));
+        everything.extend(agents.iter().flat_map(|place| place.grants));
         everything.extend(agents.iter().flat_map(|place| place.others));
         everything.extend(recipients.iter().map(|(address, _)| *address));
         Self { people, operators, agents, recipients, everything }
@@ -127,6 +136,7 @@ impl Cast {
         for (at, place) in self.agents.iter().enumerate() {
             let own = [(place.address, "agent"), (place.source, "source"), (place.draft, "draft")];
             names.extend(own.map(|(key, what)| (key, format!("{what} {at}"))));
+            names.extend(place.grants.map(|key| (key, format!("a grant of {at}"))));
         }
         names.extend(self.recipients.iter().map(|(key, _)| *key).enumerate().map(numbered("recipient")));
         let owners = self.recipients.iter().map(|(_, token)| token.owner).enumerate();
@@ -140,7 +150,8 @@ impl AgentPlace {
         let address = derive(&[b"agent", operator.as_ref(), &id]);
         let source = get_associated_token_address(&address, &MINT);
         let draft = derive(&[b"draft", address.as_ref()]);
-        Self { operator, id, address, source, draft, others: [Pubkey::default(); 3] }
+        let grants = [0u64, 1, 2].map(|id| derive(&[b"grant", address.as_ref(), &id.to_le_bytes()]));
+        Self { operator, id, address, source, draft, grants, others: [Pubkey::default(); 3] }
     }
 
     fn with_others(self, number: u8) -> Self {

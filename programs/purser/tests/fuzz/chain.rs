@@ -61,6 +61,7 @@ impl Chain {
             operators: Default::default(),
             agents: Default::default(),
             drafts: Default::default(),
+            grants: Default::default(),
             closed: Default::default(),
             tokens: CAST.recipients.iter().cloned().collect(),
             mints: MINTS.iter().map(|(mint, program, _)| (*mint, *program)).collect(),

@@ -8,7 +8,7 @@ use solana_program_pack::Pack;
 
 use crate::cast::CAST;
 use crate::chain::Chain;
-use crate::oracle::{as_u64, Agent, Draft, Model, Operator, Policy, Role, Token, SPANS};
+use crate::oracle::{as_u64, Agent, Draft, Grant, Model, Operator, Policy, Role, Token, SPANS};
 
 /// The differences, for people to read.
 pub type Differences = Vec<String>;
@@ -29,7 +29,7 @@ impl Differing<'_> {
 /// Compares everything that both sides know.
 pub fn everything(chain: &Chain, model: &Model) -> Differences {
     let known = model.operators.keys().chain(model.agents.keys()).chain(model.drafts.keys());
-    let known = known.chain(model.closed.keys());
+    let known = known.chain(model.closed.keys()).chain(model.grants.keys());
     let known = known.chain(model.tokens.keys()).chain(model.lamports.keys()).chain(&CAST.everything);
     known.flat_map(|key| one(chain, model, key)).collect()
 }
@@ -61,11 +61,16 @@ pub fn one(chain: &Chain, model: &Model, key: &Pubkey) -> Differences {
     } else if let Some(expected) = model.closed.get(key) {
         match stored::ClosedAgent::read(data).filter(|_| data.len() == stored::ClosedAgent::BYTES) {
             Some(closed) => Differing { of: "closed agent", found: &mut found }.check(
-                "rent_refund",
-                closed.rent_refund,
+                "fields",
+                (closed.rent_refund, closed.grant_epoch),
                 *expected,
             ),
             None => found.push("what is left of the agent cannot be read".to_owned()),
+        }
+    } else if let Some(expected) = model.grants.get(key) {
+        match stored::Grant::read(data).filter(|_| data.len() == stored::Grant::BYTES) {
+            Some(grant) => grants(&grant, expected, &mut found),
+            None => found.push("the grant cannot be read".to_owned()),
         }
     } else if let Some(expected) = model.tokens.get(key) {
         let state = TokenState::unpack_from_slice(data).unwrap_or_default();
@@ -113,6 +118,7 @@ fn agents(view: &stored::AgentView, bytes: usize, expected: &Agent, differences:
     differing.check("policy_version", agent.policy_version, expected.version);
     differing.check("policy_updated_at", agent.policy_updated_at, expected.updated_at);
     differing.check("halted_by", role(agent.halted_by), expected.halted_by);
+    differing.check("grant_epoch", agent.grant_epoch, expected.grant_epoch);
     differing.check("length", bytes, stored::Agent::BYTES + 32 * expected.policy.entry_count());
     differing.check("policy", &policy(&view.policy()), &expected.policy);
     differing.check("window", window(&agent.window), (expected.window.latest, spans(expected)));
@@ -124,6 +130,27 @@ fn agents(view: &stored::AgentView, bytes: usize, expected: &Agent, differences:
         let found = (agent.tags[1 + place], (seconds >> (32 * (place % 2))) as u32);
         differing.check("tag", found, (*tag, *second as u32));
     }
+}
+
+fn grants(found: &stored::Grant, expected: &Grant, differences: &mut Differences) {
+    let some = |number: u64| Some(number).filter(|number| *number != 0);
+    let grant = Grant {
+        operator: found.operator,
+        agent: found.agent,
+        id: found.id,
+        epoch: found.epoch,
+        payee: match found.flags & 8 {
+            0 => (Some(found.payee), None),
+            _ => (None, Some(found.payee)),
+        },
+        left: found.left,
+        expires_at: found.expires_at,
+        past: [1, 2, 4].map(|bit| found.flags & bit != 0),
+        tag: some(found.tag),
+        version: some(found.policy_version.into()).map(|version| version as u32),
+        rent_refund: found.rent_refund,
+    };
+    Differing { of: "grant", found: differences }.check("fields", &grant, expected);
 }
 
 fn spans(agent: &Agent) -> Vec<(u32, u64)> {

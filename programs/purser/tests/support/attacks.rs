@@ -3,7 +3,7 @@ use anchor_lang::prelude::{AccountMeta, Pubkey};
 use anchor_lang::Discriminator;
 use purser::error::PurserError;
 use purser::instruction;
-use purser::state::{Agent, Operator, PolicyDraft};
+use purser::state::{Agent, Grant, Operator, PolicyDraft};
 
 use super::{Call, Expected, Who, World};
 
@@ -243,6 +243,7 @@ pub fn attack_layouts(world: &World, name: &str, call: &Call) {
     let bytes = |data: &[u8]| match data.get(..8) {
         Some(Operator::DISCRIMINATOR) => Operator::BYTES,
         Some(Agent::DISCRIMINATOR) => Agent::BYTES,
+        Some(Grant::DISCRIMINATOR) => Grant::BYTES,
         _ => PolicyDraft::BYTES,
     };
     for slot in &call.accounts {

@@ -6,6 +6,7 @@ mod call;
 mod cast;
 mod events;
 mod expected;
+mod grants;
 mod oracle;
 mod policies;
 mod random;
@@ -19,6 +20,7 @@ pub use attacks::{
 };
 pub use call::{Call, Payment, Place};
 pub use expected::Expected;
+pub use grants::terms;
 pub use oracle::Spends;
 pub use policies::{
     assert_policy, entries, hash, keys, many_keys, only, open_policy, record, stored, Proposal,

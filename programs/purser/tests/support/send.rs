@@ -136,7 +136,11 @@ impl World {
 
     /// Fills in the agent's current sequence where a transfer asks for it.
     fn with_sequence(&self, mut instruction: Instruction) -> Instruction {
-        let forms = [instruction::Transfer::DISCRIMINATOR, instruction::TransferChecked::DISCRIMINATOR];
+        let forms = [
+            instruction::Transfer::DISCRIMINATOR,
+            instruction::TransferChecked::DISCRIMINATOR,
+            instruction::TransferGranted::DISCRIMINATOR,
+        ];
         let Some(form) = forms.into_iter().find(|form| instruction.data.starts_with(form)) else {
             return instruction;
         };

@@ -94,6 +94,10 @@ fn refusal(error: PurserError) -> Option<Refusal> {
         | PurserError::LooseningDelayTooLong
         | PurserError::WrongRentRefund
         | PurserError::AgentClosed
+        | PurserError::GrantMismatch
+        | PurserError::GrantExpired
+        | PurserError::GrantExceeded
+        | PurserError::GrantTermsInvalid
         | PurserError::MalformedInstruction => None,
     }
 }

@@ -26,7 +26,7 @@ impl Actions {
         let draft = sight.model.drafts.get(&place.draft);
         let (account, refund) = match (self.random.below(4), draft, sight.model.closed.get(&other.address)) {
             (0, Some(draft), _) => (place.draft, draft.rent_refund),
-            (1, _, Some(refund)) => (other.address, *refund),
+            (1, _, Some((refund, _))) => (other.address, *refund),
             _ => (place.address, agent.rent_refund),
         };
         Call::new(Args::ReclaimRent, [account, self.mostly(refund)])

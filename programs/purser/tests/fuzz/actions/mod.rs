@@ -2,6 +2,7 @@
 
 mod agents;
 mod drafts;
+mod grants;
 mod operators;
 mod policies;
 mod transfers;
@@ -96,7 +97,7 @@ impl Actions {
         if std::mem::take(&mut self.wants_limits) {
             return self.set_limits(&scene);
         }
-        let among = if self.calm { 3_000 } else { 500 };
+        let among = if self.calm { 3_000 } else { 600 };
         match self.random.below(among) {
             0..30 => self.set_policy(&scene),
             30..90 => self.draft(&scene, sight),
@@ -109,6 +110,8 @@ impl Actions {
             155..158 => self.create_operator(operator_place),
             158..162 => self.create_agent(place, operator),
             162..175 => self.rent(&scene, sight),
+            175..215 => self.grant(&scene, sight),
+            215..280 => self.transfer_granted(&scene, sight),
             _ => self.transfer(&scene, sight),
         }
     }

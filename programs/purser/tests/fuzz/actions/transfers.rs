@@ -9,6 +9,23 @@ use crate::oracle::Policy;
 
 impl Actions {
     pub(super) fn transfer(&mut self, scene: &Scene, sight: &Sight) -> Call {
+        let (slots, payment) = self.payment(scene, sight);
+        if self.one_in(2) {
+            return Call::new(Args::Transfer(payment), slots);
+        }
+        Call::new(Args::TransferChecked(payment), [&slots[..], &[self.mint(scene)]].concat())
+    }
+
+    pub(super) fn mint(&mut self, scene: &Scene) -> Pubkey {
+        if self.one_in(60) {
+            MINTS[self.below(MINTS.len())].0
+        } else {
+            scene.operator.mint
+        }
+    }
+
+    /// Everything but the form.
+    pub(super) fn payment(&mut self, scene: &Scene, sight: &Sight) -> ([Pubkey; 5], Payment) {
         let Scene { place, operator, agent, .. } = scene;
         let signer = match self.random.below(50) {
             0 => self.person(),
@@ -25,11 +42,7 @@ impl Actions {
             memo: self.memo(&agent.policy),
         };
         let slots = [signer, place.operator, place.address, place.source, destination];
-        if self.one_in(2) {
-            return Call::new(Args::Transfer(payment), slots);
-        }
-        let mint = if self.one_in(60) { MINTS[self.below(MINTS.len())].0 } else { operator.mint };
-        Call::new(Args::TransferChecked(payment), [&slots[..], &[mint]].concat())
+        (slots, payment)
     }
 
     fn destination(&mut self, scene: &Scene) -> Pubkey {

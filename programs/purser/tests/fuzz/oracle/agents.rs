@@ -27,7 +27,8 @@ impl Model {
         policy.check()?;
         let role = operator.setter(signer)?;
         ensure(*mint == operator.mint, code::WRONG_MINT)?;
-        ensure(role == Role::Admin || !self.closed.contains_key(address), code::AGENT_CLOSED)?;
+        let closed = self.closed.get(address).copied();
+        ensure(role == Role::Admin || closed.is_none(), code::AGENT_CLOSED)?;
         ensure(!self.agents.contains_key(address), code::ALREADY_IN_USE)?;
         let right = cast::token_account_address(address, mint);
         // The associated token program derives which account to create, and the call does not contain it.
@@ -58,6 +59,8 @@ impl Model {
             policy: policy.clone(),
             window: Window::default(),
             payments: 0,
+            grant_epoch: closed.map_or(0, |(_, epoch)| epoch.wrapping_add(1)),
+            past_the_cap: None,
             tags: VecDeque::new(),
         };
         self.agents.insert(*address, agent);
@@ -183,7 +186,7 @@ impl Model {
             events.push(event.data());
         }
         self.agents.remove(address);
-        self.closed.insert(*address, *signer);
+        self.closed.insert(*address, (*signer, agent.grant_epoch));
         self.sweep(address, rent_refund);
         self.pay(signer, address, self.rent(CLOSED_BYTES));
         let event = AgentClosed {

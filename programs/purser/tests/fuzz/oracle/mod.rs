@@ -4,6 +4,7 @@
 mod agents;
 pub mod code;
 mod drafts;
+mod grants;
 mod money;
 mod operators;
 mod policy;
@@ -17,6 +18,7 @@ use anchor_lang::prelude::Pubkey;
 use anchor_spl::token;
 
 pub use drafts::draft_hash;
+pub use grants::Grant;
 pub use policy::{Only, Policy};
 pub use window::{as_u64, Window, DAY, SPANS, STRETCH};
 
@@ -47,8 +49,9 @@ pub struct Model {
     pub operators: BTreeMap<Pubkey, Operator>,
     pub agents: BTreeMap<Pubkey, Agent>,
     pub drafts: BTreeMap<Pubkey, Draft>,
-    /// The admins that closed agents, by address.
-    pub closed: BTreeMap<Pubkey, Pubkey>,
+    pub grants: BTreeMap<Pubkey, Grant>,
+    /// The admins that closed agents, and the grant epochs of these, by address.
+    pub closed: BTreeMap<Pubkey, (Pubkey, u8)>,
     pub tokens: BTreeMap<Pubkey, Token>,
     /// Mints and their token programs.
     pub mints: BTreeMap<Pubkey, Pubkey>,
@@ -89,8 +92,11 @@ pub struct Agent {
     pub version: u32,
     pub updated_at: i64,
     pub halted_by: Option<Role>,
+    pub grant_epoch: u8,
     pub policy: Policy,
     pub window: Window,
+    /// The second of the newest payment past the daily limit, by the window's time.
+    pub past_the_cap: Option<i64>,
     /// How many payments the agent made.
     pub payments: u64,
     /// Tags of the newest payments and their seconds, newest last. More than the rule reads, for the actions to choose from.
@@ -128,6 +134,9 @@ impl Model {
         if let Args::Transfer(payment) | Args::TransferChecked(payment) = &call.args {
             return self.transfer(payment, &call.slots, signed);
         }
+        if let Args::TransferGranted(payment) = &call.args {
+            return self.transfer_granted(payment, &call.slots, signed);
+        }
         if let Args::ReclaimRent = &call.args {
             return self.reclaim_rent(&call.slots);
         }
@@ -136,7 +145,7 @@ impl Model {
         }
         let slots = &call.slots[..];
         match &call.args {
-            Args::Transfer(_) | Args::TransferChecked(_) | Args::ReclaimRent => {
+            Args::Transfer(_) | Args::TransferChecked(_) | Args::TransferGranted(_) | Args::ReclaimRent => {
                 unreachable!("answered above")
             }
             Args::CreateOperator { id, keys } => self.create_operator(*id, keys, slots),
@@ -154,6 +163,9 @@ impl Model {
             Args::Withdraw { amount } => self.withdraw(*amount, slots),
             Args::CloseAgent => self.close_agent(slots),
             Args::SetRentRefund => self.set_rent_refund(slots),
+            Args::OpenGrant { id, terms } => self.open_grant(*id, terms, slots),
+            Args::CloseGrant => self.close_grant(slots),
+            Args::VoidGrants => self.void_grants(slots),
         }
     }
 
@@ -181,6 +193,7 @@ impl Model {
         let own = self.operators.contains_key(key)
             || self.agents.contains_key(key)
             || self.drafts.contains_key(key)
+            || self.grants.contains_key(key)
             || self.closed.contains_key(key);
         let code = if own { code::DISCRIMINATOR_MISMATCH } else { code::OWNED_BY_WRONG_PROGRAM };
         code.into()

@@ -6,6 +6,7 @@ use purser::events::RentRefundSet;
 
 use super::agents::{AGENT_BYTES, CLOSED_BYTES, ENTRY_BYTES};
 use super::drafts::DRAFT_BYTES;
+use super::grants::GRANT_BYTES;
 use super::{code, ensure, Answer, Model, Refusal};
 use crate::cast::CAST;
 
@@ -32,7 +33,9 @@ impl Model {
             (agent.rent_refund, AGENT_BYTES + ENTRY_BYTES * agent.policy.entry_count())
         } else if let Some(draft) = self.drafts.get(address) {
             (draft.rent_refund, DRAFT_BYTES + ENTRY_BYTES * draft.count)
-        } else if let Some(refund) = self.closed.get(address) {
+        } else if let Some(grant) = self.grants.get(address) {
+            (grant.rent_refund, GRANT_BYTES)
+        } else if let Some((refund, _)) = self.closed.get(address) {
             (*refund, CLOSED_BYTES)
         } else {
             return Err(code::UNKNOWN_LAYOUT.into());

@@ -3,7 +3,7 @@
 use anchor_lang::prelude::Pubkey;
 use anchor_lang::Event;
 use anchor_spl::token;
-use purser::events::TransferExecuted;
+use purser::events::{GrantUsed, TransferExecuted};
 
 use super::{as_u64, code, ensure, Agent, Answer, Model, Refusal, DAY, STRETCH};
 use crate::call::Payment;
@@ -31,21 +31,42 @@ impl Agent {
         memo: &[u8],
         now: i64,
         recipient: [&Pubkey; 2],
+        past: [bool; 3],
     ) -> Result<(), Refusal> {
+        let [past_list, past_single, past_daily] = past;
         let [account, owner] = recipient;
         let policy = &self.policy;
         ensure(!policy.paused, code::PAUSED)?;
         ensure(!(policy.memo && memo.is_empty()), code::MEMO_REQUIRED)?;
         ensure(memo.len() <= MEMO_BYTES_MAX, code::MEMO_TOO_LONG)?;
-        ensure(policy.allows(account, owner), code::RECIPIENT_NOT_ALLOWED)?;
-        ensure(policy.single.is_none_or(|most| amount <= most), code::SINGLE_LIMIT_EXCEEDED)?;
+        ensure(past_list || policy.allows(account, owner), code::RECIPIENT_NOT_ALLOWED)?;
+        ensure(past_single || policy.single.is_none_or(|most| amount <= most), code::SINGLE_LIMIT_EXCEEDED)?;
         let after = u128::from(self.window.spent(now)) + u128::from(amount);
-        ensure(policy.daily.is_none_or(|most| after <= u128::from(most)), code::DAILY_LIMIT_EXCEEDED)
+        ensure(
+            past_daily || policy.daily.is_none_or(|most| after <= u128::from(most)),
+            code::DAILY_LIMIT_EXCEEDED,
+        )
     }
 }
 
 impl Model {
     pub(super) fn transfer(&mut self, payment: &Payment, slots: &[Pubkey], signed: bool) -> Answer {
+        self.transfer_by(payment, slots, signed, None)
+    }
+
+    /// The last slot is the grant.
+    pub(super) fn transfer_granted(&mut self, payment: &Payment, slots: &[Pubkey], signed: bool) -> Answer {
+        let (grant, slots) = slots.split_last().expect("seven slots");
+        self.transfer_by(payment, slots, signed, Some(grant))
+    }
+
+    fn transfer_by(
+        &mut self,
+        payment: &Payment,
+        slots: &[Pubkey],
+        signed: bool,
+        grant: Option<&Pubkey>,
+    ) -> Answer {
         let [signer, operator_address, address, source, destination, mint @ ..] = slots else {
             unreachable!("five slots, and the mint of a checked one")
         };
@@ -62,8 +83,16 @@ impl Model {
         ensure(recipient_owner != *address, code::RECIPIENT_IS_SOURCE)?;
         ensure(agent.covers(sequence), code::STALE_SEQUENCE)?;
         ensure(!agent.has_paid(tag, self.now), code::DUPLICATE_TRANSFER)?;
+        let past = match grant {
+            Some(grant) => {
+                let now = agent.window.effective(self.now);
+                let grant = self.grants.get(grant).ok_or(code::UNKNOWN_LAYOUT)?;
+                grant.lets_past(address, agent, payment, [destination, &recipient_owner], now)?
+            }
+            None => [false; 3],
+        };
         ensure(operator.halted_by.is_none() && agent.halted_by.is_none(), code::HALTED)?;
-        agent.check_policy(amount, &memo, self.now, [destination, &recipient_owner])?;
+        agent.check_policy(amount, &memo, self.now, [destination, &recipient_owner], past)?;
         let from = &self.tokens[source];
         ensure(from.amount >= amount, code::INSUFFICIENT_BALANCE)?;
         ensure(!from.frozen, code::ACCOUNT_FROZEN)?;
@@ -79,6 +108,9 @@ impl Model {
         if agent.tags.len() > TAGS_KEPT {
             agent.tags.pop_front();
         }
+        if past[2] {
+            agent.past_the_cap = Some(agent.window.latest);
+        }
         let broken = agent.broken_promise(spent_in_window);
         let event = TransferExecuted {
             agent: *address,
@@ -91,8 +123,16 @@ impl Model {
             spent_in_window,
             memo,
         };
+        let number = agent.payments;
         self.broken = self.broken.take().or(broken);
-        Ok(vec![event.data()])
+        let mut events = vec![event.data()];
+        if let Some(key) = grant {
+            let grant = self.grants.get_mut(key).expect("known");
+            grant.left -= amount;
+            let used = GrantUsed { agent: *address, number, grant: *key, left: grant.left };
+            events.push(used.data());
+        }
+        Ok(events)
     }
 }
 
@@ -102,7 +142,9 @@ impl Agent {
     fn broken_promise(&self, spent: u64) -> Option<String> {
         let left = self.window.left_within(DAY);
         let stretched = as_u64(self.window.left_within(DAY + STRETCH - 1));
-        if self.policy.daily.is_some_and(|cap| left > u128::from(cap)) {
+        // What a grant let past the cap still counts, for a day and the stretch.
+        let excused = self.past_the_cap.is_some_and(|at| self.window.latest - at <= DAY + STRETCH);
+        if !excused && self.policy.daily.is_some_and(|cap| left > u128::from(cap)) {
             Some(format!("{left} left within a day, above the cap"))
         } else if as_u64(left) > spent || spent > stretched {
             Some(format!("{spent} counted; {left} left within a day, {stretched} within a stretched one"))
