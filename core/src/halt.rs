@@ -1,25 +1,15 @@
 use std::fmt;
 
-/// Whose key halted an account or an operator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum HaltedBy {
-    Admin,
-    PolicyAuthority,
-    Guardian,
+words! {
+    /// Whose key halted an account or an operator.
+    pub enum HaltedBy {
+        Admin = "admin",
+        PolicyAuthority = "policy_authority",
+        Guardian = "guardian",
+    }
 }
 
 impl HaltedBy {
-    pub const ALL: [Self; 3] = [Self::Admin, Self::PolicyAuthority, Self::Guardian];
-
-    /// `admin`, `policy_authority` or `guardian`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Admin => "admin",
-            Self::PolicyAuthority => "policy_authority",
-            Self::Guardian => "guardian",
-        }
-    }
-
     /// For a sentence.
     pub const fn in_words(self) -> &'static str {
         match self {
@@ -30,23 +20,12 @@ impl HaltedBy {
     }
 }
 
-/// What a halt stops.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HaltScope {
-    Account,
-    /// Every account of the operator.
-    Operator,
-}
-
-impl HaltScope {
-    pub const ALL: [Self; 2] = [Self::Account, Self::Operator];
-
-    /// `account` or `operator`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Account => "account",
-            Self::Operator => "operator",
-        }
+words! {
+    /// What a halt stops.
+    pub enum HaltScope {
+        Account = "account",
+        /// Every account of the operator.
+        Operator = "operator",
     }
 }
 

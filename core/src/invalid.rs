@@ -1,3 +1,6 @@
+use std::fmt;
+use std::str::FromStr;
+
 /// A value that the API does not accept: which parameter, and what would be valid. Answered as 400 `invalid_request`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{param}` {message}")]
@@ -10,6 +13,11 @@ impl Invalid {
     /// `message` completes the sentence that begins with the parameter's name: "must be ...".
     pub fn new(param: impl Into<String>, message: impl Into<String>) -> Self {
         Self { param: param.into(), message: message.into() }
+    }
+
+    /// Reads a value from its text. Invalid: the text is none, and the message is what the value's own error says.
+    pub fn unless<T: FromStr<Err: fmt::Display>>(param: &str, text: &str) -> Result<T, Self> {
+        text.parse().map_err(|error: T::Err| Self::new(param, error.to_string()))
     }
 
     /// The parameter as the client named it, with a path where it is nested: `allowed_counterparties[3]`.

@@ -16,6 +16,9 @@ macro_rules! step {
     };
 }
 
+#[macro_use]
+mod words;
+
 mod address;
 mod chain;
 mod chain_wins;
@@ -70,3 +73,4 @@ pub use rejection::{CheckedRule, Checks, Rejection, RejectionReason, RuleCheck};
 pub use time::{Timestamp, TimestampError};
 pub use transfer::{Transfer, TransferRequest};
 pub use transfer_state::{Settlement, SignedTransfer, TransferState, TransferStatus, WrongState};
+pub use words::UnknownWord;

@@ -16,30 +16,21 @@ pub struct Rejection {
     pub rejected_at: Timestamp,
 }
 
-/// What refused: the kinds of [`Violation`], except for a payment that was already made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RejectionReason {
-    /// The account or its operator is halted, whatever the policy says.
-    Halted,
-    Paused,
-    MemoRequired,
-    MemoTooLong,
-    RecipientNotAllowed,
-    SingleLimitExceeded,
-    DailyLimitExceeded,
+words! {
+    /// What refused: the kinds of [`Violation`], except for a payment that was already made.
+    pub enum RejectionReason {
+        /// The account or its operator is halted, whatever the policy says.
+        Halted = "halted",
+        Paused = "paused",
+        MemoRequired = "memo_required",
+        MemoTooLong = "memo_too_long",
+        RecipientNotAllowed = "recipient_not_allowed",
+        SingleLimitExceeded = "single_limit_exceeded",
+        DailyLimitExceeded = "daily_limit_exceeded",
+    }
 }
 
 impl RejectionReason {
-    pub const ALL: [Self; 7] = [
-        Self::Halted,
-        Self::Paused,
-        Self::MemoRequired,
-        Self::MemoTooLong,
-        Self::RecipientNotAllowed,
-        Self::SingleLimitExceeded,
-        Self::DailyLimitExceeded,
-    ];
-
     /// The reason for a violation; `None` for `DuplicateTransfer`, which means that the payment was made.
     pub const fn of(violation: &Violation) -> Option<Self> {
         match violation {
@@ -52,24 +43,6 @@ impl RejectionReason {
             Violation::SingleLimitExceeded { .. } => Some(Self::SingleLimitExceeded),
             Violation::DailyLimitExceeded { .. } => Some(Self::DailyLimitExceeded),
         }
-    }
-
-    /// As stored and as events name it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Halted => "halted",
-            Self::Paused => "paused",
-            Self::MemoRequired => "memo_required",
-            Self::MemoTooLong => "memo_too_long",
-            Self::RecipientNotAllowed => "recipient_not_allowed",
-            Self::SingleLimitExceeded => "single_limit_exceeded",
-            Self::DailyLimitExceeded => "daily_limit_exceeded",
-        }
-    }
-
-    /// From its stored form.
-    pub fn from_stored(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.as_str() == text)
     }
 }
 
@@ -87,42 +60,15 @@ impl Checks {
     }
 }
 
-/// What a transfer is checked against, in order of precedence: the rules of the policy, then the balance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CheckedRule {
-    Paused,
-    RequireMemo,
-    AllowedCounterparties,
-    MaxSingleTransfer,
-    MaxDailySpend,
-    Balance,
-}
-
-impl CheckedRule {
-    pub const ALL: [Self; 6] = [
-        Self::Paused,
-        Self::RequireMemo,
-        Self::AllowedCounterparties,
-        Self::MaxSingleTransfer,
-        Self::MaxDailySpend,
-        Self::Balance,
-    ];
-
-    /// As stored and as clients see it: a policy rule has the name of its field.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Paused => "paused",
-            Self::RequireMemo => "require_memo",
-            Self::AllowedCounterparties => "allowed_counterparties",
-            Self::MaxSingleTransfer => "max_single_transfer",
-            Self::MaxDailySpend => "max_daily_spend",
-            Self::Balance => "balance",
-        }
-    }
-
-    /// From its stored form.
-    pub fn from_stored(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|rule| rule.as_str() == text)
+words! {
+    /// What a transfer is checked against, in order of precedence: the rules of the policy, then the balance.
+    pub enum CheckedRule {
+        Paused = "paused",
+        RequireMemo = "require_memo",
+        AllowedCounterparties = "allowed_counterparties",
+        MaxSingleTransfer = "max_single_transfer",
+        MaxDailySpend = "max_daily_spend",
+        Balance = "balance",
     }
 }
 

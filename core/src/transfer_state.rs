@@ -1,7 +1,6 @@
 use std::fmt;
-use std::str::FromStr;
 
-use super::{Failure, Invalid, Rejection, Timestamp};
+use super::{Failure, Rejection, Timestamp};
 
 /// A transfer's progress. Each variant carries its facts; each method returns the next state or refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,37 +47,13 @@ pub struct Settlement {
     pub number: Option<u64>,
 }
 
-/// The status that clients see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TransferStatus {
-    Submitted,
-    Settled,
-    Rejected,
-    Failed,
-}
-
-impl TransferStatus {
-    pub const ALL: [Self; 4] = [Self::Submitted, Self::Settled, Self::Rejected, Self::Failed];
-
-    /// `submitted`, `settled`, `rejected` or `failed`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Submitted => "submitted",
-            Self::Settled => "settled",
-            Self::Rejected => "rejected",
-            Self::Failed => "failed",
-        }
-    }
-}
-
-impl FromStr for TransferStatus {
-    type Err = Invalid;
-
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        Self::ALL
-            .into_iter()
-            .find(|status| status.as_str() == text)
-            .ok_or_else(|| Invalid::new("status", "must be `submitted`, `settled`, `rejected` or `failed`"))
+words! {
+    /// The status that clients see.
+    pub enum TransferStatus {
+        Submitted = "submitted",
+        Settled = "settled",
+        Rejected = "rejected",
+        Failed = "failed",
     }
 }
 

@@ -51,7 +51,7 @@ async fn answer(
     complaint: Option<Complaint>,
 ) -> Result<Response, PageError> {
     let operator = &signed.operator;
-    let status = asked.given("status").map(str::parse::<AccountStatus>).transpose()?;
+    let status = asked.read("status")?;
     let filter = accounts_filter(operator.id, status);
     let after = asked.given("cursor").map(|text| Cursor::parse(text, &filter)).transpose()?;
     let request = PageRequest { limit: PageLimit::parse(None, LIMIT, LIMIT)?, after };

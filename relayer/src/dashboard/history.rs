@@ -11,8 +11,7 @@ use super::page::{Frame, PageError, PageId, QueryParams, Section, page};
 use super::session::Signed;
 use super::text::filters;
 use crate::domain::{
-    AccountId, Cursor, EntryKind, EntryOutcome, HistoryFilter, HistoryStatus, Invalid, PageLimit,
-    PageRequest, Timestamp,
+    AccountId, Cursor, EntryKind, EntryOutcome, HistoryFilter, Invalid, PageLimit, PageRequest,
 };
 use crate::http::csv;
 use crate::http::v1::history::EntryResponse;
@@ -37,21 +36,12 @@ struct HistoryPage {
 }
 
 fn filter(asked: &QueryParams) -> Result<HistoryFilter, Invalid> {
-    let moment = |name: &str| -> Result<Option<Timestamp>, Invalid> {
-        let read = |text: &str| text.parse().map_err(|error| Invalid::new(name, format!("{error}")));
-        asked.given(name).map(read).transpose()
-    };
-    let status = match asked.given("status") {
-        None => None,
-        Some("settled") => Some(HistoryStatus::Settled),
-        Some("rejected") => Some(HistoryStatus::Rejected),
-        Some(_) => return Err(Invalid::new("status", "must be `settled` or `rejected`")),
-    };
-    let kind = asked.given("type").map(|text| {
-        let kind = EntryKind::from_stored(text);
-        kind.ok_or_else(|| Invalid::new("type", "must be `transfer`, `deposit` or `withdrawal`"))
-    });
-    Ok(HistoryFilter { status, kind: kind.transpose()?, since: moment("since")?, until: moment("until")? })
+    Ok(HistoryFilter {
+        status: asked.read("status")?,
+        kind: asked.read("type")?,
+        since: asked.read("since")?,
+        until: asked.read("until")?,
+    })
 }
 
 pub async fn show(

@@ -1,5 +1,8 @@
 //! What all pages share, and the error pages.
 
+use std::fmt::Display;
+use std::str::FromStr;
+
 use askama::Template;
 use axum::extract::FromRequestParts;
 use axum::http::{StatusCode, header, request::Parts};
@@ -210,6 +213,11 @@ impl QueryParams {
     pub fn given(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(field, _)| field == name);
         found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    /// The same, read. Invalid: its text is no such value.
+    pub fn read<T: FromStr<Err: Display>>(&self, name: &str) -> Result<Option<T>, Invalid> {
+        self.given(name).map(|text| Invalid::unless(name, text)).transpose()
     }
 
     /// The same as text, to fill a form in again.

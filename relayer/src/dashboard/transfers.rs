@@ -11,9 +11,8 @@ use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, pag
 use super::session::Signed;
 use super::text::{filters, limit_text};
 use crate::domain::{
-    AccountId, CheckedRule, Checks, Counterparties, Cursor, Failure, FailureCode, IdempotencyKey, Invalid,
-    PageLimit, PageRequest, RuleCheck, SpendingPolicy, TransferFilter, TransferId, TransferState,
-    TransferStatus,
+    CheckedRule, Checks, Counterparties, Cursor, Failure, FailureCode, IdempotencyKey, Invalid, PageLimit,
+    PageRequest, RuleCheck, SpendingPolicy, TransferFilter, TransferId, TransferState,
 };
 use crate::http::error::ApiError;
 use crate::http::v1::transfers::CreateTransferBody;
@@ -31,11 +30,10 @@ struct TransfersPage {
 }
 
 fn filter(asked: &QueryParams) -> Result<TransferFilter, Invalid> {
-    let account = asked.given("account_id").map(str::parse::<AccountId>).transpose();
     let key = asked.given("idempotency_key").map(IdempotencyKey::parse).transpose()?;
     Ok(TransferFilter {
-        account: account.map_err(|error| Invalid::new("account_id", error.to_string()))?,
-        status: asked.given("status").map(str::parse::<TransferStatus>).transpose()?,
+        account: asked.read("account_id")?,
+        status: asked.read("status")?,
         idempotency_key: key,
         ..TransferFilter::default()
     })

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use purser_core::words;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -73,44 +74,18 @@ pub enum Provisioning {
     Ready,
 }
 
-/// `paused` exactly when the account may not pay: its policy pauses it, or it or its operator is halted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AccountStatus {
-    Active,
-    Paused,
+words! {
+    /// `paused` exactly when the account may not pay: its policy pauses it, or it or its operator is halted.
+    pub enum AccountStatus {
+        Active = "active",
+        Paused = "paused",
+    }
 }
 
 impl AccountStatus {
-    pub const ALL: [Self; 2] = [Self::Active, Self::Paused];
-
     /// The status of an account that is paused or halted, or neither.
     pub const fn from_paused(paused: bool) -> Self {
         if paused { Self::Paused } else { Self::Active }
-    }
-
-    /// `active` or `paused`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Paused => "paused",
-        }
-    }
-}
-
-impl fmt::Display for AccountStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for AccountStatus {
-    type Err = Invalid;
-
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        Self::ALL
-            .into_iter()
-            .find(|status| status.as_str() == text)
-            .ok_or_else(|| Invalid::new("status", "must be `active` or `paused`"))
     }
 }
 

@@ -1,3 +1,4 @@
+use purser_core::words;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -25,24 +26,15 @@ pub enum AllowlistEntry {
     Address(Address),
 }
 
-/// What an entry matches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CounterpartyKind {
-    Wallet,
-    TokenAccount,
+words! {
+    /// What an entry matches.
+    pub enum CounterpartyKind {
+        Wallet = "wallet",
+        TokenAccount = "token_account",
+    }
 }
 
 impl CounterpartyKind {
-    pub const ALL: [Self; 2] = [Self::Wallet, Self::TokenAccount];
-
-    /// `wallet` or `token_account`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Wallet => "wallet",
-            Self::TokenAccount => "token_account",
-        }
-    }
-
     /// An entry for this address as this kind.
     pub const fn entry(self, address: Address) -> AllowlistEntry {
         match self {

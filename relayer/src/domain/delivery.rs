@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use purser_core::words;
+
 use super::{EventId, EventType, Timestamp, WebhookId};
 
 /// The delays before retries 1, 2, 3 and 4, each after the previous failure. Then the delivery is undelivered.
@@ -45,35 +47,12 @@ impl DeliveryState {
     }
 }
 
-/// Which deliveries a list shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeliveryStatus {
-    Pending,
-    Delivered,
-    Undelivered,
-}
-
-impl DeliveryStatus {
-    pub const ALL: [Self; 3] = [Self::Pending, Self::Delivered, Self::Undelivered];
-
-    /// As stored and as clients see it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Delivered => "delivered",
-            Self::Undelivered => "undelivered",
-        }
-    }
-}
-
-impl std::str::FromStr for DeliveryStatus {
-    type Err = super::Invalid;
-
-    fn from_str(text: &str) -> Result<Self, super::Invalid> {
-        Self::ALL
-            .into_iter()
-            .find(|status| status.as_str() == text)
-            .ok_or_else(|| super::Invalid::new("status", "must be `pending`, `delivered` or `undelivered`"))
+words! {
+    /// Which deliveries a list shows.
+    pub enum DeliveryStatus {
+        Pending = "pending",
+        Delivered = "delivered",
+        Undelivered = "undelivered",
     }
 }
 
@@ -116,38 +95,19 @@ impl AttemptOutcome {
     }
 }
 
-/// Why an attempt got no answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unanswered {
-    /// No answer within 10 seconds.
-    TimedOut,
-    /// The address may not be reached.
-    Refused,
-    /// The name did not resolve to an address.
-    NotResolved,
-    /// The connection failed.
-    NotConnected,
-    /// The connection broke, or the answer was not HTTP.
-    Broken,
-}
-
-impl Unanswered {
-    pub const ALL: [Self; 5] =
-        [Self::TimedOut, Self::Refused, Self::NotResolved, Self::NotConnected, Self::Broken];
-
-    /// As stored and as clients see it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::TimedOut => "timeout",
-            Self::Refused => "address_refused",
-            Self::NotResolved => "name_not_resolved",
-            Self::NotConnected => "connection_failed",
-            Self::Broken => "connection_broken",
-        }
-    }
-
-    pub(crate) fn from_stored(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.as_str() == text)
+words! {
+    /// Why an attempt got no answer.
+    pub enum Unanswered {
+        /// No answer within 10 seconds.
+        TimedOut = "timeout",
+        /// The address may not be reached.
+        Refused = "address_refused",
+        /// The name did not resolve to an address.
+        NotResolved = "name_not_resolved",
+        /// The connection failed.
+        NotConnected = "connection_failed",
+        /// The connection broke, or the answer was not HTTP.
+        Broken = "connection_broken",
     }
 }
 

@@ -3,6 +3,7 @@ mod steps;
 use std::fmt;
 use std::str::FromStr;
 
+use purser_core::words;
 use sha2::{Digest, Sha256};
 
 use super::{
@@ -47,34 +48,19 @@ pub struct PlacedEntry {
     pub position: String,
 }
 
-/// What an entry is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EntryKind {
-    /// Out, through the program and within policy.
-    Transfer,
-    /// In, by whatever means.
-    Deposit,
-    /// Out, by the operator's admin, bypassing the policy.
-    Withdrawal,
+words! {
+    /// What an entry is about.
+    pub enum EntryKind {
+        /// Out, through the program and within policy.
+        Transfer = "transfer",
+        /// In, by whatever means.
+        Deposit = "deposit",
+        /// Out, by the operator's admin, bypassing the policy.
+        Withdrawal = "withdrawal",
+    }
 }
 
 impl EntryKind {
-    pub const ALL: [Self; 3] = [Self::Transfer, Self::Deposit, Self::Withdrawal];
-
-    /// `transfer`, `deposit` or `withdrawal`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Transfer => "transfer",
-            Self::Deposit => "deposit",
-            Self::Withdrawal => "withdrawal",
-        }
-    }
-
-    /// The inverse of [`EntryKind::as_str`].
-    pub fn from_stored(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
-    }
-
     /// `in` or `out`, seen from the account.
     pub const fn direction(self) -> &'static str {
         match self {
@@ -147,20 +133,11 @@ impl HistoryFilter {
     }
 }
 
-/// The two statuses that history has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HistoryStatus {
-    Settled,
-    Rejected,
-}
-
-impl HistoryStatus {
-    /// `settled` or `rejected`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Settled => "settled",
-            Self::Rejected => "rejected",
-        }
+words! {
+    /// The two statuses that history has.
+    pub enum HistoryStatus {
+        Settled = "settled",
+        Rejected = "rejected",
     }
 }
 

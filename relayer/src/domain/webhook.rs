@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use purser_core::words;
+
 use super::{
     AccountId, DeliveryState, Event, EventType, Invalid, OperatorId, Subject, Timestamp, UsdcAmount,
     WebhookId, WebhookUrl,
@@ -51,28 +53,13 @@ impl WebhookStatus {
     }
 }
 
-/// Who disabled a webhook.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DisabledReason {
-    /// The operator.
-    Requested,
-    /// The service, after days of nothing but failures.
-    Failing,
-}
-
-impl DisabledReason {
-    pub const ALL: [Self; 2] = [Self::Requested, Self::Failing];
-
-    /// As stored and as clients see it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Requested => "requested",
-            Self::Failing => "failing",
-        }
-    }
-
-    pub(crate) fn from_stored(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.as_str() == text)
+words! {
+    /// Who disabled a webhook.
+    pub enum DisabledReason {
+        /// The operator.
+        Requested = "requested",
+        /// The service, after days of nothing but failures.
+        Failing = "failing",
     }
 }
 

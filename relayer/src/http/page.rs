@@ -1,6 +1,7 @@
 //! What a URL holds besides its route: ids in the path, and the query parameters of lists. Also the envelope of a page.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, Path};
@@ -105,6 +106,14 @@ impl ListQuery {
     pub(super) fn take(&mut self, name: &'static str) -> Option<String> {
         self.taken.push(name);
         self.given.remove(name)
+    }
+
+    /// Takes one parameter out and reads it. Invalid: its text is no such value.
+    pub(super) fn read<T: FromStr<Err: Display>>(
+        &mut self,
+        name: &'static str,
+    ) -> Result<Option<T>, Invalid> {
+        self.take(name).map(|text| Invalid::unless(name, &text)).transpose()
     }
 
     /// Takes `limit` and `cursor`; the cursor must belong to the list that `filter` describes.

@@ -79,7 +79,7 @@ async fn answer(
 ) -> Result<Response, PageError> {
     let operator = &signed.operator;
     let webhook = services.webhooks.get(operator, id).await?;
-    let status = asked.given("status").map(str::parse::<DeliveryStatus>).transpose()?;
+    let status = asked.read("status")?;
     let filter = DeliveriesFilter { webhook_id: id, status };
     let after =
         asked.given("cursor").map(|text| Cursor::parse(text, &filter.text(operator.id))).transpose()?;

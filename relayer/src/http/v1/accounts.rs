@@ -236,7 +236,7 @@ pub async fn list(
     OperatorOnly(operator): OperatorOnly,
     mut query: ListQuery,
 ) -> Result<Json<PageResponse<AccountResponse>>, ApiError> {
-    let status = query.take("status").map(|text| text.parse::<AccountStatus>()).transpose()?;
+    let status = query.read("status")?;
     let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &accounts_filter(operator.id, status))?;
     query.finish()?;
     Ok(Json(accounts.list(&operator, status, request).await?.map(AccountResponse::from).into()))

@@ -150,9 +150,8 @@ impl TryFrom<ReplayBody> for Replay {
     type Error = ApiError;
 
     fn try_from(body: ReplayBody) -> Result<Self, ApiError> {
-        let moment = |param: &str, text: Option<String>| {
-            let read = text.map(|text| text.parse::<Timestamp>()).transpose();
-            read.map_err(|error| Invalid::new(param, error.to_string()))
+        let moment = |param: &str, text: Option<String>| -> Result<Option<Timestamp>, Invalid> {
+            text.map(|text| Invalid::unless(param, &text)).transpose()
         };
         let scope = match body.status.as_deref() {
             None | Some(NOT_DELIVERED) => ReplayScope::NotDelivered,
@@ -203,7 +202,7 @@ pub async fn list(
     Id(webhook_id): Id<WebhookId>,
     mut query: ListQuery,
 ) -> Result<Json<PageResponse<DeliveryResponse>>, ApiError> {
-    let status = query.take("status").map(|text| text.parse::<DeliveryStatus>()).transpose()?;
+    let status = query.read("status")?;
     let filter = DeliveriesFilter { webhook_id, status };
     let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &filter.text(operator.id))?;
     query.finish()?;

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::event_stream;
 use crate::domain::schema::{self, AnyEventType};
-use crate::domain::{EventId, EventType, Principal};
+use crate::domain::{EventId, Principal};
 use crate::http::accept;
 use crate::http::auth::OperatorOnly;
 use crate::http::error::ApiError;
@@ -48,8 +48,8 @@ pub async fn list(
         event_stream::answer(&streams, &operator, principal.key_id(), &headers, query).await?
     } else {
         event_stream::last_event_id(&headers)?;
-        let account_id = event_stream::account_id(&mut query)?;
-        let event_type = query.take("type").map(|text| text.parse::<EventType>()).transpose()?;
+        let account_id = query.read("account_id")?;
+        let event_type = query.read("type")?;
         let filter = EventsFilter { event_type, account_id };
         let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &filter.text(operator.id))?;
         query.finish()?;

@@ -11,8 +11,7 @@ use crate::domain::schema::{
     self, ChainMemo, ExplorerLink, Message, OtherSide, Signature, Usdc, one_of, written,
 };
 use crate::domain::{
-    AccountId, EntryKind, EntryOutcome, HistoryFilter, HistoryStatus, Invalid, PageRequest, PlacedEntry,
-    Principal, Timestamp,
+    AccountId, EntryKind, EntryOutcome, HistoryFilter, Invalid, PageRequest, PlacedEntry, Principal,
 };
 use crate::http::accept;
 use crate::http::code::Code;
@@ -23,11 +22,12 @@ use crate::service::{EntryView, History};
 
 const LIMIT_DEFAULT: u32 = 25;
 const LIMIT_MAX: u32 = 100;
+const ALL: &str = "all";
 
 written! {
     Direction = "Direction": one_of("Seen from the account.", ["in", "out"]);
     EntryStatus = "EntryStatus": one_of("Whether money moved.", ["settled", "rejected"]);
-    StatusFilter = "EntryStatusFilter": one_of("Whether money moved, or both.", ["settled", "rejected", "all"]);
+    StatusFilter = "EntryStatusFilter": one_of("Whether money moved, or both.", ["settled", "rejected", ALL]);
 }
 
 enum Direction {}
@@ -133,33 +133,17 @@ impl From<EntryView> for EntryResponse {
     }
 }
 
-/// `settled`, `rejected`, or `all`.
-fn status(text: &str) -> Result<Option<HistoryStatus>, Invalid> {
-    match text {
-        "settled" => Ok(Some(HistoryStatus::Settled)),
-        "rejected" => Ok(Some(HistoryStatus::Rejected)),
-        "all" => Ok(None),
-        _ => Err(Invalid::new("status", "must be `settled`, `rejected` or `all`")),
-    }
-}
-
-/// `transfer`, `deposit` or `withdrawal`.
-fn kind(text: &str) -> Result<EntryKind, Invalid> {
-    let kind = EntryKind::from_stored(text);
-    kind.ok_or_else(|| Invalid::new("type", "must be `transfer`, `deposit` or `withdrawal`"))
-}
-
 fn filter(query: &mut ListQuery) -> Result<HistoryFilter, Invalid> {
-    let mut moment = |name: &'static str| -> Result<Option<Timestamp>, Invalid> {
-        let read = |text: String| text.parse().map_err(|error| Invalid::new(name, format!("{error}")));
-        query.take(name).map(read).transpose()
+    let status = |text: String| match text.parse() {
+        Ok(status) => Ok(Some(status)),
+        Err(_) if text == ALL => Ok(None),
+        Err(_) => Err(Invalid::new("status", "must be `settled`, `rejected` or `all`")),
     };
-    let (since, until) = (moment("since")?, moment("until")?);
     Ok(HistoryFilter {
-        status: query.take("status").map_or(Ok(None), |text| status(&text))?,
-        kind: query.take("type").map(|text| kind(&text)).transpose()?,
-        since,
-        until,
+        status: query.take("status").map_or(Ok(None), status)?,
+        kind: query.read("type")?,
+        since: query.read("since")?,
+        until: query.read("until")?,
     })
 }
 

@@ -3,9 +3,7 @@ use axum::extract::State;
 
 use super::transfers::TransferResponse;
 use crate::domain::schema;
-use crate::domain::{
-    AccountId, IdempotencyKey, Invalid, Principal, Timestamp, TransferFilter, TransferStatus,
-};
+use crate::domain::{IdempotencyKey, Invalid, Principal, TransferFilter};
 use crate::http::error::ApiError;
 use crate::http::page::{ListQuery, PageResponse, list_parameters};
 use crate::service::Transfers;
@@ -14,18 +12,12 @@ const LIMIT_DEFAULT: u32 = 20;
 const LIMIT_MAX: u32 = 100;
 
 fn filter(query: &mut ListQuery) -> Result<TransferFilter, Invalid> {
-    let account = query.take("account_id").map(|text| text.parse::<AccountId>()).transpose();
-    let mut moment = |param: &'static str| {
-        let at = query.take(param).map(|text| text.parse::<Timestamp>()).transpose();
-        at.map_err(|error| Invalid::new(param, error.to_string()))
-    };
-    let (since, until) = (moment("since")?, moment("until")?);
     Ok(TransferFilter {
-        account: account.map_err(|error| Invalid::new("account_id", error.to_string()))?,
-        status: query.take("status").map(|text| text.parse::<TransferStatus>()).transpose()?,
+        account: query.read("account_id")?,
+        status: query.read("status")?,
         idempotency_key: query.take("idempotency_key").map(IdempotencyKey::parse).transpose()?,
-        since,
-        until,
+        since: query.read("since")?,
+        until: query.read("until")?,
     })
 }
 

@@ -68,11 +68,9 @@ struct TransferTerms {
 impl CreateTransferBody {
     /// `header` is the `Idempotency-Key` header; if the body has one too, both must agree.
     fn parse(self, header: Option<String>) -> Result<TransferTerms, Invalid> {
-        let from = required("from", self.from)?;
-        let from = from.parse().map_err(|error| Invalid::new("from", format!("{error}")));
         let key = named_once(self.idempotency_key, header)?;
         Ok(TransferTerms {
-            from: from?,
+            from: Invalid::unless("from", &required("from", self.from)?)?,
             to: Recipient::parse(required("to", self.to)?)?,
             amount: amount_from_text("amount", &required("amount", self.amount)?)?,
             memo: self.memo.map(Memo::parse).transpose()?,

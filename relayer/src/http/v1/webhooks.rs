@@ -93,9 +93,7 @@ fn given<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Box<RawValue>>, D
 }
 
 fn read_events(texts: Vec<String>) -> Result<Vec<EventType>, Invalid> {
-    let read = |(at, text): (usize, String)| {
-        text.parse::<EventType>().map_err(|error| Invalid::new(format!("events[{at}]"), error.message()))
-    };
+    let read = |(at, text): (usize, String)| Invalid::unless(&format!("events[{at}]"), &text);
     texts.into_iter().enumerate().map(read).collect()
 }
 
