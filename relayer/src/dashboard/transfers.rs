@@ -12,7 +12,7 @@ use super::session::Signed;
 use super::text::{filters, limit_text};
 use crate::domain::{
     CheckedRule, Checks, Counterparties, Cursor, Failure, FailureCode, IdempotencyKey, Invalid, PageLimit,
-    PageRequest, RuleCheck, SpendingPolicy, TransferFilter, TransferId, TransferState,
+    PageRequest, RuleCheck, SpendingPolicy, TransferFilter, TransferId, TransferState, TransferStatus,
 };
 use crate::http::error::ApiError;
 use crate::http::v1::transfers::CreateTransferBody;
