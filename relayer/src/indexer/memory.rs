@@ -1,6 +1,6 @@
 //! What one process remembers between cycles. It may all be lost: it only saves calls.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +16,8 @@ const LOOK_PAUSE: Duration = Duration::from_millis(500);
 const LOOK_PAUSE_MAX: Duration = Duration::from_secs(60);
 /// The pause before the known payments of an account are read again once more.
 const READ_AGAIN_PAUSE: Duration = Duration::from_secs(3_600);
+/// The pause before the accounts of an operator are listed again.
+const LISTING_PAUSE: Duration = Duration::from_secs(3_600);
 
 #[derive(Default)]
 pub(super) struct Memory {
@@ -31,6 +33,10 @@ struct MemoryState {
     pasts: HashMap<Address, bool>,
     /// Agents whose policy changed.
     changed: HashSet<Address>,
+    /// When the accounts of an operator were last listed.
+    listed: HashMap<OperatorId, Instant>,
+    /// Agents that stand on the chain and that no history has shown.
+    hidden: BTreeSet<Address>,
     /// Accounts whose history does not add up.
     differences: HashMap<AccountId, UnexplainedDifference>,
     /// How often a transaction was missing although its slot was final.
@@ -122,6 +128,28 @@ impl Memory {
 
     pub fn take_changed(&self) -> Vec<Address> {
         self.state().changed.drain().collect()
+    }
+
+    /// Whether the accounts of this operator are to be listed now. They are then not again for a while.
+    pub fn is_listing_due(&self, operator: OperatorId) -> bool {
+        let (mut state, now) = (self.state(), Instant::now());
+        let is_due = state.listed.get(&operator).is_none_or(|at| now.duration_since(*at) >= LISTING_PAUSE);
+        if is_due {
+            state.listed.insert(operator, now);
+        }
+        is_due
+    }
+
+    pub fn mark_hidden(&self, agents: impl IntoIterator<Item = Address>) {
+        self.state().hidden.extend(agents);
+    }
+
+    pub fn hidden(&self) -> Vec<Address> {
+        self.state().hidden.iter().copied().collect()
+    }
+
+    pub fn mark_found(&self, agent: &Address) {
+        self.state().hidden.remove(agent);
     }
 
     /// The account with missing payments after which the next look continues. `None`: it begins a new round.

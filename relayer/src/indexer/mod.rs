@@ -24,6 +24,7 @@
 mod book;
 mod drafts;
 mod finality;
+mod hidden;
 mod memory;
 mod payments;
 mod policies;
@@ -185,6 +186,7 @@ impl Indexer {
     /// Reads what the program did.
     async fn look_at_operators(&self) {
         self.done("walking operators", self.walk_operators().await);
+        self.done("looking for hidden accounts", self.find_hidden().await);
         self.done("walking found accounts", self.walk_adopted().await);
         self.done("fetching what is pending", self.fetch_pending().await);
         self.done("looking for missing payments", self.look_for_payments().await);

@@ -8,7 +8,7 @@ use crate::domain::{Address, Timestamp, happened_at};
 use crate::store::{Mark, Readings, StoreError, UnfinishedWalk, Walk, Whose};
 
 /// Signatures per page: the most that nodes return. Few in tests, so that there are many pages.
-const PAGE_LINES: usize = if cfg!(test) { 16 } else { 1_000 };
+pub(super) const PAGE_LINES: usize = if cfg!(test) { 16 } else { 1_000 };
 /// Steps that read something of an operator's address or a token account before others get their turn: anybody can name them in
 /// transactions. The next walk resumes. Deposits wait for token accounts, so these have the shorter turn.
 const OPERATOR_STEPS_MAX: usize = if cfg!(test) { 6 } else { 20 };
@@ -228,6 +228,6 @@ fn in_order(mut lines: Vec<SignatureLine>, floor: u64) -> Vec<SignatureLine> {
     lines
 }
 
-fn mark_of(line: &SignatureLine) -> Mark {
+pub(super) fn mark_of(line: &SignatureLine) -> Mark {
     Mark { signature: line.signature.clone(), slot: line.slot }
 }

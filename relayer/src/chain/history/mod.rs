@@ -15,6 +15,8 @@ use crate::chain::send::cross_check::{Sighting, cross_check};
 use crate::chain::send::flight::Landing;
 use crate::chain::{ChainError, Commitment, OnChainPolicy};
 use crate::domain::{AccountId, Address, Network};
+use anchor_lang::Discriminator;
+use purser::state::Agent;
 use purser_client::{AccountIds, Landed, WireLanded};
 use purser_policy::UsdcAmount;
 use serde_json::{Value, json};
@@ -165,6 +167,19 @@ impl SolanaHistory {
             signature: line.signature,
         };
         Ok(lines.into_iter().map(line).collect())
+    }
+
+    /// The agent accounts of an operator that stand on the chain, whatever its history shows. Not every node lists them.
+    pub async fn agents(&self, operator: &Address) -> Result<Vec<Address>, ChainError> {
+        const METHOD: &str = "getProgramAccounts";
+        let begins = |offset: usize, bytes: &[u8]| json!({ "memcmp": { "offset": offset, "bytes": bs58::encode(bytes).into_string() } });
+        let operator_at = Agent::DISCRIMINATOR.len() + std::mem::offset_of!(Agent, operator);
+        let config = json!({
+            "encoding": "base64", "commitment": self.commitment.as_str(), "dataSlice": { "offset": 0, "length": 0 },
+            "filters": [begins(0, Agent::DISCRIMINATOR), begins(operator_at, operator.as_bytes())],
+        });
+        let found: Vec<Value> = self.rpc.ask(METHOD, json!([self.program.to_string(), config])).await?;
+        Ok(found.iter().filter_map(|account| account["pubkey"].as_str()?.parse().ok()).collect())
     }
 
     /// What a transaction did.

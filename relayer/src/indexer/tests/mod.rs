@@ -4,6 +4,7 @@ mod book;
 mod chaos;
 mod cost;
 mod finality;
+mod hidden;
 mod node;
 mod payments;
 mod world;

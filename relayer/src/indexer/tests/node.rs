@@ -1,7 +1,7 @@
 //! Nodes of a simulated chain behind one address: they answer truthfully; or they lag, leave out, repeat and mix up lines;
 //! or they do not answer at all.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
@@ -22,6 +22,8 @@ pub struct Node {
     silence: AtomicU64,
     calls: AtomicU64,
     hidden: Mutex<Option<(String, Hides)>>,
+    /// How many lines it lists at most, of any address.
+    lists: AtomicUsize,
 }
 
 /// What happens to a request for a transaction that no node can show.
@@ -50,6 +52,7 @@ impl Node {
             silence: AtomicU64::new(0),
             calls: AtomicU64::new(0),
             hidden: Mutex::default(),
+            lists: AtomicUsize::new(usize::MAX),
         }
     }
 
@@ -79,6 +82,11 @@ impl Node {
     /// Everything is shown again.
     pub fn hides_nothing(&self) {
         *self.hidden.lock().expect("lock") = None;
+    }
+
+    /// From now on every history ends after this many lines.
+    pub fn lists_at_most(&self, lines: usize) {
+        self.lists.store(lines, Ordering::SeqCst);
     }
 
     fn has_forgotten(&self, signature: &str) -> bool {
@@ -167,6 +175,14 @@ impl Node {
                 let values: Vec<Value> = signatures.iter().map(status).collect();
                 json!({ "context": { "slot": view.tip }, "value": values })
             }
+            "getProgramAccounts" => {
+                let operator = text(&config["filters"][1]["memcmp"]["bytes"]);
+                let stands = |agent: &&WorldAgent| {
+                    agent.exists && world.operators[agent.operator].address.to_string() == operator
+                };
+                let listed = world.agents.iter().filter(stands);
+                listed.map(|agent| json!({ "pubkey": agent.address.to_string() })).collect()
+            }
             "getEpochInfo" => json!({ "absoluteSlot": view.finalized, "blockHeight": view.finalized }),
             "getBlockTime" => json!(params[0].as_u64().map(time_of)),
             other => panic!("{other} is not asked when indexing"),
@@ -180,6 +196,7 @@ impl Node {
             .filter(|transaction| transaction.slot <= seen && world.touched(transaction).contains(address))
             .collect();
         all.reverse();
+        all.truncate(self.lists.load(Ordering::SeqCst));
         if let Some(before) = config["before"].as_str() {
             match all.iter().position(|transaction| transaction.signature == before) {
                 Some(place) => all.drain(..=place),

@@ -163,4 +163,12 @@ fn key_of_the_day_before_is_free_after_24_hours_and_taken_within() {
     assert_eq!(judged(&other, &conflict, &[]), (0, 0, 0));
     let other = on(90_000, Again::AnotherPayment);
     assert!(judged(&other, &conflict, &[]).1 > 0, "the key is free");
+    // After its database was put back, a relayer may pay and then say that the key is taken.
+    let mut unsure = on(90_000, Again::AnotherPayment);
+    unsure.relayers = Relayers::OneThatForgets;
+    let paid = [payment(&unsure, "new")];
+    assert_eq!(judged(&unsure, &conflict, &paid), (0, 0, 0));
+    assert!(judged(&other, &conflict, &paid).2 > 0, "this one cannot have forgotten");
+    let twice = [payment(&unsure, "new"), payment(&unsure, "newer")];
+    assert!(judged(&unsure, &conflict, &twice).0 > 0, "paid twice");
 }

@@ -1,0 +1,37 @@
+//! Accounts that a node left out of their operator's history.
+
+use super::Scene;
+use super::world::World;
+use crate::chain::Commitment;
+use crate::domain::Network;
+
+#[tokio::test]
+async fn account_that_no_history_of_its_operator_shows_is_found_once_a_node_shows_its_first_transaction() {
+    let mut world = World::new(3, 12);
+    (0..400).for_each(|_| world.goes_on());
+    world.comes_to_rest();
+    let registered = |operator: usize| operator < 2;
+    let created: Vec<_> = world
+        .agents
+        .iter()
+        .filter(|it| it.exists && !it.is_known && registered(it.operator))
+        .cloned()
+        .collect();
+    assert!(!created.is_empty(), "the world creates accounts");
+    let scene = Scene::new(world, Commitment::Finalized).await;
+    let indexer = scene.indexer();
+    let known = async || {
+        let addresses: Vec<_> = created.iter().map(|agent| agent.address).collect();
+        scene.store.find_parties(Network::Test, &addresses).await.expect("read").len()
+    };
+    scene.node.lists_at_most(1);
+    for _ in 0..10 {
+        indexer.cycle().await;
+    }
+    assert_eq!(known().await, 0, "the node shows their creation to nobody");
+    scene.node.lists_at_most(usize::MAX);
+    for _ in 0..10 {
+        indexer.cycle().await;
+    }
+    assert_eq!(known().await, created.len());
+}
