@@ -59,6 +59,7 @@ mod known_balances;
 mod limits_preview;
 mod loosening;
 mod mcp;
+mod mcp_bundle;
 mod mcp_clients;
 mod mcp_conformance;
 mod mcp_door;
