@@ -1,7 +1,8 @@
+mod doors;
 mod version;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    purser_relayer::cli::run(version::VERSION)
+    purser_relayer::cli::run(version::VERSION, doors::Doors)
 }

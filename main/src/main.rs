@@ -1,3 +1,4 @@
+mod doors;
 mod version;
 
 use std::process::ExitCode;
@@ -9,5 +10,5 @@ use tikv_jemallocator::Jemalloc;
 static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
-    purser_relayer::cli::run(version::VERSION)
+    purser_relayer::cli::run(version::VERSION, doors::Doors)
 }

@@ -20,11 +20,9 @@ use crate::chain::{
 use crate::config::{
     CommitmentConfig, Config, DenialsConfig, NetworkConfig, ProgramCheckConfig, WebhooksConfig,
 };
-use crate::dashboard;
 use crate::domain::{Address, DestinationRules, Network, Quotas, Retention, SealingKey};
-use crate::http::{self, HttpSettings, TrustedProxies};
+use crate::http::{self, HttpSettings, Inside, Opened, TrustedProxies};
 use crate::indexer::{Indexer, IndexerParts};
-use crate::mcp::{self, McpSettings};
 use crate::metrics::Metrics;
 use crate::service::{
     Ambient, Chains, DenialParts, ExplorerUrl, Looks, NetworkParts, Parts, PendingLimits, RefusalLimits,
@@ -78,17 +76,26 @@ pub struct App {
 }
 
 impl App {
-    /// Checks everything that the service needs, and starts it. When this returns, it serves.
-    pub async fn start(config: &Config, version: Version) -> Result<Self, StartError> {
+    /// Checks everything that the service needs, and starts it with the doors that `doors` opens. When this returns, it serves.
+    pub async fn start(
+        config: &Config,
+        version: Version,
+        doors: impl FnOnce(Inside<'_>) -> Opened,
+    ) -> Result<Self, StartError> {
         let tasks = Tasks::default();
-        let started = Self::build(config, tasks.clone(), version).await;
+        let started = Self::build(config, tasks.clone(), version, doors).await;
         if started.is_err() {
             tasks.stop.cancel();
         }
         started
     }
 
-    async fn build(config: &Config, tasks: Tasks, version: Version) -> Result<Self, StartError> {
+    async fn build(
+        config: &Config,
+        tasks: Tasks,
+        version: Version,
+        doors: impl FnOnce(Inside<'_>) -> Opened,
+    ) -> Result<Self, StartError> {
         let files = raise_open_files();
         let outgoing = Outgoing::of_files(files);
         // First, because it fails fastest; requests are served only once everything is up.
@@ -166,14 +173,7 @@ impl App {
             trusted_proxies: TrustedProxies::new(&config.server.trusted_proxies),
             metrics,
         };
-        let mcp = McpSettings {
-            allowed_hosts: config.mcp.allowed_hosts.clone(),
-            allowed_origins: config.mcp.allowed_origins.clone(),
-            operator_tools: config.mcp.operator_tools,
-        };
-        let router = http::router(&services, settings, mcp::routes(&services, mcp), |guard| {
-            dashboard::routes(&services, guard)
-        });
+        let router = http::router(&services, settings, doors);
         let connections_max =
             config.server.connections_max.map_or_else(http::default_connections_max, NonZeroUsize::get);
         tracing::info!(connections_max, files, "connection limit and open-file limit");

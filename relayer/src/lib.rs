@@ -23,7 +23,6 @@ pub mod domain;
 pub mod http;
 pub mod indexer;
 mod lookup;
-pub mod mcp;
 mod metrics;
 mod secret_file;
 pub mod service;

@@ -7,7 +7,6 @@ mod init;
 mod key;
 mod keygen;
 mod log;
-mod mcp;
 mod migrate;
 mod operator;
 mod output;
@@ -20,21 +19,35 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use utoipa::openapi::OpenApi;
 
 use self::output::Format;
 use crate::config::Config;
+use crate::http::{self, Inside, Opened};
 use crate::traces;
 use crate::version::Version;
-use crate::{http, mcp as mcp_door};
+
+/// The doors beside REST that a build has: whoever composes it says which.
+pub trait Doors: Copy {
+    /// Commands of their own.
+    type Command: Subcommand;
+
+    fn run(self, command: Self::Command) -> impl Future<Output = Result<()>>;
+
+    /// Their part of the OpenAPI document.
+    fn described(self) -> OpenApi;
+
+    fn open(self, config: &Config, inside: Inside<'_>) -> Opened;
+}
 
 /// USDC accounts for AI agents on Solana, spending only within rules that the chain enforces.
 #[derive(Debug, Parser)]
 #[command(name = "purser", version, arg_required_else_help = true)]
-struct Arguments {
+struct Arguments<C: Subcommand> {
     #[command(flatten)]
     common: Common,
     #[command(subcommand)]
-    command: Command,
+    command: Command<C>,
 }
 
 #[derive(Debug, Args)]
@@ -48,7 +61,7 @@ struct Common {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum Command<C: Subcommand> {
     /// Make a folder with keys and a configuration, and say what to fund and what to do next
     Init(init::Init),
     /// Write new keypair files, readable by their owner alone, and print their addresses
@@ -68,8 +81,8 @@ enum Command {
     /// API keys of operators
     #[command(subcommand)]
     Key(key::KeyCommand),
-    /// Speak MCP on stdin and stdout for the agent of PURSER_AGENT_KEY, by way of a service's `/mcp`
-    Mcp(mcp::Mcp),
+    #[command(flatten)]
+    Door(C),
     /// Print the OpenAPI document of the REST interface
     Openapi,
     /// Deliver webhook events once more: one, or those of a span of time
@@ -83,11 +96,11 @@ enum Command {
 }
 
 /// Runs the command that the process was started with. An error is one line on stderr.
-pub fn run(version: Version) -> ExitCode {
-    let matches = Arguments::command().version(version.text).get_matches();
+pub fn run<D: Doors>(version: Version, doors: D) -> ExitCode {
+    let matches = Arguments::<D::Command>::command().version(version.text).get_matches();
     let Arguments { common, command } =
         Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    match execute(&common, command, version) {
+    match execute(&common, command, version, doors) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -96,7 +109,12 @@ pub fn run(version: Version) -> ExitCode {
     }
 }
 
-fn execute(common: &Common, command: Command, version: Version) -> Result<ExitCode> {
+fn execute<D: Doors>(
+    common: &Common,
+    command: Command<D::Command>,
+    version: Version,
+    doors: D,
+) -> Result<ExitCode> {
     let format = if common.json { Format::Json } else { Format::Text };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let traces = match command {
@@ -105,19 +123,19 @@ fn execute(common: &Common, command: Command, version: Version) -> Result<ExitCo
     };
     log::start(traces.as_ref());
     let done = runtime.block_on(async {
-        // An agent runs its side of MCP where there is no configuration.
+        // A door's command may run where there is no configuration.
         let config = || Config::read(common.config.as_deref());
         match command {
             Command::Init(arguments) => init::run(format, &arguments),
             Command::Keygen(arguments) => keygen::run(format, &arguments),
             Command::Doctor => return doctor::run(format, common.config.as_deref()).await,
-            Command::Serve => serve::run(&config()?, traces, version).await,
+            Command::Serve => serve::run(&config()?, traces, version, doors).await,
             Command::Migrate => migrate::run(&config()?, format).await,
             Command::Operator(command) => operator::run(&config()?, format, command).await,
             Command::Halt(arguments) => halt::run(&config()?, format, arguments).await,
             Command::Key(command) => key::run(&config()?, format, command).await,
-            Command::Mcp(arguments) => mcp::run(arguments).await,
-            Command::Openapi => print_openapi(),
+            Command::Door(command) => doors.run(command).await,
+            Command::Openapi => print_openapi(doors.described()),
             Command::Replay(arguments) => replay::run(&config()?, format, arguments).await,
             Command::VerifyProgram(arguments) => return Ok(verify_program::run(format, arguments).await),
             Command::Audit(arguments) => return Ok(audit::run(format, *arguments).await),
@@ -129,8 +147,8 @@ fn execute(common: &Common, command: Command, version: Version) -> Result<ExitCo
     done
 }
 
-fn print_openapi() -> Result<()> {
-    output::print_line(&http::document(mcp_door::described()).to_pretty_json()?)
+fn print_openapi(of_doors: OpenApi) -> Result<()> {
+    output::print_line(&http::document(of_doors).to_pretty_json()?)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@ use anyhow::{Result, anyhow};
 use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::Doors;
 use super::output::print_line;
 use crate::app::App;
 use crate::config::Config;
@@ -9,10 +10,15 @@ use crate::traces::Traces;
 use crate::version::Version;
 
 /// Serves until the first SIGINT or SIGTERM; a second one ends the process at once. Traces are flushed last.
-pub(super) async fn run(config: &Config, traces: Option<Traces>, version: Version) -> Result<()> {
+pub(super) async fn run(
+    config: &Config,
+    traces: Option<Traces>,
+    version: Version,
+    doors: impl Doors,
+) -> Result<()> {
     let mut signals = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let mut app = tokio::select! {
-        app = App::start(config, version) => app?,
+        app = App::start(config, version, |inside| doors.open(config, inside)) => app?,
         () = either(&mut signals) => return Ok(()),
     };
     let mut said = json!({ "listening": app.url() });

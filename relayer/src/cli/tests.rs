@@ -1,6 +1,11 @@
+use std::convert::Infallible;
+
 use clap::{CommandFactory, Parser};
 
 use super::*;
+
+/// Of a build without doors.
+type Arguments = super::Arguments<Infallible>;
 
 #[test]
 fn every_argument_is_declared_consistently() {
@@ -46,7 +51,6 @@ fn config_and_json_may_stand_behind_any_command() {
         ],
         &["halt", "--operator", operator],
         &["openapi"],
-        &["mcp", "--url", "https://purser.example.com/mcp"],
         &["key", "create", "--operator", operator],
         &["key", "list", "--operator", operator],
         &["key", "revoke", key],

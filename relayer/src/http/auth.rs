@@ -19,23 +19,11 @@ use super::strangers::Strangers;
 use crate::domain::{HashedKey, Operator, PlainKey, Principal};
 use crate::service::{Forbidden, Keys, ServiceError, Unauthorized};
 
-/// Where a refusal for the rate is answered by the door itself: clients of MCP end their session on a 429, or hide its text.
-const MCP_PATH: &str = "/mcp";
-
 /// Marks a request that came too soon: it is to be refused, not carried out, unless it stops something.
 #[derive(Clone)]
-pub(crate) struct OverRate {
-    pub refusal: ApiError,
+pub struct OverRate {
+    refusal: ApiError,
     stop_limit: RateLimit,
-}
-
-impl OverRate {
-    /// Hands the caller's request back if it halts or pauses and not too often. Errors: the refusal.
-    pub async fn let_stops_pass(self, principal: &Principal, request: Request) -> Result<Request, ApiError> {
-        let (request, is_stop) = stops::is_stop(request).await;
-        let refused = if is_stop { self.stop_limit.check(principal).refused() } else { Some(self.refusal) };
-        refused.map_or(Ok(request), Err)
-    }
 }
 
 /// Guards every door.
@@ -49,35 +37,33 @@ pub struct Guard {
     stop_limit: RateLimit,
 }
 
-/// Middleware of every route that needs a key: 401 without a valid one, 429 beyond its rate, which MCP's door says itself.
-pub(super) async fn guard(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
-    let principal = match guard.authenticate(request.headers(), request.extensions()).await {
-        Ok(principal) => principal,
-        Err(error) => return error.into_response(),
+/// Middleware of every route that needs a key: 401 without a valid one, 429 beyond its rate.
+pub(super) async fn guard(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+    guard.pass(request, next, true).await
+}
+
+/// The same for a door that says by itself that a request came too soon: such a request gets through, with a mark.
+pub(super) async fn guard_and_mark(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+    guard.pass(request, next, false).await
+}
+
+/// Middleware behind such a door: refuses what came too soon there, unless it stops something.
+pub(super) async fn refuse_marked(mut request: Request, next: Next) -> Response {
+    let Some(OverRate { refusal, stop_limit }) = request.extensions_mut().remove() else {
+        return next.run(request).await;
     };
-    Span::current().record("key_id", display(principal.key_id()));
-    let mut verdict = guard.rate_limit.check(&principal);
-    // No agent stops anything, so none uses up its operator's limit for that.
-    if verdict.refused().is_some() && matches!(principal, Principal::Operator { .. }) {
+    let mut refused = Some(refusal);
+    if let Some(principal @ Principal::Operator { .. }) = request.extensions().get().cloned() {
         let is_stop;
         (request, is_stop) = stops::is_stop(request).await;
         if is_stop {
-            verdict = guard.stop_limit.check(&principal);
+            refused = stop_limit.check(&principal).refused();
         }
     }
-    let mut response = match verdict.refused() {
-        Some(error) if request.uri().path() != MCP_PATH => error.into_response(),
-        refused => {
-            if let Some(error) = refused {
-                let stop_limit = guard.stop_limit.clone();
-                request.extensions_mut().insert(OverRate { refusal: error, stop_limit });
-            }
-            request.extensions_mut().insert(principal);
-            next.run(request).await
-        }
-    };
-    verdict.write(response.headers_mut());
-    response
+    match refused {
+        Some(error) => error.into_response(),
+        None => next.run(request).await,
+    }
 }
 
 impl Guard {
@@ -90,6 +76,36 @@ impl Guard {
             rate_limit: RateLimit::new(settings.requests_per_second, settings.burst, settings.operator_times),
             stop_limit: RateLimit::new(settings.requests_per_second, settings.burst, settings.operator_times),
         }
+    }
+
+    async fn pass(&self, mut request: Request, next: Next, refuses: bool) -> Response {
+        let principal = match self.authenticate(request.headers(), request.extensions()).await {
+            Ok(principal) => principal,
+            Err(error) => return error.into_response(),
+        };
+        Span::current().record("key_id", display(principal.key_id()));
+        let mut verdict = self.rate_limit.check(&principal);
+        // No agent stops anything, so none uses up its operator's limit for that.
+        if verdict.refused().is_some() && matches!(principal, Principal::Operator { .. }) {
+            let is_stop;
+            (request, is_stop) = stops::is_stop(request).await;
+            if is_stop {
+                verdict = self.stop_limit.check(&principal);
+            }
+        }
+        let mut response = match verdict.refused() {
+            Some(error) if refuses => error.into_response(),
+            refused => {
+                if let Some(error) = refused {
+                    let stop_limit = self.stop_limit.clone();
+                    request.extensions_mut().insert(OverRate { refusal: error, stop_limit });
+                }
+                request.extensions_mut().insert(principal);
+                next.run(request).await
+            }
+        };
+        verdict.write(response.headers_mut());
+        response
     }
 
     async fn authenticate(&self, headers: &HeaderMap, from: &Extensions) -> Result<Principal, ApiError> {

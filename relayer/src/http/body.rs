@@ -9,6 +9,8 @@ use axum::body::{Body, Bytes};
 use axum::extract::rejection::{BytesRejection, FailedToBufferBody};
 use axum::extract::{DefaultBodyLimit, FromRequest, Request};
 use axum::http::{HeaderMap, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use utoipa::ToSchema;
@@ -50,6 +52,15 @@ impl<S: Send + Sync> FromRequest<S> for JsonText {
     }
 }
 
+/// Middleware for a door that reads JSON by itself: hands on what [`JsonText`] takes.
+pub async fn check_json(request: Request, next: Next) -> Response {
+    let (head, body) = request.into_parts();
+    match JsonText::from_request(Request::from_parts(head.clone(), body), &()).await {
+        Ok(JsonText(text)) => next.run(Request::from_parts(head, Body::from(text))).await,
+        Err(error) => error.into_response(),
+    }
+}
+
 /// The body of a request without parameters: none, or an empty JSON object.
 pub struct NoFields;
 
@@ -81,7 +92,7 @@ pub(crate) async fn receive(body: Body) -> Result<Bytes, ApiError> {
     read.map_err(|_| ApiError::BodyTimeout)?
 }
 
-pub(crate) fn is_json(headers: &HeaderMap) -> bool {
+fn is_json(headers: &HeaderMap) -> bool {
     let Some(Ok(value)) = headers.get(header::CONTENT_TYPE).map(|value| value.to_str()) else {
         return false;
     };

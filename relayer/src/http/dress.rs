@@ -57,8 +57,18 @@ pub async fn name_request(State(metrics): State<Metrics>, mut request: Request, 
     response
 }
 
+/// Middleware of routes behind a door: their errors have bodies already there.
+pub(super) async fn name_errors(request: Request, next: Next) -> Response {
+    let id = request.extensions().get::<RequestId>().copied();
+    let response = next.run(request).await;
+    match id {
+        Some(id) => with_error_body(response, id),
+        None => response,
+    }
+}
+
 /// Gives an error its body, which names the request.
-pub(crate) fn with_error_body(mut response: Response, id: RequestId) -> Response {
+fn with_error_body(mut response: Response, id: RequestId) -> Response {
     match response.extensions_mut().remove::<ErrorAnswer>() {
         Some(answer) => answer.into_response(id, response),
         None => response,

@@ -47,12 +47,8 @@ pub enum ApiError {
     },
     /// Too many unknown keys are being tried: this one was not looked up.
     TooManyUnknownKeys,
-    /// An operator key where only agents are served.
-    AgentKeyNeeded,
-    /// A `Host` or an `Origin` that is not ours.
-    PlaceNotAllowed,
-    /// A session that this key did not open.
-    SessionUnknown,
+    /// What a door beside REST refuses by itself, in its words.
+    AtDoor(Code, &'static str),
     Timeout,
     Panic,
 }
@@ -288,20 +284,7 @@ fn body_of(error: ApiError) -> (StatusCode, ErrorBody) {
             Code::MethodNotAllowed,
             "The path does not take this method; see the `Allow` header.",
         ),
-        ApiError::AgentKeyNeeded => ErrorBody::new(
-            Code::Forbidden,
-            "`/mcp` needs an agent key, which names the account that pays. Make one with `POST /v1/accounts/:id/keys`; \
-             an operator key is for REST.",
-        ),
-        ApiError::PlaceNotAllowed => ErrorBody::new(
-            Code::Forbidden,
-            "This `Host` or `Origin` is not allowed: whoever operates the service lists the allowed ones in \
-             `allowed_hosts` and `allowed_origins` of `[mcp]`.",
-        ),
-        ApiError::SessionUnknown => ErrorBody::new(
-            Code::NotFound,
-            "This key has opened no such session. Send `initialize` again, and go on with what its answer names.",
-        ),
+        ApiError::AtDoor(code, message) => ErrorBody::new(code, message),
         ApiError::RateLimited { .. } => retryable(ErrorBody::new(
             Code::RateLimited,
             "Too many requests under this key; see `Retry-After`.",

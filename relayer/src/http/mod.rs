@@ -48,8 +48,11 @@ pub use client_address::TrustedProxies;
 pub use listener::default_connections_max;
 pub use serve::serve;
 
-pub use self::auth::Guard;
-use self::error::ApiError;
+pub use self::auth::{Guard, OverRate};
+pub use self::body::check_json;
+pub use self::code::Code;
+pub use self::error::ApiError;
+pub use self::request_id::RequestId;
 use self::v1::{
     accounts, deliveries, denials, events, halts, history, keys, limits, policies, policy_versions,
     transfer_list, transfers, webhooks, x402,
@@ -150,36 +153,73 @@ fn done_once(services: &Services) -> OpenApiRouter<Arc<Services>> {
     guarded().route_layer(middleware::from_fn_with_state(services.requests.clone(), once::once))
 }
 
-/// The operators' routes, for a door that has already authenticated the caller.
-pub fn operator_routes(services: &Services) -> Router {
-    let (routes, _) = done_once(services).with_state(Arc::new(services.clone())).split_for_parts();
-    routes.layer(CatchPanicLayer::custom(after_panic))
+/// What a door beside REST is made of.
+pub struct Inside<'a> {
+    pub services: &'a Services,
+    /// REST's guard, for a door that asks it by itself.
+    pub guard: Guard,
+    /// REST's routes, for requests that have passed the guard: with its extensions, and with their `Authorization`.
+    pub rest: Router,
+    /// What they do.
+    pub described: OpenApi,
 }
 
-/// All routes. REST's guard covers `other_doors` too: keys, rates and time-outs. `pages` use it to guard themselves.
+/// The routes of the doors.
+#[derive(Default)]
+pub struct Opened {
+    /// Behind REST's guard. What came too soon gets through with the mark [`OverRate`].
+    pub guarded: Option<OpenApiRouter>,
+    /// Guarded by themselves.
+    pub pages: Router,
+}
+
+/// All routes: REST's, and those of the doors beside it.
 pub fn router(
     services: &Services,
     settings: HttpSettings,
-    other_doors: OpenApiRouter,
-    pages: impl FnOnce(Guard) -> Router,
+    doors: impl FnOnce(Inside<'_>) -> Opened,
 ) -> Router {
     let guard = Guard::new(services.keys.clone(), &settings);
-    let pages = pages(guard.clone());
+    let (rest, described) = behind_doors(services);
+    let doors = doors(Inside { services, guard: guard.clone(), rest, described });
     let state = Arc::new(services.clone());
-    let routes = done_once(services)
-        // Transfers have idempotency keys of their own.
-        .merge(paying())
+    let mut routes = keyed(services)
         .with_state(state.clone())
-        .merge(other_doors)
-        .route_layer(middleware::from_fn_with_state(guard, auth::guard))
+        .route_layer(middleware::from_fn_with_state(guard.clone(), auth::guard))
         .merge(open().with_state(state));
+    if let Some(guarded) = doors.guarded {
+        routes = routes.merge(guarded.route_layer(middleware::from_fn_with_state(guard, auth::guard_and_mark)));
+    }
     let (routes, described) = routes.split_for_parts();
-    dress(routes.merge(site::router(described)).merge(pages), settings.request_timeout, settings.metrics)
+    let routes = routes.merge(site::router(described)).merge(doors.pages);
+    dress(routes, settings.request_timeout, settings.metrics)
+}
+
+/// The routes that need a key, each done once per name.
+fn keyed(services: &Services) -> OpenApiRouter<Arc<Services>> {
+    // Transfers have idempotency keys of their own.
+    done_once(services).merge(paying())
+}
+
+/// What they do.
+pub fn keyed_described() -> OpenApi {
+    guarded().merge(paying()).into_openapi()
+}
+
+/// The same routes for doors, which the guard stands before.
+fn behind_doors(services: &Services) -> (Router, OpenApi) {
+    let (routes, described) = keyed(services).with_state(Arc::new(services.clone())).split_for_parts();
+    let routes = routes
+        .fallback(async || ApiError::RouteNotFound)
+        .layer(middleware::from_fn(auth::refuse_marked))
+        .layer(CatchPanicLayer::custom(after_panic))
+        .layer(middleware::from_fn(dress::name_errors));
+    (routes, described)
 }
 
 /// The document of all routes, including those of other doors.
 pub fn document(other_doors: OpenApi) -> OpenApi {
-    let mut described = guarded().merge(paying()).into_openapi();
+    let mut described = keyed_described();
     described.merge(other_doors);
     described.merge(open().into_openapi());
     site::document(described)

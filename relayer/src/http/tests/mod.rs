@@ -24,10 +24,9 @@ use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use serde_json::{Value, json};
 use tower::ServiceExt;
-use utoipa_axum::router::OpenApiRouter;
 
 use self::scripted_chain::ScriptedChain;
-use super::{HttpSettings, TrustedProxies, router};
+use super::{HttpSettings, Opened, TrustedProxies, router};
 use crate::chain::{FileSigner, new_keypair};
 use crate::domain::{
     Address, ApiKey, KeyId, KeyRole, KeyScope, Network, Operator, OperatorId, OperatorName, PlainKey, Quotas,
@@ -147,7 +146,7 @@ impl Relayer {
             retention: crate::domain::Retention::of_days(1, 1, 1),
             metrics: crate::metrics::Metrics::default(),
         });
-        let router = router(&services, settings(), OpenApiRouter::new(), |_| axum::Router::new());
+        let router = router(&services, settings(), |_| Opened::default());
         let key = operator_key(&store, 9).await;
         Self { router, services, tasks, store, chain, folder, key }
     }

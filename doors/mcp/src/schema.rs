@@ -1,31 +1,20 @@
-//! JSON schemas of tools, taken from the descriptions of REST's types.
+//! JSON schemas of tools, taken from REST's OpenAPI document.
 
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
-use utoipa::ToSchema;
-use utoipa::openapi::{RefOr, Schema};
-
-use crate::http::page::PageResponse;
 
 const NAMED: &str = "#/components/schemas/";
 const DEFINED: &str = "#/$defs/";
 
-/// The schema of `T`, complete in itself.
-pub(super) fn of<T: ToSchema>() -> JsonObject {
-    complete::<T>(Vec::new())
-}
-
-/// A page of `T`. A generic type's schema does not name its parameter.
-pub(super) fn page_of<T: ToSchema>() -> JsonObject {
-    complete::<PageResponse<T>>(vec![(T::name().into_owned(), T::schema())])
-}
-
-fn complete<T: ToSchema>(mut named: Vec<(String, RefOr<Schema>)>) -> JsonObject {
-    T::schemas(&mut named);
-    let mut named: JsonObject =
-        named.into_iter().filter_map(|(name, schema)| Some((name, within(schema).ok()?))).collect();
-    let mut whole = within(T::schema()).unwrap_or_default();
-    let (plain, mut named) = separated(&mut named);
+/// A schema of the document, complete in itself.
+pub(crate) fn complete(document: &Value, schema: &Value) -> JsonObject {
+    let name = schema["$ref"].as_str().and_then(|name| name.strip_prefix(NAMED));
+    let mut whole = name.map_or(schema, |name| &document["components"]["schemas"][name]).clone();
+    let mut named = JsonObject::new();
+    gather(document, &whole, &mut named);
+    point_within(&mut whole);
+    named.values_mut().for_each(point_within);
+    let (plain, mut named) = separated(named);
     put_in(&mut whole, &plain);
     named.values_mut().for_each(|schema| put_in(schema, &plain));
     let mut whole = object(whole);
@@ -35,14 +24,33 @@ fn complete<T: ToSchema>(mut named: Vec<(String, RefOr<Schema>)>) -> JsonObject 
     whole
 }
 
+/// The schemas that `part` refers to, and those that they refer to.
+fn gather(document: &Value, part: &Value, named: &mut JsonObject) {
+    match part {
+        Value::Object(fields) => {
+            let name = fields.get("$ref").and_then(|name| name.as_str()?.strip_prefix(NAMED));
+            if let Some(name) = name
+                && !named.contains_key(name)
+            {
+                let schema = document["components"]["schemas"][name].clone();
+                named.insert(name.to_owned(), schema.clone());
+                gather(document, &schema, named);
+            }
+            fields.values().for_each(|value| gather(document, value, named));
+        }
+        Value::Array(values) => values.iter().for_each(|value| gather(document, value, named)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 /// Separates the schemas of texts and numbers from those of objects: many clients follow references to objects at most.
-fn separated(named: &mut JsonObject) -> (JsonObject, JsonObject) {
+fn separated(named: JsonObject) -> (JsonObject, JsonObject) {
     let is_plain = |schema: &Value| {
         ["string", "integer", "number"]
             .iter()
             .any(|plain| schema.get("type").is_some_and(|kind| kind == plain))
     };
-    std::mem::take(named).into_iter().partition(|(_, schema)| is_plain(schema))
+    named.into_iter().partition(|(_, schema)| is_plain(schema))
 }
 
 /// Replaces references by the schemas that they name, and `oneOf`, which constrained decoding refuses, by `anyOf`. Keywords
@@ -67,14 +75,19 @@ fn put_in(schema: &mut Value, named: &JsonObject) {
     }
 }
 
-/// `T` as a tool's arguments: without `left_out`, and with `required`. Others are refused, which the schema does not say: Google's
-/// Python package cannot read that.
+/// `schema` as a tool's arguments: without `left_out`, and with `required`. Others are refused, which the schema does not say:
+/// Google's Python package cannot read that.
 ///
 /// The types are plain and stand where they are used. OpenAI, Google and Anthropic, or the converters to their forms, refuse a
 /// request or lose an argument over references, choices between types and some formats. An argument is left out where REST also
 /// takes `null`, and a text where REST takes several types.
-pub(super) fn arguments<T: ToSchema>(left_out: &[&str], required: &[&str]) -> JsonObject {
-    let mut whole = of::<T>();
+pub(crate) fn arguments(
+    document: &Value,
+    schema: &Value,
+    left_out: &[&str],
+    required: &[&str],
+) -> JsonObject {
+    let mut whole = complete(document, schema);
     let named = whole.remove("$defs").map(object).unwrap_or_default();
     let mut schema = Value::Object(whole);
     put_in(&mut schema, &named);
@@ -83,7 +96,10 @@ pub(super) fn arguments<T: ToSchema>(left_out: &[&str], required: &[&str]) -> Js
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         properties.retain(|name, _| !left_out.contains(&name.as_str()));
     }
-    schema.insert("required".to_owned(), json!(required));
+    schema.remove("required");
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), json!(required));
+    }
     schema
 }
 
@@ -125,7 +141,7 @@ fn plainest<'a>(
 }
 
 /// An answer, or a refusal in its place: old clients check both against the schema, and drop whatever does not match.
-pub(super) fn or_refusal(mut answer: JsonObject) -> JsonObject {
+pub(crate) fn or_refusal(mut answer: JsonObject) -> JsonObject {
     let named = answer.remove("$defs").unwrap_or_else(|| json!({}));
     let text = json!({ "type": "string" });
     let refusal = json!({
@@ -137,19 +153,12 @@ pub(super) fn or_refusal(mut answer: JsonObject) -> JsonObject {
     object(json!({ "type": "object", "anyOf": [answer, refusal], "$defs": named }))
 }
 
-/// A schema that is written out in code.
-pub(super) fn object(schema: Value) -> JsonObject {
+/// The fields of an object.
+pub(crate) fn object(schema: Value) -> JsonObject {
     match schema {
         Value::Object(schema) => schema,
         _ => JsonObject::new(),
     }
-}
-
-/// A schema, together with the schemas that it refers to.
-fn within(schema: impl serde::Serialize) -> serde_json::Result<Value> {
-    let mut schema = serde_json::to_value(schema)?;
-    point_within(&mut schema);
-    Ok(schema)
 }
 
 fn point_within(schema: &mut Value) {

@@ -24,7 +24,7 @@ const PARSE_ERROR: i32 = -32_700;
 const INTERNAL_ERROR: i32 = -32_603;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Mcp {
+pub struct Mcp {
     /// The service's MCP address
     #[arg(long, env = "PURSER_MCP_URL", default_value = "http://127.0.0.1:8080/mcp")]
     url: Url,
@@ -68,7 +68,7 @@ struct Bridge {
 }
 
 /// Forwards until stdin ends and everything is answered.
-pub(super) async fn run(arguments: Mcp) -> Result<()> {
+pub async fn run(arguments: Mcp) -> Result<()> {
     let key = std::env::var(KEY_VARIABLE)
         .with_context(|| format!("{KEY_VARIABLE} is not set: it holds the agent's API key"))?;
     let client = Client::builder()
