@@ -18,6 +18,7 @@ pub mod chain;
 pub mod cli;
 pub mod config;
 mod crash_point;
+#[path = "../../doors/dashboard/src/lib.rs"]
 pub mod dashboard;
 pub mod domain;
 pub mod http;
