@@ -6,7 +6,7 @@ mod mcp;
 use anyhow::Result;
 use purser_relayer::cli;
 use purser_relayer::config::Config;
-use purser_relayer::http::{Inside, Opened};
+use purser_relayer::http::{DoorRoutes, Inside};
 use utoipa::openapi::OpenApi;
 
 #[derive(Clone, Copy)]
@@ -30,6 +30,7 @@ impl cli::Doors for Doors {
         }
     }
 
+    #[cfg_attr(not(feature = "mcp"), allow(unused_mut))]
     fn described(self) -> OpenApi {
         let mut described = OpenApi::default();
         #[cfg(feature = "mcp")]
@@ -37,14 +38,17 @@ impl cli::Doors for Doors {
         described
     }
 
-    fn open(self, config: &Config, inside: Inside<'_>) -> Opened {
-        let pages = purser_relayer::dashboard::routes(inside.services, inside.guard.clone());
-        Opened {
-            #[cfg(feature = "mcp")]
-            guarded: Some(mcp::open(config, inside)),
-            #[cfg(not(feature = "mcp"))]
-            guarded: None,
-            pages,
+    #[cfg_attr(not(all(feature = "dashboard", feature = "mcp")), allow(unused_variables, unused_mut))]
+    fn open(self, config: &Config, inside: Inside<'_>) -> DoorRoutes {
+        let mut opened = DoorRoutes::default();
+        #[cfg(feature = "dashboard")]
+        {
+            opened.pages = purser_dashboard::routes(inside.services, inside.guard.clone());
         }
+        #[cfg(feature = "mcp")]
+        {
+            opened.guarded = Some(mcp::open(config, inside));
+        }
+        opened
     }
 }

@@ -21,7 +21,7 @@ use crate::config::{
     CommitmentConfig, Config, DenialsConfig, NetworkConfig, ProgramCheckConfig, WebhooksConfig,
 };
 use crate::domain::{Address, DestinationRules, Network, Quotas, Retention, SealingKey};
-use crate::http::{self, HttpSettings, Inside, Opened, TrustedProxies};
+use crate::http::{self, DoorRoutes, HttpSettings, Inside, TrustedProxies};
 use crate::indexer::{Indexer, IndexerParts};
 use crate::metrics::Metrics;
 use crate::service::{
@@ -80,7 +80,7 @@ impl App {
     pub async fn start(
         config: &Config,
         version: Version,
-        doors: impl FnOnce(Inside<'_>) -> Opened,
+        doors: impl FnOnce(Inside<'_>) -> DoorRoutes,
     ) -> Result<Self, StartError> {
         let tasks = Tasks::default();
         let started = Self::build(config, tasks.clone(), version, doors).await;
@@ -94,7 +94,7 @@ impl App {
         config: &Config,
         tasks: Tasks,
         version: Version,
-        doors: impl FnOnce(Inside<'_>) -> Opened,
+        doors: impl FnOnce(Inside<'_>) -> DoorRoutes,
     ) -> Result<Self, StartError> {
         let files = raise_open_files();
         let outgoing = Outgoing::of_files(files);

@@ -1,7 +1,7 @@
 //! Purser's relayer: maps a REST API onto the Purser program, and keeps what the chain does not.
 //!
 //! ```text
-//! domain  <-  store, chain  <-  service  <-  http, indexer, webhook  <-  dashboard, mcp  <-  app  <-  cli  <-  main
+//! domain  <-  store, chain  <-  service  <-  http, indexer, webhook  <-  app  <-  cli  <-  doors  <-  main
 //! ```
 //!
 //! What always holds:
@@ -18,8 +18,6 @@ pub mod chain;
 pub mod cli;
 pub mod config;
 mod crash_point;
-#[path = "../../doors/dashboard/src/lib.rs"]
-pub mod dashboard;
 pub mod domain;
 pub mod http;
 pub mod indexer;

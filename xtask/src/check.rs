@@ -24,7 +24,10 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 
     step("direction of imports");
     imports::check(&workspace.root)?;
-    for source in ["core/src", "relayer/src", "client/src", "audit/src", "migrations/src"] {
+    let doors = imports::DOORS.map(|door| format!("doors/{door}/src"));
+    let doors = || doors.iter().map(String::as_str);
+    let sources = ["core/src", "relayer/src", "client/src", "audit/src", "migrations/src"];
+    for source in sources.into_iter().chain(doors()) {
         circles::check(&workspace.root.join(source))?;
     }
 
@@ -32,7 +35,7 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     frozen::check(&workspace.root)?;
 
     step("names of types");
-    for source in ["core/src", "relayer/src", "client/src", "policy/src", "audit/src", "migrations/src"] {
+    for source in sources.into_iter().chain(["policy/src"]).chain(doors()) {
         names::check(&workspace.root.join(source))?;
     }
 

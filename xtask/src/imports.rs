@@ -27,16 +27,6 @@ const ROOMS: &[Room] = &[
         no_crates: &["axum", "sqlx", "solana_", "anchor_lang"],
     },
     Room { name: "http", may_use: &["domain", "service"], no_crates: &["sqlx", "solana_", "anchor_lang"] },
-    Room {
-        name: "mcp",
-        may_use: &["domain", "service", "http"],
-        no_crates: &["sqlx", "solana_", "anchor_lang"],
-    },
-    Room {
-        name: "dashboard",
-        may_use: &["domain", "service", "http"],
-        no_crates: &["sqlx", "solana_", "anchor_lang"],
-    },
     Room { name: "indexer", may_use: &["domain", "service", "chain", "store"], no_crates: &["axum", "sqlx"] },
     Room {
         name: "webhook",
@@ -61,6 +51,16 @@ const CORE: &[Room] = &[Room {
         "purser_client",
         "utoipa",
     ],
+}];
+
+/// The doors beside REST, each a crate: none knows another, and nothing inside knows one.
+pub const DOORS: [&str; 2] = ["dashboard", "mcp"];
+
+/// They see services and what HTTP offers them, neither databases nor nodes.
+const DOOR: &[Room] = &[Room {
+    name: "src",
+    may_use: &[],
+    no_crates: &["sqlx", "rusqlite", "solana_", "anchor_", "purser_core"],
 }];
 
 /// An audit's decisions see no node, no file and no clock.
@@ -102,8 +102,9 @@ const AUDIT: &[Room] = &[
     },
 ];
 
-/// Only the command line runs audits: the audit must not depend on the relayer that it audits, nor the other way round.
-const AUDIT_CRATE: &str = "purser_audit";
+/// Only the command line runs audits: the audit must not depend on the relayer that it audits, nor the other way round. And
+/// only what composes a build names its doors.
+const NEVER_NAMED: &[&str] = &["purser_audit", "purser_dashboard", "purser_mcp"];
 
 /// The rooms within `chain`: each may name those before it.
 const CHAIN: [&str; 7] = ["rpc", "read", "live", "sign", "send", "history", "solana"];
@@ -112,8 +113,10 @@ const CHAIN: [&str; 7] = ["rpc", "read", "live", "sign", "send", "history", "sol
 pub fn check(root: &Path) -> Result<()> {
     let source = &root.join("relayer/src");
     let mut wrong = Vec::new();
-    for (source, rooms) in [(source, ROOMS), (&root.join("audit/src"), AUDIT), (&root.join("core"), CORE)] {
-        for room in rooms {
+    let doors = DOORS.map(|door| (root.join("doors").join(door), DOOR));
+    let inside = [(source.clone(), ROOMS), (root.join("audit/src"), AUDIT), (root.join("core"), CORE)];
+    for (source, rooms) in inside.iter().chain(&doors) {
+        for room in rooms.iter() {
             for file in files_of(source, room.name)? {
                 let text =
                     fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -178,7 +181,7 @@ fn violations(rooms: &[Room], room: &Room, text: &str) -> Vec<(usize, String)> {
                 found.push((index + 1, format!("crate::{used}")));
             }
         }
-        for banned in room.no_crates.iter().chain([&AUDIT_CRATE]) {
+        for banned in room.no_crates.iter().chain(NEVER_NAMED) {
             if names_crate(code, banned) {
                 found.push((index + 1, (*banned).to_owned()));
             }

@@ -70,7 +70,7 @@ fn room_of(file: &str) -> String {
     let depth = match folders.as_slice() {
         ["relayer", "src", ..] => 3,
         ["programs", "purser", "tests", ..] => 3,
-        ["programs", ..] => 2,
+        ["programs" | "doors", ..] => 2,
         _ => 1,
     };
     folders[..depth.min(folders.len())].join("/")

@@ -5,6 +5,13 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
+use purser_relayer::domain::{
+    AccountId, ApiKey, EntryOutcome, HaltScope, HistoryFilter, KeyId, PolicyUpdate, UsdcAmount,
+};
+use purser_relayer::http::{ApiError, Draw, shown_once};
+use purser_relayer::service::{
+    AccountView, CreateKey, EntryView, LimitsView, NewKey, PendingView, PolicyView, Services,
+};
 
 use super::chart::Chart;
 use super::form::Form;
@@ -14,20 +21,13 @@ use super::policy::{FieldChange, after_change, compared, rows, version_of};
 use super::qr::QrCode;
 use super::session::Signed;
 use super::text::{filters, percent};
-use crate::domain::{
-    AccountId, ApiKey, EntryOutcome, HaltScope, HistoryFilter, KeyId, PolicyUpdate, UsdcAmount,
-};
-use crate::http::error::ApiError;
-use crate::http::once::{Draw, shown_once};
-use crate::http::v1::keys::CreateKeyBody;
-use crate::service::{AccountView, EntryView, LimitsView, NewKey, PendingView, PolicyView, Services};
 
 /// How many keys, and how many history entries, the page itself shows.
 const KEYS: u32 = 100;
 const ENTRIES: u32 = 10;
 
 #[derive(Template)]
-#[template(path = "dashboard/account.html")]
+#[template(path = "account.html")]
 struct AccountPage {
     frame: Frame,
     view: AccountView,
@@ -156,7 +156,7 @@ pub async fn drop_pending(
 
 /// A key, shown once.
 #[derive(Template)]
-#[template(path = "dashboard/key.html")]
+#[template(path = "key.html")]
 struct KeyPage {
     frame: Frame,
     account: AccountId,
@@ -170,7 +170,8 @@ pub async fn create_key(
     Draw(drawn): Draw,
     form: Form,
 ) -> Result<Response, PageError> {
-    let asked = form.body::<CreateKeyBody>(&["name", "expires_at"]).and_then(TryInto::try_into);
+    let given = |field: &'static str| form.given(field).map(str::to_owned);
+    let asked = CreateKey::parse(given("name"), given("expires_at"), None);
     let made = match asked {
         Ok(asked) => services.keys.create(&signed.operator, id, asked, drawn).await.map_err(ApiError::from),
         Err(invalid) => Err(invalid.into()),
@@ -191,7 +192,7 @@ pub async fn revoke_key(
     PageId(id): PageId<AccountId>,
     form: Form,
 ) -> Result<Response, PageError> {
-    use crate::service::{Resource, ServiceError};
+    use purser_relayer::service::{Resource, ServiceError};
     let key: KeyId = form.text("key").parse().map_err(|_| ServiceError::NotFound(Resource::Key))?;
     services.keys.revoke(&signed.principal, key).await?;
     Ok(see(&format!("/dashboard/accounts/{id}?revoked=1")))

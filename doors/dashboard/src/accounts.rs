@@ -5,21 +5,20 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
+use purser_relayer::domain::{AccountName, AccountStatus, Cursor, PageLimit, PageRequest};
+use purser_relayer::http::{ApiError, Draw};
+use purser_relayer::service::{AccountView, CreateAccount, Services, accounts_filter};
 
 use super::form::Form;
 use super::page::{Complaint, Frame, PageError, QueryParams, Section, page, see};
 use super::policy::first_policy;
 use super::session::Signed;
 use super::text::filters;
-use crate::domain::{AccountName, AccountStatus, Cursor, PageLimit, PageRequest};
-use crate::http::error::ApiError;
-use crate::http::once::Draw;
-use crate::service::{AccountView, CreateAccount, Services, accounts_filter};
 
 const LIMIT: u32 = 50;
 
 #[derive(Template)]
-#[template(path = "dashboard/accounts.html")]
+#[template(path = "accounts.html")]
 struct AccountsPage {
     frame: Frame,
     accounts: Vec<AccountView>,

@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use axum::extract::Path;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use purser_relayer::http::ApiError;
 use sha2::{Digest, Sha256};
 
 use super::page::PageError;
-use crate::http::error::ApiError;
 
 struct Asset {
     path: String,

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use purser_relayer::domain::{AccountId, Principal, Timestamp, UsdcAmount};
+use purser_relayer::service::{ServiceError, Services};
+
 use super::text::{moment_text, usdc_text};
-use crate::domain::{AccountId, Principal, Timestamp, UsdcAmount};
-use crate::service::{ServiceError, Services};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);

@@ -1,15 +1,12 @@
-//! The contents of a form. Its fields become the same JSON that a client would send, and the same code reads it.
+//! The contents of a form. The same code reads its fields that reads those of a REST request.
 
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use purser_relayer::domain::Invalid;
+use purser_relayer::http::{ApiError, receive};
 
 use super::page::PageError;
-use crate::domain::{Invalid, read_body};
-use crate::http::body::receive;
-use crate::http::error::ApiError;
 
 /// The fields of a form as they were filled in.
 #[derive(Debug, Clone, Default)]
@@ -60,17 +57,6 @@ impl Form {
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.as_str())
     }
-
-    /// The given fields as texts, parsed like the body of a REST request.
-    pub fn body<T: DeserializeOwned>(&self, fields: &[&str]) -> Result<T, Invalid> {
-        let given = fields.iter().filter_map(|field| Some(((*field).to_owned(), self.given(field)?.into())));
-        body(given.collect())
-    }
-}
-
-/// Parses this body as REST does.
-pub fn body<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, Invalid> {
-    read_body(Value::Object(fields).to_string().as_bytes())
 }
 
 #[cfg(test)]

@@ -5,17 +5,15 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use futures::TryStreamExt;
+use purser_relayer::domain::{
+    AccountId, Cursor, EntryKind, EntryOutcome, HistoryFilter, Invalid, PageLimit, PageRequest,
+};
+use purser_relayer::http::history_as_csv;
+use purser_relayer::service::{AccountView, EntryView, Services};
 
 use super::page::{Frame, PageError, PageId, QueryParams, Section, page};
 use super::session::Signed;
 use super::text::filters;
-use crate::domain::{
-    AccountId, Cursor, EntryKind, EntryOutcome, HistoryFilter, Invalid, PageLimit, PageRequest,
-};
-use crate::http::csv;
-use crate::http::v1::history::EntryResponse;
-use crate::service::{AccountView, EntryView, Services};
 
 const LIMIT: u32 = 50;
 /// How many entries a search reads before it shows what it has found so far.
@@ -24,7 +22,7 @@ const SEARCHED: usize = 5_000;
 const SEARCHED_TOGETHER: u32 = 250;
 
 #[derive(Template)]
-#[template(path = "dashboard/history.html")]
+#[template(path = "history.html")]
 struct HistoryPage {
     frame: Frame,
     view: AccountView,
@@ -104,6 +102,5 @@ pub async fn file(
     asked: QueryParams,
 ) -> Result<Response, PageError> {
     let pages = services.history.all(&signed.principal, id, filter(&asked)?).await?;
-    let rows = pages.map_ok(|page| page.into_iter().map(EntryResponse::from).collect());
-    Ok(csv::answer(&id.to_string(), rows))
+    Ok(history_as_csv(id, pages))
 }

@@ -6,13 +6,13 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use purser_relayer::domain::{Limit, PageLimit, PageRequest, Timestamp, UsdcAmount, Webhook, WebhookStatus};
+use purser_relayer::service::{AccountView, Part, ServiceError, Services};
 
 use super::once::{FormWork, work};
 use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, page, see};
 use super::session::Signed;
 use super::text::{filters, percent, usdc_text};
-use crate::domain::{Limit, PageLimit, PageRequest, Timestamp, UsdcAmount, Webhook, WebhookStatus};
-use crate::service::{AccountView, Part, ServiceError, Services};
 
 /// How many accounts and webhooks are checked: as many accounts as an operator may have, unless its quota was raised.
 const LOOKED_AT: u32 = 1_000;
@@ -20,7 +20,7 @@ const LOOKED_AT: u32 = 1_000;
 const NEAR_PERCENT: u64 = 80;
 
 #[derive(Template)]
-#[template(path = "dashboard/home.html")]
+#[template(path = "home.html")]
 struct HomePage {
     frame: Frame,
     sums: Sums,
@@ -178,7 +178,7 @@ fn of_account(account: &AccountView, webhooks: &[Webhook]) -> Vec<Attention> {
 }
 
 #[derive(Template)]
-#[template(path = "dashboard/stop_all.html")]
+#[template(path = "stop_all.html")]
 struct StopPage {
     frame: Frame,
     /// `None`: they could not be counted. Stopping works, and is offered, all the same.

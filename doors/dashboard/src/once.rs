@@ -9,16 +9,15 @@ use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
+use purser_relayer::domain::{AnswerKey, IdempotencyKey, RequestFingerprint, StoredAnswer, StoredBody};
+use purser_relayer::http::{carry_out, mark_replayed, receive};
+use purser_relayer::service::{NamedRequest, RequestStart, RequestState, ServiceError, Services};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::Desk;
 use super::form::Form;
 use super::page::{PageError, see, unauthorized};
 use super::session::{Signed, token_of};
-use crate::domain::{AnswerKey, IdempotencyKey, RequestFingerprint, StoredAnswer, StoredBody};
-use crate::http::body::receive;
-use crate::http::once::{carry_out, mark_replayed};
-use crate::service::{NamedRequest, RequestStart, RequestState, ServiceError, Services};
 
 /// The hidden field that names a form.
 const FIELD: &str = "once";

@@ -7,12 +7,10 @@ use askama::Template;
 use axum::extract::FromRequestParts;
 use axum::http::{StatusCode, header, request::Parts};
 use axum::response::{Html, IntoResponse, Response};
+use purser_relayer::domain::{Invalid, Network, Operator};
+use purser_relayer::http::{ApiError, Id, PathId};
+use purser_relayer::service::{ServiceError, Unauthorized};
 use ulid::Ulid;
-
-use crate::domain::{Invalid, Network, Operator};
-use crate::http::error::ApiError;
-use crate::http::page::{Id, PathId};
-use crate::service::{ServiceError, Unauthorized};
 
 /// The section of the navigation that a page belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +94,7 @@ pub fn page(template: &impl Template, complaint: Option<&Complaint>) -> Response
 
 /// How far long work is. The page loads itself again until that leads elsewhere.
 #[derive(Template)]
-#[template(path = "dashboard/progress.html")]
+#[template(path = "progress.html")]
 pub struct ProgressPage {
     pub frame: Frame,
     pub title: &'static str,
@@ -136,7 +134,7 @@ impl<T: Into<ApiError>> From<T> for PageError {
 }
 
 #[derive(Template)]
-#[template(path = "dashboard/refusal.html")]
+#[template(path = "refusal.html")]
 struct RefusalPage {
     status: u16,
     title: &'static str,
@@ -238,7 +236,7 @@ impl QueryParams {
     }
 
     /// The address of the next page: the same with this cursor.
-    pub fn next(&self, path: &str, cursor: Option<&crate::domain::Cursor>) -> Option<String> {
+    pub fn next(&self, path: &str, cursor: Option<&purser_relayer::domain::Cursor>) -> Option<String> {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         for (name, value) in &self.0 {
             if name != "cursor" && !value.is_empty() {

@@ -5,23 +5,25 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
+use purser_relayer::domain::{
+    AccountId, AllowlistEntry, Counterparties, CounterpartyKind, Cursor, Invalid, Limit, PageLimit,
+    PageRequest, PolicyUpdate, PolicyVersion, RequestFingerprint, SpendingPolicy,
+};
+use purser_relayer::http::ApiError;
+use purser_relayer::service::{
+    AccountView, PolicyChange, PolicyComparison, Services, policy_versions_filter,
+};
 use serde_json::{Map, Value, json};
 
 use super::form::Form;
 use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page, see};
 use super::session::Signed;
 use super::text::{filters, limit_text};
-use crate::domain::{
-    AccountId, AllowlistEntry, Counterparties, CounterpartyKind, Cursor, Invalid, Limit, PageLimit,
-    PageRequest, PolicyUpdate, PolicyVersion, RequestFingerprint, SpendingPolicy,
-};
-use crate::http::error::ApiError;
-use crate::service::{AccountView, PolicyChange, PolicyComparison, Services, policy_versions_filter};
 
 const VERSIONS: u32 = 25;
 
 #[derive(Template)]
-#[template(path = "dashboard/policy.html")]
+#[template(path = "policy.html")]
 struct PolicyPage {
     frame: Frame,
     view: AccountView,
@@ -258,7 +260,7 @@ pub fn after_change(id: AccountId, change: &PolicyChange) -> Response {
 }
 
 #[derive(Template)]
-#[template(path = "dashboard/versions.html")]
+#[template(path = "versions.html")]
 struct VersionsPage {
     frame: Frame,
     id: AccountId,

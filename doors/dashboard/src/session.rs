@@ -7,15 +7,15 @@ use axum::http::{
 };
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use purser_relayer::domain::{Operator, PlainKey, Principal, SessionToken};
+use purser_relayer::http::ApiError;
+use purser_relayer::service::{Forbidden, ServiceError, Unauthorized};
 use tracing::Span;
 use tracing::field::display;
 
 use super::Desk;
 use super::form::Form;
 use super::page::{Complaint, PageError, QueryParams, page, see, unauthorized};
-use crate::domain::{Operator, PlainKey, Principal, SessionToken};
-use crate::http::error::ApiError;
-use crate::service::{Forbidden, ServiceError, Unauthorized};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Over https. No other site, subdomains included, can set a cookie with this name.
@@ -178,7 +178,7 @@ fn next_page(asked: Option<&str>) -> &str {
 }
 
 #[derive(Template)]
-#[template(path = "dashboard/sign_in.html")]
+#[template(path = "sign_in.html")]
 struct SignInPage {
     next: String,
     complaint: Option<Complaint>,

@@ -2,8 +2,7 @@
 
 use askama::Values;
 use askama::filters::Safe;
-
-use crate::domain::{Limit, Timestamp, UsdcAmount};
+use purser_relayer::domain::{Limit, Timestamp, UsdcAmount};
 
 /// `1,234.50`: with as many decimals as needed, at least two.
 pub fn usdc_text(amount: UsdcAmount) -> String {

@@ -5,23 +5,23 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
+use purser_relayer::domain::{
+    CheckedRule, Checks, Counterparties, Cursor, Failure, FailureCode, IdempotencyKey, Invalid, Memo,
+    PageLimit, PageRequest, Recipient, RuleCheck, SpendingPolicy, TransferFilter, TransferId, TransferState,
+    TransferStatus, amount_from_text,
+};
+use purser_relayer::http::ApiError;
+use purser_relayer::service::{Preview, PreviewRequest, Services, TransferView};
 
 use super::form::Form;
 use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page};
 use super::session::Signed;
 use super::text::{filters, limit_text};
-use crate::domain::{
-    CheckedRule, Checks, Counterparties, Cursor, Failure, FailureCode, IdempotencyKey, Invalid, PageLimit,
-    PageRequest, RuleCheck, SpendingPolicy, TransferFilter, TransferId, TransferState, TransferStatus,
-};
-use crate::http::error::ApiError;
-use crate::http::v1::transfers::CreateTransferBody;
-use crate::service::{Preview, Services, TransferView};
 
 const LIMIT: u32 = 50;
 
 #[derive(Template)]
-#[template(path = "dashboard/transfers.html")]
+#[template(path = "transfers.html")]
 struct TransfersPage {
     frame: Frame,
     transfers: Vec<TransferView>,
@@ -55,7 +55,7 @@ pub async fn show(
 }
 
 #[derive(Template)]
-#[template(path = "dashboard/transfer.html")]
+#[template(path = "transfer.html")]
 struct TransferPage {
     frame: Frame,
     view: TransferView,
@@ -197,7 +197,7 @@ pub async fn one(
 }
 
 #[derive(Template)]
-#[template(path = "dashboard/preview.html")]
+#[template(path = "preview.html")]
 struct PreviewPage {
     frame: Frame,
     form: Form,
@@ -245,13 +245,22 @@ pub async fn preview(
 }
 
 async fn judge(services: &Services, signed: &Signed, form: &Form) -> Result<Preview, ApiError> {
-    let body: CreateTransferBody = form.body(&["from", "to", "amount", "memo"])?;
-    Ok(services.transfers.preview(&signed.principal, body.into_preview(None)?).await?)
+    Ok(services.transfers.preview(&signed.principal, asked_for(form)?).await?)
+}
+
+fn asked_for(form: &Form) -> Result<PreviewRequest, Invalid> {
+    let required = |field: &'static str| form.given(field).ok_or_else(|| Invalid::new(field, "is required"));
+    Ok(PreviewRequest {
+        from: Invalid::unless("from", required("from")?)?,
+        to: Recipient::parse(required("to")?.to_owned())?,
+        amount: amount_from_text("amount", required("amount")?)?,
+        memo: form.given("memo").map(|memo| Memo::parse(memo.to_owned())).transpose()?,
+    })
 }
 
 /// An unknown account or recipient is an error in its field, not a missing page.
 fn complaint_of(error: ApiError) -> Result<Complaint, PageError> {
-    use crate::service::{Resource, ServiceError};
+    use purser_relayer::service::{Resource, ServiceError};
     match error {
         ApiError::Service(ServiceError::NotFound(Resource::Payer)) => {
             Complaint::of(Invalid::new("from", "is not one of your accounts"))

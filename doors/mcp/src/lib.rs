@@ -22,7 +22,7 @@ use axum::{Extension, Router};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tracing::Span;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -126,7 +126,11 @@ pub fn described() -> OpenApi {
 pub fn listed(document: &OpenApi) -> Vec<Value> {
     let document = serde_json::to_value(document).unwrap_or_default();
     let servers = [Server::for_agents, Server::for_operators].map(|of| of(Router::new(), &document));
-    servers.iter().flat_map(|server| server.listed()).filter_map(|tool| serde_json::to_value(tool).ok()).collect()
+    servers
+        .iter()
+        .flat_map(|server| server.listed())
+        .filter_map(|tool| serde_json::to_value(tool).ok())
+        .collect()
 }
 
 fn door() -> OpenApiRouter<Door> {
@@ -152,7 +156,11 @@ fn door() -> OpenApiRouter<Door> {
     security(("agent_key" = [])),
     extensions(("x-errors" = json!(["not_found"]))),
 )]
-async fn answer(State(door): State<Door>, Extension(caller): Extension<Caller>, request: Request) -> Response {
+async fn answer(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Response {
     let refuse = door.refuse;
     speak(door, &caller, request).await.unwrap_or_else(refuse)
 }

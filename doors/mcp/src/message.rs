@@ -59,7 +59,7 @@ impl PartialSchema for RpcRefusal {
             .item(Ref::from_schema_name("ErrorBody"))
             .item(Ref::from_schema_name(RpcAnswer::name()))
             .description(Some("An error of the service, or one of JSON-RPC."));
-        Schema::from(refusal.build()).into()
+        RefOr::T(Schema::from(refusal.build()))
     }
 }
 

@@ -81,7 +81,8 @@ fn of_payment(refused: &Refused) -> Option<String> {
 }
 
 fn rejected(refused: &Refused) -> String {
-    let checks = refused.body["checks"].as_array().map_or(&[][..], Vec::as_slice);
+    let none = Vec::new();
+    let checks = refused.body["checks"].as_array().unwrap_or(&none);
     let broken = checks.iter().find(|check| check["ok"] == false);
     let possible = match broken.and_then(|check| check["rule"].as_str()) {
         _ if refused.code() == "account_paused" => "Your operator has to end that.".to_owned(),
@@ -97,8 +98,6 @@ fn rejected(refused: &Refused) -> String {
 
 /// `At most 3.20 USDC until 14:05 UTC on 2026-01-31.`
 fn at_most(checks: &[Value], retry_at: &Value) -> String {
-    // Six fractional digits each, so their micros compare without the point.
-    let micros = |text: &str| text.replace('.', "").parse::<u64>().ok();
     let remaining = checks.iter().filter_map(|check| check["remaining"].as_str());
     let Some(most) = remaining.min_by_key(|text| micros(text)) else { return String::new() };
     let most = short(most);
@@ -108,6 +107,11 @@ fn at_most(checks: &[Value], retry_at: &Value) -> String {
         ),
         None => format!("At most {most} USDC."),
     }
+}
+
+/// REST writes six fractional digits.
+fn micros(amount: &str) -> Option<u64> {
+    amount.replace('.', "").parse().ok()
 }
 
 /// With two decimals, or more if they are not zero.

@@ -75,7 +75,13 @@ impl Server {
         self.tools.iter().find(|offered| offered.tool.name == name)
     }
 
-    async fn call(&self, offered: &Offered, arguments: JsonObject, asked: &Parts, caller: &Caller) -> CallToolResult {
+    async fn call(
+        &self,
+        offered: &Offered,
+        arguments: JsonObject,
+        asked: &Parts,
+        caller: &Caller,
+    ) -> CallToolResult {
         match self.ask(offered, arguments, asked, caller).await {
             Ok(answer) => {
                 // A purchase that its seller refused is an error wherever it is read.
@@ -116,7 +122,8 @@ impl Server {
             Err(never) => match never {},
         };
         let (head, body) = answer.into_parts();
-        let retry_after = head.headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        let retry_after =
+            head.headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
         let body = to_bytes(body, ANSWER_BYTES_MAX).await.ok();
         match body.and_then(|body| serde_json::from_slice::<Value>(&body).ok()) {
             Some(mut body) if head.status.is_success() => {

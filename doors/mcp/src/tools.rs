@@ -77,7 +77,7 @@ const READING: Tool = Tool {
     advice: refusal::of_reading,
 };
 
-pub(crate) const FOR_AGENTS: &[Tool] = &[
+pub(crate) static FOR_AGENTS: &[Tool] = &[
     Tool {
         name: "get_account",
         title: "Your account",
@@ -160,7 +160,7 @@ pub(crate) const FOR_AGENTS: &[Tool] = &[
     },
 ];
 
-pub(crate) const FOR_OPERATORS: &[Tool] = &[
+pub(crate) static FOR_OPERATORS: &[Tool] = &[
     Tool {
         name: "list_accounts",
         title: "Accounts",

@@ -77,7 +77,11 @@ mod tests {
                 references(schema, &mut found);
                 for reference in found {
                     let pointer = reference.strip_prefix('#').expect("within the schema");
-                    assert!(schema.pointer(pointer).is_some_and(Value::is_object), "{}: {reference}", tool["name"]);
+                    assert!(
+                        schema.pointer(pointer).is_some_and(Value::is_object),
+                        "{}: {reference}",
+                        tool["name"]
+                    );
                 }
             }
         }

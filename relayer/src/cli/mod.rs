@@ -23,7 +23,7 @@ use utoipa::openapi::OpenApi;
 
 use self::output::Format;
 use crate::config::Config;
-use crate::http::{self, Inside, Opened};
+use crate::http::{self, DoorRoutes, Inside};
 use crate::traces;
 use crate::version::Version;
 
@@ -37,7 +37,7 @@ pub trait Doors: Copy {
     /// Their part of the OpenAPI document.
     fn described(self) -> OpenApi;
 
-    fn open(self, config: &Config, inside: Inside<'_>) -> Opened;
+    fn open(self, config: &Config, inside: Inside<'_>) -> DoorRoutes;
 }
 
 /// USDC accounts for AI agents on Solana, spending only within rules that the chain enforces.
@@ -99,7 +99,7 @@ enum Command<C: Subcommand> {
 pub fn run<D: Doors>(version: Version, doors: D) -> ExitCode {
     let matches = Arguments::<D::Command>::command().version(version.text).get_matches();
     let Arguments { common, command } =
-        Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        Arguments::<D::Command>::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     match execute(&common, command, version, doors) {
         Ok(code) => code,
         Err(error) => {

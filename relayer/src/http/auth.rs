@@ -115,7 +115,7 @@ impl Guard {
     }
 
     /// The holder of this key. Errors as [`Keys::authenticate`]; TooManyUnknownKeys: the key was not looked up.
-    pub(crate) async fn find_holder(
+    pub async fn find_holder(
         &self,
         key: &PlainKey,
         headers: &HeaderMap,
@@ -126,7 +126,7 @@ impl Guard {
     }
 
     /// Runs `look`, unless too many unknown keys and tokens are being tried.
-    pub(crate) async fn look_up(
+    pub async fn look_up(
         &self,
         hash: &HashedKey,
         look: impl Future<Output = Result<Principal, ServiceError>>,
@@ -145,28 +145,28 @@ impl Guard {
     }
 
     /// Remembers a key that was just issued: a flood of unknown keys does not hold it up.
-    pub(crate) fn remember(&self, hash: &HashedKey) {
+    pub fn remember(&self, hash: &HashedKey) {
         self.strangers.remember(hash);
     }
 
     /// The address that a request came from, if it is known.
-    pub(crate) fn client_of(&self, headers: &HeaderMap, from: &Extensions) -> Option<IpAddr> {
+    pub fn client_of(&self, headers: &HeaderMap, from: &Extensions) -> Option<IpAddr> {
         let peer = from.get::<ConnectInfo<Peer>>()?;
         self.proxies.client_of(peer.0.0, headers)
     }
 
     /// The scheme by which the client reached the service, if it is known.
-    pub(crate) fn scheme_of<'a>(&self, headers: &'a HeaderMap, from: &Extensions) -> Option<&'a str> {
+    pub fn scheme_of<'a>(&self, headers: &'a HeaderMap, from: &Extensions) -> Option<&'a str> {
         self.proxies.scheme_of(from.get::<ConnectInfo<Peer>>()?.0.0, headers)
     }
 
     /// RateLimited: the key, or all keys of its operator, ask faster than they may.
-    pub(crate) fn check_rate(&self, principal: &Principal) -> Result<(), ApiError> {
+    pub fn check_rate(&self, principal: &Principal) -> Result<(), ApiError> {
         self.rate_limit.check(principal).refused().map_or(Ok(()), Err)
     }
 
     /// The same for a halt or a pause, which passes beyond that rate too.
-    pub(crate) fn check_stop_rate(&self, principal: &Principal) -> Result<(), ApiError> {
+    pub fn check_stop_rate(&self, principal: &Principal) -> Result<(), ApiError> {
         self.check_rate(principal).or_else(|_| self.stop_limit.check(principal).refused().map_or(Ok(()), Err))
     }
 }

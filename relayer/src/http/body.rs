@@ -87,7 +87,7 @@ impl<S: Send + Sync> FromRequest<S> for NoFields {
 }
 
 /// Reads all of a body, within a size and a time.
-pub(crate) async fn receive(body: Body) -> Result<Bytes, ApiError> {
+pub async fn receive(body: Body) -> Result<Bytes, ApiError> {
     let read = tokio::time::timeout(BODY_TIMEOUT, read(body)).await;
     read.map_err(|_| ApiError::BodyTimeout)?
 }

@@ -201,7 +201,7 @@ impl ApiError {
     }
 
     /// For a page: the status, the message, and the parameter at fault.
-    pub(crate) fn in_words(self) -> (StatusCode, Cow<'static, str>, Option<String>) {
+    pub fn in_words(self) -> (StatusCode, Cow<'static, str>, Option<String>) {
         let (status, body, _) = self.answer();
         (status, body.message, body.param)
     }

@@ -2,29 +2,29 @@
 
 mod accept;
 mod admin;
-pub(crate) mod auth;
-pub(crate) mod body;
+mod auth;
+mod body;
 mod client_address;
-pub(crate) mod code;
-pub(crate) mod csv;
-pub(crate) mod dress;
-pub(crate) mod error;
+mod code;
+mod csv;
+mod dress;
+mod error;
 mod file;
 mod health;
 mod listener;
 mod malformed;
-pub(crate) mod once;
-pub(crate) mod openapi;
-pub(crate) mod page;
+mod once;
+mod openapi;
+mod page;
 mod patience;
 mod rate_limit;
-pub(crate) mod request_id;
+mod request_id;
 mod serve;
 mod site;
 mod stops;
 mod strangers;
 mod unread;
-pub(crate) mod v1;
+mod v1;
 
 #[cfg(test)]
 mod tests;
@@ -49,10 +49,13 @@ pub use listener::default_connections_max;
 pub use serve::serve;
 
 pub use self::auth::{Guard, OverRate};
-pub use self::body::check_json;
+pub use self::body::{check_json, receive};
 pub use self::code::Code;
 pub use self::error::ApiError;
+pub use self::once::{Draw, carry_out, mark_replayed, shown_once};
+pub use self::page::{Id, PathId};
 pub use self::request_id::RequestId;
+pub use self::v1::history::as_csv as history_as_csv;
 use self::v1::{
     accounts, deliveries, denials, events, halts, history, keys, limits, policies, policy_versions,
     transfer_list, transfers, webhooks, x402,
@@ -166,7 +169,7 @@ pub struct Inside<'a> {
 
 /// The routes of the doors.
 #[derive(Default)]
-pub struct Opened {
+pub struct DoorRoutes {
     /// Behind REST's guard. What came too soon gets through with the mark [`OverRate`].
     pub guarded: Option<OpenApiRouter>,
     /// Guarded by themselves.
@@ -177,7 +180,7 @@ pub struct Opened {
 pub fn router(
     services: &Services,
     settings: HttpSettings,
-    doors: impl FnOnce(Inside<'_>) -> Opened,
+    doors: impl FnOnce(Inside<'_>) -> DoorRoutes,
 ) -> Router {
     let guard = Guard::new(services.keys.clone(), &settings);
     let (rest, described) = behind_doors(services);
@@ -188,7 +191,8 @@ pub fn router(
         .route_layer(middleware::from_fn_with_state(guard.clone(), auth::guard))
         .merge(open().with_state(state));
     if let Some(guarded) = doors.guarded {
-        routes = routes.merge(guarded.route_layer(middleware::from_fn_with_state(guard, auth::guard_and_mark)));
+        routes =
+            routes.merge(guarded.route_layer(middleware::from_fn_with_state(guard, auth::guard_and_mark)));
     }
     let (routes, described) = routes.split_for_parts();
     let routes = routes.merge(site::router(described)).merge(doors.pages);

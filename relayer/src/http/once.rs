@@ -39,12 +39,12 @@ pub(super) fn idempotency_header(headers: &HeaderMap) -> Result<Option<String>, 
 }
 
 /// Marks an answer as a replay.
-pub(crate) fn mark_replayed(response: &mut Response) {
+pub fn mark_replayed(response: &mut Response) {
     response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
 }
 
 /// What a handler derives ids and secrets from: drawn for the request's name, or `None` without a name.
-pub(crate) struct Draw(pub Option<Drawn>);
+pub struct Draw(pub Option<Drawn>);
 
 impl<S: Send + Sync> FromRequestParts<S> for Draw {
     type Rejection = Infallible;
@@ -67,7 +67,7 @@ impl<T: Serialize> IntoResponse for ShownOnce<T> {
 }
 
 /// Marks an answer as one that shows a secret.
-pub(crate) fn shown_once(mut response: Response) -> Response {
+pub fn shown_once(mut response: Response) -> Response {
     response.extensions_mut().insert(ShowsSecret);
     response
 }
@@ -100,7 +100,7 @@ async fn answer(
 }
 
 /// Carries out a request under its name, and keeps its answer.
-pub(crate) async fn carry_out(
+pub async fn carry_out(
     requests: &Requests,
     run: Box<Run>,
     mut request: Request,

@@ -20,7 +20,7 @@ use crate::domain::{
 use crate::service::{Resource, ServiceError};
 
 /// An id that can stand in a path. Text that is not such an id is answered like an unknown id.
-pub(crate) trait PathId: FromStr {
+pub trait PathId: FromStr {
     const RESOURCE: Resource;
     /// How it is written.
     type Written: ToSchema;
@@ -52,7 +52,7 @@ impl PathId for KeyId {
 }
 
 /// The one id in a route's path.
-pub(crate) struct Id<T>(pub T);
+pub struct Id<T>(pub T);
 
 impl<S: Send + Sync, T: PathId> FromRequestParts<S> for Id<T> {
     type Rejection = ApiError;
@@ -95,11 +95,6 @@ impl ListQuery {
             }
         }
         Ok(Self { given: parameters, taken: Vec::new() })
-    }
-
-    /// The same parameters from a caller without a URL.
-    pub(crate) fn of(parameters: impl IntoIterator<Item = (String, String)>) -> Self {
-        Self { given: parameters.into_iter().collect(), taken: Vec::new() }
     }
 
     /// Takes one parameter out.

@@ -50,7 +50,7 @@ pub use self::streams::{STREAMS_PER_OPERATOR_MAX, StreamFilter, Streamed, Stream
 pub use self::transfers::{LimitsView, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers};
 pub use self::webhooks::{
     CreateWebhook, DeliveriesFilter, Hindrance, NewSecret, Replay, Resolve, Resolved, UpdateWebhook,
-    WebhookParts, Webhooks, webhooks_filter,
+    WebhookParts, Webhooks, read_accounts, read_events, webhooks_filter,
 };
 pub use purser_core::{PendingLimits, RefusalLimits};
 

@@ -3,15 +3,15 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
+use purser_relayer::domain::{AttemptOutcome, Delivery, DeliveryState, Event, EventId, Webhook, WebhookId};
+use purser_relayer::service::{Resource, ServiceError, Services};
 
-use crate::dashboard::page::{Frame, PageError, Section, page};
-use crate::dashboard::session::Signed;
-use crate::dashboard::text::filters;
-use crate::domain::{AttemptOutcome, Delivery, DeliveryState, Event, EventId, Webhook, WebhookId};
-use crate::service::{Resource, ServiceError, Services};
+use crate::page::{Frame, PageError, Section, page};
+use crate::session::Signed;
+use crate::text::filters;
 
 #[derive(Template)]
-#[template(path = "dashboard/delivery.html")]
+#[template(path = "delivery.html")]
 struct DeliveryPage {
     frame: Frame,
     webhook: Webhook,

@@ -3,24 +3,22 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use serde_json::{Map, Value};
+use purser_relayer::domain::{EventType, Invalid, Webhook, WebhookId};
+use purser_relayer::http::{ApiError, Draw, shown_once};
+use purser_relayer::service::{CreateWebhook, NewSecret, Services, read_accounts, read_events};
 
-use crate::dashboard::form::{Form, body};
-use crate::dashboard::home::first_page;
-use crate::dashboard::page::{Complaint, Frame, PageError, Section, page};
-use crate::dashboard::session::Signed;
-use crate::dashboard::text::filters;
-use crate::domain::{EventType, Invalid, Webhook, WebhookId};
-use crate::http::error::ApiError;
-use crate::http::once::{Draw, shown_once};
-use crate::http::v1::webhooks::WebhookBody;
-use crate::service::{NewSecret, Services};
+use crate::form::Form;
+use crate::home::first_page;
+use crate::page::{Complaint, Frame, PageError, Section, page};
+use crate::session::Signed;
+use crate::text::filters;
 
 /// The most webhooks that an operator may have.
 const LIMIT: u32 = 100;
+const THRESHOLD: &str = "low_balance_threshold_usdc";
 
 #[derive(Template)]
-#[template(path = "dashboard/webhooks.html")]
+#[template(path = "webhooks.html")]
 struct WebhooksPage {
     frame: Frame,
     webhooks: Vec<Webhook>,
@@ -59,7 +57,7 @@ async fn answer(
 
 /// A secret, shown once.
 #[derive(Template)]
-#[template(path = "dashboard/webhook_secret.html")]
+#[template(path = "webhook_secret.html")]
 pub struct SecretPage {
     pub frame: Frame,
     pub new: NewSecret,
@@ -73,12 +71,7 @@ pub async fn create(
     form: Form,
 ) -> Result<Response, PageError> {
     let created = match asked(&form) {
-        Ok(asked) => match asked.try_into() {
-            Ok(asked) => {
-                services.webhooks.create(&signed.operator, asked, drawn).await.map_err(ApiError::from)
-            }
-            Err(invalid) => Err(ApiError::from(invalid)),
-        },
+        Ok(asked) => services.webhooks.create(&signed.operator, asked, drawn).await.map_err(ApiError::from),
         Err(invalid) => Err(invalid.into()),
     };
     match created {
@@ -90,13 +83,12 @@ pub async fn create(
     }
 }
 
-fn asked(form: &Form) -> Result<WebhookBody, Invalid> {
-    let mut fields = Map::new();
-    let texts = |texts: Vec<&str>| Value::from(texts);
-    fields.extend(form.given("url").map(|url| ("url".to_owned(), url.into())));
-    fields.insert("events".to_owned(), texts(form.all("events").collect()));
-    fields.insert("account_ids".to_owned(), texts(form.text("account_ids").split_whitespace().collect()));
-    let threshold = form.given("low_balance_threshold_usdc");
-    fields.extend(threshold.map(|amount| ("low_balance_threshold_usdc".to_owned(), amount.into())));
-    body(fields)
+fn asked(form: &Form) -> Result<CreateWebhook, Invalid> {
+    let threshold = form.given(THRESHOLD).map(|amount| Invalid::unless(THRESHOLD, amount));
+    Ok(CreateWebhook {
+        url: form.given("url").ok_or_else(|| Invalid::new("url", "is required"))?.to_owned(),
+        events: read_events(form.all("events"))?,
+        account_ids: read_accounts(form.text("account_ids").split_whitespace())?,
+        threshold: threshold.transpose()?,
+    })
 }

@@ -3,30 +3,28 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use purser_relayer::domain::{
+    AttemptOutcome, Cursor, Delivery, DeliveryState, DeliveryStatus, DisabledReason, EventId, Invalid,
+    PageLimit, PageRequest, Timestamp, Webhook, WebhookId, WebhookStatus,
+};
+use purser_relayer::http::{ApiError, Draw, shown_once};
+use purser_relayer::service::{
+    DeliveriesFilter, Hindrance, Replay, ReplayScope, Resource, ServiceError, Services, UpdateWebhook,
+};
 
 use super::list::SecretPage;
-use crate::dashboard::form::Form;
-use crate::dashboard::once::{FormWork, work};
-use crate::dashboard::page::{
-    Complaint, Frame, PageError, PageId, ProgressPage, QueryParams, Section, page, see,
-};
-use crate::dashboard::session::Signed;
-use crate::dashboard::text::filters;
-use crate::domain::{
-    AttemptOutcome, Cursor, Delivery, DeliveryState, DeliveryStatus, DisabledReason, EventId, Invalid,
-    PageLimit, PageRequest, Webhook, WebhookId, WebhookStatus,
-};
-use crate::http::error::ApiError;
-use crate::http::once::{Draw, shown_once};
-use crate::http::v1::deliveries::ReplayBody;
-use crate::service::{DeliveriesFilter, Hindrance, Replay, Resource, ServiceError, Services, UpdateWebhook};
+use crate::form::Form;
+use crate::once::{FormWork, work};
+use crate::page::{Complaint, Frame, PageError, PageId, ProgressPage, QueryParams, Section, page, see};
+use crate::session::Signed;
+use crate::text::filters;
 
 const LIMIT: u32 = 50;
 /// How far waiting deliveries are counted while their number is not known yet.
 const COUNTED_MAX: u32 = 100_000;
 
 #[derive(Template)]
-#[template(path = "dashboard/webhook.html")]
+#[template(path = "webhook.html")]
 struct WebhookPage {
     frame: Frame,
     webhook: Webhook,
@@ -152,6 +150,21 @@ pub async fn progress(
     Ok(ProgressPage { frame, title: "Sending again", words, done, back }.into_response())
 }
 
+fn span_of(form: &Form) -> Result<Replay, Invalid> {
+    let moment = |field: &'static str| -> Result<Option<Timestamp>, Invalid> {
+        form.given(field).map(|text| Invalid::unless(field, text)).transpose()
+    };
+    let (since, until) = (moment("since")?, moment("until")?);
+    let scope = match form.given("status") {
+        None | Some("not_delivered") => ReplayScope::NotDelivered,
+        Some("undelivered") => ReplayScope::Undelivered,
+        Some("all") => ReplayScope::All,
+        Some(_) => return Err(Invalid::new("status", "must be `not_delivered`, `undelivered` or `all`")),
+    };
+    let since = since.ok_or_else(|| Invalid::new("since", "is required"))?;
+    Ok(Replay::Span { since, until, scope })
+}
+
 async fn replay_asked(
     services: &Services,
     signed: &Signed,
@@ -160,8 +173,7 @@ async fn replay_asked(
 ) -> Result<u64, ApiError> {
     let operator = &signed.operator;
     if form.given("since").is_some() || form.given("until").is_some() {
-        let span: ReplayBody = form.body(&["since", "until", "status"])?;
-        return Ok(services.webhooks.replay(operator, id, span.try_into()?).await?);
+        return Ok(services.webhooks.replay(operator, id, span_of(form)?).await?);
     }
     let unknown = |_| ServiceError::NotFound(Resource::Event);
     let events: Vec<EventId> =

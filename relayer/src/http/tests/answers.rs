@@ -9,10 +9,9 @@ use axum::http::{Request, StatusCode, header};
 use axum::routing::get;
 use serde_json::json;
 use tower::ServiceExt;
-use utoipa_axum::router::OpenApiRouter;
 
 use super::{Answer, Relayer, operator_key, settings};
-use crate::http::{HttpSettings, dress, router};
+use crate::http::{DoorRoutes, HttpSettings, dress, router};
 
 /// Every route that needs a key, and whether an agent key opens it for its own account.
 const ROUTES: [(&str, &str, bool); 21] = [
@@ -160,10 +159,8 @@ async fn key_that_asks_too_fast_gets_retry_after() {
     let relayer = Relayer::start().await;
     let one = NonZeroU32::new(1).expect("positive");
     let settings = HttpSettings { requests_per_second: one, burst: one, ..settings() };
-    let relayer = Relayer {
-        router: router(&relayer.services, settings, OpenApiRouter::new(), |_| axum::Router::new()),
-        ..relayer
-    };
+    let relayer =
+        Relayer { router: router(&relayer.services, settings, |_| DoorRoutes::default()), ..relayer };
     let first = relayer.get("/v1/accounts").await;
     assert_eq!(
         (first.status, &first.headers["ratelimit-limit"]),

@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use self::scripted_chain::ScriptedChain;
-use super::{HttpSettings, Opened, TrustedProxies, router};
+use super::{DoorRoutes, HttpSettings, TrustedProxies, router};
 use crate::chain::{FileSigner, new_keypair};
 use crate::domain::{
     Address, ApiKey, KeyId, KeyRole, KeyScope, Network, Operator, OperatorId, OperatorName, PlainKey, Quotas,
@@ -146,7 +146,7 @@ impl Relayer {
             retention: crate::domain::Retention::of_days(1, 1, 1),
             metrics: crate::metrics::Metrics::default(),
         });
-        let router = router(&services, settings(), |_| Opened::default());
+        let router = router(&services, settings(), |_| DoorRoutes::default());
         let key = operator_key(&store, 9).await;
         Self { router, services, tasks, store, chain, folder, key }
     }

@@ -2,7 +2,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use futures::TryStreamExt;
+use futures::{Stream, TryStreamExt};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -148,7 +148,7 @@ fn filter(query: &mut ListQuery) -> Result<HistoryFilter, Invalid> {
 }
 
 /// The filters of the request, and which page it asks for.
-pub(crate) fn asked(
+fn asked(
     principal: &Principal,
     account_id: AccountId,
     mut query: ListQuery,
@@ -191,13 +191,21 @@ pub async fn list(
         let filter = filter(&mut query)?;
         query.finish()?;
         let pages = history.all(&principal, account_id, filter).await?;
-        let rows = pages.map_ok(|page| page.into_iter().map(EntryResponse::from).collect());
-        return Ok(by_accept(csv::answer(&account_id.to_string(), rows)));
+        return Ok(by_accept(as_csv(account_id, pages)));
     }
     let (filter, request) = asked(&principal, account_id, query)?;
     let page = history.list(&principal, account_id, filter, request).await?;
     let page: PageResponse<EntryResponse> = page.map(EntryResponse::from).into();
     Ok(by_accept(Json(page).into_response()))
+}
+
+/// An account's history as a file.
+pub fn as_csv<E: std::fmt::Display + Send + 'static>(
+    account_id: AccountId,
+    pages: impl Stream<Item = Result<Vec<EntryView>, E>> + Send + 'static,
+) -> Response {
+    let rows = pages.map_ok(|page| page.into_iter().map(EntryResponse::from).collect());
+    csv::answer(&account_id.to_string(), rows)
 }
 
 /// Says that the answer depends on `Accept`.

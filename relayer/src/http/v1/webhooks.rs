@@ -23,7 +23,9 @@ use crate::http::error::ApiError;
 use crate::http::once::{Draw, ShownOnce};
 use crate::http::openapi::forbid_null;
 use crate::http::page::{Id, ListQuery, PageResponse, list_parameters};
-use crate::service::{CreateWebhook, NewSecret, UpdateWebhook, Webhooks, webhooks_filter};
+use crate::service::{
+    CreateWebhook, NewSecret, UpdateWebhook, Webhooks, read_accounts, read_events, webhooks_filter,
+};
 
 const LIMIT_DEFAULT: u32 = 20;
 const LIMIT_MAX: u32 = 100;
@@ -90,19 +92,6 @@ impl ToSchema for CreateWebhookBody {
 /// Distinguishes `null` from a missing field.
 fn given<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Box<RawValue>>, D::Error> {
     Box::<RawValue>::deserialize(value).map(Some)
-}
-
-fn read_events(texts: Vec<String>) -> Result<Vec<EventType>, Invalid> {
-    let read = |(at, text): (usize, String)| Invalid::unless(&format!("events[{at}]"), &text);
-    texts.into_iter().enumerate().map(read).collect()
-}
-
-fn read_accounts(texts: Vec<String>) -> Result<Vec<AccountId>, Invalid> {
-    let read = |(at, text): (usize, String)| {
-        text.parse::<AccountId>()
-            .map_err(|_| Invalid::new(format!("account_ids[{at}]"), "is not one of your accounts"))
-    };
-    texts.into_iter().enumerate().map(read).collect()
 }
 
 fn read_threshold(json: &RawValue) -> Result<Option<UsdcAmount>, Invalid> {

@@ -55,6 +55,21 @@ pub struct CreateWebhook {
     pub threshold: Option<UsdcAmount>,
 }
 
+/// Invalid: the name of no event type, by its place in `events`.
+pub fn read_events<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Result<Vec<EventType>, Invalid> {
+    let read = |(at, text): (usize, T)| Invalid::unless(&format!("events[{at}]"), text.as_ref());
+    texts.into_iter().enumerate().map(read).collect()
+}
+
+/// Invalid: no account's id, by its place in `account_ids`.
+pub fn read_accounts<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Result<Vec<AccountId>, Invalid> {
+    let read = |(at, text): (usize, T)| {
+        let id = text.as_ref().parse::<AccountId>();
+        id.map_err(|_| Invalid::new(format!("account_ids[{at}]"), "is not one of your accounts"))
+    };
+    texts.into_iter().enumerate().map(read).collect()
+}
+
 /// Changes to a webhook; `None` leaves a part as it is.
 #[derive(Debug, Clone, Default)]
 pub struct UpdateWebhook {
