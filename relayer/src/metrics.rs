@@ -15,32 +15,44 @@ pub type Histograms = Family<Labels<1>, Histogram, fn() -> Histogram>;
 /// Method; route and status.
 type RequestLabels = (Labels<1>, [(&'static str, String); 2]);
 
-/// The counters; clones share them.
-#[derive(Debug, Clone)]
-pub struct Metrics {
-    requests: Family<RequestLabels, Counter>,
-    request_seconds: Histogram,
-    transfers: Family<Labels<2>, Counter>,
-    transfer_failures: Family<Labels<2>, Counter>,
-    settlement_seconds: Histograms,
-    attempts: Family<Labels<1>, Counter>,
-    webhook_queues: Gauge,
-    contradictions: Family<Labels<1>, Counter>,
+/// Declares them: each with how it begins, its name and what it is.
+macro_rules! metrics {
+    ($($field:ident: $kind:ty = $new:expr, $name:literal, $help:literal;)*) => {
+        /// The counters; clones share them.
+        #[derive(Debug, Clone)]
+        pub struct Metrics {
+            $($field: $kind,)*
+        }
+
+        impl Default for Metrics {
+            fn default() -> Self {
+                Self { $($field: $new,)* }
+            }
+        }
+
+        impl Metrics {
+            fn register_each(&self, registry: &mut Registry) {
+                $(registry.register($name, $help, self.$field.clone());)*
+            }
+        }
+    };
 }
 
-impl Default for Metrics {
-    fn default() -> Self {
-        Self {
-            requests: Family::default(),
-            request_seconds: request_seconds(),
-            transfers: Family::default(),
-            transfer_failures: Family::default(),
-            settlement_seconds: Family::new_with_constructor(settlement_seconds),
-            attempts: Family::default(),
-            webhook_queues: Gauge::default(),
-            contradictions: Family::default(),
-        }
-    }
+metrics! {
+    requests: Family<RequestLabels, Counter> = Family::default(), "purser_requests", "Requests that were answered";
+    request_seconds: Histogram = request_seconds(), "purser_request_seconds",
+        "How long answers to requests took, those that wait for settlement included";
+    transfers: Family<Labels<2>, Counter> = Family::default(), "purser_transfers",
+        "Transfers that this process signed or took over signed (submitted), and that came to an end in it";
+    contradictions: Family<Labels<1>, Counter> = Family::default(), "purser_contradicting_payments",
+        "Payments on the chain that bear the id or the tag of a transfer and are not that transfer";
+    transfer_failures: Family<Labels<2>, Counter> = Family::default(), "purser_transfer_failures",
+        "Transfers that failed in this process, by the reason";
+    settlement_seconds: Histograms = Family::new_with_constructor(settlement_seconds), "purser_settlement_seconds",
+        "From the request of a transfer until it was settled and written down";
+    attempts: Family<Labels<1>, Counter> = Family::default(), "purser_webhook_attempts",
+        "Attempts to deliver events, by what the delivery is afterwards";
+    webhook_queues: Gauge = Gauge::default(), "purser_webhook_queues", "Webhooks that are being delivered to";
 }
 
 impl Metrics {
@@ -66,42 +78,7 @@ impl Metrics {
         for state in delivery_states {
             drop(self.attempts.get_or_create(&[("state", *state)]));
         }
-        registry.register("purser_requests", "Requests that were answered", self.requests.clone());
-        registry.register(
-            "purser_request_seconds",
-            "How long answers to requests took, those that wait for settlement included",
-            self.request_seconds.clone(),
-        );
-        registry.register(
-            "purser_transfers",
-            "Transfers that this process signed or took over signed (submitted), and that came to an end in it",
-            self.transfers.clone(),
-        );
-        registry.register(
-            "purser_contradicting_payments",
-            "Payments on the chain that bear the id or the tag of a transfer and are not that transfer",
-            self.contradictions.clone(),
-        );
-        registry.register(
-            "purser_transfer_failures",
-            "Transfers that failed in this process, by the reason",
-            self.transfer_failures.clone(),
-        );
-        registry.register(
-            "purser_settlement_seconds",
-            "From the request of a transfer until it was settled and written down",
-            self.settlement_seconds.clone(),
-        );
-        registry.register(
-            "purser_webhook_attempts",
-            "Attempts to deliver events, by what the delivery is afterwards",
-            self.attempts.clone(),
-        );
-        registry.register(
-            "purser_webhook_queues",
-            "Webhooks that are being delivered to",
-            self.webhook_queues.clone(),
-        );
+        self.register_each(registry);
     }
 
     /// A request was answered. `route` is a template, or `None` if no route matched.
