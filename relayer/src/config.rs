@@ -4,6 +4,7 @@
 mod keys;
 mod values;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -519,64 +520,53 @@ impl Config {
             };
             error(key, problem(cause.inner()))
         })?;
-        config.check().map_err(|(key, problem)| error(key.to_owned(), problem.to_owned()))?;
+        config.check().map_err(|(key, problem)| error(key.into_owned(), problem.to_owned()))?;
         Ok(config)
     }
 
-    fn check(&self) -> Result<(), (&'static str, &'static str)> {
+    fn check(&self) -> Result<(), (Cow<'static, str>, &'static str)> {
         if self.networks.iter().next().is_none() {
-            return Err(("networks", "has neither `test` nor `live`"));
+            return Err(("networks".into(), "has neither `test` nor `live`"));
         }
         for (network, config) in self.networks.iter() {
+            let key = |name: &str| Cow::Owned(format!("networks.{network}.{name}"));
             if config.rpc_urls.iter().any(|url| url.expose_secret().is_empty()) {
-                return Err((rpc_urls_key(network), "has an empty entry"));
+                return Err((key("rpc_urls"), "has an empty entry"));
             }
             if config.ws_urls.len() > config.rpc_urls.len() {
-                return Err((ws_urls_key(network), "has more entries than rpc_urls"));
+                return Err((key("ws_urls"), "has more entries than rpc_urls"));
             }
             let most = config.priority_fee_micro_lamports_max;
             if most.is_some_and(|most| most < config.priority_fee_micro_lamports) {
-                return Err((price_key(network), "is less than priority_fee_micro_lamports"));
+                return Err((
+                    key("priority_fee_micro_lamports_max"),
+                    "is less than priority_fee_micro_lamports",
+                ));
             }
         }
         if !(1..=600).contains(&self.server.request_timeout_seconds) {
-            return Err(("server.request_timeout_seconds", "must be from 1 to 600"));
+            return Err(("server.request_timeout_seconds".into(), "must be from 1 to 600"));
         }
         if self.transfers.deadline_seconds >= self.server.request_timeout_seconds {
-            return Err(("transfers.deadline_seconds", "must be below server.request_timeout_seconds"));
+            return Err((
+                "transfers.deadline_seconds".into(),
+                "must be below server.request_timeout_seconds",
+            ));
         }
         if !(100..=3_600_000).contains(&self.indexer.interval_ms) {
-            return Err(("indexer.interval_ms", "must be from 100 to 3600000"));
+            return Err(("indexer.interval_ms".into(), "must be from 100 to 3600000"));
         }
         if self.denials.head_interval_seconds > 86_400 {
-            return Err(("denials.head_interval_seconds", "must be from 0 to 86400"));
+            return Err(("denials.head_interval_seconds".into(), "must be from 0 to 86400"));
         }
-        self.retention.check()?;
+        self.retention.check().map_err(|(key, problem)| (key.into(), problem))?;
         if self.webhooks.secret_key.is_some() && self.webhooks.secret_key_file.is_some() {
-            return Err(("webhooks.secret_key", "must not be given together with webhooks.secret_key_file"));
+            return Err((
+                "webhooks.secret_key".into(),
+                "must not be given together with webhooks.secret_key_file",
+            ));
         }
         Ok(())
-    }
-}
-
-const fn rpc_urls_key(network: Network) -> &'static str {
-    match network {
-        Network::Test => "networks.test.rpc_urls",
-        Network::Live => "networks.live.rpc_urls",
-    }
-}
-
-const fn price_key(network: Network) -> &'static str {
-    match network {
-        Network::Test => "networks.test.priority_fee_micro_lamports_max",
-        Network::Live => "networks.live.priority_fee_micro_lamports_max",
-    }
-}
-
-const fn ws_urls_key(network: Network) -> &'static str {
-    match network {
-        Network::Test => "networks.test.ws_urls",
-        Network::Live => "networks.live.ws_urls",
     }
 }
 
