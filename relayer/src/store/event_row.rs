@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::StoreError;
 use super::columns::Table;
 use super::row::ByName;
-use crate::domain::{AccountId, Event, EventType, Subject};
+use crate::domain::{AccountId, Event, Subject};
 
 const TABLE: Table = Table("events");
 
@@ -35,43 +35,24 @@ impl TryFrom<EventRow> for Event {
             let text = TABLE.required("account_id", row.account_id.as_deref())?;
             TABLE.read::<AccountId>("account_id", text)
         };
-        let event_type = TABLE.read("event_type", &row.event_type)?;
-        let subject = match event_type {
-            EventType::TransferInitiated
-            | EventType::TransferSettled
-            | EventType::TransferRejected
-            | EventType::TransferReopened
-            | EventType::TransferFailed => {
-                let transfer_id = TABLE.required("transfer_id", row.transfer_id.as_deref())?;
-                Subject::Transfer {
-                    account_id: account_id()?,
-                    transfer_id: TABLE.read("transfer_id", transfer_id)?,
-                }
-            }
-            EventType::BalanceLowThreshold => {
-                let threshold = TABLE.required("threshold_usdc", row.threshold_usdc.as_deref())?;
-                Subject::Balance {
-                    account_id: account_id()?,
-                    threshold: TABLE.read("threshold_usdc", threshold)?,
-                }
-            }
-            EventType::PolicyPending
-            | EventType::PolicyApplied
-            | EventType::LimitThreshold
-            | EventType::DepositSettled
-            | EventType::WithdrawalSettled
-            | EventType::PolicyChanged
-            | EventType::AccountHalted => Subject::Account { account_id: account_id()? },
-            EventType::WebhookTest => {
-                let webhook_id = TABLE.required("webhook_id", row.webhook_id.as_deref())?;
-                Subject::Webhook(TABLE.read("webhook_id", webhook_id)?)
-            }
+        let subject = match (&row.transfer_id, &row.threshold_usdc, &row.webhook_id) {
+            (Some(transfer_id), None, None) => Subject::Transfer {
+                account_id: account_id()?,
+                transfer_id: TABLE.read("transfer_id", transfer_id)?,
+            },
+            (None, Some(threshold), None) => Subject::Balance {
+                account_id: account_id()?,
+                threshold: TABLE.read("threshold_usdc", threshold)?,
+            },
+            (None, None, Some(webhook_id)) => Subject::Webhook(TABLE.read("webhook_id", webhook_id)?),
+            (None, None, None) => Subject::Account { account_id: account_id()? },
+            _ => return Err(TABLE.unreadable("transfer_id")),
         };
         Ok(Self {
             id: TABLE.read("event_id", &row.event_id)?,
             operator_id: TABLE.read("operator_id", &row.operator_id)?,
             subject,
-            event_type,
+            event_type: TABLE.read("event_type", &row.event_type)?,
             created_at: TABLE.read("created_at", &row.created_at)?,
             fact: None,
             data: RawValue::from_string(row.data).map_err(|_| TABLE.unreadable("data"))?,
