@@ -32,6 +32,12 @@ impl IdempotencyKey {
     }
 }
 
+impl fmt::Display for IdempotencyKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// SHA-256 over the parsed request (from, to, amount, memo): `1.5` and `1.500000` are the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint([u8; 32]);

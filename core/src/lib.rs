@@ -56,7 +56,7 @@ pub use idempotency::{
 pub use ids::{AccountId, EntryId, EventId, IdError, KeyId, OperatorId, TransferId, WebhookId, new_agent_id};
 pub use invalid::{Invalid, check_text};
 pub use memo::{MEMO_CHARS_MAX, Memo};
-pub use network::{Network, UnknownNetwork};
+pub use network::Network;
 pub use new_transfer::{ClaimClock, KeyUse, NewTransfer, OtherSender, SignedAhead};
 pub use outside::{
     Chain, Clock, Ledger, LedgerError, Marked, Observer, Outside, PaymentsKnown, RefusalLimits, Signer,

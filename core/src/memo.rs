@@ -1,3 +1,5 @@
+use std::fmt;
+
 use super::Invalid;
 use super::invalid::check_text;
 
@@ -25,6 +27,12 @@ impl Memo {
     /// The text as submitted, or as on the chain.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl fmt::Display for Memo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 

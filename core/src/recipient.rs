@@ -1,3 +1,5 @@
+use std::fmt;
+
 use super::invalid::check_text;
 use super::{AccountId, Address, Invalid};
 
@@ -31,10 +33,16 @@ impl Recipient {
 
     /// The text as submitted, since each id and address has only one text.
     pub fn text(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl fmt::Display for Recipient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Agent(id) => id.to_string(),
-            Self::TokenAccount(address) => address.to_string(),
-            Self::Unreadable(text) => text.clone(),
+            Self::Agent(id) => id.fmt(f),
+            Self::TokenAccount(address) => address.fmt(f),
+            Self::Unreadable(text) => f.write_str(text),
         }
     }
 }

@@ -3,6 +3,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use purser_core::words;
+use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -90,7 +91,7 @@ impl AccountStatus {
 }
 
 /// A label of 1 to 200 characters. Not unique; display only.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AccountName(String);
 
 impl AccountName {
@@ -113,7 +114,7 @@ impl AccountName {
 }
 
 /// A JSON object that the service keeps and returns without reading it; numbers stay as they were written.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Metadata(Box<RawValue>);
 
 impl Metadata {

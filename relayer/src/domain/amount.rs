@@ -44,14 +44,6 @@ pub fn amount_to_json(amount: UsdcAmount) -> Box<RawValue> {
     raw(text)
 }
 
-/// The limit as a JSON number, or `null` for none.
-pub fn limit_to_json(limit: Limit) -> Box<RawValue> {
-    match limit {
-        Limit::Unlimited => raw("null"),
-        Limit::AtMost(amount) => amount_to_json(amount),
-    }
-}
-
 fn raw(text: &str) -> Box<RawValue> {
     // A decimal text and `null` are already JSON, so the fallback is never taken.
     RawValue::from_string(text.to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())

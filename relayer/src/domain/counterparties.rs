@@ -111,10 +111,9 @@ impl Counterparties {
     }
 
     /// The same with what each address is, in the order of the entries.
-    pub(super) fn with_kinds(self, kinds: &[Option<String>]) -> Self {
+    pub(super) fn with_kinds(self, kinds: &[Option<CounterpartyKind>]) -> Self {
         let Self::Only(entries) = self else { return self };
-        let kind = |index: usize| kinds.get(index).and_then(Option::as_deref);
-        let said = |index| CounterpartyKind::ALL.into_iter().find(|one| Some(one.as_str()) == kind(index));
+        let said = |index: usize| kinds.get(index).copied().flatten();
         let entry = |(index, entry)| match (entry, said(index)) {
             (AllowlistEntry::Address(address), Some(kind)) => kind.entry(address),
             (entry, _) => entry,

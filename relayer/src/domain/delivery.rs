@@ -31,10 +31,15 @@ impl DeliveryState {
 
     /// As stored and as clients see it.
     pub const fn as_str(&self) -> &'static str {
+        self.status().as_str()
+    }
+
+    /// Without its facts.
+    pub const fn status(&self) -> DeliveryStatus {
         match self {
-            Self::Pending { .. } => "pending",
-            Self::Delivered { .. } => "delivered",
-            Self::Undelivered { .. } => "undelivered",
+            Self::Pending { .. } => DeliveryStatus::Pending,
+            Self::Delivered { .. } => DeliveryStatus::Delivered,
+            Self::Undelivered { .. } => DeliveryStatus::Undelivered,
         }
     }
 

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
-use super::schema::{Message, Signature, Usdc};
+use super::schema::{Message, Signature, Text, Usdc};
 use super::{
     Account, AccountId, EventId, Failure, OperatorId, Rejection, Settlement, Timestamp, Transfer, TransferId,
     UsdcAmount, WebhookId,
@@ -98,127 +98,92 @@ impl Subject {
 
 #[derive(Serialize)]
 struct Envelope<'a> {
-    id: String,
+    id: schema::EventId,
     #[serde(rename = "type")]
-    event_type: &'static str,
-    created_at: String,
+    event_type: EventType,
+    created_at: schema::Timestamp,
     data: &'a RawValue,
 }
 
 #[derive(Serialize, ToSchema)]
-pub(crate) struct InitiatedData<'a> {
-    #[schema(value_type = schema::TransferId)]
-    transfer_id: String,
+pub(crate) struct InitiatedData {
+    transfer_id: schema::TransferId,
     /// The account that pays.
-    #[schema(value_type = schema::AccountId)]
-    account_id: String,
-    #[schema(value_type = schema::Recipient)]
-    to: String,
-    #[schema(value_type = Usdc)]
-    amount_usdc: String,
-    #[schema(value_type = Option<schema::Memo>, required)]
-    memo: Option<&'a str>,
-    #[schema(value_type = Signature)]
-    tx_signature: &'a str,
+    account_id: schema::AccountId,
+    to: schema::Recipient,
+    amount_usdc: Usdc,
+    #[schema(required)]
+    memo: Option<schema::Memo>,
+    tx_signature: Signature,
 }
 
 #[derive(Serialize, ToSchema)]
-pub(crate) struct SettledData<'a> {
-    #[schema(value_type = schema::TransferId)]
-    transfer_id: String,
+pub(crate) struct SettledData {
+    transfer_id: schema::TransferId,
     /// The account that paid.
-    #[schema(value_type = schema::AccountId)]
-    account_id: String,
-    #[schema(value_type = schema::Recipient)]
-    to: String,
-    #[schema(value_type = Usdc)]
-    amount_usdc: String,
-    #[schema(value_type = Option<schema::Memo>, required)]
-    memo: Option<&'a str>,
-    #[schema(value_type = schema::IdempotencyKey)]
-    idempotency_key: &'a str,
-    #[schema(value_type = Signature)]
-    tx_signature: &'a str,
-    #[schema(value_type = schema::Timestamp)]
-    settled_at: String,
+    account_id: schema::AccountId,
+    to: schema::Recipient,
+    amount_usdc: Usdc,
+    #[schema(required)]
+    memo: Option<schema::Memo>,
+    idempotency_key: schema::IdempotencyKey,
+    tx_signature: Signature,
+    settled_at: schema::Timestamp,
 }
 
 #[derive(Serialize, ToSchema)]
-pub(crate) struct RejectedData<'a> {
+pub(crate) struct RejectedData {
     /// The account that was to pay.
-    #[schema(value_type = schema::AccountId)]
-    account_id: String,
-    #[schema(value_type = schema::RejectionReason)]
-    rejection_reason: &'static str,
-    #[schema(value_type = schema::TransferId)]
-    transfer_id: String,
-    #[schema(value_type = schema::Recipient)]
-    to: String,
-    #[schema(value_type = Usdc)]
-    amount_usdc: String,
+    account_id: schema::AccountId,
+    rejection_reason: schema::RejectionReason,
+    transfer_id: schema::TransferId,
+    to: schema::Recipient,
+    amount_usdc: Usdc,
     /// Names the limit that refused, for people.
-    #[schema(value_type = Message)]
-    message: &'a str,
+    message: Message,
 }
 
 #[derive(Serialize, ToSchema)]
-pub(crate) struct ReopenedData<'a> {
-    #[schema(value_type = schema::TransferId)]
-    transfer_id: String,
+pub(crate) struct ReopenedData {
+    transfer_id: schema::TransferId,
     /// The account that is to pay.
-    #[schema(value_type = schema::AccountId)]
-    account_id: String,
-    #[schema(value_type = schema::Recipient)]
-    to: String,
-    #[schema(value_type = Usdc)]
-    amount_usdc: String,
-    #[schema(value_type = Option<schema::Memo>, required)]
-    memo: Option<&'a str>,
-    #[schema(value_type = schema::IdempotencyKey)]
-    idempotency_key: &'a str,
+    account_id: schema::AccountId,
+    to: schema::Recipient,
+    amount_usdc: Usdc,
+    #[schema(required)]
+    memo: Option<schema::Memo>,
+    idempotency_key: schema::IdempotencyKey,
     /// Of the payment that is gone.
-    #[schema(value_type = Signature)]
-    tx_signature: &'a str,
+    tx_signature: Signature,
 }
 
 #[derive(Serialize, ToSchema)]
-pub(crate) struct FailedData<'a> {
-    #[schema(value_type = schema::TransferId)]
-    transfer_id: String,
+pub(crate) struct FailedData {
+    transfer_id: schema::TransferId,
     /// The account that was to pay.
-    #[schema(value_type = schema::AccountId)]
-    account_id: String,
-    #[schema(value_type = schema::Recipient)]
-    to: String,
-    #[schema(value_type = Usdc)]
-    amount_usdc: String,
-    #[schema(value_type = Option<schema::Memo>, required)]
-    memo: Option<&'a str>,
-    #[schema(value_type = schema::IdempotencyKey)]
-    idempotency_key: &'a str,
+    account_id: schema::AccountId,
+    to: schema::Recipient,
+    amount_usdc: Usdc,
+    #[schema(required)]
+    memo: Option<schema::Memo>,
+    idempotency_key: schema::IdempotencyKey,
     /// Why, for people.
-    #[schema(value_type = Message)]
-    message: &'a str,
+    message: Message,
 }
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct LowBalanceData {
-    #[schema(value_type = schema::AccountId)]
-    account_id: String,
-    #[schema(value_type = Usdc)]
-    balance_usdc: String,
+    account_id: schema::AccountId,
+    balance_usdc: Usdc,
     /// Where it is funded.
-    #[schema(value_type = schema::Address)]
-    usdc_token_account: String,
+    usdc_token_account: schema::Address,
     /// The webhook's `low_balance_threshold_usdc`.
-    #[schema(value_type = Usdc)]
-    threshold_usdc: String,
+    threshold_usdc: Usdc,
 }
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct TestData {
-    #[schema(value_type = schema::WebhookId)]
-    webhook_id: String,
+    webhook_id: schema::WebhookId,
 }
 
 impl Event {
@@ -226,12 +191,12 @@ impl Event {
     pub fn transfer_initiated(transfer: &Transfer, tx_signature: &str, now: Timestamp) -> Self {
         let request = &transfer.request;
         let data = InitiatedData {
-            transfer_id: transfer.id.to_string(),
-            account_id: request.from.to_string(),
-            to: request.to.text(),
-            amount_usdc: request.amount.to_string(),
-            memo: request.memo.as_ref().map(|memo| memo.as_str()),
-            tx_signature,
+            transfer_id: transfer.id.into(),
+            account_id: request.from.into(),
+            to: request.to.clone().into(),
+            amount_usdc: request.amount.into(),
+            memo: request.memo.clone().map(Text),
+            tx_signature: tx_signature.into(),
         };
         Self::of_transfer(transfer, EventType::TransferInitiated, &data, now)
     }
@@ -240,14 +205,14 @@ impl Event {
     pub fn transfer_settled(transfer: &Transfer, settlement: &Settlement, now: Timestamp) -> Self {
         let request = &transfer.request;
         let data = SettledData {
-            transfer_id: transfer.id.to_string(),
-            account_id: request.from.to_string(),
-            to: request.to.text(),
-            amount_usdc: request.amount.to_string(),
-            memo: request.memo.as_ref().map(|memo| memo.as_str()),
-            idempotency_key: request.idempotency_key.as_str(),
-            tx_signature: &settlement.signature,
-            settled_at: settlement.settled_at.to_string(),
+            transfer_id: transfer.id.into(),
+            account_id: request.from.into(),
+            to: request.to.clone().into(),
+            amount_usdc: request.amount.into(),
+            memo: request.memo.clone().map(Text),
+            idempotency_key: request.idempotency_key.clone().into(),
+            tx_signature: settlement.signature.as_str().into(),
+            settled_at: settlement.settled_at.into(),
         };
         Self::of_transfer(transfer, EventType::TransferSettled, &data, now)
     }
@@ -255,12 +220,12 @@ impl Event {
     /// Policy refused the transfer.
     pub fn transfer_rejected(transfer: &Transfer, rejection: &Rejection, now: Timestamp) -> Self {
         let data = RejectedData {
-            account_id: transfer.request.from.to_string(),
-            rejection_reason: rejection.reason.as_str(),
-            transfer_id: transfer.id.to_string(),
-            to: transfer.request.to.text(),
-            amount_usdc: transfer.request.amount.to_string(),
-            message: &rejection.message,
+            account_id: transfer.request.from.into(),
+            rejection_reason: rejection.reason.into(),
+            transfer_id: transfer.id.into(),
+            to: transfer.request.to.clone().into(),
+            amount_usdc: transfer.request.amount.into(),
+            message: rejection.message.as_str().into(),
         };
         Self::of_transfer(transfer, EventType::TransferRejected, &data, now)
     }
@@ -269,13 +234,13 @@ impl Event {
     pub fn transfer_reopened(transfer: &Transfer, tx_signature: &str, now: Timestamp) -> Self {
         let request = &transfer.request;
         let data = ReopenedData {
-            transfer_id: transfer.id.to_string(),
-            account_id: request.from.to_string(),
-            to: request.to.text(),
-            amount_usdc: request.amount.to_string(),
-            memo: request.memo.as_ref().map(|memo| memo.as_str()),
-            idempotency_key: request.idempotency_key.as_str(),
-            tx_signature,
+            transfer_id: transfer.id.into(),
+            account_id: request.from.into(),
+            to: request.to.clone().into(),
+            amount_usdc: request.amount.into(),
+            memo: request.memo.clone().map(Text),
+            idempotency_key: request.idempotency_key.clone().into(),
+            tx_signature: tx_signature.into(),
         };
         Self::of_transfer(transfer, EventType::TransferReopened, &data, now)
     }
@@ -284,13 +249,13 @@ impl Event {
     pub fn transfer_failed(transfer: &Transfer, failure: &Failure, now: Timestamp) -> Self {
         let request = &transfer.request;
         let data = FailedData {
-            transfer_id: transfer.id.to_string(),
-            account_id: request.from.to_string(),
-            to: request.to.text(),
-            amount_usdc: request.amount.to_string(),
-            memo: request.memo.as_ref().map(|memo| memo.as_str()),
-            idempotency_key: request.idempotency_key.as_str(),
-            message: &failure.message,
+            transfer_id: transfer.id.into(),
+            account_id: request.from.into(),
+            to: request.to.clone().into(),
+            amount_usdc: request.amount.into(),
+            memo: request.memo.clone().map(Text),
+            idempotency_key: request.idempotency_key.clone().into(),
+            message: failure.message.as_str().into(),
         };
         Self::of_transfer(transfer, EventType::TransferFailed, &data, now)
     }
@@ -304,10 +269,10 @@ impl Event {
         random: u128,
     ) -> Self {
         let data = LowBalanceData {
-            account_id: account.id.to_string(),
-            balance_usdc: balance.to_string(),
-            usdc_token_account: account.token_account.to_string(),
-            threshold_usdc: threshold.to_string(),
+            account_id: account.id.into(),
+            balance_usdc: balance.into(),
+            usdc_token_account: account.token_account.into(),
+            threshold_usdc: threshold.into(),
         };
         Self {
             id: EventId::new(now, random),
@@ -329,7 +294,7 @@ impl Event {
             event_type: EventType::WebhookTest,
             created_at: now,
             fact: None,
-            data: raw(&TestData { webhook_id: webhook.to_string() }),
+            data: raw(&TestData { webhook_id: webhook.into() }),
         }
     }
 
@@ -378,9 +343,9 @@ impl Event {
     /// The envelope: `{"id":"evt_...","type":"...","created_at":"...","data":{...}}`. Always the same text.
     pub fn envelope(&self) -> Box<RawValue> {
         raw(&Envelope {
-            id: self.id.to_string(),
-            event_type: self.event_type.as_str(),
-            created_at: self.created_at.to_string(),
+            id: self.id.into(),
+            event_type: self.event_type,
+            created_at: self.created_at.into(),
             data: &self.data,
         })
     }

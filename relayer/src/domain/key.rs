@@ -1,25 +1,17 @@
 use std::fmt;
 
+use purser_core::words;
 use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::{AccountId, AllowedCidrs, CellName, KeyId, Network, OperatorId, Timestamp};
 
-/// The kind of key: `op` or `ag` in its text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyRole {
-    Operator,
-    Agent,
-}
-
-impl KeyRole {
-    const ALL: [KeyRole; 2] = [KeyRole::Operator, KeyRole::Agent];
-
-    const fn tag(self) -> &'static str {
-        match self {
-            KeyRole::Operator => "op",
-            KeyRole::Agent => "ag",
-        }
+words! {
+    /// The kind of key, as it stands in its text.
+    pub enum KeyRole {
+        Operator = "op",
+        Agent = "ag",
     }
 }
 
@@ -64,7 +56,7 @@ impl PlainKey {
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(4, '_');
         let (brand, role, network, rest) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-        let role = KeyRole::ALL.into_iter().find(|known| known.tag() == role)?;
+        let role = role.parse().ok()?;
         let network = network.parse().ok()?;
         let (cell, secret) = match rest.split_once('_') {
             Some((cell, secret)) => (Some(cell.parse().ok()?), secret),
@@ -110,7 +102,7 @@ impl PlainKey {
 /// The readable part before the secret: `psr_op_test_`, `psr_op_test_eu1_`.
 fn beginning(role: KeyRole, network: Network, cell: Option<&CellName>) -> String {
     let cell = cell.map(|cell| format!("{cell}_")).unwrap_or_default();
-    format!("psr_{}_{network}_{cell}", role.tag())
+    format!("psr_{role}_{network}_{cell}")
 }
 
 impl fmt::Debug for PlainKey {
@@ -141,7 +133,7 @@ impl HashedKey {
 }
 
 /// Enough of a key to recognise it, too little to use it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KeyHint(String);
 
 impl KeyHint {

@@ -38,7 +38,7 @@ pub use account::{
     Account, AccountChange, AccountName, AccountPlace, AccountStatus, METADATA_BYTES_MAX, METADATA_KEYS_MAX,
     Metadata, MetadataChange, NAME_CHARS_MAX, Provisioning,
 };
-pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json, limit_to_json};
+pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json};
 pub use balance::{BalanceSeen, KnownBalance, PaidBefore};
 pub use body::{no_json, param_of, read_body};
 pub use cell::{CellName, CellNameError};

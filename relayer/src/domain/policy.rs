@@ -4,31 +4,29 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::body::read_body;
-use super::schema::{
-    CounterpartyText, EntryOfAllowlist, PolicyVersionNumber, ReasonText, UsdcLimit, UsdcNumber,
-};
-use super::{Counterparties, CounterpartyKind, Invalid, PolicyReason, limit_from_json, limit_to_json};
+use super::schema::{CounterpartyText, EntryOfAllowlist, PolicyVersionNumber, UsdcLimit, UsdcNumber};
+use super::{AllowlistEntry, Counterparties, CounterpartyKind, Invalid, PolicyReason, limit_from_json};
 
 /// A whole spending policy with its allowlist as submitted. By default it has no limits and allows everyone.
 pub type SpendingPolicy = PolicyOver<Counterparties>;
 
 /// The five policy fields as they are answered and announced, with what each entry of the allowlist is. Limits are JSON
 /// numbers, written from integers.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[schema(as = Policy)]
 pub struct PolicyFields {
     /// Most of a single transfer; `null` for no limit.
-    #[schema(value_type = Option<UsdcLimit>, required)]
-    max_single_transfer: Box<RawValue>,
+    #[schema(required)]
+    max_single_transfer: Option<UsdcLimit>,
     /// Most that may leave in any 24 hours; `null` for no limit.
-    #[schema(value_type = Option<UsdcLimit>, required)]
-    max_daily_spend: Box<RawValue>,
+    #[schema(required)]
+    max_daily_spend: Option<UsdcLimit>,
     /// Who may be paid, as submitted; `null` for anyone.
     #[schema(value_type = Option<Vec<CounterpartyText>>, required, max_items = 256)]
     allowed_counterparties: Option<Vec<String>>,
     /// What each entry is, in the order of the entries; `null` of an entry where it was not said.
-    #[schema(value_type = Option<Vec<Option<CounterpartyKind>>>, required, max_items = 256)]
-    counterparty_kinds: Option<Vec<Option<&'static str>>>,
+    #[schema(required, max_items = 256)]
+    counterparty_kinds: Option<Vec<Option<CounterpartyKind>>>,
     /// Whether a transfer needs a memo.
     require_memo: bool,
     /// Whether nothing may leave.
@@ -42,23 +40,13 @@ impl PolicyFields {
     }
 }
 
-/// [`PolicyFields`], read back.
-#[derive(Deserialize)]
-struct AnsweredFields {
-    max_single_transfer: Box<RawValue>,
-    max_daily_spend: Box<RawValue>,
-    allowed_counterparties: Option<Vec<String>>,
-    counterparty_kinds: Option<Vec<Option<String>>>,
-    require_memo: bool,
-    paused: bool,
-}
-
 /// The policy whose fields were answered. `None`: they are not a whole policy's.
 pub(super) fn policy_of_answer(fields: &RawValue) -> Option<SpendingPolicy> {
-    let fields: AnsweredFields = serde_json::from_str(fields.get()).ok()?;
+    let fields: PolicyFields = serde_json::from_str(fields.get()).ok()?;
+    let limit = |limit: Option<UsdcLimit>| limit.map_or(Limit::Unlimited, |limit| Limit::AtMost(limit.0));
     Some(SpendingPolicy {
-        max_single_transfer: limit_from_json("max_single_transfer", &fields.max_single_transfer).ok()?,
-        max_daily_spend: limit_from_json("max_daily_spend", &fields.max_daily_spend).ok()?,
+        max_single_transfer: limit(fields.max_single_transfer),
+        max_daily_spend: limit(fields.max_daily_spend),
         allowlist: match fields.allowed_counterparties {
             None => Counterparties::Anyone,
             Some(texts) => {
@@ -73,15 +61,17 @@ pub(super) fn policy_of_answer(fields: &RawValue) -> Option<SpendingPolicy> {
 
 impl From<&SpendingPolicy> for PolicyFields {
     fn from(policy: &SpendingPolicy) -> Self {
+        let limit = |limit| match limit {
+            Limit::Unlimited => None,
+            Limit::AtMost(amount) => Some(UsdcLimit(amount)),
+        };
         let kinds = match &policy.allowlist {
             Counterparties::Anyone => None,
-            Counterparties::Only(entries) => {
-                Some(entries.iter().map(|entry| entry.kind().map(CounterpartyKind::as_str)).collect())
-            }
+            Counterparties::Only(entries) => Some(entries.iter().map(AllowlistEntry::kind).collect()),
         };
         Self {
-            max_single_transfer: limit_to_json(policy.max_single_transfer),
-            max_daily_spend: limit_to_json(policy.max_daily_spend),
+            max_single_transfer: limit(policy.max_single_transfer),
+            max_daily_spend: limit(policy.max_daily_spend),
             allowed_counterparties: policy.allowlist.texts(),
             counterparty_kinds: kinds,
             require_memo: policy.require_memo,
@@ -195,7 +185,7 @@ pub(crate) struct Fields {
     expected_version: Option<u64>,
     /// Why, for the list of versions.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = ReasonText)]
+    #[schema(value_type = PolicyReason)]
     reason: Option<String>,
 }
 
@@ -207,7 +197,7 @@ fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(json: D) -> Result<Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Address, AllowlistEntry, UsdcAmount};
+    use crate::domain::{Address, UsdcAmount};
 
     fn update(body: &str) -> Result<PolicyUpdate, Invalid> {
         PolicyUpdate::from_json(body.as_bytes())

@@ -1,3 +1,4 @@
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::policy::policy_of_answer;
@@ -7,7 +8,7 @@ use super::{AccountId, Address, Invalid, KeyId, OperatorId, SpendingPolicy, Time
 pub const REASON_CHARS_MAX: usize = 200;
 
 /// Why a policy was changed, in the requester's words.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PolicyReason(String);
 
 impl PolicyReason {

@@ -1,17 +1,24 @@
 //! Describes the API's value formats, with their bounds, next to the code that reads them.
 
+use std::fmt::Display;
+
 use purser_policy::MICROS_PER_USDC;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use utoipa::ToSchema;
 use utoipa::openapi::schema::{
     AdditionalProperties, AnyOfBuilder, Object, ObjectBuilder, OneOfBuilder, SchemaType, Type,
 };
 use utoipa::openapi::{KnownFormat, Ref, RefOr, Schema, SchemaFormat};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::{
-    AccountName, AccountStatus, CounterpartyKind, Cursor, DeliveryStatus, DisabledReason, EntryKind,
-    EventType, IDEMPOTENCY_KEY_CHARS_MAX, MEMO_CHARS_MAX, METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX,
-    PurchaseMethod, REASON_CHARS_MAX, RECIPIENT_CHARS_MAX, RESOURCE_BYTES_MAX, URL_CHARS_MAX, Unanswered,
+    AccountName, AccountStatus, Counterparty, CounterpartyKind, Cursor, DeliveryStatus, DisabledReason,
+    EntryKind, EventType, HistoryStatus, IDEMPOTENCY_KEY_CHARS_MAX, KeyHint, MEMO_CHARS_MAX,
+    METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX, PolicyReason, PurchaseMethod, REASON_CHARS_MAX,
+    RECIPIENT_CHARS_MAX, RESOURCE_BYTES_MAX, URL_CHARS_MAX, Unanswered, UsdcAmount, amount_from_json,
+    amount_to_json,
 };
 
 /// Text without the NUL character, which the databases cannot store as text.
@@ -29,11 +36,26 @@ const SOME_WHOLE_USDC: &str = "(0*([1-9][0-9]{0,12}|1[0-7][0-9]{12}))";
 const SOME_MICROS: &str =
     "([1-9][0-9]{0,5}|0[1-9][0-9]{0,4}|00[1-9][0-9]{0,3}|000[1-9][0-9]{0,2}|0000[1-9][0-9]?|00000[1-9])";
 
-/// Describes the types of `purser_core`, which knows no OpenAPI, under their own names.
+/// A value as it is answered: its text. It describes itself where the value cannot: `purser_core` knows no OpenAPI.
+#[derive(Debug, Clone, Copy)]
+pub struct Text<T>(pub T);
+
+impl<T> From<T> for Text<T> {
+    fn from(value: T) -> Self {
+        Self(value)
+    }
+}
+
+impl<T: Display> Serialize for Text<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
 macro_rules! of_core {
     ($($name:ident)*) => {$(
-        #[doc = concat!("How [`purser_core::", stringify!($name), "`] is written.")]
-        pub enum $name {}
+        #[doc = concat!("[`purser_core::", stringify!($name), "`], as it is answered.")]
+        pub type $name = Text<purser_core::$name>;
     )*};
 }
 
@@ -42,8 +64,73 @@ of_core! {
     Timestamp TransferId TransferStatus WebhookId
 }
 
-/// An amount that the service writes: six fractional digits.
-pub enum Usdc {}
+/// An amount: six fractional digits.
+pub type Usdc = Text<UsdcAmount>;
+
+/// Every type of event, those that nothing subscribes to included.
+pub type AnyEventType = Text<EventType>;
+
+/// The other side of a payment.
+pub type OtherSide = Text<Counterparty>;
+
+/// Serialises types as their texts.
+macro_rules! as_text {
+    ($($kind:ty)*) => {$(
+        impl Serialize for $kind {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+    )*};
+}
+
+as_text! { AccountStatus CounterpartyKind DeliveryStatus DisabledReason EntryKind EventType HistoryStatus Unanswered }
+
+/// Text that is answered as it is, under a name of its own.
+macro_rules! named_text {
+    ($($(#[$doc:meta])* $name:ident)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Serialize)]
+        pub struct $name(String);
+
+        impl<T: Into<String>> From<T> for $name {
+            fn from(text: T) -> Self {
+                Self(text.into())
+            }
+        }
+    )*};
+}
+
+named_text! {
+    /// A transaction's signature, base58.
+    Signature
+    /// A link to a transaction in a chain explorer.
+    ExplorerLink
+    /// A sentence for people.
+    Message
+}
+
+impl<'de> Deserialize<'de> for CounterpartyKind {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        String::deserialize(json)?.parse().map_err(D::Error::custom)
+    }
+}
+
+/// An amount as a JSON number, exact.
+#[derive(Debug, Clone, Copy)]
+pub struct UsdcLimit(pub UsdcAmount);
+
+impl Serialize for UsdcLimit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        amount_to_json(self.0).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for UsdcLimit {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        amount_from_json("limit", &Box::<RawValue>::deserialize(json)?).map(Self).map_err(D::Error::custom)
+    }
+}
 
 /// An amount that a client gives as text.
 pub enum UsdcText {}
@@ -51,20 +138,8 @@ pub enum UsdcText {}
 /// An amount that a client may give as a number too.
 pub enum UsdcNumber {}
 
-/// A limit as it is answered and announced.
-pub enum UsdcLimit {}
-
-/// A transaction's signature, base58.
-pub enum Signature {}
-
-/// A link to a transaction in a chain explorer.
-pub enum ExplorerLink {}
-
 /// The version of a policy.
 pub enum PolicyVersionNumber {}
-
-/// Every type of event, those that nothing subscribes to included.
-pub enum AnyEventType {}
 
 /// Where something is bought.
 pub enum ResourceUrlText {}
@@ -84,14 +159,8 @@ pub enum RequestIdText {}
 /// An API key, which is a secret.
 pub enum PlainKeyText {}
 
-/// What is shown of one.
-pub enum KeyHintText {}
-
 /// A range of addresses.
 pub enum CidrText {}
-
-/// Why a policy was changed.
-pub enum ReasonText {}
 
 /// A webhook's secret.
 pub enum WebhookSecretText {}
@@ -102,14 +171,8 @@ pub enum WebhookUrlText {}
 /// Who is to be paid, in a request.
 pub enum RecipientText {}
 
-/// The other side of a payment.
-pub enum OtherSide {}
-
 /// A memo as it stands on the chain, where others may have written it.
 pub enum ChainMemo {}
-
-/// A sentence for people.
-pub enum Message {}
 
 /// An entry of an allowlist, as it is answered.
 pub enum CounterpartyText {}
@@ -153,7 +216,7 @@ fn usdc_number(description: &str) -> ObjectBuilder {
 
 /// Describes types with their own written form, each under its name.
 macro_rules! written {
-    ($($kind:ty = $name:literal: $schema:expr $(, of $($part:ty),*)?;)*) => {$(
+    ($($kind:ty = $name:literal: $schema:expr $(, of $($part:ty),*)? $(, like $other:ty)?;)*) => {$(
         impl utoipa::PartialSchema for $kind {
             fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
                 utoipa::openapi::RefOr::T(utoipa::openapi::Schema::from($schema))
@@ -169,6 +232,12 @@ macro_rules! written {
                 schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>,
             ) {
                 $(schemas.push((<$part>::name().into_owned(), <$part as utoipa::PartialSchema>::schema()));)*
+            })?
+
+            $(fn schemas(
+                schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>,
+            ) {
+                <$other as utoipa::ToSchema>::schemas(schemas);
             })?
         }
     )*};
@@ -275,14 +344,14 @@ written! {
         "An API key: a secret.", "^psr_(op|ag)_(test|live)_([a-z0-9]{1,16}_)?[1-9A-HJ-NP-Za-km-z]{32,44}$",
         "psr_ag_test_7gTq2Fh8vWvGZVdYwzvVgpWqpqSsZ2hRrDzhpC4oZ5Lh"
     );
-    KeyHintText = "ApiKeyHint": formed(
+    KeyHint = "ApiKeyHint": formed(
         "The beginning and the end of a key, to tell it from others.",
         r"^psr_(op|ag)_(test|live)_([a-z0-9]{1,16}_)?\.\.\.[0-9A-Za-z]{1,8}$", "psr_ag_test_...x7Qf"
     );
     CidrText = "Cidr": formed(
         "A range of IPv4 or IPv6 addresses in CIDR notation, or one address.", "^[0-9A-Fa-f.:]{2,45}(/[0-9]{1,3})?$", "203.0.113.0/24"
     );
-    ReasonText = "PolicyReason": bounded(
+    PolicyReason = "PolicyReason": bounded(
         "Why the policy was changed, in the words of who asked for it.", (1, REASON_CHARS_MAX), LABEL, "new supplier"
     );
     WebhookSecretText = "WebhookSecret": formed(
@@ -327,6 +396,18 @@ fn entry_of_allowlist() -> Schema {
         .item(said(CounterpartyKind::TokenAccount, "This token account alone."))
         .build()
         .into()
+}
+
+/// The schema of an object, changed: that of a type which differs from it a little.
+pub fn changed<T: PartialSchema>(change: impl FnOnce(&mut Object)) -> Schema {
+    match T::schema() {
+        RefOr::T(Schema::Object(mut object)) => {
+            change(&mut object);
+            object.into()
+        }
+        RefOr::T(other) => other,
+        RefOr::Ref(other) => AnyOfBuilder::new().item(other).build().into(),
+    }
 }
 
 /// Any JSON value.

@@ -1,4 +1,4 @@
-//! The error codes of the interface, a closed set: status, text, when each is answered and what to do about it.
+//! The error codes of the interface, a closed set: status, text, whether to send again, when each is answered and what to do about it.
 //! `docs/errors.md` has the details. A code that is missing here cannot be answered.
 
 use axum::http::StatusCode;
@@ -8,7 +8,8 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 macro_rules! codes {
-    ($($name:ident $status:ident $text:literal $when:literal $what_to_do:literal;)*) => {
+    ($($name:ident $status:ident $text:literal $(retryable $retryable:literal $(after $seconds:literal)?)?
+        $when:literal $what_to_do:literal;)*) => {
         /// An error code.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Code {
@@ -32,6 +33,15 @@ macro_rules! codes {
                 }
             }
 
+            /// Whether the same request may simply be sent again, and after how many seconds, unless the error itself knows
+            /// better. Longer where somebody has to send SOL or name keys. `None`: it is not said.
+            pub const fn retryable(self) -> (Option<bool>, Option<u64>) {
+                let (retryable, after): (&[bool], &[u64]) = match self {
+                    $(Self::$name => (&[$($retryable)?], &[$($($seconds)?)?]),)*
+                };
+                (retryable.first().copied(), after.first().copied())
+            }
+
             /// When it is answered, and what to do about it.
             pub const fn description(self) -> (&'static str, &'static str) {
                 match self {
@@ -52,17 +62,17 @@ codes! {
     Unauthorized UNAUTHORIZED "unauthorized"
         "There is no key, or it is unknown, expired or revoked."
         "Send a valid key as `Authorization: Bearer <API_KEY>`.";
-    PolicyViolation PAYMENT_REQUIRED "policy_violation"
+    PolicyViolation PAYMENT_REQUIRED "policy_violation" retryable false
         "The account's policy refuses the transfer. Nothing was sent."
         "See `checks`. Change the request, wait until `retry_at`, or have the operator change the policy; then use a new \
          idempotency key.";
-    AccountPaused PAYMENT_REQUIRED "account_paused"
+    AccountPaused PAYMENT_REQUIRED "account_paused" retryable false
         "The account is paused, or it or its operator is halted. Nothing was sent."
         "Have the operator end that, then use a new idempotency key.";
-    InsufficientBalance PAYMENT_REQUIRED "insufficient_balance"
+    InsufficientBalance PAYMENT_REQUIRED "insufficient_balance" retryable false
         "Policy allows the transfer, and the account holds less than the amount."
         "Fund `usdc_token_account`, and send again under the same idempotency key.";
-    AccountFrozen PAYMENT_REQUIRED "account_frozen"
+    AccountFrozen PAYMENT_REQUIRED "account_frozen" retryable false
         "The issuer of USDC has frozen the account's token account."
         "Only the issuer can thaw it. Send again after that, under the same idempotency key.";
     Forbidden FORBIDDEN "forbidden"
@@ -80,10 +90,10 @@ codes! {
     IdempotencyConflict CONFLICT "idempotency_conflict"
         "The idempotency key was used within the last 24 hours for something else."
         "Use a new key for a new request.";
-    IdempotencyInProgress CONFLICT "idempotency_in_progress"
+    IdempotencyInProgress CONFLICT "idempotency_in_progress" retryable true after 2
         "A request under the same idempotency key is being carried out."
         "Send the same again after `Retry-After` seconds to have its answer.";
-    PolicyChanged CONFLICT "policy_changed"
+    PolicyChanged CONFLICT "policy_changed" retryable false
         "The policy is at another version than the change was meant for. Nothing was changed."
         "Read the policy again, and decide by what it says now.";
     PayloadTooLarge PAYLOAD_TOO_LARGE "payload_too_large"
@@ -95,21 +105,21 @@ codes! {
     InvalidRecipient UNPROCESSABLE_ENTITY "invalid_recipient"
         "`to` is neither an account that can be paid nor a USDC token account."
         "Correct `to` and use a new idempotency key; where `message` names a wallet's token account, pay that.";
-    OfferRefused UNPROCESSABLE_ENTITY "offer_refused"
+    OfferRefused UNPROCESSABLE_ENTITY "offer_refused" retryable false
         "The seller asks for more than `max_amount`, or for a payment that cannot be made. Nothing was paid."
         "See `message`. No idempotency key was used up.";
-    PaymentRefused UNPROCESSABLE_ENTITY "payment_refused"
+    PaymentRefused UNPROCESSABLE_ENTITY "payment_refused" retryable false
         "The seller has the signed payment and did not take it, often because its facilitator takes no smart wallets. With the \
          status `submitted` the payment can still land until it expires, about a minute; with `failed` nothing was paid."
         "See `message`. Do not buy there again under a new key before the transfer has ended: both could be paid. Nothing more is \
          signed under this one.";
-    RateLimited TOO_MANY_REQUESTS "rate_limited"
+    RateLimited TOO_MANY_REQUESTS "rate_limited" retryable true after 2
         "Too many requests with one key, or too many with unknown keys."
         "Send it again after `Retry-After` seconds.";
-    TooManyPending TOO_MANY_REQUESTS "too_many_pending"
+    TooManyPending TOO_MANY_REQUESTS "too_many_pending" retryable true after 2
         "The account or its operator has as many pending transfers as it may have. Nothing was claimed."
         "Send the same request again after `Retry-After` seconds.";
-    TooManyRefusals TOO_MANY_REQUESTS "too_many_refusals"
+    TooManyRefusals TOO_MANY_REQUESTS "too_many_refusals" retryable true
         "The transfer would be refused, and the account or its operator has had as many refusals in the last 24 hours \
          as it may have. Nothing was claimed."
         "Correct the transfer: what can be paid is still paid. After `Retry-After` seconds refusals are recorded again.";
@@ -122,26 +132,26 @@ codes! {
     NotConfigured NOT_IMPLEMENTED "not_configured"
         "The service runs without the key that keeps webhook secrets, or without the one that signs refusals."
         "Ask whoever operates the service.";
-    TransferFailed BAD_GATEWAY "transfer_failed"
+    TransferFailed BAD_GATEWAY "transfer_failed" retryable false
         "The transfer failed on the chain for a reason other than policy, balance or recipient. Nothing was paid."
         "See `message`, and send again under the same idempotency key.";
-    ServerUnreachable BAD_GATEWAY "server_unreachable"
+    ServerUnreachable BAD_GATEWAY "server_unreachable" retryable true
         "The seller does not answer. Nothing was paid."
         "See `message`. Send the same request again; no idempotency key was used up.";
-    ServiceUnavailable SERVICE_UNAVAILABLE "service_unavailable"
+    ServiceUnavailable SERVICE_UNAVAILABLE "service_unavailable" retryable false after 2
         "The service cannot use its database. What was asked for may have been done."
         "After `Retry-After` seconds, send a transfer again under the same idempotency key; read the state before anything \
          else that writes.";
-    SolanaUnavailable SERVICE_UNAVAILABLE "solana_unavailable"
+    SolanaUnavailable SERVICE_UNAVAILABLE "solana_unavailable" retryable true after 2
         "The chain cannot be reached, or did not take a transaction in time."
         "Send again after `Retry-After` seconds, with backoff. With `retryable` false, read the state first.";
-    AuthorityRotated SERVICE_UNAVAILABLE "authority_rotated"
+    AuthorityRotated SERVICE_UNAVAILABLE "authority_rotated" retryable true after 30
         "The operator's account on the chain names none of the service's keys for this. Nothing was done."
         "Have the admin and whoever operates the service agree on keys, and send again.";
-    FeePayerEmpty SERVICE_UNAVAILABLE "fee_payer_empty"
+    FeePayerEmpty SERVICE_UNAVAILABLE "fee_payer_empty" retryable true after 30
         "The service's wallet has too little SOL. Nothing was done."
         "Have whoever operates the service send it SOL, and send again.";
-    SignerUnavailable SERVICE_UNAVAILABLE "signer_unavailable"
+    SignerUnavailable SERVICE_UNAVAILABLE "signer_unavailable" retryable true after 2
         "The service that keeps the signing key does not sign, or not in time. Nothing was done."
         "Send again after `Retry-After` seconds, with backoff.";
     Timeout GATEWAY_TIMEOUT "timeout"

@@ -12,24 +12,21 @@ use super::code::Code;
 use super::request_id::RequestId;
 use super::v1::checks::CheckBody;
 use crate::domain::schema;
-use crate::domain::schema::{Message, RequestIdText};
+use crate::domain::schema::{Message, RequestIdText, Text};
 use crate::domain::{
-    Checks, FailureCode, Invalid, QuotaExceeded, RejectionReason, Transfer, TransferState, TransferStatus,
+    Checks, FailureCode, Invalid, QuotaExceeded, RejectionReason, Transfer, TransferId, TransferState,
+    TransferStatus,
 };
 use crate::service::{
     Forbidden, RequestConflict, Resource, STREAMS_PER_OPERATOR_MAX, ServiceError, Unauthorized,
 };
 
-/// Seconds after which a client may try again: when the chain does not answer, and when somebody has to send SOL or name keys.
-const RETRY_AFTER_SECONDS: u64 = 2;
-const RETRY_AFTER_MENDING_SECONDS: u64 = 30;
-
 /// An error before it has a body.
 #[derive(Debug, Clone)]
 pub enum ApiError {
     Service(ServiceError),
-    /// A transfer that was rejected or failed, with its checks.
-    Transfer(Box<Transfer>, Option<Checks>),
+    /// A transfer that was rejected, failed or refused by a seller, with its checks.
+    Transfer(Box<Unpaid>, Option<Checks>),
     BodyTooLarge,
     /// The request line or a header is not HTTP.
     MalformedHead,
@@ -53,6 +50,21 @@ pub enum ApiError {
     Panic,
 }
 
+/// What is said of a transfer that was not paid.
+#[derive(Debug, Clone)]
+pub struct Unpaid {
+    pub id: TransferId,
+    pub state: TransferState,
+    /// What a seller said who did not take its bytes.
+    pub refusal: Option<String>,
+}
+
+impl From<Transfer> for Unpaid {
+    fn from(transfer: Transfer) -> Self {
+        Self { id: transfer.id, state: transfer.state, refusal: transfer.refusal }
+    }
+}
+
 impl From<ServiceError> for ApiError {
     fn from(error: ServiceError) -> Self {
         Self::Service(error)
@@ -66,48 +78,28 @@ impl From<Invalid> for ApiError {
 }
 
 /// The code for a refusal by the policy.
-pub fn rejection_code(reason: RejectionReason) -> Code {
-    match reason {
-        RejectionReason::Halted | RejectionReason::Paused => Code::AccountPaused,
-        RejectionReason::MemoRequired
-        | RejectionReason::MemoTooLong
-        | RejectionReason::RecipientNotAllowed
-        | RejectionReason::SingleLimitExceeded
-        | RejectionReason::DailyLimitExceeded => Code::PolicyViolation,
+pub const fn rejection_code(reason: RejectionReason) -> Code {
+    if matches!(reason, RejectionReason::Halted | RejectionReason::Paused) {
+        Code::AccountPaused
+    } else {
+        Code::PolicyViolation
     }
 }
 
 /// The code for a failure.
-pub fn failure_code(code: FailureCode) -> Code {
+pub const fn failure_code(code: FailureCode) -> Code {
     match code {
         FailureCode::InsufficientBalance => Code::InsufficientBalance,
         FailureCode::AccountFrozen => Code::AccountFrozen,
         FailureCode::InvalidRecipient => Code::InvalidRecipient,
+        FailureCode::TransferFailed => Code::TransferFailed,
+        FailureCode::PaymentRefused => Code::PaymentRefused,
         FailureCode::SolanaUnavailable | FailureCode::TransferExpired | FailureCode::Interrupted => {
             Code::SolanaUnavailable
         }
-        FailureCode::TransferFailed => Code::TransferFailed,
-        FailureCode::PaymentRefused => Code::PaymentRefused,
         FailureCode::AuthorityRotated => Code::AuthorityRotated,
         FailureCode::FeePayerEmpty => Code::FeePayerEmpty,
         FailureCode::SignerUnavailable => Code::SignerUnavailable,
-    }
-}
-
-/// Whether the same request under the same key may simply be sent again.
-fn failure_is_transient(code: FailureCode) -> bool {
-    match code {
-        FailureCode::SolanaUnavailable
-        | FailureCode::TransferExpired
-        | FailureCode::Interrupted
-        | FailureCode::AuthorityRotated
-        | FailureCode::FeePayerEmpty
-        | FailureCode::SignerUnavailable => true,
-        FailureCode::InsufficientBalance
-        | FailureCode::AccountFrozen
-        | FailureCode::InvalidRecipient
-        | FailureCode::PaymentRefused
-        | FailureCode::TransferFailed => false,
     }
 }
 
@@ -132,19 +124,19 @@ pub(crate) struct ErrorBody {
     param: Option<String>,
     /// The transfer that ended so, or that the idempotency key stands for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = schema::TransferId)]
-    transfer_id: Option<String>,
+    #[schema(nullable = false)]
+    transfer_id: Option<schema::TransferId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = schema::TransferStatus)]
-    status: Option<&'static str>,
+    #[schema(nullable = false)]
+    status: Option<schema::TransferStatus>,
     /// `true`: nothing was done, and the same request may simply be sent again, a transfer under the same key.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool)]
     retryable: Option<bool>,
     /// When the rolling window has room for the amount, if nothing else is spent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = schema::Timestamp)]
-    retry_at: Option<String>,
+    #[schema(nullable = false)]
+    retry_at: Option<schema::Timestamp>,
     /// What every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Vec<CheckBody>, max_items = 6)]
@@ -153,7 +145,7 @@ pub(crate) struct ErrorBody {
 
 impl ErrorAnswer {
     pub(super) fn of(error: ApiError) -> Self {
-        Self(body_of(error).1)
+        Self(body_of(error))
     }
 
     /// The body alone.
@@ -177,68 +169,58 @@ impl ErrorAnswer {
 }
 
 impl ErrorBody {
-    fn new(code: Code, message: impl Into<Cow<'static, str>>) -> (StatusCode, Self) {
-        let body = Self {
+    fn new(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
             error: code,
             message: message.into(),
             request_id: None,
             param: None,
             transfer_id: None,
             status: None,
-            retryable: None,
+            retryable: code.retryable().0,
             retry_at: None,
             checks: None,
-        };
-        (code.status(), body)
+        }
+    }
+
+    fn about(self, param: impl Into<String>) -> Self {
+        Self { param: Some(param.into()), ..self }
     }
 }
 
 impl ApiError {
     /// The whole body for request `id`, and after how many seconds to try again.
     pub(crate) fn into_body(self, id: RequestId) -> (ErrorBody, Option<u64>) {
-        let (_, body, retry_after) = self.answer();
+        let (body, retry_after) = self.answer();
         (ErrorBody { request_id: Some(id.to_string()), ..body }, retry_after)
     }
 
     /// For a page: the status, the message, and the parameter at fault.
     pub fn in_words(self) -> (StatusCode, Cow<'static, str>, Option<String>) {
-        let (status, body, _) = self.answer();
-        (status, body.message, body.param)
+        let body = body_of(self);
+        (body.error.status(), body.message, body.param)
     }
 
-    fn answer(self) -> (StatusCode, ErrorBody, Option<u64>) {
-        let retry_after = match &self {
-            Self::RateLimited { retry_after_seconds } => Some(*retry_after_seconds),
-            Self::Service(ServiceError::TooManyRefusals { retry_after_seconds }) => {
+    fn answer(self) -> (ErrorBody, Option<u64>) {
+        let known = match &self {
+            Self::RateLimited { retry_after_seconds }
+            | Self::Service(ServiceError::TooManyRefusals { retry_after_seconds }) => {
                 Some(*retry_after_seconds)
             }
-            Self::Service(
-                ServiceError::TooManyPending
-                | ServiceError::TooManyStreams
-                | ServiceError::NoRoom
-                | ServiceError::TooManyReads
-                | ServiceError::RequestRunning,
-            ) => Some(RETRY_AFTER_SECONDS),
             Self::TooManyUnknownKeys => Some(1),
             _ => None,
         };
-        let (status, body) = body_of(self);
-        let retry_after = match status {
-            StatusCode::SERVICE_UNAVAILABLE => Some(match body.error {
-                Code::AuthorityRotated | Code::FeePayerEmpty => RETRY_AFTER_MENDING_SECONDS,
-                _ => RETRY_AFTER_SECONDS,
-            }),
-            _ => retry_after,
-        };
-        (status, body, retry_after)
+        let body = body_of(self);
+        let retry_after = known.or(body.error.retryable().1);
+        (body, retry_after)
     }
 }
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let unauthorized = matches!(self, Self::Service(ServiceError::Unauthorized(_)));
-        let (status, body, retry_after) = self.answer();
-        let mut response = status.into_response();
+        let (body, retry_after) = self.answer();
+        let mut response = body.error.status().into_response();
         if unauthorized {
             let challenge = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
@@ -251,10 +233,10 @@ impl IntoResponse for ApiError {
     }
 }
 
-fn body_of(error: ApiError) -> (StatusCode, ErrorBody) {
+fn body_of(error: ApiError) -> ErrorBody {
     match error {
         ApiError::Service(error) => service_body(error),
-        ApiError::Transfer(transfer, checks) => transfer_body(&transfer, checks),
+        ApiError::Transfer(transfer, checks) => unpaid_body(&transfer, checks),
         ApiError::BodyTooLarge => ErrorBody::new(
             Code::PayloadTooLarge,
             format!("The body is over {} bytes.", super::BODY_BYTES_MAX),
@@ -285,14 +267,13 @@ fn body_of(error: ApiError) -> (StatusCode, ErrorBody) {
             "The path does not take this method; see the `Allow` header.",
         ),
         ApiError::AtDoor(code, message) => ErrorBody::new(code, message),
-        ApiError::RateLimited { .. } => retryable(ErrorBody::new(
-            Code::RateLimited,
-            "Too many requests under this key; see `Retry-After`.",
-        )),
-        ApiError::TooManyUnknownKeys => retryable(ErrorBody::new(
+        ApiError::RateLimited { .. } => {
+            ErrorBody::new(Code::RateLimited, "Too many requests under this key; see `Retry-After`.")
+        }
+        ApiError::TooManyUnknownKeys => ErrorBody::new(
             Code::RateLimited,
             "Too many requests with unknown keys; this key was not looked up. See `Retry-After`.",
-        )),
+        ),
         ApiError::Timeout => ErrorBody::new(
             Code::Timeout,
             "The answer took too long. What was asked for may still be done; ask for its state, or repeat a transfer \
@@ -304,11 +285,10 @@ fn body_of(error: ApiError) -> (StatusCode, ErrorBody) {
 
 const INTERNAL: &str = "Something went wrong on our side; it has been logged under this request id.";
 
-fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
+fn service_body(error: ServiceError) -> ErrorBody {
     match error {
         ServiceError::Invalid(invalid) => {
-            let (status, body) = ErrorBody::new(Code::InvalidRequest, invalid.to_string());
-            (status, ErrorBody { param: Some(invalid.param().to_owned()), ..body })
+            ErrorBody::new(Code::InvalidRequest, invalid.to_string()).about(invalid.param())
         }
         ServiceError::Unauthorized(reason) => ErrorBody::new(
             Code::Unauthorized,
@@ -323,40 +303,38 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
             },
         ),
         ServiceError::Forbidden(reason) => ErrorBody::new(Code::Forbidden, forbidden(reason)),
-        ServiceError::NotFound(resource) => {
-            let (status, body) = ErrorBody::new(Code::NotFound, missing(resource));
-            let param = matches!(resource, Resource::Payer).then(|| "from".to_owned());
-            (status, ErrorBody { param, ..body })
+        ServiceError::NotFound(Resource::Payer) => {
+            ErrorBody::new(Code::NotFound, missing(Resource::Payer)).about("from")
         }
+        ServiceError::NotFound(resource) => ErrorBody::new(Code::NotFound, missing(resource)),
         ServiceError::IdempotencyConflict(held) => {
-            let held = held.map(|id| id.to_string());
-            let named = held.as_ref().map_or(String::new(), |id| format!(", {id}"));
-            let (status, body) = ErrorBody::new(
+            let named = held.map_or(String::new(), |id| format!(", {id}"));
+            let body = ErrorBody::new(
                 Code::IdempotencyConflict,
                 format!(
                     "The idempotency key was used within the last 24 hours for a transfer with other parameters{named}."
                 ),
             );
-            (status, ErrorBody { transfer_id: held, ..body })
+            ErrorBody { transfer_id: held.map(Text), ..body }
         }
-        ServiceError::TooManyPending => retryable(ErrorBody::new(
+        ServiceError::TooManyPending => ErrorBody::new(
             Code::TooManyPending,
             "Too many transfers of this account or operator are pending; nothing was claimed. Send the same request again \
              after `Retry-After`.",
-        )),
-        ServiceError::TooManyRefusals { .. } => retryable(ErrorBody::new(
+        ),
+        ServiceError::TooManyRefusals { .. } => ErrorBody::new(
             Code::TooManyRefusals,
             "This transfer would be refused, and this account or operator has had as many refusals in the last 24 \
              hours as it may have; nothing was claimed. `POST /v1/transfers/preview` says why; what can be paid is \
              still paid.",
-        )),
-        ServiceError::TooManyStreams => retryable(ErrorBody::new(
+        ),
+        ServiceError::TooManyStreams => ErrorBody::new(
             Code::RateLimited,
             format!(
                 "The operator has {STREAMS_PER_OPERATOR_MAX} streams of events open, and may have no more. Close one: several \
                  readers can share what one stream sends."
             ),
-        )),
+        ),
         ServiceError::KeyOfOtherAccount => ErrorBody::new(
             Code::IdempotencyConflict,
             "The idempotency key belongs to a transfer of another account: all accounts of an operator share its keys. \
@@ -375,69 +353,59 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
                 }
             },
         ),
-        ServiceError::RequestRunning => retryable(ErrorBody::new(
+        ServiceError::RequestRunning => ErrorBody::new(
             Code::IdempotencyInProgress,
             "A request under this idempotency key is being carried out. Send the same again after `Retry-After` to have its \
              answer.",
-        )),
-        ServiceError::PolicyChanged => {
-            let (status, body) = ErrorBody::new(
-                Code::PolicyChanged,
-                "The policy is at another version than this change was meant for; nothing was changed. Read the policy \
+        ),
+        ServiceError::PolicyChanged => ErrorBody::new(
+            Code::PolicyChanged,
+            "The policy is at another version than this change was meant for; nothing was changed. Read the policy \
                  again, and decide by what it says now.",
-            );
-            (status, ErrorBody { retryable: Some(false), ..body })
-        }
+        ),
         ServiceError::InvalidRecipient(message) => ErrorBody::new(Code::InvalidRecipient, message),
-        ServiceError::OfferRefused(message) => {
-            let (status, body) = ErrorBody::new(Code::OfferRefused, message);
-            (status, ErrorBody { retryable: Some(false), ..body })
-        }
-        ServiceError::TooManyReads => retryable(ErrorBody::new(
+        ServiceError::OfferRefused(message) => ErrorBody::new(Code::OfferRefused, message),
+        ServiceError::TooManyReads => ErrorBody::new(
             Code::RateLimited,
             "The operator's keys together ask for more reads of the chain than they may. Nothing was done. Send the same \
              request again after `Retry-After`.",
-        )),
-        ServiceError::NoRoom => retryable(ErrorBody::new(
+        ),
+        ServiceError::NoRoom => ErrorBody::new(
             Code::RateLimited,
             "The operator's purchases have as many connections open as they may have. Nothing was paid. Send the same request \
              again after `Retry-After`.",
-        )),
-        ServiceError::NotFetched(problem) => retryable(ErrorBody::new(
-            Code::ServerUnreachable,
-            format!("The server {problem} Nothing was paid."),
-        )),
-        ServiceError::ChainUnavailable { retryable } => {
-            let (status, body) = ErrorBody::new(
+        ),
+        ServiceError::NotFetched(problem) => {
+            ErrorBody::new(Code::ServerUnreachable, format!("The server {problem} Nothing was paid."))
+        }
+        ServiceError::ChainUnavailable { retryable: true } => ErrorBody::new(
+            Code::SolanaUnavailable,
+            "Solana cannot be reached right now; nothing was done. Try again with backoff.",
+        ),
+        ServiceError::ChainUnavailable { retryable: false } => ErrorBody {
+            retryable: Some(false),
+            ..ErrorBody::new(
                 Code::SolanaUnavailable,
-                if retryable {
-                    "Solana cannot be reached right now; nothing was done. Try again with backoff."
-                } else {
-                    "Solana stopped answering before the result was known. Read the state before trying again."
-                },
-            );
-            (status, ErrorBody { retryable: Some(retryable), ..body })
-        }
-        ServiceError::StoreUnavailable => {
-            let (status, body) = ErrorBody::new(
-                Code::ServiceUnavailable,
-                "The service cannot reach its database right now. Send a transfer again under the same idempotency key; \
+                "Solana stopped answering before the result was known. Read the state before trying again.",
+            )
+        },
+        ServiceError::StoreUnavailable => ErrorBody::new(
+            Code::ServiceUnavailable,
+            "The service cannot reach its database right now. Send a transfer again under the same idempotency key; \
                  read the state before anything else that writes is tried again.",
-            );
-            (status, ErrorBody { retryable: Some(false), ..body })
-        }
-        ServiceError::AuthorityRotated => retryable(ErrorBody::new(
+        ),
+        ServiceError::AuthorityRotated => ErrorBody::new(
             Code::AuthorityRotated,
             "The operator's account no longer names the keys of this service; nothing was done. Try again once they agree.",
-        )),
-        ServiceError::FeePayerEmpty => retryable(ErrorBody::new(
+        ),
+        ServiceError::FeePayerEmpty => ErrorBody::new(
             Code::FeePayerEmpty,
             "The service's wallet has too little SOL for this right now; nothing was done. Try again later.",
-        )),
-        ServiceError::SignerUnavailable => retryable(ErrorBody::new(
+        ),
+        ServiceError::SignerUnavailable => ErrorBody::new(
             Code::SignerUnavailable,
             "The service that keeps the signing key does not sign right now; nothing was done. Try again with backoff.",
-        )),
+        ),
         ServiceError::QuotaExceeded(exceeded) => {
             let (param, message) = match exceeded {
                 QuotaExceeded::Accounts(most) => {
@@ -450,8 +418,7 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
                     ),
                 ),
             };
-            let (status, body) = ErrorBody::new(Code::QuotaExceeded, message);
-            (status, ErrorBody { param: Some(param.to_owned()), ..body })
+            ErrorBody::new(Code::QuotaExceeded, message).about(param)
         }
         ServiceError::NotConfigured => ErrorBody::new(
             Code::NotConfigured,
@@ -494,44 +461,34 @@ const fn missing(resource: Resource) -> &'static str {
 }
 
 /// What is said of a transfer whose bytes a seller refused, while they can still land.
-pub fn refused_and_open(transfer: &Transfer) -> Option<String> {
-    let refusal =
-        transfer.refusal.as_ref().filter(|_| transfer.state.status() == TransferStatus::Submitted)?;
+pub fn refused_and_open(refusal: Option<&String>, state: &TransferState) -> Option<String> {
+    let refusal = refusal.filter(|_| state.status() == TransferStatus::Submitted)?;
     Some(format!(
         "{refusal} It may still be paid until it expires, about a minute after it was signed: ask for the transfer."
     ))
 }
 
-fn transfer_body(transfer: &Transfer, checks: Option<Checks>) -> (StatusCode, ErrorBody) {
-    let (status, body) = match &transfer.state {
-        TransferState::Rejected(rejection) => {
-            let (status, body) = ErrorBody::new(rejection_code(rejection.reason), rejection.message.clone());
-            let retry_at = rejection.retry_at.map(|at| at.to_string());
-            let checks = Some(CheckBody::list(&rejection.checks));
-            (status, ErrorBody { retryable: Some(false), retry_at, checks, ..body })
-        }
-        TransferState::Failed(failure) => {
-            let (status, body) = ErrorBody::new(failure_code(failure.code), failure.message.clone());
-            let checks = checks.filter(|_| status == StatusCode::PAYMENT_REQUIRED);
+fn unpaid_body(transfer: &Unpaid, checks: Option<Checks>) -> ErrorBody {
+    let body = match &transfer.state {
+        TransferState::Rejected(rejection) => ErrorBody {
+            retry_at: rejection.retry_at.map(Text),
+            checks: Some(CheckBody::list(&rejection.checks)),
+            ..ErrorBody::new(rejection_code(rejection.reason), rejection.message.clone())
+        },
+        TransferState::Failed(failed) => {
+            let body = ErrorBody::new(failure_code(failed.code), failed.message.clone());
+            let checks = checks.filter(|_| body.error.status() == StatusCode::PAYMENT_REQUIRED);
             let checks = checks.as_ref().map(CheckBody::list);
-            (status, ErrorBody { retryable: Some(failure_is_transient(failure.code)), checks, ..body })
+            ErrorBody { checks, retryable: body.retryable.or(Some(false)), ..body }
         }
         // The others are answered as transfers; see `v1::transfers`.
         TransferState::Claimed
         | TransferState::Signed(_)
         | TransferState::Sent { .. }
-        | TransferState::Settled(_) => match refused_and_open(transfer) {
-            Some(message) => {
-                let (status, body) = ErrorBody::new(Code::PaymentRefused, message);
-                (status, ErrorBody { retryable: Some(false), ..body })
-            }
+        | TransferState::Settled(_) => match refused_and_open(transfer.refusal.as_ref(), &transfer.state) {
+            Some(message) => ErrorBody::new(Code::PaymentRefused, message),
             None => ErrorBody::new(Code::InternalError, INTERNAL),
         },
     };
-    let ended_as = Some(transfer.state.status().as_str());
-    (status, ErrorBody { transfer_id: Some(transfer.id.to_string()), status: ended_as, ..body })
-}
-
-fn retryable((status, body): (StatusCode, ErrorBody)) -> (StatusCode, ErrorBody) {
-    (status, ErrorBody { retryable: Some(true), ..body })
+    ErrorBody { transfer_id: Some(transfer.id.into()), status: Some(transfer.state.status().into()), ..body }
 }

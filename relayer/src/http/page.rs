@@ -13,43 +13,30 @@ use utoipa::openapi::{RefOr, Required, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::error::ApiError;
-use crate::domain::schema;
+use crate::domain::schema::Text;
 use crate::domain::{
     AccountId, Cursor, EventId, Invalid, KeyId, Page, PageLimit, PageRequest, TransferId, WebhookId,
 };
 use crate::service::{Resource, ServiceError};
 
+/// How many items a page has where nobody says, and the most that it may have.
+pub(super) const LIMIT_DEFAULT: u32 = 20;
+const LIMIT_MAX: u32 = 100;
+
 /// An id that can stand in a path. Text that is not such an id is answered like an unknown id.
 pub trait PathId: FromStr {
     const RESOURCE: Resource;
-    /// How it is written.
-    type Written: ToSchema;
 }
 
-impl PathId for AccountId {
-    const RESOURCE: Resource = Resource::Account;
-    type Written = schema::AccountId;
+macro_rules! path_ids {
+    ($($id:ident: $resource:ident),*) => {$(
+        impl PathId for $id {
+            const RESOURCE: Resource = Resource::$resource;
+        }
+    )*};
 }
 
-impl PathId for TransferId {
-    const RESOURCE: Resource = Resource::Transfer;
-    type Written = schema::TransferId;
-}
-
-impl PathId for EventId {
-    const RESOURCE: Resource = Resource::Event;
-    type Written = schema::EventId;
-}
-
-impl PathId for WebhookId {
-    const RESOURCE: Resource = Resource::Webhook;
-    type Written = schema::WebhookId;
-}
-
-impl PathId for KeyId {
-    const RESOURCE: Resource = Resource::Key;
-    type Written = schema::KeyId;
-}
+path_ids! { AccountId: Account, TransferId: Transfer, EventId: Event, WebhookId: Webhook, KeyId: Key }
 
 /// The one id in a route's path.
 pub struct Id<T>(pub T);
@@ -64,10 +51,13 @@ impl<S: Send + Sync, T: PathId> FromRequestParts<S> for Id<T> {
     }
 }
 
-impl<T: PathId> IntoParams for Id<T> {
+impl<T: PathId> IntoParams for Id<T>
+where
+    Text<T>: PartialSchema,
+{
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let described = ParameterBuilder::new().name("id").parameter_in(ParameterIn::Path);
-        vec![described.required(Required::True).schema(Some(T::Written::schema())).build()]
+        vec![described.required(Required::True).schema(Some(Text::<T>::schema())).build()]
     }
 }
 
@@ -111,10 +101,12 @@ impl ListQuery {
         self.take(name).map(|text| Invalid::unless(name, &text)).transpose()
     }
 
-    /// Takes `limit` and `cursor`; the cursor must belong to the list that `filter` describes.
-    pub(super) fn page(&mut self, default: u32, max: u32, filter: &str) -> Result<PageRequest, Invalid> {
-        let limit = PageLimit::parse(self.take("limit").as_deref(), default, max)?;
+    /// The page that is asked for, now that the filters are taken: `limit` and `cursor`, which must belong to the list that
+    /// `filter` describes. Invalid: also any other parameter.
+    pub(super) fn page(mut self, default: u32, filter: &str) -> Result<PageRequest, Invalid> {
+        let limit = PageLimit::parse(self.take("limit").as_deref(), default, LIMIT_MAX)?;
         let after = self.take("cursor").map(|text| Cursor::parse(&text, filter)).transpose()?;
+        self.finish()?;
         Ok(PageRequest { limit, after })
     }
 
@@ -132,9 +124,9 @@ pub(super) fn query_parameter<T: ToSchema>(name: &str, description: &str) -> Par
 }
 
 /// Describes `limit` and `cursor`.
-pub(super) fn page_parameters(default: u32, max: u32) -> Vec<Parameter> {
+pub(super) fn page_parameters(default: u32) -> Vec<Parameter> {
     let limit = ObjectBuilder::new().schema_type(Type::Integer).default(Some(default.into()));
-    let limit = limit.minimum(Some(1_usize)).maximum(Some(max as usize)).build();
+    let limit = limit.minimum(Some(1_usize)).maximum(Some(LIMIT_MAX as usize)).build();
     let cursor = "The `cursor` of the page before, with the same filters. Left out for the first page.";
     vec![
         parameter("limit", "How many there may be on the page.", limit.into()),
@@ -149,7 +141,7 @@ fn parameter(name: &str, description: &str, schema: RefOr<Schema>) -> Parameter 
 
 /// Describes the parameters of a list: `limit`, `cursor` and its filters.
 macro_rules! list_parameters {
-    ($name:ident($default:expr, $max:expr) { $($parameter:literal: $kind:ty = $description:literal;)* }) => {
+    ($name:ident($default:expr) { $($parameter:literal: $kind:ty = $description:literal;)* }) => {
         pub(super) enum $name {}
 
         impl utoipa::IntoParams for $name {
@@ -157,7 +149,7 @@ macro_rules! list_parameters {
                 _: impl Fn() -> Option<utoipa::openapi::path::ParameterIn>,
             ) -> Vec<utoipa::openapi::path::Parameter> {
                 let filters = [$(crate::http::page::query_parameter::<$kind>($parameter, $description),)*];
-                crate::http::page::page_parameters($default, $max).into_iter().chain(filters).collect()
+                crate::http::page::page_parameters($default).into_iter().chain(filters).collect()
             }
         }
     };

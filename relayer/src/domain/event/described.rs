@@ -32,20 +32,20 @@ impl EventType {
 
     pub(crate) fn described(self) -> Described {
         match self {
-            Self::TransferInitiated => self.with::<InitiatedData<'static>>(
+            Self::TransferInitiated => self.with::<InitiatedData>(
                 "A transfer passed policy and was submitted to Solana. It is not final.",
             ),
             Self::TransferSettled => {
-                self.with::<SettledData<'static>>("A transfer is final on the chain. May overtake `transfer.initiated`.")
+                self.with::<SettledData>("A transfer is final on the chain. May overtake `transfer.initiated`.")
             }
-            Self::TransferRejected => self.with::<RejectedData<'static>>(
+            Self::TransferRejected => self.with::<RejectedData>(
                 "Policy refused a transfer; nothing was sent. A balance that is too low is no refusal.",
             ),
-            Self::TransferReopened => self.with::<ReopenedData<'static>>(
+            Self::TransferReopened => self.with::<ReopenedData>(
                 "A fork of the chain dropped the payment of a transfer that was settled. The transfer is `submitted` again, and \
                  settles, is rejected or fails. Only where `commitment` is `confirmed`.",
             ),
-            Self::TransferFailed => self.with::<FailedData<'static>>(
+            Self::TransferFailed => self.with::<FailedData>(
                 "A transfer that was reopened has ended without a payment. Other failures are the answer to their request.",
             ),
             Self::BalanceLowThreshold => self.with::<LowBalanceData>(
@@ -54,21 +54,21 @@ impl EventType {
             Self::PolicyPending => {
                 self.with::<PendingData>("A policy that loosens something is on the chain and is pending.")
             }
-            Self::PolicyApplied => self.with::<AppliedData<'static>>("A pending policy is in force."),
-            Self::LimitThreshold => self.with::<ThresholdData<'static>>(
+            Self::PolicyApplied => self.with::<AppliedData>("A pending policy is in force."),
+            Self::LimitThreshold => self.with::<ThresholdData>(
                 "A payment brought the spending of 24 hours to 80 or 100 % of `max_daily_spend`.",
             ),
             Self::DepositSettled => {
-                self.with::<DepositData<'static>>("Money came into an account, however it came.")
+                self.with::<DepositData>("Money came into an account, however it came.")
             }
             Self::WithdrawalSettled => {
-                self.with::<WithdrawalData<'static>>("The operator's admin took money out of an account.")
+                self.with::<WithdrawalData>("The operator's admin took money out of an account.")
             }
             Self::PolicyChanged => {
-                self.with::<ChangedData<'static>>("Another policy is in force, whoever set it.")
+                self.with::<ChangedData>("Another policy is in force, whoever set it.")
             }
             Self::AccountHalted => {
-                self.with::<HaltedData<'static>>("An account was halted, by itself or with its operator.")
+                self.with::<HaltedData>("An account was halted, by itself or with its operator.")
             }
             Self::WebhookTest => self.with::<TestData>("You asked for it with `POST /v1/webhooks/{id}/test`."),
         }

@@ -5,78 +5,61 @@ use utoipa::ToSchema;
 
 use super::{Event, EventType};
 use crate::domain::schema;
-use crate::domain::schema::{ChainMemo, OtherSide, PolicyVersionNumber, Signature, Usdc};
-use crate::domain::{EntryKind, EntryOutcome, HistoryEntry, Memo, Timestamp, UsdcAmount};
+use crate::domain::schema::{ChainMemo, OtherSide, PolicyVersionNumber, Signature, Text, Usdc};
+use crate::domain::{EntryKind, EntryOutcome, HistoryEntry, Timestamp, UsdcAmount};
 
 #[derive(Serialize, ToSchema)]
-pub(crate) struct DepositData<'a> {
-    #[schema(value_type = schema::AccountId)]
-    account_id: String,
+pub(crate) struct DepositData {
+    account_id: schema::AccountId,
     /// The line of the account's history.
-    #[schema(value_type = schema::EntryId)]
-    entry_id: String,
-    #[schema(value_type = Usdc)]
-    amount_usdc: String,
+    entry_id: schema::EntryId,
+    amount_usdc: Usdc,
     /// Who paid; `null` unless it was one party alone.
-    #[schema(value_type = Option<OtherSide>, required)]
-    from: Option<String>,
+    #[schema(required)]
+    from: Option<OtherSide>,
     #[schema(value_type = Option<ChainMemo>, required)]
-    memo: Option<&'a str>,
+    memo: Option<schema::Memo>,
     /// Of a deposit that one transfer made.
-    #[schema(value_type = Option<schema::TransferId>, required)]
-    transfer_id: Option<String>,
-    #[schema(value_type = Signature)]
-    tx_signature: &'a str,
-    #[schema(value_type = schema::Timestamp)]
-    settled_at: String,
+    #[schema(required)]
+    transfer_id: Option<schema::TransferId>,
+    tx_signature: Signature,
+    settled_at: schema::Timestamp,
 }
 
 #[derive(Serialize, ToSchema)]
-pub(crate) struct WithdrawalData<'a> {
-    #[schema(value_type = schema::AccountId)]
-    account_id: String,
+pub(crate) struct WithdrawalData {
+    account_id: schema::AccountId,
     /// The line of the account's history.
-    #[schema(value_type = schema::EntryId)]
-    entry_id: String,
-    #[schema(value_type = Usdc)]
-    amount_usdc: String,
+    entry_id: schema::EntryId,
+    amount_usdc: Usdc,
     /// Who was paid; `null` unless it was one party alone.
-    #[schema(value_type = Option<OtherSide>, required)]
-    to: Option<String>,
-    #[schema(value_type = Signature)]
-    tx_signature: &'a str,
-    #[schema(value_type = schema::Timestamp)]
-    settled_at: String,
+    #[schema(required)]
+    to: Option<OtherSide>,
+    tx_signature: Signature,
+    settled_at: schema::Timestamp,
 }
 
 #[derive(Serialize, ToSchema)]
-pub(crate) struct ThresholdData<'a> {
-    #[schema(value_type = schema::AccountId)]
-    account_id: String,
+pub(crate) struct ThresholdData {
+    account_id: schema::AccountId,
     /// Which share of the daily cap was reached.
     #[schema(minimum = 1, maximum = 100)]
     threshold_percent: u8,
     /// What left in the 24 hours up to and including the payment.
-    #[schema(value_type = Usdc)]
-    spent_usdc: String,
+    spent_usdc: Usdc,
     /// The cap as it was in force for the payment.
-    #[schema(value_type = Usdc)]
-    max_daily_spend_usdc: String,
+    max_daily_spend_usdc: Usdc,
     #[schema(value_type = PolicyVersionNumber)]
     policy_version: u64,
     /// The payment's line of the account's history.
-    #[schema(value_type = schema::EntryId)]
-    entry_id: String,
+    entry_id: schema::EntryId,
     /// Of the payment.
-    #[schema(value_type = Usdc)]
-    amount_usdc: String,
+    amount_usdc: Usdc,
     /// Of the payment.
-    #[schema(value_type = Option<schema::TransferId>, required)]
-    transfer_id: Option<String>,
-    #[schema(value_type = Signature)]
-    tx_signature: &'a str,
-    #[schema(value_type = schema::Timestamp)]
-    settled_at: String,
+    #[schema(required)]
+    transfer_id: Option<schema::TransferId>,
+    tx_signature: Signature,
+    settled_at: schema::Timestamp,
 }
 
 impl Event {
@@ -84,10 +67,9 @@ impl Event {
     pub fn of_entry(entry: &HistoryEntry, now: Timestamp) -> Option<Self> {
         let EntryOutcome::Settled { signature, .. } = &entry.outcome else { return None };
         let of = (entry.operator_id, entry.account_id);
-        let (account_id, entry_id) = (entry.account_id.to_string(), entry.id.to_string());
-        let amount_usdc = entry.amount.to_string();
-        let other_side = entry.counterparty.map(|party| party.to_string());
-        let settled_at = entry.created_at.to_string();
+        let (account_id, entry_id) = (entry.account_id.into(), entry.id.into());
+        let (amount_usdc, settled_at) = (entry.amount.into(), entry.created_at.into());
+        let (other_side, tx_signature) = (entry.counterparty.map(Text), signature.as_str().into());
         match entry.kind {
             EntryKind::Transfer => None,
             EntryKind::Deposit => {
@@ -96,9 +78,9 @@ impl Event {
                     entry_id,
                     amount_usdc,
                     from: other_side,
-                    memo: entry.memo.as_ref().map(Memo::as_str),
-                    transfer_id: entry.transfer_id.map(|id| id.to_string()),
-                    tx_signature: signature,
+                    memo: entry.memo.clone().map(Text),
+                    transfer_id: entry.transfer_id.map(Text),
+                    tx_signature,
                     settled_at,
                 };
                 let fact = entry.id.to_string();
@@ -110,7 +92,7 @@ impl Event {
                     entry_id,
                     amount_usdc,
                     to: other_side,
-                    tx_signature: signature,
+                    tx_signature,
                     settled_at,
                 };
                 let fact = entry.id.to_string();
@@ -127,16 +109,16 @@ impl Event {
         };
         let reached = |threshold_percent| {
             let data = ThresholdData {
-                account_id: entry.account_id.to_string(),
+                account_id: entry.account_id.into(),
                 threshold_percent,
-                spent_usdc: spent.in_window.to_string(),
-                max_daily_spend_usdc: max_daily_spend.to_string(),
+                spent_usdc: spent.in_window.into(),
+                max_daily_spend_usdc: max_daily_spend.into(),
                 policy_version: spent.policy_version,
-                entry_id: entry.id.to_string(),
-                amount_usdc: entry.amount.to_string(),
-                transfer_id: entry.transfer_id.map(|id| id.to_string()),
-                tx_signature: signature,
-                settled_at: entry.created_at.to_string(),
+                entry_id: entry.id.into(),
+                amount_usdc: entry.amount.into(),
+                transfer_id: entry.transfer_id.map(Text),
+                tx_signature: signature.as_str().into(),
+                settled_at: entry.created_at.into(),
             };
             let fact = format!("{}|{threshold_percent}", entry.id);
             Self::of_account(

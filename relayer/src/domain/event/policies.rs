@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::{Event, EventType, Subject, id_of, raw};
 use crate::domain::schema;
-use crate::domain::schema::{PolicyVersionNumber, Signature};
+use crate::domain::schema::{PolicyVersionNumber, Signature, Text};
 use crate::domain::{
     AccountId, Address, HaltScope, HaltedBy, OperatorId, PendingPolicy, PolicyFields, SpendingPolicy,
     Timestamp,
@@ -13,47 +13,40 @@ use crate::domain::{
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct PendingData {
-    #[schema(value_type = schema::AccountId)]
-    account_id: String,
+    account_id: schema::AccountId,
     /// The policy that waits.
     policy: PolicyFields,
     /// When it can take effect.
-    #[schema(value_type = schema::Timestamp)]
-    effective_at: String,
+    effective_at: schema::Timestamp,
     /// Whose signature put it there.
-    #[schema(value_type = schema::Address)]
-    signer: String,
+    signer: schema::Address,
 }
 
 #[derive(Serialize, ToSchema)]
-pub(crate) struct AppliedData<'a> {
-    #[schema(value_type = schema::AccountId)]
-    account_id: String,
+pub(crate) struct AppliedData {
+    account_id: schema::AccountId,
     /// The policy that is in force.
     policy: PolicyFields,
     #[schema(value_type = PolicyVersionNumber)]
     version: u64,
     /// `null` where the service does not know by which transaction.
-    #[schema(value_type = Option<Signature>, required)]
-    tx_signature: Option<&'a str>,
+    #[schema(required)]
+    tx_signature: Option<Signature>,
 }
 
 #[derive(Serialize, ToSchema)]
-pub(crate) struct ChangedData<'a> {
-    #[schema(value_type = schema::AccountId)]
-    account_id: String,
+pub(crate) struct ChangedData {
+    account_id: schema::AccountId,
     /// The latest version before it that is known.
     #[schema(required)]
     before: Option<VersionData>,
     /// The version that is in force.
     after: VersionData,
     /// Whose signature set it; `null` if unknown.
-    #[schema(value_type = Option<schema::Address>, required)]
-    signer: Option<String>,
-    #[schema(value_type = Signature)]
-    tx_signature: &'a str,
-    #[schema(value_type = schema::Timestamp)]
-    changed_at: String,
+    #[schema(required)]
+    signer: Option<schema::Address>,
+    tx_signature: Signature,
+    changed_at: schema::Timestamp,
 }
 
 /// A policy and which version of the account's it is.
@@ -68,18 +61,14 @@ pub(crate) struct VersionData {
 }
 
 #[derive(Serialize, ToSchema)]
-pub(crate) struct HaltedData<'a> {
-    #[schema(value_type = schema::AccountId)]
-    account_id: String,
-    #[schema(value_type = schema::HaltScope)]
-    scope: &'static str,
+pub(crate) struct HaltedData {
+    account_id: schema::AccountId,
+    scope: schema::HaltScope,
     /// `null` if unknown.
-    #[schema(value_type = Option<schema::HaltedBy>, required)]
-    halted_by: Option<&'static str>,
-    #[schema(value_type = Signature)]
-    tx_signature: &'a str,
-    #[schema(value_type = schema::Timestamp)]
-    halted_at: String,
+    #[schema(required)]
+    halted_by: Option<schema::HaltedBy>,
+    tx_signature: Signature,
+    halted_at: schema::Timestamp,
 }
 
 /// A policy that came into force.
@@ -129,12 +118,12 @@ impl Event {
             policy: policy.map(PolicyFields::from),
         };
         let data = ChangedData {
-            account_id: set.account_id.to_string(),
+            account_id: set.account_id.into(),
             before: before.map(|(number, policy)| version(*number, Some(policy))),
             after: version(set.version, set.policy.as_ref()),
-            signer: by.signer.map(|signer| signer.to_string()),
-            tx_signature: &by.signature,
-            changed_at: by.at.to_string(),
+            signer: by.signer.map(Text),
+            tx_signature: by.signature.as_str().into(),
+            changed_at: by.at.into(),
         };
         let fact = format!("{}|{}|{}", by.signature, set.account_id, set.version);
         Self::of_account((set.operator_id, set.account_id), EventType::PolicyChanged, &fact, &data, now)
@@ -143,13 +132,13 @@ impl Event {
     /// The account cannot pay until the admin lifts the halt.
     pub fn account_halted(halt: &HaltSet, account_id: AccountId, now: Timestamp) -> Self {
         let data = HaltedData {
-            account_id: account_id.to_string(),
-            scope: halt.scope.as_str(),
-            halted_by: halt.by.map(HaltedBy::as_str),
-            tx_signature: &halt.signature,
-            halted_at: halt.at.to_string(),
+            account_id: account_id.into(),
+            scope: halt.scope.into(),
+            halted_by: halt.by.map(Text),
+            tx_signature: halt.signature.as_str().into(),
+            halted_at: halt.at.into(),
         };
-        let fact = format!("{}|{account_id}|{}", halt.signature, halt.scope.as_str());
+        let fact = format!("{}|{account_id}|{}", halt.signature, halt.scope);
         Self::of_account((halt.operator_id, account_id), EventType::AccountHalted, &fact, &data, now)
     }
 
@@ -162,10 +151,10 @@ impl Event {
         now: Timestamp,
     ) -> Self {
         let data = PendingData {
-            account_id: pending.account_id.to_string(),
+            account_id: pending.account_id.into(),
             policy: policy.into(),
-            effective_at: effective_at.to_string(),
-            signer: signer.to_string(),
+            effective_at: effective_at.into(),
+            signer: (*signer).into(),
         };
         Self::of_policy(pending, EventType::PolicyPending, &data, now)
     }
@@ -178,7 +167,8 @@ impl Event {
         tx_signature: Option<&str>,
         now: Timestamp,
     ) -> Self {
-        let account_id = pending.account_id.to_string();
+        let account_id = pending.account_id.into();
+        let tx_signature = tx_signature.map(Signature::from);
         let data = AppliedData { account_id, policy: policy.into(), version, tx_signature };
         Self::of_policy(pending, EventType::PolicyApplied, &data, now)
     }

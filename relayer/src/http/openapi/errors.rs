@@ -12,12 +12,11 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::{component, headers, needs_key};
 use crate::domain::{
-    AccountId, CheckedRule, Checks, Failure, FailureCode, IdempotencyKey, Invalid, KeyId, Limit, Network,
-    OperatorId, QuotaExceeded, Recipient, Rejection, RejectionReason, RuleCheck, Timestamp, Transfer,
-    TransferId, TransferRequest, TransferState, UsdcAmount,
+    CheckedRule, Checks, Failure, FailureCode, Invalid, Limit, QuotaExceeded, Rejection, RejectionReason,
+    RuleCheck, Timestamp, TransferId, TransferState, UsdcAmount,
 };
 use crate::http::code::Code;
-use crate::http::error::{ApiError, ErrorBody};
+use crate::http::error::{ApiError, ErrorBody, Unpaid};
 use crate::http::request_id::RequestId;
 use crate::service::{Forbidden, Resource, ServiceError, Unauthorized};
 
@@ -131,17 +130,16 @@ pub(super) fn example_of(code: Code) -> Value {
 
 /// An error with this code.
 fn example(code: Code) -> ApiError {
-    let refused = |reason, rule, retry_at| rejected(reason, rule, retry_at);
     match code {
         Code::InvalidRequest => Invalid::new("amount", "must be at least 0.000001").into(),
         Code::QuotaExceeded => ServiceError::QuotaExceeded(QuotaExceeded::Accounts(10_000)).into(),
         Code::Unauthorized => ServiceError::Unauthorized(Unauthorized::UnknownKey).into(),
-        Code::PolicyViolation => refused(
+        Code::PolicyViolation => rejected(
             RejectionReason::DailyLimitExceeded,
             CheckedRule::MaxDailySpend,
             Some(Timestamp::from_unix_seconds(NOON + 3_600)),
         ),
-        Code::AccountPaused => refused(RejectionReason::Paused, CheckedRule::Paused, None),
+        Code::AccountPaused => rejected(RejectionReason::Paused, CheckedRule::Paused, None),
         Code::InsufficientBalance => failed(FailureCode::InsufficientBalance, "The account holds 1.000000."),
         Code::AccountFrozen => {
             failed(FailureCode::AccountFrozen, "The issuer of USDC has frozen the account.")
@@ -222,30 +220,8 @@ fn checks(broken: CheckedRule) -> Checks {
 }
 
 fn ended(state: TransferState, checks: Option<Checks>) -> ApiError {
-    let at = Timestamp::from_unix_seconds(NOON);
-    let (from, to) = (AccountId::from_bytes(ulid(2).to_bytes()), AccountId::from_bytes(ulid(3).to_bytes()));
-    let Ok(idempotency_key) = IdempotencyKey::parse("order-4711") else { return ApiError::Panic };
-    let transfer = Transfer {
-        id: TransferId::from_bytes(ulid(4).to_bytes()),
-        operator_id: OperatorId::from_bytes(ulid(5).to_bytes()),
-        network: Network::Test,
-        key_id: KeyId::from_bytes(ulid(6).to_bytes()),
-        request: TransferRequest {
-            from,
-            to: Recipient::Agent(to),
-            amount: UsdcAmount::from_micros(15_000_000),
-            memo: None,
-            idempotency_key,
-        },
-        fee_payer: None,
-        refusal: None,
-        policy_version: None,
-        reopened: 0,
-        state,
-        created_at: at,
-        updated_at: at,
-    };
-    ApiError::Transfer(Box::new(transfer), checks)
+    let unpaid = Unpaid { id: TransferId::from_bytes(ulid(4).to_bytes()), state, refusal: None };
+    ApiError::Transfer(Box::new(unpaid), checks)
 }
 
 /// The same ULID for the same number, from long ago.

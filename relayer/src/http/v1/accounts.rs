@@ -1,16 +1,12 @@
-use std::borrow::Cow;
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
-use utoipa::openapi::{RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::ToSchema;
 
 use super::halts::HaltBody;
-use super::text;
-use crate::domain::schema::{self, Usdc};
+use crate::domain::schema::{self, Usdc, changed, written};
 use crate::domain::{
     AccountChange, AccountId, AccountName, AccountStatus, Invalid, Metadata, MetadataChange, PolicyFields,
     PolicyUpdate, PolicyUpdateFields, Principal, SpendingPolicy,
@@ -20,11 +16,8 @@ use crate::http::body::Json as Body;
 use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::http::once::Draw;
-use crate::http::page::{Id, ListQuery, PageResponse, list_parameters};
+use crate::http::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::service::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
-
-const LIMIT_DEFAULT: u32 = 20;
-const LIMIT_MAX: u32 = 100;
 
 /// A new account.
 #[derive(Deserialize, ToSchema)]
@@ -43,25 +36,11 @@ pub struct CreateAccountBody {
 /// The policy of a new account: it does not change an earlier one.
 enum FirstPolicy {}
 
-impl PartialSchema for FirstPolicy {
-    fn schema() -> RefOr<Schema> {
-        let mut schema = PolicyUpdateFields::schema();
-        if let RefOr::T(Schema::Object(policy)) = &mut schema {
-            policy.description = Some("The policy of a new account.".to_owned());
-            policy.properties.retain(|name, _| !["expected_version", "reason"].contains(&name.as_str()));
-        }
-        schema
-    }
-}
-
-impl ToSchema for FirstPolicy {
-    fn name() -> Cow<'static, str> {
-        "FirstPolicy".into()
-    }
-
-    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        PolicyUpdateFields::schemas(schemas);
-    }
+written! {
+    FirstPolicy = "FirstPolicy": changed::<PolicyUpdateFields>(|policy| {
+        policy.description = Some("The policy of a new account.".to_owned());
+        policy.properties.retain(|name, _| !["expected_version", "reason"].contains(&name.as_str()));
+    }), like PolicyUpdateFields;
 }
 
 impl TryFrom<CreateAccountBody> for CreateAccount {
@@ -121,52 +100,43 @@ fn first_policy(json: &RawValue) -> Result<SpendingPolicy, Invalid> {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Account)]
 pub struct AccountResponse {
-    #[schema(value_type = schema::AccountId)]
-    account_id: String,
-    #[schema(value_type = AccountName)]
-    name: String,
+    account_id: schema::AccountId,
+    name: AccountName,
     /// The PDA that owns the money. Never fund this address: see `usdc_token_account`.
-    #[schema(value_type = schema::Address)]
-    solana_address: String,
+    solana_address: schema::Address,
     /// Where USDC is sent to fund the account.
-    #[schema(value_type = schema::Address)]
-    usdc_token_account: String,
-    #[schema(value_type = Usdc)]
-    balance_usdc: String,
+    usdc_token_account: schema::Address,
+    balance_usdc: Usdc,
     /// When it held that much: a moment ago, or, in a list while the chain does not answer, when it was last seen.
-    #[schema(value_type = schema::Timestamp)]
-    balance_as_of: String,
-    #[schema(value_type = AccountStatus)]
-    status: &'static str,
+    balance_as_of: schema::Timestamp,
+    status: AccountStatus,
     /// The halt that is in force, apart from the policy; `null` without one.
     #[schema(required)]
     halted: Option<HaltBody>,
     /// Operators see the policy, unless the chain does not answer; agents see their limits.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = PolicyFields)]
+    #[schema(nullable = false)]
     policy: Option<PolicyFields>,
-    #[schema(value_type = Option<Metadata>, required)]
-    metadata: Box<RawValue>,
-    #[schema(value_type = schema::Timestamp)]
-    created_at: String,
+    #[schema(required)]
+    metadata: Option<Metadata>,
+    created_at: schema::Timestamp,
 }
 
 impl From<AccountView> for AccountResponse {
     fn from(view: AccountView) -> Self {
         let AccountView { account, balance, as_of, status, halt, spent: _, policy } = view;
-        let metadata = account.metadata.map(|metadata| metadata.json().to_owned());
         Self {
-            account_id: account.id.to_string(),
-            name: account.name.as_str().to_owned(),
-            solana_address: account.address.to_string(),
-            usdc_token_account: account.token_account.to_string(),
-            balance_usdc: balance.to_string(),
-            balance_as_of: text(as_of),
-            status: status.as_str(),
+            account_id: account.id.into(),
+            name: account.name,
+            solana_address: account.address.into(),
+            usdc_token_account: account.token_account.into(),
+            balance_usdc: balance.into(),
+            balance_as_of: as_of.into(),
+            status,
             halted: halt.map(HaltBody::from),
             policy: policy.as_ref().map(PolicyFields::from),
-            metadata: metadata.unwrap_or_else(|| RawValue::NULL.to_owned()),
-            created_at: text(account.created_at),
+            metadata: account.metadata,
+            created_at: account.created_at.into(),
         }
     }
 }
@@ -175,26 +145,23 @@ impl From<AccountView> for AccountResponse {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Balance)]
 pub struct BalanceResponse {
-    #[schema(value_type = schema::AccountId)]
-    account_id: String,
-    #[schema(value_type = Usdc)]
-    balance_usdc: String,
+    account_id: schema::AccountId,
+    balance_usdc: Usdc,
     /// When it was read from the chain.
-    #[schema(value_type = schema::Timestamp)]
-    last_updated: String,
+    last_updated: schema::Timestamp,
 }
 
 impl From<BalanceView> for BalanceResponse {
     fn from(view: BalanceView) -> Self {
         Self {
-            account_id: view.account_id.to_string(),
-            balance_usdc: view.balance.to_string(),
-            last_updated: text(view.read_at),
+            account_id: view.account_id.into(),
+            balance_usdc: view.balance.into(),
+            last_updated: view.read_at.into(),
         }
     }
 }
 
-list_parameters!(AccountsParameters(LIMIT_DEFAULT, LIMIT_MAX) {
+list_parameters!(AccountsParameters(LIMIT_DEFAULT) {
     "status": AccountStatus = "Only accounts of this status.";
 });
 
@@ -237,8 +204,7 @@ pub async fn list(
     mut query: ListQuery,
 ) -> Result<Json<PageResponse<AccountResponse>>, ApiError> {
     let status = query.read("status")?;
-    let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &accounts_filter(operator.id, status))?;
-    query.finish()?;
+    let request = query.page(LIMIT_DEFAULT, &accounts_filter(operator.id, status))?;
     Ok(Json(accounts.list(&operator, status, request).await?.map(AccountResponse::from).into()))
 }
 

@@ -1,29 +1,28 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::schema::{self, Usdc};
+use crate::domain::schema::{self, Text, Usdc};
 use crate::domain::{Checks, Limit, RuleCheck};
 
 /// One entry of `checks`: how a rule judged a transfer. Amounts are decimal strings.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Check)]
 pub struct CheckBody {
-    #[schema(value_type = schema::CheckedRule)]
-    rule: &'static str,
+    rule: schema::CheckedRule,
     /// Whether the rule allows the transfer.
     ok: bool,
     /// What the rule allows at most; of `balance`, what there is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Usdc)]
-    limit: Option<String>,
+    #[schema(nullable = false)]
+    limit: Option<Usdc>,
     /// What already counts against the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Usdc)]
-    used: Option<String>,
+    #[schema(nullable = false)]
+    used: Option<Usdc>,
     /// What the limit left before this transfer.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Usdc)]
-    remaining: Option<String>,
+    #[schema(nullable = false)]
+    remaining: Option<Usdc>,
 }
 
 impl CheckBody {
@@ -37,9 +36,8 @@ impl From<&RuleCheck> for CheckBody {
     fn from(check: &RuleCheck) -> Self {
         let (limit, used) = match check.limit {
             Limit::Unlimited => (None, None),
-            Limit::AtMost(limit) => (Some(limit.to_string()), Some(check.used.to_string())),
+            Limit::AtMost(limit) => (Some(limit.into()), Some(check.used.into())),
         };
-        let remaining = check.remaining().map(|remaining| remaining.to_string());
-        Self { rule: check.rule.as_str(), ok: check.ok, limit, used, remaining }
+        Self { rule: check.rule.into(), ok: check.ok, limit, used, remaining: check.remaining().map(Text) }
     }
 }

@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::text;
-use crate::domain::schema::{self, AnyEventType, one_of, written};
+use crate::domain::schema::{self, AnyEventType, Text, one_of, written};
 use crate::domain::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, DeliveryStatus, EventId, Invalid, Timestamp,
     Unanswered, WebhookId,
@@ -16,11 +15,8 @@ use crate::http::body::Json as Body;
 use crate::http::error::ApiError;
 use crate::http::once::Draw;
 use crate::http::openapi::events::WebhookTestEvent;
-use crate::http::page::{Id, ListQuery, PageResponse, list_parameters};
+use crate::http::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::service::{DeliveriesFilter, Hindrance, Replay, ReplayScope, Resource, ServiceError, Webhooks};
-
-const LIMIT_DEFAULT: u32 = 20;
-const LIMIT_MAX: u32 = 100;
 
 const NO_SEALING_KEY: &str = "sealing_key_missing";
 const OTHER_SEALING_KEY: &str = "secret_sealed_with_another_key";
@@ -40,16 +36,14 @@ pub struct AttemptResponse {
     /// Counted from 1.
     #[schema(minimum = 1)]
     attempt: usize,
-    #[schema(value_type = schema::Timestamp)]
-    started_at: String,
-    #[schema(value_type = schema::Timestamp)]
-    ended_at: String,
+    started_at: schema::Timestamp,
+    ended_at: schema::Timestamp,
     /// What the receiver answered; `null` where it did not.
     #[schema(required, minimum = 100, maximum = 999)]
     status_code: Option<u16>,
     /// Why there was no answer.
-    #[schema(value_type = Option<Unanswered>, required)]
-    error: Option<&'static str>,
+    #[schema(required)]
+    error: Option<Unanswered>,
     /// The beginning of the receiver's answer, at most 1 KiB.
     #[schema(required, max_length = 1024)]
     response: Option<String>,
@@ -59,26 +53,22 @@ pub struct AttemptResponse {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Delivery)]
 pub struct DeliveryResponse {
-    #[schema(value_type = schema::EventId)]
-    event_id: String,
-    #[schema(value_type = AnyEventType)]
-    event_type: &'static str,
-    #[schema(value_type = DeliveryStatus)]
-    status: &'static str,
+    event_id: schema::EventId,
+    event_type: AnyEventType,
+    status: DeliveryStatus,
     /// Of one that is pending.
-    #[schema(value_type = Option<schema::Timestamp>, required)]
-    next_attempt_at: Option<String>,
+    #[schema(required)]
+    next_attempt_at: Option<schema::Timestamp>,
     /// When the receiver acknowledged it.
-    #[schema(value_type = Option<schema::Timestamp>, required)]
-    delivered_at: Option<String>,
+    #[schema(required)]
+    delivered_at: Option<schema::Timestamp>,
     /// When it was given up.
-    #[schema(value_type = Option<schema::Timestamp>, required)]
-    undelivered_at: Option<String>,
+    #[schema(required)]
+    undelivered_at: Option<schema::Timestamp>,
     /// Why a pending one is not attempted.
     #[schema(value_type = Option<Hindrance>, required)]
     blocked_by: Option<&'static str>,
-    #[schema(value_type = schema::Timestamp)]
-    created_at: String,
+    created_at: schema::Timestamp,
     /// Those of the last 30 days, the earliest first.
     #[schema(max_items = 100_000)]
     attempts: Vec<AttemptResponse>,
@@ -88,12 +78,12 @@ impl From<(usize, Attempt)> for AttemptResponse {
     fn from((at, attempt): (usize, Attempt)) -> Self {
         let (status_code, response, error) = match attempt.outcome {
             AttemptOutcome::Answered { status, body } => (Some(status), Some(body), None),
-            AttemptOutcome::Unanswered(reason) => (None, None, Some(reason.as_str())),
+            AttemptOutcome::Unanswered(reason) => (None, None, Some(reason)),
         };
         Self {
             attempt: at + 1,
-            started_at: text(attempt.started_at),
-            ended_at: text(attempt.ended_at),
+            started_at: attempt.started_at.into(),
+            ended_at: attempt.ended_at.into(),
             status_code,
             error,
             response,
@@ -110,17 +100,17 @@ impl DeliveryResponse {
             DeliveryState::Undelivered { since } => (None, None, Some(since)),
         };
         Self {
-            event_id: delivery.event_id.to_string(),
-            event_type: delivery.event_type.as_str(),
-            status: delivery.state.as_str(),
-            next_attempt_at: next_attempt_at.map(text),
-            delivered_at: delivered_at.map(text),
-            undelivered_at: undelivered_at.map(text),
+            event_id: delivery.event_id.into(),
+            event_type: delivery.event_type.into(),
+            status: delivery.state.status(),
+            next_attempt_at: next_attempt_at.map(Text),
+            delivered_at: delivered_at.map(Text),
+            undelivered_at: undelivered_at.map(Text),
             blocked_by: hindrance.filter(|_| is_pending).map(|hindrance| match hindrance {
                 Hindrance::NoSealingKey => NO_SEALING_KEY,
                 Hindrance::OtherSealingKey => OTHER_SEALING_KEY,
             }),
-            created_at: text(delivery.created_at),
+            created_at: delivery.created_at.into(),
             attempts: delivery.attempts.into_iter().enumerate().map(AttemptResponse::from).collect(),
         }
     }
@@ -183,7 +173,7 @@ pub struct ReplayResponse {
     replayed: u64,
 }
 
-list_parameters!(DeliveriesParameters(LIMIT_DEFAULT, LIMIT_MAX) {
+list_parameters!(DeliveriesParameters(LIMIT_DEFAULT) {
     "status": DeliveryStatus = "Only deliveries in this state.";
 });
 
@@ -204,8 +194,7 @@ pub async fn list(
 ) -> Result<Json<PageResponse<DeliveryResponse>>, ApiError> {
     let status = query.read("status")?;
     let filter = DeliveriesFilter { webhook_id, status };
-    let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &filter.text(operator.id))?;
-    query.finish()?;
+    let request = query.page(LIMIT_DEFAULT, &filter.text(operator.id))?;
     let (page, hindrance) = webhooks.deliveries(&operator, filter, request).await?;
     Ok(Json(page.map(|delivery| DeliveryResponse::new(delivery, hindrance)).into()))
 }

@@ -13,12 +13,10 @@ use crate::domain::{Denial, DenialDocument, DenialSignature, Invalid, denials_fi
 use crate::http::auth::OperatorOnly;
 use crate::http::code::Code;
 use crate::http::error::ApiError;
-use crate::http::page::{ListQuery, PageResponse, list_parameters};
+use crate::http::page::{LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::http::{accept, file};
 use crate::service::Denials;
 
-const LIMIT_DEFAULT: u32 = 20;
-const LIMIT_MAX: u32 = 100;
 const NDJSON: &str = "application/x-ndjson";
 
 written! {
@@ -42,7 +40,7 @@ pub struct SignedDenialResponse {
     signature: String,
 }
 
-list_parameters!(DenialsParameters(LIMIT_DEFAULT, LIMIT_MAX) {
+list_parameters!(DenialsParameters(LIMIT_DEFAULT) {
     "above": DenialNumber = "Only those with a higher number.";
 });
 
@@ -74,8 +72,7 @@ pub async fn list(
         let pieces = pages.map(|page| page.map(lines).map_err(file::broken));
         file::answer(&format!("denials-{}.jsonl", operator.address), NDJSON, pieces)
     } else {
-        let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &denials_filter(operator.id, above))?;
-        query.finish()?;
+        let request = query.page(LIMIT_DEFAULT, &denials_filter(operator.id, above))?;
         let page = denials.list(&operator, above, request).await?;
         let page: PageResponse<Box<RawValue>> = page.map(|denial| denial.line()).into();
         Json(page).into_response()

@@ -12,13 +12,10 @@ use crate::http::auth::OperatorOnly;
 use crate::http::error::ApiError;
 use crate::http::openapi::events::AnyEvent;
 use crate::http::openapi::headers::LastEventId;
-use crate::http::page::{Id, ListQuery, PageResponse, list_parameters};
+use crate::http::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::service::{Events, EventsFilter, Streams};
 
-const LIMIT_DEFAULT: u32 = 20;
-const LIMIT_MAX: u32 = 100;
-
-list_parameters!(EventsParameters(LIMIT_DEFAULT, LIMIT_MAX) {
+list_parameters!(EventsParameters(LIMIT_DEFAULT) {
     "account_id": schema::AccountId = "Only events of this account.";
     "type": AnyEventType = "Only events of this type. Of a stream, one or several with commas between them.";
 });
@@ -51,8 +48,7 @@ pub async fn list(
         let account_id = query.read("account_id")?;
         let event_type = query.read("type")?;
         let filter = EventsFilter { event_type, account_id };
-        let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &filter.text(operator.id))?;
-        query.finish()?;
+        let request = query.page(LIMIT_DEFAULT, &filter.text(operator.id))?;
         let page = events.list(&operator, filter, request).await?;
         let page: PageResponse<Box<RawValue>> = page.map(|event| event.envelope()).into();
         Json(page).into_response()

@@ -16,15 +16,13 @@ use crate::service::{HaltView, Halts};
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Halt)]
 pub struct HaltBody {
-    #[schema(value_type = schema::HaltedBy)]
-    by: &'static str,
-    #[schema(value_type = schema::HaltScope)]
-    scope: &'static str,
+    by: schema::HaltedBy,
+    scope: schema::HaltScope,
 }
 
 impl From<Halt> for HaltBody {
     fn from(halt: Halt) -> Self {
-        Self { by: halt.by.as_str(), scope: halt.scope.as_str() }
+        Self { by: halt.by.into(), scope: halt.scope.into() }
     }
 }
 
@@ -34,15 +32,13 @@ impl From<Halt> for HaltBody {
 pub struct HaltResponse {
     /// Always `true`.
     halted: bool,
-    #[schema(value_type = schema::HaltedBy)]
-    halted_by: &'static str,
-    #[schema(value_type = Signature)]
-    tx_signature: String,
+    halted_by: schema::HaltedBy,
+    tx_signature: Signature,
 }
 
 impl From<HaltView> for HaltResponse {
     fn from(view: HaltView) -> Self {
-        Self { halted: true, halted_by: view.halted_by.as_str(), tx_signature: view.tx_signature }
+        Self { halted: true, halted_by: view.halted_by.into(), tx_signature: view.tx_signature.into() }
     }
 }
 

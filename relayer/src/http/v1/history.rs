@@ -6,12 +6,12 @@ use futures::{Stream, TryStreamExt};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::text;
 use crate::domain::schema::{
-    self, ChainMemo, ExplorerLink, Message, OtherSide, Signature, Usdc, one_of, written,
+    self, ChainMemo, ExplorerLink, Message, OtherSide, Signature, Text, Usdc, one_of, written,
 };
 use crate::domain::{
-    AccountId, EntryKind, EntryOutcome, HistoryFilter, Invalid, PageRequest, PlacedEntry, Principal,
+    AccountId, EntryKind, EntryOutcome, HistoryFilter, HistoryStatus, Invalid, PageRequest, PlacedEntry,
+    Principal,
 };
 use crate::http::accept;
 use crate::http::code::Code;
@@ -21,34 +21,28 @@ use crate::http::page::{Id, ListQuery, PageResponse, list_parameters};
 use crate::service::{EntryView, History};
 
 const LIMIT_DEFAULT: u32 = 25;
-const LIMIT_MAX: u32 = 100;
 const ALL: &str = "all";
 
 written! {
     Direction = "Direction": one_of("Seen from the account.", ["in", "out"]);
-    EntryStatus = "EntryStatus": one_of("Whether money moved.", ["settled", "rejected"]);
+    HistoryStatus = "EntryStatus": one_of("Whether money moved.", Self::ALL.map(Self::as_str));
     StatusFilter = "EntryStatusFilter": one_of("Whether money moved, or both.", ["settled", "rejected", ALL]);
 }
 
 enum Direction {}
-enum EntryStatus {}
 enum StatusFilter {}
 
 /// A line of an account's history. Every field is there; what does not apply is `null`.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Entry)]
 pub struct EntryResponse {
-    #[schema(value_type = schema::EntryId)]
-    id: String,
+    id: schema::EntryId,
     #[serde(rename = "type")]
-    #[schema(value_type = EntryKind)]
-    kind: &'static str,
+    kind: EntryKind,
     #[schema(value_type = Direction)]
     direction: &'static str,
-    #[schema(value_type = EntryStatus)]
-    status: &'static str,
-    #[schema(value_type = Usdc)]
-    amount_usdc: String,
+    status: HistoryStatus,
+    amount_usdc: Usdc,
     /// The other side: an account id, or a token account. `null` unless it was one party alone.
     #[schema(value_type = Option<OtherSide>, required)]
     counterparty: Option<String>,
@@ -56,14 +50,14 @@ pub struct EntryResponse {
     #[schema(value_type = Option<ChainMemo>, required)]
     memo: Option<String>,
     /// Of a transfer, and of a deposit that one transfer made.
-    #[schema(value_type = Option<schema::TransferId>, required)]
-    transfer_id: Option<String>,
+    #[schema(required)]
+    transfer_id: Option<schema::TransferId>,
     /// Of what is settled.
-    #[schema(value_type = Option<Signature>, required)]
-    tx_signature: Option<String>,
+    #[schema(required)]
+    tx_signature: Option<Signature>,
     /// Of what is settled.
-    #[schema(value_type = Option<ExplorerLink>, required)]
-    solana_explorer_url: Option<String>,
+    #[schema(required)]
+    solana_explorer_url: Option<ExplorerLink>,
     /// Of what was rejected.
     #[schema(value_type = Option<Code>, required)]
     error: Option<Code>,
@@ -71,11 +65,9 @@ pub struct EntryResponse {
     #[schema(value_type = Option<Message>, required)]
     message: Option<String>,
     /// When it happened.
-    #[schema(value_type = schema::Timestamp)]
-    created_at: String,
+    created_at: schema::Timestamp,
     /// When it came into the history, which is in this order: later than that of every entry that was there before.
-    #[schema(value_type = schema::Timestamp)]
-    visible_at: String,
+    visible_at: schema::Timestamp,
 }
 
 impl CsvRow for EntryResponse {
@@ -105,25 +97,25 @@ impl From<EntryView> for EntryResponse {
     fn from(view: EntryView) -> Self {
         let EntryView { placed: PlacedEntry { entry, visible_at, .. }, explorer } = view;
         let bare = Self {
-            id: entry.id.to_string(),
-            kind: entry.kind.as_str(),
+            id: entry.id.into(),
+            kind: entry.kind,
             direction: entry.kind.direction(),
-            status: entry.outcome.status().as_str(),
-            amount_usdc: entry.amount.to_string(),
+            status: entry.outcome.status(),
+            amount_usdc: entry.amount.into(),
             counterparty: entry.counterparty.map(|party| party.to_string()),
             memo: entry.memo.map(|memo| memo.as_str().to_owned()),
-            transfer_id: entry.transfer_id.map(|id| id.to_string()),
+            transfer_id: entry.transfer_id.map(Text),
             tx_signature: None,
             solana_explorer_url: None,
             error: None,
             message: None,
-            created_at: text(entry.created_at),
-            visible_at: text(visible_at),
+            created_at: entry.created_at.into(),
+            visible_at: visible_at.into(),
         };
         match entry.outcome {
             EntryOutcome::Settled { signature, .. } => Self {
-                solana_explorer_url: Some(explorer.of(&signature)),
-                tx_signature: Some(signature),
+                solana_explorer_url: Some(explorer.of(&signature).into()),
+                tx_signature: Some(signature.into()),
                 ..bare
             },
             EntryOutcome::Rejected { reason, message } => {
@@ -155,12 +147,11 @@ fn asked(
 ) -> Result<(HistoryFilter, PageRequest), Invalid> {
     let filter = filter(&mut query)?;
     let bound = filter.text(principal.operator_id(), account_id);
-    let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &bound)?;
-    query.finish()?;
+    let request = query.page(LIMIT_DEFAULT, &bound)?;
     Ok((filter, request))
 }
 
-list_parameters!(HistoryParameters(LIMIT_DEFAULT, LIMIT_MAX) {
+list_parameters!(HistoryParameters(LIMIT_DEFAULT) {
     "status": StatusFilter = "`all` if it is left out.";
     "type": EntryKind = "Only entries of this kind.";
     "since": schema::Timestamp = "Only what has a `visible_at` after this time.";

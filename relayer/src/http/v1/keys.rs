@@ -4,18 +4,14 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::text;
-use crate::domain::schema::{self, CidrText, KeyHintText, PlainKeyText};
-use crate::domain::{AccountId, AccountName, ApiKey, Invalid, KeyId, KeyScope, Principal};
+use crate::domain::schema::{self, CidrText, PlainKeyText, Text};
+use crate::domain::{AccountId, AccountName, ApiKey, Invalid, KeyHint, KeyId, KeyScope, Principal};
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
 use crate::http::error::ApiError;
 use crate::http::once::{Draw, ShownOnce};
-use crate::http::page::{Id, ListQuery, PageResponse, list_parameters};
+use crate::http::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::service::{CreateKey, Keys, NewKey, keys_filter};
-
-const LIMIT_DEFAULT: u32 = 20;
-const LIMIT_MAX: u32 = 100;
 
 /// A new agent key.
 #[derive(Deserialize, ToSchema)]
@@ -44,26 +40,23 @@ impl TryFrom<CreateKeyBody> for CreateKey {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Key)]
 pub struct KeyResponse {
-    #[schema(value_type = schema::KeyId)]
-    id: String,
+    id: schema::KeyId,
     /// The account that it opens; `null` of an operator key.
-    #[schema(value_type = Option<schema::AccountId>, required)]
-    account_id: Option<String>,
+    #[schema(required)]
+    account_id: Option<schema::AccountId>,
     #[schema(value_type = Option<AccountName>, required)]
     name: Option<String>,
-    #[schema(value_type = KeyHintText)]
-    hint: String,
-    #[schema(value_type = schema::Timestamp)]
-    created_at: String,
+    hint: KeyHint,
+    created_at: schema::Timestamp,
     /// From then on it is not valid.
-    #[schema(value_type = Option<schema::Timestamp>, required)]
-    expires_at: Option<String>,
+    #[schema(required)]
+    expires_at: Option<schema::Timestamp>,
     /// Since then it is not valid.
-    #[schema(value_type = Option<schema::Timestamp>, required)]
-    revoked_at: Option<String>,
+    #[schema(required)]
+    revoked_at: Option<schema::Timestamp>,
     /// About a minute late; `null` before its first use.
-    #[schema(value_type = Option<schema::Timestamp>, required)]
-    last_used_at: Option<String>,
+    #[schema(required)]
+    last_used_at: Option<schema::Timestamp>,
     /// From which addresses it may be used; `null` for any.
     #[schema(value_type = Option<Vec<CidrText>>, required, max_items = 50)]
     allowed_cidrs: Option<Vec<String>>,
@@ -73,17 +66,17 @@ impl From<ApiKey> for KeyResponse {
     fn from(key: ApiKey) -> Self {
         let account_id = match key.scope {
             KeyScope::Operator => None,
-            KeyScope::Agent(account_id) => Some(account_id.to_string()),
+            KeyScope::Agent(account_id) => Some(account_id.into()),
         };
         Self {
-            id: key.id.to_string(),
+            id: key.id.into(),
             account_id,
             name: key.name,
-            hint: key.hint.as_str().to_owned(),
-            created_at: text(key.created_at),
-            expires_at: key.expires_at.map(text),
-            revoked_at: key.revoked_at.map(text),
-            last_used_at: key.last_used_at.map(text),
+            hint: key.hint,
+            created_at: key.created_at.into(),
+            expires_at: key.expires_at.map(Text),
+            revoked_at: key.revoked_at.map(Text),
+            last_used_at: key.last_used_at.map(Text),
             allowed_cidrs: key.allowed_cidrs.map(|cidrs| cidrs.texts()),
         }
     }
@@ -126,7 +119,7 @@ pub async fn create(
     Ok(ShownOnce(StatusCode::CREATED, created.into()))
 }
 
-list_parameters!(KeysParameters(LIMIT_DEFAULT, LIMIT_MAX) {});
+list_parameters!(KeysParameters(LIMIT_DEFAULT) {});
 
 /// List an account's keys
 ///
@@ -141,10 +134,9 @@ pub async fn list(
     State(keys): State<Keys>,
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
-    mut query: ListQuery,
+    query: ListQuery,
 ) -> Result<Json<PageResponse<KeyResponse>>, ApiError> {
-    let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &keys_filter(operator.id, account_id))?;
-    query.finish()?;
+    let request = query.page(LIMIT_DEFAULT, &keys_filter(operator.id, account_id))?;
     Ok(Json(keys.list(&operator, account_id, request).await?.map(KeyResponse::from).into()))
 }
 

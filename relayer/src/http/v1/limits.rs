@@ -3,9 +3,8 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::text;
-use crate::domain::schema::{self, Usdc};
-use crate::domain::{AccountId, Principal, UsdcAmount};
+use crate::domain::schema::{self, Text, Usdc};
+use crate::domain::{AccountId, Principal};
 use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::http::page::Id;
@@ -15,8 +14,7 @@ use crate::service::{LimitsView, Transfers};
 #[derive(Serialize, ToSchema)]
 #[schema(as = Limits)]
 pub struct LimitsResponse {
-    #[schema(value_type = schema::AccountId)]
-    account_id: String,
+    account_id: schema::AccountId,
     max_single_transfer: SingleLimitBody,
     max_daily_spend: DailyLimitBody,
 }
@@ -26,11 +24,11 @@ pub struct LimitsResponse {
 #[schema(as = SingleLimit)]
 struct SingleLimitBody {
     /// Most of a single transfer.
-    #[schema(value_type = Option<Usdc>, required)]
-    limit: Option<String>,
+    #[schema(required)]
+    limit: Option<Usdc>,
     /// The same: no transfer uses it up.
-    #[schema(value_type = Option<Usdc>, required)]
-    remaining: Option<String>,
+    #[schema(required)]
+    remaining: Option<Usdc>,
 }
 
 /// Of a rolling window of 24 hours.
@@ -38,33 +36,31 @@ struct SingleLimitBody {
 #[schema(as = DailyLimit)]
 struct DailyLimitBody {
     /// Most that may leave in any 24 hours.
-    #[schema(value_type = Option<Usdc>, required)]
-    limit: Option<String>,
+    #[schema(required)]
+    limit: Option<Usdc>,
     /// What left in the last 24 hours.
-    #[schema(value_type = Usdc)]
-    used: String,
+    used: Usdc,
     /// What may still leave now.
-    #[schema(value_type = Option<Usdc>, required)]
-    remaining: Option<String>,
+    #[schema(required)]
+    remaining: Option<Usdc>,
     /// When the oldest of it stops counting; `null` when nothing counts.
-    #[schema(value_type = Option<schema::Timestamp>, required)]
-    frees_at: Option<String>,
+    #[schema(required)]
+    frees_at: Option<schema::Timestamp>,
 }
 
 impl From<LimitsView> for LimitsResponse {
     fn from(view: LimitsView) -> Self {
-        let amount = |amount: Option<UsdcAmount>| amount.map(|amount| amount.to_string());
         Self {
-            account_id: view.account_id.to_string(),
+            account_id: view.account_id.into(),
             max_single_transfer: SingleLimitBody {
-                limit: amount(view.single_limit),
-                remaining: amount(view.single_limit),
+                limit: view.single_limit.map(Text),
+                remaining: view.single_limit.map(Text),
             },
             max_daily_spend: DailyLimitBody {
-                limit: amount(view.daily_limit),
-                used: view.used.to_string(),
-                remaining: amount(view.daily_limit.map(|limit| limit.saturating_sub(view.used))),
-                frees_at: view.frees_at.map(text),
+                limit: view.daily_limit.map(Text),
+                used: view.used.into(),
+                remaining: view.daily_limit.map(|limit| limit.saturating_sub(view.used).into()),
+                frees_at: view.frees_at.map(Text),
             },
         }
     }

@@ -17,10 +17,3 @@ pub(super) mod transfer_list;
 pub(crate) mod transfers;
 pub(crate) mod webhooks;
 pub(crate) mod x402;
-
-use crate::domain::Timestamp;
-
-/// A timestamp in the form of answers.
-fn text(at: Timestamp) -> String {
-    at.to_string()
-}

@@ -1,16 +1,13 @@
-use std::borrow::Cow;
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
 
 use super::policy_read_only::{self, READ_ONLY, ReadOnly};
-use super::text;
-use crate::domain::schema::{self, PolicyVersionNumber, Signature};
+use crate::domain::schema::{self, PolicyVersionNumber, Signature, Text, changed, written};
 use crate::domain::{
     AccountId, Invalid, Operator, PolicyFields, PolicyUpdate, PolicyUpdateFields, Principal,
 };
@@ -26,12 +23,10 @@ use crate::service::{PendingView, Policies, PolicyChange, PolicyView};
 #[derive(Serialize, ToSchema)]
 #[schema(as = AccountPolicy)]
 pub struct PolicyResponse {
-    #[schema(value_type = schema::AccountId)]
-    account_id: String,
+    account_id: schema::AccountId,
     #[serde(flatten)]
     policy: PolicyFields,
-    #[schema(value_type = schema::Timestamp)]
-    updated_at: String,
+    updated_at: schema::Timestamp,
     #[schema(value_type = PolicyVersionNumber)]
     version: u64,
     /// The policy that waits to take this one's place; `null` without one.
@@ -39,12 +34,12 @@ pub struct PolicyResponse {
     pending: Option<PendingResponse>,
     /// When the change takes effect, where it has to wait.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = schema::Timestamp)]
-    effective_at: Option<String>,
+    #[schema(nullable = false)]
+    effective_at: Option<schema::Timestamp>,
     /// By which transaction it was just put in force.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Signature)]
-    tx_signature: Option<String>,
+    #[schema(nullable = false)]
+    tx_signature: Option<Signature>,
 }
 
 /// A policy that waits.
@@ -54,34 +49,21 @@ struct PendingResponse {
     #[serde(flatten)]
     policy: PolicyFields,
     /// When it can take effect.
-    #[schema(value_type = schema::Timestamp)]
-    effective_at: String,
+    effective_at: schema::Timestamp,
 }
 
 /// The body of a change: the fields that can be set, and read-only ones from an earlier answer.
 pub enum PolicyBody {}
 
-impl PartialSchema for PolicyBody {
-    fn schema() -> RefOr<Schema> {
-        let mut body = PolicyUpdateFields::schema();
-        let read = [PolicyFields::schema(), PolicyResponse::schema()];
+written! {
+    PolicyBody = "PolicyChange": changed::<PolicyUpdateFields>(|body| {
+        let read = [
+            <PolicyFields as utoipa::PartialSchema>::schema(),
+            <PolicyResponse as utoipa::PartialSchema>::schema(),
+        ];
         let properties = read.iter().flat_map(properties_of);
-        if let RefOr::T(Schema::Object(body)) = &mut body {
-            body.properties.extend(properties.filter(|(name, _)| READ_ONLY.contains(&name.as_str())));
-        }
-        body
-    }
-}
-
-impl ToSchema for PolicyBody {
-    fn name() -> Cow<'static, str> {
-        "PolicyChange".into()
-    }
-
-    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        PolicyUpdateFields::schemas(schemas);
-        PolicyResponse::schemas(schemas);
-    }
+        body.properties.extend(properties.filter(|(name, _)| READ_ONLY.contains(&name.as_str())));
+    }), like PolicyResponse;
 }
 
 /// The properties of an object, and of the objects that it is composed of.
@@ -95,16 +77,16 @@ fn properties_of(schema: &RefOr<Schema>) -> Vec<(String, RefOr<Schema>)> {
 
 impl From<PendingView> for PendingResponse {
     fn from(view: PendingView) -> Self {
-        Self { policy: PolicyFields::from(&view.policy), effective_at: text(view.effective_at) }
+        Self { policy: PolicyFields::from(&view.policy), effective_at: view.effective_at.into() }
     }
 }
 
 impl From<PolicyView> for PolicyResponse {
     fn from(view: PolicyView) -> Self {
         Self {
-            account_id: view.account_id.to_string(),
+            account_id: view.account_id.into(),
             policy: PolicyFields::from(&view.policy),
-            updated_at: text(view.updated_at),
+            updated_at: view.updated_at.into(),
             version: view.version,
             pending: view.pending.map(PendingResponse::from),
             effective_at: None,
@@ -128,10 +110,10 @@ impl IntoResponse for PolicyResponse {
 fn answer(change: PolicyChange) -> Response {
     match change {
         PolicyChange::InForce { view, tx_signature } => {
-            PolicyResponse { tx_signature: Some(tx_signature), ..view.into() }.into_response()
+            PolicyResponse { tx_signature: Some(tx_signature.into()), ..view.into() }.into_response()
         }
         PolicyChange::Waits(view) => {
-            let effective_at = view.pending.as_ref().map(|pending| text(pending.effective_at));
+            let effective_at = view.pending.as_ref().map(|pending| Text(pending.effective_at));
             let waits = PolicyResponse { effective_at, ..view.into() };
             (StatusCode::ACCEPTED, waits).into_response()
         }

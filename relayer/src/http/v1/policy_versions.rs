@@ -4,16 +4,12 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::text;
-use crate::domain::schema::{self, ReasonText, Signature};
-use crate::domain::{AccountId, PolicyFields, PolicyVersion};
+use crate::domain::schema::{self, Signature, Text};
+use crate::domain::{AccountId, PolicyFields, PolicyReason, PolicyVersion};
 use crate::http::auth::OperatorOnly;
 use crate::http::error::ApiError;
-use crate::http::page::{Id, ListQuery, PageResponse, list_parameters};
+use crate::http::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::service::{Policies, policy_versions_filter};
-
-const LIMIT_DEFAULT: u32 = 20;
-const LIMIT_MAX: u32 = 100;
 
 /// A version of a policy, and what set it.
 #[derive(Serialize, ToSchema)]
@@ -21,18 +17,16 @@ const LIMIT_MAX: u32 = 100;
 pub struct PolicyVersionResponse {
     #[schema(value_type = schema::PolicyVersionNumber)]
     version: u64,
-    #[schema(value_type = schema::Timestamp)]
-    set_at: String,
+    set_at: schema::Timestamp,
     /// Whose key signed it; `null` if unknown.
-    #[schema(value_type = Option<schema::Address>, required)]
-    signer: Option<String>,
-    #[schema(value_type = Signature)]
-    tx_signature: String,
+    #[schema(required)]
+    signer: Option<schema::Address>,
+    tx_signature: Signature,
     /// The API key that asked for it, where it came by the API.
-    #[schema(value_type = Option<schema::KeyId>, required)]
-    key_id: Option<String>,
-    #[schema(value_type = Option<ReasonText>, required)]
-    reason: Option<String>,
+    #[schema(required)]
+    key_id: Option<schema::KeyId>,
+    #[schema(required)]
+    reason: Option<PolicyReason>,
     /// Its recipients as they stand on the chain; `null` where it could not be read any more.
     #[schema(value_type = Option<PolicyFields>, required)]
     policy: Option<Box<RawValue>>,
@@ -43,17 +37,17 @@ impl From<PolicyVersion> for PolicyVersionResponse {
         let (key_id, reason) = version.asking.map(|asking| (asking.key_id, asking.reason)).unzip();
         Self {
             version: version.version,
-            set_at: text(version.set_at),
-            signer: version.signer.map(|signer| signer.to_string()),
-            tx_signature: version.tx_signature,
-            key_id: key_id.map(|id| id.to_string()),
-            reason: reason.flatten().map(|reason| reason.as_str().to_owned()),
+            set_at: version.set_at.into(),
+            signer: version.signer.map(Text),
+            tx_signature: version.tx_signature.into(),
+            key_id: key_id.map(Text),
+            reason: reason.flatten(),
             policy: version.policy,
         }
     }
 }
 
-list_parameters!(PolicyVersionsParameters(LIMIT_DEFAULT, LIMIT_MAX) {});
+list_parameters!(PolicyVersionsParameters(LIMIT_DEFAULT) {});
 
 /// List the versions of an account's policy
 ///
@@ -68,10 +62,9 @@ pub async fn list(
     State(policies): State<Policies>,
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
-    mut query: ListQuery,
+    query: ListQuery,
 ) -> Result<Json<PageResponse<PolicyVersionResponse>>, ApiError> {
     let filter = policy_versions_filter(operator.id, account_id);
-    let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &filter)?;
-    query.finish()?;
+    let request = query.page(LIMIT_DEFAULT, &filter)?;
     Ok(Json(policies.versions(&operator, account_id, request).await?.map(PolicyVersionResponse::from).into()))
 }

@@ -5,11 +5,8 @@ use super::transfers::TransferResponse;
 use crate::domain::schema;
 use crate::domain::{IdempotencyKey, Invalid, Principal, TransferFilter};
 use crate::http::error::ApiError;
-use crate::http::page::{ListQuery, PageResponse, list_parameters};
+use crate::http::page::{LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::service::Transfers;
-
-const LIMIT_DEFAULT: u32 = 20;
-const LIMIT_MAX: u32 = 100;
 
 fn filter(query: &mut ListQuery) -> Result<TransferFilter, Invalid> {
     Ok(TransferFilter {
@@ -21,7 +18,7 @@ fn filter(query: &mut ListQuery) -> Result<TransferFilter, Invalid> {
     })
 }
 
-list_parameters!(TransfersParameters(LIMIT_DEFAULT, LIMIT_MAX) {
+list_parameters!(TransfersParameters(LIMIT_DEFAULT) {
     "account_id": schema::AccountId = "Only what this account pays. Agents see their own account only.";
     "status": schema::TransferStatus = "Only transfers in this state.";
     "idempotency_key": schema::IdempotencyKey = "Only transfers under this key.";
@@ -44,7 +41,6 @@ pub async fn list(
     mut query: ListQuery,
 ) -> Result<Json<PageResponse<TransferResponse>>, ApiError> {
     let filter = filter(&mut query)?;
-    let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &filter.text(principal.operator_id()))?;
-    query.finish()?;
+    let request = query.page(LIMIT_DEFAULT, &filter.text(principal.operator_id()))?;
     Ok(Json(transfers.list(&principal, filter, request).await?.map(TransferResponse::from).into()))
 }

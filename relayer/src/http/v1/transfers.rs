@@ -1,19 +1,17 @@
-use std::borrow::Cow;
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
-use utoipa::openapi::{RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::ToSchema;
 
 use super::checks::CheckBody;
-use super::text;
-use crate::domain::schema::{self, ExplorerLink, Message, RecipientText, Signature, Usdc, UsdcText};
+use crate::domain::schema::{
+    self, ExplorerLink, Message, RecipientText, Signature, Text, Usdc, UsdcText, changed, written,
+};
 use crate::domain::{
-    AccountId, IdempotencyKey, Invalid, Memo, Principal, Recipient, Transfer, TransferId, TransferRequest,
-    TransferState, UsdcAmount, amount_from_text,
+    IdempotencyKey, Invalid, Memo, Principal, Recipient, Transfer, TransferId, TransferRequest,
+    TransferState, TransferStatus, amount_from_text,
 };
 use crate::http::body::Json as Body;
 use crate::http::code::Code;
@@ -56,38 +54,28 @@ pub(super) fn named_once(body: Option<String>, header: Option<String>) -> Result
     }
 }
 
-/// The parts of a transfer that a preview needs too.
-struct TransferTerms {
-    from: AccountId,
-    to: Recipient,
-    amount: UsdcAmount,
-    memo: Option<Memo>,
-    idempotency_key: Option<IdempotencyKey>,
-}
-
 impl CreateTransferBody {
-    /// `header` is the `Idempotency-Key` header; if the body has one too, both must agree.
-    fn parse(self, header: Option<String>) -> Result<TransferTerms, Invalid> {
+    /// What is to be paid, which is all that a preview needs, and the key. `header` is the `Idempotency-Key` header; if the body
+    /// has one too, both must agree.
+    fn parse(self, header: Option<String>) -> Result<(PreviewRequest, Option<IdempotencyKey>), Invalid> {
+        let from = required("from", self.from)?;
         let key = named_once(self.idempotency_key, header)?;
-        Ok(TransferTerms {
-            from: Invalid::unless("from", &required("from", self.from)?)?,
+        let asked = PreviewRequest {
+            from: Invalid::unless("from", &from)?,
             to: Recipient::parse(required("to", self.to)?)?,
             amount: amount_from_text("amount", &required("amount", self.amount)?)?,
             memo: self.memo.map(Memo::parse).transpose()?,
-            idempotency_key: key.map(IdempotencyKey::parse).transpose()?,
-        })
+        };
+        Ok((asked, key.map(IdempotencyKey::parse).transpose()?))
     }
 
     pub(crate) fn into_request(self, header: Option<String>) -> Result<TransferRequest, Invalid> {
-        let TransferTerms { from, to, amount, memo, idempotency_key } = self.parse(header)?;
-        let idempotency_key = required("idempotency_key", idempotency_key)?;
-        Ok(TransferRequest { from, to, amount, memo, idempotency_key })
+        let (PreviewRequest { from, to, amount, memo }, key) = self.parse(header)?;
+        Ok(TransferRequest { from, to, amount, memo, idempotency_key: required("idempotency_key", key)? })
     }
 
-    /// A preview needs no key.
     pub(crate) fn into_preview(self, header: Option<String>) -> Result<PreviewRequest, Invalid> {
-        let TransferTerms { from, to, amount, memo, .. } = self.parse(header)?;
-        Ok(PreviewRequest { from, to, amount, memo })
+        self.parse(header).map(|(asked, _)| asked)
     }
 }
 
@@ -96,70 +84,49 @@ impl CreateTransferBody {
 #[serde(transparent)]
 pub struct PreviewTransferBody(CreateTransferBody);
 
-impl PartialSchema for PreviewTransferBody {
-    fn schema() -> RefOr<Schema> {
-        let mut schema = CreateTransferBody::schema();
-        if let RefOr::T(Schema::Object(body)) = &mut schema {
-            body.required.retain(|field| field != "idempotency_key");
-            body.description = Some("A payment to be judged.".to_owned());
-        }
-        schema
-    }
-}
-
-impl ToSchema for PreviewTransferBody {
-    fn name() -> Cow<'static, str> {
-        "PreviewTransfer".into()
-    }
-
-    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        CreateTransferBody::schemas(schemas);
-    }
+written! {
+    PreviewTransferBody = "PreviewTransfer": changed::<CreateTransferBody>(|body| {
+        body.required.retain(|field| field != "idempotency_key");
+        body.description = Some("A payment to be judged.".to_owned());
+    }), like CreateTransferBody;
 }
 
 /// A transfer in any state.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Transfer)]
 pub struct TransferResponse {
-    #[schema(value_type = schema::TransferId)]
-    transfer_id: String,
-    #[schema(value_type = schema::TransferStatus)]
-    status: &'static str,
+    transfer_id: schema::TransferId,
+    status: schema::TransferStatus,
     /// The account that pays.
-    #[schema(value_type = schema::AccountId)]
-    from: String,
+    from: schema::AccountId,
     /// As submitted.
-    #[schema(value_type = schema::Recipient)]
-    to: String,
-    #[schema(value_type = Usdc)]
-    amount_usdc: String,
-    #[schema(value_type = Option<schema::Memo>, required)]
-    memo: Option<String>,
-    #[schema(value_type = schema::IdempotencyKey)]
-    idempotency_key: String,
+    to: schema::Recipient,
+    amount_usdc: Usdc,
+    #[schema(required)]
+    memo: Option<schema::Memo>,
+    idempotency_key: schema::IdempotencyKey,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Signature)]
-    tx_signature: Option<String>,
+    #[schema(nullable = false)]
+    tx_signature: Option<Signature>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = ExplorerLink)]
-    solana_explorer_url: Option<String>,
+    #[schema(nullable = false)]
+    solana_explorer_url: Option<ExplorerLink>,
     /// Of what is settled.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = schema::Timestamp)]
-    settled_at: Option<String>,
-    #[schema(value_type = schema::Timestamp)]
-    created_at: String,
+    #[schema(nullable = false)]
+    settled_at: Option<schema::Timestamp>,
+    created_at: schema::Timestamp,
     /// Of what was rejected or failed, or what a seller refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Code)]
     error: Option<Code>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Message)]
-    message: Option<String>,
+    #[schema(nullable = false)]
+    message: Option<Message>,
     /// When the rolling window has room for the amount, if nothing else is spent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = schema::Timestamp)]
-    retry_at: Option<String>,
+    #[schema(nullable = false)]
+    retry_at: Option<schema::Timestamp>,
     /// Of what was rejected: what every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Vec<CheckBody>, max_items = 6)]
@@ -167,24 +134,24 @@ pub struct TransferResponse {
 }
 
 impl TransferResponse {
-    pub(super) const fn status(&self) -> &'static str {
-        self.status
+    pub(super) const fn is_submitted(&self) -> bool {
+        matches!(self.status, Text(TransferStatus::Submitted))
     }
 
     fn new(transfer: &Transfer, explorer: &ExplorerUrl) -> Self {
         let request = &transfer.request;
         let bare = Self {
-            transfer_id: transfer.id.to_string(),
-            status: transfer.state.status().as_str(),
-            from: request.from.to_string(),
-            to: request.to.text(),
-            amount_usdc: request.amount.to_string(),
-            memo: request.memo.as_ref().map(|memo| memo.as_str().to_owned()),
-            idempotency_key: request.idempotency_key.as_str().to_owned(),
-            tx_signature: transfer.tx_signature().map(str::to_owned),
-            solana_explorer_url: transfer.tx_signature().map(|signature| explorer.of(signature)),
+            transfer_id: transfer.id.into(),
+            status: transfer.state.status().into(),
+            from: request.from.into(),
+            to: request.to.clone().into(),
+            amount_usdc: request.amount.into(),
+            memo: request.memo.clone().map(Text),
+            idempotency_key: request.idempotency_key.clone().into(),
+            tx_signature: transfer.tx_signature().map(Signature::from),
+            solana_explorer_url: transfer.tx_signature().map(|signature| explorer.of(signature).into()),
             settled_at: None,
-            created_at: text(transfer.created_at),
+            created_at: transfer.created_at.into(),
             error: None,
             message: None,
             retry_at: None,
@@ -192,22 +159,26 @@ impl TransferResponse {
         };
         match &transfer.state {
             TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => {
-                let message = refused_and_open(transfer);
-                Self { error: message.as_ref().map(|_| Code::PaymentRefused), message, ..bare }
+                let message = refused_and_open(transfer.refusal.as_ref(), &transfer.state);
+                Self {
+                    error: message.as_ref().map(|_| Code::PaymentRefused),
+                    message: message.map(Message::from),
+                    ..bare
+                }
             }
             TransferState::Settled(settlement) => {
-                Self { settled_at: Some(text(settlement.settled_at)), ..bare }
+                Self { settled_at: Some(settlement.settled_at.into()), ..bare }
             }
             TransferState::Rejected(rejection) => Self {
                 error: Some(rejection_code(rejection.reason)),
-                message: Some(rejection.message.clone()),
-                retry_at: rejection.retry_at.map(text),
+                message: Some(rejection.message.as_str().into()),
+                retry_at: rejection.retry_at.map(Text),
                 checks: Some(CheckBody::list(&rejection.checks)),
                 ..bare
             },
             TransferState::Failed(failure) => Self {
                 error: Some(failure_code(failure.code)),
-                message: Some(failure.message.clone()),
+                message: Some(failure.message.as_str().into()),
                 ..bare
             },
         }
@@ -230,14 +201,14 @@ impl TryFrom<TransferAnswer> for TransferResponse {
             TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. }
                 if view.transfer.refusal.is_some() =>
             {
-                Err(ApiError::Transfer(Box::new(view.transfer), checks))
+                Err(ApiError::Transfer(Box::new(view.transfer.into()), checks))
             }
             TransferState::Claimed
             | TransferState::Signed(_)
             | TransferState::Sent { .. }
             | TransferState::Settled(_) => Ok(view.into()),
             TransferState::Rejected(_) | TransferState::Failed(_) => {
-                Err(ApiError::Transfer(Box::new(view.transfer), checks))
+                Err(ApiError::Transfer(Box::new(view.transfer.into()), checks))
             }
         }
     }
@@ -320,12 +291,12 @@ pub struct PreviewResponse {
     #[schema(value_type = Code)]
     error: Option<Code>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Message)]
-    message: Option<String>,
+    #[schema(nullable = false)]
+    message: Option<Message>,
     /// When the rolling window has room for the amount, if nothing else is spent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = schema::Timestamp)]
-    retry_at: Option<String>,
+    #[schema(nullable = false)]
+    retry_at: Option<schema::Timestamp>,
 }
 
 impl From<Preview> for PreviewResponse {
@@ -342,14 +313,14 @@ impl From<Preview> for PreviewResponse {
                 allowed: false,
                 checks: CheckBody::list(&rejection.checks),
                 error: Some(rejection_code(rejection.reason)),
-                message: Some(rejection.message),
-                retry_at: rejection.retry_at.map(text),
+                message: Some(rejection.message.into()),
+                retry_at: rejection.retry_at.map(Text),
             },
             Preview::Failing(failure, checks) => Self {
                 allowed: false,
                 checks: CheckBody::list(&checks),
                 error: Some(failure_code(failure.code)),
-                message: Some(failure.message),
+                message: Some(failure.message.into()),
                 retry_at: None,
             },
         }

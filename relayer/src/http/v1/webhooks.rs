@@ -1,20 +1,15 @@
-use std::borrow::Cow;
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
-use utoipa::openapi::{RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::ToSchema;
 
-use super::text;
 use crate::domain::schema::{
-    self, UsdcLimit, UsdcNumber, WebhookSecretText, WebhookUrlText, one_of, written,
+    self, Text, UsdcLimit, UsdcNumber, WebhookSecretText, WebhookUrlText, changed, one_of, written,
 };
 use crate::domain::{
-    AccountId, DisabledReason, EventType, Invalid, UsdcAmount, Webhook, WebhookId, WebhookStatus,
-    amount_from_json, amount_to_json,
+    DisabledReason, EventType, Invalid, UsdcAmount, Webhook, WebhookId, WebhookStatus, amount_from_json,
 };
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
@@ -22,13 +17,11 @@ use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::http::once::{Draw, ShownOnce};
 use crate::http::openapi::forbid_null;
-use crate::http::page::{Id, ListQuery, PageResponse, list_parameters};
+use crate::http::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::service::{
     CreateWebhook, NewSecret, UpdateWebhook, Webhooks, read_accounts, read_events, webhooks_filter,
 };
 
-const LIMIT_DEFAULT: u32 = 20;
-const LIMIT_MAX: u32 = 100;
 const THRESHOLD: &str = "low_balance_threshold_usdc";
 
 const ENABLED: &str = "enabled";
@@ -64,29 +57,15 @@ pub struct WebhookBody {
 /// A new webhook.
 enum CreateWebhookBody {}
 
-impl PartialSchema for CreateWebhookBody {
-    fn schema() -> RefOr<Schema> {
-        let mut schema = WebhookBody::schema();
-        if let RefOr::T(Schema::Object(body)) = &mut schema {
-            body.description = Some("A new webhook. It is enabled.".to_owned());
-            body.properties.remove("status");
-            body.required = ["url", "events"].map(str::to_owned).to_vec();
-            for name in &body.required {
-                body.properties.entry(name.clone()).and_modify(forbid_null);
-            }
+written! {
+    CreateWebhookBody = "CreateWebhook": changed::<WebhookBody>(|body| {
+        body.description = Some("A new webhook. It is enabled.".to_owned());
+        body.properties.remove("status");
+        body.required = ["url", "events"].map(str::to_owned).to_vec();
+        for name in &body.required {
+            body.properties.entry(name.clone()).and_modify(forbid_null);
         }
-        schema
-    }
-}
-
-impl ToSchema for CreateWebhookBody {
-    fn name() -> Cow<'static, str> {
-        "CreateWebhook".into()
-    }
-
-    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        WebhookBody::schemas(schemas);
-    }
+    }), like WebhookBody;
 }
 
 /// Distinguishes `null` from a missing field.
@@ -139,60 +118,55 @@ impl TryFrom<WebhookBody> for UpdateWebhook {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Webhook)]
 pub struct WebhookResponse {
-    #[schema(value_type = schema::WebhookId)]
-    id: String,
+    id: schema::WebhookId,
     #[schema(value_type = WebhookUrlText)]
     url: String,
     /// The event types that it gets.
-    #[schema(value_type = Vec<EventType>, min_items = 1, max_items = 64)]
-    events: Vec<&'static str>,
+    #[schema(min_items = 1, max_items = 64)]
+    events: Vec<EventType>,
     /// The accounts whose events it gets; empty for all of the operator.
-    #[schema(value_type = Vec<schema::AccountId>, max_items = 1000)]
-    account_ids: Vec<String>,
+    #[schema(max_items = 1000)]
+    account_ids: Vec<schema::AccountId>,
     /// Below which balance `balance.low_threshold` fires.
-    #[schema(value_type = Option<UsdcLimit>, required)]
-    low_balance_threshold_usdc: Box<RawValue>,
+    #[schema(required)]
+    low_balance_threshold_usdc: Option<UsdcLimit>,
     #[schema(value_type = Enabled)]
     status: &'static str,
-    #[schema(value_type = Option<DisabledReason>, required)]
-    disabled_reason: Option<&'static str>,
+    #[schema(required)]
+    disabled_reason: Option<DisabledReason>,
     /// Since when it is disabled.
-    #[schema(value_type = Option<schema::Timestamp>, required)]
-    disabled_at: Option<String>,
+    #[schema(required)]
+    disabled_at: Option<schema::Timestamp>,
     /// Since when every attempt failed; `null` while the latest succeeded.
-    #[schema(value_type = Option<schema::Timestamp>, required)]
-    failing_since: Option<String>,
+    #[schema(required)]
+    failing_since: Option<schema::Timestamp>,
     /// Until when the secret before this one signs too.
-    #[schema(value_type = Option<schema::Timestamp>, required)]
-    previous_secret_expires_at: Option<String>,
-    #[schema(value_type = schema::Timestamp)]
-    created_at: String,
-    #[schema(value_type = schema::Timestamp)]
-    updated_at: String,
+    #[schema(required)]
+    previous_secret_expires_at: Option<schema::Timestamp>,
+    created_at: schema::Timestamp,
+    updated_at: schema::Timestamp,
 }
 
 impl From<Webhook> for WebhookResponse {
     fn from(webhook: Webhook) -> Self {
         let (disabled_reason, disabled_at) = match webhook.status {
             WebhookStatus::Enabled => (None, None),
-            WebhookStatus::Disabled { reason, since } => (Some(reason.as_str()), Some(text(since))),
+            WebhookStatus::Disabled { reason, since } => (Some(reason), Some(since.into())),
         };
         let subscription = &webhook.subscription;
         Self {
-            id: webhook.id.to_string(),
+            id: webhook.id.into(),
             url: webhook.url.as_str().to_owned(),
-            events: subscription.events().iter().map(|event| event.as_str()).collect(),
-            account_ids: subscription.accounts().iter().map(AccountId::to_string).collect(),
-            low_balance_threshold_usdc: subscription
-                .threshold()
-                .map_or_else(|| RawValue::NULL.to_owned(), amount_to_json),
+            events: subscription.events().to_vec(),
+            account_ids: subscription.accounts().iter().copied().map(Text).collect(),
+            low_balance_threshold_usdc: subscription.threshold().map(UsdcLimit),
             status: webhook.status.as_str(),
             disabled_reason,
             disabled_at,
-            failing_since: webhook.health.failing_since.map(text),
-            previous_secret_expires_at: webhook.previous_secret_until.map(text),
-            created_at: text(webhook.created_at),
-            updated_at: text(webhook.updated_at),
+            failing_since: webhook.health.failing_since.map(Text),
+            previous_secret_expires_at: webhook.previous_secret_until.map(Text),
+            created_at: webhook.created_at.into(),
+            updated_at: webhook.updated_at.into(),
         }
     }
 }
@@ -233,7 +207,7 @@ pub async fn create(
     Ok(ShownOnce(StatusCode::CREATED, created.into()))
 }
 
-list_parameters!(WebhooksParameters(LIMIT_DEFAULT, LIMIT_MAX) {});
+list_parameters!(WebhooksParameters(LIMIT_DEFAULT) {});
 
 /// List webhooks
 #[utoipa::path(
@@ -245,10 +219,9 @@ list_parameters!(WebhooksParameters(LIMIT_DEFAULT, LIMIT_MAX) {});
 pub async fn list(
     State(webhooks): State<Webhooks>,
     OperatorOnly(operator): OperatorOnly,
-    mut query: ListQuery,
+    query: ListQuery,
 ) -> Result<Json<PageResponse<WebhookResponse>>, ApiError> {
-    let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &webhooks_filter(operator.id))?;
-    query.finish()?;
+    let request = query.page(LIMIT_DEFAULT, &webhooks_filter(operator.id))?;
     Ok(Json(webhooks.list(&operator, request).await?.map(WebhookResponse::from).into()))
 }
 

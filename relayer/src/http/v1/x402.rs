@@ -12,7 +12,7 @@ use crate::domain::schema::{
 };
 use crate::domain::{
     IdempotencyKey, Invalid, Memo, PURCHASE_BODY_BYTES_MAX, PaidResource, Principal, Purchase,
-    PurchaseMethod, Receipt, ResourceBody, ResourceRequest, Seller, TransferStatus, amount_from_text,
+    PurchaseMethod, Receipt, ResourceBody, ResourceRequest, Seller, amount_from_text,
 };
 use crate::http::body::Json as Body;
 use crate::http::code::Code;
@@ -199,7 +199,7 @@ impl From<Receipt> for ReceiptResponse {
 
 impl PurchaseResponse {
     fn is_open(&self) -> bool {
-        self.transfer.as_ref().is_some_and(|transfer| transfer.status() == TransferStatus::Submitted.as_str())
+        self.transfer.as_ref().is_some_and(TransferResponse::is_submitted)
     }
 }
 
