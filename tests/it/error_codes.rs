@@ -15,7 +15,6 @@ use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signer::Signer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::hostile_http::{is_our_refusal, raw_answer};
 use crate::x402::road::Road;
 
 async fn agent_and_payee() -> (Agent, Pubkey) {
@@ -324,22 +323,6 @@ async fn error_payload_too_large_is_413() {
     let body = json!({ "name": "x".repeat(100_000) }).to_string();
     let refused = operator.client.sends_bytes(Method::POST, "/v1/accounts", body).await;
     refused.is_error(413, "payload_too_large");
-}
-
-#[tokio::test]
-async fn error_headers_too_large_is_431_for_a_long_head_and_for_many_headers() {
-    let operator = Operator::shared().await;
-    let start = "GET /v1/accounts HTTP/1.1\r\nhost: x\r\n";
-    for bytes in [
-        format!("{start}x-long: {}\r\n\r\n", "x".repeat(40_000)),
-        format!("{start}x-long: {}\r\n\r\n", "x".repeat(400_000)),
-        format!("{start}{}\r\n", "x-many: 1\r\n".repeat(100)),
-        format!("GET /v1/accounts?x={} HTTP/1.1\r\nhost: x\r\n\r\n", "x".repeat(200_000)),
-    ] {
-        let answer = raw_answer(&operator, bytes.as_bytes()).await;
-        let line = "HTTP/1.1 431 Request Header Fields Too Large";
-        is_our_refusal(&answer, line, "headers_too_large");
-    }
 }
 
 #[tokio::test]

@@ -123,9 +123,6 @@ codes! {
         "The transfer would be refused, and the account or its operator has had as many refusals in the last 24 hours \
          as it may have. Nothing was claimed."
         "Correct the transfer: what can be paid is still paid. After `Retry-After` seconds refusals are recorded again.";
-    HeadersTooLarge REQUEST_HEADER_FIELDS_TOO_LARGE "headers_too_large"
-        "Request line and headers are over 32 KiB, or more than 64 headers."
-        "Send less.";
     InternalError INTERNAL_SERVER_ERROR "internal_error"
         "A fault of ours, which is logged under `request_id`."
         "Ask for the state, or send a transfer again under the same idempotency key.";

@@ -76,7 +76,7 @@ fn with_error_body(mut response: Response, id: RequestId) -> Response {
 }
 
 /// The headers of every answer.
-pub(super) fn every_answers_headers(headers: &mut HeaderMap, id: RequestId) {
+fn every_answers_headers(headers: &mut HeaderMap, id: RequestId) {
     if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
         headers.insert(X_REQUEST_ID, value);
     }

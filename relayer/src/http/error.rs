@@ -28,10 +28,6 @@ pub enum ApiError {
     /// A transfer that was rejected, failed or refused by a seller, with its checks.
     Transfer(Box<Unpaid>, Option<Checks>),
     BodyTooLarge,
-    /// The request line or a header is not HTTP.
-    MalformedHead,
-    /// Request line and headers are too long, or the headers too many.
-    HeadTooLarge,
     BodyTimeout,
     UnsupportedMediaType,
     /// A `Content-Encoding`, which we do not read.
@@ -118,7 +114,7 @@ pub(crate) struct ErrorBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = RequestIdText, required)]
     request_id: Option<String>,
-    /// What is wrong, by its path: `policy.paused`, `allowed_counterparties[3]`. `body` and `head` are the request as a whole.
+    /// What is wrong, by its path: `policy.paused`, `allowed_counterparties[3]`. `body` is the body as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, max_length = 65536)]
     param: Option<String>,
@@ -144,16 +140,6 @@ pub(crate) struct ErrorBody {
 }
 
 impl ErrorAnswer {
-    pub(super) fn of(error: ApiError) -> Self {
-        Self(body_of(error))
-    }
-
-    /// The body alone.
-    pub(super) fn into_json(self, id: RequestId) -> Vec<u8> {
-        // Texts, numbers and flags always serialize.
-        serde_json::to_vec(&ErrorBody { request_id: Some(id.to_string()), ..self.0 }).unwrap_or_default()
-    }
-
     /// The response with its body, now that the request's id is known.
     pub(super) fn into_response(self, id: RequestId, answered: Response) -> Response {
         let (parts, _) = answered.into_parts();
@@ -240,17 +226,6 @@ fn body_of(error: ApiError) -> ErrorBody {
         ApiError::BodyTooLarge => ErrorBody::new(
             Code::PayloadTooLarge,
             format!("The body is over {} bytes.", super::BODY_BYTES_MAX),
-        ),
-        ApiError::MalformedHead => {
-            service_body(Invalid::new("head", "is not HTTP: see the request line and the headers").into())
-        }
-        ApiError::HeadTooLarge => ErrorBody::new(
-            Code::HeadersTooLarge,
-            format!(
-                "Request line and headers may have {} bytes and {} headers in all.",
-                super::HEAD_BYTES_MAX,
-                super::HEADERS_MAX
-            ),
         ),
         ApiError::BodyTimeout => ErrorBody::new(Code::RequestTimeout, "The body did not arrive in time."),
         ApiError::EncodedBody => ErrorBody::new(

@@ -14,7 +14,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use super::malformed::RewordingStream;
 use super::patience::IdleTimeoutStream;
 
 /// How long to wait after the system refused a connection.
@@ -45,7 +44,7 @@ impl Connected<Peer> for Peer {
 }
 
 impl Address for Peer {
-    type Stream = IdleTimeoutStream<RewordingStream<TcpStream>>;
+    type Stream = IdleTimeoutStream<TcpStream>;
     type Listener = BoundedListener;
 }
 
@@ -89,22 +88,20 @@ impl BoundedListener {
     }
 }
 
-impl AddrListener<IdleTimeoutStream<RewordingStream<TcpStream>>, Peer> for BoundedListener {
+impl AddrListener<IdleTimeoutStream<TcpStream>, Peer> for BoundedListener {
     async fn bind_to(_: Peer) -> io::Result<Self> {
         Err(ErrorKind::Unsupported.into())
     }
 
-    async fn accept_stream(&self) -> io::Result<(IdleTimeoutStream<RewordingStream<TcpStream>>, Peer)> {
+    async fn accept_stream(&self) -> io::Result<(IdleTimeoutStream<TcpStream>, Peer)> {
         loop {
             match self.listener.accept().await {
                 Ok((stream, address)) => {
                     // Without it, answers are merely slower.
                     let _ = stream.set_nodelay(true);
                     let place = self.place().await;
-                    return Ok((
-                        IdleTimeoutStream::new(RewordingStream::new(stream), self.silent.clone(), place),
-                        Peer(address),
-                    ));
+                    let stream = IdleTimeoutStream::new(stream, self.silent.clone(), place);
+                    return Ok((stream, Peer(address)));
                 }
                 Err(error) if is_the_clients(&error) => {}
                 Err(error) => {

@@ -12,7 +12,6 @@ mod error;
 mod file;
 mod health;
 mod listener;
-mod malformed;
 mod once;
 mod openapi;
 mod page;

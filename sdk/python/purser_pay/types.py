@@ -178,9 +178,9 @@ class Entry:
     `account_paused`, `insufficient_balance`, `account_frozen`, `forbidden`, `not_found`, `method_not_allowed`,
     `request_timeout`, `idempotency_conflict`, `idempotency_in_progress`, `policy_changed`, `payload_too_large`,
     `unsupported_media_type`, `invalid_recipient`, `offer_refused`, `payment_refused`, `rate_limited`,
-    `too_many_pending`, `too_many_refusals`, `headers_too_large`, `internal_error`, `not_configured`,
-    `transfer_failed`, `server_unreachable`, `service_unavailable`, `solana_unavailable`, `authority_rotated`,
-    `fee_payer_empty`, `signer_unavailable`, `timeout`.
+    `too_many_pending`, `too_many_refusals`, `internal_error`, `not_configured`, `transfer_failed`,
+    `server_unreachable`, `service_unavailable`, `solana_unavailable`, `authority_rotated`, `fee_payer_empty`,
+    `signer_unavailable`, `timeout`.
     """
     id: str
     """The id of a line of an account's history. Opaque; compare it as text."""
@@ -360,9 +360,9 @@ class Preview:
     `policy_violation`, `account_paused`, `insufficient_balance`, `account_frozen`, `forbidden`, `not_found`,
     `method_not_allowed`, `request_timeout`, `idempotency_conflict`, `idempotency_in_progress`, `policy_changed`,
     `payload_too_large`, `unsupported_media_type`, `invalid_recipient`, `offer_refused`, `payment_refused`,
-    `rate_limited`, `too_many_pending`, `too_many_refusals`, `headers_too_large`, `internal_error`,
-    `not_configured`, `transfer_failed`, `server_unreachable`, `service_unavailable`, `solana_unavailable`,
-    `authority_rotated`, `fee_payer_empty`, `signer_unavailable`, `timeout`.
+    `rate_limited`, `too_many_pending`, `too_many_refusals`, `internal_error`, `not_configured`, `transfer_failed`,
+    `server_unreachable`, `service_unavailable`, `solana_unavailable`, `authority_rotated`, `fee_payer_empty`,
+    `signer_unavailable`, `timeout`.
     """
     message: str | None = None
     """A sentence for people. Its wording may change: decide by codes, never by it."""
@@ -435,9 +435,9 @@ class Transfer:
     `unauthorized`, `policy_violation`, `account_paused`, `insufficient_balance`, `account_frozen`, `forbidden`,
     `not_found`, `method_not_allowed`, `request_timeout`, `idempotency_conflict`, `idempotency_in_progress`,
     `policy_changed`, `payload_too_large`, `unsupported_media_type`, `invalid_recipient`, `offer_refused`,
-    `payment_refused`, `rate_limited`, `too_many_pending`, `too_many_refusals`, `headers_too_large`,
-    `internal_error`, `not_configured`, `transfer_failed`, `server_unreachable`, `service_unavailable`,
-    `solana_unavailable`, `authority_rotated`, `fee_payer_empty`, `signer_unavailable`, `timeout`.
+    `payment_refused`, `rate_limited`, `too_many_pending`, `too_many_refusals`, `internal_error`, `not_configured`,
+    `transfer_failed`, `server_unreachable`, `service_unavailable`, `solana_unavailable`, `authority_rotated`,
+    `fee_payer_empty`, `signer_unavailable`, `timeout`.
     """
     message: str | None = None
     """A sentence for people. Its wording may change: decide by codes, never by it."""

@@ -297,7 +297,6 @@ export type ErrorCode =
   | "rate_limited"
   | "too_many_pending"
   | "too_many_refusals"
-  | "headers_too_large"
   | "internal_error"
   | "not_configured"
   | "transfer_failed"

@@ -66,7 +66,7 @@ fn codes_of(operation: &mut Operation) -> BTreeSet<Code> {
     if operation.extensions.as_mut().is_some_and(|extensions| extensions.remove(headers::ONCE).is_some()) {
         codes.extend([Code::IdempotencyConflict, Code::IdempotencyInProgress]);
     }
-    codes.extend([Code::HeadersTooLarge, Code::InternalError, Code::Timeout]);
+    codes.extend([Code::InternalError, Code::Timeout]);
     if needs_key(operation) {
         codes.extend([Code::InvalidRequest, Code::Unauthorized, Code::Forbidden]);
         codes.extend([Code::RateLimited, Code::ServiceUnavailable]);
@@ -113,10 +113,7 @@ fn headers_of(codes: &BTreeSet<Code>) -> Vec<&'static str> {
         names.push(headers::RETRY_AFTER);
     }
     // These are answered before the key is checked, or after the answer was given up.
-    if ![Code::Unauthorized, Code::HeadersTooLarge, Code::Timeout, Code::MethodNotAllowed]
-        .into_iter()
-        .any(has)
-    {
+    if ![Code::Unauthorized, Code::Timeout, Code::MethodNotAllowed].into_iter().any(has) {
         names.extend(headers::rate_limit());
     }
     names
@@ -167,7 +164,6 @@ fn example(code: Code) -> ApiError {
         Code::RateLimited => ApiError::RateLimited { retry_after_seconds: 1 },
         Code::TooManyPending => ServiceError::TooManyPending.into(),
         Code::TooManyRefusals => ServiceError::TooManyRefusals { retry_after_seconds: 3_600 }.into(),
-        Code::HeadersTooLarge => ApiError::HeadTooLarge,
         Code::InternalError => ServiceError::Internal.into(),
         Code::NotConfigured => ServiceError::NotConfigured.into(),
         Code::TransferFailed => failed(FailureCode::TransferFailed, "The transaction failed on the chain."),

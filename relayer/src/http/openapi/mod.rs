@@ -24,8 +24,8 @@ Every call but those tagged Service carries `Authorization: Bearer <API_KEY>`. T
 which network. Bodies are JSON; unknown fields and parameters are refused. Amounts are decimal strings of USDC with six \
 fractional digits; JSON numbers are taken and given exactly where a schema says `number`. Times are ISO 8601 in UTC.
 
-Every answer has `X-Request-Id`. Every error has the schema `ErrorBody`; decide by its `error`. A body that cannot be read as HTTP \
-is answered with 400 or 431, a path that is not described here with 404 `not_found`, and another method with 405 \
+Every answer has `X-Request-Id`. Every error has the schema `ErrorBody`; decide by its `error`. What is not HTTP \
+has a bare 400 or 431 for an answer, a path that is not described here 404 `not_found`, and another method 405 \
 `method_not_allowed`. A 402 is a refusal of the account's policy or balance, never an offer to pay.
 
 A list has pages: give `cursor` of the page before until `has_more` is false.";
