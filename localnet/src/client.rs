@@ -44,11 +44,10 @@ pub struct MintArgs {
 }
 
 /// A real MintTo transaction signed by the mint authority, confirmed before it returns.
-pub fn mint(args: MintArgs) -> Result<()> {
-    let rpc = connect(&args.rpc_url);
-    let mint = parse_address(&args.mint)?;
-    let to = parse_address(&args.to)?;
-    let amount = amount::parse(&args.amount, USDC_DECIMALS)?;
+pub fn minted(rpc_url: &str, mint: Pubkey, to: &str, amount: &str) -> Result<Value> {
+    let rpc = connect(rpc_url);
+    let to = parse_address(to)?;
+    let amount = amount::parse(amount, USDC_DECIMALS)?;
     let authority = mint_authority(&mint);
     let state = account_data(&rpc, &mint)?.ok_or_else(|| {
         Error::new(format!("{mint} does not exist on this network; \"usdc_mint\" of `start` does"))
@@ -77,13 +76,18 @@ pub fn mint(args: MintArgs) -> Result<()> {
     );
     let signature = send_and_confirm(&rpc, &instructions, &authority)?;
     let balance = rpc.get_token_account_balance(&token_account).context("cannot read the balance")?;
-    let answer = json!({
+    Ok(json!({
         "token_account": token_account.to_string(),
         "minted_micros": amount,
         "balance_micros": balance.amount.parse::<u64>().unwrap_or_default(),
         "signature": signature,
-    });
-    report(args.json, &answer, format!("minted {} USDC to {token_account} ({signature})", args.amount));
+    }))
+}
+
+pub fn mint(args: MintArgs) -> Result<()> {
+    let answer = minted(&args.rpc_url, parse_address(&args.mint)?, &args.to, &args.amount)?;
+    let (to, signature) = (&answer["token_account"], &answer["signature"]);
+    report(args.json, &answer, format!("minted {} USDC to {} ({})", args.amount, text(to), text(signature)));
     Ok(())
 }
 
@@ -138,9 +142,17 @@ pub struct TravelArgs {
 }
 
 pub fn travel(args: TravelArgs) -> Result<()> {
-    let rpc = connect(&args.rpc_url);
+    let answer = traveled(&args.rpc_url, args.seconds, args.to)?;
+    let (before, after) = (&answer["unix_timestamp_before"], &answer["unix_timestamp"]);
+    report(args.json, &answer, format!("the clock went from {before} to {after}"));
+    Ok(())
+}
+
+/// Moves the clock forward by `seconds`, or else to the second `to`.
+pub fn traveled(rpc_url: &str, seconds: Option<i64>, to: Option<i64>) -> Result<Value> {
+    let rpc = connect(rpc_url);
     let before = unix_timestamp(&rpc)?;
-    let target = match (args.seconds, args.to) {
+    let target = match (seconds, to) {
         (Some(seconds), _) => before.saturating_add(seconds),
         (None, to) => to.unwrap_or(before),
     };
@@ -150,13 +162,15 @@ pub fn travel(args: TravelArgs) -> Result<()> {
     let epoch =
         call(&rpc, "surfnet_timeTravel", json!([{ "absoluteTimestamp": target.saturating_mul(1_000) }]))
             .context("the network refused to travel")?;
-    let answer = json!({
+    Ok(json!({
         "unix_timestamp_before": before,
         "unix_timestamp": target,
         "slot": epoch["absoluteSlot"],
-    });
-    report(args.json, &answer, format!("the clock went from {before} to {target}"));
-    Ok(())
+    }))
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
 fn connect(url: &str) -> RpcClient {

@@ -9,6 +9,8 @@
 //! - `surfnet_timeTravel`: lands on the very second asked for, at its beginning;
 //! - `surfnet_pauseClock`: holds `Clock::unix_timestamp`, while blocks, confirmation and finality go on;
 //! - `surfnet_resumeClock`: lets it run again from where it stands.
+//!
+//! What is sent to the chain passes here too, so faults that were asked for happen here.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,6 +22,8 @@ use solana_clock::Clock;
 use surfpool_core::surfnet::locker::SurfnetSvmLocker;
 use surfpool_core::surfnet::svm::SurfnetSvm;
 use surfpool_types::{ClockCommand, SimnetCommand};
+
+use crate::control::{Fate, Faults};
 
 /// Blocks that may wait for a busy engine; beyond it the driver falls behind instead of flooding the queue.
 const QUEUED_COMMANDS_MAX: usize = 64;
@@ -42,6 +46,7 @@ pub struct Driver {
     /// Commands as the engine gets them.
     pub engine: Sender<SimnetCommand>,
     pub traveled: Arc<Traveled>,
+    pub faults: Arc<Faults>,
 }
 
 impl Driver {
@@ -83,6 +88,39 @@ impl Driver {
                         let _ = reply.send(epoch);
                     }
                     next_slot = Instant::now() + slot;
+                }
+                Ok(SimnetCommand::ProcessTransaction(
+                    key,
+                    transaction,
+                    reply,
+                    skip_preflight,
+                    skip_verify,
+                )) => {
+                    let payer = transaction.message.static_account_keys().first().map(|key| key.to_bytes());
+                    let fate = self.faults.fate_of_transaction(payer);
+                    let command = SimnetCommand::ProcessTransaction(
+                        key,
+                        transaction,
+                        reply,
+                        skip_preflight,
+                        skip_verify,
+                    );
+                    match fate {
+                        Fate::Passes => {
+                            if self.engine.send(command).is_err() {
+                                return;
+                            }
+                        }
+                        // Whoever sent it is answered with an error, because nobody will reply.
+                        Fate::Fails => drop(command),
+                        Fate::Waits(time) => {
+                            let engine = self.engine.clone();
+                            std::thread::spawn(move || {
+                                std::thread::sleep(time);
+                                let _ = engine.send(command);
+                            });
+                        }
+                    }
                 }
                 Ok(command) => {
                     let last = matches!(command, SimnetCommand::Terminate(_));

@@ -4,6 +4,7 @@
 
 mod amount;
 mod client;
+mod control;
 mod driver;
 mod error;
 mod genesis;

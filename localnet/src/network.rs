@@ -18,6 +18,7 @@ use surfpool_types::{
 };
 
 use crate::client::CLOCK_SYSVAR;
+use crate::control::Faults;
 use crate::driver::{Driver, Traveled, genesis_ms, set_genesis_ms};
 use crate::error::{Context, Error, Result};
 use crate::genesis;
@@ -46,6 +47,7 @@ pub struct Network {
     pub ws_url: String,
     pub record: NetworkRecord,
     locker: SurfnetSvmLocker,
+    pub faults: Arc<Faults>,
     requests: Sender<SimnetCommand>,
     traveled: Arc<Traveled>,
     engine: JoinHandle<std::result::Result<(), String>>,
@@ -92,12 +94,14 @@ impl Network {
         drain(events, locker.clone(), plan.verbose);
 
         let traveled = Arc::new(Traveled::default());
+        let faults = Arc::new(Faults::sparing(&mint_authority(&record.mint().pubkey()).pubkey()));
         Driver {
             locker: locker.clone(),
             slot_ms: plan.slot_ms,
             requests: requests_rx,
             engine: engine_tx,
             traveled: traveled.clone(),
+            faults: faults.clone(),
         }
         .spawn()
         .map_err(|error| StartError::Other(Error::new(error)))?;
@@ -107,6 +111,7 @@ impl Network {
             ws_url: format!("ws://{HOST}:{ws_port}"),
             record,
             locker,
+            faults,
             requests,
             traveled,
             engine,

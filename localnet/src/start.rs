@@ -12,6 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::ProgramArgs;
 use crate::amount::{self, SOL_DECIMALS};
+use crate::control;
 use crate::error::{Context, Error, Result};
 use crate::network::{Network, Plan};
 use crate::state::{StateDir, mint_authority};
@@ -26,6 +27,9 @@ pub struct StartArgs {
     /// Websocket port; 0 takes a free one
     #[arg(long, default_value_t = 0)]
     ws_port: u16,
+    /// Port where tests steer the network (see the README); 0 takes a free one. Without it there is none
+    #[arg(long)]
+    control_port: Option<u16>,
     /// Time between blocks; confirmed is the next block, finalized 31 blocks later, a blockhash lives 150
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(5..=10_000))]
     slot_ms: u64,
@@ -65,9 +69,14 @@ pub fn run(args: StartArgs) -> Result<()> {
     let mut network = Network::start(&plan, &state)?;
 
     let mint = network.record.mint().pubkey();
+    let control = args
+        .control_port
+        .map(|port| control::serve(port, network.rpc_url.clone(), mint, network.faults.clone()));
+    let control = control.transpose()?;
     let ready = json!({
         "rpc_url": network.rpc_url,
         "ws_url": network.ws_url,
+        "control_url": control.as_ref().map(|control| format!("http://{}", control.address())),
         "program_id": plan.program_id.to_string(),
         "usdc_mint": mint.to_string(),
         "mint_authority": mint_authority(&mint).pubkey().to_string(),

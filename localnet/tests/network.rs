@@ -5,6 +5,8 @@ mod support;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use solana_rpc_client::rpc_client::RpcClient;
+use solana_rpc_client_api::request::RpcRequest;
 use solana_signer::Signer;
 use support::{PROGRAM_ID, TestNetwork, eventually, fresh_dir, program_so, refused};
 use tungstenite::Message;
@@ -166,6 +168,41 @@ fn minted_usdc_adds_up_and_has_a_signature() {
     let found = network.call("getSignaturesForAddress", json!([account]));
     let found: Vec<_> = found.as_array().unwrap().iter().map(|entry| entry["signature"].clone()).collect();
     assert_eq!(found, [second["signature"].clone(), first["signature"].clone()]);
+}
+
+#[test]
+fn control_gives_money_and_time_and_holds_back_or_refuses_what_is_sent() {
+    let network = TestNetwork::start(&["--control-port", "0"]);
+    let control = RpcClient::new(network.fact("control_url").to_string());
+    let ask = |method: &'static str, params: Value| -> Value {
+        control
+            .send(RpcRequest::Custom { method }, params)
+            .unwrap_or_else(|error| panic!("{method}: {error}"))
+    };
+    let before = network.second();
+    ask("advance", json!([3_600]));
+    assert!(network.second() >= before + 3_600);
+
+    let payer = network.funded();
+    let pays = |lamports| {
+        let blockhash = network.rpc.get_latest_blockhash().expect("a blockhash");
+        let payment = network.transfer_sol(&payer, lamports, blockhash);
+        (payment.signatures[0].to_string(), network.rpc.send_transaction(&payment))
+    };
+    ask("fail_next_send", json!([1]));
+    let wallet = payer.pubkey().to_string();
+    assert_eq!(ask("fund", json!([wallet, "12.5"]))["balance_micros"], 12_500_000, "money is spared");
+    let (refused, answer) = pays(1_000_000);
+    assert!(answer.is_err(), "{answer:?}");
+    let (sent, answer) = pays(2_000_000);
+    answer.expect("one was refused, not two");
+    eventually("it is confirmed", || network.status(&sent));
+    assert_eq!(network.status(&refused), None);
+
+    ask("slow", json!([500]));
+    let asked = Instant::now();
+    pays(3_000_000).1.expect("it is sent later");
+    assert!(asked.elapsed() >= Duration::from_millis(500));
 }
 
 #[test]

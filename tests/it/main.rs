@@ -31,6 +31,7 @@ mod database_outage;
 mod denials;
 mod deploy;
 mod deposits;
+mod dev;
 mod doctor;
 mod early_refusals;
 mod error_codes;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use purser_dev::Progress;
 use serde::Deserialize;
 
-use crate::progress::Progress;
 use crate::workspace::{command, text};
 
 /// The result of a build.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use crate::build::build;
 use crate::workspace::{Workspace, command};
@@ -35,13 +35,4 @@ pub const FROM_NOTHING: &str = "about 16 minutes";
 /// Makes a release build, because the network's run loop bounds throughput.
 pub fn ensure_built(workspace: &Workspace) -> Result<()> {
     build("the embedded network", FROM_NOTHING, cargo(workspace, "build").arg("--release")).map(drop)
-}
-
-/// A `purser-localnet` command; the network must be built already.
-pub fn tool(workspace: &Workspace, subcommand: &str) -> Result<Command> {
-    let binary = binary(workspace);
-    ensure!(binary.exists(), "{} is not built", binary.display());
-    let mut tool = command(binary);
-    tool.arg(subcommand);
-    Ok(tool)
 }

@@ -17,7 +17,6 @@ mod mutants;
 mod names;
 mod parts;
 mod postgres;
-mod progress;
 mod prove;
 mod sbf;
 mod simulate;
@@ -38,7 +37,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Start an embedded Solana network and the service on it, with a funded demo agent
+    /// Build the service and an embedded Solana network, then `purser dev`: both on this machine, with a funded demo agent
     Dev(dev::Args),
     /// Run every test there is and end with `N passed, N failed`
     Test(test::Args),

@@ -85,6 +85,8 @@ enum Command<C: Subcommand> {
     Door(C),
     /// Print the OpenAPI document of the REST interface
     Openapi,
+    /// Try it on this machine: an embedded Solana network, this service and a funded agent, in seconds. Money is play money
+    Dev(Box<purser_dev::Args>),
     /// Deliver webhook events once more: one, or those of a span of time
     Replay(replay::ReplayArgs),
     /// Audit an operator or an account from the chain alone: every signed instruction, replayed. Needs no configuration.
@@ -136,6 +138,9 @@ fn execute<D: Doors>(
             Command::Key(command) => key::run(&config()?, format, command).await,
             Command::Door(command) => doors.run(command).await,
             Command::Openapi => print_openapi(doors.described()),
+            Command::Dev(arguments) => {
+                purser_dev::run(&arguments, common.json, purser_dev::Programs::installed)
+            }
             Command::Replay(arguments) => replay::run(&config()?, format, arguments).await,
             Command::VerifyProgram(arguments) => return Ok(verify_program::run(format, arguments).await),
             Command::Audit(arguments) => return Ok(audit::run(format, *arguments).await),

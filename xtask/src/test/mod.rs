@@ -13,13 +13,13 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use purser_dev::Progress;
 use serde::Serialize;
 
 use crate::build::TestProgram;
 use crate::localnet;
 use crate::parts::{Part, build_shipped_relayer};
 use crate::postgres::{self, Found, Postgres};
-use crate::progress::Progress;
 use crate::workspace::{Workspace, command};
 use load::Load;
 use output::Output;

@@ -1,4 +1,4 @@
-//! A child process that prints one line of JSON when it is ready, and never outlives `cargo dev`.
+//! A child process that prints one line of JSON when it is ready, and never outlives this process.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -108,6 +108,18 @@ impl Process {
         let tail = &lines[lines.len().saturating_sub(LOG_TAIL_LINES)..];
         format!("; the log {} ends:\n{}", self.log_path.display(), tail.join("\n"))
     }
+}
+
+/// Runs a command to its end and returns its stdout. Its stderr only appears in the error.
+pub fn output_of(command: &mut Command) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {name}"))?;
+    if !output.status.success() {
+        let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
+        let log = String::from_utf8_lossy(&output.stderr);
+        bail!("{name} {} failed ({})\n{}", words.join(" "), output.status, log.trim_end());
+    }
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 impl Drop for Process {

@@ -1,4 +1,4 @@
-//! `cargo dev`: the whole service on this machine, with a funded agent to play with.
+//! `purser dev`: the whole service on this machine, with a funded agent to play with, and ways to steer its network.
 
 mod api;
 mod demo;
@@ -6,8 +6,12 @@ mod folder;
 mod keys;
 mod network;
 mod process;
+mod programs;
+mod progress;
 mod relayer;
 mod report;
+mod span;
+mod steer;
 
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -20,19 +24,21 @@ use anyhow::{Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::localnet;
-use crate::progress::Progress;
-use crate::workspace::Workspace;
 use folder::Folder;
 use keys::Keys;
 use network::Network;
 use relayer::Relayer;
+use steer::Steer;
+
+pub use programs::Programs;
+pub use progress::Progress;
 
 /// The JSON-RPC port that Solana tools expect on a developer's machine.
 const USUAL_RPC_PORT: u16 = 8899;
 const STOP_SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-#[derive(clap::Args)]
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
     /// Forget everything that earlier runs left and start from nothing
     #[arg(long)]
@@ -40,26 +46,28 @@ pub struct Args {
     /// Port of the REST interface; 0 takes any free one
     #[arg(long, default_value_t = 8080)]
     port: u16,
-    /// Port of the network's JSON-RPC, the next one being its websocket's; without it 8899 if both are free, else any
+    /// Port of the network's JSON-RPC, the next two being its websocket's and its control's; without it 8899 if they are free, else any
     #[arg(long)]
     rpc_port: Option<u16>,
-    /// Folder that keeps keys, chain, database and logs; a relative path starts at the repository
-    #[arg(long, default_value = ".purser")]
+    /// Folder that keeps keys, chain, database and logs
+    #[arg(long, global = true, default_value = ".purser")]
     dir: PathBuf,
-    /// Print what is ready as one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(subcommand)]
+    steer: Option<Steer>,
 }
 
-pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
-    let folder = Folder::open(&workspace.root.join(&args.dir))?;
+/// Starts everything, with programs that `programs` finds or builds; or steers what runs already. With `json`, it prints one JSON object.
+pub fn run(args: &Args, json: bool, programs: impl FnOnce() -> Result<Programs>) -> Result<()> {
+    if let Some(steer) = &args.steer {
+        return steer.run(&args.dir, json);
+    }
+    let folder = Folder::open(&args.dir)?;
     ensure_free("--port", args.port)?;
     let rpc_port = match args.rpc_port {
         Some(port) => ensure_rpc_free(port).map(|()| port)?,
         None => ensure_rpc_free(USUAL_RPC_PORT).map_or(0, |()| USUAL_RPC_PORT),
     };
-    localnet::ensure_built(workspace)?;
-    workspace.build_relayer()?;
+    let programs = programs()?;
     if args.reset {
         folder.clear()?;
     }
@@ -70,7 +78,7 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))?;
         flag::register(signal, Arc::clone(&stop))?;
     }
-    match serve(workspace, args, &folder, rpc_port, &stop) {
+    match serve(&programs, args.port, rpc_port, json, &folder, &stop) {
         Err(_) if stop.load(Ordering::Relaxed) => Ok(()),
         outcome => outcome,
     }
@@ -78,15 +86,16 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 
 /// Starts both processes, makes the demo, and stays until a signal comes or one of them ends.
 fn serve(
-    workspace: &Workspace,
-    args: &Args,
-    folder: &Folder,
+    programs: &Programs,
+    port: u16,
     rpc_port: u16,
+    json: bool,
+    folder: &Folder,
     stop: &AtomicBool,
 ) -> Result<()> {
     let keys = Keys::load_or_make(folder)?;
     let mut network = step("Starting the embedded Solana network (some seconds)", || {
-        Network::start(workspace, folder, &keys, rpc_port, stop)
+        Network::start(programs, folder, &keys, rpc_port, stop)
     })?;
     // A demo that the chain or the database has forgotten is useless; then everything but the keys is made again.
     let kept = folder.read_demo()?.filter(|demo| folder.has_database() && network.knows(demo));
@@ -94,7 +103,7 @@ fn serve(
         folder.forget_service()?;
     }
     let relayer = step("Preparing the database (a second)", || {
-        Relayer::prepare(workspace, folder, &network, &keys, args.port)
+        Relayer::prepare(programs, folder, &network, &keys, port)
     })?;
     let operator = match &kept {
         Some(demo) => demo.operator.clone(),
@@ -109,8 +118,8 @@ fn serve(
         })?,
     };
     let ready = report::Ready::new(&base_url, &network, &demo, folder);
-    folder.write_env(&ready, &workspace.target.join("debug"))?;
-    if args.json {
+    folder.write_ready(&ready, programs.folder())?;
+    if json {
         println!("{}", serde_json::to_string(&ready)?);
     } else {
         println!("{ready}");
@@ -126,7 +135,7 @@ fn serve(
         service.stop();
         network.process.stop();
     });
-    eprintln!("Stopped. The state is kept in {}; `cargo dev --reset` forgets it.", folder.path().display());
+    eprintln!("Stopped. The state is kept in {}; `--reset` forgets it.", folder.path().display());
     Ok(())
 }
 
@@ -138,7 +147,7 @@ fn step<T>(name: &str, work: impl FnOnce() -> T) -> T {
 /// Solana tools expect the websocket on the port after JSON-RPC's.
 fn ensure_rpc_free(port: u16) -> Result<()> {
     ensure_free("--rpc-port", port)?;
-    ensure_free("--rpc-port", network::ws_port(port))
+    network::next_ports(port).into_iter().try_for_each(|port| ensure_free("--rpc-port", port))
 }
 
 /// Port 0 is always free.

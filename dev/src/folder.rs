@@ -1,4 +1,4 @@
-//! The one folder with everything that `cargo dev` makes: keys, chain, database, logs.
+//! The one folder with everything that `purser dev` makes: keys, chain, database, logs.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write;
@@ -18,7 +18,9 @@ pub struct Folder {
 
 /// All files that `Folder` makes; it never touches anything else in the folder.
 const DATABASE_FILES: [&str; 3] = ["purser.db", "purser.db-wal", "purser.db-shm"];
-const SERVICE_FILES: [&str; 3] = ["demo.json", "env", "purser.toml"];
+const SERVICE_FILES: [&str; 4] = ["demo.json", "env", "purser.toml", READY];
+/// What `--json` prints, for those who come later.
+const READY: &str = "ready.json";
 const LOG_FILES: [&str; 2] = ["network.log", "relayer.log"];
 const SUBFOLDERS: [&str; 2] = ["keys", "network"];
 
@@ -30,7 +32,10 @@ impl Folder {
         match lock.try_lock() {
             Ok(()) => Ok(Self { path, _lock: lock }),
             Err(TryLockError::WouldBlock) => {
-                bail!("`cargo dev` is already running on {}; stop it or choose another --dir", path.display())
+                bail!(
+                    "`purser dev` is already running on {}; stop it or choose another --dir",
+                    path.display()
+                )
             }
             Err(TryLockError::Error(error)) => Err(error).context("cannot lock the state folder"),
         }
@@ -82,9 +87,19 @@ impl Folder {
         self.write_secret("demo.json", &(serde_json::to_string_pretty(demo)? + "\n")).map(drop)
     }
 
-    /// Writes shell variables with everything that is ready, for `source`.
-    pub fn write_env(&self, ready: &Ready, programs: &Path) -> Result<()> {
-        self.write_secret("env", &ready.shell_variables(programs)).map(drop)
+    /// Writes everything that is ready: as shell variables, for `source`, and as JSON.
+    pub fn write_ready(&self, ready: &Ready, programs: &Path) -> Result<()> {
+        self.write_secret("env", &ready.shell_variables(programs))?;
+        self.write_secret(READY, &(serde_json::to_string(ready)? + "\n")).map(drop)
+    }
+
+    /// What the last run in the folder `path` had ready.
+    pub fn read_ready(path: &Path) -> Result<Ready> {
+        let text = fs::read_to_string(path.join(READY)).with_context(|| {
+            format!("`purser dev` has not run on {}; start it, or name its --dir", path.display())
+        })?;
+        serde_json::from_str(&text)
+            .with_context(|| format!("{} is of another version", path.join(READY).display()))
     }
 
     /// Writes a file that only its owner may read.
@@ -118,7 +133,7 @@ fn remove(outcome: std::io::Result<()>, name: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dev::keys::Keys;
+    use crate::keys::Keys;
     use std::os::unix::fs::PermissionsExt;
 
     #[test]

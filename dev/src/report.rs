@@ -1,38 +1,40 @@
-//! What `cargo dev` prints once everything is ready.
+//! What is printed once everything is ready.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::demo::{Demo, MAX_DAILY_SPEND_USDC, MAX_SINGLE_TRANSFER_USDC};
 use super::folder::Folder;
 use super::network::Network;
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Ready {
-    base_url: String,
+    pub base_url: String,
     mcp_url: String,
     dashboard_url: String,
     rpc_url: String,
     ws_url: String,
+    /// Where tests steer the network: see `steer.rs`.
+    pub control_url: String,
     program_id: String,
     usdc_mint: String,
     operator_id: String,
     operator_address: String,
-    operator_key: String,
-    account_id: String,
-    agent_key: String,
+    pub operator_key: String,
+    pub account_id: String,
+    pub agent_key: String,
     solana_address: String,
     usdc_token_account: String,
-    payee_token_account: String,
+    pub payee_token_account: String,
     state_dir: PathBuf,
     /// Example commands, by what they show.
     curl: Curl,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Curl {
     transfer: String,
     refused: String,
@@ -50,6 +52,7 @@ impl Ready {
             dashboard_url: beside(base_url, "/dashboard"),
             rpc_url: network.facts.rpc_url.clone(),
             ws_url: network.facts.ws_url.clone(),
+            control_url: network.facts.control_url.clone(),
             program_id: network.facts.program_id.clone(),
             usdc_mint: demo.usdc_mint.clone(),
             operator_id: demo.operator.operator_id.clone(),
@@ -75,6 +78,7 @@ impl Ready {
             ("PURSER_ACCOUNT", &self.account_id),
             ("PURSER_PAYEE", &self.payee_token_account),
             ("PURSER_RPC_URL", &self.rpc_url),
+            ("PURSER_CONTROL_URL", &self.control_url),
             ("PURSER_USDC_MINT", &self.usdc_mint),
             ("PURSER_PROGRAM", &self.program_id),
         ]
@@ -139,6 +143,7 @@ impl Display for Ready {
             ("program", &self.program_id),
             ("USDC mint", &self.usdc_mint),
             ("JSON-RPC", &self.rpc_url),
+            ("control", &self.control_url),
         ] {
             writeln!(f, "  {name:<15} {value}")?;
         }

@@ -1,4 +1,4 @@
-//! The relayer as `cargo dev` uses it: its configuration, its commands, its process.
+//! The relayer: its configuration, its commands, its process.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,8 +12,8 @@ use super::demo::Operator;
 use super::folder::Folder;
 use super::keys::Keys;
 use super::network::Network;
-use super::process::Process;
-use crate::workspace::{Workspace, command, output_of};
+use super::process::{Process, output_of};
+use super::programs::Programs;
 
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -27,7 +27,7 @@ pub struct Relayer {
 impl Relayer {
     /// Writes the configuration for this start (ports change between starts) and brings the database up to date.
     pub fn prepare(
-        workspace: &Workspace,
+        programs: &Programs,
         folder: &Folder,
         network: &Network,
         keys: &Keys,
@@ -35,7 +35,7 @@ impl Relayer {
     ) -> Result<Self> {
         let config = folder.write_secret("purser.toml", &config(folder, network, keys, port))?;
         let relayer = Self {
-            binary: workspace.relayer(),
+            binary: programs.purser.clone(),
             config,
             log: folder.file("relayer.log"),
             admin_keypair: keys.admin.path.clone(),
@@ -74,7 +74,7 @@ impl Relayer {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut relayer = command(&self.binary);
+        let mut relayer = Command::new(&self.binary);
         relayer.args(arguments).arg("--config").arg(&self.config);
         relayer
     }
@@ -91,7 +91,7 @@ fn config(folder: &Folder, network: &Network, keys: &Keys, port: u16) -> String 
     let text = |value: &str| serde_json::Value::from(value).to_string();
     let path = |name: &std::path::Path| text(&name.to_string_lossy());
     format!(
-        "# Written by `cargo dev` at every start.\n\
+        "# Written by `purser dev` at every start.\n\
          [server]\n\
          listen = \"127.0.0.1:{port}\"\n\n\
          [database]\n\

@@ -1,0 +1,150 @@
+//! `purser dev`: network, relayer and a funded agent by one program, and a network that can be steered.
+
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use purser_tests::agent::unique_key;
+use purser_tests::network::{path_text, temp_folder};
+use purser_tests::process::Process;
+use purser_tests::{Answer, Client, binaries, until};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const READY_WITHIN: Duration = Duration::from_secs(120);
+
+struct Dev {
+    folder: TempDir,
+    process: Process,
+    ready: Value,
+}
+
+impl Dev {
+    fn starts() -> Dev {
+        Dev::starts_in(temp_folder())
+    }
+
+    fn starts_in(folder: TempDir) -> Dev {
+        let state = folder.path().join("state");
+        let arguments = ["dev", "--dir", path_text(&state), "--port", "0", "--rpc-port", "0", "--json"];
+        let log = folder.path().join("dev.log");
+        let process = Process::start_with(&binaries::relayer(), &arguments, &environment(), &log, None);
+        let ready = process.says("base_url", READY_WITHIN);
+        Dev { folder, process, ready }
+    }
+
+    fn fact(&self, name: &str) -> &str {
+        self.ready[name].as_str().unwrap_or_else(|| panic!("{name} is missing in {}", self.ready))
+    }
+
+    fn agent(&self) -> Client {
+        Client::new(self.fact("base_url").trim_end_matches("/v1"), Some(self.fact("agent_key")))
+    }
+
+    async fn pays(&self, amount: &str) -> Answer {
+        let order = json!({ "from": self.fact("account_id"), "to": self.fact("payee_token_account"),
+            "amount": amount, "idempotency_key": unique_key() });
+        self.agent().post("/v1/transfers", &order).await
+    }
+
+    /// Types `purser dev WORDS`; the answer of what it did.
+    fn does(&self, words: &[&str]) -> Value {
+        let mut typed = Command::new(binaries::relayer());
+        typed.arg("dev").args(words).arg("--dir").arg(self.folder.path().join("state")).arg("--json");
+        let output = typed.output().expect("the program is there");
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("one line of JSON")
+    }
+
+    fn stops(self) -> TempDir {
+        assert!(self.process.stops(READY_WITHIN), "it stops by itself");
+        self.folder
+    }
+}
+
+/// What may lie beside `purser` lies elsewhere in a build.
+fn environment() -> [(&'static str, String); 2] {
+    let (localnet, program) = (binaries::localnet(), binaries::program_so());
+    [
+        ("PURSER_LOCALNET_BIN", path_text(&localnet).to_owned()),
+        ("PURSER_PROGRAM_SO", path_text(&program).to_owned()),
+    ]
+}
+
+#[tokio::test]
+async fn dev_starts_everything_and_a_second_start_goes_on_with_it() {
+    let dev = Dev::starts();
+    dev.pays("1.5").await.is_settled();
+    dev.pays("26").await.is_error(402, "policy_violation");
+    let (account, key) = (dev.fact("account_id").to_owned(), dev.fact("agent_key").to_owned());
+    let folder = dev.stops();
+    assert!(fs::read_to_string(folder.path().join("state/env")).is_ok_and(|text| text.contains(&key)));
+    let dev = Dev::starts_in(folder);
+    assert_eq!((dev.fact("account_id"), dev.fact("agent_key")), (account.as_str(), key.as_str()));
+    let listed = dev.agent().get("/v1/transfers?status=settled").await;
+    assert_eq!(listed["data"][0]["amount_usdc"], "1.500000", "{}", listed.text);
+}
+
+#[tokio::test]
+async fn dev_gives_money_and_time_and_makes_events_happen() {
+    let dev = Dev::starts();
+    let account = format!("/v1/accounts/{}", dev.fact("account_id"));
+    let funded = dev.does(&["fund", dev.fact("account_id"), "5.25"]);
+    assert_eq!(funded["balance_micros"], 105_250_000, "{funded}");
+    until("the service knows the money", async || {
+        dev.agent().get(&account).await["balance_usdc"] == "105.250000"
+    })
+    .await;
+
+    dev.pays("25").await.is_settled();
+    dev.pays("25").await.is_settled();
+    dev.pays("1").await.is_error(402, "policy_violation");
+    let moved = dev.does(&["advance", "24h"]);
+    let by = |field: &str| moved[field].as_i64().expect("a second");
+    assert_eq!(by("unix_timestamp") - by("unix_timestamp_before"), 86_400);
+    until("yesterday's payments no longer count", async || dev.pays("1").await.status == 200).await;
+
+    let operator = dev.agent().with_key(dev.fact("operator_key"));
+    for event in ["transfer.settled", "transfer.rejected", "deposit.settled", "policy.changed"] {
+        let count = async || {
+            let listed = operator.get(&format!("/v1/events?type={event}&limit=100")).await.has_status(200);
+            listed["data"].as_array().map_or(0, Vec::len)
+        };
+        let before = count().await;
+        dev.does(&["trigger", event]);
+        until(event, async || count().await > before).await;
+    }
+}
+
+#[tokio::test]
+async fn dev_lets_the_network_be_slow_and_fail_and_the_payment_is_made_once() {
+    let dev = Dev::starts();
+    let held = dev.does(&["slow", "2s"]);
+    assert_eq!(held, json!({ "slow_ms": 2_000 }));
+    let asked = Instant::now();
+    let answer = dev.pays("1").await;
+    assert!(asked.elapsed() >= Duration::from_secs(2), "{}", answer.text);
+    dev.does(&["slow", "0s"]);
+    dev.does(&["fail", "next-send"]);
+    dev.pays("2").await;
+    until("both are settled", async || {
+        let listed = dev.agent().get("/v1/transfers?status=settled").await;
+        listed["data"].as_array().is_some_and(|settled| settled.len() == 2)
+    })
+    .await;
+    let account = dev.agent().get(&format!("/v1/accounts/{}", dev.fact("account_id"))).await;
+    assert_eq!(account["balance_usdc"], "97.000000", "{}", account.text);
+}
+
+#[test]
+fn what_is_steered_must_run() {
+    let folder = temp_folder();
+    for words in [&["fund", "acct_1", "1"][..], &["advance", "24h"], &["slow", "0s"], &["fail", "next-send"]]
+    {
+        let typed =
+            Command::new(binaries::relayer()).arg("dev").args(words).arg("--dir").arg(folder.path()).output();
+        let typed = typed.expect("the program is there");
+        let said = String::from_utf8_lossy(&typed.stderr);
+        assert!(!typed.status.success() && said.contains("`purser dev` has not run"), "{said}");
+    }
+}
