@@ -3,7 +3,7 @@
 //!
 //! | Room | What it is for |
 //! |---|---|
-//! | [`node`] | one RPC node, with retries |
+//! | [`node`] | one RPC node, in the questions of an audit |
 //! | [`archive`] | a directory with everything that was read: the input of every audit, including a later one without a node |
 //! | [`gather`] | fills an archive from a node; existing data is not requested again |
 //! | [`scope`] | the subject of an archive |
@@ -43,6 +43,8 @@ pub use denials::{DenialsReport, DenialsRequest, audit_denials, denials_text};
 
 use std::path::PathBuf;
 
+use purser_rpc::RpcError;
+
 /// Why an audit could not be done. It implies nothing about the accounts.
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
@@ -54,4 +56,10 @@ pub enum AuditError {
     Node { method: &'static str, why: String },
     #[error("{0}")]
     Refused(String),
+}
+
+impl From<RpcError> for AuditError {
+    fn from(RpcError { method, cause }: RpcError) -> Self {
+        Self::Node { method, why: cause.to_string() }
+    }
 }

@@ -1,14 +1,13 @@
 //! The chain as the services see it: one trait, no Solana types.
 //!
 //! `solana` implements the trait on a node, in several files: it `reads` accounts, `provision`s operators and agents, replaces
-//! policies (`staging`), chooses `authorities`, and verifies nodes and program before it sends anything. The rooms below use only
-//! those before them: `rpc` asks nodes, `read` decodes accounts, `live` holds subscriptions, `sign` makes bytes, `send` follows
+//! policies (`staging`), chooses `authorities`, and verifies nodes and program before it sends anything. `purser_rpc` asks the
+//! nodes. The rooms below use only those before them: `read` decodes accounts, `live` holds subscriptions, `sign` makes bytes, `send` follows
 //! them, `history` reads the past for indexing. Nothing here knows the database, HTTP or the services.
 
 mod history;
 mod live;
 mod read;
-mod rpc;
 mod send;
 mod sign;
 mod solana;
@@ -22,17 +21,18 @@ pub use history::{
     SignatureStandings, SolanaHistory,
 };
 pub use live::prices::PriceBounds;
-pub use rpc::counters::{MethodCount, NodeFigures};
 pub use sign::beside::keypairs_in;
 pub use sign::instructions::rent_of;
 pub use sign::signer::{FileSigner, Signer, new_keypair};
 pub use sign::source::{Credential, KeySource, RemoteKey, SigningService};
 pub use solana::{ChainSettings, ChainSigners, SolanaChain};
 pub use types::{
-    AddressKind, AgentCreation, AgentOnChain, AllowedRecipients, Authority, ChainFigures, Commitment,
-    Confirmed, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, ProgramCheck, WEBSOCKET_DOWN_MAX,
-    Wallet, view_of,
+    AddressKind, AgentCreation, AgentOnChain, AllowedRecipients, Authority, ChainFigures, Confirmed,
+    DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, ProgramCheck, WEBSOCKET_DOWN_MAX, Wallet,
+    view_of,
 };
+
+pub use purser_rpc::{Commitment, MethodCount, NodeFigures};
 
 pub use purser_core::{
     AgentAddresses, ChainFault, ChainView, Destination, Outcome, Refusal, SignedTransfer, UnsignedTransfer,
@@ -42,6 +42,7 @@ pub use purser_core::{
 use crate::domain::{AccountId, Address, Network, OpenDefence, Terms};
 use async_trait::async_trait;
 use purser::error::PurserError;
+use purser_rpc::{CallError, RpcError};
 
 /// Why the chain could not be asked, or did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -76,6 +77,17 @@ pub enum ChainError {
     /// A key, an address or the cluster is not what the configuration claims.
     #[error("{0}")]
     Misconfigured(String),
+}
+
+impl From<RpcError> for ChainError {
+    fn from(RpcError { method, cause }: RpcError) -> Self {
+        match cause {
+            CallError::Node(fault) => Self::Unavailable { during: method, reason: fault.reason().to_owned() },
+            CallError::Refused { code, message, .. } => {
+                Self::Rejected { code: None, message: format!("node error {code}: {message}") }
+            }
+        }
+    }
 }
 
 impl From<ChainError> for ChainFault {

@@ -1,11 +1,11 @@
 //! What the chain takes and returns, in the domain's terms.
 
-use super::{ChainError, NodeFigures};
 use crate::domain::{Address, Halt, HaltedBy, OpenDefence};
 use purser::state::waits_seconds;
 pub use purser_client::{OnChainPolicy, OwnedAllowlist as AllowedRecipients};
 use purser_core::{ChainView, Destination, SharedAllowlist};
 use purser_policy::{RecentTags, SpendWindow, UsdcAmount};
+use purser_rpc::NodeFigures;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -199,34 +199,6 @@ pub struct Wallet {
     pub role: Authority,
     /// Lamports; `None` until first read.
     pub spendable: Option<u64>,
-}
-
-/// How settled a transaction must be before it counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Commitment {
-    Confirmed,
-    Finalized,
-}
-
-impl Commitment {
-    /// The word that nodes and the configuration use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Commitment::Confirmed => "confirmed",
-            Commitment::Finalized => "finalized",
-        }
-    }
-}
-
-impl std::str::FromStr for Commitment {
-    type Err = ChainError;
-
-    fn from_str(text: &str) -> Result<Self, ChainError> {
-        [Commitment::Confirmed, Commitment::Finalized]
-            .into_iter()
-            .find(|commitment| commitment.as_str() == text)
-            .ok_or_else(|| ChainError::Misconfigured("commitment must be `confirmed` or `finalized`".into()))
-    }
 }
 
 #[cfg(test)]

@@ -32,9 +32,9 @@ fn import_against_the_stream_is_found() {
 #[test]
 fn rooms_of_the_chain_use_those_before_them() {
     let text =
-        "use crate::chain::rpc::Rpc;\nuse crate::chain::send::submit::Submitter; // crate::chain::solana";
+        "use crate::chain::read::decode;\nuse crate::chain::send::submit::Submitter; // crate::chain::solana";
     assert_eq!(against_the_stream(1, text), [(2, "send".to_owned())]);
-    assert!(against_the_stream(6, text).is_empty());
+    assert!(against_the_stream(5, text).is_empty());
 }
 
 #[test]

@@ -9,8 +9,6 @@ pub mod program_event;
 use crate::chain::history::landed::LandedRecord;
 use crate::chain::live::deposits::Deposits;
 use crate::chain::read::decode::{self, to_pubkey};
-use crate::chain::rpc::wire::RawAccount;
-use crate::chain::rpc::{ACCOUNTS_MAX, Rpc, STATUSES_MAX};
 use crate::chain::send::cross_check::{Sighting, cross_check};
 use crate::chain::send::flight::Landing;
 use crate::chain::{ChainError, Commitment, OnChainPolicy};
@@ -19,6 +17,8 @@ use anchor_lang::Discriminator;
 use purser::state::Agent;
 use purser_client::{AccountIds, Landed, WireLanded};
 use purser_policy::UsdcAmount;
+use purser_rpc::wire::RawAccount;
+use purser_rpc::{ACCOUNTS_MAX, Rpc, STATUSES_MAX};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -158,7 +158,7 @@ impl SolanaHistory {
             .rpc
             .signatures_of(&address, page.before, page.until, page.lines_max, self.commitment)
             .await?;
-        let line = |line: crate::chain::rpc::wire::SignatureInfo| SignatureLine {
+        let line = |line: purser_rpc::wire::SignatureInfo| SignatureLine {
             slot: line.slot,
             block_time: line.block_time,
             failed: line.err.is_some(),
@@ -212,7 +212,7 @@ impl SolanaHistory {
 
     /// When a block was made, unix seconds by the chain's clock; `None` if the node does not know.
     pub async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainError> {
-        self.rpc.block_time(slot).await
+        Ok(self.rpc.block_time(slot).await?)
     }
 
     /// What up to [`BALANCES_MAX`] token accounts hold.
@@ -305,7 +305,7 @@ impl SolanaHistory {
         // The tip is read first: a signature that is unknown afterwards was unknown when this slot was already final.
         let tip = self.rpc.finalized_tip().await?;
         let statuses = self.rpc.statuses(signatures, true).await?;
-        let standing = |status: &Option<crate::chain::rpc::wire::SignatureStatus>| match status {
+        let standing = |status: &Option<purser_rpc::wire::SignatureStatus>| match status {
             None => SignatureStanding::Unknown,
             Some(status) if status.reached(Commitment::Finalized) => {
                 SignatureStanding::Finalized { slot: status.slot }

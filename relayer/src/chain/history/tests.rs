@@ -1,6 +1,6 @@
 use super::*;
-use crate::chain::rpc::scripted_node::AnsweringNode;
 use crate::tasks::Tasks;
+use purser_rpc::scripted_node::AnsweringNode;
 
 fn account_ids() -> AccountIds {
     AccountIds::on(&Pubkey::default().to_string()).expect("32 bytes")

@@ -2,7 +2,7 @@
 //! block. Without one, each block is asked for once, however many callers wait for it.
 
 use crate::chain::ChainError;
-use crate::chain::rpc::Rpc;
+use purser_rpc::Rpc;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::sync::{Mutex, watch};

@@ -4,8 +4,8 @@
 //! wait for a node. A blockhash older than a third of its life is never signed over.
 
 use crate::chain::ChainError;
-use crate::chain::rpc::Rpc;
-use crate::chain::rpc::sysvar;
+use purser_rpc::Rpc;
+use purser_rpc::sysvar;
 use solana_sdk::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -10,10 +10,12 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::chain::Commitment;
-use crate::chain::live::socket::{self, Listener, Subscriber};
-use crate::chain::live::topics::{Notice, Topic};
+use crate::chain::live::resolver;
+use crate::chain::read::decode;
 use crate::domain::UsdcAmount;
 use crate::tasks::Tasks;
+use purser_rpc::topics::{Notice, Topic};
+use purser_rpc::websocket::{self, Listener, Subscriber};
 
 /// Subscriptions per connection, which providers limit.
 const SUBSCRIPTIONS_PER_SOCKET: usize = 1_000;
@@ -85,7 +87,7 @@ impl Deposits {
                 sockets.push(self.open_socket());
             }
             if let Some(socket) = sockets.get(place) {
-                socket.subscribe(Topic::Balance { token_account, commitment: self.commitment });
+                socket.subscribe(Topic::WholeAccount { key: token_account, commitment: self.commitment });
             }
         }
     }
@@ -126,7 +128,8 @@ impl Deposits {
     fn open_socket(&self) -> Subscriber {
         let (subscriber, wishes) = Subscriber::new();
         let listener = BalanceListener(self.balances.clone());
-        let work = socket::run(self.ws_urls.clone(), wishes, listener, self.tasks.stop.clone());
+        let work =
+            websocket::run(self.ws_urls.clone(), resolver(), wishes, listener, self.tasks.stop.clone());
         self.tasks.keep("deposit websocket", work);
         subscriber
     }
@@ -169,7 +172,7 @@ impl BalanceListener {
 
 impl Listener for BalanceListener {
     fn subscribed(&self, topic: &Topic) {
-        let Topic::Balance { token_account, .. } = topic else { return };
+        let Topic::WholeAccount { key: token_account, .. } = topic else { return };
         let mut state = self.0.state();
         state.reported.insert(*token_account, UsdcAmount::ZERO);
         // No node reports what came before the subscription.
@@ -177,7 +180,9 @@ impl Listener for BalanceListener {
     }
 
     fn notice(&self, _node: usize, _slot: u64, notice: Notice) {
-        let Notice::Balance { token_account, balance } = notice else { return };
+        let Notice::Account { key: token_account, account } = notice else { return };
+        // Closed, or owned by another program by now: it holds nothing of ours.
+        let balance = decode::balance(&account).unwrap_or(UsdcAmount::ZERO);
         let mut state = self.0.state();
         let Some(reported) = state.reported.get_mut(&token_account) else { return };
         if std::mem::replace(reported, balance) < balance {

@@ -2,7 +2,7 @@
 //! looks it up every few slots, so no transaction waits for it.
 
 use crate::chain::ChainError;
-use crate::chain::rpc::Rpc;
+use purser_rpc::Rpc;
 use serde::Deserialize;
 use serde_json::json;
 use solana_sdk::pubkey::Pubkey;

@@ -6,10 +6,10 @@
 //!
 //! A wrong value does no harm: the program judges, and we refuse only after an RPC read.
 
-use crate::chain::live::socket::Subscriber;
-use crate::chain::live::topics::Topic;
-use crate::chain::rpc::wire::RawAccount;
 use purser::state::Agent;
+use purser_rpc::topics::Topic;
+use purser_rpc::websocket::Subscriber;
+use purser_rpc::wire::RawAccount;
 use solana_sdk::pubkey::Pubkey;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

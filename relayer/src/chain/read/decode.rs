@@ -7,7 +7,7 @@ use purser_client::owned;
 use purser_policy::UsdcAmount;
 use solana_sdk::pubkey::Pubkey;
 
-use crate::chain::rpc::wire::RawAccount;
+use purser_rpc::wire::RawAccount;
 
 /// The program that owns wallets.
 const SYSTEM_PROGRAM: Pubkey = Pubkey::from_str_const("11111111111111111111111111111111");

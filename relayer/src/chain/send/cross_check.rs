@@ -4,9 +4,9 @@
 //! the signature neither in its recent memory nor in its history, or when it has another result.
 
 use crate::chain::ChainError;
-use crate::chain::rpc::wire::SignatureStatus;
-use crate::chain::rpc::{Rpc, STATUSES_MAX};
 use crate::chain::send::flight::Landing;
+use purser_rpc::wire::SignatureStatus;
+use purser_rpc::{Rpc, STATUSES_MAX};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;

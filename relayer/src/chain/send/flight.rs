@@ -1,9 +1,9 @@
 //! One transaction in flight: what we know of it, and when to poll it next.
 
 use crate::chain::Commitment;
-use crate::chain::rpc::wire::SignatureStatus;
 use crate::chain::send::fault::Fault;
 use base64::Engine;
+use purser_rpc::wire::SignatureStatus;
 use serde_json::Value;
 use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;

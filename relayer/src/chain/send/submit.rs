@@ -4,12 +4,12 @@
 //! unchanged and to every node, until a node knows them or they can no longer land. Only the chain ends a flight: not a deadline,
 //! not a send error, not a caller that goes away.
 
-use crate::chain::rpc::wire::SignatureStatus;
-use crate::chain::rpc::{Rpc, STATUSES_MAX};
 use crate::chain::send::cross_check::Sighting;
 use crate::chain::send::flight::{Flight, Followed, Landing, LoggedPayment, POLL_YOUNG, Progress};
 use crate::chain::{ChainError, Commitment};
 use base64::Engine;
+use purser_rpc::wire::SignatureStatus;
+use purser_rpc::{Rpc, STATUSES_MAX};
 use serde_json::Value;
 use solana_sdk::pubkey::Pubkey;
 use std::collections::{HashMap, HashSet, VecDeque};

@@ -3,9 +3,9 @@
 //! Every read of accounts for a payment or a policy includes these wallets. What we signed after a read, or so shortly before it
 //! that the read may not show it, counts as spent.
 
-use crate::chain::rpc::wire::RawAccount;
 use crate::domain::Address;
 use anchor_lang::prelude::Rent;
+use purser_rpc::wire::RawAccount;
 use solana_sdk::pubkey::Pubkey;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -2,14 +2,14 @@
 //! read the chain before we refuse anything over them.
 
 use crate::chain::read::decode::{self, to_pubkey};
-use crate::chain::rpc::ACCOUNTS_MAX;
-use crate::chain::rpc::wire::RawAccount;
 use crate::chain::sign::instructions::{Call, transfer_fee};
 use crate::chain::sign::signer::{Signer, address};
 use crate::chain::sign::signing::CallSigners;
 use crate::chain::solana::SolanaChain;
 use crate::chain::{Authority, Chain, ChainError, KeyProblem, OperatorOnChain, UnsignedTransfer};
 use crate::domain::Address;
+use purser_rpc::ACCOUNTS_MAX;
+use purser_rpc::wire::RawAccount;
 use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -13,15 +13,12 @@ pub use settings::{ChainSettings, ChainSigners};
 
 use crate::chain::live::block_times::BlockTimes;
 use crate::chain::live::clock::ChainClock;
+use crate::chain::live::connection::Connection;
 use crate::chain::live::deposits::Deposits;
 use crate::chain::live::prices::Prices;
-use crate::chain::live::socket::{self, Connection, Subscriber};
-use crate::chain::live::topics::Topic;
+use crate::chain::live::resolver;
 use crate::chain::live::watched::Watched;
 use crate::chain::read::decode::{self, to_address, to_pubkey};
-use crate::chain::rpc::sysvar;
-use crate::chain::rpc::wire::RawAccount;
-use crate::chain::rpc::{ACCOUNTS_MAX, Rpc};
 use crate::chain::send::cross_check;
 use crate::chain::send::flight::Landing;
 use crate::chain::send::in_flight::InFlightTransfers;
@@ -38,9 +35,15 @@ use crate::chain::{
 };
 use crate::domain::{AccountId, Address, Network, OpenDefence, SignedTransfer, Terms};
 use crate::tasks::Tasks;
+use crate::traces::step;
 use async_trait::async_trait;
-use purser_client::Deployment;
+use purser_client::{AccountIds, Deployment};
 use purser_core::Payer;
+use purser_rpc::sysvar;
+use purser_rpc::topics::Topic;
+use purser_rpc::websocket::{self, Subscriber};
+use purser_rpc::wire::RawAccount;
+use purser_rpc::{ACCOUNTS_MAX, Calls, NoClient, Rpc, Through};
 use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -83,7 +86,19 @@ impl SolanaChain {
     ) -> Result<Self, ChainError> {
         let (tracker, stop) = (&tasks.tracker, &tasks.stop);
         signers.check()?;
-        let rpc = Arc::new(Rpc::new(&settings.rpc_urls, settings.rpc_proxy.as_deref(), tracker.clone())?);
+        let calls = Calls {
+            through: settings.rpc_proxy.clone().map_or(Through::Nothing, Through::Proxy),
+            resolver: resolver(),
+            span: |method| step!("rpc", rpc.method = method),
+            ..Calls::default()
+        };
+        let no_client = |error| {
+            ChainError::Misconfigured(match error {
+                NoClient::Proxy => "`rpc_proxy` is not the URL of a proxy".to_owned(),
+                NoClient::Client(_) => error.to_string(),
+            })
+        };
+        let rpc = Arc::new(Rpc::new(&settings.rpc_urls, &calls, tracker.clone()).map_err(no_client)?);
         let clock = Arc::new(ChainClock::new(rpc.clone()));
         let instructions = Instructions(Deployment {
             program: to_pubkey(&settings.program_id),
@@ -148,7 +163,10 @@ impl SolanaChain {
                 activity: activity.clone(),
                 connection: connection.clone(),
             };
-            tasks.keep("websocket", socket::run(settings.ws_urls.clone(), wishes, notices, stop.clone()));
+            tasks.keep(
+                "websocket",
+                websocket::run(settings.ws_urls.clone(), resolver(), wishes, notices, stop.clone()),
+            );
         }
         let deposits = Deposits::new(
             settings.ws_urls.clone(),
@@ -182,10 +200,19 @@ impl SolanaChain {
         })
     }
 
-    /// Each websocket by the place of its node, and what is wrong with it: see [`socket::probe`].
+    /// Each websocket by the place of its node, and what is wrong with it: see [`websocket::probe`].
     pub async fn look_at_websockets(&self) -> Vec<(usize, Result<(), &'static str>)> {
         let urls = self.settings.ws_urls.iter();
-        futures::future::join_all(urls.map(async |(node, url)| (*node, socket::probe(url).await))).await
+        let resolver = resolver();
+        let probe = async |(node, url): &(usize, String)| (*node, websocket::probe(url, &resolver).await);
+        futures::future::join_all(urls.map(probe)).await
+    }
+
+    /// The ids of agent accounts on our cluster, once it is known.
+    pub fn account_ids(&self) -> Result<AccountIds, ChainError> {
+        let unknown =
+            || ChainError::Unavailable { during: "verify", reason: "the cluster is not known".into() };
+        self.rpc.genesis().and_then(AccountIds::on).ok_or_else(unknown)
     }
 
     /// Transactions that are sent and not yet final.
@@ -216,7 +243,7 @@ impl Chain for SolanaChain {
     }
 
     fn account_id_of(&self, agent: &Address) -> Result<AccountId, ChainError> {
-        Ok(AccountId::from_bytes(self.rpc.account_ids()?.bytes_of(&to_pubkey(agent))))
+        Ok(AccountId::from_bytes(self.account_ids()?.bytes_of(&to_pubkey(agent))))
     }
 
     async fn read_operator(&self, operator: &Address) -> Result<Option<OperatorOnChain>, ChainError> {
@@ -417,7 +444,7 @@ impl purser_core::Chain for SolanaChain {
         if signed_before.elapsed() < self.settings.shortest_life() {
             return Ok(false);
         }
-        let tip = self.rpc.finalized_tips().await?.lowest();
+        let tip = self.rpc.finalized_tips().await.map_err(ChainError::from)?.lowest();
         let has_passed = block_height < tip.block_height;
         if has_passed {
             self.written_slot.fetch_max(tip.slot, Ordering::Relaxed);

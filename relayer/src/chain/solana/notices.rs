@@ -4,13 +4,14 @@
 use crate::chain::history::program_event::{self, ProgramEvent};
 use crate::chain::live::block_times::BlockTimes;
 use crate::chain::live::clock::ChainClock;
-use crate::chain::live::socket::{Connection, Listener};
-use crate::chain::live::topics::{Notice, Topic};
+use crate::chain::live::connection::Connection;
 use crate::chain::live::watched::Watched;
-use crate::chain::rpc::sysvar;
 use crate::chain::send::flight::LoggedPayment;
 use crate::chain::send::submit::Submitter;
 use purser_client::EventLog;
+use purser_rpc::sysvar;
+use purser_rpc::topics::{Notice, Topic};
+use purser_rpc::websocket::Listener;
 use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
 use tokio::sync::Notify;
@@ -30,7 +31,8 @@ impl Listener for Notices {
     fn subscribed(&self, topic: &Topic) {
         match topic {
             Topic::Account(key) => self.watched.subscribed(key),
-            Topic::Balance { .. } => {}
+            // Deposits have their own sockets.
+            Topic::WholeAccount { .. } => {}
             // Something may have happened before the subscription.
             Topic::Naming { account, .. } if *account == self.program => self.activity.notify_one(),
             Topic::Naming { account, commitment } => self.submitter.listening(*account, *commitment),
@@ -50,8 +52,6 @@ impl Listener for Notices {
                     self.block_times.notice(slot, now);
                 }
             }
-            // Deposits have their own sockets.
-            Notice::Balance { .. } => {}
             Notice::Account { key, account } => self.watched.changed(&self.program, &key, account),
             Notice::Landed { naming, signature, .. } if naming == self.program => {
                 // The indexer has to read others' transactions. Of ours, the caller that waits for them wakes it if need be.

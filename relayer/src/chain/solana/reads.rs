@@ -2,14 +2,14 @@
 
 use crate::chain::history::SolanaHistory;
 use crate::chain::read::decode::{self, to_pubkey};
-use crate::chain::rpc::ACCOUNTS_MAX;
-use crate::chain::rpc::sysvar;
-use crate::chain::rpc::wire::RawAccount;
 use crate::chain::solana::SolanaChain;
 use crate::chain::{AgentAddresses, AgentOnChain, ChainError, ChainView, OperatorOnChain, view_of};
 use crate::domain::Address;
 use futures::{StreamExt, TryStreamExt};
 use purser_core::{Destination, Payer};
+use purser_rpc::ACCOUNTS_MAX;
+use purser_rpc::sysvar;
+use purser_rpc::wire::RawAccount;
 use solana_sdk::pubkey::Pubkey;
 
 /// Account batches read concurrently.
@@ -20,7 +20,7 @@ impl SolanaChain {
     pub fn history(&self) -> Result<SolanaHistory, ChainError> {
         Ok(SolanaHistory {
             network: self.network,
-            account_ids: self.rpc.account_ids()?,
+            account_ids: self.account_ids()?,
             rpc: self.rpc.clone(),
             program: self.instructions.0.program,
             usdc_mint: self.instructions.0.usdc_mint,

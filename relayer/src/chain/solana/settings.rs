@@ -1,10 +1,10 @@
 //! What a network is configured with.
 
 use crate::chain::live::prices::PriceBounds;
-use crate::chain::rpc::ACCOUNTS_MAX;
 use crate::chain::sign::signer::Signer;
 use crate::chain::{ChainError, Commitment, ProgramCheck};
 use crate::domain::Address;
+use purser_rpc::ACCOUNTS_MAX;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;

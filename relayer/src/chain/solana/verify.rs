@@ -1,11 +1,11 @@
 //! Checks, before we send anything, that cluster, program and mint are those of the configuration.
 
 use crate::chain::read::decode::{TOKEN_PROGRAM, to_pubkey};
-use crate::chain::rpc::wire::RawAccount;
 use crate::chain::solana::SolanaChain;
 use crate::chain::{Chain, ChainError, ProgramCheck};
 use crate::domain::Network;
 use purser_client::{AccountIds, Comparison, ProgramData, committed_sha256, compare, program_data_address};
+use purser_rpc::wire::RawAccount;
 use solana_sdk::pubkey::Pubkey;
 
 /// Genesis hashes of the public clusters.
@@ -68,7 +68,7 @@ impl SolanaChain {
             }
         }
         let unanswered = || ChainError::Unavailable { during: "verify", reason: "no RPC node".into() };
-        let genesis = agreed.ok_or_else(|| failed.unwrap_or_else(unanswered))?;
+        let genesis = agreed.ok_or_else(|| failed.map_or_else(unanswered, ChainError::from))?;
         self.rpc.require_genesis(&genesis);
         Ok(genesis)
     }

@@ -1,4 +1,5 @@
 use super::*;
+use purser_rpc::RawAccount;
 
 fn key(account: u8) -> Pubkey {
     Pubkey::new_from_array([account; 32])
@@ -8,10 +9,20 @@ fn explains(deposits: &Deposits, account: u8, micros: u64) {
     deposits.explained([(key(account), UsdcAmount::from_micros(micros))]);
 }
 
+fn token_account_with(balance: UsdcAmount) -> RawAccount {
+    let mut data = vec![0; 165];
+    data[64..72].copy_from_slice(&balance.micros().to_le_bytes());
+    RawAccount { owner: decode::TOKEN_PROGRAM, executable: false, lamports: 1, data }
+}
+
 fn reports(deposits: &Deposits, account: u8, micros: u64) {
     let token_account = key(account);
     let balance = UsdcAmount::from_micros(micros);
-    BalanceListener(deposits.balances.clone()).notice(0, 1, Notice::Balance { token_account, balance });
+    BalanceListener(deposits.balances.clone()).notice(
+        0,
+        1,
+        Notice::Account { key: token_account, account: token_account_with(balance) },
+    );
 }
 
 fn watching(accounts_max: usize, accounts: &[u8]) -> Deposits {
@@ -81,7 +92,7 @@ async fn account_that_stays_unexplained_is_looked_at_less_and_less_often() {
 async fn account_is_looked_at_once_when_its_subscription_stands() {
     let deposits = watching(10, &[1]);
     let stands = || {
-        let topic = Topic::Balance { token_account: key(1), commitment: Commitment::Confirmed };
+        let topic = Topic::WholeAccount { key: key(1), commitment: Commitment::Confirmed };
         BalanceListener(deposits.balances.clone()).subscribed(&topic);
     };
     stands();

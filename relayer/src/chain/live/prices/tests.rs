@@ -1,5 +1,5 @@
 use super::*;
-use crate::chain::rpc::transport::Transport;
+use purser_rpc::transport::Transport;
 use std::sync::Arc;
 
 fn fees(paid: &[u64]) -> Vec<SlotFee> {
@@ -49,7 +49,7 @@ fn accounts_that_are_asked_about_are_bounded_and_those_written_last_stay() {
 
 #[tokio::test]
 async fn nodes_are_asked_about_what_is_written_and_the_last_price_outlasts_their_failures() {
-    use crate::chain::rpc::node_fault::{CallError, NodeFault};
+    use purser_rpc::node_fault::{CallError, NodeFault};
     use serde_json::Value;
 
     struct Market(Mutex<Vec<Value>>);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::chain::live::socket::Wish;
+use purser_rpc::websocket::Wish;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 const PROGRAM: Pubkey = purser::ID;
@@ -132,7 +132,7 @@ async fn the_account_that_was_not_used_for_longest_is_let_go() {
         .iter()
         .filter_map(|wish| match wish {
             Wish::Unsubscribe(Topic::Account(key)) => Some(*key),
-            Wish::Unsubscribe(Topic::Naming { .. } | Topic::Balance { .. }) | Wish::Subscribe(_) => None,
+            Wish::Unsubscribe(Topic::Naming { .. } | Topic::WholeAccount { .. }) | Wish::Subscribe(_) => None,
         })
         .collect();
     assert_eq!(let_go, [key(2)]);

@@ -1,10 +1,10 @@
 //! The loop against a scripted node, on a clock that moves only when every task waits.
 
 use super::*;
-use crate::chain::rpc::node_fault::NodeFault;
-use crate::chain::rpc::scripted_node::{ScriptedNode, status};
 use crate::chain::send::cross_check;
 use crate::chain::send::flight::Followed;
+use purser_rpc::node_fault::NodeFault;
+use purser_rpc::scripted_node::{ScriptedNode, status};
 use serde_json::json;
 
 const LAST_VALID: u64 = 150;

@@ -1,12 +1,13 @@
 use super::*;
-use crate::chain::rpc::scripted_node::ScriptedNode;
+use crate::scripted_node::ScriptedNode;
+use crate::transport::Patience;
 
 fn nodes(of: &[&ScriptedNode]) -> Nodes {
-    Nodes::new(of.iter().map(|node| node.boxed()).collect(), TaskTracker::new())
+    Nodes::new(of.iter().map(|node| node.boxed()).collect(), Patience::default().timeout, TaskTracker::new())
 }
 
 async fn ask(nodes: &Nodes) -> Result<usize, CallError> {
-    nodes.call("getEpochInfo", &Value::Null).await.map(|answered| answered.node)
+    nodes.call_among("getEpochInfo", &Value::Null, |_| true).await.map(|answered| answered.node)
 }
 
 fn down(node: &ScriptedNode, fault: NodeFault) {

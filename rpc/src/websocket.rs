@@ -3,15 +3,12 @@
 //! A socket counts as alive while frames come in; regular pings make sure that some do. No node reports what we missed while
 //! the socket was down, so listeners learn that it is lost and have to ask.
 
-use crate::chain::WEBSOCKET_DOWN_MAX;
-use crate::chain::live::topics::{Incoming, Notice, Topic};
-use crate::chain::rpc::sysvar;
-use crate::chain::rpc::transport::lookups;
-use crate::domain::Network;
+use crate::sysvar;
+use crate::topics::{Incoming, Notice, Topic};
+use crate::transport::Resolver;
 use futures::{SinkExt, StreamExt};
 use std::collections::{HashMap, HashSet};
-use std::net::SocketAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
@@ -44,57 +41,6 @@ pub trait Listener: Send + Sync + 'static {
     fn notice(&self, node: usize, slot: u64, notice: Notice);
     /// Every subscription is gone. Each one still wanted is announced again once it is back.
     fn lost(&self);
-}
-
-/// How long the websocket has not been connected. Says so in the log when that takes long, once, and when it is over.
-#[derive(Debug)]
-pub struct Connection {
-    network: Network,
-    state: Mutex<ConnectionState>,
-}
-
-#[derive(Debug)]
-struct ConnectionState {
-    lost_at: Option<Instant>,
-    is_said: bool,
-}
-
-impl Connection {
-    pub fn new(network: Network) -> Self {
-        let state = ConnectionState { lost_at: Some(Instant::now()), is_said: false };
-        Self { network, state: Mutex::new(state) }
-    }
-
-    /// Zero while it is connected.
-    pub fn down_for(&self) -> Duration {
-        self.state().lost_at.map_or(Duration::ZERO, |at| at.elapsed())
-    }
-
-    pub fn connected(&self) {
-        let mut state = self.state();
-        state.lost_at = None;
-        if std::mem::take(&mut state.is_said) {
-            tracing::info!(network = %self.network, "a websocket is connected again");
-        }
-    }
-
-    /// It was lost, or could not be connected once more.
-    pub fn lost(&self) {
-        let mut state = self.state();
-        let down_for = state.lost_at.get_or_insert_with(Instant::now).elapsed();
-        if down_for >= WEBSOCKET_DOWN_MAX && !std::mem::replace(&mut state.is_said, true) {
-            tracing::warn!(
-                network = %self.network,
-                seconds = down_for.as_secs(),
-                "no websocket connects; polling for landings and deposits, which takes longer. `purser doctor` says \
-                 which does not answer"
-            );
-        }
-    }
-
-    fn state(&self) -> MutexGuard<'_, ConnectionState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// A change to what the socket subscribes to.
@@ -218,6 +164,7 @@ impl Subscriptions {
 /// Keeps a socket open to one of `urls` (each with its node's place) until `stop`, and carries out wishes.
 pub async fn run(
     urls: Vec<(usize, String)>,
+    resolver: Resolver,
     mut inbox: mpsc::UnboundedReceiver<Wish>,
     listener: impl Listener,
     stop: CancellationToken,
@@ -226,13 +173,19 @@ pub async fn run(
     let mut failures = 0u32;
     for (node, url) in urls.iter().cycle() {
         let begun = Instant::now();
-        let held = stop.run_until_cancelled(hold(*node, url, &mut subscriptions, &mut inbox, &listener));
+        let held = stop.run_until_cancelled(hold(
+            (*node, url),
+            &resolver,
+            &mut subscriptions,
+            &mut inbox,
+            &listener,
+        ));
         let Some(reason) = held.await else { return };
         listener.lost();
         failures = if begun.elapsed() >= GOOD_AFTER { 0 } else { failures.saturating_add(1) };
         let pause = BACKOFF.saturating_mul(1 << failures.min(7)).min(BACKOFF_MAX);
         if failures <= 1 {
-            tracing::info!(node, reason, "websocket lost; polling for landings until it is back");
+            tracing::info!(node, reason, "websocket lost; connecting to the next");
         }
         if stop.run_until_cancelled(sleep(pause)).await.is_none() {
             return;
@@ -240,12 +193,12 @@ pub async fn run(
     }
 }
 
-/// Resolves the address with our own lookup: the library's would take any number of threads.
-async fn connect(url: &str) -> Option<WebSocketStream<MaybeTlsStream<TcpStream>>> {
+/// Resolves the address as our calls do: the library's own lookup would take any number of threads.
+async fn connect(url: &str, resolver: &Resolver) -> Option<WebSocketStream<MaybeTlsStream<TcpStream>>> {
     let parsed = url::Url::parse(url).ok()?;
     let port = parsed.port_or_known_default()?;
-    let addresses = match parsed.host()? {
-        url::Host::Domain(name) => lookups().addresses(name).await.ok()?.ok()?,
+    let addresses: Vec<IpAddr> = match parsed.host()? {
+        url::Host::Domain(name) => resolver.addresses(name).await?.map(|address| address.ip()).collect(),
         url::Host::Ipv4(address) => vec![address.into()],
         url::Host::Ipv6(address) => vec![address.into()],
     };
@@ -260,9 +213,9 @@ async fn connect(url: &str) -> Option<WebSocketStream<MaybeTlsStream<TcpStream>>
 }
 
 /// Whether a node's websocket takes a subscription: `Err` says what it does instead, without the address.
-pub async fn probe(url: &str) -> Result<(), &'static str> {
+pub async fn probe(url: &str, resolver: &Resolver) -> Result<(), &'static str> {
     let asks = async {
-        let mut socket = connect(url).await.ok_or("cannot connect")?;
+        let mut socket = connect(url, resolver).await.ok_or("cannot connect")?;
         let text = Topic::Account(sysvar::CLOCK).subscribe(1);
         socket.send(Message::text(text)).await.map_err(|_| "cannot be written to")?;
         while let Some(Ok(frame)) = socket.next().await {
@@ -281,13 +234,13 @@ pub async fn probe(url: &str) -> Result<(), &'static str> {
 
 /// Connects and stays connected as long as possible; returns why it ended, without the address.
 async fn hold(
-    node: usize,
-    url: &str,
+    (node, url): (usize, &str),
+    resolver: &Resolver,
     subscriptions: &mut Subscriptions,
     inbox: &mut mpsc::UnboundedReceiver<Wish>,
     listener: &impl Listener,
 ) -> &'static str {
-    let connected = timeout(CONNECT_TIMEOUT, connect(url)).await;
+    let connected = timeout(CONNECT_TIMEOUT, connect(url, resolver)).await;
     // Wishes that arrived without a connection are part of the first requests. Those of a long outage must not pile up.
     while let Ok(wish) = inbox.try_recv() {
         let _ = subscriptions.take(wish);

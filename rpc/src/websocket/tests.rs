@@ -37,7 +37,6 @@ impl Listener for Recorder {
         let what = match notice {
             Notice::Landed { signature, err, .. } => format!("{signature} {err:?}"),
             Notice::Account { account, .. } => format!("account {}", account.lamports),
-            Notice::Balance { balance, .. } => format!("balance {balance}"),
         };
         self.take(format!("node {node} slot {slot} {what}"));
     }
@@ -51,7 +50,7 @@ fn name(topic: &Topic) -> String {
     match topic {
         Topic::Naming { commitment, .. } => format!("naming {}", commitment.as_str()),
         Topic::Account(_) => "account".into(),
-        Topic::Balance { .. } => "balance".into(),
+        Topic::WholeAccount { .. } => "whole account".into(),
     }
 }
 
@@ -67,7 +66,13 @@ impl Server {
         let url = format!("ws://{}", listener.local_addr().unwrap());
         let (subscriber, inbox) = Subscriber::new();
         let recorder = Recorder::default();
-        TaskTracker::new().spawn(run(vec![(3, url)], inbox, recorder.clone(), CancellationToken::new()));
+        TaskTracker::new().spawn(run(
+            vec![(3, url)],
+            Resolver::default(),
+            inbox,
+            recorder.clone(),
+            CancellationToken::new(),
+        ));
         (Self { listener }, subscriber, recorder)
     }
 
@@ -106,7 +111,7 @@ impl Connection {
 }
 
 fn naming() -> Topic {
-    let commitment = crate::chain::Commitment::Confirmed;
+    let commitment = crate::Commitment::Confirmed;
     Topic::Naming { account: Pubkey::default(), commitment }
 }
 

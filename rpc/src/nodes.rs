@@ -1,9 +1,10 @@
 //! The nodes of one network: which to ask first, which to leave alone for a while, and when to ask all of them.
 
-use crate::chain::rpc::node_fault::{CallError, NodeFault};
-use crate::chain::rpc::sysvar;
-use crate::chain::rpc::transport::{CALL_TIMEOUT, Transport};
-use crate::chain::rpc::wire::WireAccount;
+use crate::SEND;
+use crate::node_fault::{CallError, NodeFault};
+use crate::sysvar;
+use crate::transport::Transport;
+use crate::wire::WireAccount;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -56,6 +57,8 @@ pub struct Nodes {
     nodes: Vec<Arc<Node>>,
     /// Base58. Once it is known, a node must report it before it is used (again).
     genesis: Arc<OnceLock<String>>,
+    /// How long one call may take.
+    call_timeout: Duration,
     tasks: TaskTracker,
 }
 
@@ -85,14 +88,15 @@ struct NodeHealth {
 }
 
 impl Nodes {
-    pub fn new(transports: Vec<Box<dyn Transport>>, tasks: TaskTracker) -> Self {
+    pub fn new(transports: Vec<Box<dyn Transport>>, call_timeout: Duration, tasks: TaskTracker) -> Self {
         let genesis = Arc::new(OnceLock::new());
         let node = |(number, transport)| {
             let sends_to_all = Arc::new(Semaphore::new(SENDS_TO_ALL_AT_ONCE));
             let (genesis, health) = (genesis.clone(), Mutex::default());
             Arc::new(Node { number, transport, genesis, health, sends_to_all })
         };
-        Self { nodes: transports.into_iter().enumerate().map(node).collect(), genesis, tasks }
+        let nodes = transports.into_iter().enumerate().map(node).collect();
+        Self { nodes, genesis, call_timeout, tasks }
     }
 
     pub fn count(&self) -> usize {
@@ -114,12 +118,7 @@ impl Nodes {
         self.genesis.get().map(String::as_str)
     }
 
-    /// Asks the healthiest node, and on a fault the next one. Retries lagging nodes for a moment.
-    pub async fn call(&self, method: &'static str, params: &Value) -> Result<Answered, CallError> {
-        self.call_among(method, params, |_| true).await
-    }
-
-    /// As [`Nodes::call`], asking only nodes that `suits` accepts.
+    /// Asks the healthiest node that `suits` accepts, and on a fault the next one. Retries lagging nodes for a moment.
     pub async fn call_among(
         &self,
         method: &'static str,
@@ -132,7 +131,7 @@ impl Nodes {
             let mut lagging = false;
             let order: Vec<_> = self.by_health().into_iter().filter(|node| suits(node.number)).collect();
             for node in &order {
-                let patience = if self.count() > 1 { ATTEMPT_TIMEOUT } else { CALL_TIMEOUT };
+                let patience = if self.count() > 1 { ATTEMPT_TIMEOUT } else { self.call_timeout };
                 match node.call(method, params, patience).await {
                     Ok(value) => return Ok(Answered { node: node.number, value }),
                     Err(CallError::Node(found)) => fault = found,
@@ -186,9 +185,9 @@ impl Nodes {
         results: &mpsc::UnboundedSender<Result<Value, CallError>>,
         turn: Option<OwnedSemaphorePermit>,
     ) {
-        let (results, params) = (results.clone(), params.clone());
+        let (results, params, patience) = (results.clone(), params.clone(), self.call_timeout);
         let sending = async move {
-            let _ = results.send(node.call("sendTransaction", &params, CALL_TIMEOUT).await);
+            let _ = results.send(node.call(SEND, &params, patience).await);
             drop(turn);
         };
         self.tasks.spawn(sending.in_current_span());
@@ -297,7 +296,7 @@ impl Node {
         patience: Duration,
     ) -> Result<Value, CallError> {
         // Sends go out even to a resting node: they are the one call that must not wait.
-        if method != "sendTransaction" && self.health().asked_for_rest && self.health().resting().is_some() {
+        if method != SEND && self.health().asked_for_rest && self.health().resting().is_some() {
             return Err(CallError::Node(NodeFault::RateLimited { retry_after: None }));
         }
         let attempt = async {
@@ -370,6 +369,7 @@ impl Node {
             | NodeFault::Unhealthy
             | NodeFault::Unreadable
             | NodeFault::TooLong
+            | NodeFault::NoAgreement(_)
             | NodeFault::RateLimited { retry_after: None } => rest,
         };
         health.rests_until = Some(Instant::now() + rest);

@@ -1,7 +1,7 @@
 //! Scripted nodes for tests: one with a state, and one that a function answers for.
 
-use crate::chain::rpc::node_fault::{CallError, NodeFault};
-use crate::chain::rpc::transport::Transport;
+use crate::node_fault::{CallError, NodeFault};
+use crate::transport::Transport;
 use async_trait::async_trait;
 use base64::Engine;
 use serde_json::{Value, json};

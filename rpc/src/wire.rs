@@ -1,9 +1,25 @@
 //! What we read of a node's answers: only the fields that we use, and none that may differ between versions.
 
-use crate::chain::Commitment;
 use serde::Deserialize;
 use serde_json::Value;
 use solana_sdk::pubkey::Pubkey;
+
+/// How settled a transaction must be before it counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Commitment {
+    Confirmed,
+    Finalized,
+}
+
+impl Commitment {
+    /// The word that nodes and the configuration use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Commitment::Confirmed => "confirmed",
+            Commitment::Finalized => "finalized",
+        }
+    }
+}
 
 /// An account as a node returns it.
 #[derive(Debug, Clone, PartialEq, Eq)]

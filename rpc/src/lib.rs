@@ -1,4 +1,5 @@
-//! JSON-RPC to the nodes of one network: the dozen calls that we make.
+//! Solana's nodes, for the relayer, the audit and the operator's scripts: several nodes used as one ([`Rpc`]), what they report
+//! unasked ([`websocket`]), and bounds on whatever they answer. It knows nothing of Purser.
 //!
 //! We read answers field by field, not into the library's types: a node newer than the library (another transaction version,
 //! another error variant) must not make a whole batch unreadable.
@@ -7,53 +8,64 @@ pub mod counters;
 mod every_node;
 pub mod node_fault;
 mod nodes;
-#[cfg(test)]
+#[cfg(any(test, feature = "scripted"))]
 pub mod scripted_node;
 pub mod sysvar;
+pub mod topics;
 pub mod transport;
+pub mod websocket;
 pub mod wire;
 
-use crate::chain::rpc::counters::{NodeFigures, RpcCounters};
-use crate::chain::rpc::node_fault::{CallError, NodeFault};
-use crate::chain::rpc::nodes::{Answered, Nodes};
-use crate::chain::rpc::transport::{HttpTransport, Transport};
-use crate::chain::rpc::wire::{
-    AtSlot, FinalizedTip, LatestBlockhash, RawAccount, RpcResponse, SignatureInfo, SignatureStatus,
-    WireAccount,
-};
-use crate::chain::{ChainError, Commitment};
-use purser_client::AccountIds;
+pub use counters::{MethodCount, NodeFigures};
+pub use node_fault::{CallError, NodeFault, RpcError};
+pub use transport::{Calls, NoClient, Patience, Resolver, Through};
+pub use wire::{AtSlot, Commitment, RawAccount, SignatureInfo, SignatureStatus};
+
+use crate::counters::RpcCounters;
+use crate::nodes::{Answered, Nodes};
+use crate::transport::{HttpTransport, Transport};
+use crate::wire::{FinalizedTip, LatestBlockhash, RpcResponse, WireAccount};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// Most keys that `getMultipleAccounts` takes.
 pub const ACCOUNTS_MAX: usize = 100;
+pub(crate) const SEND: &str = "sendTransaction";
 /// How many bytes of an account are read; our own accounts are shorter.
 pub const ACCOUNT_BYTES_MAX: usize = 64 * 1024;
 /// Most signatures that `getSignatureStatuses` takes.
 pub const STATUSES_MAX: usize = 256;
+/// The pause before a call is tried again; it doubles with each try.
+const TRY_AGAIN_AFTER: Duration = Duration::from_millis(250);
+/// The longest that a node may ask to wait before the next try.
+const TRY_AGAIN_AFTER_MAX: Duration = Duration::from_secs(60);
 
 /// The nodes of one network, used as one.
 pub struct Rpc {
     nodes: Nodes,
     /// In the order of the nodes.
     counters: Vec<Arc<RpcCounters>>,
+    /// How often a call is made before its failure counts.
+    tries: u32,
 }
 
 impl Rpc {
-    /// Uses HTTP; the preferred node comes first.
-    pub fn new(urls: &[String], proxy: Option<&str>, tasks: TaskTracker) -> Result<Self, ChainError> {
+    /// Uses HTTP; the preferred node comes first. Sends go on as `tasks`.
+    pub fn new(urls: &[String], calls: &Calls, tasks: TaskTracker) -> Result<Self, NoClient> {
         let counters: Vec<Arc<RpcCounters>> = urls.iter().map(|_| Arc::default()).collect();
         let transport =
-            |(url, counters): (&String, &Arc<RpcCounters>)| -> Result<Box<dyn Transport>, ChainError> {
-                Ok(Box::new(HttpTransport::new(url, proxy, counters.clone())?))
+            |(url, counters): (&String, &Arc<RpcCounters>)| -> Result<Box<dyn Transport>, NoClient> {
+                Ok(Box::new(HttpTransport::new(url, calls, counters.clone())?))
             };
         let transports = urls.iter().zip(&counters).map(transport).collect::<Result<_, _>>()?;
-        Ok(Self::over(transports, counters, tasks))
+        let nodes = Nodes::new(transports, calls.patience.timeout, tasks);
+        Ok(Self { nodes, counters, tries: calls.patience.tries })
     }
 
     /// Uses any transports, each with the counters of its calls.
@@ -62,7 +74,8 @@ impl Rpc {
         counters: Vec<Arc<RpcCounters>>,
         tasks: TaskTracker,
     ) -> Self {
-        Self { nodes: Nodes::new(transports, tasks), counters }
+        let Patience { timeout, tries } = Patience::default();
+        Self { nodes: Nodes::new(transports, timeout, tasks), counters, tries }
     }
 
     /// Each node's figures, in the order of the configuration.
@@ -84,11 +97,9 @@ impl Rpc {
         self.nodes.require_genesis(genesis);
     }
 
-    /// The ids of agent accounts on our cluster, once it is known.
-    pub fn account_ids(&self) -> Result<AccountIds, ChainError> {
-        let unknown =
-            || ChainError::Unavailable { during: "verify", reason: "the cluster is not known".into() };
-        self.nodes.genesis().and_then(AccountIds::on).ok_or_else(unknown)
+    /// The genesis hash of our cluster, base58, once it is required.
+    pub fn genesis(&self) -> Option<&str> {
+        self.nodes.genesis()
     }
 
     /// Leaves a node alone whose report the others deny.
@@ -106,11 +117,7 @@ impl Rpc {
         self.nodes.compare(stop).await;
     }
 
-    pub async fn ask<T: DeserializeOwned>(
-        &self,
-        method: &'static str,
-        params: Value,
-    ) -> Result<T, ChainError> {
+    pub async fn ask<T: DeserializeOwned>(&self, method: &'static str, params: Value) -> Result<T, RpcError> {
         Ok(self.ask_any(method, params).await?.1)
     }
 
@@ -119,10 +126,29 @@ impl Rpc {
         &self,
         method: &'static str,
         params: Value,
-    ) -> Result<(usize, T), ChainError> {
-        let Answered { node, value } =
-            self.nodes.call(method, &params).await.map_err(|error| error.into_chain_error(method))?;
+    ) -> Result<(usize, T), RpcError> {
+        let Answered { node, value } = self.call_among(method, &params, |_| true).await?;
         Ok((node, read(method, value)?))
+    }
+
+    /// Asks the nodes that `suits` accepts, again and again while a fault may pass and there are tries left.
+    async fn call_among(
+        &self,
+        method: &'static str,
+        params: &Value,
+        suits: impl Fn(usize) -> bool + Send + Sync,
+    ) -> Result<Answered, RpcError> {
+        let (mut pause, mut tries) = (TRY_AGAIN_AFTER, 1);
+        loop {
+            match self.nodes.call_among(method, params, &suits).await {
+                Ok(answered) => return Ok(answered),
+                Err(CallError::Node(fault)) if tries < self.tries && fault.may_pass() => {
+                    sleep(fault.asked_pause().unwrap_or(pause).min(TRY_AGAIN_AFTER_MAX)).await;
+                    (tries, pause) = (tries + 1, pause * 2);
+                }
+                Err(cause) => return Err(RpcError { method, cause }),
+            }
+        }
     }
 
     async fn ask_at_slot<T: DeserializeOwned>(
@@ -130,9 +156,8 @@ impl Rpc {
         method: &'static str,
         params: Value,
         suits: impl Fn(usize) -> bool + Send + Sync,
-    ) -> Result<AtSlot<T>, ChainError> {
-        let answered = self.nodes.call_among(method, &params, suits).await;
-        let Answered { node, value } = answered.map_err(|error| error.into_chain_error(method))?;
+    ) -> Result<AtSlot<T>, RpcError> {
+        let Answered { node, value } = self.call_among(method, &params, suits).await?;
         let RpcResponse { context, value } = read(method, value)?;
         Ok(AtSlot { slot: context.slot, value, node })
     }
@@ -142,7 +167,7 @@ impl Rpc {
         &self,
         keys: &[Pubkey],
         min_slot: u64,
-    ) -> Result<AtSlot<Vec<Option<RawAccount>>>, ChainError> {
+    ) -> Result<AtSlot<Vec<Option<RawAccount>>>, RpcError> {
         self.accounts_at(Commitment::Confirmed, keys, min_slot).await
     }
 
@@ -152,7 +177,7 @@ impl Rpc {
         commitment: Commitment,
         keys: &[Pubkey],
         min_slot: u64,
-    ) -> Result<AtSlot<Vec<Option<RawAccount>>>, ChainError> {
+    ) -> Result<AtSlot<Vec<Option<RawAccount>>>, RpcError> {
         const METHOD: &str = "getMultipleAccounts";
         let keys_text: Vec<String> = keys.iter().map(Pubkey::to_string).collect();
         // A recipient can be any account on the chain, even one of 10 MiB. No account that we decode is as long as this slice.
@@ -166,7 +191,7 @@ impl Rpc {
             self.ask_at_slot(METHOD, json!([keys_text, config]), |_| true).await?;
         // Not every node knows `minContextSlot`; one that does not must not show us an older state either.
         if answer.slot < min_slot {
-            return Err(CallError::Node(NodeFault::Lagging).into_chain_error(METHOD));
+            return Err(NodeFault::Lagging.of(METHOD));
         }
         if answer.value.len() != keys.len() {
             return Err(unreadable(METHOD));
@@ -180,7 +205,7 @@ impl Rpc {
     }
 
     /// One confirmed account in full, whatever its length.
-    pub async fn whole_account(&self, key: &Pubkey) -> Result<Option<RawAccount>, ChainError> {
+    pub async fn whole_account(&self, key: &Pubkey) -> Result<Option<RawAccount>, RpcError> {
         const METHOD: &str = "getAccountInfo";
         let params =
             json!([key.to_string(), { "encoding": "base64", "commitment": Commitment::Confirmed.as_str() }]);
@@ -189,13 +214,13 @@ impl Rpc {
     }
 
     /// The newest confirmed blockhash.
-    pub async fn latest_blockhash(&self) -> Result<AtSlot<LatestBlockhash>, ChainError> {
+    pub async fn latest_blockhash(&self) -> Result<AtSlot<LatestBlockhash>, RpcError> {
         let params = json!([{ "commitment": Commitment::Confirmed.as_str() }]);
         self.ask_at_slot("getLatestBlockhash", params, |_| true).await
     }
 
     /// Slot and block height of the newest finalized block, in one answer.
-    pub async fn finalized_tip(&self) -> Result<FinalizedTip, ChainError> {
+    pub async fn finalized_tip(&self) -> Result<FinalizedTip, RpcError> {
         let params = json!([{ "commitment": Commitment::Finalized.as_str() }]);
         self.ask("getEpochInfo", params).await
     }
@@ -205,7 +230,7 @@ impl Rpc {
         &self,
         signatures: &[String],
         search_history: bool,
-    ) -> Result<AtSlot<Vec<Option<SignatureStatus>>>, ChainError> {
+    ) -> Result<AtSlot<Vec<Option<SignatureStatus>>>, RpcError> {
         self.statuses_of(signatures, search_history, |_| true).await
     }
 
@@ -215,7 +240,7 @@ impl Rpc {
         signatures: &[String],
         search_history: bool,
         suits: impl Fn(usize) -> bool + Send + Sync,
-    ) -> Result<AtSlot<Vec<Option<SignatureStatus>>>, ChainError> {
+    ) -> Result<AtSlot<Vec<Option<SignatureStatus>>>, RpcError> {
         const METHOD: &str = "getSignatureStatuses";
         let params = json!([signatures, { "searchTransactionHistory": search_history }]);
         let statuses: AtSlot<Vec<_>> = self.ask_at_slot(METHOD, params, suits).await?;
@@ -227,15 +252,15 @@ impl Rpc {
 
     /// Hands signed bytes (base64) to one node, and to all if it does not accept them at once. No preflight, and no retries by
     /// the node. Returns the node, if no other got them.
-    pub async fn send(&self, transaction_base64: &str) -> Result<Option<usize>, ChainError> {
+    pub async fn send(&self, transaction_base64: &str) -> Result<Option<usize>, RpcError> {
         let sent = self.nodes.send(&sending(transaction_base64)).await;
-        sent.map_err(|error| error.into_chain_error("sendTransaction"))
+        sent.map_err(|cause| RpcError { method: SEND, cause })
     }
 
     /// Hands signed bytes (base64) to every node.
-    pub async fn send_to_all(&self, transaction_base64: &str) -> Result<(), ChainError> {
+    pub async fn send_to_all(&self, transaction_base64: &str) -> Result<(), RpcError> {
         let sent = self.nodes.send_to_all(&sending(transaction_base64)).await;
-        sent.map_err(|error| error.into_chain_error("sendTransaction"))
+        sent.map_err(|cause| RpcError { method: SEND, cause })
     }
 
     /// Notes whether bytes that were first sent to this node reached the chain, or only once all nodes had them.
@@ -252,7 +277,7 @@ impl Rpc {
         until: Option<&str>,
         limit: usize,
         commitment: Commitment,
-    ) -> Result<Vec<SignatureInfo>, ChainError> {
+    ) -> Result<Vec<SignatureInfo>, RpcError> {
         let mut config = json!({ "limit": limit, "commitment": commitment.as_str() });
         if let Some(before) = before {
             config["before"] = before.into();
@@ -265,15 +290,14 @@ impl Rpc {
     }
 
     /// When the block of `slot` was made, unix seconds; `None` where the node does not know.
-    pub async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainError> {
+    pub async fn block_time(&self, slot: u64) -> Result<Option<i64>, RpcError> {
         self.ask("getBlockTime", json!([slot])).await
     }
 
     /// The cluster's genesis hash, base58, as this node reports it.
-    pub async fn genesis_hash(&self, node: usize) -> Result<String, ChainError> {
+    pub async fn genesis_hash(&self, node: usize) -> Result<String, RpcError> {
         const METHOD: &str = "getGenesisHash";
-        let answered = self.nodes.call_among(METHOD, &Value::Null, |number| number == node).await;
-        read(METHOD, answered.map_err(|error| error.into_chain_error(METHOD))?.value)
+        read(METHOD, self.call_among(METHOD, &Value::Null, |number| number == node).await?.value)
     }
 }
 
@@ -282,10 +306,10 @@ fn sending(transaction_base64: &str) -> Value {
     json!([transaction_base64, config])
 }
 
-fn read<T: DeserializeOwned>(method: &'static str, value: Value) -> Result<T, ChainError> {
+fn read<T: DeserializeOwned>(method: &'static str, value: Value) -> Result<T, RpcError> {
     serde_json::from_value(value).map_err(|_| unreadable(method))
 }
 
-fn unreadable(method: &'static str) -> ChainError {
-    CallError::Node(NodeFault::Unreadable).into_chain_error(method)
+fn unreadable(method: &'static str) -> RpcError {
+    NodeFault::Unreadable.of(method)
 }

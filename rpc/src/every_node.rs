@@ -3,9 +3,9 @@
 //! Every node that moves must agree. One that stands still for a minute is set aside; one that claims to be ahead sets nobody
 //! aside.
 
-use crate::chain::ChainError;
-use crate::chain::rpc::wire::{FinalizedTip, SignatureStatus};
-use crate::chain::rpc::{Rpc, read};
+use crate::node_fault::{NodeFault, RpcError};
+use crate::wire::{FinalizedTip, SignatureStatus};
+use crate::{Rpc, read};
 use serde_json::json;
 
 /// The finalized tip of every node that moves; there is at least one.
@@ -27,14 +27,13 @@ pub type Known = (usize, SignatureStatus);
 
 impl Rpc {
     /// Unavailable: a node that moves does not answer, or none moves.
-    pub async fn finalized_tips(&self) -> Result<FinalizedTips, ChainError> {
+    pub async fn finalized_tips(&self) -> Result<FinalizedTips, RpcError> {
         const METHOD: &str = "getEpochInfo";
         let params = json!([{ "commitment": "finalized" }]);
         let params = &params;
         let asked = self.nodes.moving().into_iter().map(|number| async move {
-            let answered = self.nodes.call_among(METHOD, params, |node| node == number).await;
-            let answered = answered.map_err(|error| error.into_chain_error(METHOD))?;
-            Ok::<_, ChainError>((number, read(METHOD, answered.value)?))
+            let answered = self.call_among(METHOD, params, |node| node == number).await?;
+            Ok::<_, RpcError>((number, read(METHOD, answered.value)?))
         });
         let tips = futures::future::try_join_all(asked).await?;
         if tips.is_empty() {
@@ -49,7 +48,7 @@ impl Rpc {
         &self,
         signatures: &[String],
         tips: &FinalizedTips,
-    ) -> Result<Vec<Option<Known>>, ChainError> {
+    ) -> Result<Vec<Option<Known>>, RpcError> {
         let asked = tips.0.iter().map(|(number, tip)| async move {
             let of = |node: usize| node == *number;
             let (searched, whole) = match self.statuses_of(signatures, true, of).await {
@@ -77,6 +76,6 @@ impl Rpc {
     }
 }
 
-fn unavailable(reason: &str) -> ChainError {
-    ChainError::Unavailable { during: "agreement of all nodes", reason: reason.to_owned() }
+fn unavailable(reason: &'static str) -> RpcError {
+    NodeFault::NoAgreement(reason).of("agreement of all nodes")
 }

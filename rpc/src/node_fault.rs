@@ -1,7 +1,8 @@
 //! What is wrong with a node. The ONE place that interprets a failed call: by kind and code, never by text.
 
-use crate::chain::ChainError;
 use reqwest::StatusCode;
+use serde_json::Value;
+use std::fmt;
 use std::time::Duration;
 
 /// Nodes' own error codes, as `custom_error` in `solana-rpc-client-api` defines them.
@@ -14,6 +15,8 @@ mod node {
     pub const BLOCK_STATUS_NOT_AVAILABLE_YET: i64 = -32014;
     pub const MIN_CONTEXT_SLOT_NOT_REACHED: i64 = -32016;
     pub const LONG_TERM_STORAGE_UNREACHABLE: i64 = -32019;
+    /// Providers' own.
+    pub const RATE_LIMITED: i64 = -32429;
 }
 
 /// Why a node did not serve a call that another node may serve.
@@ -37,6 +40,8 @@ pub enum NodeFault {
     OtherCluster,
     /// Reported what the other nodes deny.
     Contradicted,
+    /// Without it the nodes do not agree, and none decides alone.
+    NoAgreement(&'static str),
 }
 
 impl NodeFault {
@@ -52,7 +57,36 @@ impl NodeFault {
             NodeFault::TooLong => "answer too long",
             NodeFault::OtherCluster => "on another cluster",
             NodeFault::Contradicted => "contradicted by other nodes",
+            NodeFault::NoAgreement(why) => why,
         }
+    }
+
+    /// Whether the same call may be served a moment later.
+    pub const fn may_pass(self) -> bool {
+        match self {
+            NodeFault::Unreachable
+            | NodeFault::Slow
+            | NodeFault::RateLimited { .. }
+            | NodeFault::Lagging
+            | NodeFault::Unhealthy => true,
+            NodeFault::Unreadable
+            | NodeFault::TooLong
+            | NodeFault::OtherCluster
+            | NodeFault::Contradicted
+            | NodeFault::NoAgreement(_) => false,
+        }
+    }
+
+    /// The pause that the node asked for.
+    pub const fn asked_pause(self) -> Option<Duration> {
+        match self {
+            NodeFault::RateLimited { retry_after } => retry_after,
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn of(self, method: &'static str) -> RpcError {
+        RpcError { method, cause: CallError::Node(self) }
     }
 }
 
@@ -61,16 +95,33 @@ impl NodeFault {
 pub enum CallError {
     /// The node could not serve it; another one may.
     Node(NodeFault),
-    /// The node understood the call and refused it; any other node would too.
-    Refused { code: i64, message: String },
+    /// The node understood the call and refused it; any other node would too. `data` may say more, or be null.
+    Refused { code: i64, message: String, data: Value },
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Node(fault) => f.write_str(fault.reason()),
+            Self::Refused { code, message, .. } => write!(f, "{message} ({code})"),
+        }
+    }
+}
+
+/// A call that no node served.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{method}: {cause}")]
+pub struct RpcError {
+    pub method: &'static str,
+    pub cause: CallError,
 }
 
 impl CallError {
     /// Interprets an error in a JSON-RPC answer.
-    pub fn of_code(code: i64, message: String) -> Self {
+    pub fn of_code(code: i64, message: String, data: Value) -> Self {
         let fault = match code {
             node::MIN_CONTEXT_SLOT_NOT_REACHED => NodeFault::Lagging,
-            429 => NodeFault::RateLimited { retry_after: None },
+            429 | node::RATE_LIMITED => NodeFault::RateLimited { retry_after: None },
             node::BLOCK_CLEANED_UP
             | node::BLOCK_NOT_AVAILABLE
             | node::NODE_UNHEALTHY
@@ -80,7 +131,7 @@ impl CallError {
             | node::LONG_TERM_STORAGE_UNREACHABLE
             | -32603 // internal error
             | 408 | 425 | 500..=599 => NodeFault::Unhealthy,
-            code => return CallError::Refused { code, message },
+            code => return CallError::Refused { code, message, data },
         };
         CallError::Node(fault)
     }
@@ -104,16 +155,6 @@ impl CallError {
             _ => NodeFault::Unreachable,
         })
     }
-
-    /// The error as the caller sees it.
-    pub fn into_chain_error(self, during: &'static str) -> ChainError {
-        match self {
-            CallError::Node(fault) => ChainError::Unavailable { during, reason: fault.reason().to_owned() },
-            CallError::Refused { code, message } => {
-                ChainError::Rejected { code: None, message: format!("node error {code}: {message}") }
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -122,23 +163,19 @@ mod tests {
 
     #[test]
     fn overloaded_and_lagging_nodes_are_faults_of_the_node() {
-        for code in [-32005, -32016, -32004, -32014, -32603, 429, 503] {
-            let error = CallError::of_code(code, "Transaction simulation failed".into());
-            assert!(matches!(error, CallError::Node(_)), "{code}: {error:?}");
-            assert!(matches!(error.into_chain_error("call"), ChainError::Unavailable { .. }), "{code}");
+        for code in [-32005, -32016, -32004, -32014, -32603, -32429, 429, 503] {
+            let error = CallError::of_code(code, "Transaction simulation failed".into(), Value::Null);
+            assert!(matches!(error, CallError::Node(fault) if fault.may_pass()), "{code}: {error:?}");
         }
-        assert_eq!(CallError::of_code(-32016, String::new()), CallError::Node(NodeFault::Lagging));
+        let lagging = CallError::of_code(-32016, String::new(), Value::Null);
+        assert_eq!(lagging, CallError::Node(NodeFault::Lagging));
     }
 
     #[test]
     fn a_code_that_says_no_is_a_refusal_whatever_its_text_says() {
         for code in [-32002, -32003, -32600, -32601, -32602] {
-            let error = CallError::of_code(code, "timeout, try again later".into());
+            let error = CallError::of_code(code, "timeout, try again later".into(), Value::Null);
             assert!(matches!(error, CallError::Refused { .. }), "{code}: {error:?}");
-            assert!(
-                matches!(error.into_chain_error("call"), ChainError::Rejected { code: None, .. }),
-                "{code}"
-            );
         }
     }
 

@@ -1,27 +1,117 @@
 //! One call to one node: one POST, timed and counted.
 
-use crate::chain::ChainError;
-use crate::chain::rpc::counters::RpcCounters;
-use crate::chain::rpc::node_fault::{CallError, NodeFault};
-use crate::lookup::Lookups;
-use crate::traces::step;
+use crate::counters::RpcCounters;
+use crate::node_fault::{CallError, NodeFault};
 use async_trait::async_trait;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::{NoProxy, Proxy};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
 use std::time::Duration;
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
-/// How long one call may take, including the connect.
-pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// The largest answer that we read: a program account of maximum size in base64, with some room.
 const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Threads that resolve node names.
-const LOOKUPS_AT_ONCE: usize = 16;
+
+/// How calls are made.
+#[derive(Clone)]
+pub struct Calls {
+    pub through: Through,
+    pub resolver: Resolver,
+    /// The span of one call of this method.
+    pub span: fn(&'static str) -> Span,
+    pub patience: Patience,
+}
+
+impl Default for Calls {
+    fn default() -> Self {
+        let (resolver, patience) = (Resolver::default(), Patience::default());
+        Self { through: Through::Environment, resolver, span: |_| Span::none(), patience }
+    }
+}
+
+/// The proxy that calls go through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Through {
+    /// Whatever the environment names, as command-line tools do.
+    Environment,
+    /// None, whatever the environment names: calls to a node on this machine stay here.
+    Nothing,
+    /// This one, for every machine but ours.
+    Proxy(String),
+}
+
+/// How long one call may take, including the connect, and how often it is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    pub timeout: Duration,
+    pub tries: u32,
+}
+
+impl Patience {
+    /// For a caller that cannot go on without an answer: the node may be busy, limit its clients or be away for a moment.
+    pub const LONG: Self = Self { timeout: Duration::from_secs(60), tries: 7 };
+}
+
+impl Default for Patience {
+    /// For a caller that knows what to do when no node answers.
+    fn default() -> Self {
+        Self { timeout: Duration::from_secs(10), tries: 1 }
+    }
+}
+
+/// Resolves the names of nodes.
+#[derive(Clone)]
+pub struct Resolver(Arc<dyn Resolve>);
+
+impl Resolver {
+    pub fn new(resolver: impl Resolve + 'static) -> Self {
+        Self(Arc::new(resolver))
+    }
+
+    /// The addresses of a name, without a port.
+    pub(crate) async fn addresses(&self, name: &str) -> Option<Addrs> {
+        self.0.resolve(name.parse().ok()?).await.ok()
+    }
+}
+
+impl Default for Resolver {
+    fn default() -> Self {
+        Self::new(SystemResolver)
+    }
+}
+
+impl Resolve for Resolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        self.0.resolve(name)
+    }
+}
+
+struct SystemResolver;
+
+impl Resolve for SystemResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            let addresses: Addrs = Box::new(found.into_iter());
+            Ok(addresses)
+        })
+    }
+}
+
+/// No HTTP client can be made of these settings.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoClient {
+    #[error("not the URL of a proxy")]
+    Proxy,
+    #[error("HTTP client: {0}")]
+    Client(String),
+}
 
 /// Something that answers JSON-RPC calls.
 #[async_trait]
@@ -35,6 +125,7 @@ pub struct HttpTransport {
     client: reqwest::Client,
     url: String,
     next_id: AtomicU64,
+    span: fn(&'static str) -> Span,
     counters: Arc<RpcCounters>,
 }
 
@@ -59,30 +150,32 @@ impl NodeAnswer {
 struct AnswerError {
     code: i64,
     message: String,
+    #[serde(default)]
+    data: Value,
 }
 
 impl HttpTransport {
     /// Connects lazily; every call gets its own timeout.
-    ///
-    /// Ignores proxies from the environment, so that calls to a node on this machine stay here. `proxy` is used for every other
-    /// machine.
-    pub fn new(url: &str, proxy: Option<&str>, counters: Arc<RpcCounters>) -> Result<Self, ChainError> {
-        let mut client = reqwest::Client::builder().no_proxy();
-        if let Some(proxy) = proxy {
-            let wrong = |_| ChainError::Misconfigured("`rpc_proxy` is not the URL of a proxy".into());
-            let here = NoProxy::from_string("localhost,127.0.0.0/8,::1");
-            client = client.proxy(Proxy::all(proxy).map_err(wrong)?.no_proxy(here));
-        }
+    pub fn new(url: &str, calls: &Calls, counters: Arc<RpcCounters>) -> Result<Self, NoClient> {
+        let client = reqwest::Client::builder();
+        let client = match &calls.through {
+            Through::Environment => client,
+            Through::Nothing => client.no_proxy(),
+            Through::Proxy(proxy) => {
+                let here = NoProxy::from_string("localhost,127.0.0.0/8,::1");
+                client.no_proxy().proxy(Proxy::all(proxy).map_err(|_| NoClient::Proxy)?.no_proxy(here))
+            }
+        };
         let client = client
-            .dns_resolver(lookups())
-            .timeout(CALL_TIMEOUT)
+            .dns_resolver(Arc::new(calls.resolver.clone()))
+            .timeout(calls.patience.timeout)
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_nodelay(true)
             .build()
-            .map_err(|error| ChainError::Misconfigured(format!("HTTP client: {}", error.without_url())))?;
+            .map_err(|error| NoClient::Client(error.without_url().to_string()))?;
         // Starts at random: another relayer's questions must not have the same numbers.
         let next_id = AtomicU64::new(u64::from(rand::random::<u32>()));
-        Ok(Self { client, url: url.to_owned(), next_id, counters })
+        Ok(Self { client, url: url.to_owned(), next_id, span: calls.span, counters })
     }
 
     async fn post(&self, method: &'static str, params: Value) -> Result<Value, CallError> {
@@ -98,8 +191,8 @@ impl HttpTransport {
             return Err(CallError::Node(NodeFault::Unreadable));
         }
         match answer {
-            Ok(NodeAnswer { error: Some(AnswerError { code, message }), .. }) => {
-                Err(match CallError::of_code(code, message) {
+            Ok(NodeAnswer { error: Some(AnswerError { code, message, data }), .. }) => {
+                Err(match CallError::of_code(code, message, data) {
                     CallError::Node(NodeFault::RateLimited { retry_after: None }) => {
                         CallError::Node(NodeFault::RateLimited { retry_after: pause })
                     }
@@ -125,17 +218,11 @@ async fn read_answer(mut response: reqwest::Response) -> Result<Vec<u8>, CallErr
     Ok(bytes)
 }
 
-/// Shared by all nodes and their websockets.
-pub fn lookups() -> Arc<Lookups> {
-    static LOOKUPS: LazyLock<Arc<Lookups>> = LazyLock::new(|| Arc::new(Lookups::new(2 * LOOKUPS_AT_ONCE)));
-    LOOKUPS.clone()
-}
-
 #[async_trait]
 impl Transport for HttpTransport {
     async fn call(&self, method: &'static str, params: Value) -> Result<Value, CallError> {
         self.counters.called(method);
-        let answer = self.post(method, params).instrument(step!("rpc", rpc.method = method)).await;
+        let answer = self.post(method, params).instrument((self.span)(method)).await;
         if answer.is_err() {
             self.counters.failed(method);
         }

@@ -1,10 +1,7 @@
 //! What can be subscribed to, and how it reads on the wire.
 
-use crate::chain::Commitment;
-use crate::chain::read::decode;
-use crate::chain::rpc::ACCOUNT_BYTES_MAX;
-use crate::chain::rpc::wire::{RawAccount, RpcResponse, WireAccount};
-use crate::domain::UsdcAmount;
+use crate::ACCOUNT_BYTES_MAX;
+use crate::wire::{Commitment, RawAccount, RpcResponse, WireAccount};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
@@ -12,10 +9,10 @@ use solana_sdk::pubkey::Pubkey;
 /// Something that a node reports when it changes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Topic {
-    /// Every confirmed change of an account.
+    /// Every confirmed change of an account, cut to [`ACCOUNT_BYTES_MAX`].
     Account(Pubkey),
-    /// Every change of a token account, once it reaches a commitment.
-    Balance { token_account: Pubkey, commitment: Commitment },
+    /// Every change of an account in full, once it reaches a commitment.
+    WholeAccount { key: Pubkey, commitment: Commitment },
     /// Every transaction that names an account, once it reaches a commitment.
     Naming { account: Pubkey, commitment: Commitment },
 }
@@ -26,10 +23,6 @@ pub enum Notice {
     Account {
         key: Pubkey,
         account: RawAccount,
-    },
-    Balance {
-        token_account: Pubkey,
-        balance: UsdcAmount,
     },
     /// A transaction that names an account has reached a commitment.
     Landed {
@@ -54,9 +47,9 @@ impl Topic {
                 });
                 ("accountSubscribe", json!([key.to_string(), config]))
             }
-            Topic::Balance { token_account, commitment } => {
+            Topic::WholeAccount { key, commitment } => {
                 let config = json!({ "encoding": "base64", "commitment": commitment.as_str() });
-                ("accountSubscribe", json!([token_account.to_string(), config]))
+                ("accountSubscribe", json!([key.to_string(), config]))
             }
             Topic::Naming { account, commitment } => {
                 let mentions = json!({ "mentions": [account.to_string()] });
@@ -69,7 +62,7 @@ impl Topic {
     /// The request that ends subscription `number`.
     pub fn unsubscribe(&self, id: u64, number: u64) -> String {
         let method = match self {
-            Topic::Account(_) | Topic::Balance { .. } => "accountUnsubscribe",
+            Topic::Account(_) | Topic::WholeAccount { .. } => "accountUnsubscribe",
             Topic::Naming { .. } => "logsUnsubscribe",
         };
         request(id, method, json!([number]))
@@ -84,15 +77,9 @@ impl Topic {
             logs: Vec<String>,
         }
         match self {
-            Topic::Account(key) => {
+            Topic::Account(key) | Topic::WholeAccount { key, .. } => {
                 let RpcResponse::<WireAccount> { context, value } = serde_json::from_value(result).ok()?;
                 Some((context.slot, Notice::Account { key: *key, account: value.decode()? }))
-            }
-            Topic::Balance { token_account, .. } => {
-                let RpcResponse::<WireAccount> { context, value } = serde_json::from_value(result).ok()?;
-                // Closed, or owned by another program by now: it holds nothing of ours.
-                let balance = decode::balance(&value.decode()?).unwrap_or(UsdcAmount::ZERO);
-                Some((context.slot, Notice::Balance { token_account: *token_account, balance }))
             }
             Topic::Naming { account, commitment } => {
                 let RpcResponse::<Logs> { context, value: Logs { signature, err, logs } } =
