@@ -4,7 +4,7 @@ use purser_policy::DAY_SECONDS;
 use sha2::{Digest, Sha256};
 
 use super::invalid::check_text;
-use super::{Address, Invalid, TransferRequest};
+use super::{Address, Invalid};
 
 /// Longest idempotency key, in characters.
 pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 128;
@@ -43,20 +43,6 @@ impl fmt::Display for IdempotencyKey {
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// The fingerprint of a request. Excludes the idempotency key; an empty memo counts as none, as on the chain.
-    pub fn of(request: &TransferRequest) -> Self {
-        let to = request.to.text();
-        let memo = request.memo.as_ref().map_or("", |memo| memo.as_str());
-        let mut hash = Sha256::new();
-        hash.update(b"purser:fingerprint:v1");
-        hash.update(request.from.bytes());
-        hash.update(request.amount.micros().to_le_bytes());
-        hash.update((to.len() as u64).to_le_bytes());
-        hash.update(to.as_bytes());
-        hash.update(memo.as_bytes());
-        Self(hash.finalize().into())
-    }
-
     /// The fingerprint of another kind of request under a transfer's key.
     pub const fn from_digest(digest: [u8; 32]) -> Self {
         Self(digest)

@@ -1,6 +1,8 @@
+use sha2::{Digest, Sha256};
+
 use super::{
-    AccountId, Address, IdempotencyKey, KeyId, Memo, Network, OperatorId, Recipient, Timestamp, TransferId,
-    TransferState, UsdcAmount,
+    AccountId, Address, Fingerprint, IdempotencyKey, KeyId, Memo, Network, OperatorId, Recipient, Timestamp,
+    TransferId, TransferState, UsdcAmount,
 };
 
 /// A requested transfer whose fields all have a valid form.
@@ -12,6 +14,22 @@ pub struct TransferRequest {
     pub amount: UsdcAmount,
     pub memo: Option<Memo>,
     pub idempotency_key: IdempotencyKey,
+}
+
+impl Fingerprint {
+    /// The fingerprint of a request. Excludes the idempotency key; an empty memo counts as none, as on the chain.
+    pub fn of(request: &TransferRequest) -> Self {
+        let to = request.to.text();
+        let memo = request.memo.as_ref().map_or("", |memo| memo.as_str());
+        let mut hash = Sha256::new();
+        hash.update(b"purser:fingerprint:v1");
+        hash.update(request.from.bytes());
+        hash.update(request.amount.micros().to_le_bytes());
+        hash.update((to.len() as u64).to_le_bytes());
+        hash.update(to.as_bytes());
+        hash.update(memo.as_bytes());
+        Self::from_digest(hash.finalize().into())
+    }
 }
 
 /// One try to carry out a request. A retry under the same idempotency key is another transfer with the same tag.

@@ -10,8 +10,9 @@ use purser_core::{
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::names::{PAYEE, payer};
 use crate::relayer::DEADLINE;
-use crate::world::{Answer, PAYEE, Told, World, payer};
+use crate::world::{Answer, Told, World};
 
 const PENDING: PendingLimits = PendingLimits { per_account: 100, per_operator: 100 };
 

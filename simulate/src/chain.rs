@@ -11,7 +11,7 @@ use purser_policy::{
     id_with_tag, tag_of,
 };
 
-use crate::world::{PAYEE, PAYEE_OWNER, payer};
+use crate::names::{PAYEE, PAYEE_OWNER, payer};
 
 /// The slot and the Unix second at which a world begins.
 pub const FIRST_SLOT: u64 = 10_000;

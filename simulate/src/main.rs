@@ -2,11 +2,14 @@
 
 mod caller;
 mod chain;
+mod database;
 mod ledger;
+mod names;
 mod node;
 mod relayer;
 mod rng;
 mod run;
+mod tasks;
 mod world;
 
 use std::io::Write;

@@ -14,7 +14,8 @@ use purser_policy::{Allowlist, AsAllowlist, UsdcAmount};
 use tokio::time::{Instant, sleep};
 
 use crate::chain::{CONFIRMED, FINALIZED, LIFE, second_of};
-use crate::world::{PAYEE_OWNER, Process, State, World};
+use crate::names::PAYEE_OWNER;
+use crate::world::{Process, State, World};
 
 /// The shortest time in which bytes can expire.
 const SHORTEST_LIFE: Duration = Duration::from_millis(LIFE * 350);

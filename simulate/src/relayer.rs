@@ -1,43 +1,23 @@
 //! Relayers: each a process with the real money path in it, which dies and is started again.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use purser_core::{
-    Chain, Clock, MoneyPath, Network, Observer, Outside, Payer, RefusalLimits, Tasks, Timestamp, Transfer,
-    UsdcAmount, Work,
+    Chain, Clock, MoneyPath, Network, Observer, Outside, Payer, RefusalLimits, Timestamp, Transfer,
+    UsdcAmount,
 };
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::ledger::SimLedger;
 use crate::node::{SimChain, index};
+use crate::tasks::SimTasks;
 use crate::world::{Process, Relayer, World};
 
 /// How long a caller waits for its transfer's end.
 pub const DEADLINE: Duration = Duration::from_secs(10);
-
-/// What runs in a process. All of it ends with the process, wherever it waits.
-#[derive(Clone, Default)]
-pub struct SimTasks(Arc<Mutex<JoinSet<()>>>);
-
-impl SimTasks {
-    pub fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).spawn(work);
-    }
-
-    fn end(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = JoinSet::new();
-    }
-}
-
-impl Tasks for SimTasks {
-    fn start(&self, work: Work) {
-        self.run(work);
-    }
-}
 
 /// The clock of a database, which its relayers share.
 struct SimClock {

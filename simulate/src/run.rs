@@ -11,8 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::caller::{amount, ask_until_final, call, key};
 use crate::chain::FINALIZED;
+use crate::names::payer;
 use crate::relayer::keep_running;
-use crate::world::{Answer, Node, Told, World, payer};
+use crate::world::{Answer, Node, Told, World};
 
 const DAY: i64 = 86_400;
 

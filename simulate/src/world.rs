@@ -3,34 +3,15 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use purser_core::{
-    AccountId, Address, AgentAddresses, FailureCode, MoneyPath, Network, OperatorId, Payer, Timestamp,
-    TransferId,
-};
+use purser_core::{FailureCode, MoneyPath, Timestamp, TransferId};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::chain::{self, CONFIRMED, FINALIZED, TrueChain};
-use crate::ledger::Database;
+use crate::database::Database;
 use crate::rng::Rng;
-
-pub const PAYEE: Address = Address::from_bytes([8; 32]);
-pub const PAYEE_OWNER: Address = Address::from_bytes([9; 32]);
-
-/// The one account that pays.
-pub const fn payer() -> Payer {
-    Payer {
-        network: Network::Test,
-        operator_id: OperatorId::from_bytes([1; 16]),
-        operator: Address::from_bytes([2; 32]),
-        account_id: AccountId::from_bytes([3; 16]),
-        addresses: AgentAddresses {
-            agent: Address::from_bytes([4; 32]),
-            token_account: Address::from_bytes([5; 32]),
-        },
-    }
-}
+use crate::tasks::SimTasks;
 
 /// A node, and how it lies.
 #[derive(Debug, Clone, Copy, Default)]
@@ -75,7 +56,7 @@ pub struct Answer {
 pub struct Relayer {
     pub path: MoneyPath,
     pub process: Arc<Process>,
-    pub tasks: crate::relayer::SimTasks,
+    pub tasks: SimTasks,
     pub database: usize,
 }
 

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 
 use crate::parts::{Part, has_clippy};
 use crate::workspace::{Workspace, command, run as run_command};
-use crate::{circles, frozen, idl, imports, localnet, names};
+use crate::{circles, frozen, idl, imports, lines, localnet, names};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -24,18 +24,19 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 
     step("direction of imports");
     imports::check(&workspace.root)?;
-    let doors = imports::DOORS.map(|door| format!("doors/{door}/src"));
-    let doors = || doors.iter().map(String::as_str);
-    let sources = ["core/src", "relayer/src", "client/src", "audit/src", "migrations/src"];
-    for source in sources.into_iter().chain(doors()) {
-        circles::check(&workspace.root.join(source))?;
-    }
+    circles::check_all(&workspace.root)?;
+
+    step("budgets of lines");
+    lines::check_budgets(workspace)?;
 
     step("released migrations");
     frozen::check(&workspace.root)?;
 
     step("names of types");
-    for source in sources.into_iter().chain(["policy/src"]).chain(doors()) {
+    let doors = imports::DOORS.map(|door| format!("doors/{door}/src"));
+    let doors = || doors.iter().map(String::as_str);
+    let sources = ["core/src", "relayer/src", "client/src", "audit/src", "migrations/src"];
+    for source in sources.into_iter().chain(["policy/src", "rpc/src"]).chain(doors()) {
         names::check(&workspace.root.join(source))?;
     }
 

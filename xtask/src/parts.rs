@@ -44,6 +44,20 @@ impl Part {
     }
 }
 
+impl Workspace {
+    pub fn build_relayer(&self) -> Result<()> {
+        build("the relayer", "about 8 minutes", &mut self.relayer_cargo()).map(drop)
+    }
+
+    /// Builds the crash runs, and the relayer that can die at a chosen step (see `core/src/crash_point.rs`).
+    pub fn build_crash_runs(&self) -> Result<()> {
+        let mut cargo = self.cargo("build");
+        cargo.args(["--workspace", "--bin", "purser-fault-injection", "--bin", "crash"]);
+        cargo.args(["--features", "purser-relayer/fault-injection"]);
+        build("the relayer with crash points, and the crash runs", "about 9 minutes", &mut cargo).map(drop)
+    }
+}
+
 /// Keys in cloud services, whose SDKs take minutes to build, and traces.
 const OPTIONAL_FEATURES: &str =
     "purser-relayer/signer-aws-kms,purser-relayer/signer-gcp-kms,purser-relayer/otel";

@@ -6,8 +6,6 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::build::build;
-
 /// Variables that cargo sets for this process. Build scripts watch some of these, so a nested cargo must not see
 /// them: it would rebuild what a plain `cargo build` has built, and the other way round.
 const SET_BY_CARGO: [&str; 6] =
@@ -81,18 +79,6 @@ impl Workspace {
         let mut cargo = self.cargo("build");
         cargo.args(["--workspace", "--bin", "purser"]);
         cargo
-    }
-
-    pub fn build_relayer(&self) -> Result<()> {
-        build("the relayer", "about 8 minutes", &mut self.relayer_cargo()).map(drop)
-    }
-
-    /// Builds the crash runs, and the relayer that can die at a chosen step (see `core/src/crash_point.rs`).
-    pub fn build_crash_runs(&self) -> Result<()> {
-        let mut cargo = self.cargo("build");
-        cargo.args(["--workspace", "--bin", "purser-fault-injection", "--bin", "crash"]);
-        cargo.args(["--features", "purser-relayer/fault-injection"]);
-        build("the relayer with crash points, and the crash runs", "about 9 minutes", &mut cargo).map(drop)
     }
 
     /// The relayer with crash points that `build_crash_runs` leaves.

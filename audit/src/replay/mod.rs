@@ -32,10 +32,8 @@ use found::Found;
 use money::{Day, Purse};
 use step::Step;
 
-pub use money::Movement;
 pub(crate) use money::usdc;
-pub use outcome::{Life, Mismatch, Outcome, Payment, Place, date};
-pub use timeline::{Loosening, Told};
+pub use outcome::{Life, Loosening, Mismatch, Movement, Outcome, Payment, Place, Told, date};
 
 /// A transaction to replay.
 pub struct Transaction {

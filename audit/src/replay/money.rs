@@ -7,46 +7,8 @@ use anchor_lang::prelude::Pubkey;
 use purser_client::{LandedWell, transfer_arguments};
 use purser_policy::{DAY_SECONDS, Limit, UsdcAmount};
 
-use super::{Payment, Place, Replay};
+use super::{Movement, Place, Replay};
 use crate::check::Check;
-
-/// A movement of money on an account.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Movement {
-    Payment {
-        payment: Payment,
-        /// The daily limit at that time.
-        cap: Limit,
-    },
-    /// Made by the admin, past the policy.
-    Withdrawal { agent: Pubkey, amount: UsdcAmount, recipient: Pubkey },
-    Deposit {
-        agent: Pubkey,
-        amount: UsdcAmount,
-        /// The token account that it came from, if there was only one.
-        source: Option<Pubkey>,
-        /// The id and memo of the program's transfer that made it, if there was only one.
-        transfer: Option<([u8; 16], Vec<u8>)>,
-    },
-}
-
-impl Movement {
-    pub fn agent(&self) -> Pubkey {
-        match self {
-            Self::Payment { payment, .. } => payment.agent,
-            Self::Withdrawal { agent, .. } | Self::Deposit { agent, .. } => *agent,
-        }
-    }
-
-    /// The amount that it took out of an account.
-    pub fn out_of(&self, account: &Pubkey) -> Option<UsdcAmount> {
-        match self {
-            Self::Payment { payment, .. } => (payment.agent == *account).then_some(payment.amount),
-            Self::Withdrawal { agent, amount, .. } => (agent == account).then_some(*amount),
-            Self::Deposit { .. } => None,
-        }
-    }
-}
 
 /// The token account of an audited account.
 #[derive(Debug, Clone)]

@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use anchor_lang::prelude::Pubkey;
 use purser::state::Operator;
 use purser_client::OnChainPolicy;
-use purser_policy::UsdcAmount;
+use purser_policy::{Limit, UsdcAmount};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::{Loosening, Movement, Told};
 use crate::check::Check;
 
 /// Where something happened.
@@ -54,6 +53,71 @@ pub struct Payment {
     pub recipient: Pubkey,
     pub transfer_id: [u8; 16],
     pub memo: Vec<u8>,
+}
+
+/// A movement of money on an account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Movement {
+    Payment {
+        payment: Payment,
+        /// The daily limit at that time.
+        cap: Limit,
+    },
+    /// Made by the admin, past the policy.
+    Withdrawal { agent: Pubkey, amount: UsdcAmount, recipient: Pubkey },
+    Deposit {
+        agent: Pubkey,
+        amount: UsdcAmount,
+        /// The token account that it came from, if there was only one.
+        source: Option<Pubkey>,
+        /// The id and memo of the program's transfer that made it, if there was only one.
+        transfer: Option<([u8; 16], Vec<u8>)>,
+    },
+}
+
+impl Movement {
+    pub fn agent(&self) -> Pubkey {
+        match self {
+            Self::Payment { payment, .. } => payment.agent,
+            Self::Withdrawal { agent, .. } | Self::Deposit { agent, .. } => *agent,
+        }
+    }
+
+    /// The amount that it took out of an account.
+    pub fn out_of(&self, account: &Pubkey) -> Option<UsdcAmount> {
+        match self {
+            Self::Payment { payment, .. } => (payment.agent == *account).then_some(payment.amount),
+            Self::Withdrawal { agent, amount, .. } => (agent == account).then_some(*amount),
+            Self::Deposit { .. } => None,
+        }
+    }
+}
+
+/// A time in which a policy allowed what the one before it had refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loosening {
+    pub agent: Pubkey,
+    pub version: u32,
+    pub signer: Pubkey,
+    /// In words.
+    pub what: Vec<String>,
+    pub from: Place,
+    /// `None`: it is still so.
+    pub until: Option<Place>,
+    /// What the account paid meanwhile.
+    pub payments: u64,
+    pub paid: u128,
+    /// The policy that it loosened.
+    pub(super) before: OnChainPolicy,
+}
+
+/// Something that was in force from a moment on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    pub place: Place,
+    /// `None`: the operator.
+    pub account: Option<Pubkey>,
+    pub text: String,
 }
 
 /// The summary of an account.

@@ -2,39 +2,12 @@
 
 use anchor_lang::prelude::Pubkey;
 use purser::state::Operator;
-use purser_client::{OnChainPolicy, owned};
+use purser_client::owned;
 use purser_policy::{Allowlist, Limit, Policy};
 
 use super::found::PolicyChange;
 use super::step::Step;
-use super::{AgentBook, Movement, Place, Replay};
-
-/// A time in which a policy allowed what the one before it had refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Loosening {
-    pub agent: Pubkey,
-    pub version: u32,
-    pub signer: Pubkey,
-    /// In words.
-    pub what: Vec<String>,
-    pub from: Place,
-    /// `None`: it is still so.
-    pub until: Option<Place>,
-    /// What the account paid meanwhile.
-    pub payments: u64,
-    pub paid: u128,
-    /// The policy that it loosened.
-    pub(super) before: OnChainPolicy,
-}
-
-/// Something that was in force from a moment on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
-    pub place: Place,
-    /// `None`: the operator.
-    pub account: Option<Pubkey>,
-    pub text: String,
-}
+use super::{AgentBook, Loosening, Movement, Place, Replay};
 
 /// Older ones stay open, so an account that is loosened step by step costs no more than this.
 const OPEN_MAX: usize = 64;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{AccountId, Memo, Recipient, UsdcAmount};
+use crate::{AccountId, Memo, Recipient, TransferRequest, UsdcAmount};
 
 fn request() -> TransferRequest {
     TransferRequest {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
+use super::part::Part;
 use super::{Parts, Signers};
 use crate::domain::Network;
 
@@ -13,59 +14,6 @@ use crate::domain::Network;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a report is cached, so frequent requests do not cause frequent checks.
 const CACHED_FOR: Duration = Duration::from_secs(1);
-
-/// The state of a part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PartStatus {
-    Ok,
-    /// Part of its work fails.
-    Degraded,
-    /// All of its work fails.
-    Failed,
-}
-
-impl PartStatus {
-    /// `ok`, `degraded` or `failed`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Degraded => "degraded",
-            Self::Failed => "failed",
-        }
-    }
-}
-
-/// Something the service depends on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
-    /// `database` and `tasks`; for a network `nodes`, `websocket`, `authorities`, `sol`, `signers`.
-    pub name: &'static str,
-    pub network: Option<Network>,
-    pub status: PartStatus,
-    /// What is wrong, in words that name no operator.
-    pub problems: Vec<String>,
-}
-
-impl Part {
-    /// `all` says whether the problems concern the whole part.
-    pub(super) fn new(
-        name: &'static str,
-        network: Option<Network>,
-        all: bool,
-        problems: Vec<String>,
-    ) -> Self {
-        let status = match (problems.is_empty(), all) {
-            (true, _) => PartStatus::Ok,
-            (false, false) => PartStatus::Degraded,
-            (false, true) => PartStatus::Failed,
-        };
-        Self { name, network, status, problems }
-    }
-
-    fn has_failed(&self) -> bool {
-        self.status == PartStatus::Failed
-    }
-}
 
 /// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -195,6 +143,7 @@ impl Health {
 
 #[cfg(test)]
 mod tests {
+    use super::super::PartStatus;
     use super::*;
 
     fn part(name: &'static str, network: Option<Network>, all: bool, problem: &str) -> Part {

@@ -13,6 +13,7 @@ mod health;
 mod history;
 mod key_uses;
 mod keys;
+mod part;
 mod parts;
 mod policies;
 mod purchases;
@@ -34,9 +35,10 @@ pub use self::denials::{DenialParts, Denials};
 pub use self::error::{Forbidden, RequestConflict, Resource, ServiceError, Unauthorized};
 pub use self::events::{Events, EventsFilter};
 pub use self::halts::{HaltView, Halts};
-pub use self::health::{Health, Part, PartStatus, Report};
+pub use self::health::{Health, Report};
 pub use self::history::{EntryView, History};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
+pub use self::part::{Part, PartStatus};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts};
 pub use self::policies::{
     PendingView, Policies, PolicyChange, PolicyComparison, PolicyView, policy_versions_filter,

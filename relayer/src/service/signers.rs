@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 use super::Parts;
-use super::health::Part;
+use super::part::Part;
 use crate::chain::{Authority, KeyProblem};
 use crate::domain::{Address, Network, OpenDefence, Operator};
 

@@ -1,0 +1,224 @@
+//! A database of transfers, which can be copied, put back, and away at times.
+
+use std::collections::BTreeMap;
+
+use purser_core::{
+    Claim, ClaimClock, IdempotencyKey, KeyUse, KnownPayments, LedgerError, Marked, NewTransfer, PaymentMade,
+    PaymentMeans, PaymentNumber, Reuse, SignedTransfer, Timestamp, Transfer, TransferState, UsedKey,
+};
+
+use crate::names::PAYEE;
+
+#[derive(Clone)]
+pub struct Row {
+    pub transfer: Transfer,
+    pub fingerprint: String,
+    /// `None`: it was given back.
+    pub key_use: Option<i64>,
+    pub key_expires_unix: i64,
+    pub holder: String,
+    pub lease_expires_at: Timestamp,
+    /// The last bytes that were stored with it.
+    pub bytes: Option<SignedTransfer>,
+}
+
+/// A payment in the account's history.
+#[derive(Clone)]
+pub struct Entry {
+    payment: PaymentMade,
+    /// Set once it was read on the chain.
+    number: Option<u64>,
+    read_at: Option<Timestamp>,
+}
+
+/// Everything that a database holds, of one account.
+#[derive(Clone, Default)]
+pub struct Database {
+    pub rows: Vec<Row>,
+    /// By signature.
+    pub history: BTreeMap<String, Entry>,
+    pub known: KnownPayments,
+    pub is_away: bool,
+    /// How far its clock is off, in seconds.
+    pub clock: i64,
+    /// It was put back at some time.
+    pub has_forgotten: bool,
+}
+
+impl Database {
+    pub fn copy(&self) -> Self {
+        self.clone()
+    }
+
+    /// Becomes an earlier copy of itself.
+    pub fn put_back(&mut self, copy: Self) {
+        *self = Self { clock: self.clock, is_away: self.is_away, has_forgotten: true, ..copy };
+    }
+
+    pub fn open(&self) -> impl Iterator<Item = &Transfer> {
+        self.rows.iter().map(|row| &row.transfer).filter(|transfer| is_open(&transfer.state))
+    }
+
+    pub fn used(&self, key: &IdempotencyKey) -> Option<UsedKey> {
+        let uses = self.rows.iter().filter(|row| row.transfer.request.idempotency_key == *key);
+        let row = uses.filter(|row| row.key_use.is_some()).max_by_key(|row| row.key_use)?;
+        Some(UsedKey {
+            fingerprint: row.fingerprint.clone(),
+            uses: row.key_use?,
+            expires_unix: row.key_expires_unix,
+            transfer: row.transfer.clone(),
+        })
+    }
+
+    pub fn claim(&mut self, new: &NewTransfer, clock: ClaimClock, holder: &str) -> Claim {
+        let fingerprint = new.fingerprint().to_hex();
+        let (key_use, is_retry) = match self.used(&new.request.idempotency_key) {
+            None => (KeyUse::begins(0, clock), false),
+            Some(used) => match used.reused_by(&fingerprint, clock.agreed) {
+                Reuse::Expired => (KeyUse::begins(used.uses, clock), false),
+                Reuse::Retry => (KeyUse::goes_on(&used), true),
+                Reuse::Answer(claim) => return *claim,
+            },
+        };
+        let is_known = |up_to| up_to == 0 || self.known.up_to() >= up_to;
+        let is_unpaid = self.tagged(new.id.tag(), clock.since()).is_none();
+        let ahead = new.signed.as_ref().filter(|ahead| is_known(ahead.known_up_to) && is_unpaid);
+        let state = ahead.map_or(TransferState::Claimed, |ahead| TransferState::Signed(ahead.signed.clone()));
+        let transfer = Transfer {
+            id: new.id,
+            operator_id: new.operator_id,
+            network: new.network,
+            key_id: new.key_id,
+            request: new.request.clone(),
+            fee_payer: new.sender.map(|sender| sender.fee_payer),
+            refusal: None,
+            policy_version: ahead.map(|ahead| ahead.policy_version),
+            reopened: 0,
+            state,
+            created_at: clock.now,
+            updated_at: clock.now,
+        };
+        self.rows.push(Row {
+            transfer: transfer.clone(),
+            fingerprint,
+            key_use: Some(key_use.number),
+            key_expires_unix: key_use.expires_unix,
+            holder: holder.to_owned(),
+            lease_expires_at: clock.lease_expires_at,
+            bytes: ahead.map(|ahead| ahead.signed.clone()),
+        });
+        if is_retry { Claim::Retry(transfer) } else { Claim::New(transfer) }
+    }
+
+    pub fn tagged(&self, tag: u64, since: Option<Timestamp>) -> Option<&PaymentMade> {
+        let is_later = |at: Timestamp| since.is_none_or(|since| at > since);
+        let entries = self.history.values().filter(|entry| entry.payment.transfer_id.tag() == tag);
+        let late =
+            entries.filter(|entry| is_later(entry.payment.made_at) || entry.read_at.is_some_and(is_later));
+        late.map(|entry| &entry.payment).max_by_key(|payment| payment.made_at)
+    }
+
+    pub fn mark(
+        &mut self,
+        before: &Transfer,
+        next: TransferState,
+        now: Timestamp,
+    ) -> Result<Marked, LedgerError> {
+        let row = self.rows.iter_mut().find(|row| row.transfer.id == before.id);
+        let row =
+            row.filter(|row| is_same(&row.transfer.state, &before.state)).ok_or(LedgerError::Superseded)?;
+        if let TransferState::Signed(signed) = &next {
+            row.bytes = Some(signed.clone());
+        }
+        let own = before.state.signed().map(|signed| signed.signature.clone());
+        let settlement = match &next {
+            TransferState::Settled(settlement) if own.as_ref() == Some(&settlement.signature) => {
+                Some(settlement)
+            }
+            TransferState::Settled(_)
+            | TransferState::Claimed
+            | TransferState::Signed(_)
+            | TransferState::Sent { .. }
+            | TransferState::Rejected(_)
+            | TransferState::Failed(_) => None,
+        };
+        if let Some(settlement) = settlement {
+            let request = &before.request;
+            let payment = PaymentMade {
+                transfer_id: before.id,
+                account_id: request.from,
+                signature: settlement.signature.clone(),
+                slot: settlement.slot,
+                made_at: settlement.settled_at,
+                amount: request.amount,
+                recipient: PAYEE,
+                memo: String::new(),
+            };
+            let entry = Entry { payment, number: None, read_at: None };
+            self.history.entry(settlement.signature.clone()).or_insert(entry);
+        }
+        let policy_version = before.policy_version;
+        row.transfer = Transfer { state: next, policy_version, updated_at: now, ..before.clone() };
+        Ok(Marked { transfer: row.transfer.clone(), is_watched: false })
+    }
+
+    /// A payment was read on the chain: it is added, and settles the transfer that it pays. False: it contradicts one.
+    pub fn read(&mut self, number: u64, payment: PaymentMade, now: Timestamp) -> bool {
+        let known = self.history.get(&payment.signature);
+        if known.is_some_and(|known| known.number == Some(number) && known.payment.slot == payment.slot) {
+            // A fork may have given its number to another payment, which was taken back since.
+            self.known.insert(PaymentNumber::Is(number));
+            return true;
+        }
+        if let Some(other) = known.and_then(|known| known.number) {
+            self.known.remove(PaymentNumber::Is(other));
+        }
+        self.known.insert(PaymentNumber::Is(number));
+        let entry = Entry { payment: payment.clone(), number: Some(number), read_at: Some(now) };
+        self.history.insert(payment.signature.clone(), entry);
+        let Some(row) = self.rows.iter_mut().find(|row| row.transfer.id == payment.transfer_id) else {
+            return true;
+        };
+        match row.transfer.met_by(&payment, Some(PAYEE)) {
+            PaymentMeans::Known => true,
+            PaymentMeans::Settles(settlement) => {
+                let settled = TransferState::Settled(settlement);
+                row.transfer = Transfer { state: settled, updated_at: now, ..row.transfer.clone() };
+                true
+            }
+            PaymentMeans::Contradicts => false,
+        }
+    }
+
+    /// Payments that a fork dropped are taken back, and what they had settled is open again.
+    pub fn take_back(&mut self, is_gone: impl Fn(&PaymentMade) -> bool, now: Timestamp) -> usize {
+        let gone: Vec<Entry> =
+            self.history.values().filter(|entry| is_gone(&entry.payment)).cloned().collect();
+        for entry in &gone {
+            let signature = &entry.payment.signature;
+            self.history.remove(signature);
+            if let Some(number) = entry.number {
+                self.known.remove(PaymentNumber::Is(number));
+            }
+            for row in &mut self.rows {
+                if let Some(open) = row.transfer.reopened_by_loss(signature, row.bytes.clone(), now) {
+                    row.transfer = open;
+                    row.lease_expires_at = now;
+                }
+            }
+        }
+        gone.len()
+    }
+}
+
+pub fn is_open(state: &TransferState) -> bool {
+    match state {
+        TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => true,
+        TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) => false,
+    }
+}
+
+fn is_same(one: &TransferState, other: &TransferState) -> bool {
+    let signature = |state: &TransferState| state.signed().map(|signed| signed.signature.clone());
+    one.as_str() == other.as_str() && signature(one) == signature(other)
+}
