@@ -67,12 +67,13 @@ impl FromStr for AccountPlace {
     }
 }
 
-/// Whether the account's PDA is known to be on the chain. Only ready accounts are visible.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Provisioning {
-    /// The row was written before the creation was sent to the chain.
-    Requested,
-    Ready,
+words! {
+    /// Whether the account's PDA is known to be on the chain. Only ready accounts are visible.
+    pub enum Provisioning {
+        /// The row was written before the creation was sent to the chain.
+        Requested = "requested",
+        Ready = "ready",
+    }
 }
 
 words! {

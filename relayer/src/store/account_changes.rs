@@ -1,9 +1,8 @@
 use futures::FutureExt;
 
-use super::accounts::read_metadata;
-use super::query::query;
+use super::query::sql;
 use super::{Store, StoreError, Transaction};
-use crate::domain::{Account, AccountChange, AccountName, Invalid, Metadata};
+use crate::domain::{Account, AccountChange, Invalid, Metadata};
 
 impl Store {
     /// Changes an account's name and metadata, based on the stored row rather than on what the caller has read.
@@ -28,26 +27,30 @@ async fn update(
     account: Account,
     change: &AccountChange,
 ) -> Result<Result<Account, Invalid>, StoreError> {
-    const METADATA: &str = "SELECT metadata FROM accounts WHERE operator_id = $1 AND account_id = $2";
-    const UPDATE: &str = "UPDATE accounts SET name = COALESCE($3, name), metadata = $4
-         WHERE operator_id = $1 AND account_id = $2 AND COALESCE(metadata, '') = $5 RETURNING name";
-    let place = |sql| query(sql).bind(account.operator_id.to_string()).bind(account.id.to_string());
-    let read: Option<(Option<String>,)> = place(METADATA).fetch_optional(&mut *tx).await?;
-    let Some((before,)) = read else { return Err(StoreError::Superseded) };
-    let metadata = before.clone().map(read_metadata).transpose()?;
+    let Account { id, operator_id, .. } = &account;
+    let read: Option<Option<Metadata>> = sql! {
+        "SELECT metadata FROM accounts WHERE operator_id = {operator_id} AND account_id = {id}",
+        operator_id, id
+    }
+    .fetch_optional(&mut *tx)
+    .await?;
+    let Some(before) = read else { return Err(StoreError::Superseded) };
     let metadata = match &change.metadata {
-        None => metadata,
-        Some(asked) => match Metadata::changed(metadata.as_ref(), asked) {
+        None => before.clone(),
+        Some(asked) => match Metadata::changed(before.as_ref(), asked) {
             Ok(changed) => changed,
             Err(invalid) => return Ok(Err(invalid)),
         },
     };
-    let written: Option<(String,)> = place(UPDATE)
-        .bind(change.name.as_ref().map(|name| name.as_str()))
-        .bind(metadata.as_ref().map(|metadata| metadata.json().get()))
-        .bind(before.unwrap_or_default())
-        .fetch_optional(tx)
-        .await?;
-    let Some((name,)) = written else { return Err(StoreError::Contended) };
-    Ok(Ok(Account { name: AccountName::from_stored(name), metadata, ..account }))
+    let written = sql! {
+        "UPDATE accounts SET name = COALESCE({name}, name), metadata = {metadata}
+         WHERE operator_id = {operator_id} AND account_id = {id} AND COALESCE(metadata, '') = {before}
+         RETURNING name",
+        operator_id, id, change.name, metadata,
+        before = before.as_ref().map_or("", |metadata| metadata.json().get())
+    }
+    .fetch_optional(tx)
+    .await?;
+    let Some(name) = written else { return Err(StoreError::Contended) };
+    Ok(Ok(Account { name, metadata, ..account }))
 }

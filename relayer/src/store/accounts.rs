@@ -1,122 +1,61 @@
-use macro_rules_attribute::derive;
-use serde_json::value::RawValue;
-use sqlx::AssertSqlSafe;
-
-use super::columns::Table;
-use super::query::{Query, places, query};
-use super::row::ByName;
+use super::query::{List, Query, Sql, sql};
+use super::row::{Record, Row};
+use super::stored::{Below, OrEmpty};
 use super::{Store, StoreError};
 use crate::domain::{
-    Account, AccountId, AccountName, AccountPlace, AccountStatus, Address, Counterparties, Metadata, Network,
-    OperatorId, Provisioning, Timestamp,
+    Account, AccountId, AccountPlace, AccountStatus, Address, Counterparties, Network, OperatorId, Timestamp,
 };
 
-const TABLE: Table = Table("accounts");
+/// The columns of an [`Account`].
+pub(super) const COLUMNS: Sql<&str> =
+    Sql("account_id, operator_id, name, metadata, address, token_account, status,
+    counterparties, provisioning, created_at");
 
-/// The columns of [`AccountRow`].
-pub(super) const COLUMNS: &str = "account_id, operator_id, name, metadata, address, token_account, status,
-    counterparties, provisioning, created_at";
-
-#[derive(Debug, ByName!)]
-pub(super) struct AccountRow {
-    account_id: String,
-    operator_id: String,
-    name: String,
-    metadata: Option<String>,
-    address: String,
-    token_account: String,
-    status: String,
-    counterparties: Option<String>,
-    provisioning: String,
-    created_at: String,
-}
-
-impl TryFrom<AccountRow> for Account {
-    type Error = StoreError;
-
-    fn try_from(row: AccountRow) -> Result<Self, StoreError> {
+impl Record for Account {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
         Ok(Self {
-            id: TABLE.read("account_id", &row.account_id)?,
-            operator_id: TABLE.read("operator_id", &row.operator_id)?,
-            name: AccountName::from_stored(row.name),
-            metadata: row.metadata.map(read_metadata).transpose()?,
-            address: TABLE.read("address", &row.address)?,
-            token_account: TABLE.read("token_account", &row.token_account)?,
-            status: TABLE.read("status", &row.status)?,
-            counterparties: read_counterparties(row.counterparties.as_deref())
-                .ok_or_else(|| TABLE.unreadable("counterparties"))?,
-            provisioning: match row.provisioning.as_str() {
-                "requested" => Provisioning::Requested,
-                "ready" => Provisioning::Ready,
-                _ => return Err(TABLE.unreadable("provisioning")),
-            },
-            created_at: TABLE.read("created_at", &row.created_at)?,
+            id: row.get("account_id")?,
+            operator_id: row.get("operator_id")?,
+            name: row.get("name")?,
+            metadata: row.get("metadata")?,
+            address: row.get("address")?,
+            token_account: row.get("token_account")?,
+            status: row.get("status")?,
+            counterparties: row.get("counterparties")?,
+            provisioning: row.get("provisioning")?,
+            created_at: row.get("created_at")?,
         })
     }
 }
 
-pub(super) fn read_metadata(json: String) -> Result<Metadata, StoreError> {
-    let json = RawValue::from_string(json).map_err(|_| TABLE.unreadable("metadata"))?;
-    Metadata::parse(&json).map_err(|_| TABLE.unreadable("metadata"))
-}
-
-/// `None` when [`write_counterparties`] did not write this column.
-pub(super) fn read_counterparties(json: Option<&str>) -> Option<Counterparties> {
-    let Some(json) = json else { return Some(Counterparties::Anyone) };
-    let texts: Vec<String> = serde_json::from_str(json).ok()?;
-    Counterparties::from_texts(&texts)
-}
-
-pub(super) fn write_counterparties(counterparties: &Counterparties) -> Option<String> {
-    counterparties.texts().map(|texts| serde_json::Value::from(texts).to_string())
-}
-
-/// How many entries the allowlist has.
-pub(super) fn count_entries(counterparties: &Counterparties) -> i64 {
-    entries(counterparties.entries().len()).cast_signed()
-}
-
-/// A column's number of allowlist entries.
-pub(super) fn entries(count: usize) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX)
-}
-
 /// Inserts an account.
 pub(super) fn insert(account: &Account) -> Query {
-    const SQL: &str = "INSERT INTO accounts
+    sql! {
+        "INSERT INTO accounts
              (account_id, operator_id, name, metadata, address, token_account, status, counterparties,
               provisioning, created_at, allowlist_entries)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
-    query(SQL)
-        .bind(account.id.to_string())
-        .bind(account.operator_id.to_string())
-        .bind(account.name.as_str())
-        .bind(account.metadata.as_ref().map(|metadata| metadata.json().get()))
-        .bind(account.address.to_string())
-        .bind(account.token_account.to_string())
-        .bind(account.status.as_str())
-        .bind(write_counterparties(&account.counterparties))
-        .bind(match account.provisioning {
-            Provisioning::Requested => "requested",
-            Provisioning::Ready => "ready",
-        })
-        .bind(account.created_at.to_string())
-        .bind(count_entries(&account.counterparties))
+         VALUES ({id}, {operator_id}, {name}, {metadata}, {address}, {token_account}, {status}, {counterparties},
+              {provisioning}, {created_at}, {allowlist_entries})",
+        account.id, account.operator_id, account.name, account.metadata, account.address, account.token_account,
+        account.status, account.counterparties, account.provisioning, account.created_at,
+        allowlist_entries = account.counterparties.entries().len()
+    }
 }
 
 impl Store {
     /// Inserts an account without checking the operator's quotas.
     pub async fn insert_account(&self, account: &Account) -> Result<(), StoreError> {
-        insert(account).execute(self.writer()).await?;
-        Ok(())
+        insert(account).run(self.writer()).await
     }
 
     /// The account is on the chain: from now on finders and lists show it.
     pub async fn mark_account_ready(&self, operator: OperatorId, id: AccountId) -> Result<(), StoreError> {
-        const SQL: &str =
-            "UPDATE accounts SET provisioning = 'ready' WHERE operator_id = $1 AND account_id = $2";
-        query(SQL).bind(operator.to_string()).bind(id.to_string()).execute(self.writer()).await?;
-        Ok(())
+        sql! {
+            "UPDATE accounts SET provisioning = 'ready' WHERE operator_id = {operator} AND account_id = {id}",
+            operator, id
+        }
+        .run(self.writer())
+        .await
     }
 
     /// Deletes an account that never reached the chain. Keeps a ready account, and one that was requested again after `asked_by`.
@@ -126,15 +65,14 @@ impl Store {
         id: AccountId,
         asked_by: Timestamp,
     ) -> Result<(), StoreError> {
-        const SQL: &str = "DELETE FROM accounts
-             WHERE operator_id = $1 AND account_id = $2 AND provisioning = 'requested' AND created_at <= $3";
-        query(SQL)
-            .bind(operator.to_string())
-            .bind(id.to_string())
-            .bind(asked_by.to_string())
-            .execute(self.writer())
-            .await?;
-        Ok(())
+        sql! {
+            "DELETE FROM accounts
+             WHERE operator_id = {operator} AND account_id = {id} AND provisioning = 'requested'
+                 AND created_at <= {asked_by}",
+            operator, id, asked_by
+        }
+        .run(self.writer())
+        .await
     }
 
     /// Renews the request for an account that is not ready; a ready one stays as it is. `false`: there is no such account.
@@ -144,15 +82,13 @@ impl Store {
         id: AccountId,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        const SQL: &str =
-            "UPDATE accounts SET created_at = CASE provisioning WHEN 'requested' THEN $3 ELSE created_at END
-             WHERE operator_id = $1 AND account_id = $2";
-        let touched = query(SQL)
-            .bind(operator.to_string())
-            .bind(id.to_string())
-            .bind(now.to_string())
-            .execute(self.writer())
-            .await?;
+        let touched = sql! {
+            "UPDATE accounts SET created_at = CASE provisioning WHEN 'requested' THEN {now} ELSE created_at END
+             WHERE operator_id = {operator} AND account_id = {id}",
+            operator, id, now
+        }
+        .execute(self.writer())
+        .await?;
         Ok(touched == 1)
     }
 
@@ -164,17 +100,7 @@ impl Store {
         status: AccountStatus,
         counterparties: &Counterparties,
     ) -> Result<(), StoreError> {
-        const SQL: &str = "UPDATE accounts SET status = $3, counterparties = $4, allowlist_entries = $5
-             WHERE operator_id = $1 AND account_id = $2";
-        query(SQL)
-            .bind(operator.to_string())
-            .bind(id.to_string())
-            .bind(status.as_str())
-            .bind(write_counterparties(counterparties))
-            .bind(count_entries(counterparties))
-            .execute(self.writer())
-            .await?;
-        Ok(())
+        set_policy(operator, id, status, counterparties).run(self.writer()).await
     }
 
     /// Records only the status, as seen on the chain.
@@ -184,14 +110,12 @@ impl Store {
         id: AccountId,
         status: AccountStatus,
     ) -> Result<(), StoreError> {
-        const SQL: &str = "UPDATE accounts SET status = $3 WHERE operator_id = $1 AND account_id = $2";
-        query(SQL)
-            .bind(operator.to_string())
-            .bind(id.to_string())
-            .bind(status.as_str())
-            .execute(self.writer())
-            .await?;
-        Ok(())
+        sql! {
+            "UPDATE accounts SET status = {status} WHERE operator_id = {operator} AND account_id = {id}",
+            operator, id, status
+        }
+        .run(self.writer())
+        .await
     }
 
     /// The operator's account with this id, if it is ready.
@@ -200,22 +124,25 @@ impl Store {
         operator: OperatorId,
         id: AccountId,
     ) -> Result<Option<Account>, StoreError> {
-        const SQL: &str = "SELECT account_id, operator_id, name, metadata, address, token_account, status,
-                 counterparties, provisioning, created_at
-             FROM accounts WHERE operator_id = $1 AND account_id = $2 AND provisioning = 'ready'";
-        let row: Option<AccountRow> =
-            query(SQL).bind(operator.to_string()).bind(id.to_string()).fetch_optional(self.reader()).await?;
-        row.map(Account::try_from).transpose()
+        sql! {
+            "SELECT {columns} FROM accounts
+             WHERE operator_id = {operator} AND account_id = {id} AND provisioning = 'ready'",
+            columns = COLUMNS, operator, id
+        }
+        .fetch_optional(self.reader())
+        .await
     }
 
     /// The payment address of any operator's account on this network: all that we disclose about another operator's account.
     pub async fn find_payee(&self, network: Network, id: AccountId) -> Result<Option<Address>, StoreError> {
-        const SQL: &str = "SELECT accounts.token_account
+        sql! {
+            "SELECT accounts.token_account
              FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
-             WHERE accounts.account_id = $1 AND accounts.provisioning = 'ready' AND operators.network = $2";
-        let row: Option<(String,)> =
-            query(SQL).bind(id.to_string()).bind(network.as_str()).fetch_optional(self.reader()).await?;
-        row.map(|(address,)| TABLE.read("token_account", &address)).transpose()
+             WHERE accounts.account_id = {id} AND accounts.provisioning = 'ready' AND operators.network = {network}",
+            network, id
+        }
+        .fetch_optional(self.reader())
+        .await
     }
 
     /// The operator's ready accounts among `ids`, in no particular order. At most 1,000 ids.
@@ -227,19 +154,13 @@ impl Store {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let sql = format!(
-            "SELECT account_id, operator_id, name, metadata, address, token_account, status,
-                 counterparties, provisioning, created_at
-             FROM accounts WHERE operator_id = $1 AND provisioning = 'ready' AND account_id IN ({})",
-            places(2, ids.len())
-        );
-        // Only placeholders are interpolated.
-        let rows: Vec<AccountRow> = query(AssertSqlSafe(sql))
-            .bind(operator.to_string())
-            .bind_all(ids.iter().map(AccountId::to_string))
-            .fetch_all(self.reader())
-            .await?;
-        rows.into_iter().map(Account::try_from).collect()
+        sql! {
+            "SELECT {columns} FROM accounts
+             WHERE operator_id = {operator} AND provisioning = 'ready' AND account_id IN ({ids})",
+            columns = COLUMNS, operator, ids = List(ids)
+        }
+        .fetch_all(self.reader())
+        .await
     }
 
     /// Up to `rows_max` ready accounts of the operator, newest first, starting after `after`.
@@ -251,30 +172,25 @@ impl Store {
         rows_max: u32,
     ) -> Result<Vec<Account>, StoreError> {
         // Two separate conditions, because an "or" would use no index.
-        let of_status = if status.is_some() { "status = $2" } else { "$2 = ''" };
-        let sql = format!(
-            "SELECT account_id, operator_id, name, metadata, address, token_account, status,
-                 counterparties, provisioning, created_at
-             FROM accounts
-             WHERE operator_id = $1 AND provisioning = 'ready' AND {of_status} AND (created_at, account_id) < ($3, $4)
-             ORDER BY created_at DESC, account_id DESC LIMIT $5"
-        );
-        let rows: Vec<AccountRow> = query(AssertSqlSafe(sql))
-            .bind(operator.to_string())
-            .bind(status.map_or("", AccountStatus::as_str))
-            .bind_below(after.map(|place| place.created_at))
-            .bind_below(after.map(|place| place.id))
-            .bind(i64::from(rows_max))
-            .fetch_all(self.lister())
-            .await?;
-        rows.into_iter().map(Account::try_from).collect()
+        let of_status = if status.is_some() { "status" } else { "''" };
+        let (created_at, id) = after.map(|place| (place.created_at, place.id)).unzip();
+        sql! {
+            "SELECT {columns} FROM accounts
+             WHERE operator_id = {operator} AND provisioning = 'ready' AND {of_status} = {status}
+                 AND (created_at, account_id) < ({created_at}, {id})
+             ORDER BY created_at DESC, account_id DESC LIMIT {rows_max}",
+            columns = COLUMNS, operator, of_status = Sql(of_status), status = OrEmpty(status),
+            created_at = Below(created_at), id = Below(id), rows_max
+        }
+        .fetch_all(self.lister())
+        .await
     }
 
     /// How many accounts the operator has, including those being created, excluding closed ones.
     pub async fn count_accounts(&self, operator: OperatorId) -> Result<u64, StoreError> {
-        const SQL: &str = "SELECT COUNT(*) FROM accounts WHERE operator_id = $1 AND NOT is_closed";
-        let row: Option<(i64,)> = query(SQL).bind(operator.to_string()).fetch_optional(self.lister()).await?;
-        Ok(row.map_or(0, |(count,)| count.cast_unsigned()))
+        let count =
+            sql! {"SELECT COUNT(*) FROM accounts WHERE operator_id = {operator} AND NOT is_closed", operator};
+        Ok(count.fetch_optional(self.lister()).await?.unwrap_or(0))
     }
 
     /// For a worker: up to `rows_max` of the operator's ready accounts that count for its quota and were created before
@@ -286,20 +202,15 @@ impl Store {
         after: Option<AccountId>,
         rows_max: u32,
     ) -> Result<Vec<Account>, StoreError> {
-        const SQL: &str = "SELECT account_id, operator_id, name, metadata, address, token_account, status,
-                 counterparties, provisioning, created_at
-             FROM accounts
-             WHERE operator_id = $1 AND provisioning = 'ready' AND NOT is_closed AND created_at < $2
-                 AND account_id > $3
-             ORDER BY account_id LIMIT $4";
-        let rows: Vec<AccountRow> = query(SQL)
-            .bind(operator.to_string())
-            .bind(before.to_string())
-            .bind(after.map_or_else(String::new, |id| id.to_string()))
-            .bind(i64::from(rows_max))
-            .fetch_all(self.reader())
-            .await?;
-        rows.into_iter().map(Account::try_from).collect()
+        sql! {
+            "SELECT {columns} FROM accounts
+             WHERE operator_id = {operator} AND provisioning = 'ready' AND NOT is_closed AND created_at < {before}
+                 AND account_id > {after}
+             ORDER BY account_id LIMIT {rows_max}",
+            columns = COLUMNS, operator, before, after = OrEmpty(after), rows_max
+        }
+        .fetch_all(self.reader())
+        .await
     }
 
     /// For a worker: accounts of every operator that were requested before `before` and are not ready yet.
@@ -308,12 +219,27 @@ impl Store {
         before: Timestamp,
         rows_max: u32,
     ) -> Result<Vec<Account>, StoreError> {
-        const SQL: &str = "SELECT account_id, operator_id, name, metadata, address, token_account, status,
-                 counterparties, provisioning, created_at
-             FROM accounts WHERE provisioning = 'requested' AND created_at < $1
-             ORDER BY created_at LIMIT $2";
-        let rows: Vec<AccountRow> =
-            query(SQL).bind(before.to_string()).bind(i64::from(rows_max)).fetch_all(self.lister()).await?;
-        rows.into_iter().map(Account::try_from).collect()
+        sql! {
+            "SELECT {columns} FROM accounts WHERE provisioning = 'requested' AND created_at < {before}
+             ORDER BY created_at LIMIT {rows_max}",
+            columns = COLUMNS, before, rows_max
+        }
+        .fetch_all(self.lister())
+        .await
+    }
+}
+
+/// Sets an account's status and its allowlist.
+pub(super) fn set_policy(
+    operator: OperatorId,
+    id: AccountId,
+    status: AccountStatus,
+    counterparties: &Counterparties,
+) -> Query {
+    sql! {
+        "UPDATE accounts
+         SET status = {status}, counterparties = {counterparties}, allowlist_entries = {allowlist_entries}
+         WHERE operator_id = {operator} AND account_id = {id}",
+        operator, id, status, counterparties, allowlist_entries = counterparties.entries().len()
     }
 }

@@ -1,17 +1,12 @@
 //! Records attempts, each with the next state of its delivery and the health of its webhook.
 
-use futures::FutureExt;
-use macro_rules_attribute::derive;
-
-use super::columns::Table;
 use super::deliveries::{GIVEN_UP_AT_ONCE, give_up_some};
-use super::delivery_row::{DeliveryStateColumns, attempt_columns};
-use super::query::query;
-use super::row::ByName;
+use super::delivery_row::StateColumns;
+use super::query::sql;
+use super::row::{Record, Row};
 use super::{Store, StoreError, Transaction};
-use crate::domain::{Attempt, DeliveryState, EndpointHealth, EventId, OperatorId, WebhookId};
-
-const TABLE: Table = Table("webhooks");
+use crate::domain::{Attempt, AttemptOutcome, DeliveryState, EndpointHealth, EventId, OperatorId, WebhookId};
+use futures::FutureExt;
 
 /// An attempt made on a leased delivery.
 #[derive(Debug, Clone)]
@@ -24,11 +19,19 @@ pub struct AttemptMade {
     pub next: DeliveryState,
 }
 
-#[derive(Debug, ByName!)]
-struct HealthRow {
-    failures: i64,
-    failing_since: Option<String>,
-    status: String,
+impl Record for EndpointHealth {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self { failures: row.get("failures")?, failing_since: row.get("failing_since")? })
+    }
+}
+
+/// A webhook's health, and whether it is enabled.
+struct WithStatus(EndpointHealth, bool);
+
+impl Record for WithStatus {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self(EndpointHealth::read(row)?, row.get::<String>("status")? == "enabled"))
+    }
 }
 
 impl Store {
@@ -61,92 +64,93 @@ async fn move_delivery(
     made: &AttemptMade,
     holder: &str,
 ) -> Result<Option<i64>, StoreError> {
-    // An acknowledged event is delivered, whoever holds the lease now.
-    const DELIVERED: &str =
-        "UPDATE deliveries SET attempts = attempts + 1, state = 'delivered', failures = $4,
-             next_attempt_at = NULL, ended_at = $5, lease_holder = NULL, lease_expires_at = NULL
-         WHERE operator_id = $1 AND webhook_id = $2 AND event_id = $3 RETURNING attempts";
-    const FAILED: &str = "UPDATE deliveries SET attempts = attempts + 1, state = $4, failures = $5,
-             next_attempt_at = $6, ended_at = $7, lease_holder = NULL, lease_expires_at = NULL
-         WHERE operator_id = $1 AND webhook_id = $2 AND event_id = $3 AND state = 'pending' AND lease_holder = $8
-         RETURNING attempts";
-    const COUNTED: &str = "UPDATE deliveries SET attempts = attempts + 1
-         WHERE operator_id = $1 AND webhook_id = $2 AND event_id = $3 RETURNING attempts";
-    let of_delivery = |sql| {
-        let of_webhook = query(sql).bind(made.operator_id.to_string()).bind(made.webhook_id.to_string());
-        of_webhook.bind(made.event_id.to_string())
-    };
-    let columns = DeliveryStateColumns::from(&made.next);
-    let moved: Option<(i64,)> = match made.next {
-        DeliveryState::Delivered { .. } => {
-            let update = of_delivery(DELIVERED);
-            update.bind(columns.failures).bind(columns.ended_at).fetch_optional(&mut *tx).await?
-        }
-        DeliveryState::Pending { .. } | DeliveryState::Undelivered { .. } => {
-            of_delivery(FAILED)
-                .bind(columns.state)
-                .bind(columns.failures)
-                .bind(columns.next_attempt_at)
-                .bind(columns.ended_at)
-                .bind(holder)
-                .fetch_optional(&mut *tx)
-                .await?
-        }
-    };
-    let counted: Option<(i64,)> = match moved {
-        Some(moved) => Some(moved),
-        None => of_delivery(COUNTED).fetch_optional(tx).await?,
-    };
-    Ok(counted.map(|(number,)| number))
+    let AttemptMade { operator_id, webhook_id, event_id, .. } = made;
+    let to = StateColumns::from(&made.next);
+    let moved: Option<i64> = match made.next {
+        // An acknowledged event is delivered, whoever holds the lease now.
+        DeliveryState::Delivered { .. } => sql! {
+            "UPDATE deliveries SET attempts = attempts + 1, state = 'delivered', failures = {failures},
+                 next_attempt_at = NULL, ended_at = {ended_at}, lease_holder = NULL, lease_expires_at = NULL
+             WHERE operator_id = {operator_id} AND webhook_id = {webhook_id} AND event_id = {event_id}
+             RETURNING attempts",
+            to.failures, to.ended_at, operator_id, webhook_id, event_id
+        },
+        DeliveryState::Pending { .. } | DeliveryState::Undelivered { .. } => sql! {
+            "UPDATE deliveries SET attempts = attempts + 1, state = {state}, failures = {failures},
+                 next_attempt_at = {next_attempt_at}, ended_at = {ended_at}, lease_holder = NULL,
+                 lease_expires_at = NULL
+             WHERE operator_id = {operator_id} AND webhook_id = {webhook_id} AND event_id = {event_id}
+                 AND state = 'pending' AND lease_holder = {holder}
+             RETURNING attempts",
+            to.state, to.failures, to.next_attempt_at, to.ended_at, operator_id, webhook_id, event_id, holder
+        },
+    }
+    .fetch_optional(&mut *tx)
+    .await?;
+    if moved.is_some() {
+        return Ok(moved);
+    }
+    sql! {
+        "UPDATE deliveries SET attempts = attempts + 1
+         WHERE operator_id = {operator_id} AND webhook_id = {webhook_id} AND event_id = {event_id}
+         RETURNING attempts",
+        operator_id, webhook_id, event_id
+    }
+    .fetch_optional(tx)
+    .await
 }
 
 async fn insert_attempt(tx: &mut Transaction<'_>, made: &AttemptMade, number: i64) -> Result<(), StoreError> {
-    const SQL: &str = "INSERT INTO delivery_attempts
+    let (status_code, body, unanswered) = match &made.attempt.outcome {
+        AttemptOutcome::Answered { status, body } => (Some(status), Some(body), None),
+        AttemptOutcome::Unanswered(reason) => (None, None, Some(reason.as_str())),
+    };
+    sql! {
+        "INSERT INTO delivery_attempts
              (operator_id, webhook_id, event_id, attempt, started_at, ended_at, status_code, body, unanswered)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
-    let (status_code, body, unanswered) = attempt_columns(&made.attempt.outcome);
-    query(SQL)
-        .bind(made.operator_id.to_string())
-        .bind(made.webhook_id.to_string())
-        .bind(made.event_id.to_string())
-        .bind(number)
-        .bind(made.attempt.started_at.to_string())
-        .bind(made.attempt.ended_at.to_string())
-        .bind(status_code)
-        .bind(body)
-        .bind(unanswered)
-        .execute(tx)
-        .await?;
-    Ok(())
+         VALUES ({operator_id}, {webhook_id}, {event_id}, {number}, {started_at}, {ended_at}, {status_code}, {body},
+             {unanswered})",
+        made.operator_id, made.webhook_id, made.event_id, number, started_at = made.attempt.started_at,
+        ended_at = made.attempt.ended_at, status_code, body, unanswered
+    }
+    .run(tx)
+    .await
 }
 
 async fn mark_health(tx: &mut Transaction<'_>, made: &AttemptMade) -> Result<(), StoreError> {
-    const WELL: &str = "UPDATE webhooks SET failures = 0, failing_since = NULL
-         WHERE operator_id = $1 AND webhook_id = $2 AND failures > 0";
-    const FAILED: &str = "UPDATE webhooks
-         SET failures = failures + 1, failing_since = COALESCE(failing_since, $3)
-         WHERE operator_id = $1 AND webhook_id = $2 RETURNING failures, failing_since, status";
-    // A concurrent change that has not seen this must not undo it: see `mark_webhook_changed`.
-    const DISABLED: &str = "UPDATE webhooks
-         SET status = 'disabled', disabled_reason = $3, disabled_at = $4, updated_at = $4
-         WHERE operator_id = $1 AND webhook_id = $2";
-    let of =
-        |sql: &'static str| query(sql).bind(made.operator_id.to_string()).bind(made.webhook_id.to_string());
+    let AttemptMade { operator_id, webhook_id, .. } = made;
     let ended_at = made.attempt.ended_at;
     if made.attempt.outcome.is_success() {
-        of(WELL).execute(tx).await?;
+        sql! {
+            "UPDATE webhooks SET failures = 0, failing_since = NULL
+             WHERE operator_id = {operator_id} AND webhook_id = {webhook_id} AND failures > 0",
+            operator_id, webhook_id
+        }
+        .execute(tx)
+        .await?;
         return Ok(());
     }
-    let marked = of(FAILED).bind(ended_at.to_string());
-    let row: Option<HealthRow> = marked.fetch_optional(&mut *tx).await?;
-    let Some(row) = row else { return Ok(()) };
-    let health = EndpointHealth {
-        failures: u32::try_from(row.failures).unwrap_or(u32::MAX),
-        failing_since: TABLE.read_optional("failing_since", row.failing_since.as_deref())?,
-    };
-    if let Some(reason) = health.disables(row.status == "enabled", ended_at) {
-        of(DISABLED).bind(reason.as_str()).bind(ended_at.to_string()).execute(&mut *tx).await?;
-        give_up_some(tx, (made.operator_id, made.webhook_id), ended_at, GIVEN_UP_AT_ONCE).await?;
+    let marked: Option<WithStatus> = sql! {
+        "UPDATE webhooks
+         SET failures = failures + 1, failing_since = COALESCE(failing_since, {ended_at})
+         WHERE operator_id = {operator_id} AND webhook_id = {webhook_id}
+         RETURNING failures, failing_since, status",
+        ended_at, operator_id, webhook_id
+    }
+    .fetch_optional(&mut *tx)
+    .await?;
+    let Some(WithStatus(health, is_enabled)) = marked else { return Ok(()) };
+    if let Some(reason) = health.disables(is_enabled, ended_at) {
+        // A concurrent change that has not seen this must not undo it: see `mark_webhook_changed`.
+        sql! {
+            "UPDATE webhooks
+             SET status = 'disabled', disabled_reason = {reason}, disabled_at = {ended_at}, updated_at = {ended_at}
+             WHERE operator_id = {operator_id} AND webhook_id = {webhook_id}",
+            reason, ended_at, operator_id, webhook_id
+        }
+        .execute(&mut *tx)
+        .await?;
+        give_up_some(tx, (*operator_id, *webhook_id), ended_at, GIVEN_UP_AT_ONCE).await?;
     }
     Ok(())
 }

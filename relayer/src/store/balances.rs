@@ -1,21 +1,16 @@
 //! The balances last known to webhooks with a threshold, and the crossings that follow from them.
 
-use futures::FutureExt;
-use macro_rules_attribute::derive;
-
-use super::columns::Table;
 use super::events::{insert_deliveries, insert_event};
-use super::query::query;
-use super::row::ByName;
+use super::query::sql;
+use super::row::{Record, Row};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{Account, BalanceSeen, KnownBalance, OperatorId, Timestamp, Webhook, WebhookId};
+use futures::FutureExt;
 
-const TABLE: Table = Table("webhook_balances");
-
-#[derive(Debug, ByName!)]
-struct WebhookBalanceRow {
-    balance_usdc: String,
-    read_at: String,
+impl Record for KnownBalance {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self { balance: row.get("balance_usdc")?, read_at: row.get("read_at")? })
+    }
 }
 
 impl Store {
@@ -33,11 +28,14 @@ impl Store {
 
     /// Whether the operator has a webhook with a threshold. Usually not, which spares all further queries.
     pub async fn has_thresholds(&self, operator: OperatorId) -> Result<bool, StoreError> {
-        const SQL: &str =
-            "SELECT webhook_id FROM webhooks WHERE operator_id = $1 AND threshold_usdc IS NOT NULL LIMIT 1";
-        let row: Option<(String,)> =
-            query(SQL).bind(operator.to_string()).fetch_optional(self.reader()).await?;
-        Ok(row.is_some())
+        let any: Option<WebhookId> = sql! {
+            "SELECT webhook_id FROM webhooks
+             WHERE operator_id = {operator} AND threshold_usdc IS NOT NULL LIMIT 1",
+            operator
+        }
+        .fetch_optional(self.reader())
+        .await?;
+        Ok(any.is_some())
     }
 
     /// Records an observed balance with the webhooks that watch the account, and announces what [`BalanceSeen::announced`]
@@ -84,17 +82,13 @@ async fn find_known(
     webhook: WebhookId,
     account: &Account,
 ) -> Result<Option<KnownBalance>, StoreError> {
-    const SQL: &str = "SELECT balance_usdc, read_at FROM webhook_balances
-         WHERE operator_id = $1 AND webhook_id = $2 AND account_id = $3";
-    let finding = query(SQL).bind(account.operator_id.to_string()).bind(webhook.to_string());
-    let row: Option<WebhookBalanceRow> = finding.bind(account.id.to_string()).fetch_optional(tx).await?;
-    row.map(|row| {
-        Ok(KnownBalance {
-            balance: TABLE.read("balance_usdc", &row.balance_usdc)?,
-            read_at: TABLE.read("read_at", &row.read_at)?,
-        })
-    })
-    .transpose()
+    sql! {
+        "SELECT balance_usdc, read_at FROM webhook_balances
+         WHERE operator_id = {operator_id} AND webhook_id = {webhook} AND account_id = {id}",
+        account.operator_id, webhook, account.id
+    }
+    .fetch_optional(tx)
+    .await
 }
 
 /// `Contended` when another reading came in between.
@@ -105,20 +99,18 @@ async fn replace_known(
     known: Option<KnownBalance>,
     seen: &BalanceSeen,
 ) -> Result<(), StoreError> {
-    const INSERT: &str =
-        "INSERT INTO webhook_balances (operator_id, webhook_id, account_id, balance_usdc, read_at)
-         VALUES ($1, $2, $3, $4, $5) ON CONFLICT (operator_id, webhook_id, account_id) DO NOTHING";
-    const UPDATE: &str = "UPDATE webhook_balances SET balance_usdc = $4, read_at = $5
-         WHERE operator_id = $1 AND webhook_id = $2 AND account_id = $3 AND read_at = $6";
-    let write = query(if known.is_some() { UPDATE } else { INSERT })
-        .bind(account.operator_id.to_string())
-        .bind(webhook.to_string())
-        .bind(account.id.to_string())
-        .bind(seen.balance.to_string())
-        .bind(seen.read_at.to_string());
     let write = match known {
-        Some(known) => write.bind(known.read_at.to_string()),
-        None => write,
+        None => sql! {
+            "INSERT INTO webhook_balances (operator_id, webhook_id, account_id, balance_usdc, read_at)
+             VALUES ({operator_id}, {webhook}, {id}, {balance}, {read_at})
+             ON CONFLICT (operator_id, webhook_id, account_id) DO NOTHING",
+            account.operator_id, webhook, account.id, seen.balance, seen.read_at
+        },
+        Some(known) => sql! {
+            "UPDATE webhook_balances SET balance_usdc = {balance}, read_at = {read_at}
+             WHERE operator_id = {operator_id} AND webhook_id = {webhook} AND account_id = {id} AND read_at = {known}",
+            account.operator_id, webhook, account.id, seen.balance, seen.read_at, known = known.read_at
+        },
     };
     if write.execute(tx).await? == 1 { Ok(()) } else { Err(StoreError::Contended) }
 }

@@ -3,21 +3,15 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use sqlx::AssertSqlSafe;
-
-use super::columns::Table;
 use super::ledgers::AccountKey;
-use super::query::{places, query};
-use super::transfer_row::TransferRow;
-use super::transfers::{COLUMNS, moved, write_state};
+use super::query::{List, Sql, sql};
+use super::transfer_row::{COLUMNS, WithBytes};
+use super::transfers::{moved, write_state};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     Address, Contradiction, Event, HistoryEntry, Network, OperatorId, PaymentMade, PaymentMeans, Recipient,
     Timestamp, Transfer, TransferId, TransferState,
 };
-
-const ACCOUNTS: Table = Table("accounts");
-const TRANSFERS: Table = Table("transfers");
 
 /// What the payments among some entries did to transfers.
 #[derive(Debug, Default)]
@@ -33,15 +27,14 @@ impl Store {
         operator: OperatorId,
         ids: &[TransferId],
     ) -> Result<HashSet<TransferId>, StoreError> {
-        let sql = format!(
-            "SELECT transfer_id FROM transfers WHERE operator_id = $1 AND state <> 'settled' AND transfer_id IN ({})",
-            places(2, ids.len())
-        );
-        // Only placeholders are interpolated.
-        let finding = query(AssertSqlSafe(sql)).bind(operator.to_string());
-        let rows: Vec<(String,)> =
-            finding.bind_all(ids.iter().map(TransferId::to_string)).fetch_all(self.reader()).await?;
-        rows.iter().map(|(id,)| TRANSFERS.read("transfer_id", id)).collect()
+        let rows: Vec<TransferId> = sql! {
+            "SELECT transfer_id FROM transfers
+             WHERE operator_id = {operator} AND state <> 'settled' AND transfer_id IN ({ids})",
+            operator, ids = List(ids)
+        }
+        .fetch_all(self.reader())
+        .await?;
+        Ok(rows.into_iter().collect())
     }
 }
 
@@ -97,7 +90,7 @@ pub(super) async fn settle_paid(
 pub(super) struct Dropped {
     pub account: AccountKey,
     /// The transfer that its signer named.
-    pub transfer_id: String,
+    pub transfer_id: TransferId,
     /// Base58.
     pub signature: String,
 }
@@ -108,28 +101,23 @@ pub(super) async fn reopen_unpaid(
     dropped: &Dropped,
     now: Timestamp,
 ) -> Result<Vec<Event>, StoreError> {
-    const NAMED: &str = "transfer_id = $3";
     // After a database was lost, another try of its key may have been settled by it, with no bytes of its own.
-    const ELSEWHERE: &str = "account_id = $3 AND signed_bytes IS NULL";
     let (operator, account) = dropped.account;
     let mut events = Vec::new();
-    for (which, key) in [(NAMED, dropped.transfer_id.clone()), (ELSEWHERE, account.to_string())] {
+    let named = ("transfer_id", dropped.transfer_id.to_string(), "");
+    let elsewhere = ("account_id", account.to_string(), "AND signed_bytes IS NULL");
+    for (which, key, and) in [named, elsewhere] {
         // Nobody carries it: the next sweep of any relayer goes on with it.
-        let sql = format!(
-            "UPDATE transfers SET lease_expires_at = $4
-             WHERE operator_id = $1 AND tx_signature = $2 AND state = 'settled' AND {which} RETURNING {COLUMNS}"
-        );
-        // Only our own constants are interpolated.
-        let rows: Vec<TransferRow> = query(AssertSqlSafe(sql))
-            .bind(operator.to_string())
-            .bind(dropped.signature.as_str())
-            .bind(key)
-            .bind(now.to_string())
-            .fetch_all(&mut *tx)
-            .await?;
-        for row in rows {
-            let bytes = row.read_bytes()?;
-            let transfer = Transfer::try_from(row)?;
+        let rows: Vec<WithBytes> = sql! {
+            "UPDATE transfers SET lease_expires_at = {now}
+             WHERE operator_id = {operator} AND tx_signature = {signature} AND state = 'settled' AND {which} = {key}
+                 {and}
+             RETURNING {columns}",
+            now, operator, dropped.signature, which = Sql(which), key, and = Sql(and), columns = COLUMNS
+        }
+        .fetch_all(&mut *tx)
+        .await?;
+        for WithBytes(transfer, bytes) in rows {
             let Some(open) = transfer.reopened_by_loss(&dropped.signature, bytes, now) else { continue };
             write_state(tx, &transfer, &open).await?;
             events.push(Event::transfer_reopened(&open, &dropped.signature, now));
@@ -143,16 +131,13 @@ async fn find(
     operator: OperatorId,
     ids: &[TransferId],
 ) -> Result<Vec<Transfer>, StoreError> {
-    let sql = format!(
-        "SELECT {COLUMNS} FROM transfers WHERE operator_id = $1 AND transfer_id IN ({})
+    sql! {
+        "SELECT {columns} FROM transfers WHERE operator_id = {operator} AND transfer_id IN ({ids})
          ORDER BY transfer_id",
-        places(2, ids.len())
-    );
-    // Only placeholders and our own constants are interpolated.
-    let finding = query(AssertSqlSafe(sql)).bind(operator.to_string());
-    let rows: Vec<TransferRow> =
-        finding.bind_all(ids.iter().map(TransferId::to_string)).fetch_all(tx).await?;
-    rows.into_iter().map(Transfer::try_from).collect()
+        columns = COLUMNS, operator, ids = List(ids)
+    }
+    .fetch_all(tx)
+    .await
 }
 
 /// An update instead of a select: on Postgres it locks the row until the commit.
@@ -161,14 +146,13 @@ async fn lock(
     operator: OperatorId,
     id: TransferId,
 ) -> Result<Option<Transfer>, StoreError> {
-    let sql = format!(
-        "UPDATE transfers SET updated_at = updated_at WHERE operator_id = $1 AND transfer_id = $2
-         RETURNING {COLUMNS}"
-    );
-    // Only our own constants are interpolated.
-    let row: Option<TransferRow> =
-        query(AssertSqlSafe(sql)).bind(operator.to_string()).bind(id.to_string()).fetch_optional(tx).await?;
-    row.map(Transfer::try_from).transpose()
+    sql! {
+        "UPDATE transfers SET updated_at = updated_at WHERE operator_id = {operator} AND transfer_id = {id}
+         RETURNING {columns}",
+        operator, id, columns = COLUMNS
+    }
+    .fetch_optional(tx)
+    .await
 }
 
 /// The token account that a recipient stands for.
@@ -177,15 +161,17 @@ async fn destination_of(
     network: Network,
     to: &Recipient,
 ) -> Result<Option<Address>, StoreError> {
-    const SQL: &str = "SELECT accounts.token_account
-         FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
-         WHERE accounts.account_id = $1 AND operators.network = $2";
     let id = match to {
         Recipient::TokenAccount(address) => return Ok(Some(*address)),
         Recipient::Unreadable(_) => return Ok(None),
         Recipient::Agent(id) => id,
     };
-    let row: Option<(String,)> =
-        query(SQL).bind(id.to_string()).bind(network.as_str()).fetch_optional(tx).await?;
-    row.map(|(address,)| ACCOUNTS.read("token_account", &address)).transpose()
+    sql! {
+        "SELECT accounts.token_account
+         FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
+         WHERE accounts.account_id = {id} AND operators.network = {network}",
+        id, network
+    }
+    .fetch_optional(tx)
+    .await
 }

@@ -1,34 +1,22 @@
 use futures::FutureExt;
-use macro_rules_attribute::derive;
-use sqlx::AssertSqlSafe;
 
 use super::history::tag_text;
-use super::query::{Query, query};
-use super::row::ByName;
-use super::transfer_row::{TransferRow, TransferStateColumns};
-use super::transfers::COLUMNS;
+use super::query::sql;
+use super::row::{Record, Row};
+use super::stored::{Base64, OrEmpty};
+use super::transfer_row::{COLUMNS, StateColumns};
 use super::writer::Turn;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{Claim, IdempotencyKey, Network, OperatorId, Reuse, Transfer, TransferState, UsedKey};
 use purser_core::{ClaimClock, KeyUse, NewTransfer};
 
-#[derive(Debug, ByName!)]
-struct UsedKeyRow {
-    fingerprint: String,
-    key_use: i64,
-    key_expires_unix: i64,
-    transfer: TransferRow,
-}
-
-impl TryFrom<UsedKeyRow> for UsedKey {
-    type Error = StoreError;
-
-    fn try_from(row: UsedKeyRow) -> Result<Self, StoreError> {
+impl Record for UsedKey {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
         Ok(Self {
-            fingerprint: row.fingerprint,
-            uses: row.key_use,
-            expires_unix: row.key_expires_unix,
-            transfer: row.transfer.try_into()?,
+            fingerprint: row.get("fingerprint")?,
+            uses: row.get("key_use")?,
+            expires_unix: row.get("key_expires_unix")?,
+            transfer: Transfer::read(row)?,
         })
     }
 }
@@ -53,35 +41,33 @@ impl Store {
         network: Network,
         key: &IdempotencyKey,
     ) -> Result<Option<UsedKey>, StoreError> {
-        let row: Option<UsedKeyRow> = used(operator, network, key).fetch_optional(self.reader()).await?;
-        row.map(UsedKey::try_from).transpose()
+        used(operator, network, key).fetch_optional(self.reader()).await
     }
 
     /// Gives this use of its idempotency key back: an earlier one stands for the key again.
     pub async fn release_use(&self, transfer: &Transfer) -> Result<(), StoreError> {
-        const SQL: &str = "UPDATE transfers SET key_use = NULL WHERE operator_id = $1 AND transfer_id = $2";
-        let releasing = query(SQL).bind(transfer.operator_id.to_string()).bind(transfer.id.to_string());
-        releasing.execute(self.writer()).await?;
-        Ok(())
+        sql! {
+            "UPDATE transfers SET key_use = NULL WHERE operator_id = {operator_id} AND transfer_id = {id}",
+            transfer.operator_id, transfer.id
+        }
+        .run(self.writer())
+        .await
     }
 
     /// Gives an idempotency key back. The chain knows the key for another transfer, so the one claimed here stands for
     /// nothing, and requests for that other transfer must get its answer.
     pub async fn release_key(&self, transfer: &Transfer) -> Result<(), StoreError> {
         // Earlier uses too: they ended, and they did not ask for the transfer that the chain has.
-        const SQL: &str = "UPDATE transfers SET key_use = NULL
-             WHERE operator_id = $1 AND network = $2 AND idempotency_key = $3
+        sql! {
+            "UPDATE transfers SET key_use = NULL
+             WHERE operator_id = {operator_id} AND network = {network} AND idempotency_key = {key}
                  AND key_use <= (
                      SELECT latest.key_use FROM transfers AS latest
-                     WHERE latest.operator_id = $1 AND latest.transfer_id = $4)";
-        query(SQL)
-            .bind(transfer.operator_id.to_string())
-            .bind(transfer.network.as_str())
-            .bind(transfer.request.idempotency_key.as_str())
-            .bind(transfer.id.to_string())
-            .execute(self.writer())
-            .await?;
-        Ok(())
+                     WHERE latest.operator_id = {operator_id} AND latest.transfer_id = {id})",
+            transfer.operator_id, transfer.network, key = transfer.request.idempotency_key, transfer.id
+        }
+        .run(self.writer())
+        .await
     }
 }
 
@@ -97,7 +83,9 @@ async fn try_claim(
     if let Some(transfer) = insert_transfer(tx, new, fingerprint, first, holder, clock).await? {
         return Ok(Claim::New(transfer));
     }
-    let used = find_used(tx, new).await?.ok_or(StoreError::Contended)?;
+    // The latest use of a key stands for the key.
+    let used = used(new.operator_id, new.network, &new.request.idempotency_key).fetch_optional(&mut *tx);
+    let used: UsedKey = used.await?.ok_or(StoreError::Contended)?;
     let (key_use, is_retry) = match used.reused_by(fingerprint, clock.agreed) {
         Reuse::Expired => (KeyUse::begins(used.uses, clock), false),
         Reuse::Retry => (KeyUse::goes_on(&used), true),
@@ -109,20 +97,13 @@ async fn try_claim(
     Ok(if is_retry { Claim::Retry(transfer) } else { Claim::New(transfer) })
 }
 
-/// The latest use of a key stands for the key.
-async fn find_used(tx: &mut Transaction<'_>, new: &NewTransfer) -> Result<Option<UsedKey>, StoreError> {
-    let key = &new.request.idempotency_key;
-    let row: Option<UsedKeyRow> = used(new.operator_id, new.network, key).fetch_optional(tx).await?;
-    row.map(UsedKey::try_from).transpose()
-}
-
-fn used(operator: OperatorId, network: Network, key: &IdempotencyKey) -> Query {
-    let sql = format!(
-        "SELECT fingerprint, key_use, key_expires_unix, {COLUMNS} FROM transfers
-         WHERE operator_id = $1 AND network = $2 AND idempotency_key = $3 AND key_use IS NOT NULL
-         ORDER BY key_use DESC LIMIT 1"
-    );
-    query(AssertSqlSafe(sql)).bind(operator.to_string()).bind(network.as_str()).bind(key.as_str())
+fn used(operator: OperatorId, network: Network, key: &IdempotencyKey) -> super::query::Query {
+    sql! {
+        "SELECT fingerprint, key_use, key_expires_unix, {columns} FROM transfers
+         WHERE operator_id = {operator} AND network = {network} AND idempotency_key = {key} AND key_use IS NOT NULL
+         ORDER BY key_use DESC LIMIT 1",
+        columns = COLUMNS, operator, network, key
+    }
 }
 
 /// `None` when another transfer has this use of the key.
@@ -134,60 +115,52 @@ async fn insert_transfer(
     holder: &str,
     clock: ClaimClock,
 ) -> Result<Option<Transfer>, StoreError> {
-    // The same statement decides whether to store the bytes and writes the claim: stored bytes may be sent.
-    const SQL: &str = "WITH ahead AS MATERIALIZED (
-             SELECT $16 <> ''
-                 AND ($19 = 0 OR EXISTS (
-                     SELECT 1 FROM ledgers WHERE operator_id = $2 AND account_id = $4 AND payments_up_to >= $19))
-                 AND NOT EXISTS (
-                     SELECT 1 FROM history WHERE operator_id = $2 AND account_id = $4 AND tag = $10
-                         AND (created_at > $20 OR COALESCE(read_at, '') > $20)) AS is_stored)
-         INSERT INTO transfers
-             (transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo, idempotency_key,
-              key_use, key_expires_unix, fingerprint, fee_payer,
-              lease_holder, lease_expires_at, created_at, updated_at, state,
-              signed_bytes, tx_signature, last_valid_block_height, policy_version)
-         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $11, $21, $22, $23, $13, $14, $15, $15,
-             CASE WHEN is_stored THEN 'signed' ELSE $12 END,
-             CASE WHEN is_stored THEN $16 END,
-             CASE WHEN is_stored THEN $17 END,
-             CASE WHEN is_stored THEN $18 END,
-             CASE WHEN is_stored THEN $24 END
-         FROM ahead WHERE TRUE
-         ON CONFLICT (operator_id, idempotency_key, network, key_use) DO NOTHING
-         RETURNING state";
     let request = &new.request;
     let ahead = new.signed.as_ref();
-    let columns =
-        ahead.map_or_else(TransferStateColumns::default, |ahead| TransferStateColumns::from(&ahead.signed));
-    let inserted: Option<(String,)> = query(SQL)
-        .bind(new.id.to_string())
-        .bind(new.operator_id.to_string())
-        .bind(new.network.as_str())
-        .bind(request.from.to_string())
-        .bind(new.key_id.to_string())
-        .bind(request.to.text())
-        .bind(request.amount.to_string())
-        .bind(request.memo.as_ref().map(|memo| memo.as_str()))
-        .bind(request.idempotency_key.as_str())
-        .bind(tag_text(new.id.tag()))
-        .bind(key_use.number)
-        .bind(TransferState::Claimed.as_str())
-        .bind(holder)
-        .bind(clock.lease_expires_at.to_string())
-        .bind(clock.now.to_string())
-        .bind(columns.signed_bytes.unwrap_or_default())
-        .bind(columns.tx_signature)
-        .bind(columns.last_valid_block_height)
-        .bind(ahead.map_or(0, |ahead| ahead.known_up_to.cast_signed()))
-        .bind(clock.since().map_or_else(String::new, |since| since.to_string()))
-        .bind(key_use.expires_unix)
-        .bind(fingerprint)
-        .bind(new.sender.map(|sender| sender.fee_payer.to_string()))
-        .bind(ahead.map(|ahead| ahead.policy_version.cast_signed()))
-        .fetch_optional(tx)
-        .await?;
-    let Some((stored,)) = inserted else { return Ok(None) };
+    let signed = ahead.map_or_else(StateColumns::default, |ahead| StateColumns::from(&ahead.signed));
+    // The same statement decides whether to store the bytes and writes the claim: stored bytes may be sent.
+    let inserted: Option<String> = sql! {
+        "WITH ahead AS MATERIALIZED (
+             SELECT {signed_bytes} <> ''
+                 AND ({known_up_to} = 0 OR EXISTS (
+                     SELECT 1 FROM ledgers
+                     WHERE operator_id = {operator_id} AND account_id = {from} AND payments_up_to >= {known_up_to}))
+                 AND NOT EXISTS (
+                     SELECT 1 FROM history WHERE operator_id = {operator_id} AND account_id = {from} AND tag = {tag}
+                         AND (created_at > {since} OR COALESCE(read_at, '') > {since})) AS is_stored)
+         INSERT INTO transfers
+             (transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo,
+              idempotency_key, key_use, key_expires_unix, fingerprint, fee_payer,
+              lease_holder, lease_expires_at, created_at, updated_at,
+              state,
+              signed_bytes,
+              tx_signature,
+              last_valid_block_height,
+              policy_version)
+         SELECT {id}, {operator_id}, {network}, {from}, {key_id}, {to}, {amount}, {memo},
+             {idempotency_key}, {key_use}, {expires_unix}, {fingerprint}, {fee_payer},
+             {holder}, {lease_expires_at}, {now}, {now},
+             CASE WHEN is_stored THEN 'signed' ELSE {claimed} END,
+             CASE WHEN is_stored THEN {signed_bytes} END,
+             CASE WHEN is_stored THEN {tx_signature} END,
+             CASE WHEN is_stored THEN {last_valid_block_height} END,
+             CASE WHEN is_stored THEN {policy_version} END
+         FROM ahead WHERE TRUE
+         ON CONFLICT (operator_id, idempotency_key, network, key_use) DO NOTHING
+         RETURNING state",
+        new.id, new.operator_id, new.network, new.key_id, request.from, request.to, request.amount, request.memo,
+        request.idempotency_key, key_use = key_use.number, key_use.expires_unix, fingerprint,
+        fee_payer = new.sender.map(|sender| sender.fee_payer), tag = tag_text(new.id.tag()),
+        holder, clock.lease_expires_at, clock.now, since = OrEmpty(clock.since()),
+        claimed = TransferState::Claimed.as_str(),
+        signed_bytes = signed.signed_bytes.unwrap_or(Base64(Vec::new())), signed.tx_signature,
+        signed.last_valid_block_height,
+        known_up_to = ahead.map_or(0, |ahead| ahead.known_up_to),
+        policy_version = ahead.map(|ahead| ahead.policy_version)
+    }
+    .fetch_optional(tx)
+    .await?;
+    let Some(stored) = inserted else { return Ok(None) };
     let signed = ahead.filter(|_| stored != TransferState::Claimed.as_str());
     let state = signed.map_or(TransferState::Claimed, |ahead| TransferState::Signed(ahead.signed.clone()));
     Ok(Some(Transfer {

@@ -3,25 +3,22 @@
 
 use std::sync::{MutexGuard, PoisonError};
 
-use futures::FutureExt;
-use sqlx::AssertSqlSafe;
-
-use super::columns::Table;
 use super::deliveries::give_up_some;
-use super::query::{Query, places, query};
+use super::query::{List, Query, Sql, query, sql};
+use super::stored::OrEmpty;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{EntryId, EventId, OperatorId, Timestamp, TooOld, TransferId, WebhookId};
+use futures::FutureExt;
 
 /// The operator of a delivery, where its event should select the row. With the bare column, SQLite would scan all
 /// deliveries of the operator.
-const OF_OPERATOR: &str = "(deliveries.operator_id || '')";
+const OF_OPERATOR: Sql<&str> = Sql("(deliveries.operator_id || '')");
 
 /// The last transfer that was examined for deletion, and which of the three ends it had.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LookedAt {
     end: usize,
-    operator: String,
-    transfer: String,
+    last: Option<(OperatorId, TransferId)>,
 }
 
 impl Store {
@@ -52,84 +49,103 @@ impl Store {
     }
 
     async fn clean_up_after_deleted(&self, rows: i64) -> Result<u64, StoreError> {
-        const DELETED: &str = "SELECT operator_id, webhook_id FROM deleted_webhooks
-             ORDER BY operator_id, webhook_id LIMIT 1";
-        // Attempts first, because they refer to deliveries; a later pass catches an attempt that is still running.
-        const STEPS: [&str; 3] = [
-            "DELETE FROM delivery_attempts WHERE operator_id = $1 AND webhook_id = $2 AND (event_id, attempt) IN (
-                 SELECT event_id, attempt FROM delivery_attempts
-                 WHERE operator_id = $1 AND webhook_id = $2 LIMIT $3)",
-            "DELETE FROM deliveries WHERE operator_id = $1 AND webhook_id = $2 AND event_id IN (
-                 SELECT event_id FROM deliveries WHERE operator_id = $1 AND webhook_id = $2 AND NOT EXISTS (
-                     SELECT 1 FROM delivery_attempts
-                     WHERE delivery_attempts.operator_id = $1 AND delivery_attempts.webhook_id = $2
-                         AND delivery_attempts.event_id = deliveries.event_id)
-                 LIMIT $3)",
-            "DELETE FROM webhook_balances WHERE operator_id = $1 AND webhook_id = $2 AND account_id IN (
-                 SELECT account_id FROM webhook_balances WHERE operator_id = $1 AND webhook_id = $2 LIMIT $3)",
-        ];
-        const DONE: &str =
-            "DELETE FROM deleted_webhooks WHERE operator_id = $1 AND webhook_id = $2 AND NOT EXISTS (
-                 SELECT 1 FROM deliveries WHERE deliveries.operator_id = $1 AND deliveries.webhook_id = $2)";
-        let found: Option<(String, String)> = query(DELETED).fetch_optional(self.lister()).await?;
+        let found = query(
+            "SELECT operator_id, webhook_id FROM deleted_webhooks ORDER BY operator_id, webhook_id LIMIT 1",
+        );
+        let found: Option<(OperatorId, WebhookId)> = found.fetch_optional(self.lister()).await?;
         let Some((operator, webhook)) = found else { return Ok(0) };
-        let of_webhook = |sql| query(sql).bind(operator.as_str()).bind(webhook.as_str());
-        let steps = STEPS.map(|sql| of_webhook(sql).bind(rows));
-        let done = of_webhook(DONE);
-        self.write(move |tx| first_that_finds_any(tx, steps.into_iter().chain([done])).boxed()).await
+        // Attempts first, because they refer to deliveries; a later pass catches an attempt that is still running.
+        let steps = [
+            sql! {
+                "DELETE FROM delivery_attempts
+                 WHERE operator_id = {operator} AND webhook_id = {webhook} AND (event_id, attempt) IN (
+                     SELECT event_id, attempt FROM delivery_attempts
+                     WHERE operator_id = {operator} AND webhook_id = {webhook} LIMIT {rows})",
+                operator, webhook, rows
+            },
+            sql! {
+                "DELETE FROM deliveries
+                 WHERE operator_id = {operator} AND webhook_id = {webhook} AND event_id IN (
+                     SELECT event_id FROM deliveries
+                     WHERE operator_id = {operator} AND webhook_id = {webhook} AND NOT EXISTS (
+                         SELECT 1 FROM delivery_attempts
+                         WHERE delivery_attempts.operator_id = {operator} AND delivery_attempts.webhook_id = {webhook}
+                             AND delivery_attempts.event_id = deliveries.event_id)
+                     LIMIT {rows})",
+                operator, webhook, rows
+            },
+            sql! {
+                "DELETE FROM webhook_balances
+                 WHERE operator_id = {operator} AND webhook_id = {webhook} AND account_id IN (
+                     SELECT account_id FROM webhook_balances
+                     WHERE operator_id = {operator} AND webhook_id = {webhook} LIMIT {rows})",
+                operator, webhook, rows
+            },
+            sql! {
+                "DELETE FROM deleted_webhooks
+                 WHERE operator_id = {operator} AND webhook_id = {webhook} AND NOT EXISTS (
+                     SELECT 1 FROM deliveries
+                     WHERE deliveries.operator_id = {operator} AND deliveries.webhook_id = {webhook})",
+                operator, webhook
+            },
+        ];
+        self.write(move |tx| first_that_finds_any(tx, steps).boxed()).await
     }
 
     async fn clean_up_after_disabled(&self, rows: i64) -> Result<u64, StoreError> {
-        const WEBHOOKS: Table = Table("webhooks");
-        const SQL: &str = "SELECT operator_id, webhook_id, disabled_at FROM webhooks
+        let found = query(
+            "SELECT operator_id, webhook_id, disabled_at FROM webhooks
              WHERE status = 'disabled' AND EXISTS (
                  SELECT 1 FROM deliveries
                  WHERE deliveries.operator_id = webhooks.operator_id AND deliveries.webhook_id = webhooks.webhook_id
                      AND deliveries.state = 'pending')
-             LIMIT 1";
-        let found: Option<(String, String, String)> = query(SQL).fetch_optional(self.lister()).await?;
+             LIMIT 1",
+        );
+        let found: Option<(OperatorId, WebhookId, Timestamp)> = found.fetch_optional(self.lister()).await?;
         let Some((operator, webhook, since)) = found else { return Ok(0) };
-        let webhook: (OperatorId, WebhookId) =
-            (WEBHOOKS.read("operator_id", &operator)?, WEBHOOKS.read("webhook_id", &webhook)?);
-        let since: Timestamp = WEBHOOKS.read("disabled_at", &since)?;
-        self.write(move |tx| give_up_some(tx, webhook, since, rows).boxed()).await
+        self.write(move |tx| give_up_some(tx, (operator, webhook), since, rows).boxed()).await
     }
 
     async fn delete_old_requests(&self, before: Timestamp, rows: i64) -> Result<u64, StoreError> {
-        const SQL: &str = "DELETE FROM requests WHERE (operator_id, idempotency_key) IN (
+        sql! {
+            "DELETE FROM requests WHERE (operator_id, idempotency_key) IN (
                  SELECT operator_id, idempotency_key FROM requests
-                 WHERE created_at <= $1 ORDER BY created_at LIMIT $2)";
-        query(SQL).bind(before.to_string()).bind(rows).execute(self.writer()).await
+                 WHERE created_at <= {before} ORDER BY created_at LIMIT {rows})",
+            before, rows
+        }
+        .execute(self.writer())
+        .await
     }
 
     async fn delete_old_attempts(&self, before: Timestamp, rows: i64) -> Result<u64, StoreError> {
-        const SQL: &str =
+        sql! {
             "DELETE FROM delivery_attempts WHERE (operator_id, webhook_id, event_id, attempt) IN (
                  SELECT operator_id, webhook_id, event_id, attempt FROM delivery_attempts
-                 WHERE started_at < $1 ORDER BY started_at LIMIT $2)";
-        query(SQL).bind(before.to_string()).bind(rows).execute(self.writer()).await
+                 WHERE started_at < {before} ORDER BY started_at LIMIT {rows})",
+            before, rows
+        }
+        .execute(self.writer())
+        .await
     }
 
     /// Deletes events with their deliveries and attempts, one operator at a time. Keeps what is pending for an existing webhook.
     async fn delete_old_events(&self, before: Timestamp, rows: i64) -> Result<u64, StoreError> {
         // With a cross join, SQLite looks up each operator's oldest events instead of scanning all events.
-        let old = format!(
+        let found: Vec<(OperatorId, EventId)> = sql! {
             "SELECT events.operator_id, events.event_id FROM operators CROSS JOIN events
-             WHERE events.operator_id = operators.operator_id AND events.event_id < $1 AND NOT EXISTS (
+             WHERE events.operator_id = operators.operator_id AND events.event_id < {first_kept} AND NOT EXISTS (
                  SELECT 1 FROM deliveries JOIN webhooks ON webhooks.webhook_id = deliveries.webhook_id
-                 WHERE deliveries.event_id = events.event_id AND {OF_OPERATOR} = events.operator_id
+                 WHERE deliveries.event_id = events.event_id AND {of_operator} = events.operator_id
                      AND deliveries.state = 'pending')
-             ORDER BY operators.operator_id, events.event_id LIMIT $2"
-        );
-        // Ids begin with the times of their events.
-        let first_kept = EventId::new(before, 0).to_string();
-        let found: Vec<(String, String)> =
-            query(AssertSqlSafe(old)).bind(first_kept).bind(rows).fetch_all(self.lister()).await?;
+             ORDER BY operators.operator_id, events.event_id LIMIT {rows}",
+            // Ids begin with the times of their events.
+            first_kept = EventId::new(before, 0), of_operator = OF_OPERATOR, rows
+        }
+        .fetch_all(self.lister())
+        .await?;
         let Some((operator, ids)) = of_first_operator(found) else { return Ok(0) };
-        let all = places(2, ids.len());
-        let limit = ids.len() + 2;
         let steps = [
-            format!(
+            sql! {
                 "DELETE FROM delivery_attempts WHERE (operator_id, webhook_id, event_id, attempt) IN (
                      SELECT delivery_attempts.operator_id, delivery_attempts.webhook_id, delivery_attempts.event_id,
                          delivery_attempts.attempt
@@ -137,29 +153,27 @@ impl Store {
                          ON delivery_attempts.operator_id = deliveries.operator_id
                          AND delivery_attempts.webhook_id = deliveries.webhook_id
                          AND delivery_attempts.event_id = deliveries.event_id
-                     WHERE {OF_OPERATOR} = $1 AND deliveries.event_id IN ({all}) LIMIT ${limit})"
-            ),
+                     WHERE {of_operator} = {operator} AND deliveries.event_id IN ({ids}) LIMIT {rows})",
+                of_operator = OF_OPERATOR, operator, ids = List(&ids), rows
+            },
             // A delivery that was replayed meanwhile stays, and its event with it.
-            format!(
+            sql! {
                 "DELETE FROM deliveries WHERE (operator_id, webhook_id, event_id) IN (
                      SELECT operator_id, webhook_id, event_id FROM deliveries
-                     WHERE {OF_OPERATOR} = $1 AND event_id IN ({all}) AND (
+                     WHERE {of_operator} = {operator} AND event_id IN ({ids}) AND (
                          state <> 'pending' OR NOT EXISTS (
                              SELECT 1 FROM webhooks WHERE webhooks.webhook_id = deliveries.webhook_id))
-                     LIMIT ${limit})"
-            ),
-            format!(
-                "DELETE FROM events WHERE operator_id = $1 AND event_id IN ({all})
+                     LIMIT {rows})",
+                of_operator = OF_OPERATOR, operator, ids = List(&ids), rows
+            },
+            sql! {
+                "DELETE FROM events WHERE operator_id = {operator} AND event_id IN ({ids})
                      AND NOT EXISTS (
                          SELECT 1 FROM deliveries
-                         WHERE {OF_OPERATOR} = $1 AND deliveries.event_id = events.event_id)"
-            ),
+                         WHERE {of_operator} = {operator} AND deliveries.event_id = events.event_id)",
+                of_operator = OF_OPERATOR, operator, ids = List(&ids)
+            },
         ];
-        // Only placeholders are interpolated.
-        let [attempts, deliveries, events] = steps.map(|sql| {
-            query(AssertSqlSafe(sql)).bind(operator.as_str()).bind_all(ids.iter().map(String::as_str))
-        });
-        let steps = [attempts.bind(rows), deliveries.bind(rows), events];
         self.write(move |tx| first_that_finds_any(tx, steps).boxed()).await
     }
 
@@ -167,37 +181,33 @@ impl Store {
     /// entries of refusals. Where refusals are signed, keeps unsigned ones. One operator at a time. Returns how many it
     /// examined: some may have to stay, and the next call continues after them; at the end it starts over.
     async fn delete_old_transfers(&self, old: &TooOld, rows: i64) -> Result<u64, StoreError> {
-        const OLD: &str =
-            "SELECT transfers.operator_id, transfers.transfer_id FROM operators CROSS JOIN transfers
-             WHERE operators.operator_id >= $1 AND transfers.operator_id = operators.operator_id
-                 AND transfers.transfer_id > CASE WHEN operators.operator_id = $1 THEN $2 ELSE '' END
-                 AND transfers.transfer_id < $3 AND transfers.state = $6 AND transfers.ended_at < $4
-             ORDER BY operators.operator_id, transfers.transfer_id LIMIT $5";
         let ends = [
             ("settled", old.transfers_before),
             ("rejected", old.refusals_before),
             ("failed", old.refusals_before),
         ];
-        let LookedAt { end, operator, transfer } = self.looked_at().clone();
-        let (mut operator, mut transfer) = (operator, transfer);
+        let LookedAt { end, mut last } = self.looked_at().clone();
         for (end, (state, before)) in ends.into_iter().enumerate().skip(end) {
-            let (operator, transfer) = (std::mem::take(&mut operator), std::mem::take(&mut transfer));
+            let (operator, transfer) = last.take().unzip();
             let Some(before) = before else { continue };
-            let found: Vec<(String, String)> = query(OLD)
-                .bind(operator)
-                .bind(transfer)
-                .bind(TransferId::with_tag(before, 0, 0).to_string())
-                .bind(before.to_string())
-                .bind(rows)
-                .bind(state)
-                .fetch_all(self.lister())
-                .await?;
+            let found: Vec<(OperatorId, TransferId)> = sql! {
+                "SELECT transfers.operator_id, transfers.transfer_id FROM operators CROSS JOIN transfers
+                 WHERE operators.operator_id >= {operator} AND transfers.operator_id = operators.operator_id
+                     AND transfers.transfer_id
+                         > CASE WHEN operators.operator_id = {operator} THEN {transfer} ELSE '' END
+                     AND transfers.transfer_id < {first_kept} AND transfers.state = {state}
+                     AND transfers.ended_at < {before}
+                 ORDER BY operators.operator_id, transfers.transfer_id LIMIT {rows}",
+                operator = OrEmpty(operator), transfer = OrEmpty(transfer),
+                first_kept = TransferId::with_tag(before, 0, 0), state, before, rows
+            }
+            .fetch_all(self.lister())
+            .await?;
             if let Some((operator, ids)) = of_first_operator(found) {
-                self.delete_transfers(&operator, &ids, old).await?;
-                let count = ids.len() as u64;
-                let transfer = ids.into_iter().last().unwrap_or_default();
-                *self.looked_at() = LookedAt { end, operator, transfer };
-                return Ok(count);
+                self.delete_transfers(operator, &ids, old).await?;
+                let last = ids.last().map(|transfer| (operator, *transfer));
+                *self.looked_at() = LookedAt { end, last };
+                return Ok(ids.len() as u64);
             }
         }
         *self.looked_at() = LookedAt::default();
@@ -208,27 +218,26 @@ impl Store {
         self.looked_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn delete_transfers(&self, operator: &str, ids: &[String], old: &TooOld) -> Result<(), StoreError> {
-        let transfers = format!(
-            "DELETE FROM transfers WHERE operator_id = $1 AND key_expires_unix <= $2 AND transfer_id IN ({})
-                 AND ($3 OR state <> 'rejected' OR denial IS NOT NULL)
+    async fn delete_transfers(
+        &self,
+        operator: OperatorId,
+        ids: &[TransferId],
+        old: &TooOld,
+    ) -> Result<(), StoreError> {
+        let transfers = sql! {
+            "DELETE FROM transfers
+             WHERE operator_id = {operator} AND key_expires_unix <= {now} AND transfer_id IN ({ids})
+                 AND ({may_be_unsigned} OR state <> 'rejected' OR denial IS NOT NULL)
                  AND NOT EXISTS (
                      SELECT 1 FROM events
-                     WHERE events.operator_id = $1 AND events.transfer_id = transfers.transfer_id)
+                     WHERE events.operator_id = {operator} AND events.transfer_id = transfers.transfer_id)
              RETURNING transfer_id",
-            places(4, ids.len())
-        );
-        // Only placeholders are interpolated.
-        let transfers = query(AssertSqlSafe(transfers))
-            .bind(operator)
-            .bind(old.now.unix_seconds())
-            .bind(!old.refusals_are_signed)
-            .bind_all(ids.iter().map(String::as_str));
-        let operator = operator.to_owned();
+            operator, now = old.now.unix_seconds(), ids = List(ids), may_be_unsigned = !old.refusals_are_signed
+        };
         self.write(move |tx| {
             async move {
-                let deleted: Vec<(String,)> = transfers.fetch_all(&mut *tx).await?;
-                delete_refusals(tx, &operator, &deleted).await
+                let deleted: Vec<TransferId> = transfers.fetch_all(&mut *tx).await?;
+                delete_refusals(tx, operator, &deleted).await
             }
             .boxed()
         })
@@ -237,8 +246,8 @@ impl Store {
 }
 
 /// The ids of the first operator, from rows sorted by operator.
-fn of_first_operator(found: Vec<(String, String)>) -> Option<(String, Vec<String>)> {
-    let (operator, _) = found.first()?.clone();
+fn of_first_operator<T>(found: Vec<(OperatorId, T)>) -> Option<(OperatorId, Vec<T>)> {
+    let operator = found.first()?.0;
     let ids = found.into_iter().take_while(|(of, _)| *of == operator).map(|(_, id)| id).collect();
     Some((operator, ids))
 }
@@ -246,24 +255,19 @@ fn of_first_operator(found: Vec<(String, String)>) -> Option<(String, Vec<String
 /// Deletes the history entries of refused transfers, which have the same ids.
 async fn delete_refusals(
     tx: &mut Transaction<'_>,
-    operator: &str,
-    transfers: &[(String,)],
+    operator: OperatorId,
+    transfers: &[TransferId],
 ) -> Result<(), StoreError> {
-    const TRANSFERS: Table = Table("transfers");
     if transfers.is_empty() {
         return Ok(());
     }
-    let all = places(2, transfers.len());
-    let sql =
-        format!("DELETE FROM history WHERE operator_id = $1 AND status = 'rejected' AND entry_id IN ({all})");
-    let entry = |(id,): &(String,)| {
-        let id = TRANSFERS.read::<TransferId>("transfer_id", id)?;
-        Ok(EntryId::from_bytes(id.bytes()).to_string())
-    };
-    let entries = transfers.iter().map(entry).collect::<Result<Vec<_>, StoreError>>()?;
-    // Only placeholders are interpolated.
-    query(AssertSqlSafe(sql)).bind(operator).bind_all(entries).execute(tx).await?;
-    Ok(())
+    let entries: Vec<EntryId> = transfers.iter().map(|id| EntryId::from_bytes(id.bytes())).collect();
+    sql! {
+        "DELETE FROM history WHERE operator_id = {operator} AND status = 'rejected' AND entry_id IN ({entries})",
+        operator, entries = List(&entries)
+    }
+    .run(tx)
+    .await
 }
 
 /// Runs statements until one touches a row, and returns how many it touched.

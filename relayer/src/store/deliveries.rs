@@ -2,16 +2,13 @@
 
 use std::time::Duration;
 
-use macro_rules_attribute::derive;
-use sqlx::AssertSqlSafe;
-
-use super::columns::Table;
-use super::delivery_row::{AttemptRow, DeliveryRow, DeliveryStateColumns};
+use super::delivery_row::{AttemptRow, StateColumns};
 use super::due::Due;
-use super::event_row::{COLUMNS as EVENT_COLUMNS, EventRow};
+use super::event_row::COLUMNS as EVENT_COLUMNS;
 use super::pools::Pools;
-use super::query::{places, query};
-use super::row::ByName;
+use super::query::{List, Piece, Sql, joined, sql, text};
+use super::row::unreadable;
+use super::stored::{Below, OrEmpty};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     Delivery, DeliveryState, DeliveryStatus, Event, EventId, OperatorId, Timestamp, Webhook, WebhookId,
@@ -26,14 +23,6 @@ pub struct LeasedDelivery {
     pub failures: u32,
 }
 
-#[derive(Debug, ByName!)]
-struct LeasedRow {
-    event_id: String,
-    failures: i64,
-}
-
-const TABLE: Table = Table("deliveries");
-
 impl Store {
     /// For the dispatcher: enabled webhooks of every operator with a delivery that is due and not leased for `lease`.
     pub async fn list_due_webhooks(
@@ -41,20 +30,17 @@ impl Store {
         now: Timestamp,
         lease: Duration,
     ) -> Result<Vec<WebhookId>, StoreError> {
-        let due = Due::within(now, lease);
-        let sql = format!(
+        sql! {
             "SELECT webhook_id FROM webhooks
              WHERE status = 'enabled' AND EXISTS (
                  SELECT 1 FROM deliveries
                  WHERE deliveries.operator_id = webhooks.operator_id AND deliveries.webhook_id = webhooks.webhook_id
-                     AND deliveries.state = 'pending' AND deliveries.next_attempt_at <= $1
-                     AND (deliveries.lease_expires_at IS NULL OR {}))",
-            Due::sql("deliveries.lease_expires_at", 1, 2)
-        );
-        // Only our own constants are interpolated.
-        let listing = query(AssertSqlSafe(sql)).bind(due.now.to_string()).bind(due.latest.to_string());
-        let rows: Vec<(String,)> = listing.fetch_all(self.lister()).await?;
-        rows.iter().map(|(id,)| TABLE.read("webhook_id", id)).collect()
+                     AND deliveries.state = 'pending' AND deliveries.next_attempt_at <= {now}
+                     AND (deliveries.lease_expires_at IS NULL OR {is_free}))",
+            now, is_free = Due::within(now, lease).has_come("deliveries.lease_expires_at")
+        }
+        .fetch_all(self.lister())
+        .await
     }
 
     /// Which of the operator's webhooks (100 at most) have undelivered deliveries.
@@ -62,13 +48,16 @@ impl Store {
         &self,
         operator: OperatorId,
     ) -> Result<Vec<WebhookId>, StoreError> {
-        const SQL: &str = "SELECT webhook_id FROM webhooks
-             WHERE operator_id = $1 AND EXISTS (
+        sql! {
+            "SELECT webhook_id FROM webhooks
+             WHERE operator_id = {operator} AND EXISTS (
                  SELECT 1 FROM deliveries
                  WHERE deliveries.operator_id = webhooks.operator_id AND deliveries.webhook_id = webhooks.webhook_id
-                     AND deliveries.state = 'undelivered')";
-        let rows: Vec<(String,)> = query(SQL).bind(operator.to_string()).fetch_all(self.lister()).await?;
-        rows.iter().map(|(id,)| TABLE.read("webhook_id", id)).collect()
+                     AND deliveries.state = 'undelivered')",
+            operator
+        }
+        .fetch_all(self.lister())
+        .await
     }
 
     /// How many deliveries to a webhook wait for the first attempt of their round; counts no further than `at_most`.
@@ -78,21 +67,25 @@ impl Store {
         webhook: WebhookId,
         at_most: u32,
     ) -> Result<u64, StoreError> {
-        const SQL: &str = "SELECT COUNT(*) FROM (
+        let count = sql! {
+            "SELECT COUNT(*) FROM (
                  SELECT 1 FROM deliveries
-                 WHERE operator_id = $1 AND webhook_id = $2 AND state = 'pending' AND failures = 0 LIMIT $3) AS waiting";
-        let counting = query(SQL).bind(operator.to_string()).bind(webhook.to_string());
-        let row: Option<(i64,)> = counting.bind(i64::from(at_most)).fetch_optional(self.lister()).await?;
-        Ok(row.map_or(0, |(count,)| count.cast_unsigned()))
+                 WHERE operator_id = {operator} AND webhook_id = {webhook} AND state = 'pending' AND failures = 0
+                 LIMIT {at_most}) AS waiting",
+            operator, webhook, at_most
+        };
+        Ok(count.fetch_optional(self.lister()).await?.unwrap_or(0))
     }
 
     /// For the dispatcher: when the next delivery of any operator becomes due, if one is scheduled.
     pub async fn find_next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        const SQL: &str =
-            "SELECT MIN(next_attempt_at) FROM deliveries WHERE state = 'pending' AND next_attempt_at > $1";
-        let rows: Vec<(Option<String>,)> = query(SQL).bind(now.to_string()).fetch_all(self.lister()).await?;
-        let next = rows.into_iter().find_map(|(next,)| next);
-        TABLE.read_optional("next_attempt_at", next.as_deref())
+        let next: Option<Option<Timestamp>> = sql! {
+            "SELECT MIN(next_attempt_at) FROM deliveries WHERE state = 'pending' AND next_attempt_at > {now}",
+            now
+        }
+        .fetch_optional(self.lister())
+        .await?;
+        Ok(next.flatten())
     }
 
     /// For the dispatcher: makes up to `rows_max` deliveries of any operator due now that a clock which was ahead set
@@ -103,19 +96,24 @@ impl Store {
         longest: Duration,
         rows_max: u32,
     ) -> Result<(), StoreError> {
-        const ANY: &str = "SELECT webhook_id FROM deliveries
-             WHERE state = 'pending' AND next_attempt_at > $1 LIMIT 1";
-        const SQL: &str = "UPDATE deliveries SET next_attempt_at = $2
-             WHERE state = 'pending' AND next_attempt_at > $1 AND (operator_id, webhook_id, event_id) IN (
-                 SELECT operator_id, webhook_id, event_id FROM deliveries
-                 WHERE state = 'pending' AND next_attempt_at > $1 LIMIT $3)";
-        let due = Due::within(now, longest);
-        let latest = due.latest.to_string();
+        let latest = Due::within(now, longest).latest;
         // There are hardly ever any, and looking does not hold up the writer.
-        let any: Option<(String,)> = query(ANY).bind(latest.as_str()).fetch_optional(self.lister()).await?;
+        let any: Option<WebhookId> = sql! {
+            "SELECT webhook_id FROM deliveries WHERE state = 'pending' AND next_attempt_at > {latest} LIMIT 1",
+            latest
+        }
+        .fetch_optional(self.lister())
+        .await?;
         if any.is_some() {
-            let hasten = query(SQL).bind(latest).bind(due.now.to_string()).bind(i64::from(rows_max));
-            hasten.execute(self.writer()).await?;
+            sql! {
+                "UPDATE deliveries SET next_attempt_at = {now}
+                 WHERE state = 'pending' AND next_attempt_at > {latest} AND (operator_id, webhook_id, event_id) IN (
+                     SELECT operator_id, webhook_id, event_id FROM deliveries
+                     WHERE state = 'pending' AND next_attempt_at > {latest} LIMIT {rows_max})",
+                now, latest, rows_max
+            }
+            .execute(self.writer())
+            .await?;
         }
         Ok(())
     }
@@ -129,45 +127,39 @@ impl Store {
         lease_expires_at: Timestamp,
         rows_max: u32,
     ) -> Result<Vec<LeasedDelivery>, StoreError> {
-        let (due, is_free) = (Due::of_lease(now, lease_expires_at), Due::sql("lease_expires_at", 5, 7));
+        let Webhook { id, operator_id, .. } = webhook;
         // A separate CTE, so that Postgres runs it once; inside a join it may run repeatedly and exceed the limit.
-        let sql = format!(
+        let leased: Vec<(EventId, u32)> = sql! {
             "WITH due AS MATERIALIZED (
                  SELECT event_id FROM deliveries
-                 WHERE operator_id = $3 AND webhook_id = $4 AND state = 'pending' AND next_attempt_at <= $5
-                     AND (lease_expires_at IS NULL OR {is_free})
-                 ORDER BY next_attempt_at, event_id LIMIT $6 {})
-             UPDATE deliveries SET lease_holder = $1, lease_expires_at = $2
-             WHERE operator_id = $3 AND webhook_id = $4 AND event_id IN (SELECT event_id FROM due)
+                 WHERE operator_id = {operator_id} AND webhook_id = {id} AND state = 'pending'
+                     AND next_attempt_at <= {now} AND (lease_expires_at IS NULL OR {is_free})
+                 ORDER BY next_attempt_at, event_id LIMIT {rows_max} {skip_locked})
+             UPDATE deliveries SET lease_holder = {holder}, lease_expires_at = {lease_expires_at}
+             WHERE operator_id = {operator_id} AND webhook_id = {id} AND event_id IN (SELECT event_id FROM due)
              RETURNING event_id, failures",
-            self.pools.skip_locked()
-        );
-        let leased: Vec<LeasedRow> = query(AssertSqlSafe(sql))
-            .bind(&*self.holder)
-            .bind(lease_expires_at.to_string())
-            .bind(webhook.operator_id.to_string())
-            .bind(webhook.id.to_string())
-            .bind(due.now.to_string())
-            .bind(i64::from(rows_max))
-            .bind(due.latest.to_string())
-            .fetch_all(self.writer())
-            .await?;
-        let mut events =
-            self.find_events(webhook.operator_id, leased.iter().map(|row| row.event_id.as_str())).await?;
+            operator_id, id, now, is_free = Due::of_lease(now, lease_expires_at).has_come("lease_expires_at"), rows_max,
+            skip_locked = Sql(self.pools.skip_locked()), holder = *self.holder, lease_expires_at
+        }
+        .fetch_all(self.writer())
+        .await?;
+        if leased.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids: Vec<EventId> = leased.iter().map(|(event, _)| *event).collect();
+        let mut events: Vec<Event> = sql! {
+            "SELECT {columns} FROM events WHERE operator_id = {operator_id} AND event_id IN ({ids})",
+            columns = EVENT_COLUMNS, operator_id, ids = List(&ids)
+        }
+        .fetch_all(self.reader())
+        .await?;
         events.sort_by_key(|event| event.id);
-        events
-            .into_iter()
-            .map(|event| {
-                let id = event.id.to_string();
-                let row = leased.iter().find(|row| row.event_id == id);
-                let failures = row.and_then(|row| u32::try_from(row.failures).ok());
-                Ok(LeasedDelivery {
-                    webhook_id: webhook.id,
-                    event,
-                    failures: TABLE.required("failures", failures)?,
-                })
-            })
-            .collect()
+        let with_failures = |event: Event| {
+            let of_event = leased.iter().find(|(id, _)| *id == event.id);
+            let (_, failures) = of_event.ok_or_else(|| unreadable("event_id"))?;
+            Ok(LeasedDelivery { webhook_id: *id, event, failures: *failures })
+        };
+        events.into_iter().map(with_failures).collect()
     }
 
     /// Gives back a delivery that was leased and not attempted; it is due again at `due_at`.
@@ -177,22 +169,28 @@ impl Store {
         event: EventId,
         due_at: Timestamp,
     ) -> Result<(), StoreError> {
-        const SQL: &str = "UPDATE deliveries SET next_attempt_at = $4, lease_holder = NULL, lease_expires_at = NULL
-             WHERE operator_id = $1 AND webhook_id = $2 AND event_id = $3 AND state = 'pending' AND lease_holder = $5";
-        let of_delivery =
-            query(SQL).bind(operator.to_string()).bind(webhook.to_string()).bind(event.to_string());
-        of_delivery.bind(due_at.to_string()).bind(&*self.holder).execute(self.writer()).await?;
-        Ok(())
+        sql! {
+            "UPDATE deliveries SET next_attempt_at = {due_at}, lease_holder = NULL, lease_expires_at = NULL
+             WHERE operator_id = {operator} AND webhook_id = {webhook} AND event_id = {event} AND state = 'pending'
+                 AND lease_holder = {holder}",
+            due_at, operator, webhook, event, holder = *self.holder
+        }
+        .run(self.writer())
+        .await
     }
 
     /// Ends the leases of dead processes, at a start. A SQLite file serves one relayer, so every earlier holder is
     /// gone. On Postgres others may be alive, and leases of dead ones expire by themselves.
     pub async fn release_orphaned_deliveries(&self) -> Result<(), StoreError> {
-        const SQL: &str = "UPDATE deliveries SET lease_holder = NULL, lease_expires_at = NULL
-             WHERE lease_holder IS NOT NULL AND lease_holder <> $1";
         match self.pools {
             Pools::Sqlite { .. } => {
-                query(SQL).bind(&*self.holder).execute(self.writer()).await?;
+                sql! {
+                    "UPDATE deliveries SET lease_holder = NULL, lease_expires_at = NULL
+                     WHERE lease_holder IS NOT NULL AND lease_holder <> {holder}",
+                    holder = *self.holder
+                }
+                .execute(self.writer())
+                .await?;
             }
             Pools::Postgres { .. } => {}
         }
@@ -209,60 +207,41 @@ impl Store {
         rows_max: u32,
     ) -> Result<Vec<Delivery>, StoreError> {
         // Two separate conditions, because an "or" would use no index.
-        let of_status = if status.is_some() { "deliveries.state = $3" } else { "$3 = ''" };
-        let sql = format!(
+        let of_status = if status.is_some() { "deliveries.state" } else { "''" };
+        let mut deliveries: Vec<Delivery> = sql! {
             "SELECT deliveries.webhook_id, deliveries.event_id, events.event_type,
                  deliveries.state, deliveries.failures, deliveries.next_attempt_at, deliveries.ended_at,
                  deliveries.created_at
              FROM deliveries
              JOIN events ON events.operator_id = deliveries.operator_id AND events.event_id = deliveries.event_id
-             WHERE deliveries.operator_id = $1 AND deliveries.webhook_id = (
-                     SELECT webhook_id FROM webhooks WHERE operator_id = $1 AND webhook_id = $2)
-                 AND {of_status} AND deliveries.event_id < $4
-             ORDER BY deliveries.event_id DESC LIMIT $5"
-        );
-        let rows: Vec<DeliveryRow> = query(AssertSqlSafe(sql))
-            .bind(operator.to_string())
-            .bind(webhook.to_string())
-            .bind(status.map_or("", DeliveryStatus::as_str))
-            .bind_below(after)
-            .bind(i64::from(rows_max))
-            .fetch_all(self.lister())
-            .await?;
-        if rows.is_empty() {
-            return Ok(Vec::new());
+             WHERE deliveries.operator_id = {operator} AND deliveries.webhook_id = (
+                     SELECT webhook_id FROM webhooks WHERE operator_id = {operator} AND webhook_id = {webhook})
+                 AND {of_status} = {status} AND deliveries.event_id < {below}
+             ORDER BY deliveries.event_id DESC LIMIT {rows_max}",
+            operator, webhook, of_status = Sql(of_status), status = OrEmpty(status.map(DeliveryStatus::as_str)),
+            below = Below(after), rows_max
         }
-        let sql = format!(
+        .fetch_all(self.lister())
+        .await?;
+        if deliveries.is_empty() {
+            return Ok(deliveries);
+        }
+        let events: Vec<EventId> = deliveries.iter().map(|delivery| delivery.event_id).collect();
+        let attempts: Vec<AttemptRow> = sql! {
             "SELECT event_id, started_at, ended_at, status_code, body, unanswered FROM delivery_attempts
-             WHERE operator_id = $1 AND webhook_id = $2 AND event_id IN ({}) ORDER BY event_id, attempt",
-            places(3, rows.len())
-        );
-        // Only placeholders are interpolated.
-        let attempts: Vec<AttemptRow> = query(AssertSqlSafe(sql))
-            .bind(operator.to_string())
-            .bind(webhook.to_string())
-            .bind_all(rows.iter().map(|row| row.event_id.as_str()))
-            .fetch_all(self.lister())
-            .await?;
-        rows.into_iter().map(|row| row.into_delivery(&attempts)).collect()
-    }
-
-    async fn find_events<'a>(
-        &self,
-        operator: OperatorId,
-        ids: impl ExactSizeIterator<Item = &'a str>,
-    ) -> Result<Vec<Event>, StoreError> {
-        if ids.len() == 0 {
-            return Ok(Vec::new());
+             WHERE operator_id = {operator} AND webhook_id = {webhook} AND event_id IN ({events})
+             ORDER BY event_id, attempt",
+            operator, webhook, events = List(&events)
         }
-        let sql = format!(
-            "SELECT {EVENT_COLUMNS} FROM events WHERE operator_id = $1 AND event_id IN ({})",
-            places(2, ids.len())
-        );
-        // Only placeholders are interpolated.
-        let finding = query(AssertSqlSafe(sql)).bind(operator.to_string()).bind_all(ids);
-        let rows: Vec<EventRow> = finding.fetch_all(self.reader()).await?;
-        rows.into_iter().map(Event::try_from).collect()
+        .fetch_all(self.lister())
+        .await?;
+        for AttemptRow(event, attempt) in attempts {
+            let of_event = deliveries.iter_mut().find(|delivery| delivery.event_id == event);
+            if let Some(delivery) = of_event {
+                delivery.attempts.push(attempt);
+            }
+        }
+        Ok(deliveries)
     }
 }
 
@@ -276,23 +255,24 @@ pub(super) async fn insert_deliveries(
     if deliveries.is_empty() {
         return Ok(0);
     }
-    let row = |at: usize| format!("($1, $2, $3, 0, {})", places(5 * at + 4, 5));
-    let rows: Vec<String> = (0..deliveries.len()).map(row).collect();
-    let sql = format!(
+    let rows = Piece(|values: &mut Vec<_>| {
+        joined(deliveries.iter().map(|(webhook, state)| {
+            let to = StateColumns::from(state);
+            text! {
+                values,
+                "({operator}, {event}, {now}, 0, {webhook}, {state}, {failures}, {next_attempt_at}, {ended_at})",
+                operator, event, now, webhook, to.state, to.failures, to.next_attempt_at, to.ended_at
+            }
+        }))
+    });
+    sql! {
         "INSERT INTO deliveries
              (operator_id, event_id, created_at, attempts, webhook_id, state, failures, next_attempt_at, ended_at)
-         VALUES {} ON CONFLICT (operator_id, webhook_id, event_id) DO NOTHING",
-        rows.join(", ")
-    );
-    // Only placeholders are interpolated.
-    let mut insert =
-        query(AssertSqlSafe(sql)).bind(operator.to_string()).bind(event.to_string()).bind(now.to_string());
-    for (webhook, state) in deliveries {
-        let columns = DeliveryStateColumns::from(state);
-        insert = insert.bind(webhook.to_string()).bind(columns.state).bind(columns.failures);
-        insert = insert.bind(columns.next_attempt_at).bind(columns.ended_at);
+         VALUES {rows} ON CONFLICT (operator_id, webhook_id, event_id) DO NOTHING",
+        rows
     }
-    insert.execute(tx).await
+    .execute(tx)
+    .await
 }
 
 /// How many deliveries are given up in the step that disables a webhook; [`Store::clean_up`] does the rest.
@@ -305,16 +285,14 @@ pub(super) async fn give_up_some(
     now: Timestamp,
     rows: i64,
 ) -> Result<u64, StoreError> {
-    const SQL: &str = "UPDATE deliveries SET state = 'undelivered', next_attempt_at = NULL, ended_at = $3,
+    sql! {
+        "UPDATE deliveries SET state = 'undelivered', next_attempt_at = NULL, ended_at = {now},
              lease_holder = NULL, lease_expires_at = NULL
-         WHERE operator_id = $1 AND webhook_id = $2 AND state = 'pending' AND event_id IN (
+         WHERE operator_id = {operator} AND webhook_id = {webhook} AND state = 'pending' AND event_id IN (
              SELECT event_id FROM deliveries
-             WHERE operator_id = $1 AND webhook_id = $2 AND state = 'pending' LIMIT $4)";
-    query(SQL)
-        .bind(operator.to_string())
-        .bind(webhook.to_string())
-        .bind(now.to_string())
-        .bind(rows)
-        .execute(tx)
-        .await
+             WHERE operator_id = {operator} AND webhook_id = {webhook} AND state = 'pending' LIMIT {rows})",
+        now, operator, webhook, rows
+    }
+    .execute(tx)
+    .await
 }

@@ -1,116 +1,64 @@
 //! Deliveries and attempts as columns, and back.
 
-use macro_rules_attribute::derive;
-
 use super::StoreError;
-use super::columns::Table;
-use super::row::ByName;
-use crate::domain::{Attempt, AttemptOutcome, Delivery, DeliveryState, Unanswered};
+use super::row::{Record, Row, unreadable};
+use crate::domain::{Attempt, AttemptOutcome, Delivery, DeliveryState, EventId, Timestamp};
 
-const TABLE: Table = Table("deliveries");
-const ATTEMPTS: Table = Table("delivery_attempts");
-
-#[derive(Debug, ByName!)]
-pub(super) struct DeliveryRow {
-    webhook_id: String,
-    pub event_id: String,
-    event_type: String,
-    state: String,
-    failures: i64,
-    next_attempt_at: Option<String>,
-    ended_at: Option<String>,
-    created_at: String,
-}
-
-#[derive(Debug, ByName!)]
-pub(super) struct AttemptRow {
-    event_id: String,
-    started_at: String,
-    ended_at: String,
-    status_code: Option<i64>,
-    body: Option<String>,
-    unanswered: Option<String>,
-}
-
-impl DeliveryRow {
-    /// The delivery, with its own rows among `attempts`, in their order.
-    pub fn into_delivery(self, attempts: &[AttemptRow]) -> Result<Delivery, StoreError> {
-        let own = attempts.iter().filter(|attempt| attempt.event_id == self.event_id);
-        Ok(Delivery {
-            webhook_id: TABLE.read("webhook_id", &self.webhook_id)?,
-            event_id: TABLE.read("event_id", &self.event_id)?,
-            event_type: TABLE.read("event_type", &self.event_type)?,
-            state: self.read_state()?,
-            created_at: TABLE.read("created_at", &self.created_at)?,
-            attempts: own.map(AttemptRow::read).collect::<Result<_, _>>()?,
-        })
-    }
-
-    fn read_state(&self) -> Result<DeliveryState, StoreError> {
-        let ended_at = || TABLE.read("ended_at", TABLE.required("ended_at", self.ended_at.as_deref())?);
-        Ok(match self.state.as_str() {
-            "pending" => {
-                let next = TABLE.required("next_attempt_at", self.next_attempt_at.as_deref())?;
-                DeliveryState::Pending {
-                    failures: u32::try_from(self.failures).map_err(|_| TABLE.unreadable("failures"))?,
-                    next_attempt_at: TABLE.read("next_attempt_at", next)?,
-                }
-            }
-            "delivered" => DeliveryState::Delivered { delivered_at: ended_at()? },
-            "undelivered" => DeliveryState::Undelivered { since: ended_at()? },
-            _ => return Err(TABLE.unreadable("state")),
-        })
-    }
-}
-
-impl AttemptRow {
-    fn read(&self) -> Result<Attempt, StoreError> {
-        let outcome = match (self.status_code, &self.unanswered) {
-            (Some(status), None) => AttemptOutcome::Answered {
-                status: u16::try_from(status).map_err(|_| ATTEMPTS.unreadable("status_code"))?,
-                body: self.body.clone().unwrap_or_default(),
+/// Without its attempts: see [`AttemptRow`].
+impl Record for Delivery {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            webhook_id: row.get("webhook_id")?,
+            event_id: row.get("event_id")?,
+            event_type: row.get("event_type")?,
+            state: match row.get::<String>("state")?.as_str() {
+                "pending" => DeliveryState::Pending {
+                    failures: row.get("failures")?,
+                    next_attempt_at: row.get("next_attempt_at")?,
+                },
+                "delivered" => DeliveryState::Delivered { delivered_at: row.get("ended_at")? },
+                "undelivered" => DeliveryState::Undelivered { since: row.get("ended_at")? },
+                _ => return Err(unreadable("state")),
             },
-            (None, Some(reason)) => {
-                let reason = Unanswered::from_stored(reason);
-                AttemptOutcome::Unanswered(ATTEMPTS.required("unanswered", reason)?)
-            }
-            (Some(_), Some(_)) | (None, None) => return Err(ATTEMPTS.unreadable("status_code")),
-        };
-        Ok(Attempt {
-            started_at: ATTEMPTS.read("started_at", &self.started_at)?,
-            ended_at: ATTEMPTS.read("ended_at", &self.ended_at)?,
-            outcome,
+            created_at: row.get("created_at")?,
+            attempts: Vec::new(),
         })
+    }
+}
+
+/// An attempt to deliver an event.
+pub(super) struct AttemptRow(pub EventId, pub Attempt);
+
+impl Record for AttemptRow {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let outcome = match (row.get("status_code")?, row.get("unanswered")?) {
+            (Some(status), None) => AttemptOutcome::Answered {
+                status,
+                body: row.get::<Option<String>>("body")?.unwrap_or_default(),
+            },
+            (None, Some(reason)) => AttemptOutcome::Unanswered(reason),
+            (Some(_), Some(_)) | (None, None) => return Err(unreadable("status_code")),
+        };
+        let attempt = Attempt { started_at: row.get("started_at")?, ended_at: row.get("ended_at")?, outcome };
+        Ok(Self(row.get("event_id")?, attempt))
     }
 }
 
 /// A state as columns.
-pub(super) struct DeliveryStateColumns {
+pub(super) struct StateColumns {
     pub state: &'static str,
-    pub failures: i64,
-    pub next_attempt_at: Option<String>,
-    pub ended_at: Option<String>,
+    pub failures: u32,
+    pub next_attempt_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
 }
 
-impl From<&DeliveryState> for DeliveryStateColumns {
+impl From<&DeliveryState> for StateColumns {
     fn from(state: &DeliveryState) -> Self {
-        let (failures, next_attempt_at, ended_at) = match state {
-            DeliveryState::Pending { failures, next_attempt_at } => {
-                (i64::from(*failures), Some(next_attempt_at.to_string()), None)
-            }
-            DeliveryState::Delivered { delivered_at } => (0, None, Some(delivered_at.to_string())),
-            DeliveryState::Undelivered { since } => (0, None, Some(since.to_string())),
+        let (failures, next_attempt_at, ended_at) = match *state {
+            DeliveryState::Pending { failures, next_attempt_at } => (failures, Some(next_attempt_at), None),
+            DeliveryState::Delivered { delivered_at } => (0, None, Some(delivered_at)),
+            DeliveryState::Undelivered { since } => (0, None, Some(since)),
         };
         Self { state: state.as_str(), failures, next_attempt_at, ended_at }
-    }
-}
-
-/// An outcome as the columns `status_code`, `body` and `unanswered`.
-pub(super) fn attempt_columns(
-    outcome: &AttemptOutcome,
-) -> (Option<i64>, Option<String>, Option<&'static str>) {
-    match outcome {
-        AttemptOutcome::Answered { status, body } => (Some(i64::from(*status)), Some(body.clone()), None),
-        AttemptOutcome::Unanswered(reason) => (None, None, Some(reason.as_str())),
     }
 }

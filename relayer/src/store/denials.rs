@@ -1,57 +1,33 @@
 //! Denials: derived from refused transfers, one each, in one chain per operator. See `domain::denial`.
 
-use futures::FutureExt;
-use macro_rules_attribute::derive;
-use sqlx::AssertSqlSafe;
-
-use super::columns::Table;
 use super::due::Due;
-use super::operators::OperatorRow;
-use super::query::{places, query};
-use super::row::ByName;
-use super::transfer_row::TransferRow;
-use super::transfers::COLUMNS;
+use super::operators::COLUMNS as OPERATOR_COLUMNS;
+use super::query::{List, Piece, joined, sql, text};
+use super::row::{Record, Row};
+use super::transfer_row::COLUMNS;
 use super::{Store, StoreError};
 use crate::domain::{
-    Address, Denial, DenialHead, Network, Operator, OperatorId, Refused, Timestamp, Transfer,
+    Denial, DenialHead, Network, Operator, OperatorId, Refused, Timestamp, Transfer, TransferId,
 };
+use futures::FutureExt;
 
-const TABLE: Table = Table("denials");
-
-#[derive(Debug, ByName!)]
-struct RefusedRow {
-    transfer: TransferRow,
-    account_address: String,
-    operator_address: String,
-}
-
-impl TryFrom<RefusedRow> for Refused {
-    type Error = StoreError;
-
-    fn try_from(row: RefusedRow) -> Result<Self, StoreError> {
-        let read = |text: &str| TABLE.read::<Address>("address", text);
-        let (account, operator) = (read(&row.account_address)?, read(&row.operator_address)?);
-        Ok(Self { transfer: Transfer::try_from(row.transfer)?, account, operator })
+impl Record for Refused {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            transfer: Transfer::read(row)?,
+            account: row.get("account_address")?,
+            operator: row.get("operator_address")?,
+        })
     }
 }
 
-#[derive(Debug, ByName!)]
-struct DenialRow {
-    number: i64,
-    transfer_id: String,
-    document: String,
-    signature: String,
-}
-
-impl TryFrom<DenialRow> for Denial {
-    type Error = StoreError;
-
-    fn try_from(row: DenialRow) -> Result<Self, StoreError> {
+impl Record for Denial {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
         Ok(Self {
-            number: row.number.cast_unsigned(),
-            transfer_id: TABLE.read("transfer_id", &row.transfer_id)?,
-            document: row.document,
-            signature: row.signature,
+            number: row.get("number")?,
+            transfer_id: row.get("transfer_id")?,
+            document: row.get("document")?,
+            signature: row.get("signature")?,
         })
     }
 }
@@ -60,18 +36,17 @@ impl Store {
     /// For a worker: up to `rows_max` refused transfers of every operator without a signed denial, earliest refusal first.
     pub async fn list_undenied(&self, rows_max: u32) -> Result<Vec<Refused>, StoreError> {
         // With cross joins, SQLite starts from the few transfers.
-        let sql = format!(
-            "SELECT {COLUMNS}, accounts.address AS account_address, operators.address AS operator_address
+        sql! {
+            "SELECT {columns}, accounts.address AS account_address, operators.address AS operator_address
              FROM transfers CROSS JOIN accounts CROSS JOIN operators
              WHERE transfers.state = 'rejected' AND transfers.denial IS NULL
                  AND accounts.operator_id = transfers.operator_id AND accounts.account_id = transfers.account_id
                  AND operators.operator_id = transfers.operator_id
-             ORDER BY transfers.ended_at, transfers.transfer_id LIMIT $1"
-        );
-        // Only our own constants are interpolated.
-        let rows: Vec<RefusedRow> =
-            query(AssertSqlSafe(sql)).bind(i64::from(rows_max)).fetch_all(self.lister()).await?;
-        rows.into_iter().map(Refused::try_from).collect()
+             ORDER BY transfers.ended_at, transfers.transfer_id LIMIT {rows_max}",
+            columns = COLUMNS, rows_max
+        }
+        .fetch_all(self.lister())
+        .await
     }
 
     /// The end of the operator's chain.
@@ -85,34 +60,30 @@ impl Store {
     /// For a worker: extends the operator's chain, all or nothing. `AlreadyThere`, `Superseded`: another relayer
     /// extended it first.
     pub async fn append_denials(&self, operator: OperatorId, denials: &[Denial]) -> Result<(), StoreError> {
-        const VALUES: usize = 5;
         if denials.is_empty() {
             return Ok(());
         }
-        let rows: Vec<String> =
-            (0..denials.len()).map(|row| format!("({})", places(row * VALUES + 1, VALUES))).collect();
-        let insert = format!(
-            "INSERT INTO denials (operator_id, number, transfer_id, document, signature) VALUES {}",
-            rows.join(", ")
-        );
-        let note = format!(
+        let rows = Piece(|values: &mut Vec<_>| {
+            joined(denials.iter().map(|denial| {
+                text! {
+                    values,
+                    "({operator}, {number}, {transfer_id}, {document}, {signature})",
+                    operator, denial.number, denial.transfer_id, denial.document, denial.signature
+                }
+            }))
+        });
+        let insert = sql! {
+            "INSERT INTO denials (operator_id, number, transfer_id, document, signature) VALUES {rows}",
+            rows
+        };
+        let ids: Vec<TransferId> = denials.iter().map(|denial| denial.transfer_id).collect();
+        let note = sql! {
             "UPDATE transfers SET denial = (
                  SELECT denials.number FROM denials
-                 WHERE denials.operator_id = $1 AND denials.transfer_id = transfers.transfer_id)
-             WHERE operator_id = $1 AND transfer_id IN ({}) AND state = 'rejected' AND denial IS NULL",
-            places(2, denials.len())
-        );
-        // Only placeholders are interpolated.
-        let insert = denials.iter().fold(query(AssertSqlSafe(insert)), |insert, denial| {
-            insert
-                .bind(operator.to_string())
-                .bind(denial.number.cast_signed())
-                .bind(denial.transfer_id.to_string())
-                .bind(denial.document.as_str())
-                .bind(denial.signature.as_str())
-        });
-        let ids = denials.iter().map(|denial| denial.transfer_id.to_string());
-        let note = query(AssertSqlSafe(note)).bind(operator.to_string()).bind_all(ids);
+                 WHERE denials.operator_id = {operator} AND denials.transfer_id = transfers.transfer_id)
+             WHERE operator_id = {operator} AND transfer_id IN ({ids}) AND state = 'rejected' AND denial IS NULL",
+            operator, ids = List(&ids)
+        };
         let count = denials.len() as u64;
         self.write(move |tx| {
             async move {
@@ -133,17 +104,14 @@ impl Store {
         below: Option<u64>,
         rows_max: u32,
     ) -> Result<Vec<Denial>, StoreError> {
-        const SQL: &str = "SELECT number, transfer_id, document, signature FROM denials
-             WHERE operator_id = $1 AND number > $2 AND number < $3 ORDER BY number DESC LIMIT $4";
-        let below = below.map_or(i64::MAX, stored);
-        let rows: Vec<DenialRow> = query(SQL)
-            .bind(operator.to_string())
-            .bind(stored(above))
-            .bind(below)
-            .bind(i64::from(rows_max))
-            .fetch_all(self.lister())
-            .await?;
-        rows.into_iter().map(Denial::try_from).collect()
+        sql! {
+            "SELECT number, transfer_id, document, signature FROM denials
+             WHERE operator_id = {operator} AND number > {above} AND number < {below}
+             ORDER BY number DESC LIMIT {rows_max}",
+            operator, above = stored(above), below = below.map_or(i64::MAX, stored), rows_max
+        }
+        .fetch_all(self.lister())
+        .await
     }
 
     /// Up to `rows_max` denials of the operator with numbers above `above`, in order.
@@ -153,36 +121,27 @@ impl Store {
         above: u64,
         rows_max: u32,
     ) -> Result<Vec<Denial>, StoreError> {
-        const SQL: &str = "SELECT number, transfer_id, document, signature FROM denials
-             WHERE operator_id = $1 AND number > $2 ORDER BY number LIMIT $3";
-        let rows: Vec<DenialRow> = query(SQL)
-            .bind(operator.to_string())
-            .bind(stored(above))
-            .bind(i64::from(rows_max))
-            .fetch_all(self.lister())
-            .await?;
-        rows.into_iter().map(Denial::try_from).collect()
+        sql! {
+            "SELECT number, transfer_id, document, signature FROM denials
+             WHERE operator_id = {operator} AND number > {above} ORDER BY number LIMIT {rows_max}",
+            operator, above = stored(above), rows_max
+        }
+        .fetch_all(self.lister())
+        .await
     }
 
     /// For a worker: the operators on `network` whose chains grew since their last head and whose next head is due.
     pub async fn list_due_heads(&self, network: Network, due: Due) -> Result<Vec<Operator>, StoreError> {
-        let sql = format!(
-            "SELECT operators.operator_id, operators.network, operators.name, operators.address,
-                 operators.created_at
+        sql! {
+            "SELECT {columns}
              FROM operators LEFT JOIN denial_heads ON denial_heads.operator_id = operators.operator_id
-             WHERE operators.network = $1 AND (denial_heads.next_at IS NULL OR {})
+             WHERE operators.network = {network} AND (denial_heads.next_at IS NULL OR {is_due})
                  AND EXISTS (SELECT 1 FROM denials WHERE denials.operator_id = operators.operator_id
                      AND denials.number > COALESCE(denial_heads.number, 0))",
-            Due::sql("denial_heads.next_at", 2, 3)
-        );
-        // Only our own constants are interpolated.
-        let rows: Vec<OperatorRow> = query(AssertSqlSafe(sql))
-            .bind(network.as_str())
-            .bind(due.now.to_string())
-            .bind(due.latest.to_string())
-            .fetch_all(self.lister())
-            .await?;
-        rows.into_iter().map(Operator::try_from).collect()
+            columns = OPERATOR_COLUMNS, network, is_due = due.has_come("denial_heads.next_at")
+        }
+        .fetch_all(self.lister())
+        .await
     }
 
     /// For a worker: claims the writing of the operator's head until `next_at`, unless another relayer has it.
@@ -192,19 +151,13 @@ impl Store {
         due: Due,
         next_at: Timestamp,
     ) -> Result<bool, StoreError> {
-        let sql = format!(
-            "INSERT INTO denial_heads (operator_id, number, next_at) VALUES ($1, 0, $4)
-             ON CONFLICT (operator_id) DO UPDATE SET next_at = excluded.next_at WHERE {}",
-            Due::sql("denial_heads.next_at", 2, 3)
-        );
-        // Only our own constants are interpolated.
-        let claimed = query(AssertSqlSafe(sql))
-            .bind(operator.to_string())
-            .bind(due.now.to_string())
-            .bind(due.latest.to_string())
-            .bind(next_at.to_string())
-            .execute(self.writer())
-            .await?;
+        let claimed = sql! {
+            "INSERT INTO denial_heads (operator_id, number, next_at) VALUES ({operator}, 0, {next_at})
+             ON CONFLICT (operator_id) DO UPDATE SET next_at = excluded.next_at WHERE {is_due}",
+            operator, next_at, is_due = due.has_come("denial_heads.next_at")
+        }
+        .execute(self.writer())
+        .await?;
         Ok(claimed == 1)
     }
 
@@ -216,16 +169,13 @@ impl Store {
         tx_signature: &str,
         next_at: Timestamp,
     ) -> Result<(), StoreError> {
-        const SQL: &str = "UPDATE denial_heads SET number = $2, tx_signature = $3, next_at = $4
-             WHERE operator_id = $1 AND number < $2";
-        query(SQL)
-            .bind(operator.to_string())
-            .bind(stored(number))
-            .bind(tx_signature)
-            .bind(next_at.to_string())
-            .execute(self.writer())
-            .await?;
-        Ok(())
+        sql! {
+            "UPDATE denial_heads SET number = {number}, tx_signature = {tx_signature}, next_at = {next_at}
+             WHERE operator_id = {operator} AND number < {number}",
+            operator, number = stored(number), tx_signature, next_at
+        }
+        .run(self.writer())
+        .await
     }
 }
 

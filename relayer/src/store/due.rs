@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::query::{Piece, Sql, text};
+use super::statement::Value;
 use crate::domain::Timestamp;
 
 /// How far a clock that counts as right may be moved.
@@ -30,8 +32,11 @@ impl Due {
         at <= self.now || at > self.latest
     }
 
-    /// The same in SQL, where two placeholders have the two times.
-    pub(super) fn sql(column: &str, now: usize, latest: usize) -> String {
-        format!("({column} <= ${now} OR {column} > ${latest})")
+    /// The same in SQL.
+    pub(super) fn has_come(self, column: &'static str) -> Piece<impl Fn(&mut Vec<Value>) -> String> {
+        let Self { now, latest } = self;
+        Piece(move |values: &mut Vec<Value>| {
+            text!(values, "({column} <= {now} OR {column} > {latest})", column = Sql(column), now, latest)
+        })
     }
 }

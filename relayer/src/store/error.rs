@@ -67,8 +67,8 @@ pub enum StoreError {
     #[error("{0:?}")]
     QuotaExceeded(QuotaExceeded),
     /// This version cannot read a row's content.
-    #[error("unreadable `{column}` in table {table}")]
-    Unreadable { table: &'static str, column: &'static str },
+    #[error("unreadable column `{column}`")]
+    Unreadable { column: String },
     /// The step is not allowed from the state that the caller knows.
     #[error(transparent)]
     WrongState(#[from] WrongState),

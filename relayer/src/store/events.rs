@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use sqlx::AssertSqlSafe;
 use tokio::sync::{Notify, watch};
 
-use super::event_row::{COLUMNS, EventRow};
-use super::query::{Query, merged, places, query};
+use super::event_row::COLUMNS;
+use super::query::{Piece, Place, Query, Sql, joined, merged, sql, text};
+use super::stored::{Below, OrEmpty};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     AccountId, DeliveryState, Event, EventId, EventType, OperatorId, Subject, Timestamp, Webhook, WebhookId,
@@ -57,13 +57,12 @@ impl Store {
 
     /// The operator's event with this id.
     pub async fn find_event(&self, operator: OperatorId, id: EventId) -> Result<Option<Event>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM events WHERE operator_id = $1 AND event_id = $2");
-        let row: Option<EventRow> = query(AssertSqlSafe(sql))
-            .bind(operator.to_string())
-            .bind(id.to_string())
-            .fetch_optional(self.reader())
-            .await?;
-        row.map(Event::try_from).transpose()
+        sql! {
+            "SELECT {columns} FROM events WHERE operator_id = {operator} AND event_id = {id}",
+            columns = COLUMNS, operator, id
+        }
+        .fetch_optional(self.reader())
+        .await
     }
 
     /// Up to `rows_max` events of the operator, newest first, starting after `after`.
@@ -75,30 +74,27 @@ impl Store {
         after: Option<EventId>,
         rows_max: u32,
     ) -> Result<Vec<Event>, StoreError> {
-        const ENDING: &str = "ORDER BY event_id DESC LIMIT $4";
-        let page = |filter: &str| {
-            format!("SELECT {COLUMNS} FROM events WHERE operator_id = $1 AND event_id < $3 {filter} {ENDING}")
-        };
-        let of_account = if account.is_some() { "AND account_id = $2" } else { "AND $2 = ''" };
-        let of_type = |event_type: &EventType| {
-            page(&format!("{of_account} AND event_type = '{}'", event_type.as_str()))
-        };
-        // An account's events are found by type; an index by account would be written with every transfer.
-        let pages = match (event_type, account) {
-            (Some(event_type), _) => vec![of_type(&event_type)],
-            (None, Some(_)) => EventType::ALL.iter().map(of_type).collect(),
-            (None, None) => vec![page(of_account)],
-        };
-        let Some(sql) = merged(pages, ENDING) else { return Ok(Vec::new()) };
-        // Only our own constants are interpolated.
-        let rows: Vec<EventRow> = query(AssertSqlSafe(sql))
-            .bind(operator.to_string())
-            .bind(account.map_or_else(String::new, |account| account.to_string()))
-            .bind_below(after)
-            .bind(i64::from(rows_max))
-            .fetch_all(self.lister())
-            .await?;
-        rows.into_iter().map(Event::try_from).collect()
+        let pages = Piece(|values: &mut Vec<_>| {
+            let (operator, below) = (operator.place(values), Below(after).place(values));
+            let ending = format!("ORDER BY event_id DESC LIMIT {}", rows_max.place(values));
+            let of_account = account.map(|account| format!("AND account_id = {}", account.place(values)));
+            let page = |of_type: &str| {
+                let Sql(columns) = COLUMNS;
+                let of_account = of_account.as_deref().unwrap_or_default();
+                format!(
+                    "SELECT {columns} FROM events
+                     WHERE operator_id = {operator} AND event_id < {below} {of_account} {of_type} {ending}"
+                )
+            };
+            let of_type = |of: &EventType| page(&format!("AND event_type = '{of}'"));
+            // An account's events are found by type; an index by account would be written with every transfer.
+            match (event_type, account) {
+                (Some(event_type), _) => of_type(&event_type),
+                (None, Some(_)) => merged(EventType::ALL.iter().map(of_type), &ending),
+                (None, None) => page(""),
+            }
+        });
+        sql! {"{pages}", pages}.fetch_all(self.lister()).await
     }
 
     /// Up to `rows_max` events of the operator created from `since` on and before `until`, oldest first, starting after `after`.
@@ -110,30 +106,18 @@ impl Store {
         after: Option<EventId>,
         rows_max: u32,
     ) -> Result<Vec<Event>, StoreError> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM events WHERE {IN_SPAN} AND event_id > $6 ORDER BY event_id LIMIT $7"
-        );
-        let rows: Vec<EventRow> = in_span(query(AssertSqlSafe(sql)), operator, since, until)
-            .bind(after.map_or_else(String::new, |after| after.to_string()))
-            .bind(i64::from(rows_max))
-            .fetch_all(self.lister())
-            .await?;
-        rows.into_iter().map(Event::try_from).collect()
+        // Ids begin with the millisecond of their events, so they select the span.
+        let (first, last) = (EventId::new(since, 0), EventId::new(until, u128::MAX));
+        sql! {
+            "SELECT {columns} FROM events
+             WHERE operator_id = {operator} AND event_id BETWEEN {first} AND {last} AND created_at >= {since}
+                 AND created_at < {until} AND event_id > {after}
+             ORDER BY event_id LIMIT {rows_max}",
+            columns = COLUMNS, operator, first, last, since, until, after = OrEmpty(after), rows_max
+        }
+        .fetch_all(self.lister())
+        .await
     }
-}
-
-/// Selects an operator's events of a time span with the first five placeholders: see [`in_span`].
-const IN_SPAN: &str =
-    "operator_id = $1 AND event_id BETWEEN $2 AND $3 AND created_at >= $4 AND created_at < $5";
-
-/// Binds the values of [`IN_SPAN`]. Ids begin with the millisecond of their events, so they select the span.
-fn in_span(query: Query, operator: OperatorId, since: Timestamp, until: Timestamp) -> Query {
-    query
-        .bind(operator.to_string())
-        .bind(EventId::new(since, 0).to_string())
-        .bind(EventId::new(until, u128::MAX).to_string())
-        .bind(since.to_string())
-        .bind(until.to_string())
 }
 
 /// Inserts missing events in the transaction of the fact that they announce, with a delivery for each of `webhooks`
@@ -152,9 +136,8 @@ pub(super) async fn announce(
         insertion(events, "").execute(tx).await?;
         return Ok(notified);
     }
-    let inserted: Vec<(String,)> = insertion(events, "RETURNING event_id").fetch_all(&mut *tx).await?;
-    let inserted: BTreeSet<String> = inserted.into_iter().map(|(id,)| id).collect();
-    for event in events.iter().filter(|event| inserted.contains(&event.id.to_string())) {
+    let inserted: Vec<EventId> = insertion(events, "RETURNING event_id").fetch_all(&mut *tx).await?;
+    for event in events.iter().filter(|event| inserted.contains(&event.id)) {
         notified.extend(insert_deliveries(tx, event, webhooks, now).await?);
     }
     Ok(notified)
@@ -166,45 +149,33 @@ pub(super) async fn insert_event(tx: &mut Transaction<'_>, event: &Event) -> Res
 }
 
 /// Inserts the missing ones of these events (at least one); `ending` may return which those were.
-fn insertion(events: &[Event], ending: &str) -> Query {
-    const COLUMNS: usize = 10;
-    // An event waits for its place if its operator has a stream: see `streams`.
-    let row = |at: usize| {
-        let operator = at * COLUMNS + 2;
-        format!(
-            "({}, (SELECT CAST(0 AS BIGINT) FROM event_streams WHERE operator_id = ${operator}))",
-            places(at * COLUMNS + 1, COLUMNS)
-        )
+fn insertion(events: &[Event], ending: &'static str) -> Query {
+    let row = |event: &Event, values: &mut Vec<_>| {
+        let (transfer_id, threshold, webhook_id) = match event.subject {
+            Subject::Transfer { transfer_id, .. } => (Some(transfer_id), None, None),
+            Subject::Balance { threshold, .. } => (None, Some(threshold), None),
+            Subject::Account { .. } => (None, None, None),
+            Subject::Webhook(webhook_id) => (None, None, Some(webhook_id)),
+        };
+        // An event waits for its place if its operator has a stream: see `streams`.
+        text! {
+            values,
+            "({id}, {operator_id}, {event_type}, {account_id}, {transfer_id}, {threshold}, {webhook_id}, {data},
+              {created_at}, {fact},
+              (SELECT CAST(0 AS BIGINT) FROM event_streams WHERE operator_id = {operator_id}))",
+            event.id, event.operator_id, event.event_type, account_id = event.subject.account_id(), transfer_id,
+            threshold, webhook_id, event.data, event.created_at, event.fact
+        }
     };
-    let rows: Vec<String> = (0..events.len()).map(row).collect();
-    let sql = format!(
+    sql! {
         "INSERT INTO events
              (event_id, operator_id, event_type, account_id, transfer_id, threshold_usdc, webhook_id, data, created_at,
               fact, place)
-         VALUES {}
+         VALUES {rows}
          ON CONFLICT DO NOTHING {ending}",
-        rows.join(", ")
-    );
-    // Only placeholders are interpolated.
-    events.iter().fold(query(AssertSqlSafe(sql)), |insert, event| {
-        let (transfer_id, threshold, webhook_id) = match event.subject {
-            Subject::Transfer { transfer_id, .. } => (Some(transfer_id.to_string()), None, None),
-            Subject::Balance { threshold, .. } => (None, Some(threshold.to_string()), None),
-            Subject::Account { .. } => (None, None, None),
-            Subject::Webhook(webhook_id) => (None, None, Some(webhook_id.to_string())),
-        };
-        insert
-            .bind(event.id.to_string())
-            .bind(event.operator_id.to_string())
-            .bind(event.event_type.as_str())
-            .bind(event.subject.account_id().map(|account| account.to_string()))
-            .bind(transfer_id)
-            .bind(threshold)
-            .bind(webhook_id)
-            .bind(event.data.get())
-            .bind(event.created_at.to_string())
-            .bind(event.fact.clone())
-    })
+        rows = Piece(|values: &mut Vec<_>| joined(events.iter().map(|event| row(event, values)))),
+        ending = Sql(ending)
+    }
 }
 
 /// Inserts a delivery of the event for each of `webhooks` that it concerns. Returns those with one to attempt.

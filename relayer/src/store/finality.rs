@@ -1,29 +1,36 @@
 //! Entries that may still be forked away: lists them, marks them final, and undoes those that are gone.
 
 use futures::FutureExt;
-use macro_rules_attribute::derive;
-use sqlx::AssertSqlSafe;
 
 use super::chain_wins::{Dropped, reopen_unpaid};
-use super::columns::Table;
 use super::events::announce;
-use super::history::number_of;
-use super::marks::{Mark, bind_marks, row_matches};
-use super::query::query;
-use super::row::ByName;
+use super::marks::{Mark, OneOf};
+use super::query::sql;
+use super::row::{Record, Row};
 use super::{Store, StoreError, ledgers};
-use crate::domain::{AccountId, EntryKind, Network, OperatorId, Timestamp, UsdcAmount};
+use crate::domain::{
+    AccountId, EntryKind, Network, OperatorId, PaymentNumber, Timestamp, TransferId, UsdcAmount,
+};
 
-const TABLE: Table = Table("history");
+/// An entry that a fork dropped.
+struct Undone {
+    account: (OperatorId, AccountId),
+    kind: EntryKind,
+    amount: UsdcAmount,
+    number: Option<PaymentNumber>,
+    transfer_id: Option<TransferId>,
+}
 
-#[derive(Debug, ByName!)]
-struct UndoneRow {
-    operator_id: String,
-    account_id: String,
-    kind: String,
-    amount_usdc: String,
-    number: Option<i64>,
-    transfer_id: Option<String>,
+impl Record for Undone {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            account: (row.get("operator_id")?, row.get("account_id")?),
+            kind: row.get("kind")?,
+            amount: row.get("amount_usdc")?,
+            number: row.get("number")?,
+            transfer_id: row.get("transfer_id")?,
+        })
+    }
 }
 
 impl Store {
@@ -34,14 +41,14 @@ impl Store {
         network: Network,
         rows_max: usize,
     ) -> Result<Vec<Mark>, StoreError> {
-        const SQL: &str = "SELECT DISTINCT tx_signature, slot FROM history
-             WHERE network = $1 AND NOT is_final AND slot IS NOT NULL ORDER BY slot, tx_signature LIMIT $2";
-        let rows: Vec<(String, i64)> = query(SQL)
-            .bind(network.as_str())
-            .bind(i64::try_from(rows_max).unwrap_or(i64::MAX))
-            .fetch_all(self.lister())
-            .await?;
-        Ok(rows.into_iter().map(|(signature, slot)| Mark { signature, slot: slot.cast_unsigned() }).collect())
+        sql! {
+            "SELECT DISTINCT tx_signature, slot FROM history
+             WHERE network = {network} AND NOT is_final AND slot IS NOT NULL
+             ORDER BY slot, tx_signature LIMIT {rows_max}",
+            network, rows_max
+        }
+        .fetch_all(self.lister())
+        .await
     }
 
     /// For the indexer: marks transactions that can no longer be forked away. At most 1,000.
@@ -49,15 +56,12 @@ impl Store {
         if transactions.is_empty() {
             return Ok(());
         }
-        let sql = format!(
-            "UPDATE history SET is_final = $2 WHERE network = $1 AND NOT is_final AND {}",
-            row_matches(3, transactions.len())
-        );
-        // Only placeholders are interpolated.
-        bind_marks(query(AssertSqlSafe(sql)).bind(network.as_str()).bind(true), transactions)
-            .execute(self.writer())
-            .await?;
-        Ok(())
+        sql! {
+            "UPDATE history SET is_final = TRUE WHERE network = {network} AND NOT is_final AND {one_of}",
+            network, one_of = OneOf(transactions)
+        }
+        .run(self.writer())
+        .await
     }
 
     /// For the indexer: undoes a transaction whose slot was forked away, opens the transfers again that it had settled, and announces
@@ -68,40 +72,40 @@ impl Store {
         transaction: &Mark,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
-        const WHOSE: &str = "SELECT DISTINCT operator_id FROM history
-             WHERE network = $1 AND slot = $2 AND tx_signature = $3 AND NOT is_final";
-        const SQL: &str =
-            "DELETE FROM history WHERE network = $1 AND slot = $2 AND tx_signature = $3 AND NOT is_final
-             RETURNING operator_id, account_id, kind, amount_usdc, number, transfer_id";
-        let of = |sql| {
-            query(sql)
-                .bind(network.as_str())
-                .bind(transaction.slot.cast_signed())
-                .bind(transaction.signature.as_str())
-        };
+        let Mark { signature, slot } = transaction;
         // Read before the write, so that the writer is not held up.
-        let whose: Vec<(String,)> = of(WHOSE).fetch_all(self.reader()).await?;
-        let mut webhooks = Vec::new();
-        for (operator,) in &whose {
-            webhooks.extend(self.list_all_webhooks(TABLE.read("operator_id", operator)?).await?);
+        let whose: Vec<OperatorId> = sql! {
+            "SELECT DISTINCT operator_id FROM history
+             WHERE network = {network} AND slot = {slot} AND tx_signature = {signature} AND NOT is_final",
+            network, slot, signature
         }
-        let (undo, signature) = (of(SQL), transaction.signature.clone());
+        .fetch_all(self.reader())
+        .await?;
+        let mut webhooks = Vec::new();
+        for operator in whose {
+            webhooks.extend(self.list_all_webhooks(operator).await?);
+        }
+        let undo = sql! {
+            "DELETE FROM history
+             WHERE network = {network} AND slot = {slot} AND tx_signature = {signature} AND NOT is_final
+             RETURNING operator_id, account_id, kind, amount_usdc, number, transfer_id",
+            network, slot, signature
+        };
+        let signature = signature.clone();
         let write = self.write(move |tx| {
             async move {
-                let undone: Vec<UndoneRow> = undo.fetch_all(&mut *tx).await?;
+                let undone: Vec<Undone> = undo.fetch_all(&mut *tx).await?;
                 let mut events = Vec::new();
                 // Transfers before ledgers: every process locks them in this order.
-                for row in &undone {
-                    if let (EntryKind::Transfer, Some(transfer_id)) = (row.kind()?, &row.transfer_id) {
-                        let (account, transfer_id) = (row.account()?, transfer_id.clone());
-                        let dropped = Dropped { account, transfer_id, signature: signature.clone() };
+                for Undone { account, kind, transfer_id, .. } in &undone {
+                    if let (EntryKind::Transfer, Some(transfer_id)) = (kind, *transfer_id) {
+                        let dropped =
+                            Dropped { account: *account, transfer_id, signature: signature.clone() };
                         events.extend(reopen_unpaid(tx, &dropped, now).await?);
                     }
                 }
-                for row in &undone {
-                    let amount = TABLE.read::<UsdcAmount>("amount_usdc", &row.amount_usdc)?;
-                    let change = ledgers::change_of(row.kind()?, amount);
-                    ledgers::unbook(tx, row.account()?, change, row.number.map(number_of)).await?;
+                for Undone { account, kind, amount, number, .. } in &undone {
+                    ledgers::unbook(tx, *account, ledgers::change_of(*kind, *amount), *number).await?;
                 }
                 Ok((undone.len(), announce(tx, &events, &webhooks, now).await?))
             }
@@ -110,15 +114,5 @@ impl Store {
         let (undone, notified) = write.await?;
         self.outbox.hint(notified);
         Ok(undone)
-    }
-}
-
-impl UndoneRow {
-    fn account(&self) -> Result<(OperatorId, AccountId), StoreError> {
-        Ok((TABLE.read("operator_id", &self.operator_id)?, TABLE.read("account_id", &self.account_id)?))
-    }
-
-    fn kind(&self) -> Result<EntryKind, StoreError> {
-        EntryKind::from_stored(&self.kind).ok_or_else(|| TABLE.unreadable("kind"))
     }
 }

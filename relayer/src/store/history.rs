@@ -1,22 +1,16 @@
 //! Accounts' histories. An entry is written, and its money booked, with the step or transaction it records.
 
-use macro_rules_attribute::derive;
-use sqlx::AssertSqlSafe;
-
-use super::columns::Table;
-use super::ledgers::Placed;
-use super::query::{merged, query};
-use super::row::ByName;
+use super::ledgers::{AccountKey, Placed};
+use super::query::{Piece, Place, Sql, merged, sql};
+use super::row::{Record, Row, unreadable};
+use super::stored::Below;
 use super::{Store, StoreError, Transaction, ledgers};
 use crate::domain::{
-    AccountId, Counterparty, EntryKind, EntryOutcome, Event, HistoryEntry, HistoryFilter, Memo, OperatorId,
-    PaymentNumber, PlacedEntry, RejectionReason, Spent, Timestamp, Transfer, TransferState, UsdcAmount,
-    own_settlement, position_after,
+    AccountId, EntryOutcome, Event, HistoryEntry, HistoryFilter, OperatorId, PaymentNumber, PlacedEntry,
+    Spent, Timestamp, Transfer, TransferState, UsdcAmount, own_settlement, position_after,
 };
 
-const TABLE: Table = Table("history");
-
-/// The columns of [`EntryRow`]. The recipient of a payment from another operator's account sees that account's id.
+/// The columns of a [`HistoryEntry`]. The recipient of a payment from another operator's account sees that account's id.
 const COLUMNS: &str =
     "entry_id, operator_id, account_id, network, kind, status, amount_usdc, memo, transfer_id,
     tx_signature, slot, reason, message, created_at, number, position, spent_micros, policy_version,
@@ -29,77 +23,45 @@ const COLUMNS: &str =
 const FIRST_PLACE: &str = "0";
 const MOMENT_CHARS: usize = 27;
 
-#[derive(Debug, ByName!)]
-struct EntryRow {
-    entry_id: String,
-    operator_id: String,
-    account_id: String,
-    network: String,
-    kind: String,
-    status: String,
-    amount_usdc: String,
-    counterparty: Option<String>,
-    memo: Option<String>,
-    transfer_id: Option<String>,
-    tx_signature: Option<String>,
-    slot: Option<i64>,
-    reason: Option<String>,
-    message: Option<String>,
-    created_at: String,
-    number: Option<i64>,
-    position: String,
-    spent_micros: Option<i64>,
-    policy_version: Option<i64>,
-}
-
-impl TryFrom<EntryRow> for PlacedEntry {
-    type Error = StoreError;
-
-    fn try_from(row: EntryRow) -> Result<Self, StoreError> {
-        let position = row.position.clone();
+impl Record for PlacedEntry {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let position: String = row.get("position")?;
         // Positions from before places existed carry more text after the time.
-        let moment = position.get(..MOMENT_CHARS).ok_or_else(|| TABLE.unreadable("position"))?;
-        let visible_at = TABLE.read("position", moment)?;
-        Ok(Self { entry: row.try_into()?, visible_at, position })
+        let visible_at = position.get(..MOMENT_CHARS).and_then(|moment| moment.parse().ok());
+        let visible_at = visible_at.ok_or_else(|| unreadable("position"))?;
+        Ok(Self { entry: HistoryEntry::read(row)?, visible_at, position })
     }
 }
 
-impl TryFrom<EntryRow> for HistoryEntry {
-    type Error = StoreError;
-
-    fn try_from(row: EntryRow) -> Result<Self, StoreError> {
-        let outcome = match row.status.as_str() {
-            "settled" => EntryOutcome::Settled {
-                signature: TABLE.required("tx_signature", row.tx_signature)?,
-                slot: TABLE.required("slot", row.slot)?.cast_unsigned(),
-            },
-            "rejected" => EntryOutcome::Rejected {
-                reason: row
-                    .reason
-                    .as_deref()
-                    .and_then(RejectionReason::from_stored)
-                    .ok_or_else(|| TABLE.unreadable("reason"))?,
-                message: TABLE.required("message", row.message)?,
-            },
-            _ => return Err(TABLE.unreadable("status")),
-        };
+impl Record for HistoryEntry {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let spent: Option<u64> = row.get("spent_micros")?;
+        let under: Option<u64> = row.get("policy_version")?;
         Ok(Self {
-            id: TABLE.read("entry_id", &row.entry_id)?,
-            operator_id: TABLE.read("operator_id", &row.operator_id)?,
-            account_id: TABLE.read("account_id", &row.account_id)?,
-            network: TABLE.read("network", &row.network)?,
-            kind: EntryKind::from_stored(&row.kind).ok_or_else(|| TABLE.unreadable("kind"))?,
-            amount: TABLE.read("amount_usdc", &row.amount_usdc)?,
-            counterparty: TABLE.read_optional::<Counterparty>("counterparty", row.counterparty.as_deref())?,
-            memo: row.memo.as_deref().map(Memo::written),
-            transfer_id: TABLE.read_optional("transfer_id", row.transfer_id.as_deref())?,
-            number: row.number.map(number_of),
-            spent: row.spent_micros.zip(row.policy_version).map(|(micros, version)| Spent {
-                in_window: UsdcAmount::from_micros(micros.cast_unsigned()),
-                policy_version: version.cast_unsigned(),
+            id: row.get("entry_id")?,
+            operator_id: row.get("operator_id")?,
+            account_id: row.get("account_id")?,
+            network: row.get("network")?,
+            kind: row.get("kind")?,
+            amount: row.get("amount_usdc")?,
+            counterparty: row.get("counterparty")?,
+            memo: row.get("memo")?,
+            transfer_id: row.get("transfer_id")?,
+            number: row.get("number")?,
+            spent: spent.zip(under).map(|(micros, policy_version)| Spent {
+                in_window: UsdcAmount::from_micros(micros),
+                policy_version,
             }),
-            outcome,
-            created_at: TABLE.read("created_at", &row.created_at)?,
+            outcome: match row.get::<String>("status")?.as_str() {
+                "settled" => {
+                    EntryOutcome::Settled { signature: row.get("tx_signature")?, slot: row.get("slot")? }
+                }
+                "rejected" => {
+                    EntryOutcome::Rejected { reason: row.get("reason")?, message: row.get("message")? }
+                }
+                _ => return Err(unreadable("status")),
+            },
+            created_at: row.get("created_at")?,
         })
     }
 }
@@ -115,19 +77,31 @@ impl Store {
         after: Option<&str>,
         rows_max: u32,
     ) -> Result<Vec<PlacedEntry>, StoreError> {
-        let Some(sql) = list_sql(filter) else { return Ok(Vec::new()) };
+        let since = filter.since.map_or_else(|| FIRST_PLACE.to_owned(), position_after);
         let until = filter.until.map(position_after);
-        let below = [after, until.as_deref()].into_iter().flatten().min();
-        // Only our own constants are interpolated.
-        let rows: Vec<EntryRow> = query(AssertSqlSafe(sql))
-            .bind(operator.to_string())
-            .bind(account.to_string())
-            .bind(filter.since.map_or_else(|| FIRST_PLACE.to_owned(), position_after))
-            .bind_below(below)
-            .bind(i64::from(rows_max))
-            .fetch_all(self.lister())
-            .await?;
-        rows.into_iter().map(PlacedEntry::try_from).collect()
+        let below = Below([after, until.as_deref()].into_iter().flatten().min());
+        let lines: Vec<_> = filter.lines().collect();
+        if lines.is_empty() {
+            return Ok(Vec::new());
+        }
+        // A list merges entries of several kinds and statuses in one order. Each pair has its own index scan, so rare
+        // kinds are found quickly too.
+        let pages = Piece(|values: &mut Vec<_>| {
+            let (operator, account) = (operator.place(values), account.place(values));
+            let (since, below, rows_max) = (since.place(values), below.place(values), rows_max.place(values));
+            let ending = format!("ORDER BY position DESC LIMIT {rows_max}");
+            let pages = lines.iter().map(|(kind, status)| {
+                format!(
+                    "SELECT {COLUMNS} FROM history
+                     WHERE operator_id = {operator} AND account_id = {account} AND kind = '{}' AND status = '{}'
+                         AND position > {since} AND position < {below} {ending}",
+                    kind.as_str(),
+                    status.as_str()
+                )
+            });
+            merged(pages, &ending)
+        });
+        sql! {"{pages}", pages}.fetch_all(self.lister()).await
     }
 
     /// The history entries of a transfer's step. Read before the write, so that the writer is not held up. If a
@@ -143,22 +117,6 @@ impl Store {
         };
         Ok(HistoryEntry::of_step(transfer, next, &parties))
     }
-}
-
-/// A list merges entries of several kinds and statuses in one order. Each pair has its own index scan, so rare kinds
-/// are found quickly too. `None`: the filter matches no kind.
-fn list_sql(filter: &HistoryFilter) -> Option<String> {
-    let pages_of = |line: &str| {
-        format!(
-            "SELECT {COLUMNS} FROM history
-             WHERE operator_id = $1 AND account_id = $2 {line}AND position > $3 AND position < $4
-             ORDER BY position DESC LIMIT $5"
-        )
-    };
-    let pages = filter.lines().map(|(kind, status)| {
-        pages_of(&format!("AND kind = '{}' AND status = '{}' ", kind.as_str(), status.as_str()))
-    });
-    merged(pages, "ORDER BY position DESC LIMIT $5")
 }
 
 /// Inserts an entry of a transfer's step, and returns the events that announce it.
@@ -237,29 +195,24 @@ pub(super) async fn record_read(
 /// visible first.
 pub(super) async fn list_payments_under(
     tx: &mut Transaction<'_>,
-    (operator, account): (OperatorId, AccountId),
+    (operator, account): AccountKey,
     version: u64,
     rows_max: u32,
 ) -> Result<Vec<HistoryEntry>, StoreError> {
     // Searches only the latest entries: a policy becomes known with its payments, or little later.
-    let sql = format!(
-        "SELECT {COLUMNS} FROM history
-         WHERE operator_id = $2 AND entry_id IN (
+    sql! {
+        "SELECT {columns} FROM history
+         WHERE operator_id = {operator} AND entry_id IN (
              SELECT entry_id FROM (
                  SELECT entry_id, policy_version FROM history
-                 WHERE account_id = $1 AND kind = 'transfer' AND status = 'settled' AND operator_id = $2
-                 ORDER BY position DESC LIMIT $4) AS latest
-             WHERE policy_version = $3)"
-    );
-    // Only our own constants are interpolated.
-    let rows: Vec<EntryRow> = query(AssertSqlSafe(sql))
-        .bind(account.to_string())
-        .bind(operator.to_string())
-        .bind(version.cast_signed())
-        .bind(i64::from(rows_max))
-        .fetch_all(tx)
-        .await?;
-    rows.into_iter().map(HistoryEntry::try_from).collect()
+                 WHERE account_id = {account} AND kind = 'transfer' AND status = 'settled'
+                     AND operator_id = {operator}
+                 ORDER BY position DESC LIMIT {rows_max}) AS latest
+             WHERE policy_version = {version})",
+        columns = Sql(COLUMNS), operator, account, version, rows_max
+    }
+    .fetch_all(tx)
+    .await
 }
 
 /// `false` when it exists already. `tag`: given when nothing else here identifies the payment.
@@ -271,43 +224,26 @@ async fn insert_entry(
     tag: Option<u64>,
     read_at: Option<Timestamp>,
 ) -> Result<bool, StoreError> {
-    const SQL: &str = "INSERT INTO history
+    let (signature, slot, reason, message) = match &entry.outcome {
+        EntryOutcome::Settled { signature, slot } => (Some(signature), Some(slot), None, None),
+        EntryOutcome::Rejected { reason, message } => (None, None, Some(reason.as_str()), Some(message)),
+    };
+    let inserted = sql! {
+        "INSERT INTO history
              (entry_id, operator_id, account_id, network, kind, status, amount_usdc, counterparty, memo, transfer_id,
               tx_signature, slot, reason, message, is_final, created_at, position, number, tag,
               read_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
-         ON CONFLICT (operator_id, entry_id) DO NOTHING";
-    let (signature, slot, reason, message) = match &entry.outcome {
-        EntryOutcome::Settled { signature, slot } => {
-            (Some(signature.as_str()), Some(slot.cast_signed()), None, None)
-        }
-        EntryOutcome::Rejected { reason, message } => {
-            (None, None, Some(reason.as_str()), Some(message.as_str()))
-        }
-    };
-    let inserted = query(SQL)
-        .bind(entry.id.to_string())
-        .bind(entry.operator_id.to_string())
-        .bind(entry.account_id.to_string())
-        .bind(entry.network.as_str())
-        .bind(entry.kind.as_str())
-        .bind(entry.outcome.status().as_str())
-        .bind(entry.amount.to_string())
-        .bind(entry.counterparty.map(|party| party.to_string()))
-        .bind(entry.memo.as_ref().map(Memo::as_str))
-        .bind(entry.transfer_id.map(|id| id.to_string()))
-        .bind(signature)
-        .bind(slot)
-        .bind(reason)
-        .bind(message)
-        .bind(is_final)
-        .bind(entry.created_at.to_string())
-        .bind(position)
-        .bind(entry.number.map(stored_number))
-        .bind(tag.map(tag_text))
-        .bind(read_at.map(|at| at.to_string()))
-        .execute(tx)
-        .await?;
+         VALUES ({id}, {operator_id}, {account_id}, {network}, {kind}, {status}, {amount}, {counterparty}, {memo},
+              {transfer_id}, {signature}, {slot}, {reason}, {message}, {is_final}, {created_at}, {position}, {number},
+              {tag}, {read_at})
+         ON CONFLICT (operator_id, entry_id) DO NOTHING",
+        entry.id, entry.operator_id, entry.account_id, entry.network, entry.kind,
+        status = entry.outcome.status().as_str(), entry.amount, entry.counterparty, entry.memo, entry.transfer_id,
+        signature, slot, reason, message, is_final, entry.created_at, position, entry.number,
+        tag = tag.map(tag_text), read_at
+    }
+    .execute(tx)
+    .await?;
     Ok(inserted == 1)
 }
 
@@ -318,37 +254,39 @@ async fn mark_moved(
     entry: &HistoryEntry,
     position: &str,
 ) -> Result<(), StoreError> {
-    const SQL: &str = "UPDATE history SET slot = $2, created_at = $3, position = $4
-         WHERE operator_id = $5 AND entry_id = $1 AND status = 'settled' AND (slot <> $2 OR created_at <> $3)";
     let EntryOutcome::Settled { slot, .. } = &entry.outcome else { return Ok(()) };
-    query(SQL)
-        .bind(entry.id.to_string())
-        .bind(slot.cast_signed())
-        .bind(entry.created_at.to_string())
-        .bind(position)
-        .bind(entry.operator_id.to_string())
-        .execute(tx)
-        .await?;
-    Ok(())
+    sql! {
+        "UPDATE history SET slot = {slot}, created_at = {created_at}, position = {position}
+         WHERE operator_id = {operator_id} AND entry_id = {id} AND status = 'settled'
+             AND (slot <> {slot} OR created_at <> {created_at})",
+        slot, entry.created_at, position, entry.operator_id, entry.id
+    }
+    .run(tx)
+    .await
 }
 
 /// Gives an existing payment the number that was read, in the place of none or of another one.
 async fn renumber(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), StoreError> {
-    const KNOWN: &str = "SELECT number FROM history
-         WHERE operator_id = $1 AND entry_id = $2 AND status = 'settled' AND kind = 'transfer'";
-    const TAKE: &str = "UPDATE history SET number = $3 WHERE operator_id = $1 AND entry_id = $2";
     let Some(number) = entry.number else { return Ok(()) };
-    let (operator, id) = (entry.operator_id.to_string(), entry.id.to_string());
-    let known: Option<(Option<i64>,)> =
-        query(KNOWN).bind(operator.clone()).bind(id.clone()).fetch_optional(&mut *tx).await?;
-    let Some((known,)) = known else { return Ok(()) };
-    let known = known.map(number_of);
+    let known: Option<Option<PaymentNumber>> = sql! {
+        "SELECT number FROM history
+         WHERE operator_id = {operator_id} AND entry_id = {id} AND status = 'settled' AND kind = 'transfer'",
+        entry.operator_id, entry.id
+    }
+    .fetch_optional(&mut *tx)
+    .await?;
+    let Some(known) = known else { return Ok(()) };
     match (known, number) {
         // A log that one node cut off says nothing against a number that another one showed.
         (Some(_), PaymentNumber::CutOff) => return Ok(()),
         (Some(known), PaymentNumber::Is(_)) if known == number => {}
         (known, _) => {
-            query(TAKE).bind(operator).bind(id).bind(stored_number(number)).execute(&mut *tx).await?;
+            sql! {
+                "UPDATE history SET number = {number} WHERE operator_id = {operator_id} AND entry_id = {id}",
+                number, entry.operator_id, entry.id
+            }
+            .execute(&mut *tx)
+            .await?;
             // Another payment may have that number and be right: it counts again when it is read.
             if let Some(known) = known {
                 ledgers::discount(tx, entry.account_key(), known).await?;
@@ -356,21 +294,6 @@ async fn renumber(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), 
         }
     }
     ledgers::count(tx, entry.account_key(), number).await
-}
-
-fn stored_number(number: PaymentNumber) -> i64 {
-    match number {
-        PaymentNumber::Is(number) => number.cast_signed(),
-        PaymentNumber::CutOff => 0,
-    }
-}
-
-/// Inverts how a number is stored.
-pub(super) const fn number_of(stored: i64) -> PaymentNumber {
-    match stored {
-        0 => PaymentNumber::CutOff,
-        number => PaymentNumber::Is(number.cast_unsigned()),
-    }
 }
 
 /// 64 bits in hex, the stored form of tags.

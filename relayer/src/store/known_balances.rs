@@ -1,16 +1,11 @@
 //! The last balances seen by a sweep, for when accounts cannot be read.
 
-use macro_rules_attribute::derive;
-use sqlx::AssertSqlSafe;
-
-use super::accounts::{AccountRow, COLUMNS};
-use super::columns::Table;
-use super::query::query;
-use super::row::ByName;
+use super::accounts::COLUMNS;
+use super::query::{Sql, sql};
+use super::row::{Record, Row};
+use super::stored::{Below, OrEmpty};
 use super::{Store, StoreError};
 use crate::domain::{Account, AccountPlace, AccountStatus, Network, Operator, Timestamp, UsdcAmount};
-
-const TABLE: Table = Table("ledgers");
 
 /// An account with the balance that a sweep last saw.
 #[derive(Debug, Clone)]
@@ -21,20 +16,11 @@ pub struct KnownAccount {
     pub as_of: Timestamp,
 }
 
-#[derive(Debug, ByName!)]
-struct SeenBalanceRow {
-    account: AccountRow,
-    seen_micros: i64,
-    began_at: Option<String>,
-}
-
-impl TryFrom<SeenBalanceRow> for KnownAccount {
-    type Error = StoreError;
-
-    fn try_from(row: SeenBalanceRow) -> Result<Self, StoreError> {
-        let account = Account::try_from(row.account)?;
-        let began_at: Option<Timestamp> = TABLE.read_optional("began_at", row.began_at.as_deref())?;
-        let balance = UsdcAmount::from_micros(u64::try_from(row.seen_micros).unwrap_or(0));
+impl Record for KnownAccount {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let account = Account::read(row)?;
+        let began_at: Option<Timestamp> = row.get("began_at")?;
+        let balance = UsdcAmount::from_micros(u64::try_from(row.get::<i64>("seen_micros")?).unwrap_or(0));
         let as_of = began_at.map_or(account.created_at, |began_at| began_at.max(account.created_at));
         Ok(Self { account, balance, as_of })
     }
@@ -43,11 +29,14 @@ impl TryFrom<SeenBalanceRow> for KnownAccount {
 impl Store {
     /// For the indexer: records that a sweep which began then has seen every account of the network.
     pub async fn mark_swept(&self, network: Network, began_at: Timestamp) -> Result<(), StoreError> {
-        const SQL: &str = "INSERT INTO sweeps (network, began_at) VALUES ($1, $2)
+        sql! {
+            "INSERT INTO sweeps (network, began_at) VALUES ({network}, {began_at})
              ON CONFLICT (network) DO UPDATE SET began_at = excluded.began_at
-                 WHERE sweeps.began_at < excluded.began_at";
-        query(SQL).bind(network.as_str()).bind(began_at.to_string()).execute(self.writer()).await?;
-        Ok(())
+                 WHERE sweeps.began_at < excluded.began_at",
+            network, began_at
+        }
+        .run(self.writer())
+        .await
     }
 
     /// As [`Store::list_accounts`], without closed accounts.
@@ -59,27 +48,23 @@ impl Store {
         rows_max: u32,
     ) -> Result<Vec<KnownAccount>, StoreError> {
         // Two separate conditions, because an "or" would use no index.
-        let of_status = if status.is_some() { "status = $2" } else { "$2 = ''" };
-        let sql = format!(
-            "SELECT {COLUMNS},
+        let of_status = if status.is_some() { "status" } else { "''" };
+        let (created_at, id) = after.map(|place| (place.created_at, place.id)).unzip();
+        sql! {
+            "SELECT {columns},
                  COALESCE((
                      SELECT seen_micros FROM ledgers
                      WHERE ledgers.operator_id = accounts.operator_id AND ledgers.account_id = accounts.account_id
                  ), 0) AS seen_micros,
-                 (SELECT began_at FROM sweeps WHERE network = $6) AS began_at
+                 (SELECT began_at FROM sweeps WHERE network = {network}) AS began_at
              FROM accounts
-             WHERE operator_id = $1 AND provisioning = 'ready' AND {of_status} AND (created_at, account_id) < ($3, $4) AND NOT is_closed
-             ORDER BY created_at DESC, account_id DESC LIMIT $5"
-        );
-        let rows: Vec<SeenBalanceRow> = query(AssertSqlSafe(sql))
-            .bind(operator.id.to_string())
-            .bind(status.map_or("", AccountStatus::as_str))
-            .bind_below(after.map(|place| place.created_at))
-            .bind_below(after.map(|place| place.id))
-            .bind(i64::from(rows_max))
-            .bind(operator.network.as_str())
-            .fetch_all(self.lister())
-            .await?;
-        rows.into_iter().map(KnownAccount::try_from).collect()
+             WHERE operator_id = {operator_id} AND provisioning = 'ready' AND {of_status} = {status}
+                 AND (created_at, account_id) < ({created_at}, {id}) AND NOT is_closed
+             ORDER BY created_at DESC, account_id DESC LIMIT {rows_max}",
+            columns = COLUMNS, operator.network, operator_id = operator.id, of_status = Sql(of_status),
+            status = OrEmpty(status), created_at = Below(created_at), id = Below(id), rows_max
+        }
+        .fetch_all(self.lister())
+        .await
     }
 }

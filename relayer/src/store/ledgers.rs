@@ -1,30 +1,20 @@
 //! Each account's money according to its history, for comparison with the chain.
 
-use futures::FutureExt;
-use macro_rules_attribute::derive;
-use sqlx::{AssertSqlSafe, SqlSafeStr};
-
-use super::columns::Table;
-use super::query::{Query, places, query};
-use super::row::ByName;
+use super::query::{List, Sql, sql};
+use super::row::{Record, Row, unreadable};
+use super::stored::OrEmpty;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     AccountId, Address, EntryKind, EntryOutcome, HistoryEntry, KnownPayments, Network, OperatorId,
     PaymentNumber, Timestamp, UsdcAmount,
 };
-
-const TABLE: Table = Table("ledgers");
+use futures::FutureExt;
 
 /// More than all USDC in existence. Larger amounts of test mints are booked as this, so that sums do not overflow.
 const BOOKED_MAX: u64 = 1 << 58;
 
 /// The owner and id of an account, which begin the keys of its rows.
 pub(super) type AccountKey = (OperatorId, AccountId);
-
-/// Binds an account's owner and id to a statement's first two placeholders.
-pub(super) fn of(sql: impl SqlSafeStr, (operator, account): AccountKey) -> Query {
-    query(sql).bind(operator.to_string()).bind(account.to_string())
-}
 
 /// An account's holdings, by its history and by the last look at the chain. All in micro-USDC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,13 +62,13 @@ impl Placed {
     }
 }
 
-const NEXT_PLACE: &str = "placed_micros = CASE
+const NEXT_PLACE: Sql<&str> = Sql("placed_micros = CASE
                  WHEN ledgers.placed_micros < 0 THEN ledgers.placed_micros
                  WHEN ledgers.placed_micros < excluded.placed_micros THEN excluded.placed_micros
                  ELSE ledgers.placed_micros + 1 END,
              newest_slot = CASE
                  WHEN ledgers.newest_slot < excluded.newest_slot THEN excluded.newest_slot
-                 ELSE ledgers.newest_slot END";
+                 ELSE ledgers.newest_slot END");
 
 /// The next place in an entry's account: never before the entry's time or `now`, and after every place given so far.
 ///
@@ -88,37 +78,44 @@ pub(super) async fn place(
     entry: &HistoryEntry,
     now: Timestamp,
 ) -> Result<Placed, StoreError> {
-    let sql = format!(
+    let placed: Option<i64> = sql! {
         "INSERT INTO ledgers
              (operator_id, account_id, placed_micros, newest_slot, booked_micros, unexplained_micros, seen_micros,
               seen_slot)
-         VALUES ($1, $2, $3, $4, 0, 0, 0, 0)
-         ON CONFLICT (operator_id, account_id) DO UPDATE SET {NEXT_PLACE}
-         RETURNING placed_micros"
-    );
-    let placed: Option<(i64,)> = at_place(query(AssertSqlSafe(sql)), entry, now).fetch_optional(tx).await?;
-    Ok(placed.map_or(Placed::Waits, |(micros,)| Placed::of(micros)))
+         VALUES ({operator_id}, {account_id}, {earliest}, {slot}, 0, 0, 0, 0)
+         ON CONFLICT (operator_id, account_id) DO UPDATE SET {next_place}
+         RETURNING placed_micros",
+        entry.operator_id, entry.account_id, earliest = earliest_place(entry, now), slot = slot_of(entry),
+        next_place = NEXT_PLACE
+    }
+    .fetch_optional(tx)
+    .await?;
+    Ok(placed.map_or(Placed::Waits, Placed::of))
 }
 
-/// Binds the first four placeholders: the account's owner and id, the earliest place and the slot.
-fn at_place(query: Query, entry: &HistoryEntry, now: Timestamp) -> Query {
-    let slot = match entry.outcome {
+fn earliest_place(entry: &HistoryEntry, now: Timestamp) -> i64 {
+    entry.created_at.max(now).unix_micros().max(0)
+}
+
+fn slot_of(entry: &HistoryEntry) -> u64 {
+    match entry.outcome {
         EntryOutcome::Settled { slot, .. } => slot,
         EntryOutcome::Rejected { .. } => 0,
-    };
-    query
-        .bind(entry.operator_id.to_string())
-        .bind(entry.account_id.to_string())
-        .bind(entry.created_at.max(now).unix_micros().max(0))
-        .bind(slot.cast_signed())
+    }
 }
 
 /// Locks an account's ledger until the commit, so writers of the account's entries take turns.
-pub(super) async fn lock(tx: &mut Transaction<'_>, account: AccountKey) -> Result<(), StoreError> {
-    const SQL: &str =
-        "UPDATE ledgers SET booked_micros = booked_micros WHERE operator_id = $1 AND account_id = $2";
-    of(SQL, account).execute(tx).await?;
-    Ok(())
+pub(super) async fn lock(
+    tx: &mut Transaction<'_>,
+    (operator, account): AccountKey,
+) -> Result<(), StoreError> {
+    sql! {
+        "UPDATE ledgers SET booked_micros = booked_micros
+         WHERE operator_id = {operator} AND account_id = {account}",
+        operator, account
+    }
+    .run(tx)
+    .await
 }
 
 /// Gives a new entry its place, books its money and counts its payment, all at once: see [`place`]. `None` when the
@@ -128,30 +125,28 @@ pub(super) async fn place_and_book(
     entry: &HistoryEntry,
     now: Timestamp,
 ) -> Result<Option<Placed>, StoreError> {
+    let number = match entry.number {
+        Some(PaymentNumber::Is(number)) => number,
+        Some(PaymentNumber::CutOff) | None => 0,
+    };
     // The same statement counts a payment that directly follows the known ones.
-    let sql = format!(
+    let booked: Option<(i64, u64)> = sql! {
         "INSERT INTO ledgers
              (operator_id, account_id, placed_micros, newest_slot, booked_micros, payments_up_to, unexplained_micros,
               seen_micros, seen_slot)
-         SELECT $1, $2, $3, $4, $5, CASE WHEN $6 = 1 THEN 1 ELSE 0 END, 0, 0, 0
-         WHERE NOT EXISTS (SELECT 1 FROM history WHERE operator_id = $1 AND entry_id = $7)
+         SELECT {operator_id}, {account_id}, {earliest}, {slot}, {change}, CASE WHEN {number} = 1 THEN 1 ELSE 0 END, 0, 0, 0
+         WHERE NOT EXISTS (SELECT 1 FROM history WHERE operator_id = {operator_id} AND entry_id = {id})
          ON CONFLICT (operator_id, account_id) DO UPDATE SET
-             {NEXT_PLACE},
+             {next_place},
              booked_micros = ledgers.booked_micros + excluded.booked_micros,
              payments_up_to = ledgers.payments_up_to
-                 + CASE WHEN ledgers.payments_up_to = $6 - 1 AND ledgers.payments_beyond = '' THEN 1 ELSE 0 END
-         RETURNING placed_micros, payments_up_to"
-    );
-    let number = match entry.number {
-        Some(PaymentNumber::Is(number)) => number.cast_signed(),
-        Some(PaymentNumber::CutOff) | None => 0,
-    };
-    let booked: Option<(i64, i64)> = at_place(query(AssertSqlSafe(sql)), entry, now)
-        .bind(change_of(entry.kind, entry.amount))
-        .bind(number)
-        .bind(entry.id.to_string())
-        .fetch_optional(&mut *tx)
-        .await?;
+                 + CASE WHEN ledgers.payments_up_to = {number} - 1 AND ledgers.payments_beyond = '' THEN 1 ELSE 0 END
+         RETURNING placed_micros, payments_up_to",
+        entry.operator_id, entry.account_id, earliest = earliest_place(entry, now), slot = slot_of(entry),
+        change = change_of(entry.kind, entry.amount), number, entry.id, next_place = NEXT_PLACE
+    }
+    .fetch_optional(&mut *tx)
+    .await?;
     let Some((placed, up_to)) = booked else { return Ok(None) };
     if let Some(number_read) = entry.number.filter(|_| number == 0 || up_to < number) {
         count(tx, entry.account_key(), number_read).await?;
@@ -180,94 +175,75 @@ pub(super) async fn discount(
 /// Undoes an entry's booking and the count of its payment.
 pub(super) async fn unbook(
     tx: &mut Transaction<'_>,
-    account: AccountKey,
+    (operator, account): AccountKey,
     micros: i64,
     number: Option<PaymentNumber>,
 ) -> Result<(), StoreError> {
-    const SQL: &str = "UPDATE ledgers SET booked_micros = booked_micros - $3
-         WHERE operator_id = $1 AND account_id = $2";
-    of(SQL, account).bind(micros).execute(&mut *tx).await?;
+    sql! {
+        "UPDATE ledgers SET booked_micros = booked_micros - {micros}
+         WHERE operator_id = {operator} AND account_id = {account}",
+        micros, operator, account
+    }
+    .execute(&mut *tx)
+    .await?;
     match number {
-        Some(number) => discount(tx, account, number).await,
+        Some(number) => discount(tx, (operator, account), number).await,
         None => Ok(()),
     }
 }
 
-#[derive(Debug, ByName!)]
-struct CountedPaymentsRow {
-    payments_up_to: i64,
-    payments_beyond: String,
-    payments_unnumbered: i64,
-}
-
-impl CountedPaymentsRow {
-    const COLUMNS: &str = "payments_up_to, payments_beyond, payments_unnumbered";
-
-    fn read(&self) -> Result<KnownPayments, StoreError> {
-        let (up_to, unnumbered) =
-            (self.payments_up_to.cast_unsigned(), self.payments_unnumbered.cast_unsigned());
-        let known = KnownPayments::stored(up_to, &self.payments_beyond, unnumbered);
-        known.map_err(|_| TABLE.unreadable("payments_beyond"))
+impl Record for KnownPayments {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let beyond: String = row.get("payments_beyond")?;
+        let known = Self::stored(row.get("payments_up_to")?, &beyond, row.get("payments_unnumbered")?);
+        known.map_err(|_| unreadable("payments_beyond"))
     }
 }
 
 async fn change_known(
     tx: &mut Transaction<'_>,
-    account: AccountKey,
+    (operator, account): AccountKey,
     change: impl FnOnce(&mut KnownPayments),
 ) -> Result<(), StoreError> {
     // An update instead of a select: on Postgres it locks the row until the commit.
-    let own = format!(
-        "UPDATE ledgers SET booked_micros = booked_micros WHERE operator_id = $1 AND account_id = $2 RETURNING {}",
-        CountedPaymentsRow::COLUMNS
-    );
-    const WRITE: &str =
-        "UPDATE ledgers SET payments_up_to = $3, payments_beyond = $4, payments_unnumbered = $5
-         WHERE operator_id = $1 AND account_id = $2";
-    let row: Option<CountedPaymentsRow> = of(AssertSqlSafe(own), account).fetch_optional(&mut *tx).await?;
-    let Some(row) = row else { return Ok(()) };
-    let mut known = row.read()?;
+    let known: Option<KnownPayments> = sql! {
+        "UPDATE ledgers SET booked_micros = booked_micros
+         WHERE operator_id = {operator} AND account_id = {account}
+         RETURNING payments_up_to, payments_beyond, payments_unnumbered",
+        operator, account
+    }
+    .fetch_optional(&mut *tx)
+    .await?;
+    let Some(mut known) = known else { return Ok(()) };
     change(&mut known);
-    of(WRITE, account)
-        .bind(known.up_to().cast_signed())
-        .bind(known.beyond())
-        .bind(known.unnumbered.cast_signed())
-        .execute(tx)
-        .await?;
-    Ok(())
+    sql! {
+        "UPDATE ledgers
+         SET payments_up_to = {up_to}, payments_beyond = {beyond}, payments_unnumbered = {unnumbered}
+         WHERE operator_id = {operator} AND account_id = {account}",
+        up_to = known.up_to(), beyond = known.beyond(), known.unnumbered, operator, account
+    }
+    .run(tx)
+    .await
 }
 
-#[derive(Debug, ByName!)]
-struct LedgerRow {
-    account_id: String,
-    operator_id: String,
-    token_account: String,
-    booked_micros: i64,
-    unexplained_micros: i64,
-    seen_micros: i64,
-    seen_slot: i64,
-}
+/// The columns of a [`Ledger`]: of an account without history, an empty one.
+const COLUMNS: Sql<&str> = Sql("accounts.account_id, accounts.operator_id, accounts.token_account,
+                 COALESCE(ledgers.booked_micros, 0) AS booked_micros,
+                 COALESCE(ledgers.unexplained_micros, 0) AS unexplained_micros,
+                 COALESCE(ledgers.seen_micros, 0) AS seen_micros, COALESCE(ledgers.seen_slot, 0) AS seen_slot");
 
-impl TryFrom<LedgerRow> for Ledger {
-    type Error = StoreError;
-
-    fn try_from(row: LedgerRow) -> Result<Self, StoreError> {
+impl Record for Ledger {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
         Ok(Self {
-            account_id: TABLE.read("account_id", &row.account_id)?,
-            operator_id: TABLE.read("operator_id", &row.operator_id)?,
-            token_account: TABLE.read("token_account", &row.token_account)?,
-            booked: row.booked_micros,
-            unexplained: row.unexplained_micros,
-            seen: row.seen_micros,
-            seen_slot: row.seen_slot.cast_unsigned(),
+            account_id: row.get("account_id")?,
+            operator_id: row.get("operator_id")?,
+            token_account: row.get("token_account")?,
+            booked: row.get("booked_micros")?,
+            unexplained: row.get("unexplained_micros")?,
+            seen: row.get("seen_micros")?,
+            seen_slot: row.get("seen_slot")?,
         })
     }
-}
-
-#[derive(Debug, ByName!)]
-struct MovedRow {
-    kind: String,
-    amount_usdc: String,
 }
 
 impl Store {
@@ -280,23 +256,19 @@ impl Store {
         rows_max: usize,
     ) -> Result<Vec<Ledger>, StoreError> {
         // With a cross join, SQLite reads the accounts in order instead of sorting all of an operator's.
-        const SQL: &str = "SELECT accounts.account_id, accounts.operator_id, accounts.token_account,
-                 COALESCE(ledgers.booked_micros, 0) AS booked_micros,
-                 COALESCE(ledgers.unexplained_micros, 0) AS unexplained_micros,
-                 COALESCE(ledgers.seen_micros, 0) AS seen_micros, COALESCE(ledgers.seen_slot, 0) AS seen_slot
+        sql! {
+            "SELECT {columns}
              FROM accounts
                  CROSS JOIN operators
                  LEFT JOIN ledgers
                      ON ledgers.operator_id = accounts.operator_id AND ledgers.account_id = accounts.account_id
-             WHERE operators.operator_id = accounts.operator_id AND operators.network = $1 AND accounts.provisioning = 'ready' AND accounts.account_id > $2
-             ORDER BY accounts.account_id LIMIT $3";
-        let rows: Vec<LedgerRow> = query(SQL)
-            .bind(network.as_str())
-            .bind(after.map_or_else(String::new, |after| after.to_string()))
-            .bind(i64::try_from(rows_max).unwrap_or(i64::MAX))
-            .fetch_all(self.lister())
-            .await?;
-        rows.into_iter().map(Ledger::try_from).collect()
+             WHERE operators.operator_id = accounts.operator_id AND operators.network = {network}
+                 AND accounts.provisioning = 'ready' AND accounts.account_id > {after}
+             ORDER BY accounts.account_id LIMIT {rows_max}",
+            columns = COLUMNS, network, after = OrEmpty(after), rows_max
+        }
+        .fetch_all(self.lister())
+        .await
     }
 
     /// For the indexer: the ledgers of the ready accounts of every operator on `network` that have one of these token
@@ -306,40 +278,34 @@ impl Store {
         network: Network,
         token_accounts: &[Address],
     ) -> Result<Vec<Ledger>, StoreError> {
-        let places = places(2, token_accounts.len());
-        let sql = format!(
-            "SELECT accounts.account_id, accounts.operator_id, accounts.token_account,
-                 COALESCE(ledgers.booked_micros, 0) AS booked_micros,
-                 COALESCE(ledgers.unexplained_micros, 0) AS unexplained_micros,
-                 COALESCE(ledgers.seen_micros, 0) AS seen_micros, COALESCE(ledgers.seen_slot, 0) AS seen_slot
+        sql! {
+            "SELECT {columns}
              FROM accounts
                  JOIN operators ON operators.operator_id = accounts.operator_id
                  LEFT JOIN ledgers
                      ON ledgers.operator_id = accounts.operator_id AND ledgers.account_id = accounts.account_id
-             WHERE operators.network = $1 AND accounts.provisioning = 'ready' AND accounts.token_account IN ({places})"
-        );
-        // Only placeholders are interpolated.
-        let rows: Vec<LedgerRow> = query(AssertSqlSafe(sql))
-            .bind(network.as_str())
-            .bind_all(token_accounts.iter().map(Address::to_string))
-            .fetch_all(self.lister())
-            .await?;
-        rows.into_iter().map(Ledger::try_from).collect()
+             WHERE operators.network = {network} AND accounts.provisioning = 'ready'
+                 AND accounts.token_account IN ({token_accounts})",
+            columns = COLUMNS, network, token_accounts = List(token_accounts)
+        }
+        .fetch_all(self.lister())
+        .await
     }
 
     /// For the indexer: the ledgers of up to `rows_max` accounts of every operator on `network` with an unexplained difference.
     pub async fn list_unexplained(&self, network: Network, rows_max: u32) -> Result<Vec<Ledger>, StoreError> {
-        const SQL: &str = "SELECT accounts.account_id, accounts.operator_id, accounts.token_account,
-                 ledgers.booked_micros, ledgers.unexplained_micros, ledgers.seen_micros, ledgers.seen_slot
+        sql! {
+            "SELECT {columns}
              FROM ledgers
                  JOIN accounts
                      ON accounts.operator_id = ledgers.operator_id AND accounts.account_id = ledgers.account_id
                  JOIN operators ON operators.operator_id = accounts.operator_id
-             WHERE operators.network = $1 AND ledgers.unexplained_micros <> 0
-             ORDER BY accounts.account_id DESC LIMIT $2";
-        let rows: Vec<LedgerRow> =
-            query(SQL).bind(network.as_str()).bind(i64::from(rows_max)).fetch_all(self.lister()).await?;
-        rows.into_iter().map(Ledger::try_from).collect()
+             WHERE operators.network = {network} AND ledgers.unexplained_micros <> 0
+             ORDER BY accounts.account_id DESC LIMIT {rows_max}",
+            columns = COLUMNS, network, rows_max
+        }
+        .fetch_all(self.lister())
+        .await
     }
 
     /// For the indexer: an account's ledger as it was after `slot`, without bookings of later slots.
@@ -349,54 +315,49 @@ impl Store {
         account: AccountId,
         slot: u64,
     ) -> Result<Option<Ledger>, StoreError> {
-        const LATER: &str = "SELECT kind, amount_usdc FROM history
-             WHERE account_id = $1 AND network = $2 AND slot IS NOT NULL AND slot > $3";
-        const LEDGER: &str = "SELECT accounts.account_id, accounts.operator_id, accounts.token_account,
-                 COALESCE(ledgers.booked_micros, 0) AS booked_micros,
-                 COALESCE(ledgers.unexplained_micros, 0) AS unexplained_micros,
-                 COALESCE(ledgers.seen_micros, 0) AS seen_micros, COALESCE(ledgers.seen_slot, 0) AS seen_slot
-             FROM accounts LEFT JOIN ledgers
+        let ledger: Option<Ledger> = sql! {
+            "SELECT {columns} FROM accounts LEFT JOIN ledgers
                  ON ledgers.operator_id = accounts.operator_id AND ledgers.account_id = accounts.account_id
-             WHERE accounts.account_id = $1";
-        // A booking between the two reads counts as later; the next look corrects it.
-        let row: Option<LedgerRow> =
-            query(LEDGER).bind(account.to_string()).fetch_optional(self.reader()).await?;
-        let Some(ledger) = row.map(Ledger::try_from).transpose()? else { return Ok(None) };
-        let later: Vec<MovedRow> = query(LATER)
-            .bind(account.to_string())
-            .bind(network.as_str())
-            .bind(slot.cast_signed())
-            .fetch_all(self.lister())
-            .await?;
-        let mut booked = ledger.booked;
-        for row in later {
-            let kind = EntryKind::from_stored(&row.kind).ok_or_else(|| TABLE.unreadable("kind"))?;
-            let amount = TABLE.read::<UsdcAmount>("amount_usdc", &row.amount_usdc)?;
-            booked = booked.saturating_sub(change_of(kind, amount));
+             WHERE accounts.account_id = {account}",
+            columns = COLUMNS, account
         }
+        .fetch_optional(self.reader())
+        .await?;
+        let Some(ledger) = ledger else { return Ok(None) };
+        // A booking between the two reads counts as later; the next look corrects it.
+        let later: Vec<(EntryKind, UsdcAmount)> = sql! {
+            "SELECT kind, amount_usdc FROM history
+             WHERE account_id = {account} AND network = {network} AND slot IS NOT NULL AND slot > {slot}",
+            account, network, slot
+        }
+        .fetch_all(self.lister())
+        .await?;
+        let booked = later
+            .into_iter()
+            .fold(ledger.booked, |booked, (kind, amount)| booked.saturating_sub(change_of(kind, amount)));
         Ok(Some(Ledger { booked, ..ledger }))
     }
 
     /// For the indexer: records what a sweep saw at `slot`. A sight older than the last one changes nothing.
     pub async fn mark_seen(&self, slot: u64, seen: &[(AccountKey, UsdcAmount)]) -> Result<(), StoreError> {
-        const SQL: &str = "INSERT INTO ledgers
-                 (operator_id, account_id, booked_micros, unexplained_micros, seen_micros, seen_slot)
-             VALUES ($1, $2, 0, 0, $3, $4)
-             ON CONFLICT (operator_id, account_id) DO UPDATE
-                 SET seen_micros = excluded.seen_micros, seen_slot = excluded.seen_slot
-                 WHERE ledgers.seen_slot <= excluded.seen_slot";
         if seen.is_empty() {
             return Ok(());
         }
         let seen = seen.to_vec();
         self.write(move |tx| {
             async move {
-                for (account, balance) in seen {
-                    of(SQL, account)
-                        .bind(in_ledger(balance))
-                        .bind(slot.cast_signed())
-                        .execute(&mut *tx)
-                        .await?;
+                for ((operator, account), balance) in seen {
+                    sql! {
+                        "INSERT INTO ledgers
+                             (operator_id, account_id, booked_micros, unexplained_micros, seen_micros, seen_slot)
+                         VALUES ({operator}, {account}, 0, 0, {balance}, {slot})
+                         ON CONFLICT (operator_id, account_id) DO UPDATE
+                             SET seen_micros = excluded.seen_micros, seen_slot = excluded.seen_slot
+                             WHERE ledgers.seen_slot <= excluded.seen_slot",
+                        operator, account, balance = in_ledger(balance), slot
+                    }
+                    .execute(&mut *tx)
+                    .await?;
                 }
                 Ok(())
             }
@@ -407,16 +368,27 @@ impl Store {
 
     /// For the indexer: the account has made `recorded` payments in total. If we hold as many, none is missing.
     /// Returns the number up to which the history misses none.
-    pub async fn count_unnumbered(&self, account: AccountKey, recorded: u64) -> Result<u64, StoreError> {
-        const UP_TO: &str = "SELECT payments_up_to FROM ledgers WHERE operator_id = $1 AND account_id = $2";
-        const WANTED: &str = "UPDATE ledgers SET payments_wanted = $3
-             WHERE operator_id = $1 AND account_id = $2 AND payments_wanted > $3";
+    pub async fn count_unnumbered(
+        &self,
+        (operator, account): AccountKey,
+        recorded: u64,
+    ) -> Result<u64, StoreError> {
         self.write(move |tx| {
             async move {
-                change_known(tx, account, |known| known.count_unnumbered(recorded)).await?;
-                of(WANTED, account).bind(recorded.cast_signed()).execute(&mut *tx).await?;
-                let up_to: Option<(i64,)> = of(UP_TO, account).fetch_optional(tx).await?;
-                Ok(up_to.map_or(0, |(up_to,)| up_to.cast_unsigned()))
+                change_known(tx, (operator, account), |known| known.count_unnumbered(recorded)).await?;
+                sql! {
+                    "UPDATE ledgers SET payments_wanted = {recorded}
+                     WHERE operator_id = {operator} AND account_id = {account} AND payments_wanted > {recorded}",
+                    recorded, operator, account
+                }
+                .execute(&mut *tx)
+                .await?;
+                let up_to = sql! {
+                    "SELECT payments_up_to FROM ledgers
+                     WHERE operator_id = {operator} AND account_id = {account}",
+                    operator, account
+                };
+                Ok(up_to.fetch_optional(tx).await?.unwrap_or(0))
             }
             .boxed()
         })
@@ -424,13 +396,20 @@ impl Store {
     }
 
     /// For the indexer: records `micros` that the chain holds beyond (or short of) what transactions account for.
-    pub async fn mark_unexplained(&self, account: AccountKey, micros: i64) -> Result<(), StoreError> {
-        const SQL: &str = "INSERT INTO ledgers
+    pub async fn mark_unexplained(
+        &self,
+        (operator, account): AccountKey,
+        micros: i64,
+    ) -> Result<(), StoreError> {
+        sql! {
+            "INSERT INTO ledgers
                  (operator_id, account_id, booked_micros, unexplained_micros, seen_micros, seen_slot)
-             VALUES ($1, $2, 0, $3, 0, 0)
+             VALUES ({operator}, {account}, 0, {micros}, 0, 0)
              ON CONFLICT (operator_id, account_id) DO UPDATE
-                 SET unexplained_micros = ledgers.unexplained_micros + excluded.unexplained_micros";
-        of(SQL, account).bind(micros).execute(self.writer()).await?;
-        Ok(())
+                 SET unexplained_micros = ledgers.unexplained_micros + excluded.unexplained_micros",
+            operator, account, micros
+        }
+        .run(self.writer())
+        .await
     }
 }

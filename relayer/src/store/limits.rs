@@ -2,16 +2,11 @@
 
 use std::collections::HashMap;
 
-use futures::FutureExt;
-use sqlx::AssertSqlSafe;
-
-use super::columns::Table;
 use super::policies::find_daily_limit;
-use super::query::{places, query};
+use super::query::{List, sql};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{Event, EventType, HistoryEntry, Limit, OperatorId, Subscription, Timestamp};
-
-const TABLE: Table = Table("limit_watches");
+use futures::FutureExt;
 
 /// How far the chain's clock, which dates payments, may lag behind the host's and still agree with it.
 const CLOCKS_DIFFER_MICROS: i64 = 300 * 1_000_000;
@@ -28,17 +23,13 @@ impl Store {
         if operators.is_empty() {
             return Ok(LimitWatches::new());
         }
-        let sql = format!(
-            "SELECT operator_id, since FROM limit_watches WHERE operator_id IN ({})",
-            places(1, operators.len())
-        );
-        // Only placeholders are interpolated.
-        let listing = query(AssertSqlSafe(sql)).bind_all(operators.iter().map(OperatorId::to_string));
-        let rows: Vec<(String, String)> = listing.fetch_all(self.reader()).await?;
-        let read = |(operator, since): (String, String)| {
-            Ok((TABLE.read("operator_id", &operator)?, TABLE.read("since", &since)?))
-        };
-        rows.into_iter().map(read).collect()
+        let rows: Vec<(OperatorId, Timestamp)> = sql! {
+            "SELECT operator_id, since FROM limit_watches WHERE operator_id IN ({operators})",
+            operators = List(operators)
+        }
+        .fetch_all(self.reader())
+        .await?;
+        Ok(rows.into_iter().collect())
     }
 
     /// Whether the operator subscribes to limits.
@@ -74,11 +65,14 @@ pub(super) async fn watch(
     operator: OperatorId,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    const SQL: &str = "INSERT INTO limit_watches (operator_id, since) VALUES ($1, $2)
-         ON CONFLICT (operator_id) DO NOTHING";
     let since = Timestamp::from_unix_micros(now.unix_micros().saturating_sub(CLOCKS_DIFFER_MICROS));
-    query(SQL).bind(operator.to_string()).bind(since.to_string()).execute(tx).await?;
-    Ok(())
+    sql! {
+        "INSERT INTO limit_watches (operator_id, since) VALUES ({operator}, {since})
+         ON CONFLICT (operator_id) DO NOTHING",
+        operator, since
+    }
+    .run(tx)
+    .await
 }
 
 /// Records what was spent with a payment, and returns the limits that it reached. If its policy is not known yet, the
@@ -89,19 +83,17 @@ pub(super) async fn reached_by(
     watches: &LimitWatches,
     now: Timestamp,
 ) -> Result<Vec<Event>, StoreError> {
-    const SQL: &str = "UPDATE history SET spent_micros = $2, policy_version = $3
-         WHERE operator_id = $4 AND entry_id = $1 AND spent_micros IS NULL";
     let since = watches.get(&entry.operator_id);
     let (Some(spent), Some(_)) = (entry.spent, since.filter(|since| entry.created_at >= **since)) else {
         return Ok(Vec::new());
     };
-    let kept = query(SQL)
-        .bind(entry.id.to_string())
-        .bind(spent.in_window.micros().cast_signed())
-        .bind(spent.policy_version.cast_signed())
-        .bind(entry.operator_id.to_string())
-        .execute(&mut *tx)
-        .await?;
+    let kept = sql! {
+        "UPDATE history SET spent_micros = {micros}, policy_version = {policy_version}
+         WHERE operator_id = {operator_id} AND entry_id = {id} AND spent_micros IS NULL",
+        micros = spent.in_window.micros(), spent.policy_version, entry.operator_id, entry.id
+    }
+    .execute(&mut *tx)
+    .await?;
     if kept == 0 {
         return Ok(Vec::new());
     }

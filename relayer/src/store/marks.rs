@@ -1,6 +1,9 @@
 //! Transactions by signature and slot. The slot locates their history rows, because rows of one time lie together.
 
-use super::query::{Query, places};
+use super::StoreError;
+use super::query::{List, Place, text};
+use super::row::{Record, Row};
+use super::statement::Value;
 
 /// A transaction as a place in an address's past.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -10,13 +13,24 @@ pub struct Mark {
     pub slot: u64,
 }
 
-/// The condition that a row belongs to one of `marks` transactions, with placeholders from `first` on: see [`bind_marks`].
-pub(super) fn row_matches(first: usize, marks: usize) -> String {
-    format!("slot IN ({}) AND tx_signature IN ({})", places(first, marks), places(first + marks, marks))
+impl Record for Mark {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self { signature: row.get("tx_signature")?, slot: row.get("slot")? })
+    }
 }
 
-/// Binds the values of [`row_matches`].
-pub(super) fn bind_marks(query: Query, marks: &[Mark]) -> Query {
-    let slots = marks.iter().map(|mark| mark.slot.cast_signed());
-    query.bind_all(slots).bind_all(marks.iter().map(|mark| mark.signature.as_str()))
+/// The condition that a row belongs to one of these transactions.
+pub(super) struct OneOf<'a>(pub &'a [Mark]);
+
+impl Place for OneOf<'_> {
+    fn place(&self, values: &mut Vec<Value>) -> String {
+        let slots: Vec<u64> = self.0.iter().map(|mark| mark.slot).collect();
+        let signatures: Vec<&str> = self.0.iter().map(|mark| mark.signature.as_str()).collect();
+        text!(
+            values,
+            "slot IN ({slots}) AND tx_signature IN ({signatures})",
+            slots = List(&slots),
+            signatures = List(&signatures)
+        )
+    }
 }

@@ -1,9 +1,10 @@
 //! What Purser remembers. Never asks the chain, and never holds a transaction open during a network call.
 //!
 //! **Two databases, one text.** Every function has one body and one SQL text for SQLite and Postgres:
-//! `query("... $1 ...").bind(..).fetch_all(self.reader())`, or `.execute(tx)` in [`Store::write`]
+//! `sql! {"... {id} ...", id}.fetch_all(self.reader())`, or `.execute(tx)` in [`Store::write`]
 //! ([`query::Query`] hands the values to whichever driver is in use). So the text keeps to what both understand:
-//! `$1` placeholders; TEXT, BIGINT and BOOLEAN; `ON CONFLICT`, `RETURNING` (columns without an alias of their table).
+//! TEXT, BIGINT and BOOLEAN; `ON CONFLICT`, `RETURNING` (columns without an alias of their table).
+//! [`stored`] says how each of our types stands in a column, and a [`row::Record`] which columns it is read from.
 //! In migrations every text column is `TEXT COLLATE "binary"`, so that ids and times sort by bytes in both.
 //! Only [`pools`] knows the differences: opening, running a transaction (SQLite's by [`writer`]),
 //! `skip_locked`.
@@ -23,7 +24,6 @@ mod balances;
 mod chain_wins;
 mod claims;
 mod cleaning;
-mod columns;
 mod connections;
 mod deliveries;
 mod delivery_row;
@@ -66,6 +66,7 @@ mod statement;
 #[cfg(test)]
 mod steps;
 mod stops;
+mod stored;
 mod streams;
 mod tables;
 mod transaction;
@@ -169,9 +170,7 @@ impl Store {
 
     /// The migrations that the tables have, ascending.
     pub async fn list_migrations(&self) -> Result<Vec<i64>, StoreError> {
-        const SQL: &str = "SELECT version FROM _sqlx_migrations ORDER BY version";
-        let rows: Vec<(i64,)> = query(SQL).fetch_all(self.reader()).await?;
-        Ok(rows.into_iter().map(|(version,)| version).collect())
+        query("SELECT version FROM _sqlx_migrations ORDER BY version").fetch_all(self.reader()).await
     }
 
     /// Waits for connections in use, and closes.

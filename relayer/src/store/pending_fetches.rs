@@ -1,16 +1,10 @@
 //! Transactions that were listed but that no node shows yet: fetched until they are shown or forked away.
 
-use macro_rules_attribute::derive;
-use sqlx::AssertSqlSafe;
-
-use super::columns::Table;
 use super::due::Due;
-use super::query::query;
-use super::row::ByName;
+use super::query::sql;
+use super::row::{Record, Row};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{Network, Timestamp};
-
-const TABLE: Table = Table("pending_fetches");
 
 /// A transaction that was listed but that no node shows yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,12 +16,15 @@ pub struct PendingFetch {
     pub next_try_at: Timestamp,
 }
 
-#[derive(Debug, ByName!)]
-struct PendingFetchRow {
-    tx_signature: String,
-    slot: i64,
-    tries: i64,
-    next_try_at: String,
+impl Record for PendingFetch {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            signature: row.get("tx_signature")?,
+            slot: row.get("slot")?,
+            tries: row.get("tries")?,
+            next_try_at: row.get("next_try_at")?,
+        })
+    }
 }
 
 impl Store {
@@ -38,28 +35,13 @@ impl Store {
         due: Due,
         rows_max: u32,
     ) -> Result<Vec<PendingFetch>, StoreError> {
-        let sql = format!(
+        sql! {
             "SELECT tx_signature, slot, tries, next_try_at FROM pending_fetches
-             WHERE network = $1 AND {} ORDER BY next_try_at LIMIT $4",
-            Due::sql("next_try_at", 2, 3)
-        );
-        // Only our own constants are interpolated.
-        let rows: Vec<PendingFetchRow> = query(AssertSqlSafe(sql))
-            .bind(network.as_str())
-            .bind(due.now.to_string())
-            .bind(due.latest.to_string())
-            .bind(i64::from(rows_max))
-            .fetch_all(self.reader())
-            .await?;
-        let read = |row: PendingFetchRow| {
-            Ok(PendingFetch {
-                slot: row.slot.cast_unsigned(),
-                tries: u32::try_from(row.tries).map_err(|_| TABLE.unreadable("tries"))?,
-                next_try_at: TABLE.read("next_try_at", &row.next_try_at)?,
-                signature: row.tx_signature,
-            })
-        };
-        rows.into_iter().map(read).collect()
+             WHERE network = {network} AND {is_due} ORDER BY next_try_at LIMIT {rows_max}",
+            network, is_due = due.has_come("next_try_at"), rows_max
+        }
+        .fetch_all(self.reader())
+        .await
     }
 }
 
@@ -68,20 +50,16 @@ pub(super) async fn replace_pending_fetch(
     network: Network,
     pending: &PendingFetch,
 ) -> Result<(), StoreError> {
-    const SQL: &str = "INSERT INTO pending_fetches (network, tx_signature, slot, tries, next_try_at)
-         VALUES ($1, $2, $3, $4, $5)
+    sql! {
+        "INSERT INTO pending_fetches (network, tx_signature, slot, tries, next_try_at)
+         VALUES ({network}, {signature}, {slot}, {tries}, {next_try_at})
          ON CONFLICT (network, tx_signature) DO UPDATE
              SET slot = excluded.slot, tries = excluded.tries, next_try_at = excluded.next_try_at
-             WHERE pending_fetches.tries < excluded.tries";
-    query(SQL)
-        .bind(network.as_str())
-        .bind(pending.signature.as_str())
-        .bind(pending.slot.cast_signed())
-        .bind(i64::from(pending.tries))
-        .bind(pending.next_try_at.to_string())
-        .execute(tx)
-        .await?;
-    Ok(())
+             WHERE pending_fetches.tries < excluded.tries",
+        network, pending.signature, pending.slot, pending.tries, pending.next_try_at
+    }
+    .run(tx)
+    .await
 }
 
 pub(super) async fn delete_pending_fetch(
@@ -89,7 +67,10 @@ pub(super) async fn delete_pending_fetch(
     network: Network,
     signature: &str,
 ) -> Result<(), StoreError> {
-    const SQL: &str = "DELETE FROM pending_fetches WHERE network = $1 AND tx_signature = $2";
-    query(SQL).bind(network.as_str()).bind(signature).execute(tx).await?;
-    Ok(())
+    sql! {
+        "DELETE FROM pending_fetches WHERE network = {network} AND tx_signature = {signature}",
+        network, signature
+    }
+    .run(tx)
+    .await
 }

@@ -2,22 +2,18 @@
 
 use std::time::Duration;
 
-use futures::FutureExt;
-use macro_rules_attribute::derive;
-
-use super::columns::Table;
 use super::events::announce;
 use super::history::list_payments_under;
-use super::ledgers::{AccountKey, of};
-use super::query::query;
-use super::row::ByName;
+use super::ledgers::AccountKey;
+use super::query::{Sql, sql};
+use super::row::{Record, Row};
+use super::stored::OrEmpty;
 use super::{Store, StoreError, Transaction, ledgers};
 use crate::domain::{
     AccountId, Address, AllowlistEntry, Counterparties, Event, HaltSet, Limit, Network, PolicySet, SetBy,
     SpendingPolicy, Timestamp,
 };
-
-const TABLE: Table = Table("policies");
+use futures::FutureExt;
 
 /// Versions kept of an account's policy.
 const VERSIONS_KEPT: i64 = 20;
@@ -28,79 +24,61 @@ const CHANGE_IS_NEWS: Duration = Duration::from_secs(24 * 60 * 60);
 /// Payments examined when their policy becomes known after them.
 const PAYMENTS_MAX: u32 = 500;
 
-#[derive(Debug, ByName!)]
-struct PolicyRow {
-    version: i64,
-    max_single_transfer: Option<String>,
-    max_daily_spend: Option<String>,
-    require_memo: bool,
-    paused: bool,
-    wallets: Option<String>,
-    token_accounts: Option<String>,
-}
+/// The columns of a [`Versioned`] policy.
+const COLUMNS: Sql<&str> =
+    Sql("version, max_single_transfer, max_daily_spend, require_memo, paused, wallets, token_accounts");
 
-impl PolicyRow {
-    fn read(self) -> Result<(u64, SpendingPolicy), StoreError> {
-        let limit = |column, text: Option<&str>| {
-            let amount = TABLE.read_optional(column, text)?;
-            Ok::<_, StoreError>(amount.map_or(Limit::Unlimited, Limit::AtMost))
-        };
-        let allowlist = match (&self.wallets, &self.token_accounts) {
-            (Some(wallets), Some(token_accounts)) => {
-                let wallets = read_addresses("wallets", wallets)?.into_iter().map(AllowlistEntry::Wallet);
-                let token_accounts = read_addresses("token_accounts", token_accounts)?;
-                let token_accounts = token_accounts.into_iter().map(AllowlistEntry::TokenAccount);
-                Counterparties::Only(wallets.chain(token_accounts).collect())
-            }
-            (None, _) | (_, None) => Counterparties::Anyone,
-        };
+/// A policy, and which version it is.
+struct Versioned(u64, SpendingPolicy);
+
+impl Record for Versioned {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let wallets: Option<Vec<Address>> = row.get("wallets")?;
+        let token_accounts: Option<Vec<Address>> = row.get("token_accounts")?;
+        let allowlist = wallets.zip(token_accounts).map(|(wallets, token_accounts)| {
+            let token_accounts = token_accounts.into_iter().map(AllowlistEntry::TokenAccount);
+            wallets.into_iter().map(AllowlistEntry::Wallet).chain(token_accounts).collect()
+        });
         let policy = SpendingPolicy {
-            max_single_transfer: limit("max_single_transfer", self.max_single_transfer.as_deref())?,
-            max_daily_spend: limit("max_daily_spend", self.max_daily_spend.as_deref())?,
-            allowlist,
-            require_memo: self.require_memo,
-            paused: self.paused,
+            max_single_transfer: row.get("max_single_transfer")?,
+            max_daily_spend: row.get("max_daily_spend")?,
+            allowlist: allowlist.map_or(Counterparties::Anyone, Counterparties::Only),
+            require_memo: row.get("require_memo")?,
+            paused: row.get("paused")?,
         };
-        Ok((self.version.cast_unsigned(), policy))
+        Ok(Self(row.get("version")?, policy))
     }
 }
 
-fn read_addresses(column: &'static str, json: &str) -> Result<Vec<Address>, StoreError> {
-    let texts: Vec<String> = serde_json::from_str(json).map_err(|_| TABLE.unreadable(column))?;
-    texts.iter().map(|text| TABLE.read(column, text)).collect()
-}
-
-/// The wallets and the token accounts of an on-chain allowlist, as JSON.
-fn write_addresses(allowed: &Counterparties) -> (Option<String>, Option<String>) {
-    let Counterparties::Only(entries) = allowed else { return (None, None) };
-    let texts = |of: fn(&AllowlistEntry) -> Option<&Address>| {
-        serde_json::Value::from_iter(entries.iter().filter_map(of).map(Address::to_string)).to_string()
-    };
-    let wallets = texts(|entry| match entry {
-        AllowlistEntry::Wallet(address) => Some(address),
-        AllowlistEntry::Account(_) | AllowlistEntry::TokenAccount(_) | AllowlistEntry::Address(_) => None,
-    });
-    let token_accounts = texts(|entry| match entry {
-        AllowlistEntry::TokenAccount(address) => Some(address),
-        AllowlistEntry::Account(_) | AllowlistEntry::Wallet(_) | AllowlistEntry::Address(_) => None,
-    });
-    (Some(wallets), Some(token_accounts))
+/// The wallets and the token accounts of an on-chain allowlist.
+fn addresses_of(allowed: &Counterparties) -> Option<(Vec<Address>, Vec<Address>)> {
+    let Counterparties::Only(entries) = allowed else { return None };
+    let (mut wallets, mut token_accounts) = (Vec::new(), Vec::new());
+    for entry in entries {
+        match entry {
+            AllowlistEntry::Wallet(address) => wallets.push(*address),
+            AllowlistEntry::TokenAccount(address) => token_accounts.push(*address),
+            AllowlistEntry::Account(_) | AllowlistEntry::Address(_) => {}
+        }
+    }
+    Some((wallets, token_accounts))
 }
 
 impl Store {
     /// For the indexer: this version of an account's policy, if it was read.
     pub async fn find_policy(
         &self,
-        account: AccountKey,
+        (operator, account): AccountKey,
         version: u64,
     ) -> Result<Option<SpendingPolicy>, StoreError> {
-        const SQL: &str =
-            "SELECT version, max_single_transfer, max_daily_spend, require_memo, paused, wallets,
-                 token_accounts
-             FROM policies WHERE operator_id = $1 AND account_id = $2 AND version = $3";
-        let row: Option<PolicyRow> =
-            of(SQL, account).bind(version.cast_signed()).fetch_optional(self.reader()).await?;
-        Ok(row.map(PolicyRow::read).transpose()?.map(|(_, policy)| policy))
+        let found: Option<Versioned> = sql! {
+            "SELECT {columns} FROM policies
+             WHERE operator_id = {operator} AND account_id = {account} AND version = {version}",
+            columns = COLUMNS, operator, account, version
+        }
+        .fetch_optional(self.reader())
+        .await?;
+        Ok(found.map(|Versioned(_, policy)| policy))
     }
 
     /// For the indexer: up to `rows_max` ready accounts of every operator on `network` with no policy read so far, by
@@ -111,23 +89,18 @@ impl Store {
         after: Option<AccountId>,
         rows_max: usize,
     ) -> Result<Vec<(AccountId, Address)>, StoreError> {
-        const SQL: &str = "SELECT accounts.account_id, accounts.address FROM accounts CROSS JOIN operators
-             WHERE operators.operator_id = accounts.operator_id AND operators.network = $1
-                 AND accounts.provisioning = 'ready' AND NOT accounts.is_closed AND accounts.account_id > $2
+        sql! {
+            "SELECT accounts.account_id, accounts.address FROM accounts CROSS JOIN operators
+             WHERE operators.operator_id = accounts.operator_id AND operators.network = {network}
+                 AND accounts.provisioning = 'ready' AND NOT accounts.is_closed AND accounts.account_id > {after}
                  AND NOT EXISTS (
                      SELECT 1 FROM policies
                      WHERE policies.operator_id = accounts.operator_id AND policies.account_id = accounts.account_id)
-             ORDER BY accounts.account_id LIMIT $3";
-        let rows: Vec<(String, String)> = query(SQL)
-            .bind(network.as_str())
-            .bind(after.map_or_else(String::new, |after| after.to_string()))
-            .bind(i64::try_from(rows_max).unwrap_or(i64::MAX))
-            .fetch_all(self.lister())
-            .await?;
-        let read = |(account, address): (String, String)| {
-            Ok((TABLE.read("account_id", &account)?, TABLE.read("address", &address)?))
-        };
-        rows.into_iter().map(read).collect()
+             ORDER BY accounts.account_id LIMIT {rows_max}",
+            network, after = OrEmpty(after), rows_max
+        }
+        .fetch_all(self.lister())
+        .await
     }
 
     /// For the indexer: stores a policy that was read, and announces what follows: the change, if a transaction made
@@ -184,16 +157,16 @@ impl Store {
 /// The daily limit of payments under this policy. `None`: the policy is not read yet.
 pub(super) async fn find_daily_limit(
     tx: &mut Transaction<'_>,
-    account: AccountKey,
+    (operator, account): AccountKey,
     version: u64,
 ) -> Result<Option<Limit>, StoreError> {
-    const SQL: &str = "SELECT max_daily_spend FROM policies
-         WHERE operator_id = $1 AND account_id = $2 AND version = $3";
-    let row: Option<(Option<String>,)> =
-        of(SQL, account).bind(version.cast_signed()).fetch_optional(tx).await?;
-    let Some((cap,)) = row else { return Ok(None) };
-    let cap = TABLE.read_optional("max_daily_spend", cap.as_deref())?;
-    Ok(Some(cap.map_or(Limit::Unlimited, Limit::AtMost)))
+    sql! {
+        "SELECT max_daily_spend FROM policies
+         WHERE operator_id = {operator} AND account_id = {account} AND version = {version}",
+        operator, account, version
+    }
+    .fetch_optional(tx)
+    .await
 }
 
 /// Stores a version. False if it was read before: again, by the same transaction. After a fork, another one may set it.
@@ -202,35 +175,32 @@ async fn keep(
     set: &PolicySet,
     policy: &SpendingPolicy,
 ) -> Result<bool, StoreError> {
-    const SQL: &str = "INSERT INTO policies
+    let (wallets, token_accounts) = addresses_of(&policy.allowlist).unzip();
+    let kept = sql! {
+        "INSERT INTO policies
              (operator_id, account_id, version, max_single_transfer, max_daily_spend, require_memo, paused, wallets,
               token_accounts, tx_signature)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+         VALUES ({operator_id}, {account_id}, {version}, {max_single_transfer}, {max_daily_spend}, {require_memo},
+              {paused}, {wallets}, {token_accounts}, {signature})
          ON CONFLICT (operator_id, account_id, version) DO UPDATE SET
              max_single_transfer = excluded.max_single_transfer, max_daily_spend = excluded.max_daily_spend,
              require_memo = excluded.require_memo, paused = excluded.paused, wallets = excluded.wallets,
              token_accounts = excluded.token_accounts, tx_signature = excluded.tx_signature
          WHERE excluded.tx_signature IS NOT NULL
-             AND (policies.tx_signature IS NULL OR policies.tx_signature <> excluded.tx_signature)";
-    const OLD: &str = "DELETE FROM policies WHERE operator_id = $1 AND account_id = $2 AND version <= $3";
-    let amount = |limit| match limit {
-        Limit::Unlimited => None,
-        Limit::AtMost(amount) => Some(amount.to_string()),
-    };
-    let (wallets, token_accounts) = write_addresses(&policy.allowlist);
-    let account = (set.operator_id, set.account_id);
-    let kept = of(SQL, account)
-        .bind(set.version.cast_signed())
-        .bind(amount(policy.max_single_transfer))
-        .bind(amount(policy.max_daily_spend))
-        .bind(policy.require_memo)
-        .bind(policy.paused)
-        .bind(wallets)
-        .bind(token_accounts)
-        .bind(set.by.as_ref().map(|by| by.signature.as_str()))
-        .execute(&mut *tx)
-        .await?;
-    of(OLD, account).bind(set.version.cast_signed().saturating_sub(VERSIONS_KEPT)).execute(&mut *tx).await?;
+             AND (policies.tx_signature IS NULL OR policies.tx_signature <> excluded.tx_signature)",
+        set.operator_id, set.account_id, set.version, policy.max_single_transfer, policy.max_daily_spend,
+        policy.require_memo, policy.paused, wallets, token_accounts,
+        signature = set.by.as_ref().map(|by| &by.signature)
+    }
+    .execute(&mut *tx)
+    .await?;
+    sql! {
+        "DELETE FROM policies
+         WHERE operator_id = {operator_id} AND account_id = {account_id} AND version <= {oldest}",
+        set.operator_id, set.account_id, oldest = set.version.cast_signed().saturating_sub(VERSIONS_KEPT)
+    }
+    .execute(&mut *tx)
+    .await?;
     Ok(kept == 1)
 }
 
@@ -241,25 +211,32 @@ async fn is_news(
     by: &SetBy,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    const NEWER: &str = "SELECT version FROM policies
-         WHERE operator_id = $1 AND account_id = $2 AND version > $3 LIMIT 1";
     if set.version <= FIRST_VERSION {
         return Ok(false);
     }
-    let newer = of(NEWER, (set.operator_id, set.account_id)).bind(set.version.cast_signed());
-    let newer: Option<(i64,)> = newer.fetch_optional(tx).await?;
+    let newer: Option<u64> = sql! {
+        "SELECT version FROM policies
+         WHERE operator_id = {operator_id} AND account_id = {account_id} AND version > {version} LIMIT 1",
+        set.operator_id, set.account_id, set.version
+    }
+    .fetch_optional(tx)
+    .await?;
     Ok(newer.is_none() || by.at.after(CHANGE_IS_NEWS) >= now)
 }
 
 /// The latest known version before `version`.
 async fn find_before(
     tx: &mut Transaction<'_>,
-    account: AccountKey,
+    (operator, account): AccountKey,
     version: u64,
 ) -> Result<Option<(u64, SpendingPolicy)>, StoreError> {
-    const SQL: &str = "SELECT version, max_single_transfer, max_daily_spend, require_memo, paused, wallets,
-             token_accounts
-         FROM policies WHERE operator_id = $1 AND account_id = $2 AND version < $3 ORDER BY version DESC LIMIT 1";
-    let row: Option<PolicyRow> = of(SQL, account).bind(version.cast_signed()).fetch_optional(tx).await?;
-    row.map(PolicyRow::read).transpose()
+    let found: Option<Versioned> = sql! {
+        "SELECT {columns} FROM policies
+         WHERE operator_id = {operator} AND account_id = {account} AND version < {version}
+         ORDER BY version DESC LIMIT 1",
+        columns = COLUMNS, operator, account, version
+    }
+    .fetch_optional(tx)
+    .await?;
+    Ok(found.map(|Versioned(version, policy)| (version, policy)))
 }

@@ -1,44 +1,21 @@
 //! Every version of a policy, as the indexer reads it, and who asked for it here.
 
-use macro_rules_attribute::derive;
-use serde_json::value::RawValue;
-
-use super::columns::Table;
-use super::query::query;
-use super::row::ByName;
+use super::query::sql;
+use super::row::{Record, Row};
 use super::{Store, StoreError};
-use crate::domain::{AccountId, Asking, OperatorId, PolicyReason, PolicyVersion, Timestamp};
+use crate::domain::{AccountId, Asking, OperatorId, PolicyVersion, Timestamp};
 
-const TABLE: Table = Table("policy_versions");
-
-#[derive(Debug, ByName!)]
-struct VersionRow {
-    operator_id: String,
-    account_id: String,
-    version: i64,
-    set_at: String,
-    signer: Option<String>,
-    tx_signature: String,
-    policy: Option<String>,
-    key_id: Option<String>,
-    reason: Option<String>,
-}
-
-impl TryFrom<VersionRow> for PolicyVersion {
-    type Error = StoreError;
-
-    fn try_from(row: VersionRow) -> Result<Self, StoreError> {
-        let policy = row.policy.map(RawValue::from_string).transpose();
-        let key_id = TABLE.read_optional("key_id", row.key_id.as_deref())?;
-        let reason = row.reason.map(PolicyReason::from_stored);
+impl Record for PolicyVersion {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let (key_id, reason): (Option<_>, _) = (row.get("key_id")?, row.get("reason")?);
         Ok(Self {
-            operator_id: TABLE.read("operator_id", &row.operator_id)?,
-            account_id: TABLE.read("account_id", &row.account_id)?,
-            version: row.version.cast_unsigned(),
-            set_at: TABLE.read("set_at", &row.set_at)?,
-            signer: TABLE.read_optional("signer", row.signer.as_deref())?,
-            tx_signature: row.tx_signature,
-            policy: policy.map_err(|_| TABLE.unreadable("policy"))?,
+            operator_id: row.get("operator_id")?,
+            account_id: row.get("account_id")?,
+            version: row.get("version")?,
+            set_at: row.get("set_at")?,
+            signer: row.get("signer")?,
+            tx_signature: row.get("tx_signature")?,
+            policy: row.get("policy")?,
             asking: key_id.map(|key_id| Asking { key_id, reason }),
         })
     }
@@ -47,24 +24,19 @@ impl TryFrom<VersionRow> for PolicyVersion {
 impl Store {
     /// For the indexer: stores a version that was read. A repeat changes nothing; after a fork the latest reading wins.
     pub async fn insert_policy_version(&self, version: &PolicyVersion) -> Result<(), StoreError> {
-        const SQL: &str = "INSERT INTO policy_versions
+        sql! {
+            "INSERT INTO policy_versions
                  (operator_id, account_id, version, set_at, signer, tx_signature, policy)
-             VALUES ($1, $2, $3, $4, $5, $6, $7)
+             VALUES ({operator_id}, {account_id}, {version}, {set_at}, {signer}, {tx_signature}, {policy})
              ON CONFLICT (operator_id, account_id, version) DO UPDATE SET
                  set_at = excluded.set_at, signer = excluded.signer, tx_signature = excluded.tx_signature,
                  policy = CASE WHEN policy_versions.tx_signature = excluded.tx_signature
-                     THEN COALESCE(excluded.policy, policy_versions.policy) ELSE excluded.policy END";
-        query(SQL)
-            .bind(version.operator_id.to_string())
-            .bind(version.account_id.to_string())
-            .bind(version.version.cast_signed())
-            .bind(version.set_at.to_string())
-            .bind(version.signer.map(|signer| signer.to_string()))
-            .bind(version.tx_signature.as_str())
-            .bind(version.policy.as_ref().map(|policy| policy.get()))
-            .execute(self.writer())
-            .await?;
-        Ok(())
+                     THEN COALESCE(excluded.policy, policy_versions.policy) ELSE excluded.policy END",
+            version.operator_id, version.account_id, version.version, version.set_at, version.signer,
+            version.tx_signature, version.policy
+        }
+        .run(self.writer())
+        .await
     }
 
     /// For the indexer: the version that this transaction set at `at`, where its log does not say: the one after the latest
@@ -75,22 +47,35 @@ impl Store {
         tx_signature: &str,
         at: Timestamp,
     ) -> Result<Option<u64>, StoreError> {
-        const KNOWN: &str = "SELECT version FROM policy_versions
-             WHERE operator_id = $1 AND account_id = $2 AND tx_signature = $3 ORDER BY version LIMIT 1";
-        const BEFORE: &str = "SELECT version FROM policy_versions
-             WHERE operator_id = $1 AND account_id = $2 AND set_at <= $3 ORDER BY version DESC LIMIT 1";
-        const TAKEN: &str =
-            "SELECT version FROM policy_versions WHERE operator_id = $1 AND account_id = $2 AND version = $3";
-        let of = |sql| query(sql).bind(operator.to_string()).bind(account.to_string());
-        let known: Option<(i64,)> = of(KNOWN).bind(tx_signature).fetch_optional(self.reader()).await?;
-        if let Some((known,)) = known {
-            return Ok(Some(known.cast_unsigned()));
+        let known: Option<u64> = sql! {
+            "SELECT version FROM policy_versions
+             WHERE operator_id = {operator} AND account_id = {account} AND tx_signature = {tx_signature}
+             ORDER BY version LIMIT 1",
+            operator, account, tx_signature
         }
-        let before: Option<(i64,)> = of(BEFORE).bind(at.to_string()).fetch_optional(self.reader()).await?;
-        let Some((before,)) = before else { return Ok(None) };
+        .fetch_optional(self.reader())
+        .await?;
+        if known.is_some() {
+            return Ok(known);
+        }
+        let before: Option<u64> = sql! {
+            "SELECT version FROM policy_versions
+             WHERE operator_id = {operator} AND account_id = {account} AND set_at <= {at}
+             ORDER BY version DESC LIMIT 1",
+            operator, account, at
+        }
+        .fetch_optional(self.reader())
+        .await?;
+        let Some(before) = before else { return Ok(None) };
         let next = before.saturating_add(1);
-        let taken: Option<(i64,)> = of(TAKEN).bind(next).fetch_optional(self.reader()).await?;
-        Ok(taken.is_none().then_some(next.cast_unsigned()))
+        let taken: Option<u64> = sql! {
+            "SELECT version FROM policy_versions
+             WHERE operator_id = {operator} AND account_id = {account} AND version = {next}",
+            operator, account, next
+        }
+        .fetch_optional(self.reader())
+        .await?;
+        Ok(taken.is_none().then_some(next))
     }
 
     /// Records who asked for a transaction's change, or for the pending draft with this hash.
@@ -101,19 +86,15 @@ impl Store {
         done_by: &str,
         asking: &Asking,
     ) -> Result<(), StoreError> {
-        const SQL: &str = "INSERT INTO policy_askings (operator_id, account_id, done_by, key_id, reason)
-             VALUES ($1, $2, $3, $4, $5)
+        sql! {
+            "INSERT INTO policy_askings (operator_id, account_id, done_by, key_id, reason)
+             VALUES ({operator}, {account}, {done_by}, {key_id}, {reason})
              ON CONFLICT (operator_id, account_id, done_by) DO UPDATE SET
-                 version = NULL, key_id = excluded.key_id, reason = excluded.reason";
-        query(SQL)
-            .bind(operator.to_string())
-            .bind(account.to_string())
-            .bind(done_by)
-            .bind(asking.key_id.to_string())
-            .bind(asking.reason.as_ref().map(PolicyReason::as_str))
-            .execute(self.writer())
-            .await?;
-        Ok(())
+                 version = NULL, key_id = excluded.key_id, reason = excluded.reason",
+            operator, account, done_by, asking.key_id, asking.reason
+        }
+        .run(self.writer())
+        .await
     }
 
     /// Records that the draft with this hash became this version.
@@ -124,18 +105,16 @@ impl Store {
         hash: [u8; 32],
         version: u64,
     ) -> Result<(), StoreError> {
-        const SQL: &str = "UPDATE policy_askings SET version = $4
-             WHERE operator_id = $1 AND account_id = $2 AND done_by = $3
+        sql! {
+            "UPDATE policy_askings SET version = {version}
+             WHERE operator_id = {operator} AND account_id = {account} AND done_by = {hash}
                  AND NOT EXISTS (
-                     SELECT 1 FROM policy_askings WHERE operator_id = $1 AND account_id = $2 AND version = $4)";
-        query(SQL)
-            .bind(operator.to_string())
-            .bind(account.to_string())
-            .bind(hex::encode(hash))
-            .bind(version.cast_signed())
-            .execute(self.writer())
-            .await?;
-        Ok(())
+                     SELECT 1 FROM policy_askings
+                     WHERE operator_id = {operator} AND account_id = {account} AND version = {version})",
+            version, operator, account, hash
+        }
+        .run(self.writer())
+        .await
     }
 
     /// Up to `rows_max` versions of an account's policy before `before`, newest first.
@@ -146,7 +125,7 @@ impl Store {
         before: Option<u64>,
         rows_max: u32,
     ) -> Result<Vec<PolicyVersion>, StoreError> {
-        const SQL: &str =
+        sql! {
             "SELECT policy_versions.operator_id, policy_versions.account_id, policy_versions.version, set_at, signer,
                  tx_signature, policy, COALESCE(at_once.key_id, later.key_id) AS key_id,
                  CASE WHEN at_once.key_id IS NULL THEN later.reason ELSE at_once.reason END AS reason
@@ -158,16 +137,12 @@ impl Store {
              LEFT JOIN policy_askings later
                  ON later.operator_id = policy_versions.operator_id
                      AND later.account_id = policy_versions.account_id AND later.version = policy_versions.version
-             WHERE policy_versions.operator_id = $1 AND policy_versions.account_id = $2
-                 AND policy_versions.version < $3
-             ORDER BY policy_versions.version DESC LIMIT $4";
-        let rows: Vec<VersionRow> = query(SQL)
-            .bind(operator.to_string())
-            .bind(account.to_string())
-            .bind(before.map_or(i64::MAX, u64::cast_signed))
-            .bind(i64::from(rows_max))
-            .fetch_all(self.lister())
-            .await?;
-        rows.into_iter().map(PolicyVersion::try_from).collect()
+             WHERE policy_versions.operator_id = {operator} AND policy_versions.account_id = {account}
+                 AND policy_versions.version < {before}
+             ORDER BY policy_versions.version DESC LIMIT {rows_max}",
+            operator, account, before = before.map_or(i64::MAX, u64::cast_signed), rows_max
+        }
+        .fetch_all(self.lister())
+        .await
     }
 }

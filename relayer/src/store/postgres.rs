@@ -8,7 +8,7 @@ use sqlx::{ConnectOptions, Connection, SqlStr};
 
 use super::StoreError;
 use super::connections::Connect;
-use super::row::{Column, Record, Row};
+use super::row::{Record, Row};
 use super::statement::{Answer, Value, Wanted};
 use crate::domain::Timestamp;
 
@@ -118,6 +118,6 @@ pub(super) async fn run<R: Record>(
         Wanted::First => query.fetch_optional(connection).await?.into_iter().collect(),
         Wanted::All => query.fetch_all(connection).await?,
     };
-    let read = rows.iter().map(|row| R::read(&Row::Postgres(row), Column::Place(0)));
+    let read = rows.iter().map(|row| R::read(&Row::Postgres(row)));
     Ok(Answer { touched: 0, rows: read.collect::<Result<_, _>>()? })
 }

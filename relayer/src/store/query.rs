@@ -4,14 +4,14 @@ use std::fmt::Display;
 
 use futures::FutureExt;
 use sqlx::postgres::PgConnection;
-use sqlx::{SqlSafeStr, SqlStr};
+use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
 
 use super::StoreError;
 use super::connections::Connections;
 use super::postgres::{self, PostgresPrimary};
 use super::row::Record;
 use super::sqlite::{self, SqliteReading};
-use super::statement::{Answer, Value, Wanted};
+use super::statement::{Answer, Bound, Value, Wanted};
 use super::transaction::Transaction;
 use super::writer::{Turn, Writer};
 
@@ -46,59 +46,123 @@ pub(super) fn query(sql: impl SqlSafeStr) -> Query {
     Query { sql: sql.into_sql_str(), values: Vec::new() }
 }
 
-/// `count` placeholders: `$first, ...`.
-pub(super) fn places(first: usize, count: usize) -> String {
-    let places: Vec<String> = (first..first + count).map(|place| format!("${place}")).collect();
-    places.join(", ")
+/// A statement. Its text is a format string, whose names get their values after it, each once:
+/// `sql! { "SELECT name FROM accounts WHERE operator_id = {operator_id} AND account_id = {id}", key.operator_id, id }`,
+/// where `key.operator_id` is short for `operator_id = key.operator_id`. A value becomes a placeholder; [`List`] becomes
+/// several, [`Sql`] and [`Piece`] become text. A name without value and a value without name do not compile.
+macro_rules! sql {
+    ($text:literal) => { $crate::store::query::query($text) };
+    ($text:literal, $($named:tt)+) => {{
+        let mut held = Vec::new();
+        let values = &mut held;
+        let text = $crate::store::query::text!(values, $text, $($named)+);
+        $crate::store::query::Query::new(text, held)
+    }};
 }
 
-/// Merges `pages` into one list; an index delivers each page in the order and to the limit of `ending`. `None`: no pages.
-pub(super) fn merged(pages: impl IntoIterator<Item = String>, ending: &str) -> Option<String> {
-    let mut pages: Vec<String> = pages.into_iter().collect();
-    if pages.len() < 2 {
-        return pages.pop();
+/// The text of such a statement, or of a [`Piece`] of one; its values go to `$values`.
+macro_rules! text {
+    (@ $values:ident $text:literal [$($name:ident = $value:expr;)*]) => {
+        // A format string from `concat!` captures nothing by itself, so that no value gets into the text.
+        format!(concat!($text), $($name = $crate::store::query::Place::place(&$value, $values)),*)
+    };
+    (@ $values:ident $text:literal [$($done:tt)*] $name:ident = $value:expr, $($rest:tt)*) => {
+        $crate::store::query::text!(@ $values $text [$($done)* $name = $value;] $($rest)*)
+    };
+    (@ $values:ident $text:literal [$($done:tt)*] $of:ident.$name:ident, $($rest:tt)*) => {
+        $crate::store::query::text!(@ $values $text [$($done)* $name = $of.$name;] $($rest)*)
+    };
+    (@ $values:ident $text:literal [$($done:tt)*] $name:ident, $($rest:tt)*) => {
+        $crate::store::query::text!(@ $values $text [$($done)* $name = $name;] $($rest)*)
+    };
+    ($values:ident, $text:literal, $($named:tt)+) => {
+        $crate::store::query::text!(@ $values $text [] $($named)+,)
+    };
+}
+pub(super) use {sql, text};
+
+/// What a name in a statement's text stands for.
+pub(super) trait Place {
+    fn place(&self, values: &mut Vec<Value>) -> String;
+}
+
+impl<T: Bound + ?Sized> Place for T {
+    fn place(&self, values: &mut Vec<Value>) -> String {
+        values.push(self.value());
+        format!("${}", values.len())
     }
-    let parts = pages.into_iter().enumerate();
-    let parts: Vec<String> =
-        parts.map(|(part, page)| format!("SELECT * FROM ({page}) AS part_{part}")).collect();
-    Some(format!("{} {ending}", parts.join(" UNION ALL ")))
+}
+
+/// Several values, with commas between.
+pub(super) struct List<'a, T>(pub &'a [T]);
+
+impl<T: Bound> Place for List<'_, T> {
+    fn place(&self, values: &mut Vec<Value>) -> String {
+        joined(self.0.iter().map(|value| value.place(values)))
+    }
+}
+
+/// Text: one of the program's own, never a client's.
+pub(super) struct Sql<T>(pub T);
+
+impl<T: Display> Place for Sql<T> {
+    fn place(&self, _: &mut Vec<Value>) -> String {
+        self.0.to_string()
+    }
+}
+
+/// Text with values in it.
+pub(super) struct Piece<F>(pub F);
+
+impl<F: Fn(&mut Vec<Value>) -> String> Place for Piece<F> {
+    fn place(&self, values: &mut Vec<Value>) -> String {
+        self.0(values)
+    }
+}
+
+/// With commas between.
+pub(super) fn joined(parts: impl Iterator<Item = String>) -> String {
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// Merges `pages` into one list; an index delivers each page in the order and to the limit of `ending`.
+pub(super) fn merged(pages: impl Iterator<Item = String>, ending: &str) -> String {
+    let mut pages: Vec<String> = pages.collect();
+    if pages.len() < 2 {
+        return pages.pop().unwrap_or_default();
+    }
+    let parts = pages.iter().enumerate().map(|(part, page)| format!("SELECT * FROM ({page}) AS part_{part}"));
+    format!("{} {ending}", parts.collect::<Vec<_>>().join(" UNION ALL "))
 }
 
 impl Query {
-    /// The next placeholder's value.
-    pub fn bind(mut self, value: impl Into<Value>) -> Self {
-        self.values.push(value.into());
-        self
-    }
-
-    /// Binds where a newest-first list continues: below `after`, or else below a bound above every id and position.
-    pub fn bind_below(self, after: Option<impl Display>) -> Self {
-        self.bind(after.map_or_else(|| "~".to_owned(), |after| after.to_string()))
-    }
-
-    /// Binds several values to as many placeholders.
-    pub fn bind_all<V: Into<Value>>(mut self, values: impl IntoIterator<Item = V>) -> Self {
-        self.values.extend(values.into_iter().map(Into::into));
-        self
+    /// See [`sql`].
+    pub fn new(text: String, values: Vec<Value>) -> Self {
+        Self { sql: AssertSqlSafe(text).into_sql_str(), values }
     }
 
     /// Runs the statement and returns the number of rows touched.
     pub async fn execute(self, on: impl Into<Target<'_>>) -> Result<u64, StoreError> {
-        Ok(self.run::<bool>(on.into(), Wanted::Count).await?.touched)
+        Ok(self.answer::<bool>(on.into(), Wanted::Count).await?.touched)
+    }
+
+    /// Runs the statement, however many rows it touches.
+    pub async fn run(self, on: impl Into<Target<'_>>) -> Result<(), StoreError> {
+        self.execute(on).await.map(|_| ())
     }
 
     /// Every row.
     pub async fn fetch_all<R: Record>(self, on: impl Into<Target<'_>>) -> Result<Vec<R>, StoreError> {
-        Ok(self.run(on.into(), Wanted::All).await?.rows)
+        Ok(self.answer(on.into(), Wanted::All).await?.rows)
     }
 
     /// The row, if there is one.
     pub async fn fetch_optional<R: Record>(self, on: impl Into<Target<'_>>) -> Result<Option<R>, StoreError> {
-        Ok(self.run(on.into(), Wanted::First).await?.rows.pop())
+        Ok(self.answer(on.into(), Wanted::First).await?.rows.pop())
     }
 
     /// The one place where the two drivers are told apart.
-    async fn run<R: Record>(self, on: Target<'_>, wanted: Wanted) -> Result<Answer<R>, StoreError> {
+    async fn answer<R: Record>(self, on: Target<'_>, wanted: Wanted) -> Result<Answer<R>, StoreError> {
         let Self { sql, values } = self;
         #[cfg(test)]
         super::tests::note(&sql, &values);

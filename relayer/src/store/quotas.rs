@@ -3,8 +3,9 @@
 
 use futures::FutureExt;
 
-use super::accounts::{entries, insert};
-use super::query::query;
+use super::accounts::insert;
+use super::operators::lock_operator;
+use super::query::{Query, sql};
 use super::transaction::Transaction;
 use super::{Store, StoreError};
 use crate::domain::{Account, AccountId, OperatorId, QuotaExceeded, Quotas};
@@ -21,7 +22,7 @@ impl Store {
     /// Records an account before its creation is sent to the chain. `QuotaExceeded`: the operator may have no more
     /// accounts, or not this many entries.
     pub async fn insert_account_within(&self, account: &Account, quotas: Quotas) -> Result<(), StoreError> {
-        let (operator, entries) = (account.operator_id, entries(account.counterparties.entries().len()));
+        let (operator, entries) = (account.operator_id, account.counterparties.entries().len() as u64);
         let insert = insert(account);
         self.write(move |tx| {
             async move {
@@ -30,8 +31,7 @@ impl Store {
                     return Err(QuotaExceeded::Accounts(quotas.accounts).into());
                 }
                 fits(held.allowlist_entries, entries, quotas)?;
-                insert.execute(tx).await?;
-                Ok(())
+                insert.run(tx).await
             }
             .boxed()
         })
@@ -47,22 +47,26 @@ impl Store {
         count: usize,
         quotas: Quotas,
     ) -> Result<(), StoreError> {
-        const HAS: &str = "SELECT allowlist_entries FROM accounts WHERE operator_id = $1 AND account_id = $2";
-        const TAKE: &str =
-            "UPDATE accounts SET allowlist_entries = $3 WHERE operator_id = $1 AND account_id = $2";
-        let count = entries(count);
-        let of = move |sql| query(sql).bind(operator.to_string()).bind(account.to_string());
+        let count = count as u64;
         self.write(move |tx| {
             async move {
                 let held = hold(tx, operator).await?;
-                let has: Option<(i64,)> = of(HAS).fetch_optional(&mut *tx).await?;
-                let has = has.map_or(0, |(has,)| has.cast_unsigned());
+                let has = sql! {
+                    "SELECT allowlist_entries FROM accounts WHERE operator_id = {operator} AND account_id = {account}",
+                    operator, account
+                };
+                let has: u64 = has.fetch_optional(&mut *tx).await?.unwrap_or(0);
                 if count <= has {
                     return Ok(());
                 }
                 fits(held.allowlist_entries, count - has, quotas)?;
-                of(TAKE).bind(count.cast_signed()).execute(tx).await?;
-                Ok(())
+                sql! {
+                    "UPDATE accounts SET allowlist_entries = {count}
+                     WHERE operator_id = {operator} AND account_id = {account}",
+                    count, operator, account
+                }
+                .run(tx)
+                .await
             }
             .boxed()
         })
@@ -71,8 +75,7 @@ impl Store {
 
     /// What an operator has.
     pub async fn count_held(&self, operator: OperatorId) -> Result<Held, StoreError> {
-        let rows: Vec<(i64, i64)> = query(HELD).bind(operator.to_string()).fetch_all(self.reader()).await?;
-        Ok(Held::of(&rows))
+        Ok(Held::of(&held_by(operator).fetch_all::<(u64, u64)>(self.reader()).await?))
     }
 
     /// Marks accounts that were found closed on the chain; they stop counting.
@@ -81,25 +84,34 @@ impl Store {
         operator: OperatorId,
         ids: &[AccountId],
     ) -> Result<(), StoreError> {
-        const SQL: &str = "UPDATE accounts SET is_closed = TRUE WHERE operator_id = $1 AND account_id = $2";
         for id in ids {
-            query(SQL).bind(operator.to_string()).bind(id.to_string()).execute(self.writer()).await?;
+            sql! {
+                "UPDATE accounts SET is_closed = TRUE WHERE operator_id = {operator} AND account_id = {id}",
+                operator, id
+            }
+            .execute(self.writer())
+            .await?;
         }
         Ok(())
     }
 }
 
-const HELD: &str = "SELECT COUNT(*), CAST(COALESCE(SUM(allowlist_entries), 0) AS BIGINT)
-     FROM accounts WHERE operator_id = $1 AND NOT is_closed
- UNION ALL
-     SELECT 0, CAST(COALESCE(SUM(allowlist_entries), 0) AS BIGINT) FROM pending_policies WHERE operator_id = $1";
+fn held_by(operator: OperatorId) -> Query {
+    sql! {
+        "SELECT COUNT(*), CAST(COALESCE(SUM(allowlist_entries), 0) AS BIGINT)
+             FROM accounts WHERE operator_id = {operator} AND NOT is_closed
+         UNION ALL
+             SELECT 0, CAST(COALESCE(SUM(allowlist_entries), 0) AS BIGINT)
+             FROM pending_policies WHERE operator_id = {operator}",
+        operator
+    }
+}
 
 impl Held {
-    fn of(rows: &[(i64, i64)]) -> Self {
-        let sum = |numbers: &mut dyn Iterator<Item = i64>| numbers.map(i64::cast_unsigned).sum();
+    fn of(rows: &[(u64, u64)]) -> Self {
         Self {
-            accounts: sum(&mut rows.iter().map(|(accounts, _)| *accounts)),
-            allowlist_entries: sum(&mut rows.iter().map(|(_, entries)| *entries)),
+            accounts: rows.iter().map(|(accounts, _)| accounts).sum(),
+            allowlist_entries: rows.iter().map(|(_, entries)| entries).sum(),
         }
     }
 }
@@ -107,10 +119,8 @@ impl Held {
 /// Counts what the operator has, and keeps others from counting until the transaction ends. On Postgres the second
 /// statement sees what was committed before the first one got the row; SQLite has one writer.
 pub(super) async fn hold(tx: &mut Transaction<'_>, operator: OperatorId) -> Result<Held, StoreError> {
-    const LOCK: &str = "UPDATE operators SET name = name WHERE operator_id = $1";
-    query(LOCK).bind(operator.to_string()).execute(&mut *tx).await?;
-    let rows: Vec<(i64, i64)> = query(HELD).bind(operator.to_string()).fetch_all(tx).await?;
-    Ok(Held::of(&rows))
+    lock_operator(tx, operator).await?;
+    Ok(Held::of(&held_by(operator).fetch_all::<(u64, u64)>(tx).await?))
 }
 
 pub(super) fn fits(held: u64, more: u64, quotas: Quotas) -> Result<(), StoreError> {

@@ -1,11 +1,10 @@
 //! Replays: a delivery starts a new round, whatever became of the last one.
 
 use futures::FutureExt;
-use sqlx::AssertSqlSafe;
 
 use super::deliveries::insert_deliveries;
 use super::events::insert_event;
-use super::query::{places, query};
+use super::query::{List, sql};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{DeliveryState, Event, EventId, OperatorId, Timestamp, Webhook, WebhookId};
 
@@ -68,42 +67,34 @@ impl Store {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
-        // Ids begin with the millisecond of their events, so they select the span.
-        const SQL: &str = "SELECT deliveries.event_id FROM deliveries
-                 JOIN events ON events.operator_id = deliveries.operator_id AND events.event_id = deliveries.event_id
-             WHERE deliveries.operator_id = $7 AND deliveries.webhook_id = $1 AND deliveries.state = $8
-                 AND (deliveries.state = 'undelivered' OR deliveries.failures > 0)
-                 AND deliveries.event_id > $2 AND deliveries.event_id <= $3
-                 AND events.created_at >= $4 AND events.created_at < $5
-             ORDER BY deliveries.event_id LIMIT $6";
+        let Webhook { id, operator_id, .. } = webhook;
         let mut replayed = 0;
-        let mut last = EventId::new(since, 0).to_string();
+        // Ids begin with the millisecond of their events, so they select the span.
+        let mut last = EventId::new(since, 0);
         loop {
-            let found: Vec<(String,)> = query(SQL)
-                .bind(webhook.id.to_string())
-                .bind(last.as_str())
-                .bind(EventId::new(until, u128::MAX).to_string())
-                .bind(since.to_string())
-                .bind(until.to_string())
-                .bind(i64::from(BATCH_ROWS))
-                .bind(webhook.operator_id.to_string())
-                .bind(state)
-                .fetch_all(self.lister())
-                .await?;
-            let ids: Vec<String> = found.into_iter().map(|(id,)| id).collect();
-            let Some(end) = ids.last().cloned() else { return Ok(replayed) };
-            let sql = format!(
-                "UPDATE deliveries SET state = 'pending', failures = 0, next_attempt_at = $3, ended_at = NULL
-                 WHERE operator_id = $1 AND webhook_id = $2 AND state = $4 AND event_id IN ({})
+            let ids: Vec<EventId> = sql! {
+                "SELECT deliveries.event_id FROM deliveries
+                     JOIN events ON events.operator_id = deliveries.operator_id AND events.event_id = deliveries.event_id
+                 WHERE deliveries.operator_id = {operator_id} AND deliveries.webhook_id = {id}
+                     AND deliveries.state = {state} AND (deliveries.state = 'undelivered' OR deliveries.failures > 0)
+                     AND deliveries.event_id > {last} AND deliveries.event_id <= {end}
+                     AND events.created_at >= {since} AND events.created_at < {until}
+                 ORDER BY deliveries.event_id LIMIT {rows}",
+                operator_id, id, state, last, end = EventId::new(until, u128::MAX), since, until, rows = BATCH_ROWS
+            }
+            .fetch_all(self.lister())
+            .await?;
+            let Some(end) = ids.last() else { return Ok(replayed) };
+            replayed += sql! {
+                "UPDATE deliveries SET state = 'pending', failures = 0, next_attempt_at = {now}, ended_at = NULL
+                 WHERE operator_id = {operator_id} AND webhook_id = {id} AND state = {state} AND event_id IN ({ids})
                      AND (state = 'undelivered'
-                         OR failures > 0 AND (lease_expires_at IS NULL OR lease_expires_at <= $3))",
-                places(5, ids.len())
-            );
-            // Only placeholders are interpolated.
-            let update = query(AssertSqlSafe(sql)).bind(webhook.operator_id.to_string());
-            let update = update.bind(webhook.id.to_string()).bind(now.to_string()).bind(state);
-            replayed += update.bind_all(ids).execute(self.writer()).await?;
-            last = end;
+                         OR failures > 0 AND (lease_expires_at IS NULL OR lease_expires_at <= {now}))",
+                operator_id, id, state, now, ids = List(&ids)
+            }
+            .execute(self.writer())
+            .await?;
+            last = *end;
         }
     }
 
@@ -170,17 +161,14 @@ async fn renew(
     (operator, event): (OperatorId, EventId),
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    const SQL: &str =
-        "UPDATE deliveries SET state = 'pending', failures = 0, next_attempt_at = $4, ended_at = NULL
-         WHERE operator_id = $1 AND webhook_id = $2 AND event_id = $3
-             AND (lease_expires_at IS NULL OR lease_expires_at <= $4)";
-    let touched = query(SQL)
-        .bind(operator.to_string())
-        .bind(webhook.to_string())
-        .bind(event.to_string())
-        .bind(now.to_string())
-        .execute(&mut *tx)
-        .await?;
+    let touched = sql! {
+        "UPDATE deliveries SET state = 'pending', failures = 0, next_attempt_at = {now}, ended_at = NULL
+         WHERE operator_id = {operator} AND webhook_id = {webhook} AND event_id = {event}
+             AND (lease_expires_at IS NULL OR lease_expires_at <= {now})",
+        now, operator, webhook, event
+    }
+    .execute(&mut *tx)
+    .await?;
     if touched == 1 {
         return Ok(true);
     }

@@ -1,4 +1,6 @@
-//! Rows of either database, read by column name.
+//! Rows of either database, read into our types by column name: a record says which column each of its fields has.
+
+use std::fmt;
 
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
@@ -11,66 +13,115 @@ pub(super) enum Row<'r> {
     Postgres(&'r PgRow),
 }
 
-/// Identifies a column in a row.
+impl Row<'_> {
+    /// The value of a column.
+    pub fn get<C: Column>(&self, column: &'static str) -> Result<C, StoreError> {
+        C::read_at(self, At::Name(column))
+    }
+}
+
+/// The column does not hold what this build writes.
+pub(super) fn unreadable(column: &'static str) -> StoreError {
+    At::Name(column).unreadable()
+}
+
+/// Where a value stands in its row.
 #[derive(Clone, Copy)]
-pub(super) enum Column {
+pub(super) enum At {
     Name(&'static str),
     Place(usize),
 }
 
-/// Readable from a row: TEXT, BIGINT or BOOLEAN from one column, or a struct or tuple from several columns, which
-/// locates them itself.
-pub(super) trait Record: Sized + Send + 'static {
-    fn read(row: &Row<'_>, column: Column) -> Result<Self, StoreError>;
+impl At {
+    fn unreadable(self) -> StoreError {
+        StoreError::Unreadable { column: self.to_string() }
+    }
 }
 
-macro_rules! held_by_a_column {
-    ($($held:ty),*) => {$(
-        impl Record for $held {
-            fn read(row: &Row<'_>, column: Column) -> Result<Self, StoreError> {
-                Ok(match (row, column) {
-                    (Row::Sqlite(row), Column::Name(name)) => row.get(name)?,
-                    (Row::Sqlite(row), Column::Place(place)) => row.get(place)?,
-                    (Row::Postgres(row), Column::Name(name)) => row.try_get(name)?,
-                    (Row::Postgres(row), Column::Place(place)) => row.try_get(place)?,
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Place(place) => write!(f, "{place}"),
+        }
+    }
+}
+
+/// A type that both databases have.
+pub(super) trait Native: Sized {
+    fn take(row: &Row<'_>, at: At) -> Result<Option<Self>, StoreError>;
+}
+
+/// A type that a column holds, as a type that both databases have.
+pub(super) trait Stored: Sized {
+    type As: Native;
+    /// `None`: this build did not write that.
+    fn from_held(held: Self::As) -> Option<Self>;
+}
+
+macro_rules! native {
+    ($($native:ty)*) => {$(
+        impl Native for $native {
+            fn take(row: &Row<'_>, at: At) -> Result<Option<Self>, StoreError> {
+                Ok(match (row, at) {
+                    (Row::Sqlite(row), At::Name(name)) => row.get(name)?,
+                    (Row::Sqlite(row), At::Place(place)) => row.get(place)?,
+                    (Row::Postgres(row), At::Name(name)) => row.try_get(name)?,
+                    (Row::Postgres(row), At::Place(place)) => row.try_get(place)?,
                 })
+            }
+        }
+
+        impl Stored for $native {
+            type As = Self;
+
+            fn from_held(held: Self) -> Option<Self> {
+                Some(held)
             }
         }
     )*};
 }
 
-held_by_a_column!(String, Option<String>, i64, Option<i64>, bool, Vec<u8>);
+native!(String i64 bool Vec<u8>);
+
+/// Readable from one column.
+pub(super) trait Column: Sized {
+    fn read_at(row: &Row<'_>, at: At) -> Result<Self, StoreError>;
+}
+
+impl<T: Stored> Column for T {
+    fn read_at(row: &Row<'_>, at: At) -> Result<Self, StoreError> {
+        T::As::take(row, at)?.and_then(T::from_held).ok_or_else(|| at.unreadable())
+    }
+}
+
+impl<T: Stored> Column for Option<T> {
+    fn read_at(row: &Row<'_>, at: At) -> Result<Self, StoreError> {
+        let held = T::As::take(row, at)?;
+        held.map(|held| T::from_held(held).ok_or_else(|| at.unreadable())).transpose()
+    }
+}
+
+/// Readable from a row: from its first columns in order, or from columns that it names.
+pub(super) trait Record: Sized + Send + 'static {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError>;
+}
+
+impl<C: Column + Send + 'static> Record for C {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        C::read_at(row, At::Place(0))
+    }
+}
 
 macro_rules! tuple {
     ($($part:ident $place:literal),*) => {
-        impl<$($part: Record),*> Record for ($($part,)*) {
-            fn read(row: &Row<'_>, _: Column) -> Result<Self, StoreError> {
-                Ok(($($part::read(row, Column::Place($place))?,)*))
+        impl<$($part: Column + Send + 'static),*> Record for ($($part,)*) {
+            fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+                Ok(($($part::read_at(row, At::Place($place))?,)*))
             }
         }
     };
 }
 
-tuple!(A 0);
 tuple!(A 0, B 1);
 tuple!(A 0, B 1, C 2);
-tuple!(A 0, B 1, C 2, D 3);
-tuple!(A 0, B 1, C 2, D 3, E 4);
-
-/// `#[derive(ByName!)]`: reads each field from the column of its name, or from several if the field is such a struct itself.
-macro_rules! ByName {
-    ($(#[$attribute:meta])* $visible:vis struct $name:ident {
-        $($(#[$of_field:meta])* $field_visible:vis $field:ident: $held:ty),* $(,)?
-    }) => {
-        impl $crate::store::row::Record for $name {
-            fn read(
-                row: &$crate::store::row::Row<'_>,
-                _: $crate::store::row::Column,
-            ) -> Result<Self, $crate::store::StoreError> {
-                use $crate::store::row::{Column, Record};
-                Ok(Self { $($field: <$held as Record>::read(row, Column::Name(stringify!($field)))?),* })
-            }
-        }
-    };
-}
-pub(super) use ByName;

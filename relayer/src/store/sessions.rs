@@ -1,23 +1,23 @@
 //! Dashboard sessions.
 
-use macro_rules_attribute::derive;
-
-use super::columns::Table;
-use super::keys::OwnedKeyRow;
-use super::query::query;
-use super::row::ByName;
+use super::keys::COLUMNS as KEY_COLUMNS;
+use super::operators::COLUMNS as OPERATOR_COLUMNS;
+use super::query::sql;
+use super::row::{Record, Row};
 use super::{Store, StoreError};
 use crate::domain::{
     ApiKey, HashedKey, KeyId, Operator, SESSION_LIFE_MAX, SESSIONS_PER_KEY_MAX, Session, Timestamp,
 };
 
-const TABLE: Table = Table("sessions");
+/// A session, its key, and the key's operator.
+struct Owned(Session, ApiKey, Operator);
 
-#[derive(Debug, ByName!)]
-struct SessionRow {
-    owned: OwnedKeyRow,
-    session_started_at: String,
-    session_used_at: String,
+impl Record for Owned {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let session =
+            Session { started_at: row.get("session_started_at")?, used_at: row.get("session_used_at")? };
+        Ok(Self(session, ApiKey::read(row)?, Operator::read(row)?))
+    }
 }
 
 impl Store {
@@ -28,17 +28,21 @@ impl Store {
         key: KeyId,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        const SQL: &str =
-            "INSERT INTO sessions (token_hash, key_id, started_at, used_at) VALUES ($1, $2, $3, $3)";
+        sql! {
+            "INSERT INTO sessions (token_hash, key_id, started_at, used_at) VALUES ({token}, {key}, {now}, {now})",
+            token, key, now
+        }
+        .execute(self.writer())
+        .await?;
         // SQLite has no OFFSET without a LIMIT.
-        const BOUND: &str = "DELETE FROM sessions WHERE token_hash IN (
-                 SELECT token_hash FROM sessions WHERE key_id = $1 AND token_hash <> $2
-                 ORDER BY started_at DESC, token_hash LIMIT 1000 OFFSET $3)";
-        let insert = query(SQL).bind(token.to_hex()).bind(key.to_string()).bind(now.to_string());
-        insert.execute(self.writer()).await?;
-        let bound = query(BOUND).bind(key.to_string()).bind(token.to_hex()).bind(SESSIONS_PER_KEY_MAX - 1);
-        bound.execute(self.writer()).await?;
-        Ok(())
+        sql! {
+            "DELETE FROM sessions WHERE token_hash IN (
+                 SELECT token_hash FROM sessions WHERE key_id = {key} AND token_hash <> {token}
+                 ORDER BY started_at DESC, token_hash LIMIT 1000 OFFSET {others})",
+            key, token, others = SESSIONS_PER_KEY_MAX - 1
+        }
+        .run(self.writer())
+        .await
     }
 
     /// The session of this token, the present state of its key, and the key's operator. Takes no owner, because it
@@ -47,41 +51,39 @@ impl Store {
         &self,
         token: &HashedKey,
     ) -> Result<Option<(Session, ApiKey, Operator)>, StoreError> {
-        const SQL: &str =
-            "SELECT k.key_id, k.operator_id, k.account_id, k.name, k.hint, k.created_at, k.expires_at, k.revoked_at,
-                 k.last_used_at, k.allowed_cidrs, o.network, o.name AS operator_name, o.address,
-                 o.created_at AS operator_created_at, s.started_at AS session_started_at, s.used_at AS session_used_at
-             FROM sessions s JOIN api_keys k ON k.key_id = s.key_id JOIN operators o ON o.operator_id = k.operator_id
-             WHERE s.token_hash = $1";
-        let row: Option<SessionRow> = query(SQL).bind(token.to_hex()).fetch_optional(self.reader()).await?;
-        let Some(SessionRow { owned, session_started_at, session_used_at }) = row else { return Ok(None) };
-        let session = Session {
-            started_at: TABLE.read("started_at", &session_started_at)?,
-            used_at: TABLE.read("used_at", &session_used_at)?,
-        };
-        let (key, operator) = owned.into_key_and_operator()?;
-        Ok(Some((session, key, operator)))
+        let found: Option<Owned> = sql! {
+            "SELECT {columns}, {operator_columns}, sessions.started_at AS session_started_at,
+                 sessions.used_at AS session_used_at
+             FROM sessions JOIN api_keys ON api_keys.key_id = sessions.key_id
+                 JOIN operators ON operators.operator_id = api_keys.operator_id
+             WHERE sessions.token_hash = {token}",
+            columns = KEY_COLUMNS, operator_columns = OPERATOR_COLUMNS, token
+        }
+        .fetch_optional(self.reader())
+        .await?;
+        Ok(found.map(|Owned(session, key, operator)| (session, key, operator)))
     }
 
     /// Records that a session is in use. A session that ended meanwhile stays ended.
     pub async fn mark_session_used(&self, token: &HashedKey, now: Timestamp) -> Result<(), StoreError> {
-        const SQL: &str = "UPDATE sessions SET used_at = $2 WHERE token_hash = $1 AND used_at < $2";
-        query(SQL).bind(token.to_hex()).bind(now.to_string()).execute(self.writer()).await?;
-        Ok(())
+        sql! {"UPDATE sessions SET used_at = {now} WHERE token_hash = {token} AND used_at < {now}", token, now}
+            .run(self.writer())
+            .await
     }
 
     /// Ends a session; ending it again changes nothing.
     pub async fn delete_session(&self, token: &HashedKey) -> Result<(), StoreError> {
-        const SQL: &str = "DELETE FROM sessions WHERE token_hash = $1";
-        query(SQL).bind(token.to_hex()).execute(self.writer()).await?;
-        Ok(())
+        sql! {"DELETE FROM sessions WHERE token_hash = {token}", token}.run(self.writer()).await
     }
 
     /// For a worker: deletes up to `rows` expired sessions of any operator.
     pub(super) async fn delete_old_sessions(&self, now: Timestamp, rows: i64) -> Result<u64, StoreError> {
-        const SQL: &str = "DELETE FROM sessions WHERE token_hash IN (
-                 SELECT token_hash FROM sessions WHERE started_at <= $1 ORDER BY started_at LIMIT $2)";
-        let before = now.before(SESSION_LIFE_MAX);
-        query(SQL).bind(before.to_string()).bind(rows).execute(self.writer()).await
+        sql! {
+            "DELETE FROM sessions WHERE token_hash IN (
+                 SELECT token_hash FROM sessions WHERE started_at <= {before} ORDER BY started_at LIMIT {rows})",
+            before = now.before(SESSION_LIFE_MAX), rows
+        }
+        .execute(self.writer())
+        .await
     }
 }

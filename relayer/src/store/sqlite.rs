@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags, ToSql, TransactionBehavior};
 
 use super::StoreError;
 use super::connections::Connect;
-use super::row::{Column, Record, Row};
+use super::row::{Record, Row};
 use super::statement::{Answer, Value, Wanted};
 use super::tables::{APPLIED, Applied, MIGRATIONS, of_other_build};
 
@@ -135,7 +135,7 @@ pub(super) fn run<R: Record>(
     }
     let (mut found, mut rows) = (statement.raw_query(), Vec::new());
     while let Some(row) = found.next()? {
-        rows.push(R::read(&Row::Sqlite(row), Column::Place(0))?);
+        rows.push(R::read(&Row::Sqlite(row))?);
         if let Wanted::First = wanted {
             break;
         }

@@ -1,52 +1,32 @@
 //! A statement's inputs and outputs on either database.
 
-/// A value of one of the types that both databases have.
+/// A value of one of the types that both databases have, or none.
 #[derive(Debug, Clone)]
 pub(super) enum Value {
     Text(Option<String>),
     Number(Option<i64>),
-    Flag(bool),
+    Flag(Option<bool>),
 }
 
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Self::Text(Some(text))
+/// A value for a column. What is absent is NULL.
+pub(super) trait Bound {
+    const NULL: Value;
+    fn value(&self) -> Value;
+}
+
+impl<T: Bound + ?Sized> Bound for &T {
+    const NULL: Value = T::NULL;
+
+    fn value(&self) -> Value {
+        T::value(self)
     }
 }
 
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Self::Text(Some(text.to_owned()))
-    }
-}
+impl<T: Bound> Bound for Option<T> {
+    const NULL: Value = T::NULL;
 
-impl From<Option<String>> for Value {
-    fn from(text: Option<String>) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<Option<&str>> for Value {
-    fn from(text: Option<&str>) -> Self {
-        Self::Text(text.map(str::to_owned))
-    }
-}
-
-impl From<i64> for Value {
-    fn from(number: i64) -> Self {
-        Self::Number(Some(number))
-    }
-}
-
-impl From<Option<i64>> for Value {
-    fn from(number: Option<i64>) -> Self {
-        Self::Number(number)
-    }
-}
-
-impl From<bool> for Value {
-    fn from(flag: bool) -> Self {
-        Self::Flag(flag)
+    fn value(&self) -> Value {
+        self.as_ref().map_or(T::NULL, T::value)
     }
 }
 

@@ -1,38 +1,22 @@
 //! Pauses and halts that may still be forked away.
 
-use futures::FutureExt;
-use macro_rules_attribute::derive;
-
-use super::columns::Table;
-use super::query::query;
-use super::row::ByName;
+use super::query::sql;
+use super::row::{Record, Row};
 use super::{Store, StoreError};
 use crate::domain::{AccountId, OperatorId, Stop, Stopped, Timestamp};
+use futures::FutureExt;
 
-const TABLE: Table = Table("stops");
-
-#[derive(Debug, ByName!)]
-struct StopRow {
-    tx_signature: String,
-    operator_id: String,
-    account_id: Option<String>,
-    is_pause: bool,
-    landed_at: String,
-}
-
-impl TryFrom<StopRow> for Stop {
-    type Error = StoreError;
-
-    fn try_from(row: StopRow) -> Result<Self, StoreError> {
-        let account = TABLE.read_optional("account_id", row.account_id.as_deref())?;
+impl Record for Stop {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let is_pause = row.get("is_pause")?;
         Ok(Self {
-            operator_id: TABLE.read("operator_id", &row.operator_id)?,
-            what: match account {
-                Some(account) if row.is_pause => Stopped::Paused(account),
+            operator_id: row.get("operator_id")?,
+            what: match row.get("account_id")? {
+                Some(account) if is_pause => Stopped::Paused(account),
                 halted => Stopped::Halted(halted),
             },
-            tx_signature: row.tx_signature,
-            landed_at: TABLE.read("landed_at", &row.landed_at)?,
+            tx_signature: row.get("tx_signature")?,
+            landed_at: row.get("landed_at")?,
         })
     }
 }
@@ -40,25 +24,26 @@ impl TryFrom<StopRow> for Stop {
 impl Store {
     /// Records a stop that landed, before anybody is told.
     pub async fn insert_stop(&self, stop: &Stop) -> Result<(), StoreError> {
-        const SQL: &str = "INSERT INTO stops (tx_signature, operator_id, account_id, is_pause, landed_at)
-             VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tx_signature) DO NOTHING";
-        query(SQL)
-            .bind(stop.tx_signature.as_str())
-            .bind(stop.operator_id.to_string())
-            .bind(stop.what.account_id().map(|account| account.to_string()))
-            .bind(matches!(stop.what, Stopped::Paused(_)))
-            .bind(stop.landed_at.to_string())
-            .execute(self.writer())
-            .await?;
-        Ok(())
+        sql! {
+            "INSERT INTO stops (tx_signature, operator_id, account_id, is_pause, landed_at)
+             VALUES ({tx_signature}, {operator_id}, {account_id}, {is_pause}, {landed_at})
+             ON CONFLICT (tx_signature) DO NOTHING",
+            stop.tx_signature, stop.operator_id, account_id = stop.what.account_id(),
+            is_pause = matches!(stop.what, Stopped::Paused(_)), stop.landed_at
+        }
+        .run(self.writer())
+        .await
     }
 
     /// For a worker: up to `rows_max` stops of every operator, in the order in which they landed.
     pub async fn list_stops(&self, rows_max: u32) -> Result<Vec<Stop>, StoreError> {
-        const SQL: &str = "SELECT tx_signature, operator_id, account_id, is_pause, landed_at FROM stops
-             ORDER BY landed_at, tx_signature LIMIT $1";
-        let rows: Vec<StopRow> = query(SQL).bind(i64::from(rows_max)).fetch_all(self.lister()).await?;
-        rows.into_iter().map(Stop::try_from).collect()
+        sql! {
+            "SELECT tx_signature, operator_id, account_id, is_pause, landed_at FROM stops
+             ORDER BY landed_at, tx_signature LIMIT {rows_max}",
+            rows_max
+        }
+        .fetch_all(self.lister())
+        .await
     }
 
     /// Records that a stop was sent again, and landed under `tx_signature`. Whoever asked for it asked for this one.
@@ -68,19 +53,19 @@ impl Store {
         tx_signature: &str,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        const STOP: &str = "UPDATE stops SET tx_signature = $2, landed_at = $3 WHERE tx_signature = $1";
-        const ASKED: &str = "UPDATE policy_askings SET done_by = $2 WHERE operator_id = $3 AND done_by = $1";
-        let again =
-            query(STOP).bind(stop.tx_signature.as_str()).bind(tx_signature.to_owned()).bind(now.to_string());
-        let asked = query(ASKED)
-            .bind(stop.tx_signature.as_str())
-            .bind(tx_signature.to_owned())
-            .bind(stop.operator_id.to_string());
+        let again = sql! {
+            "UPDATE stops SET tx_signature = {tx_signature}, landed_at = {now} WHERE tx_signature = {before}",
+            tx_signature, now, before = stop.tx_signature
+        };
+        let asked = sql! {
+            "UPDATE policy_askings SET done_by = {tx_signature}
+             WHERE operator_id = {operator_id} AND done_by = {before}",
+            tx_signature, stop.operator_id, before = stop.tx_signature
+        };
         self.write(move |tx| {
             async move {
                 again.execute(&mut *tx).await?;
-                asked.execute(tx).await?;
-                Ok(())
+                asked.run(tx).await
             }
             .boxed()
         })
@@ -89,15 +74,18 @@ impl Store {
 
     /// Forgets a stop that is final, or that nobody can follow any more.
     pub async fn delete_stop(&self, stop: &Stop) -> Result<(), StoreError> {
-        const SQL: &str = "DELETE FROM stops WHERE tx_signature = $1";
-        query(SQL).bind(stop.tx_signature.as_str()).execute(self.writer()).await?;
-        Ok(())
+        sql! {"DELETE FROM stops WHERE tx_signature = {tx_signature}", stop.tx_signature}
+            .run(self.writer())
+            .await
     }
 
     /// Forgets the account's pauses: one was lifted.
     pub async fn delete_pauses(&self, operator: OperatorId, account: AccountId) -> Result<(), StoreError> {
-        const SQL: &str = "DELETE FROM stops WHERE operator_id = $1 AND account_id = $2 AND is_pause";
-        query(SQL).bind(operator.to_string()).bind(account.to_string()).execute(self.writer()).await?;
-        Ok(())
+        sql! {
+            "DELETE FROM stops WHERE operator_id = {operator} AND account_id = {account} AND is_pause",
+            operator, account
+        }
+        .run(self.writer())
+        .await
     }
 }

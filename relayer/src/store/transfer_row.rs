@@ -1,196 +1,150 @@
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use macro_rules_attribute::derive;
+//! Transfers as rows.
+
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
-use super::columns::Table;
-use super::row::ByName;
+use super::query::Sql;
+use super::row::{Record, Row, Stored, unreadable};
+use super::statement::{Bound, Value};
+use super::stored::Base64;
 use crate::domain::{
-    CheckedRule, Checks, Failure, FailureCode, IdempotencyKey, Limit, Memo, Recipient, Rejection,
-    RejectionReason, RuleCheck, Settlement, SignedTransfer, Timestamp, Transfer, TransferId, TransferRequest,
-    TransferState, UsdcAmount,
+    CheckedRule, Checks, Failure, Limit, Rejection, RuleCheck, Settlement, SignedTransfer, Timestamp,
+    Transfer, TransferRequest, TransferState, UsdcAmount,
 };
 
-const TABLE: Table = Table("transfers");
+/// The columns of a [`Transfer`].
+pub(super) const COLUMNS: Sql<&str> =
+    Sql("transfers.transfer_id, transfers.operator_id, transfers.network, transfers.account_id,
+    transfers.key_id, transfers.recipient, transfers.amount_usdc, transfers.memo,
+    transfers.idempotency_key, transfers.fee_payer, transfers.refusal, transfers.state,
+    transfers.signed_bytes, transfers.tx_signature,
+    transfers.last_valid_block_height, transfers.sent_at, transfers.slot, transfers.ended_at,
+    transfers.reason, transfers.message, transfers.checks, transfers.policy_version, transfers.reopened, transfers.retry_at,
+    transfers.created_at, transfers.updated_at");
 
-/// A row of `transfers`, selected by [`super::transfers::COLUMNS`].
-#[derive(Debug, ByName!)]
-pub(super) struct TransferRow {
-    transfer_id: String,
-    operator_id: String,
-    network: String,
-    account_id: String,
-    key_id: String,
-    recipient: String,
-    amount_usdc: String,
-    memo: Option<String>,
-    idempotency_key: String,
-    fee_payer: Option<String>,
-    refusal: Option<String>,
-    pub(super) state: String,
-    signed_bytes: Option<String>,
-    tx_signature: Option<String>,
-    last_valid_block_height: Option<i64>,
-    sent_at: Option<String>,
-    slot: Option<i64>,
-    ended_at: Option<String>,
-    reason: Option<String>,
-    message: Option<String>,
-    checks: Option<String>,
-    policy_version: Option<i64>,
-    reopened: i64,
-    retry_at: Option<String>,
-    created_at: String,
-    updated_at: String,
-}
-
-impl TryFrom<TransferRow> for Transfer {
-    type Error = StoreError;
-
-    fn try_from(row: TransferRow) -> Result<Self, StoreError> {
-        let state = row.read_state()?;
-        let memo = row.memo.as_deref().map(Memo::written);
-        let id: TransferId = TABLE.read("transfer_id", &row.transfer_id)?;
+impl Record for Transfer {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
         Ok(Self {
-            id,
-            operator_id: TABLE.read("operator_id", &row.operator_id)?,
-            network: TABLE.read("network", &row.network)?,
-            key_id: TABLE.read("key_id", &row.key_id)?,
+            id: row.get("transfer_id")?,
+            operator_id: row.get("operator_id")?,
+            network: row.get("network")?,
+            key_id: row.get("key_id")?,
             request: TransferRequest {
-                from: TABLE.read("account_id", &row.account_id)?,
-                to: Recipient::parse(row.recipient).map_err(|_| TABLE.unreadable("recipient"))?,
-                amount: TABLE.read("amount_usdc", &row.amount_usdc)?,
-                memo,
-                idempotency_key: IdempotencyKey::parse(row.idempotency_key)
-                    .map_err(|_| TABLE.unreadable("idempotency_key"))?,
+                from: row.get("account_id")?,
+                to: row.get("recipient")?,
+                amount: row.get("amount_usdc")?,
+                memo: row.get("memo")?,
+                idempotency_key: row.get("idempotency_key")?,
             },
-            fee_payer: TABLE.read_optional("fee_payer", row.fee_payer.as_deref())?,
-            refusal: row.refusal,
-            policy_version: row.policy_version.map(i64::cast_unsigned),
-            reopened: u32::try_from(row.reopened).map_err(|_| TABLE.unreadable("reopened"))?,
-            state,
-            created_at: TABLE.read("created_at", &row.created_at)?,
-            updated_at: TABLE.read("updated_at", &row.updated_at)?,
+            fee_payer: row.get("fee_payer")?,
+            refusal: row.get("refusal")?,
+            policy_version: row.get("policy_version")?,
+            reopened: row.get("reopened")?,
+            state: read_state(row)?,
+            created_at: row.get("created_at")?,
+            updated_at: row.get("updated_at")?,
         })
     }
 }
 
-impl TransferRow {
-    fn read_state(&self) -> Result<TransferState, StoreError> {
-        Ok(match self.state.as_str() {
-            "claimed" => TransferState::Claimed,
-            "signed" => TransferState::Signed(self.read_signed()?),
-            "sent" => {
-                let sent_at = TABLE.required("sent_at", self.sent_at.as_deref())?;
-                TransferState::Sent { signed: self.read_signed()?, sent_at: TABLE.read("sent_at", sent_at)? }
-            }
-            "settled" => TransferState::Settled(Settlement {
-                signature: TABLE.required("tx_signature", self.tx_signature.clone())?,
-                settled_at: self.read_ended_at()?,
-                slot: TABLE.required("slot", self.slot)?.cast_unsigned(),
-                // Stands in the history.
-                number: None,
-            }),
-            "rejected" => TransferState::Rejected(Rejection {
-                reason: self
-                    .reason
-                    .as_deref()
-                    .and_then(RejectionReason::from_stored)
-                    .ok_or_else(|| TABLE.unreadable("reason"))?,
-                message: TABLE.required("message", self.message.clone())?,
-                checks: read_checks(TABLE.required("checks", self.checks.as_deref())?)?,
-                policy_version: self.policy_version.map(i64::cast_unsigned),
-                retry_at: TABLE.read_optional("retry_at", self.retry_at.as_deref())?,
-                rejected_at: self.read_ended_at()?,
-            }),
-            "failed" => TransferState::Failed(Failure {
-                code: self
-                    .reason
-                    .as_deref()
-                    .and_then(FailureCode::from_stored)
-                    .ok_or_else(|| TABLE.unreadable("reason"))?,
-                message: TABLE.required("message", self.message.clone())?,
-                failed_at: self.read_ended_at()?,
-            }),
-            _ => return Err(TABLE.unreadable("state")),
-        })
-    }
+fn read_state(row: &Row<'_>) -> Result<TransferState, StoreError> {
+    Ok(match row.get::<String>("state")?.as_str() {
+        "claimed" => TransferState::Claimed,
+        "signed" => TransferState::Signed(read_signed(row)?),
+        "sent" => TransferState::Sent { signed: read_signed(row)?, sent_at: row.get("sent_at")? },
+        "settled" => TransferState::Settled(Settlement {
+            signature: row.get("tx_signature")?,
+            settled_at: row.get("ended_at")?,
+            slot: row.get("slot")?,
+            // Stands in the history.
+            number: None,
+        }),
+        "rejected" => TransferState::Rejected(Rejection {
+            reason: row.get("reason")?,
+            message: row.get("message")?,
+            checks: row.get("checks")?,
+            policy_version: row.get("policy_version")?,
+            retry_at: row.get("retry_at")?,
+            rejected_at: row.get("ended_at")?,
+        }),
+        "failed" => TransferState::Failed(Failure {
+            code: row.get("reason")?,
+            message: row.get("message")?,
+            failed_at: row.get("ended_at")?,
+        }),
+        _ => return Err(unreadable("state")),
+    })
+}
 
-    fn read_signed(&self) -> Result<SignedTransfer, StoreError> {
-        let bytes = TABLE.required("signed_bytes", self.signed_bytes.as_deref())?;
-        Ok(SignedTransfer {
-            bytes: STANDARD.decode(bytes).map_err(|_| TABLE.unreadable("signed_bytes"))?,
-            signature: TABLE.required("tx_signature", self.tx_signature.clone())?,
-            last_valid_block_height: TABLE
-                .required("last_valid_block_height", self.last_valid_block_height)?
-                .cast_unsigned(),
-        })
-    }
+fn read_signed(row: &Row<'_>) -> Result<SignedTransfer, StoreError> {
+    Ok(SignedTransfer {
+        bytes: row.get::<Base64>("signed_bytes")?.0,
+        signature: row.get("tx_signature")?,
+        last_valid_block_height: row.get("last_valid_block_height")?,
+    })
+}
 
-    /// The bytes that stand in the row, whatever its state.
-    pub(super) fn read_bytes(&self) -> Result<Option<SignedTransfer>, StoreError> {
-        self.signed_bytes.as_ref().map(|_| self.read_signed()).transpose()
-    }
+/// A transfer, and the bytes that stand in its row, whatever its state.
+pub(super) struct WithBytes(pub Transfer, pub Option<SignedTransfer>);
 
-    fn read_ended_at(&self) -> Result<Timestamp, StoreError> {
-        TABLE.read("ended_at", TABLE.required("ended_at", self.ended_at.as_deref())?)
+impl Record for WithBytes {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let has_bytes = row.get::<Option<String>>("signed_bytes")?.is_some();
+        Ok(Self(Transfer::read(row)?, has_bytes.then(|| read_signed(row)).transpose()?))
     }
 }
 
 /// A state as columns. `None` keeps the column: an ended transfer keeps its signed bytes, unless another signature ended it.
-#[derive(Debug, Default)]
-pub(super) struct TransferStateColumns {
-    pub signed_bytes: Option<String>,
-    pub tx_signature: Option<String>,
-    pub last_valid_block_height: Option<i64>,
-    pub sent_at: Option<String>,
-    pub slot: Option<i64>,
-    pub ended_at: Option<String>,
+#[derive(Default)]
+pub(super) struct StateColumns<'a> {
+    pub signed_bytes: Option<Base64>,
+    pub tx_signature: Option<&'a str>,
+    pub last_valid_block_height: Option<u64>,
+    pub sent_at: Option<Timestamp>,
+    pub slot: Option<u64>,
+    pub ended_at: Option<Timestamp>,
     pub reason: Option<&'static str>,
-    pub message: Option<String>,
-    pub checks: Option<String>,
-    pub retry_at: Option<String>,
+    pub message: Option<&'a str>,
+    pub checks: Option<&'a Checks>,
+    pub retry_at: Option<Timestamp>,
 }
 
-impl From<&TransferState> for TransferStateColumns {
-    fn from(state: &TransferState) -> Self {
+impl<'a> From<&'a TransferState> for StateColumns<'a> {
+    fn from(state: &'a TransferState) -> Self {
         match state {
             TransferState::Claimed => Self::default(),
             TransferState::Signed(signed) => Self::from(signed),
-            TransferState::Sent { signed, sent_at } => {
-                Self { sent_at: Some(sent_at.to_string()), ..Self::from(signed) }
-            }
+            TransferState::Sent { signed, sent_at } => Self { sent_at: Some(*sent_at), ..Self::from(signed) },
             TransferState::Settled(settlement) => Self {
-                tx_signature: Some(settlement.signature.clone()),
-                slot: Some(settlement.slot.cast_signed()),
-                ended_at: Some(settlement.settled_at.to_string()),
+                tx_signature: Some(&settlement.signature),
+                slot: Some(settlement.slot),
+                ended_at: Some(settlement.settled_at),
                 ..Self::default()
             },
             TransferState::Rejected(rejection) => Self {
-                ended_at: Some(rejection.rejected_at.to_string()),
+                ended_at: Some(rejection.rejected_at),
                 reason: Some(rejection.reason.as_str()),
-                message: Some(rejection.message.clone()),
-                checks: Some(write_checks(&rejection.checks)),
-                retry_at: rejection.retry_at.map(|at| at.to_string()),
+                message: Some(&rejection.message),
+                checks: Some(&rejection.checks),
+                retry_at: rejection.retry_at,
                 ..Self::default()
             },
             TransferState::Failed(failure) => Self {
-                ended_at: Some(failure.failed_at.to_string()),
+                ended_at: Some(failure.failed_at),
                 reason: Some(failure.code.as_str()),
-                message: Some(failure.message.clone()),
+                message: Some(&failure.message),
                 ..Self::default()
             },
         }
     }
 }
 
-impl From<&SignedTransfer> for TransferStateColumns {
-    fn from(signed: &SignedTransfer) -> Self {
+impl<'a> From<&'a SignedTransfer> for StateColumns<'a> {
+    fn from(signed: &'a SignedTransfer) -> Self {
         Self {
-            signed_bytes: Some(STANDARD.encode(&signed.bytes)),
-            tx_signature: Some(signed.signature.clone()),
-            last_valid_block_height: Some(signed.last_valid_block_height.cast_signed()),
+            signed_bytes: Some(Base64(signed.bytes.clone())),
+            tx_signature: Some(&signed.signature),
+            last_valid_block_height: Some(signed.last_valid_block_height),
             ..Self::default()
         }
     }
@@ -208,33 +162,41 @@ struct CheckJson {
     used: Option<String>,
 }
 
-fn write_checks(checks: &Checks) -> String {
-    let json = checks.0.iter().map(|check| CheckJson {
-        rule: check.rule.as_str().to_owned(),
-        broken: (!check.ok).then_some(true),
-        limit: match check.limit {
-            Limit::Unlimited => None,
-            Limit::AtMost(limit) => Some(limit.to_string()),
-        },
-        used: (check.used != UsdcAmount::ZERO).then(|| check.used.to_string()),
-    });
-    // Text, numbers and flags always serialise to JSON.
-    serde_json::to_string(&json.collect::<Vec<_>>()).unwrap_or_else(|_| "[]".to_owned())
+impl Bound for Checks {
+    const NULL: Value = Value::Text(None);
+
+    fn value(&self) -> Value {
+        let json = self.0.iter().map(|check| CheckJson {
+            rule: check.rule.as_str().to_owned(),
+            broken: (!check.ok).then_some(true),
+            limit: match check.limit {
+                Limit::Unlimited => None,
+                Limit::AtMost(limit) => Some(limit.to_string()),
+            },
+            used: (check.used != UsdcAmount::ZERO).then(|| check.used.to_string()),
+        });
+        // Text, numbers and flags always serialise to JSON.
+        let json = serde_json::to_string(&json.collect::<Vec<_>>());
+        Value::Text(Some(json.unwrap_or_else(|_| "[]".to_owned())))
+    }
 }
 
-fn read_checks(json: &str) -> Result<Checks, StoreError> {
-    let unreadable = || TABLE.unreadable("checks");
-    let checks: Vec<CheckJson> = serde_json::from_str(json).map_err(|_| unreadable())?;
-    let read = |check: CheckJson| {
-        Ok(RuleCheck {
-            rule: CheckedRule::from_stored(&check.rule).ok_or_else(unreadable)?,
-            ok: check.broken != Some(true),
-            limit: match TABLE.read_optional("checks", check.limit.as_deref())? {
-                None => Limit::Unlimited,
-                Some(limit) => Limit::AtMost(limit),
-            },
-            used: TABLE.read_optional("checks", check.used.as_deref())?.unwrap_or(UsdcAmount::ZERO),
-        })
-    };
-    checks.into_iter().map(read).collect::<Result<_, _>>().map(Checks)
+impl Stored for Checks {
+    type As = String;
+
+    fn from_held(json: String) -> Option<Self> {
+        let checks: Vec<CheckJson> = serde_json::from_str(&json).ok()?;
+        let read = |check: CheckJson| {
+            Some(RuleCheck {
+                rule: CheckedRule::from_stored(&check.rule)?,
+                ok: check.broken != Some(true),
+                limit: match check.limit {
+                    None => Limit::Unlimited,
+                    Some(limit) => Limit::AtMost(limit.parse().ok()?),
+                },
+                used: check.used.map_or(Some(UsdcAmount::ZERO), |used| used.parse().ok())?,
+            })
+        };
+        checks.into_iter().map(read).collect::<Option<_>>().map(Checks)
+    }
 }

@@ -1,28 +1,16 @@
 use futures::FutureExt;
-use sqlx::AssertSqlSafe;
 
-use super::columns::Table;
 use super::events::announce;
 use super::history::record;
-use super::query::query;
-use super::transfer_row::{TransferRow, TransferStateColumns};
+use super::query::sql;
+use super::row::unreadable;
+use super::stored::Base64;
+use super::transfer_row::{COLUMNS, StateColumns};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     Account, Event, OperatorId, PaidResource, Timestamp, Transfer, TransferId, TransferState,
 };
 use purser_core::Marked;
-
-const TABLE: Table = Table("transfers");
-
-/// The columns of [`TransferRow`].
-pub(super) const COLUMNS: &str =
-    "transfers.transfer_id, transfers.operator_id, transfers.network, transfers.account_id,
-    transfers.key_id, transfers.recipient, transfers.amount_usdc, transfers.memo,
-    transfers.idempotency_key, transfers.fee_payer, transfers.refusal, transfers.state,
-    transfers.signed_bytes, transfers.tx_signature,
-    transfers.last_valid_block_height, transfers.sent_at, transfers.slot, transfers.ended_at,
-    transfers.reason, transfers.message, transfers.checks, transfers.policy_version, transfers.reopened, transfers.retry_at,
-    transfers.created_at, transfers.updated_at";
 
 /// How many of an account's last transfers are searched for signed ones; the others were refused.
 const LATEST_ROWS: i64 = 20;
@@ -34,31 +22,25 @@ impl Store {
         operator: OperatorId,
         id: TransferId,
     ) -> Result<Option<Transfer>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM transfers WHERE operator_id = $1 AND transfer_id = $2");
-        let row: Option<TransferRow> = query(AssertSqlSafe(sql))
-            .bind(operator.to_string())
-            .bind(id.to_string())
-            .fetch_optional(self.reader())
-            .await?;
-        row.map(Transfer::try_from).transpose()
+        sql! {
+            "SELECT {columns} FROM transfers WHERE operator_id = {operator} AND transfer_id = {id}",
+            columns = COLUMNS, operator, id
+        }
+        .fetch_optional(self.reader())
+        .await
     }
 
     /// The signed ones among the account's last few transfers, newest first.
     pub async fn list_latest_signed(&self, account: &Account) -> Result<Vec<Transfer>, StoreError> {
-        let sql = format!(
+        sql! {
             "SELECT * FROM (
-                 SELECT {COLUMNS} FROM transfers WHERE operator_id = $1 AND account_id = $2
-                 ORDER BY transfer_id DESC LIMIT $3) AS latest
-             WHERE tx_signature IS NOT NULL ORDER BY transfer_id DESC"
-        );
-        // Only our own constants are interpolated.
-        let rows: Vec<TransferRow> = query(AssertSqlSafe(sql))
-            .bind(account.operator_id.to_string())
-            .bind(account.id.to_string())
-            .bind(LATEST_ROWS)
-            .fetch_all(self.reader())
-            .await?;
-        rows.into_iter().map(Transfer::try_from).collect()
+                 SELECT {columns} FROM transfers WHERE operator_id = {operator_id} AND account_id = {id}
+                 ORDER BY transfer_id DESC LIMIT {rows}) AS latest
+             WHERE tx_signature IS NOT NULL ORDER BY transfer_id DESC",
+            columns = COLUMNS, account.operator_id, account.id, rows = LATEST_ROWS
+        }
+        .fetch_all(self.reader())
+        .await
     }
 
     /// The bytes that were signed for a transfer, as long as its row has them.
@@ -67,14 +49,13 @@ impl Store {
         operator: OperatorId,
         id: TransferId,
     ) -> Result<Option<Vec<u8>>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM transfers WHERE operator_id = $1 AND transfer_id = $2");
-        let row: Option<TransferRow> = query(AssertSqlSafe(sql))
-            .bind(operator.to_string())
-            .bind(id.to_string())
-            .fetch_optional(self.reader())
-            .await?;
-        let signed = row.map(|row| row.read_bytes()).transpose()?.flatten();
-        Ok(signed.map(|signed| signed.bytes))
+        let found: Option<Option<Base64>> = sql! {
+            "SELECT signed_bytes FROM transfers WHERE operator_id = {operator} AND transfer_id = {id}",
+            operator, id
+        }
+        .fetch_optional(self.reader())
+        .await?;
+        Ok(found.flatten().map(|bytes| bytes.0))
     }
 
     /// Stores what was bought with a transfer, as JSON.
@@ -84,12 +65,13 @@ impl Store {
         transfer: TransferId,
         resource: &PaidResource,
     ) -> Result<(), StoreError> {
-        const SQL: &str = "UPDATE transfers SET resource = $3 WHERE operator_id = $1 AND transfer_id = $2";
-        // Text and numbers always serialise to JSON.
-        let json = serde_json::to_string(resource).unwrap_or_default();
-        let keeping = query(SQL).bind(operator.to_string()).bind(transfer.to_string());
-        keeping.bind(json).execute(self.writer()).await?;
-        Ok(())
+        sql! {
+            "UPDATE transfers SET resource = {json} WHERE operator_id = {operator} AND transfer_id = {transfer}",
+            // Text and numbers always serialise to JSON.
+            json = serde_json::to_string(resource).unwrap_or_default(), operator, transfer
+        }
+        .run(self.writer())
+        .await
     }
 
     /// Stores why the seller did not take a transfer whose bytes it holds.
@@ -99,10 +81,12 @@ impl Store {
         transfer: TransferId,
         refusal: &str,
     ) -> Result<(), StoreError> {
-        const SQL: &str = "UPDATE transfers SET refusal = $3 WHERE operator_id = $1 AND transfer_id = $2";
-        let keeping = query(SQL).bind(operator.to_string()).bind(transfer.to_string());
-        keeping.bind(refusal.to_owned()).execute(self.writer()).await?;
-        Ok(())
+        sql! {
+            "UPDATE transfers SET refusal = {refusal} WHERE operator_id = {operator} AND transfer_id = {transfer}",
+            refusal, operator, transfer
+        }
+        .run(self.writer())
+        .await
     }
 
     /// What was bought with a transfer, if it has arrived.
@@ -111,11 +95,14 @@ impl Store {
         operator: OperatorId,
         transfer: TransferId,
     ) -> Result<Option<PaidResource>, StoreError> {
-        const SQL: &str = "SELECT resource FROM transfers
-             WHERE operator_id = $1 AND transfer_id = $2 AND resource IS NOT NULL";
-        let finding = query(SQL).bind(operator.to_string()).bind(transfer.to_string());
-        let row: Option<(String,)> = finding.fetch_optional(self.reader()).await?;
-        row.map(|(json,)| serde_json::from_str(&json).map_err(|_| TABLE.unreadable("resource"))).transpose()
+        let json: Option<String> = sql! {
+            "SELECT resource FROM transfers
+             WHERE operator_id = {operator} AND transfer_id = {transfer} AND resource IS NOT NULL",
+            operator, transfer
+        }
+        .fetch_optional(self.reader())
+        .await?;
+        json.map(|json| serde_json::from_str(&json).map_err(|_| unreadable("resource"))).transpose()
     }
 
     /// Takes a step, adds its history entries, and announces it to the operator's webhooks.
@@ -179,38 +166,27 @@ pub(super) async fn write_state(
     transfer: &Transfer,
     next: &Transfer,
 ) -> Result<(), StoreError> {
+    let to = StateColumns::from(&next.state);
+    let signature_before = transfer.state.signed().map_or("", |signed| signed.signature.as_str());
     // Bytes belong to the signature beside them: a payment that was found on the chain has none here. What others send lands
     // under their signature.
-    const SQL: &str = "UPDATE transfers SET
-             state = $4, updated_at = $5, tx_signature = COALESCE($7, tx_signature),
-             signed_bytes = CASE WHEN COALESCE($7, tx_signature) = tx_signature OR fee_payer IS NOT NULL
-                 THEN COALESCE($6, signed_bytes) ELSE $6 END,
-             last_valid_block_height = COALESCE($8, last_valid_block_height), sent_at = COALESCE($9, sent_at),
-             slot = $10, ended_at = $11, reason = $12, message = $13, checks = $14, retry_at = $15,
-             policy_version = $17, reopened = $18
-         WHERE operator_id = $16 AND transfer_id = $1 AND state = $2 AND ($3 = '' OR tx_signature = $3)";
-    let columns = TransferStateColumns::from(&next.state);
-    let signature_before = transfer.state.signed().map_or("", |signed| signed.signature.as_str());
-    let done = query(SQL)
-        .bind(transfer.id.to_string())
-        .bind(transfer.state.as_str())
-        .bind(signature_before)
-        .bind(next.state.as_str())
-        .bind(next.updated_at.to_string())
-        .bind(columns.signed_bytes)
-        .bind(columns.tx_signature)
-        .bind(columns.last_valid_block_height)
-        .bind(columns.sent_at)
-        .bind(columns.slot)
-        .bind(columns.ended_at)
-        .bind(columns.reason)
-        .bind(columns.message)
-        .bind(columns.checks)
-        .bind(columns.retry_at)
-        .bind(transfer.operator_id.to_string())
-        .bind(next.policy_version.map(u64::cast_signed))
-        .bind(i64::from(next.reopened))
-        .execute(tx)
-        .await?;
+    let done = sql! {
+        "UPDATE transfers SET
+             state = {state}, updated_at = {updated_at}, tx_signature = COALESCE({tx_signature}, tx_signature),
+             signed_bytes = CASE WHEN COALESCE({tx_signature}, tx_signature) = tx_signature OR fee_payer IS NOT NULL
+                 THEN COALESCE({signed_bytes}, signed_bytes) ELSE {signed_bytes} END,
+             last_valid_block_height = COALESCE({last_valid_block_height}, last_valid_block_height),
+             sent_at = COALESCE({sent_at}, sent_at), slot = {slot}, ended_at = {ended_at}, reason = {reason},
+             message = {message}, checks = {checks}, retry_at = {retry_at}, policy_version = {policy_version},
+             reopened = {reopened}
+         WHERE operator_id = {operator_id} AND transfer_id = {id} AND state = {state_before}
+             AND ({signature_before} = '' OR tx_signature = {signature_before})",
+        transfer.operator_id, transfer.id, state_before = transfer.state.as_str(), signature_before,
+        state = next.state.as_str(), next.updated_at, next.policy_version, next.reopened,
+        to.signed_bytes, to.tx_signature, to.last_valid_block_height, to.sent_at, to.slot, to.ended_at, to.reason,
+        to.message, to.checks, to.retry_at
+    }
+    .execute(tx)
+    .await?;
     if done == 1 { Ok(()) } else { Err(StoreError::Superseded) }
 }

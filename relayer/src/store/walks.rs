@@ -2,29 +2,23 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use futures::FutureExt;
-use macro_rules_attribute::derive;
-use sqlx::AssertSqlSafe;
-
 use super::chain_wins::{Met, settle_paid};
-use super::columns::Table;
 use super::due::Due;
 use super::events::announce;
 use super::history::record_read;
-use super::ledgers::of;
 use super::limits::{LimitWatches, reached_by};
-use super::marks::{Mark, bind_marks, row_matches};
+use super::marks::{Mark, OneOf};
 use super::pending_fetches::{PendingFetch, delete_pending_fetch, replace_pending_fetch};
 use super::pools::Pools;
-use super::query::query;
-use super::row::ByName;
+use super::query::{Sql, sql};
+use super::row::{Record, Row};
+use super::stored::OrEmpty;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     Account, AccountId, AccountStatus, Address, Contradiction, HistoryEntry, Network, OperatorId, Timestamp,
     TransferId, Webhook,
 };
-
-const TABLE: Table = Table("walks");
+use futures::FutureExt;
 
 /// Events inserted per statement.
 const ANNOUNCED_AT_ONCE: usize = 500;
@@ -68,54 +62,53 @@ pub enum Whose {
     Account(AccountId),
 }
 
-#[derive(Debug, ByName!)]
-struct WalkRow {
-    address: String,
-    until_signature: Option<String>,
-    until_slot: Option<i64>,
-    under_way: bool,
-    top_signature: Option<String>,
-    top_slot: Option<i64>,
-    before_signature: Option<String>,
-}
-
-impl TryFrom<WalkRow> for Walk {
-    type Error = StoreError;
-
-    fn try_from(row: WalkRow) -> Result<Self, StoreError> {
-        let mark = |signature: Option<String>, slot: Option<i64>| {
-            signature.zip(slot).map(|(signature, slot)| Mark { signature, slot: slot.cast_unsigned() })
+impl Record for Walk {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let mark = |signature: Option<String>, slot: Option<u64>| {
+            signature.zip(slot).map(|(signature, slot)| Mark { signature, slot })
+        };
+        let under_way = UnfinishedWalk {
+            top: mark(row.get("top_signature")?, row.get("top_slot")?),
+            before: row.get("before_signature")?,
         };
         Ok(Self {
-            address: TABLE.read("address", &row.address)?,
-            until: mark(row.until_signature, row.until_slot),
-            under_way: row.under_way.then(|| UnfinishedWalk {
-                top: mark(row.top_signature, row.top_slot),
-                before: row.before_signature,
-            }),
+            address: row.get("address")?,
+            until: mark(row.get("until_signature")?, row.get("until_slot")?),
+            under_way: row.get::<bool>("under_way")?.then_some(under_way),
         })
     }
 }
 
-#[derive(Debug, ByName!)]
-struct WalkedRow {
-    tx_signature: String,
-    slot: i64,
-    created_at: String,
-    transfer_id: Option<String>,
-    /// 1: the payment's number is not known yet, or its spending is not known and an operator subscribes to it.
-    uncounted: i64,
+/// An entry of a transaction that was read.
+struct Walked {
+    mark: Mark,
+    created_at: Timestamp,
+    transfer_id: Option<TransferId>,
+    /// The payment's number is not known yet, or its spending is not known and an operator subscribes to it.
+    is_uncounted: bool,
+}
+
+impl Record for Walked {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            mark: Mark::read(row)?,
+            created_at: row.get("created_at")?,
+            transfer_id: row.get("transfer_id")?,
+            is_uncounted: row.get::<i64>("uncounted")? == 1,
+        })
+    }
 }
 
 impl Store {
     /// For the indexer: how far an address has been read. `None`: it was never read.
     pub async fn find_walk(&self, network: Network, address: &Address) -> Result<Option<Walk>, StoreError> {
-        const SQL: &str = "SELECT address, until_signature, until_slot, under_way, top_signature, top_slot,
-                 before_signature
-             FROM walks WHERE network = $1 AND address = $2";
-        let row: Option<WalkRow> =
-            query(SQL).bind(network.as_str()).bind(address.to_string()).fetch_optional(self.reader()).await?;
-        row.map(Walk::try_from).transpose()
+        sql! {
+            "SELECT address, until_signature, until_slot, under_way, top_signature, top_slot, before_signature
+             FROM walks WHERE network = {network} AND address = {address}",
+            network, address
+        }
+        .fetch_optional(self.reader())
+        .await
     }
 
     /// For the indexer: up to `rows_max` accounts whose token accounts have an unfinished walk, in no particular
@@ -125,16 +118,15 @@ impl Store {
         network: Network,
         rows_max: u32,
     ) -> Result<Vec<(AccountId, Address)>, StoreError> {
-        const SQL: &str = "SELECT accounts.account_id, accounts.token_account FROM walks
+        sql! {
+            "SELECT accounts.account_id, accounts.token_account FROM walks
                  JOIN accounts ON accounts.token_account = walks.address
                  JOIN operators ON operators.operator_id = accounts.operator_id
-             WHERE walks.network = $1 AND operators.network = $1 AND walks.under_way LIMIT $2";
-        let rows: Vec<(String, String)> =
-            query(SQL).bind(network.as_str()).bind(i64::from(rows_max)).fetch_all(self.reader()).await?;
-        let read = |(account, address): (String, String)| {
-            Ok((TABLE.read("account_id", &account)?, TABLE.read("token_account", &address)?))
-        };
-        rows.into_iter().map(read).collect()
+             WHERE walks.network = {network} AND operators.network = {network} AND walks.under_way LIMIT {rows_max}",
+            network, rows_max
+        }
+        .fetch_all(self.reader())
+        .await
     }
 
     /// For the indexer: which of these transactions (at most 1,000) are in the history of `whose`, with the times and
@@ -152,27 +144,21 @@ impl Store {
             Whose::Operator(id) => ("operator_id", id.to_string()),
             Whose::Account(id) => ("account_id", id.to_string()),
         };
-        let sql = format!(
+        let rows: Vec<Walked> = sql! {
             "SELECT tx_signature, slot, created_at, transfer_id,
                  CASE WHEN kind = 'transfer' AND (number IS NULL OR (spent_micros IS NULL AND created_at >= COALESCE(
                      (SELECT since FROM limit_watches WHERE limit_watches.operator_id = history.operator_id), '~')))
                  THEN CAST(1 AS BIGINT) ELSE 0 END AS uncounted
-             FROM history WHERE network = $1 AND {column} = $2 AND {}",
-            row_matches(3, transactions.len())
-        );
-        // Only placeholders and one of two names are interpolated.
-        let rows: Vec<WalkedRow> =
-            bind_marks(query(AssertSqlSafe(sql)).bind(network.as_str()).bind(id), transactions)
-                .fetch_all(self.reader())
-                .await?;
-        let mark =
-            |row: &WalkedRow| Mark { signature: row.tx_signature.clone(), slot: row.slot.cast_unsigned() };
-        let uncounted: HashSet<Mark> = rows.iter().filter(|row| row.uncounted == 1).map(mark).collect();
+             FROM history WHERE network = {network} AND {column} = {id} AND {one_of}",
+            network, column = Sql(column), id, one_of = OneOf(transactions)
+        }
+        .fetch_all(self.reader())
+        .await?;
+        let uncounted: HashSet<Mark> =
+            rows.iter().filter(|row| row.is_uncounted).map(|row| row.mark.clone()).collect();
         let mut known = HashMap::<_, Vec<_>>::new();
-        for row in rows.iter().filter(|row| !uncounted.contains(&mark(row))) {
-            let created_at = TABLE.read("created_at", &row.created_at)?;
-            let transfer_id = TABLE.read_optional("transfer_id", row.transfer_id.as_deref())?;
-            known.entry(mark(row)).or_default().push((created_at, transfer_id));
+        for row in rows.into_iter().filter(|row| !uncounted.contains(&row.mark)) {
+            known.entry(row.mark).or_default().push((row.created_at, row.transfer_id));
         }
         Ok(known)
     }
@@ -247,31 +233,32 @@ impl Store {
     /// For the indexer: records an account that was found on the chain, and that its past is still to be read. `false`
     /// when its id is taken. An account that was being created becomes ready.
     pub async fn adopt_account(&self, network: Network, account: &Account) -> Result<bool, StoreError> {
-        const READY: &str = "UPDATE accounts SET provisioning = 'ready'
-             WHERE account_id = $1 AND operator_id = $2 AND address = $3 AND provisioning = 'requested'";
-        const SQL: &str = "INSERT INTO accounts
+        let Account { id, operator_id, name, address, token_account, status, created_at, .. } = account;
+        let insert = sql! {
+            "INSERT INTO accounts
                  (account_id, operator_id, name, address, token_account, status, provisioning, created_at)
-             VALUES ($1, $2, $3, $4, $5, $6, 'ready', $7) ON CONFLICT (account_id) DO NOTHING";
+             VALUES ({id}, {operator_id}, {name}, {address}, {token_account}, {status}, 'ready', {created_at})
+             ON CONFLICT (account_id) DO NOTHING",
+            id, operator_id, name, address, token_account, status, created_at
+        };
         // Entries have no places until the account's past is read.
-        const UNPLACED: &str = "INSERT INTO ledgers
+        let unplaced = sql! {
+            "INSERT INTO ledgers
                  (operator_id, account_id, booked_micros, unexplained_micros, seen_micros, seen_slot, placed_micros)
-             VALUES ($1, $2, 0, 0, 0, 0, -1) ON CONFLICT (operator_id, account_id) DO NOTHING";
-        const WALK: &str = "INSERT INTO walks (network, address, under_way) VALUES ($1, $2, $3)
-             ON CONFLICT (network, address) DO NOTHING";
-        let insert = query(SQL)
-            .bind(account.id.to_string())
-            .bind(account.operator_id.to_string())
-            .bind(account.name.as_str())
-            .bind(account.address.to_string())
-            .bind(account.token_account.to_string())
-            .bind(account.status.as_str())
-            .bind(account.created_at.to_string());
-        let walk = query(WALK).bind(network.as_str()).bind(account.token_account.to_string()).bind(true);
-        let unplaced = of(UNPLACED, (account.operator_id, account.id));
-        let ready = query(READY)
-            .bind(account.id.to_string())
-            .bind(account.operator_id.to_string())
-            .bind(account.address.to_string());
+             VALUES ({operator_id}, {id}, 0, 0, 0, 0, -1) ON CONFLICT (operator_id, account_id) DO NOTHING",
+            operator_id, id
+        };
+        let walk = sql! {
+            "INSERT INTO walks (network, address, under_way) VALUES ({network}, {token_account}, TRUE)
+             ON CONFLICT (network, address) DO NOTHING",
+            network, token_account
+        };
+        let ready = sql! {
+            "UPDATE accounts SET provisioning = 'ready'
+             WHERE account_id = {id} AND operator_id = {operator_id} AND address = {address}
+                 AND provisioning = 'requested'",
+            id, operator_id, address
+        };
         self.write(move |tx| {
             async move {
                 let is_new = insert.execute(&mut *tx).await? == 1;
@@ -295,33 +282,28 @@ impl Store {
         now: Timestamp,
         expires_at: Timestamp,
     ) -> Result<bool, StoreError> {
-        let due = Due::of_lease(now, expires_at);
-        let sql = format!(
-            "INSERT INTO indexers (network, holder, expires_at) VALUES ($1, $2, $3)
+        let taken = sql! {
+            "INSERT INTO indexers (network, holder, expires_at) VALUES ({network}, {holder}, {expires_at})
              ON CONFLICT (network) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
-                 WHERE indexers.holder = excluded.holder OR {} OR $5",
-            Due::sql("indexers.expires_at", 4, 6)
-        );
-        // A SQLite file serves one relayer, so every earlier holder is gone.
-        let alone = matches!(self.pools, Pools::Sqlite { .. });
-        // Only our own constants are interpolated.
-        let taken = query(AssertSqlSafe(sql))
-            .bind(network.as_str())
-            .bind(&*self.holder)
-            .bind(expires_at.to_string())
-            .bind(due.now.to_string())
-            .bind(alone)
-            .bind(due.latest.to_string())
-            .execute(self.writer())
-            .await?;
+                 WHERE indexers.holder = excluded.holder OR {is_free} OR {alone}",
+            network, holder = *self.holder, expires_at,
+            is_free = Due::of_lease(now, expires_at).has_come("indexers.expires_at"),
+            // A SQLite file serves one relayer, so every earlier holder is gone.
+            alone = matches!(self.pools, Pools::Sqlite { .. })
+        }
+        .execute(self.writer())
+        .await?;
         Ok(taken == 1)
     }
 
     /// For the indexer: gives the lease on `network` back, so that another process may resume at once.
     pub async fn release_index(&self, network: Network) -> Result<(), StoreError> {
-        const SQL: &str = "DELETE FROM indexers WHERE network = $1 AND holder = $2";
-        query(SQL).bind(network.as_str()).bind(&*self.holder).execute(self.writer()).await?;
-        Ok(())
+        sql! {
+            "DELETE FROM indexers WHERE network = {network} AND holder = {holder}",
+            network, holder = *self.holder
+        }
+        .run(self.writer())
+        .await
     }
 }
 
@@ -341,35 +323,31 @@ async fn move_walk(
     before: Option<&Walk>,
     after: &Walk,
 ) -> Result<(), StoreError> {
-    const INSERT: &str = "INSERT INTO walks
-             (network, address, until_signature, until_slot, under_way, top_signature, top_slot, before_signature)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (network, address) DO NOTHING";
-    const UPDATE: &str =
-        "UPDATE walks SET until_signature = $3, until_slot = $4, under_way = $5, top_signature = $6,
-             top_slot = $7, before_signature = $8
-         WHERE network = $1 AND address = $2 AND COALESCE(until_signature, '') = $9 AND under_way = $10
-             AND COALESCE(top_signature, '') = $11 AND COALESCE(before_signature, '') = $12";
-    let signature = |mark: Option<&Mark>| mark.map(|mark| mark.signature.clone());
-    let slot = |mark: Option<&Mark>| mark.map(|mark| mark.slot.cast_signed());
     let top_of = |walk: &Walk| walk.under_way.as_ref().and_then(|under_way| under_way.top.clone());
     let before_of = |walk: &Walk| walk.under_way.as_ref().and_then(|under_way| under_way.before.clone());
-    let (until, top) = (after.until.as_ref(), top_of(after));
-    let write = query(if before.is_some() { UPDATE } else { INSERT })
-        .bind(network.as_str())
-        .bind(after.address.to_string())
-        .bind(signature(until))
-        .bind(slot(until))
-        .bind(after.under_way.is_some())
-        .bind(signature(top.as_ref()))
-        .bind(slot(top.as_ref()))
-        .bind(before_of(after));
+    let (until_signature, until_slot) = after.until.clone().map(|mark| (mark.signature, mark.slot)).unzip();
+    let (top_signature, top_slot) = top_of(after).map(|mark| (mark.signature, mark.slot)).unzip();
+    let (under_way, before_signature) = (after.under_way.is_some(), before_of(after));
     let write = match before {
-        None => write,
-        Some(before) => write
-            .bind(signature(before.until.as_ref()).unwrap_or_default())
-            .bind(before.under_way.is_some())
-            .bind(signature(top_of(before).as_ref()).unwrap_or_default())
-            .bind(before_of(before).unwrap_or_default()),
+        None => sql! {
+            "INSERT INTO walks
+                 (network, address, until_signature, until_slot, under_way, top_signature, top_slot, before_signature)
+             VALUES ({network}, {address}, {until_signature}, {until_slot}, {under_way}, {top_signature},
+                 {top_slot}, {before_signature})
+             ON CONFLICT (network, address) DO NOTHING",
+            network, after.address, until_signature, until_slot, under_way, top_signature, top_slot, before_signature
+        },
+        Some(before) => sql! {
+            "UPDATE walks SET until_signature = {until_signature}, until_slot = {until_slot}, under_way = {under_way},
+                 top_signature = {top_signature}, top_slot = {top_slot}, before_signature = {before_signature}
+             WHERE network = {network} AND address = {address}
+                 AND COALESCE(until_signature, '') = {seen_until} AND under_way = {was_under_way}
+                 AND COALESCE(top_signature, '') = {seen_top} AND COALESCE(before_signature, '') = {seen_before}",
+            network, after.address, until_signature, until_slot, under_way, top_signature, top_slot, before_signature,
+            seen_until = OrEmpty(before.until.as_ref().map(|mark| &mark.signature)),
+            was_under_way = before.under_way.is_some(),
+            seen_top = OrEmpty(top_of(before).map(|mark| mark.signature)), seen_before = OrEmpty(before_of(before))
+        },
     };
     if write.execute(tx).await? == 1 { Ok(()) } else { Err(StoreError::Superseded) }
 }

@@ -9,9 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 
-use macro_rules_attribute::derive;
-
-use super::super::row::{ByName, Column, Record, Row as StoreRow};
+use super::super::row::{Record, Row as StoreRow};
 use super::super::sqlite;
 use super::super::statement::{Value, Wanted};
 use super::noted::{Noted, statements_of};
@@ -55,16 +53,21 @@ fn rows() -> u32 {
 }
 
 /// A row of a plan.
-#[derive(Debug, ByName!)]
 struct PlanRow {
     detail: String,
+}
+
+impl Record for PlanRow {
+    fn read(row: &StoreRow<'_>) -> Result<Self, StoreError> {
+        Ok(Self { detail: row.get("detail")? })
+    }
 }
 
 /// Counts a row, whatever it holds.
 struct Given;
 
 impl Record for Given {
-    fn read(_: &StoreRow<'_>, _: Column) -> Result<Self, StoreError> {
+    fn read(_: &StoreRow<'_>) -> Result<Self, StoreError> {
         Ok(Self)
     }
 }

@@ -179,7 +179,7 @@ async fn all_are_kept(fixture: &Fixture, kept: &[Transfer]) {
         let found = fixture.store.find_transfer(transfer.operator_id, transfer.id).await.expect("read");
         assert_eq!(found.expect("what was answered is there").state, transfer.state);
     }
-    let rows: Vec<(String,)> =
+    let rows: Vec<String> =
         query("PRAGMA integrity_check").fetch_all(fixture.store.reader()).await.expect("checked");
-    assert_eq!(rows, [("ok".to_owned(),)]);
+    assert_eq!(rows, ["ok"]);
 }

@@ -16,7 +16,7 @@ use sqlx::AssertSqlSafe;
 use tempfile::TempDir;
 
 use super::pools::Pools;
-use super::query::query;
+use super::query::{Sql, query, sql};
 use purser_core::{ClaimClock, NewTransfer, SignedAhead};
 
 use super::{Store, StoreError};

@@ -52,7 +52,7 @@ fn to_json(value: &Value) -> serde_json::Value {
 
 fn from_json(value: &serde_json::Value) -> Value {
     match value {
-        serde_json::Value::Bool(flag) => Value::Flag(*flag),
+        serde_json::Value::Bool(flag) => Value::Flag(Some(*flag)),
         serde_json::Value::Number(number) => Value::Number(number.as_i64()),
         serde_json::Value::String(text) => Value::Text(Some(text.clone())),
         serde_json::Value::Array(_) => Value::Number(None),

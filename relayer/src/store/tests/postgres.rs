@@ -48,8 +48,8 @@ async fn every_text_column_orders_by_bytes() {
          WHERE c.relnamespace = current_schema::regnamespace AND c.relkind = 'r' AND a.attnum > 0
              AND c.relname <> '_sqlx_migrations' AND l.collname <> 'binary'";
     let Some(fixture) = fixture().await else { return };
-    let rows: Vec<(String,)> = query(SQL).fetch_all(fixture.store.reader()).await.expect("read");
-    assert_eq!(rows, [], "write them `TEXT COLLATE \"binary\"` in the migration");
+    let rows: Vec<String> = query(SQL).fetch_all(fixture.store.reader()).await.expect("read");
+    assert_eq!(rows, Vec::<String>::new(), "write them `TEXT COLLATE \"binary\"` in the migration");
 }
 
 #[tokio::test]
@@ -110,7 +110,7 @@ async fn a_server_without_room_for_more_connections_serves_everybody_by_those_it
     let user = User::create(&fixture, "CONNECTION LIMIT 3").await;
     let store = Store::open(&user.url).await.expect("opened");
     let on = |number: usize| if number.is_multiple_of(3) { store.lister() } else { store.reader() };
-    let calls = (0..60).map(|number| query(SLOW).fetch_all::<(String,)>(on(number)));
+    let calls = (0..60).map(|number| query(SLOW).fetch_all::<String>(on(number)));
     for answer in futures::future::join_all(calls).await {
         answer.expect("somebody gives a connection back");
     }
@@ -124,12 +124,11 @@ async fn the_servers_clock_is_read_with_connections_and_goes_on_between() {
     let mut before = clock.now();
     for _ in 0..3 {
         fixture.reopen().await.close().await;
-        let (micros,): (i64,) =
-            query("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)")
-                .fetch_optional(fixture.store.reader())
-                .await
-                .expect("read")
-                .expect("a row");
+        let micros: i64 = query("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)")
+            .fetch_optional(fixture.store.reader())
+            .await
+            .expect("read")
+            .expect("a row");
         let now = clock.now();
         assert!(before <= now, "{before} {now}");
         let apart = now.unix_micros().abs_diff(micros);
@@ -156,16 +155,18 @@ async fn two_transactions_that_wait_for_each_other_both_end_well() {
     let barrier = Arc::new(tokio::sync::Barrier::new(2));
     let met = Arc::new(AtomicUsize::new(0));
     let rename = |first: OperatorId, second: OperatorId| {
-        const SQL: &str = "UPDATE operators SET name = name || '!' WHERE operator_id = $1";
+        let renaming = |operator: OperatorId| {
+            sql! {"UPDATE operators SET name = name || '!' WHERE operator_id = {operator}", operator}
+        };
         let (barrier, met) = (barrier.clone(), met.clone());
         store.write(move |tx| {
             async move {
-                query(SQL).bind(first.to_string()).execute(&mut *tx).await?;
+                renaming(first).execute(&mut *tx).await?;
                 // Only the first tries meet; a later one finds that the other has finished.
                 if met.fetch_add(1, Ordering::SeqCst) < 2 {
                     barrier.wait().await;
                 }
-                query(SQL).bind(second.to_string()).execute(tx).await
+                renaming(second).execute(tx).await
             }
             .boxed()
         })

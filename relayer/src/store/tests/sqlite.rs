@@ -114,7 +114,7 @@ async fn work_that_panics_is_taken_back_and_stops_nobody_else() {
     assert!(failed.is_err());
     assert!(others.iter().all(Result::is_ok));
     assert_eq!(store.list_operators().await.expect("read").len(), 11);
-    let rows: Vec<(String,)> =
+    let rows: Vec<String> =
         query("SELECT key_id FROM api_keys").fetch_all(store.reader()).await.expect("read");
     assert_eq!(rows.len(), 1);
 }

@@ -273,12 +273,13 @@ async fn earlier_transfer_shows_that_a_key_has_expired_after_the_latest_is_delet
     fixture.store.mark_rejected(&refused, rejection(RejectionReason::Paused), at(1)).await.expect("rejected");
     let latest = fixture.claim_new(&fixture.transfer(2, "a"), DAY).await;
     fixture.store.mark_failed(&latest, failure(FailureCode::TransferFailed), at(DAY)).await.expect("failed");
-    query("DELETE FROM transfers WHERE operator_id = $1 AND transfer_id = $2")
-        .bind(latest.operator_id.to_string())
-        .bind(latest.id.to_string())
-        .execute(fixture.store.writer())
-        .await
-        .expect("deleted, as old ones are");
+    sql! {
+        "DELETE FROM transfers WHERE operator_id = {operator_id} AND transfer_id = {id}",
+        latest.operator_id, latest.id
+    }
+    .execute(fixture.store.writer())
+    .await
+    .expect("deleted, as old ones are");
     let mut other = fixture.transfer(3, "a");
     other.request.amount = UsdcAmount::from_micros(1);
     assert!(is_new(&fixture.claim(&other, 2 * DAY).await));

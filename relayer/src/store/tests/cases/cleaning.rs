@@ -50,10 +50,8 @@ async fn sends(fixture: &Fixture, webhook: &Webhook, seconds: i64, status: Optio
 }
 
 async fn counts(fixture: &Fixture, table: &'static str) -> i64 {
-    let sql = format!("SELECT COUNT(*) FROM {table}");
-    let rows: Vec<(i64,)> =
-        query(sqlx::AssertSqlSafe(sql)).fetch_all(fixture.store.reader()).await.expect("counted");
-    rows[0].0
+    let count = sql! {"SELECT COUNT(*) FROM {table}", table = Sql(table)};
+    count.fetch_optional(fixture.store.reader()).await.expect("counted").expect("a number")
 }
 
 fn nothing_old() -> TooOld {

@@ -31,11 +31,10 @@ async fn the_database_does_not_hold_the_key() {
             }
         }
         Place::Schema(_) => {
-            let holding = "SELECT key_id FROM api_keys k WHERE position($1 IN k::text) > 0";
             let found = async |text: &str| {
-                let rows: Result<Vec<(String,)>, _> =
-                    query(holding).bind(text).fetch_all(fixture.store.reader()).await;
-                rows.expect("read").len()
+                let holding =
+                    sql! {"SELECT key_id FROM api_keys k WHERE position({text} IN k::text) > 0", text};
+                holding.fetch_all::<String>(fixture.store.reader()).await.expect("read").len()
             };
             assert_eq!((found(secret).await, found(&plain.hash().to_hex()).await), (0, 1));
         }

@@ -43,7 +43,6 @@ async fn text_orders_by_bytes_and_not_by_language() {
         fixture.store.insert_operator(&operator).await.expect("inserted");
     }
     let sql = "SELECT name FROM operators WHERE name <> 'Acme' AND name > '9' ORDER BY name";
-    let rows: Vec<(String,)> = query(sql).fetch_all(fixture.store.reader()).await.expect("read");
-    let read: Vec<_> = rows.into_iter().map(|(name,)| name).collect();
+    let read: Vec<String> = query(sql).fetch_all(fixture.store.reader()).await.expect("read");
     assert_eq!(read, ["A b", "A-a", "B", "Z", "_", "a", "z", "é"]);
 }

@@ -41,12 +41,13 @@ async fn events_of_an_operator_without_a_stream_have_no_place_and_those_after_it
     assert!(!can(1, Some(two.event.id)).await, "a database that was put back");
     assert!(!can(3, Some(two.event.id)).await && !can(3, None).await, "never given");
     // The first event is deleted: a reader who had it resumes, and one who did not has missed it.
-    query("DELETE FROM events WHERE operator_id = $1 AND event_id = $2")
-        .bind(one.event.operator_id.to_string())
-        .bind(one.event.id.to_string())
-        .execute(store.writer())
-        .await
-        .expect("deleted");
+    sql! {
+        "DELETE FROM events WHERE operator_id = {operator_id} AND event_id = {id}",
+        operator_id = one.event.operator_id, id = one.event.id
+    }
+    .execute(store.writer())
+    .await
+    .expect("deleted");
     assert!(can(1, Some(one.event.id)).await && !can(0, None).await);
 }
 

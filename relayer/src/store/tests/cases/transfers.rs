@@ -105,9 +105,11 @@ async fn a_state_without_its_facts_is_refused_by_the_database() {
         "ended_at = '2026-01-01T00:00:00.000000Z'",
         "updated_at = '2026-01-01'",
     ] {
-        let sql = format!("UPDATE transfers SET {change} WHERE operator_id = $1 AND transfer_id = $2");
-        let forged = query(AssertSqlSafe(sql)).bind(claimed.operator_id.to_string());
-        let forged = forged.bind(claimed.id.to_string()).execute(fixture.store.writer());
+        let forged = sql! {
+            "UPDATE transfers SET {change} WHERE operator_id = {operator_id} AND transfer_id = {id}",
+            change = Sql(change), claimed.operator_id, claimed.id
+        }
+        .execute(fixture.store.writer());
         let Err(error) = forged.await else { panic!("{change} was taken") };
         assert!(error.to_string().to_lowercase().contains("check constraint"), "{change}: {error}");
     }
@@ -120,25 +122,38 @@ async fn a_row_that_refers_to_another_operators_is_refused_by_the_database() {
     fixture.store.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
     let others = operator(201);
     fixture.store.insert_operator(&others).await.expect("inserted");
-    let event = "INSERT INTO events (operator_id, event_id, event_type, account_id, transfer_id, data, created_at)
-         SELECT operator_id, 'evt_1', 'transfer.settled', account_id, transfer_id, '{}', created_at FROM transfers
-         WHERE operator_id = $1 AND transfer_id = $2";
-    let event = query(event).bind(fixture.operator.id.to_string()).bind(claimed.id.to_string());
-    assert_eq!(event.execute(fixture.store.writer()).await.expect("an event of the operator's own"), 1);
-    for forgery in [
+    let event = sql! {
         "INSERT INTO events (operator_id, event_id, event_type, account_id, transfer_id, data, created_at)
-             SELECT $1, 'evt_x', 'transfer.settled', account_id, transfer_id, '{}', created_at FROM transfers
-             WHERE operator_id = $2 AND transfer_id = $3",
-        "INSERT INTO ledgers (operator_id, account_id, booked_micros, unexplained_micros, seen_micros, seen_slot)
-             SELECT $1, account_id, 0, 0, 0, 0 FROM transfers WHERE operator_id = $2 AND transfer_id = $3",
-        "INSERT INTO deliveries (operator_id, webhook_id, event_id, state, failures, next_attempt_at, attempts, created_at)
-             SELECT $1, 'whk_x', event_id, 'pending', 0, created_at, 0, created_at FROM events
-             WHERE operator_id = $2 AND event_id = 'evt_1' AND transfer_id = $3",
-    ] {
-        let forged = query(forgery).bind(others.id.to_string()).bind(fixture.operator.id.to_string());
-        let forged = forged.bind(claimed.id.to_string()).execute(fixture.store.writer());
-        let Err(error) = forged.await else { panic!("{forgery} was taken") };
-        assert!(error.to_string().to_lowercase().contains("foreign key constraint"), "{forgery}: {error}");
+         SELECT operator_id, 'evt_1', 'transfer.settled', account_id, transfer_id, '{{}}', created_at FROM transfers
+         WHERE operator_id = {operator} AND transfer_id = {id}",
+        operator = fixture.operator.id, claimed.id
+    };
+    assert_eq!(event.execute(fixture.store.writer()).await.expect("an event of the operator's own"), 1);
+    let (others, own, id) = (others.id, fixture.operator.id, claimed.id);
+    let forgeries = [
+        sql! {
+            "INSERT INTO events (operator_id, event_id, event_type, account_id, transfer_id, data, created_at)
+             SELECT {others}, 'evt_x', 'transfer.settled', account_id, transfer_id, '{{}}', created_at FROM transfers
+             WHERE operator_id = {own} AND transfer_id = {id}",
+            others, own, id
+        },
+        sql! {
+            "INSERT INTO ledgers (operator_id, account_id, booked_micros, unexplained_micros, seen_micros, seen_slot)
+             SELECT {others}, account_id, 0, 0, 0, 0 FROM transfers WHERE operator_id = {own} AND transfer_id = {id}",
+            others, own, id
+        },
+        sql! {
+            "INSERT INTO deliveries
+                 (operator_id, webhook_id, event_id, state, failures, next_attempt_at, attempts, created_at)
+             SELECT {others}, 'whk_x', event_id, 'pending', 0, created_at, 0, created_at FROM events
+             WHERE operator_id = {own} AND event_id = 'evt_1' AND transfer_id = {id}",
+            others, own, id
+        },
+    ];
+    for (number, forgery) in forgeries.into_iter().enumerate() {
+        let forged = forgery.execute(fixture.store.writer());
+        let Err(error) = forged.await else { panic!("forgery {number} was taken") };
+        assert!(error.to_string().to_lowercase().contains("foreign key constraint"), "{number}: {error}");
     }
 }
 
