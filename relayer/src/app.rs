@@ -122,7 +122,7 @@ impl App {
             return Err(StartError::DenialsKey(ChainError::Misconfigured(problem.into())));
         }
         let chains = Chains::new(networks.iter().map(|(parts, _)| parts.clone()));
-        let services = Services::new(Parts {
+        let services = Services::new(&Parts {
             store: store.clone(),
             chains,
             tasks: tasks.clone(),
@@ -155,7 +155,11 @@ impl App {
         for (_, history) in networks {
             let indexer = Indexer::new(IndexerParts {
                 history,
-                store: store.clone(),
+                accounts: store.accounts.clone(),
+                entries: store.history.clone(),
+                index: store.index.clone(),
+                operators: store.operators.clone(),
+                policies: store.policies.clone(),
                 events: services.events.clone(),
                 ambient: Ambient::of(&store),
                 metrics: metrics.clone(),
@@ -235,7 +239,7 @@ impl App {
             );
         }
         let now = Ambient::of(&self.store).now();
-        match timeout_at(deadline, self.store.release_leases(now)).await {
+        match timeout_at(deadline, self.store.transfers.release_leases(now)).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) | Err(_) => tracing::warn!("cannot release this process's leases; they will expire"),
         }

@@ -20,7 +20,7 @@ pub(super) struct HaltArgs {
 /// Halts every account of an operator with the configured policy authority. Only the operator's admin resumes them.
 pub(super) async fn run(config: &Config, format: Format, arguments: HaltArgs) -> Result<()> {
     let store = Store::open(config.database.url.expose_secret()).await?;
-    let found = store.find_operator(arguments.operator).await;
+    let found = store.operators.find_operator(arguments.operator).await;
     store.close().await;
     let operator = found?.context("no such operator")?;
     let (confirmed, halted_by) = with_chain(config, operator.network, async |chain| {

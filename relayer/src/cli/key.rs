@@ -66,13 +66,13 @@ async fn create(
     arguments: CreateKeyArgs,
 ) -> Result<()> {
     let CreateKeyArgs { operator, name, expires_at, allowed_cidrs } = arguments;
-    let operator = store.find_operator(operator).await?.context("no such operator")?;
+    let operator = store.operators.find_operator(operator).await?.context("no such operator")?;
     let cidrs = (!allowed_cidrs.is_empty()).then_some(allowed_cidrs);
     let ambient = Ambient::of(store);
     let (drawn, now) = (ambient.draw(), ambient.now());
     let asked = CreateKey::parse(name, expires_at, cidrs)?;
     let NewKey { record: key, plain } = asked.make(&operator, KeyScope::Operator, cell, &drawn, now)?;
-    store.insert_key(&key, &plain.hash()).await?;
+    store.keys.insert_key(&key, &plain.hash()).await?;
     print_one(
         format,
         &[
@@ -85,15 +85,15 @@ async fn create(
 }
 
 async fn list(store: &Store, format: Format, operator: OperatorId) -> Result<()> {
-    store.find_operator(operator).await?.context("no such operator")?;
-    let rows: Vec<Vec<Value>> = store.list_keys(operator).await?.iter().map(row).collect();
+    store.operators.find_operator(operator).await?.context("no such operator")?;
+    let rows: Vec<Vec<Value>> = store.keys.list_keys(operator).await?.iter().map(row).collect();
     print_list(format, &NAMES, &rows)
 }
 
 async fn revoke(store: &Store, format: Format, id: KeyId) -> Result<()> {
-    let operator = store.find_key(id).await?.context("no such key")?.operator_id;
+    let operator = store.keys.find_key(id).await?.context("no such key")?.operator_id;
     let now = Ambient::of(store).now();
-    let key = store.mark_key_revoked(operator, id, now).await?.context("no such key")?;
+    let key = store.keys.mark_key_revoked(operator, id, now).await?.context("no such key")?;
     let fields: Vec<(&str, Value)> = NAMES.into_iter().zip(row(&key)).collect();
     print_one(format, &fields)
 }

@@ -114,8 +114,8 @@ fn only_network(config: &Config) -> Result<Network> {
 
 async fn list(store: &Store, format: Format) -> Result<()> {
     let mut rows: Vec<Vec<Value>> = Vec::new();
-    for operator in store.list_operators().await? {
-        let Held { accounts, allowlist_entries } = store.count_held(operator.id).await?;
+    for operator in store.operators.list_operators().await? {
+        let Held { accounts, allowlist_entries } = store.accounts.count_held(operator.id).await?;
         let held =
             [accounts, allowlist_entries, rent_of(accounts, allowlist_entries)].map(|number| json!(number));
         rows.push(fields(&operator).into_iter().map(|(_, value)| value).chain(held).collect());
@@ -152,9 +152,10 @@ async fn find_or_insert(
     (Ambient::SYSTEM.fill_random)(&mut random);
     let id = OperatorId::new(now, u128::from_le_bytes(random));
     let operator = Operator { id, network, name, address, created_at: now };
-    match store.insert_operator(&operator).await {
+    match store.operators.insert_operator(&operator).await {
         Ok(()) => Ok(operator),
         Err(StoreError::AlreadyThere) => store
+            .operators
             .find_operator_by_address(network, &address)
             .await?
             .context("the operator is there and cannot be found"),

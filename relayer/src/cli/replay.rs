@@ -37,7 +37,7 @@ pub(super) async fn run(config: &Config, format: Format, arguments: ReplayArgs) 
 }
 
 async fn replay(store: &Store, format: Format, arguments: ReplayArgs) -> Result<()> {
-    let webhook = store.find_any_webhook(arguments.webhook).await?.context("no such webhook")?;
+    let webhook = store.webhooks.find_any_webhook(arguments.webhook).await?.context("no such webhook")?;
     match webhook.status {
         WebhookStatus::Enabled => {}
         WebhookStatus::Disabled { .. } => bail!("the webhook is disabled: enable it first"),
@@ -45,12 +45,13 @@ async fn replay(store: &Store, format: Format, arguments: ReplayArgs) -> Result<
     let now = Ambient::of(store).now();
     let replayed = match (arguments.event, arguments.since) {
         (Some(event), _) => {
-            let event = store.find_event(webhook.operator_id, event).await?.context("no such event")?;
-            u64::from(store.replay_event(&webhook, &event, now).await?)
+            let event =
+                store.events.find_event(webhook.operator_id, event).await?.context("no such event")?;
+            u64::from(store.webhooks.replay_event(&webhook, &event, now).await?)
         }
         (None, Some(since)) => {
             let scope = if arguments.all { ReplayScope::All } else { ReplayScope::NotDelivered };
-            store.replay_span(&webhook, since, arguments.until.unwrap_or(now), scope, now).await?
+            store.webhooks.replay_span(&webhook, since, arguments.until.unwrap_or(now), scope, now).await?
         }
         (None, None) => bail!("name --event or --since"),
     };

@@ -32,7 +32,7 @@ impl Indexer {
         }
         // What waited may be in force, void or gone.
         for (account, operator) in changed {
-            self.parts.store.look_at_pending_policies(operator, account).await?;
+            self.parts.policies.look_at_pending_policies(operator, account).await?;
         }
         let agents: Vec<Address> = written.keys().map(|agent| Address::from_bytes(*agent)).collect();
         for agents in agents.chunks(BALANCES_MAX) {
@@ -53,7 +53,7 @@ impl Indexer {
                     created_at: self.parts.ambient.now(),
                     sealed_by: Some(*signer),
                 };
-                self.parts.store.insert_sealed_draft(&pending).await?;
+                self.parts.policies.insert_sealed_draft(&pending).await?;
             }
         }
         Ok(())

@@ -10,15 +10,14 @@ const MISSING_BEFORE_UNDONE: u32 = 3;
 impl Indexer {
     /// Marks entries that became final, and takes back those that were forked away.
     pub(super) async fn settle_open(&self) -> Result<(), IndexError> {
-        let store = &self.parts.store;
         loop {
-            let open = store.list_open_transactions(self.network, STANDINGS_MAX).await?;
+            let open = self.parts.index.list_open_transactions(self.network, STANDINGS_MAX).await?;
             let full = open.len() >= STANDINGS_MAX;
             if open.is_empty() {
                 return Ok(());
             }
             let final_now = if self.parts.history.is_final() {
-                store.mark_final(self.network, &open).await?;
+                self.parts.index.mark_final(self.network, &open).await?;
                 open.len()
             } else {
                 self.settle_some(open).await?
@@ -31,7 +30,6 @@ impl Indexer {
 
     /// Returns how many became final.
     async fn settle_some(&self, open: Vec<Mark>) -> Result<usize, IndexError> {
-        let store = &self.parts.store;
         let signatures: Vec<String> = open.iter().map(|mark| mark.signature.clone()).collect();
         let standings = self.parts.history.standings(&signatures).await?;
         let (mut finals, mut moved) = (Vec::new(), Vec::new());
@@ -53,7 +51,7 @@ impl Indexer {
         for mark in &finals {
             self.memory.found(&mark.signature);
         }
-        store.mark_final(self.network, &finals).await?;
+        self.parts.index.mark_final(self.network, &finals).await?;
         if !moved.is_empty() {
             let readings = self.read(&moved).await?;
             self.write(&readings, None).await?;
@@ -68,7 +66,7 @@ impl Indexer {
             return Ok(());
         }
         let now = self.parts.ambient.now();
-        let undone = self.parts.store.undo_transaction(self.network, mark, now).await?;
+        let undone = self.parts.index.undo_transaction(self.network, mark, now).await?;
         tracing::error!(network = %self.network, signature = mark.signature, slot = mark.slot, undone,
             "a fork dropped a confirmed transaction; taking back its entries");
         self.memory.forget_read();

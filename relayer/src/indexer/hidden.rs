@@ -16,7 +16,7 @@ impl Indexer {
     /// Lists each operator's accounts once its history was read, and reads the first transaction of those that are unknown.
     pub(super) async fn find_hidden(&self) -> Result<(), IndexError> {
         for operator in self.operators().await? {
-            let walk = self.parts.store.find_walk(self.network, &operator.address).await?;
+            let walk = self.parts.index.find_walk(self.network, &operator.address).await?;
             let is_read = walk.is_some_and(|walk| walk.under_way.is_none());
             if is_read && self.memory.is_listing_due(operator.id) {
                 self.list_hidden(&operator).await?;
@@ -44,7 +44,7 @@ impl Indexer {
     async fn unknown(&self, mut agents: Vec<Address>) -> Result<Vec<Address>, IndexError> {
         let mut known = Vec::new();
         for agents in agents.chunks(LOOKED_UP_AT_ONCE) {
-            known.extend(self.parts.store.find_parties(self.network, agents).await?);
+            known.extend(self.parts.index.find_parties(self.network, agents).await?);
         }
         for (agent, _) in known {
             self.memory.mark_found(&agent);

@@ -46,7 +46,7 @@ use crate::chain::{ChainError, SolanaHistory};
 use crate::domain::{Network, Operator};
 use crate::metrics::Metrics;
 use crate::service::{Ambient, Events, ServiceError};
-use crate::store::{Readings, Store, StoreError, Walk, Whose};
+use crate::store::{self, Readings, StoreError, Walk, Whose};
 
 /// Operators walked per cycle, which bounds its cost; the others take their turn in the next cycles.
 const OPERATORS_AT_ONCE: usize = 8;
@@ -92,7 +92,11 @@ pub(crate) enum IndexError {
 #[derive(Clone)]
 pub struct IndexerParts {
     pub history: SolanaHistory,
-    pub store: Store,
+    pub accounts: store::Accounts,
+    pub entries: store::History,
+    pub index: store::Index,
+    pub operators: store::Operators,
+    pub policies: store::Policies,
     pub events: Events,
     pub ambient: Ambient,
     pub metrics: Metrics,
@@ -120,7 +124,7 @@ impl Indexer {
         // Side by side: a sweep of all balances takes seconds, and no deposit should wait for it.
         let looking = async { tokio::join!(self.look_at_all(), self.look_at_risen()) };
         stop.run_until_cancelled(looking).await;
-        if let Err(error) = self.parts.store.release_index(self.network).await {
+        if let Err(error) = self.parts.index.release_index(self.network).await {
             tracing::warn!(network = %self.network, %error, "cannot release the indexer's lease; it will expire");
         }
     }
@@ -161,7 +165,7 @@ impl Indexer {
     async fn take_lease(&self) -> bool {
         let now = self.parts.ambient.now();
         let expires_at = now.after(self.parts.interval * 3 + LEASE_MARGIN);
-        let leased = self.parts.store.lease_index(self.network, now, expires_at).await;
+        let leased = self.parts.index.lease_index(self.network, now, expires_at).await;
         leased.unwrap_or_else(|error| {
             tracing::warn!(network = %self.network, %error, "cannot index");
             false
@@ -199,7 +203,7 @@ impl Indexer {
         readings: &Readings,
         progress: Option<(&Option<Walk>, &Walk)>,
     ) -> Result<(), IndexError> {
-        for contradiction in self.parts.store.insert_readings(self.network, readings, progress).await? {
+        for contradiction in self.parts.index.insert_readings(self.network, readings, progress).await? {
             self.parts.metrics.contradicted(self.network.as_str());
             tracing::error!(network = %self.network, transfer_id = %contradiction.transfer_id,
                 signature = contradiction.signature, "a payment carries a transfer's id and is not that transfer");
@@ -231,7 +235,7 @@ impl Indexer {
             let walked = self.walk_again(operator.address, Whose::Operator(operator.id), AUDIT_SLOTS).await;
             interrupted = interrupted.and(walked);
         }
-        let unexplained = self.parts.store.list_unexplained(self.network, AUDITED_AT_ONCE).await?;
+        let unexplained = self.parts.index.list_unexplained(self.network, AUDITED_AT_ONCE).await?;
         for ledger in unexplained {
             let walked = self.walk_all(ledger.token_account, Whose::Account(ledger.account_id)).await;
             interrupted = interrupted.and(walked.map(|_| ()));
@@ -240,19 +244,19 @@ impl Indexer {
     }
 
     async fn operators(&self) -> Result<Vec<Operator>, IndexError> {
-        let all = self.parts.store.list_operators().await?;
+        let all = self.parts.operators.list_operators().await?;
         Ok(all.into_iter().filter(|operator| operator.network == self.network).collect())
     }
 
     async fn walk_adopted(&self) -> Result<(), IndexError> {
-        let found = self.parts.store.list_walks_under_way(self.network, ADOPTED_AT_ONCE).await?;
+        let found = self.parts.index.list_walks_under_way(self.network, ADOPTED_AT_ONCE).await?;
         let mut interrupted = Ok(());
         for (account, token_account) in found {
             let walked = self.walk(token_account, Whose::Account(account)).await;
             interrupted = interrupted.and(walked.map(|_| ()));
         }
-        for account in self.parts.store.list_unplaced(self.network, ADOPTED_AT_ONCE).await? {
-            while !self.parts.store.place_past(account, self.parts.ambient.now(), PLACED_AT_ONCE).await? {}
+        for account in self.parts.index.list_unplaced(self.network, ADOPTED_AT_ONCE).await? {
+            while !self.parts.index.place_past(account, self.parts.ambient.now(), PLACED_AT_ONCE).await? {}
         }
         interrupted
     }

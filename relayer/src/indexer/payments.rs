@@ -17,7 +17,7 @@ impl Indexer {
     /// Reads the whole past of accounts that still miss payments: a node may have left some out.
     pub(super) async fn look_for_payments(&self) -> Result<(), IndexError> {
         let after = self.memory.payments_looked_at();
-        let missing = self.parts.store.list_missing_payments(self.network, after, LISTED_AT_ONCE).await?;
+        let missing = self.parts.index.list_missing_payments(self.network, after, LISTED_AT_ONCE).await?;
         let is_last = missing.len() < LISTED_AT_ONCE as usize;
         let mut interrupted = Ok(());
         for account in self.memory.due_for_payments(missing, is_last, ACCOUNTS_AT_ONCE) {
@@ -41,9 +41,9 @@ impl Indexer {
             return Ok(());
         }
         // The count must be as new as the history that we read, or it would not match the payments found.
-        let slot = self.parts.store.find_newest_slot((operator_id, account_id)).await?;
+        let slot = self.parts.index.find_newest_slot((operator_id, account_id)).await?;
         if let Some(recorded) = self.parts.history.payments(&address, slot).await? {
-            let up_to = self.parts.store.count_unnumbered((operator_id, account_id), recorded).await?;
+            let up_to = self.parts.index.count_unnumbered((operator_id, account_id), recorded).await?;
             if self.memory.outlives(account_id, (up_to < recorded).then_some(up_to)) {
                 self.read_payments_again((operator_id, account_id)).await?;
             }
@@ -60,16 +60,17 @@ impl Indexer {
             status: Some(HistoryStatus::Settled),
             ..HistoryFilter::default()
         };
-        let store = &self.parts.store;
         let mut after: Option<String> = None;
         loop {
-            let page = store
+            let page = self
+                .parts
+                .entries
                 .list_history(operator_id, account_id, &payments, after.as_deref(), PAYMENTS_AT_ONCE)
                 .await?;
             let Some(last) = page.last() else { return Ok(()) };
             let marks: Vec<Mark> = page.iter().filter_map(|placed| mark_of(&placed.entry)).collect();
             let readings = self.read(&marks).await?;
-            store.insert_readings(self.network, &readings, None).await?;
+            self.parts.index.insert_readings(self.network, &readings, None).await?;
             after = Some(last.position.clone());
         }
     }

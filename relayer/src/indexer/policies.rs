@@ -74,7 +74,7 @@ impl Indexer {
             policy,
             by: Some(SetBy { signer, signature: record.signature.clone(), at }),
         };
-        Ok(self.parts.store.insert_policy(&set, self.parts.ambient.now()).await?)
+        Ok(self.parts.policies.insert_policy(&set, self.parts.ambient.now()).await?)
     }
 
     /// Which version a transaction set, and what it says. From the instruction, which is signed for; a log can be cut or emptied.
@@ -103,10 +103,10 @@ impl Indexer {
             (Some(PolicyCall::Paused(paused)), _) | (_, Some(PolicySetTo::Paused(paused))) => {
                 let version = match version {
                     Some(version) => Some(version),
-                    None => self.parts.store.find_missing_version(account, &record.signature, at).await?,
+                    None => self.parts.policies.find_missing_version(account, &record.signature, at).await?,
                 };
                 let Some(version) = version else { return Ok((None, None)) };
-                let before = self.parts.store.find_policy(account, version.saturating_sub(1)).await?;
+                let before = self.parts.policies.find_policy(account, version.saturating_sub(1)).await?;
                 match before {
                     Some(before) => Ok((Some(version), Some(SpendingPolicy { paused: *paused, ..before }))),
                     None => Ok((Some(version), self.policy_in_force(agent, record.slot, version).await?)),
@@ -139,7 +139,7 @@ impl Indexer {
             policy: policy.and_then(|policy| PolicyFields::from(policy).into_json()),
             asking: None,
         };
-        Ok(self.parts.store.insert_policy_version(&version).await?)
+        Ok(self.parts.policies.insert_policy_version(&version).await?)
     }
 
     /// The policy in force, if it is this version still.
@@ -166,7 +166,7 @@ impl Indexer {
         by: Option<HaltedBy>,
         parties: &Parties,
     ) -> Result<(), IndexError> {
-        let (store, now) = (&self.parts.store, self.parts.ambient.now());
+        let now = self.parts.ambient.now();
         if at.after(HALT_IS_NEWS) < now {
             return Ok(());
         }
@@ -180,30 +180,32 @@ impl Indexer {
         if let Some(agent) = agent {
             let Some(party) = parties.of_agent(agent) else { return Ok(()) };
             let halt = halt(party.operator_id, HaltScope::Account);
-            return Ok(store.announce_halt(&halt, &[party.account_id], now).await?);
+            return Ok(self.parts.policies.announce_halt(&halt, &[party.account_id], now).await?);
         }
-        let Some(operator) = store.find_operator_by_address(self.network, operator).await? else {
+        let Some(operator) = self.parts.operators.find_operator_by_address(self.network, operator).await?
+        else {
             return Ok(());
         };
         let halt = halt(operator.id, HaltScope::Operator);
         let mut after = None;
         loop {
-            let accounts = store.list_haltable(operator.id, after, HALTED_AT_ONCE).await?;
+            let accounts = self.parts.index.list_haltable(operator.id, after, HALTED_AT_ONCE).await?;
             let Some(last) = accounts.last() else { return Ok(()) };
             after = Some(*last);
-            store.announce_halt(&halt, &accounts, now).await?;
+            self.parts.policies.announce_halt(&halt, &accounts, now).await?;
         }
     }
 
     /// Reads the policies of accounts without a known one, so that later changes have a policy to start from.
     pub(super) async fn learn_policies(&self) -> Result<(), IndexError> {
-        let (store, mut after) = (&self.parts.store, None);
+        let mut after = None;
         loop {
-            let accounts = store.list_without_policy(self.network, after, BALANCES_MAX).await?;
+            let accounts = self.parts.policies.list_without_policy(self.network, after, BALANCES_MAX).await?;
             let Some((last, _)) = accounts.last() else { return Ok(()) };
             after = Some(*last);
             let agents: Vec<Address> = accounts.iter().map(|(_, agent)| *agent).collect();
-            let parties: Parties = store.find_parties(self.network, &agents).await?.into_iter().collect();
+            let parties: Parties =
+                self.parts.index.find_parties(self.network, &agents).await?.into_iter().collect();
             let read = self.parts.history.policies(&agents, 0).await?;
             for (agent, policy) in agents.iter().zip(read) {
                 let (Some((version, policy)), Some(party)) = (policy, parties.of_agent(agent)) else {
@@ -216,7 +218,7 @@ impl Indexer {
                     policy: Some(as_on_chain(&policy)),
                     by: None,
                 };
-                store.insert_policy(&set, self.parts.ambient.now()).await?;
+                self.parts.policies.insert_policy(&set, self.parts.ambient.now()).await?;
             }
         }
     }

@@ -78,7 +78,7 @@ impl Indexer {
         let mut settling = Vec::new();
         for (operator, payments) in payments {
             let ids: Vec<TransferId> = payments.iter().map(|payment| payment.transfer_id).collect();
-            let unsettled = self.parts.store.find_unsettled(operator, &ids).await?;
+            let unsettled = self.parts.index.find_unsettled(operator, &ids).await?;
             let of_these = payments.iter().filter(|payment| unsettled.contains(&payment.transfer_id));
             let shown = |payment: &PaymentMade| {
                 records.iter().map(|(record, _)| record).find(|it| it.signature == payment.signature)
@@ -106,7 +106,7 @@ impl Indexer {
         addresses.dedup();
         let mut found = Vec::new();
         for addresses in addresses.chunks(LOOKED_UP_AT_ONCE) {
-            found.extend(self.parts.store.find_parties(self.network, addresses).await?);
+            found.extend(self.parts.index.find_parties(self.network, addresses).await?);
         }
         let parties: Parties = found.into_iter().collect();
         self.note_policies(records.iter().rev(), &parties).await?;
@@ -145,7 +145,8 @@ impl Indexer {
         addresses: AgentAddresses,
         block_time: i64,
     ) -> Result<(), IndexError> {
-        let Some(operator) = self.parts.store.find_operator_by_address(self.network, operator).await? else {
+        let Some(operator) = self.parts.operators.find_operator_by_address(self.network, operator).await?
+        else {
             return Ok(());
         };
         let id = self.parts.history.account_id_of(&addresses.agent);
@@ -162,7 +163,7 @@ impl Indexer {
             provisioning: Provisioning::Ready,
             created_at: Timestamp::from_unix_seconds(block_time),
         };
-        if self.parts.store.adopt_account(self.network, &account).await? {
+        if self.parts.index.adopt_account(self.network, &account).await? {
             tracing::info!(account_id = %id, operator_id = %operator.id, "found an account on the chain");
         }
         Ok(())
@@ -182,13 +183,13 @@ impl Indexer {
     }
 
     async fn refresh(&self, agents: &[Address]) -> Result<(), IndexError> {
-        let parties = self.parts.store.find_parties(self.network, agents).await?;
+        let parties = self.parts.index.find_parties(self.network, agents).await?;
         let agents: Vec<Address> = parties.iter().map(|(agent, _)| *agent).collect();
         let read = self.parts.history.paused(&agents).await?;
         for ((_, party), paused) in parties.iter().zip(read) {
             let Some(paused) = paused else { continue };
             let status = AccountStatus::from_paused(paused);
-            self.parts.store.mark_account_status(party.operator_id, party.account_id, status).await?;
+            self.parts.accounts.mark_account_status(party.operator_id, party.account_id, status).await?;
         }
         Ok(())
     }
@@ -197,7 +198,7 @@ impl Indexer {
     pub(super) async fn fetch_pending(&self) -> Result<(), IndexError> {
         let due = self
             .parts
-            .store
+            .index
             .list_pending_fetches(
                 self.network,
                 Due::within(self.parts.ambient.now(), FETCH_PAUSE_MAX),

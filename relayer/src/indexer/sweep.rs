@@ -34,7 +34,7 @@ impl Indexer {
         let began_at = self.parts.ambient.now();
         let (mut after, mut interrupted) = (None, Ok(()));
         loop {
-            let ledgers = self.parts.store.list_ledgers(self.network, after, BALANCES_MAX).await?;
+            let ledgers = self.parts.index.list_ledgers(self.network, after, BALANCES_MAX).await?;
             let Some(last) = ledgers.last() else { break };
             after = Some(last.account_id);
             let looked_into = self.sweep_some(&ledgers).await?;
@@ -44,14 +44,14 @@ impl Indexer {
                 break;
             }
         }
-        self.parts.store.mark_swept(self.network, began_at).await?;
+        self.parts.index.mark_swept(self.network, began_at).await?;
         interrupted
     }
 
     /// Checks the accounts whose balance rose, as nodes report.
     pub(super) async fn look_at_deposits(&self, risen: &[Address]) -> Result<(), IndexError> {
         let look = |risen| async move {
-            let ledgers = self.parts.store.find_ledgers(self.network, risen).await?;
+            let ledgers = self.parts.index.find_ledgers(self.network, risen).await?;
             self.sweep_some(&ledgers).await
         };
         let looks: Vec<_> = risen.chunks(BALANCES_MAX).map(look).collect();
@@ -94,7 +94,7 @@ impl Indexer {
         for ((_, account), _) in &changed {
             self.observe(ledgers, *account).await?;
         }
-        self.parts.store.mark_seen(read.slot, &changed).await?;
+        self.parts.index.mark_seen(read.slot, &changed).await?;
         Ok(looked_into.into_iter().map(|(_, left)| left.map(|_| ())).collect())
     }
 
@@ -126,7 +126,7 @@ impl Indexer {
         if difference != 0 {
             tracing::warn!(account_id = %sight.account, micros = difference,
                 "no transaction explains an account's balance");
-            self.parts.store.mark_unexplained((sight.operator, sight.account), difference).await?;
+            self.parts.index.mark_unexplained((sight.operator, sight.account), difference).await?;
         }
         self.memory.solved(sight.account);
         Ok(0)
@@ -134,15 +134,17 @@ impl Indexer {
 
     /// The balance on chain at that slot, less what history explains up to it, in micro-USDC.
     async fn difference(&self, sight: Sight) -> Result<i64, IndexError> {
-        let ledger = self.parts.store.find_ledger_at(self.network, sight.account, sight.slot).await?;
+        let ledger = self.parts.index.find_ledger_at(self.network, sight.account, sight.slot).await?;
         Ok(ledger.map_or(0, |ledger| ledger.difference(sight.balance)))
     }
 
     /// Notifies those who watch balances. Reads the present balance for it, because a sweep sees what was final a while ago.
     async fn observe(&self, ledgers: &[Ledger], account: AccountId) -> Result<(), IndexError> {
         let Some(ledger) = ledgers.iter().find(|ledger| ledger.account_id == account) else { return Ok(()) };
-        let Some(operator) = self.parts.store.find_operator(ledger.operator_id).await? else { return Ok(()) };
-        if let Some(account) = self.parts.store.find_account(operator.id, account).await? {
+        let Some(operator) = self.parts.operators.find_operator(ledger.operator_id).await? else {
+            return Ok(());
+        };
+        if let Some(account) = self.parts.accounts.find_account(operator.id, account).await? {
             self.parts.events.look_at_balance(&operator, &account).await?;
         }
         Ok(())

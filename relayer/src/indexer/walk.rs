@@ -27,7 +27,7 @@ pub(super) enum Walked {
 impl Indexer {
     /// Reads what is new for an address, for one turn. Resumes after an interruption.
     pub(super) async fn walk(&self, address: Address, whose: Whose) -> Result<Walked, IndexError> {
-        let stored = self.parts.store.find_walk(self.network, &address).await?;
+        let stored = self.parts.index.find_walk(self.network, &address).await?;
         let walk = stored.clone().unwrap_or(Walk::new(address));
         let walked = self.walk_from(stored, walk, whose, turn_of(whose)).await?;
         if let (Walked::PartOfTheWay, Whose::Account(_)) = (walked, whose) {
@@ -43,7 +43,7 @@ impl Indexer {
         whose: Whose,
         slots: u64,
     ) -> Result<(), IndexError> {
-        let stored = self.parts.store.find_walk(self.network, &address).await?;
+        let stored = self.parts.index.find_walk(self.network, &address).await?;
         let mut walk = stored.clone().unwrap_or(Walk::new(address));
         if let (Some(until), None) = (&mut walk.until, &walk.under_way) {
             *until = Mark { signature: String::new(), slot: until.slot.saturating_sub(slots) };
@@ -58,7 +58,7 @@ impl Indexer {
         if self.memory.takes_past(&address) {
             return Ok(Walked::ToItsEnd);
         }
-        let stored = self.parts.store.find_walk(self.network, &address).await?;
+        let stored = self.parts.index.find_walk(self.network, &address).await?;
         let is_new = self.memory.wants_past(&address);
         let is_begun = |walk: &Walk| !is_new && walk.until.is_none() && walk.under_way.is_some();
         let walk = stored.clone().filter(is_begun).unwrap_or(Walk::new(address));
@@ -193,7 +193,7 @@ impl Indexer {
     ) -> Result<Vec<Mark>, IndexError> {
         let candidates = || lines.iter().filter(|line| line.reached && !line.failed);
         let marks: Vec<Mark> = candidates().map(mark_of).collect();
-        let known = self.parts.store.find_known(self.network, whose, &marks).await?;
+        let known = self.parts.index.find_known(self.network, whose, &marks).await?;
         let is_read = |line: &SignatureLine, mark: &Mark| match known.get(mark) {
             Some(entries) => line.block_time.is_none_or(|second| {
                 let block = Timestamp::from_unix_seconds(second);

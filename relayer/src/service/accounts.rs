@@ -4,18 +4,19 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::allowlist::{ResolvedPolicy, resolve};
+use super::allowlist::{Allowlists, ResolvedPolicy, resolve};
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{CREATED_SECONDS_MIN, addresses, find_account, read_operator, window_now};
 use super::submitted::as_submitted;
-use super::{NetworkParts, Parts};
+use super::{Ambient, Chains, Looks, NetworkParts, Parts, Tasks};
 use crate::chain::{AgentAddresses, AgentCreation, AgentOnChain, OnChainPolicy, OperatorOnChain};
 use crate::crash_point::crash_point;
 use crate::domain::{
     Account, AccountChange, AccountId, AccountName, AccountStatus, Counterparties, Drawn, Halt, Metadata,
-    Operator, OperatorId, Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
+    Operator, OperatorId, Principal, Provisioning, Quotas, SpendingPolicy, Timestamp, UsdcAmount,
+    new_agent_id,
 };
-use crate::store::StoreError;
+use crate::store::{self, StoreError};
 
 /// Rows read per batch, and the most batches read, to fill one filtered page.
 const BATCH_ROWS: u32 = 100;
@@ -74,14 +75,24 @@ pub fn accounts_filter(operator_id: OperatorId, status: Option<AccountStatus>) -
 /// Agent accounts: created on the chain, listed from the database, their money and policy read live.
 #[derive(Clone)]
 pub struct Accounts {
-    parts: Parts,
+    accounts: store::Accounts,
+    operators: store::Operators,
+    chains: Chains,
+    looks: Looks,
+    allowlists: Allowlists,
+    ambient: Ambient,
+    tasks: Tasks,
+    quotas: Quotas,
     /// Operators that were refused one more account; some of their accounts may have been closed since.
     full: Arc<Mutex<HashSet<OperatorId>>>,
 }
 
 impl Accounts {
-    pub(super) fn new(parts: Parts) -> Self {
-        Self { parts, full: Arc::default() }
+    pub(super) fn new(parts: &Parts) -> Self {
+        let allowlists = Allowlists::new(parts);
+        let Parts { store, chains, looks, ambient, tasks, quotas, .. } = parts.clone();
+        let store::Store { accounts, operators, .. } = store;
+        Self { accounts, operators, chains, looks, allowlists, ambient, tasks, quotas, full: Arc::default() }
     }
 
     /// Creates an account with its policy. It becomes visible only once it is on the chain. The work runs to its end
@@ -104,7 +115,7 @@ impl Accounts {
             }
             Ok(this.provision(&operator, &asked, drawn).await?)
         };
-        self.parts.tasks.finish(work).await
+        self.tasks.finish(work).await
     }
 
     async fn provision(
@@ -113,7 +124,7 @@ impl Accounts {
         asked: &CreateAccount,
         drawn: Option<Drawn>,
     ) -> Result<AccountView, NotMade> {
-        let Parts { store, chains, ambient, .. } = &self.parts;
+        let Self { chains, ambient, .. } = self;
         let chain = &chains.get(operator.network)?.chain;
         let agent_id = match &drawn {
             Some(drawn) => new_agent_id(drawn.at, drawn.id_bits),
@@ -122,12 +133,12 @@ impl Accounts {
         let AgentAddresses { agent, token_account } = chain.addresses_of(&operator.address, agent_id);
         let id = chain.account_id_of(&agent).map_err(|error| from_chain(operator.network, &error, true))?;
         if drawn.is_some()
-            && let Some(account) = store.find_account(operator.id, id).await?
+            && let Some(account) = self.accounts.find_account(operator.id, id).await?
         {
             return Ok(self.look_at(operator, account).await?);
         }
         // Nothing was sent to the chain yet, so the caller may simply retry when it is unavailable.
-        let on_chain = read_operator(&self.parts, operator).await?;
+        let on_chain = read_operator(&self.chains, operator).await?;
         let begin_with = self.begin_with(operator, &asked.policy).await?;
         let now = ambient.now();
         let (policy, halt) = (begin_with.policy, Halt::of(on_chain.halted_by, None));
@@ -144,7 +155,8 @@ impl Accounts {
             provisioning: Provisioning::Requested,
             created_at: now,
         };
-        let is_asked_again = drawn.is_some() && store.mark_account_asked_again(operator.id, id, now).await?;
+        let is_asked_again =
+            drawn.is_some() && self.accounts.mark_account_asked_again(operator.id, id, now).await?;
         if is_asked_again && let Some(made) = self.find_made(operator, &account).await? {
             return Ok(made);
         }
@@ -157,14 +169,14 @@ impl Accounts {
                 let is_taken = error.is_address_taken();
                 // Otherwise the row stays: it is invisible, and reconciling finishes or clears it.
                 if (is_taken || error.is_before_anything()) && !is_asked_again {
-                    store.delete_requested_account(operator.id, id, now).await?;
+                    self.accounts.delete_requested_account(operator.id, id, now).await?;
                 }
                 let error = from_chain(operator.network, &error, false);
                 return Err(if is_taken { NotMade::AddressTaken(error) } else { error.into() });
             }
         };
         crash_point!("account.created");
-        store.mark_account_ready(operator.id, id).await?;
+        self.accounts.mark_account_ready(operator.id, id).await?;
         let account = Account { provisioning: Provisioning::Ready, ..account };
         if matches!(created, AgentCreation::AlreadyThere) {
             return Ok(self.look_at(operator, account).await?);
@@ -189,7 +201,7 @@ impl Accounts {
         let account = Account { provisioning: Provisioning::Ready, ..account.clone() };
         match self.look_at(operator, account).await {
             Ok(view) => {
-                self.parts.store.mark_account_ready(operator.id, view.account.id).await?;
+                self.accounts.mark_account_ready(operator.id, view.account.id).await?;
                 Ok(Some(view))
             }
             Err(ServiceError::NotFound(Resource::Account)) => Ok(None),
@@ -203,7 +215,7 @@ impl Accounts {
         operator: &Operator,
         policy: &SpendingPolicy,
     ) -> Result<ResolvedPolicy, ServiceError> {
-        let resolved = resolve(&self.parts, operator, policy, &OnChainPolicy::default()).await;
+        let resolved = resolve(&self.allowlists, operator, policy, &OnChainPolicy::default()).await;
         let resolved = resolved.map_err(|error| match error {
             ServiceError::Invalid(invalid) => invalid.within(POLICY).into(),
             other => other,
@@ -219,7 +231,7 @@ impl Accounts {
     }
 
     async fn write_down(&self, account: &Account) -> Result<(), ServiceError> {
-        let inserted = self.parts.store.insert_account_within(account, self.parts.quotas).await;
+        let inserted = self.accounts.insert_account_within(account, self.quotas).await;
         if let Err(StoreError::QuotaExceeded(_)) = &inserted {
             self.full.lock().unwrap_or_else(PoisonError::into_inner).insert(account.operator_id);
         }
@@ -228,7 +240,7 @@ impl Accounts {
 
     /// One account. NotFound: unknown or another operator's. Forbidden: an agent key of another account.
     pub async fn get(&self, principal: &Principal, id: AccountId) -> Result<AccountView, ServiceError> {
-        let account = find_account(&self.parts, principal, id).await?;
+        let account = find_account(&self.accounts, principal, id).await?;
         let view = self.look_at(principal.operator(), account).await?;
         Ok(match principal {
             Principal::Operator { .. } => view,
@@ -237,12 +249,12 @@ impl Accounts {
     }
 
     async fn look_at(&self, operator: &Operator, account: Account) -> Result<AccountView, ServiceError> {
-        let network = self.parts.chains.get(operator.network)?;
-        let as_of = self.parts.ambient.now();
+        let network = self.chains.get(operator.network)?;
+        let as_of = self.ambient.now();
         let (on_chain, agent, now) = tokio::try_join!(
-            self.parts.looks.read_operator(&self.parts, operator),
-            self.parts.looks.read_agent(&self.parts, operator, &account),
-            window_now(&self.parts, operator)
+            self.looks.read_operator(&self.chains, operator),
+            self.looks.read_agent(&self.chains, operator, &account),
+            window_now(&self.chains, &self.ambient, operator)
         )?;
         Ok(view(network, &on_chain, account, agent, (as_of, now)))
     }
@@ -254,19 +266,19 @@ impl Accounts {
         id: AccountId,
         change: AccountChange,
     ) -> Result<AccountView, ServiceError> {
-        let account = self.parts.store.find_account(operator.id, id).await?;
+        let account = self.accounts.find_account(operator.id, id).await?;
         let account = account.ok_or(ServiceError::NotFound(Resource::Account))?;
         // Read before writing, so a caller who is answered that the chain is unavailable can safely repeat the request.
         let view = self.look_at(operator, account).await?;
-        let account = self.parts.store.update_account(&view.account, &change).await??;
+        let account = self.accounts.update_account(&view.account, &change).await??;
         Ok(AccountView { account, ..view })
     }
 
     /// The balance of one account, read from its token account now. Errors as [`Accounts::get`].
     pub async fn balance(&self, principal: &Principal, id: AccountId) -> Result<BalanceView, ServiceError> {
-        let account = find_account(&self.parts, principal, id).await?;
-        let agent = self.parts.looks.read_agent(&self.parts, principal.operator(), &account).await?;
-        Ok(BalanceView { account_id: account.id, balance: agent.balance, read_at: self.parts.ambient.now() })
+        let account = find_account(&self.accounts, principal, id).await?;
+        let agent = self.looks.read_agent(&self.chains, principal.operator(), &account).await?;
+        Ok(BalanceView { account_id: account.id, balance: agent.balance, read_at: self.ambient.now() })
     }
 
     async fn read_many(
@@ -278,24 +290,23 @@ impl Accounts {
             return Ok(Vec::new());
         }
         let addresses: Vec<_> = accounts.iter().map(addresses).collect();
-        let chain = &self.parts.chains.get(operator.network)?.chain;
+        let chain = &self.chains.get(operator.network)?.chain;
         chain.read_agents(&addresses).await.map_err(|error| from_chain(operator.network, &error, true))
     }
 
     /// Accounts that the operator's admin has closed on the chain stop counting towards its quota.
     async fn find_closed(&self, operator: &Operator, now: Timestamp) -> Result<(), ServiceError> {
-        let store = &self.parts.store;
         // Nodes may not show recently created accounts yet.
         let before = Timestamp::from_unix_seconds(now.unix_seconds() - CREATED_SECONDS_MIN);
         let mut after = None;
         loop {
-            let counted = store.list_counted_accounts(operator.id, before, after, BATCH_ROWS).await?;
+            let counted = self.accounts.list_counted_accounts(operator.id, before, after, BATCH_ROWS).await?;
             let Some(last) = counted.last() else { return Ok(()) };
             after = Some(last.id);
             let agents = self.read_many(operator, &counted).await?;
             let is_closed = counted.iter().zip(&agents).filter(|(_, agent)| agent.is_none());
             let closed: Vec<AccountId> = is_closed.map(|(account, _)| account.id).collect();
-            store.mark_accounts_closed(operator.id, &closed).await?;
+            self.accounts.mark_accounts_closed(operator.id, &closed).await?;
         }
     }
 
@@ -303,22 +314,22 @@ impl Accounts {
     pub(super) async fn reconcile(&self) -> Result<(), ServiceError> {
         let full = std::mem::take(&mut *self.full.lock().unwrap_or_else(PoisonError::into_inner));
         for operator in full {
-            let found = self.parts.store.find_operator(operator).await?.ok_or(ServiceError::Internal)?;
-            self.find_closed(&found, self.parts.ambient.now()).await?;
+            let found = self.operators.find_operator(operator).await?.ok_or(ServiceError::Internal)?;
+            self.find_closed(&found, self.ambient.now()).await?;
         }
-        let store = &self.parts.store;
-        let now = self.parts.ambient.now();
+        let now = self.ambient.now();
         let before = Timestamp::from_unix_seconds(now.unix_seconds() - CREATION_SECONDS_MAX);
-        for account in store.list_requested_accounts(before, BATCH_ROWS).await? {
-            let operator = store.find_operator(account.operator_id).await?.ok_or(ServiceError::Internal)?;
-            let Ok(network) = self.parts.chains.get(operator.network) else { continue };
+        for account in self.accounts.list_requested_accounts(before, BATCH_ROWS).await? {
+            let operator =
+                self.operators.find_operator(account.operator_id).await?.ok_or(ServiceError::Internal)?;
+            let Ok(network) = self.chains.get(operator.network) else { continue };
             let read = network.chain.read_agents(&[addresses(&account)]).await;
             let on_chain = read.map_err(|error| from_chain(operator.network, &error, true))?;
             if on_chain.iter().any(Option::is_some) {
-                store.mark_account_ready(operator.id, account.id).await?;
+                self.accounts.mark_account_ready(operator.id, account.id).await?;
                 tracing::info!(account_id = %account.id, "finished creating an account that was interrupted");
             } else if account.created_at.after(PROVISIONING_TIMEOUT) < now {
-                store.delete_requested_account(operator.id, account.id, account.created_at).await?;
+                self.accounts.delete_requested_account(operator.id, account.id, account.created_at).await?;
                 tracing::info!(account_id = %account.id, "removed an account that never reached the chain");
             }
         }

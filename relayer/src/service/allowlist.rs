@@ -4,14 +4,15 @@ use std::collections::{HashMap, HashSet};
 
 use purser_policy::ALLOWLIST_ENTRIES_MAX;
 
-use super::Parts;
 use super::error::{ServiceError, from_chain};
 use super::reads::{CREATED_SECONDS_MIN, addresses};
+use super::{Ambient, Chains, Parts};
 use crate::chain::{AddressKind, AllowedRecipients, OnChainPolicy};
 use crate::domain::{
     Account, AccountId, Address, AllowlistEntry, Counterparties, CounterpartyKind, Operator, SpendingPolicy,
     Timestamp,
 };
+use crate::store;
 
 /// A policy whose every entry has a known kind.
 pub(super) struct ResolvedPolicy {
@@ -20,12 +21,27 @@ pub(super) struct ResolvedPolicy {
     pub policy: SpendingPolicy,
 }
 
+/// What allowlists are resolved by.
+#[derive(Clone)]
+pub(super) struct Allowlists {
+    accounts: store::Accounts,
+    chains: Chains,
+    ambient: Ambient,
+}
+
+impl Allowlists {
+    pub fn new(parts: &Parts) -> Self {
+        let Parts { store, chains, ambient, .. } = parts;
+        Self { accounts: store.accounts.clone(), chains: chains.clone(), ambient: ambient.clone() }
+    }
+}
+
 /// Resolves every entry. An account id is the wallet at its PDA. A plain address keeps the kind it has in the policy in
 /// force; otherwise it is a token account if one exists there, or a wallet if it can be one. Duplicates collapse.
 ///
 /// Invalid, with the entry's place: it is not an account of the operator, or its kind must be stated; also too many entries.
 pub(super) async fn resolve(
-    parts: &Parts,
+    by: &Allowlists,
     operator: &Operator,
     policy: &SpendingPolicy,
     in_force: &OnChainPolicy,
@@ -33,7 +49,7 @@ pub(super) async fn resolve(
     let (allowlist, submitted) = match &policy.allowlist {
         Counterparties::Anyone => (AllowedRecipients::Anyone, Counterparties::Anyone),
         Counterparties::Only(entries) => {
-            let (on_chain, entries) = resolve_entries(parts, operator, entries, in_force).await?;
+            let (on_chain, entries) = resolve_entries(by, operator, entries, in_force).await?;
             (on_chain, Counterparties::Only(entries))
         }
     };
@@ -41,14 +57,14 @@ pub(super) async fn resolve(
 }
 
 async fn resolve_entries(
-    parts: &Parts,
+    by: &Allowlists,
     operator: &Operator,
     entries: &[AllowlistEntry],
     in_force: &OnChainPolicy,
 ) -> Result<(AllowedRecipients, Vec<AllowlistEntry>), ServiceError> {
-    let accounts = find_accounts(parts, operator, entries).await?;
-    let closed = find_closed(parts, operator, accounts.values(), in_force).await?;
-    let kinds = find_kinds(parts, operator, entries, in_force).await?;
+    let accounts = find_accounts(by, operator, entries).await?;
+    let closed = find_closed(by, operator, accounts.values(), in_force).await?;
+    let kinds = find_kinds(by, operator, entries, in_force).await?;
     let mut seen = HashSet::new();
     let mut resolved = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
@@ -100,7 +116,7 @@ fn unclear(address: &Address) -> String {
 
 /// Those of the accounts that are closed on the chain, except for what the policy in force lists already.
 async fn find_closed(
-    parts: &Parts,
+    by: &Allowlists,
     operator: &Operator,
     accounts: impl Iterator<Item = &Account>,
     in_force: &OnChainPolicy,
@@ -110,12 +126,12 @@ async fn find_closed(
     if asked.is_empty() {
         return Ok(HashSet::new());
     }
-    let chain = &parts.chains.get(operator.network)?.chain;
+    let chain = &by.chains.get(operator.network)?.chain;
     let places: Vec<_> = asked.iter().map(|account| addresses(account)).collect();
     let read = chain.read_agents(&places).await;
     let read = read.map_err(|error| from_chain(operator.network, &error, true))?;
     // A node may not show a new account yet.
-    let shown_from = Timestamp::from_unix_seconds(parts.ambient.now().unix_seconds() - CREATED_SECONDS_MIN);
+    let shown_from = Timestamp::from_unix_seconds(by.ambient.now().unix_seconds() - CREATED_SECONDS_MIN);
     let is_closed = asked
         .into_iter()
         .zip(read)
@@ -125,7 +141,7 @@ async fn find_closed(
 
 /// The entries that are accounts of the operator.
 async fn find_accounts(
-    parts: &Parts,
+    by: &Allowlists,
     operator: &Operator,
     entries: &[AllowlistEntry],
 ) -> Result<HashMap<AccountId, Account>, ServiceError> {
@@ -133,7 +149,7 @@ async fn find_accounts(
     let ids: Vec<AccountId> = ids.into_iter().collect();
     let mut accounts = HashMap::new();
     for ids in ids.chunks(ALLOWLIST_ENTRIES_MAX) {
-        let found = parts.store.find_accounts(operator.id, ids).await?;
+        let found = by.accounts.find_accounts(operator.id, ids).await?;
         accounts.extend(found.into_iter().map(|account| (account.id, account)));
     }
     Ok(accounts)
@@ -148,7 +164,7 @@ fn account_id(entry: &AllowlistEntry) -> Option<AccountId> {
 
 /// The kinds of the plain addresses among the entries; `None` where the caller must state the kind.
 async fn find_kinds(
-    parts: &Parts,
+    by: &Allowlists,
     operator: &Operator,
     entries: &[AllowlistEntry],
     in_force: &OnChainPolicy,
@@ -168,7 +184,7 @@ async fn find_kinds(
     if unlisted.is_empty() {
         return Ok(kinds);
     }
-    let chain = &parts.chains.get(operator.network)?.chain;
+    let chain = &by.chains.get(operator.network)?.chain;
     let read = chain.read_kinds(&unlisted).await;
     let read = read.map_err(|error| from_chain(operator.network, &error, true))?;
     kinds.extend(unlisted.into_iter().zip(read).map(|(address, kind)| {

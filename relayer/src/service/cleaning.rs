@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Parts, ServiceError};
-use crate::domain::{Timestamp, TooOld};
+use super::{Ambient, Chains, Parts, ServiceError, Tasks};
+use crate::domain::{Retention, Timestamp, TooOld};
+use crate::store::Upkeep;
 
 /// Rows deleted in one batch.
 const ROWS_MAX: u32 = 100;
@@ -14,31 +15,48 @@ const PASS: Duration = Duration::from_secs(2);
 /// Shortest pause between two batches. It also lasts at least as long as a batch took, so others get half the time.
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 
-/// One pass.
-pub(super) async fn clean_up(parts: &Parts) -> Result<(), ServiceError> {
-    let old = too_old(parts).await;
-    let end = Instant::now() + PASS;
-    while Instant::now() < end && !parts.tasks.stop.is_cancelled() {
-        let begun = Instant::now();
-        if parts.store.clean_up(&old, ROWS_MAX).await? == 0 {
-            break;
-        }
-        tokio::time::sleep(begun.elapsed().max(PAUSE_MIN)).await;
-    }
-    Ok(())
+/// Deletes what is past its retention.
+#[derive(Clone)]
+pub(super) struct Cleaning {
+    upkeep: Upkeep,
+    chains: Chains,
+    ambient: Ambient,
+    retention: Retention,
+    tasks: Tasks,
 }
 
-/// Uses the time on which our clock and the nodes of every network agree, the earliest where there are several. While any of
-/// them disagrees or is silent, nothing is past its retention.
-async fn too_old(parts: &Parts) -> TooOld {
-    let our_now = parts.ambient.now();
-    let mut now = our_now;
-    for network in parts.chains.networks() {
-        let Ok(network) = parts.chains.get(network) else { continue };
-        match network.agreed_now(our_now).await {
-            Some(agreed) => now = now.min(Timestamp::from_unix_seconds(agreed)),
-            None => return TooOld::nothing(our_now),
-        }
+impl Cleaning {
+    pub fn new(parts: &Parts) -> Self {
+        let Parts { store, chains, ambient, retention, tasks, .. } = parts.clone();
+        Self { upkeep: store.upkeep, chains, ambient, retention, tasks }
     }
-    parts.retention.too_old(now)
+
+    /// One pass.
+    pub async fn clean_up(&self) -> Result<(), ServiceError> {
+        let old = self.too_old().await;
+        let end = Instant::now() + PASS;
+        while Instant::now() < end && !self.tasks.stop.is_cancelled() {
+            let begun = Instant::now();
+            if self.upkeep.clean_up(&old, ROWS_MAX).await? == 0 {
+                break;
+            }
+            tokio::time::sleep(begun.elapsed().max(PAUSE_MIN)).await;
+        }
+        Ok(())
+    }
+
+    /// Uses the time on which our clock and the nodes of every network agree, the earliest where there are several. While any of
+    /// them disagrees or is silent, nothing is past its retention.
+    async fn too_old(&self) -> TooOld {
+        let our_now = self.ambient.now();
+        let mut now = our_now;
+        for network in self.chains.networks() {
+            let Ok(network) = self.chains.get(network) else { continue };
+            match network.agreed_now(our_now).await {
+                Some(agreed) => now = now.min(Timestamp::from_unix_seconds(agreed)),
+                None => return TooOld::nothing(our_now),
+            }
+        }
+        self.retention.too_old(now)
+    }
 }

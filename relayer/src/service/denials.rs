@@ -10,16 +10,16 @@ use std::time::Duration;
 
 use futures::Stream;
 
-use super::Parts;
 use super::error::{ServiceError, from_chain};
 use super::reads::read_operator;
+use super::{Ambient, Chains, Parts, Tasks};
 use crate::chain::Signer;
 use crate::crash_point::crash_point;
 use crate::domain::{
     Address, Cursor, Denial, Invalid, Network, Operator, OperatorId, Page, PageRequest, Refused,
     UnsignedDenial, denials_filter,
 };
-use crate::store::{Due, StoreError};
+use crate::store::{self, Due, StoreError};
 
 /// How often to look for unsigned refusals.
 const SIGN_EVERY: Duration = Duration::from_secs(1);
@@ -49,12 +49,18 @@ impl DenialParts {
 /// Operators' signed refusals.
 #[derive(Clone)]
 pub struct Denials {
-    parts: Parts,
+    denials: store::Denials,
+    chains: Chains,
+    ambient: Ambient,
+    tasks: Tasks,
+    /// `None`: refusals are not signed.
+    parts: Option<DenialParts>,
 }
 
 impl Denials {
-    pub(super) fn new(parts: Parts) -> Self {
-        Self { parts }
+    pub(super) fn new(parts: &Parts) -> Self {
+        let Parts { store, chains, ambient, tasks, denials: parts, .. } = parts.clone();
+        Self { denials: store.denials, chains, ambient, tasks, parts }
     }
 
     /// The operator's denials above this number, newest first. NotConfigured: refusals are not signed here.
@@ -67,7 +73,7 @@ impl Denials {
         self.parts()?;
         let below = request.after.as_ref().map(|cursor| cursor.position().parse::<u64>()).transpose();
         let below = below.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
-        let rows = self.parts.store.list_denials(operator.id, above, below, request.limit.get() + 1).await?;
+        let rows = self.denials.list_denials(operator.id, above, below, request.limit.get() + 1).await?;
         let bound = denials_filter(operator.id, above);
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.number.to_string())))
     }
@@ -79,12 +85,12 @@ impl Denials {
         above: u64,
     ) -> Result<impl Stream<Item = Result<Vec<Denial>, ServiceError>> + use<>, ServiceError> {
         self.parts()?;
-        let (store, operator) = (self.parts.store.clone(), operator.id);
+        let (denials, operator) = (self.denials.clone(), operator.id);
         Ok(futures::stream::try_unfold(Some(above), move |above| {
-            let store = store.clone();
+            let denials = denials.clone();
             async move {
                 let Some(above) = above else { return Ok(None) };
-                let rows = store.list_denials_up(operator, above, ROWS_AT_ONCE).await?;
+                let rows = denials.list_denials_up(operator, above, ROWS_AT_ONCE).await?;
                 let is_full = rows.len() >= ROWS_AT_ONCE as usize;
                 let next = rows.last().filter(|_| is_full).map(|last| last.number);
                 Ok(Some((rows, next)))
@@ -93,15 +99,15 @@ impl Denials {
     }
 
     fn parts(&self) -> Result<&DenialParts, ServiceError> {
-        self.parts.denials.as_ref().ok_or(ServiceError::NotConfigured)
+        self.parts.as_ref().ok_or(ServiceError::NotConfigured)
     }
 
     /// If there is a key, signs refusals and writes heads until the stop.
     pub(super) fn sign_until_stopped(&self) {
         let Ok(parts) = self.parts() else { return };
         let head_interval = parts.head_interval;
-        let (this, stop) = (self.clone(), self.parts.tasks.stop.clone());
-        self.parts.tasks.keep("denials", async move {
+        let (this, stop) = (self.clone(), self.tasks.stop.clone());
+        self.tasks.keep("denials", async move {
             loop {
                 if let Err(error) = this.sign().await {
                     tracing::warn!(%error, "cannot sign refusals; retrying later");
@@ -113,8 +119,8 @@ impl Denials {
             }
         });
         let Some(interval) = head_interval else { return };
-        let (this, stop) = (self.clone(), self.parts.tasks.stop.clone());
-        self.parts.tasks.keep("denial heads", async move {
+        let (this, stop) = (self.clone(), self.tasks.stop.clone());
+        self.tasks.keep("denial heads", async move {
             loop {
                 tokio::select! {
                     () = stop.cancelled() => return,
@@ -130,8 +136,8 @@ impl Denials {
     /// Signs all refusals that have no denial yet.
     pub async fn sign(&self) -> Result<(), ServiceError> {
         let parts = self.parts()?;
-        while !self.parts.tasks.stop.is_cancelled() {
-            let refused = self.parts.store.list_undenied(ROWS_AT_ONCE).await?;
+        while !self.tasks.stop.is_cancelled() {
+            let refused = self.denials.list_undenied(ROWS_AT_ONCE).await?;
             let is_full = refused.len() >= ROWS_AT_ONCE as usize;
             let mut by_operator: BTreeMap<OperatorId, Vec<Refused>> = BTreeMap::new();
             for one in refused {
@@ -155,8 +161,7 @@ impl Denials {
         operator: OperatorId,
         refused: &[Refused],
     ) -> Result<bool, ServiceError> {
-        let store = &self.parts.store;
-        let mut head = store.find_denial_head(operator).await?;
+        let mut head = self.denials.find_denial_head(operator).await?;
         let mut denials = Vec::with_capacity(refused.len());
         for one in refused {
             let Some(unsigned) = UnsignedDenial::of(one, &head, parts.address()) else { continue };
@@ -166,7 +171,7 @@ impl Denials {
             denials.push(unsigned.signed(signature));
         }
         crash_point!("denials.before");
-        let appended = store.append_denials(operator, &denials).await;
+        let appended = self.denials.append_denials(operator, &denials).await;
         crash_point!("denials.after");
         match appended {
             Ok(()) => Ok(true),
@@ -181,9 +186,9 @@ impl Denials {
     /// Writes every due head on Solana.
     pub async fn write_heads(&self) -> Result<(), ServiceError> {
         let Some(interval) = self.parts()?.head_interval else { return Ok(()) };
-        for network in self.parts.chains.networks() {
-            for operator in self.parts.store.list_due_heads(network, self.due(interval)).await? {
-                if self.parts.tasks.stop.is_cancelled() {
+        for network in self.chains.networks() {
+            for operator in self.denials.list_due_heads(network, self.due(interval)).await? {
+                if self.tasks.stop.is_cancelled() {
                     return Ok(());
                 }
                 if let Err(error) = self.write_head(interval, network, &operator).await {
@@ -200,23 +205,23 @@ impl Denials {
         network: Network,
         operator: &Operator,
     ) -> Result<(), ServiceError> {
-        let (store, due) = (&self.parts.store, self.due(interval));
-        if !store.claim_head(operator.id, due, due.now.after(HEAD_TAKES_MAX)).await? {
+        let due = self.due(interval);
+        if !self.denials.claim_head(operator.id, due, due.now.after(HEAD_TAKES_MAX)).await? {
             return Ok(());
         }
-        let head = store.find_denial_head(operator.id).await?;
-        let chain = &self.parts.chains.get(network)?.chain;
-        let on_chain = read_operator(&self.parts, operator).await?;
+        let head = self.denials.find_denial_head(operator.id).await?;
+        let chain = &self.chains.get(network)?.chain;
+        let on_chain = read_operator(&self.chains, operator).await?;
         let written = chain.write_memo(&on_chain, &head.memo(&operator.address)).await;
         let written = written.map_err(|error| from_chain(network, &error, true))?;
         crash_point!("denial_head.after");
-        let next_at = self.parts.ambient.now().after(interval);
-        store.mark_head(operator.id, head.number, &written.signature, next_at).await?;
+        let next_at = self.ambient.now().after(interval);
+        self.denials.mark_head(operator.id, head.number, &written.signature, next_at).await?;
         tracing::info!(operator = %operator.id, number = head.number, signature = written.signature, "a head of denials is on the chain");
         Ok(())
     }
 
     fn due(&self, interval: Duration) -> Due {
-        Due::within(self.parts.ambient.now(), interval.max(HEAD_TAKES_MAX))
+        Due::within(self.ambient.now(), interval.max(HEAD_TAKES_MAX))
     }
 }

@@ -1,11 +1,12 @@
-use super::Parts;
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::addresses;
+use super::{Ambient, Chains, Parts};
 use crate::chain::AgentOnChain;
 use crate::domain::{
     Account, AccountId, BalanceSeen, Cursor, Event, EventId, EventType, Invalid, Operator, OperatorId, Page,
     PageRequest, PaidBefore, Transfer,
 };
+use crate::store;
 
 /// Which events a list shows.
 #[derive(Debug, Clone, Copy, Default)]
@@ -34,17 +35,21 @@ fn paid_before(payment: &Transfer, agent: &AgentOnChain) -> Option<PaidBefore> {
 /// `store::events`. Balance events are announced here.
 #[derive(Clone)]
 pub struct Events {
-    parts: Parts,
+    events: store::Events,
+    transfers: store::Transfers,
+    chains: Chains,
+    ambient: Ambient,
 }
 
 impl Events {
-    pub(super) fn new(parts: Parts) -> Self {
-        Self { parts }
+    pub(super) fn new(parts: &Parts) -> Self {
+        let Parts { store, chains, ambient, .. } = parts.clone();
+        Self { events: store.events, transfers: store.transfers, chains, ambient }
     }
 
     /// One event. NotFound: unknown or another operator's.
     pub async fn get(&self, operator: &Operator, id: EventId) -> Result<Event, ServiceError> {
-        let event = self.parts.store.find_event(operator.id, id).await?;
+        let event = self.events.find_event(operator.id, id).await?;
         event.ok_or(ServiceError::NotFound(Resource::Event))
     }
 
@@ -59,7 +64,7 @@ impl Events {
         let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
         let rows_max = request.limit.get() + 1;
         let EventsFilter { event_type, account_id } = filter;
-        let rows = self.parts.store.list_events(operator.id, event_type, account_id, after, rows_max).await?;
+        let rows = self.events.list_events(operator.id, event_type, account_id, after, rows_max).await?;
         let bound = filter.text(operator.id);
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.id.to_string())))
     }
@@ -67,16 +72,16 @@ impl Events {
     /// Takes in every balance that is read. Announces `balance.low_threshold` when it crosses a threshold downwards.
     /// Costs one database read while no webhook has a threshold.
     pub async fn observe_balance(&self, account: &Account, seen: BalanceSeen) -> Result<(), ServiceError> {
-        let ambient = self.parts.ambient.clone();
+        let ambient = self.ambient.clone();
         let now = ambient.now();
         let random = move || ambient.id_bits();
-        Ok(self.parts.store.mark_balance(account, seen, now, random).await?)
+        Ok(self.events.mark_balance(account, seen, now, random).await?)
     }
 
     /// Reads and observes an account's balance if a webhook watches it. The account's latest payments also show what it
     /// held before; nothing else would show a deposit that was paid away again.
     pub async fn look_at_balance(&self, operator: &Operator, account: &Account) -> Result<(), ServiceError> {
-        if self.parts.store.list_watching(account).await?.is_empty() {
+        if self.events.list_watching(account).await?.is_empty() {
             return Ok(());
         }
         let Some((mut seen, agent)) =
@@ -85,7 +90,7 @@ impl Events {
             return Ok(());
         };
         // Listed after the reading, so every payment that the reading shows is known.
-        let latest = self.parts.store.list_latest_signed(account).await?;
+        let latest = self.transfers.list_latest_signed(account).await?;
         seen.paid = latest.iter().filter_map(|payment| paid_before(payment, &agent)).collect();
         // A reading that shows a payment happened after that payment was asked for.
         seen.read_at = seen.paid.iter().fold(seen.read_at, |read_at, paid| read_at.max(paid.asked_at));
@@ -112,8 +117,8 @@ impl Events {
         operator: &Operator,
         accounts: &[Account],
     ) -> Result<Vec<Option<(BalanceSeen, AgentOnChain)>>, ServiceError> {
-        let chain = &self.parts.chains.get(operator.network)?.chain;
-        let read_at = self.parts.ambient.now();
+        let chain = &self.chains.get(operator.network)?.chain;
+        let read_at = self.ambient.now();
         let places: Vec<_> = accounts.iter().map(addresses).collect();
         let read = chain.read_agents(&places).await;
         let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;

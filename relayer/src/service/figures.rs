@@ -8,35 +8,49 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use super::transfers::UNUSED_PURCHASE;
-use super::{Parts, Services, Signers, Transfers};
+use super::{Chains, Parts, Services, Signers, Tasks, Transfers};
 use crate::chain::{ChainFigures, MethodCount};
 use crate::domain::{DeliveryStatus, FailureCode, Network, TransferStatus};
+use crate::metrics::Metrics;
+use crate::store::Database;
 
 impl Services {
     /// All metrics of the process.
     pub fn registry(&self) -> Registry {
         let mut registry = Registry::default();
-        let networks: Vec<_> = self.parts.chains.networks().into_iter().map(Network::as_str).collect();
+        let Figures { database, chains, metrics, .. } = &self.figures;
+        let networks: Vec<_> = chains.networks().into_iter().map(Network::as_str).collect();
         let transfers = TransferStatus::ALL.map(TransferStatus::as_str);
         let deliveries = DeliveryStatus::ALL.map(DeliveryStatus::as_str);
         let failures = FailureCode::ALL.map(FailureCode::as_str);
         let failures = [&failures[..], &[UNUSED_PURCHASE]].concat();
-        self.parts.metrics.register(&mut registry, &networks, &transfers, &failures, &deliveries);
+        metrics.register(&mut registry, &networks, &transfers, &failures, &deliveries);
         registry.register(
             "purser_database_wait_seconds",
             "How long calls waited for a connection, or for their turn to write",
-            self.parts.store.waits().clone(),
+            database.waits().clone(),
         );
-        let (transfers, signers) = (self.transfers.clone(), self.signers.clone());
-        registry.register_collector(Box::new(Figures { parts: self.parts.clone(), transfers, signers }));
+        registry.register_collector(Box::new(self.figures.clone()));
         registry
     }
 }
 
-struct Figures {
-    parts: Parts,
+/// What is counted without asking anybody.
+#[derive(Clone)]
+pub(super) struct Figures {
+    database: Database,
+    chains: Chains,
+    tasks: Tasks,
+    metrics: Metrics,
     transfers: Transfers,
     signers: Signers,
+}
+
+impl Figures {
+    pub fn new(parts: &Parts, transfers: Transfers, signers: Signers) -> Self {
+        let Parts { store, chains, tasks, metrics, .. } = parts.clone();
+        Self { database: store.database().clone(), chains, tasks, metrics, transfers, signers }
+    }
 }
 
 impl fmt::Debug for Figures {
@@ -47,10 +61,10 @@ impl fmt::Debug for Figures {
 
 impl Collector for Figures {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let networks = self.parts.chains.networks();
+        let networks = self.chains.networks();
         let chains: Vec<(Network, ChainFigures)> = networks
             .into_iter()
-            .filter_map(|network| Some((network, self.parts.chains.get(network).ok()?.chain.figures())))
+            .filter_map(|network| Some((network, self.chains.get(network).ok()?.chain.figures())))
             .collect();
         let encoder = &mut encoder;
         self.encode_process(encoder)?;
@@ -65,7 +79,7 @@ impl Figures {
         let none: [(&str, &str); 0] = [];
         let about = "Idempotency keys whose transfers wait or are under way";
         gauges(encoder, "purser_transfers_pending", about, [(none, self.transfers.pending())])?;
-        let tasks = self.parts.tasks.kept().into_iter();
+        let tasks = self.tasks.kept().into_iter();
         gauges(
             encoder,
             "purser_tasks",
@@ -75,7 +89,7 @@ impl Figures {
     }
 
     fn encode_database(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let pools = self.parts.store.figures();
+        let pools = self.database.figures();
         let of = |figure: fn(&crate::store::PoolFigures) -> usize| {
             pools.iter().map(move |pool| ([("pool", pool.pool)], figure(pool))).collect::<Vec<_>>()
         };

@@ -1,7 +1,9 @@
 use super::error::{Resource, ServiceError};
 use super::reads::{read_agent, read_operator};
-use super::{Parts, stops};
+use super::stops::Stops;
+use super::{Chains, Parts, Tasks};
 use crate::domain::{Account, AccountId, HaltedBy, Operator, Stopped};
+use crate::store;
 
 /// What was halted: an operator, or one account.
 #[derive(Debug, Clone)]
@@ -15,12 +17,17 @@ pub struct HaltView {
 /// Halts stop every account of an operator, or one account, at once. Only the admin's own wallet can resume.
 #[derive(Clone)]
 pub struct Halts {
-    parts: Parts,
+    accounts: store::Accounts,
+    stops: Stops,
+    chains: Chains,
+    tasks: Tasks,
 }
 
 impl Halts {
-    pub(super) fn new(parts: Parts) -> Self {
-        Self { parts }
+    pub(super) fn new(parts: &Parts) -> Self {
+        let stops = Stops::new(parts);
+        let Parts { store, chains, tasks, .. } = parts.clone();
+        Self { accounts: store.accounts, stops, chains, tasks }
     }
 
     /// Halts every account of the operator; halting again changes nothing. The work runs to its end even when the caller leaves.
@@ -30,24 +37,23 @@ impl Halts {
 
     /// Halts one account, separately from its operator's halt. NotFound: the account. Runs on as [`Halts::halt_all`] does.
     pub async fn halt_account(&self, operator: &Operator, id: AccountId) -> Result<HaltView, ServiceError> {
-        let account = self.parts.store.find_account(operator.id, id).await?;
+        let account = self.accounts.find_account(operator.id, id).await?;
         let account = account.ok_or(ServiceError::NotFound(Resource::Account))?;
         self.halt(operator.clone(), Some(account)).await
     }
 
     async fn halt(&self, operator: Operator, account: Option<Account>) -> Result<HaltView, ServiceError> {
-        let parts = self.parts.clone();
-        self.parts
-            .tasks
+        let this = self.clone();
+        self.tasks
             .finish(async move {
                 let what = Stopped::Halted(account.as_ref().map(|account| account.id));
-                let confirmed = stops::send(&parts, &operator, what).await?;
-                stops::note_stop(&parts, &operator, what, &confirmed).await;
+                let confirmed = this.stops.send(&operator, what).await?;
+                this.stops.note(&operator, what, &confirmed).await;
                 // The halt stands even when this read fails; then we assume that we made it.
                 let halted_by = match &account {
-                    None => read_operator(&parts, &operator).await.map(|operator| operator.halted_by),
+                    None => read_operator(&this.chains, &operator).await.map(|operator| operator.halted_by),
                     Some(account) => {
-                        read_agent(&parts, &operator, account).await.map(|agent| agent.halted_by)
+                        read_agent(&this.chains, &operator, account).await.map(|agent| agent.halted_by)
                     }
                 };
                 Ok(HaltView {

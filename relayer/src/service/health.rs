@@ -7,8 +7,9 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
 use super::part::Part;
-use super::{Parts, Signers};
+use super::{Ambient, Chains, Parts, Signers, Tasks};
 use crate::domain::Network;
+use crate::store;
 
 /// How long a part may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -48,14 +49,18 @@ const NODES: &str = "nodes";
 /// Checks the parts on request.
 #[derive(Clone)]
 pub struct Health {
-    parts: Parts,
+    upkeep: store::Upkeep,
+    chains: Chains,
+    ambient: Ambient,
+    tasks: Tasks,
     signers: Signers,
     found: Arc<Mutex<Option<(Instant, Report)>>>,
 }
 
 impl Health {
-    pub(super) fn new(parts: Parts, signers: Signers) -> Self {
-        Self { parts, signers, found: Arc::default() }
+    pub(super) fn new(parts: &Parts, signers: Signers) -> Self {
+        let Parts { store, chains, ambient, tasks, .. } = parts.clone();
+        Self { upkeep: store.upkeep, chains, ambient, tasks, signers, found: Arc::default() }
     }
 
     /// What is wrong now, at most one second old. Takes 2 s at most.
@@ -80,7 +85,7 @@ impl Health {
     }
 
     async fn look(&self) -> Report {
-        let networks = self.parts.chains.networks();
+        let networks = self.chains.networks();
         let nodes = futures::future::join_all(networks.iter().map(|network| self.nodes(*network)));
         let (database, nodes) = tokio::join!(self.database(), nodes);
         let mut parts = vec![database, self.tasks()];
@@ -99,10 +104,9 @@ impl Health {
     }
 
     async fn database(&self) -> Part {
-        let store = &self.parts.store;
         let (written, read) = tokio::join!(
-            timeout(PATIENCE, store.probe_writing(self.parts.ambient.now())),
-            timeout(PATIENCE, store.probe_reading()),
+            timeout(PATIENCE, self.upkeep.probe_writing(self.ambient.now())),
+            timeout(PATIENCE, self.upkeep.probe_reading()),
         );
         let mut problems = Vec::new();
         if !matches!(written, Ok(Ok(()))) {
@@ -115,7 +119,7 @@ impl Health {
     }
 
     fn tasks(&self) -> Part {
-        let tasks = &self.parts.tasks;
+        let tasks = &self.tasks;
         let ended = tasks.kept().into_iter().filter(|(_, kept)| kept.has_ended);
         let ended = ended.map(|(name, _)| format!("task {name}: has ended"));
         let stops = tasks.closing.is_cancelled().then(|| "tasks: the process is stopping".to_owned());
@@ -123,7 +127,7 @@ impl Health {
     }
 
     async fn nodes(&self, network: Network) -> Part {
-        let answers = match self.parts.chains.get(network) {
+        let answers = match self.chains.get(network) {
             Ok(parts) => matches!(timeout(PATIENCE, parts.chain.now()).await, Ok(Ok(_))),
             Err(_) => false,
         };
@@ -133,7 +137,7 @@ impl Health {
 
     /// Without it everything is served, and later.
     fn websocket(&self, network: Network) -> Part {
-        let figures = self.parts.chains.get(network).map(|parts| parts.chain.figures());
+        let figures = self.chains.get(network).map(|parts| parts.chain.figures());
         let problem = figures.is_ok_and(|figures| figures.is_websocket_down()).then(|| {
             format!("network {network}: no websocket connects, so landings and deposits are noticed later")
         });

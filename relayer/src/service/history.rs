@@ -1,10 +1,11 @@
 use futures::Stream;
 
 use super::reads::find_account;
-use super::{ExplorerUrl, Parts, ServiceError};
+use super::{Chains, ExplorerUrl, Parts, ServiceError};
 use crate::domain::{
     AccountId, Cursor, HistoryFilter, Page, PageRequest, PlacedEntry, Principal, Timestamp, UsdcAmount,
 };
+use crate::store;
 
 /// Entries per page when a caller wants all of them.
 const ROWS_AT_ONCE: u32 = 500;
@@ -22,12 +23,15 @@ pub struct EntryView {
 /// indexer records everything else.
 #[derive(Clone)]
 pub struct History {
-    parts: Parts,
+    history: store::History,
+    accounts: store::Accounts,
+    chains: Chains,
 }
 
 impl History {
-    pub(super) fn new(parts: Parts) -> Self {
-        Self { parts }
+    pub(super) fn new(parts: &Parts) -> Self {
+        let Parts { store, chains, .. } = parts.clone();
+        Self { history: store.history, accounts: store.accounts, chains }
     }
 
     /// An account's history, most recently visible first. Forbidden: an agent key of another account. NotFound: the account.
@@ -39,12 +43,11 @@ impl History {
         request: PageRequest,
     ) -> Result<Page<EntryView>, ServiceError> {
         let operator = principal.operator();
-        let account = find_account(&self.parts, principal, id).await?;
-        let explorer = self.parts.chains.get(operator.network)?.explorer.clone();
+        let account = find_account(&self.accounts, principal, id).await?;
+        let explorer = self.chains.get(operator.network)?.explorer.clone();
         let after = request.after.as_ref().map(Cursor::position);
         let rows_max = request.limit.get() + 1;
-        let store = &self.parts.store;
-        let rows = store.list_history(operator.id, account.id, &filter, after, rows_max).await?;
+        let rows = self.history.list_history(operator.id, account.id, &filter, after, rows_max).await?;
         let bound = filter.text(operator.id, account.id);
         let page = Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.position.as_str()));
         Ok(page.map(|placed| EntryView { placed, explorer: explorer.clone() }))
@@ -59,8 +62,8 @@ impl History {
         since: Timestamp,
         rows_max: u32,
     ) -> Result<Vec<(Timestamp, UsdcAmount)>, ServiceError> {
-        let account = find_account(&self.parts, principal, id).await?;
-        Ok(self.parts.store.list_spending(principal.operator().id, account.id, since, rows_max).await?)
+        let account = find_account(&self.accounts, principal, id).await?;
+        Ok(self.history.list_spending(principal.operator().id, account.id, since, rows_max).await?)
     }
 
     /// The whole history page by page, each page read on demand. Entries that become visible meanwhile are not
@@ -72,16 +75,17 @@ impl History {
         filter: HistoryFilter,
     ) -> Result<impl Stream<Item = Result<Vec<EntryView>, ServiceError>> + use<>, ServiceError> {
         let operator = principal.operator().clone();
-        let account = find_account(&self.parts, principal, id).await?;
-        let explorer = self.parts.chains.get(operator.network)?.explorer.clone();
-        let store = self.parts.store.clone();
+        let account = find_account(&self.accounts, principal, id).await?;
+        let explorer = self.chains.get(operator.network)?.explorer.clone();
+        let history = self.history.clone();
         let beginning = Some(String::from(ABOVE_ALL));
         Ok(futures::stream::try_unfold(beginning, move |after| {
-            let (store, explorer) = (store.clone(), explorer.clone());
+            let (history, explorer) = (history.clone(), explorer.clone());
             async move {
                 let Some(after) = after else { return Ok(None) };
-                let rows =
-                    store.list_history(operator.id, account.id, &filter, Some(&after), ROWS_AT_ONCE).await?;
+                let rows = history
+                    .list_history(operator.id, account.id, &filter, Some(&after), ROWS_AT_ONCE)
+                    .await?;
                 let is_full = rows.len() >= ROWS_AT_ONCE as usize;
                 let next = rows.last().filter(|_| is_full).map(|last| last.position.clone());
                 let views = rows.into_iter().map(|placed| EntryView { placed, explorer: explorer.clone() });

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Parts;
 use super::Tasks;
 use crate::domain::{KeyId, Timestamp};
-use crate::store::Store;
+use crate::store;
 
 /// How often uses are written: at most once in this time per key.
 const WRITE_EVERY: Duration = Duration::from_secs(60);
@@ -18,13 +18,13 @@ const ROWS_MAX: usize = 100;
 #[derive(Clone)]
 pub(super) struct KeyUses {
     noted: Arc<Mutex<BTreeMap<KeyId, Timestamp>>>,
-    store: Store,
+    keys: store::Keys,
     tasks: Tasks,
 }
 
 impl KeyUses {
     pub fn new(parts: &Parts) -> Self {
-        Self { noted: Arc::default(), store: parts.store.clone(), tasks: parts.tasks.clone() }
+        Self { noted: Arc::default(), keys: parts.store.keys.clone(), tasks: parts.tasks.clone() }
     }
 
     /// Notes a use. Holds no more keys than were used within a minute.
@@ -53,7 +53,7 @@ impl KeyUses {
         let noted = std::mem::take(&mut *self.noted.lock().unwrap_or_else(PoisonError::into_inner));
         let uses: Vec<(KeyId, Timestamp)> = noted.into_iter().collect();
         for some in uses.chunks(ROWS_MAX) {
-            if let Err(error) = self.store.mark_keys_used(some).await {
+            if let Err(error) = self.keys.mark_keys_used(some).await {
                 tracing::warn!(%error, "cannot record key usage");
                 return;
             }

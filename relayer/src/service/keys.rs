@@ -7,7 +7,7 @@ use crate::domain::{
     AccountId, AllowedCidrs, ApiKey, CellName, Cursor, Drawn, Invalid, KeyId, KeyScope, NAME_CHARS_MAX,
     Operator, OperatorId, Page, PageRequest, PlainKey, Principal, Timestamp, check_name,
 };
-use crate::store::{Store, StoreError};
+use crate::store::{self, StoreError};
 
 /// A request for a new key.
 #[derive(Debug, Clone)]
@@ -82,7 +82,8 @@ pub fn keys_filter(operator_id: OperatorId, account_id: AccountId) -> String {
 /// API keys: authenticates callers and manages agents' keys.
 #[derive(Clone)]
 pub struct Keys {
-    store: Store,
+    keys: store::Keys,
+    accounts: store::Accounts,
     ambient: Ambient,
     keys_max: u32,
     cell: Option<CellName>,
@@ -92,7 +93,8 @@ pub struct Keys {
 impl Keys {
     pub(super) fn new(parts: &Parts) -> Self {
         Self {
-            store: parts.store.clone(),
+            keys: parts.store.keys.clone(),
+            accounts: parts.store.accounts.clone(),
             ambient: parts.ambient.clone(),
             keys_max: parts.keys_max,
             cell: parts.cell.clone(),
@@ -112,7 +114,7 @@ impl Keys {
             return Err(ServiceError::Unauthorized(Unauthorized::KeyOfOtherCell));
         }
         // The index finds a hash of 256 random bits, so the time it takes reveals nothing about a key.
-        let Some((record, operator)) = self.store.find_key_by_hash(&key.hash()).await? else {
+        let Some((record, operator)) = self.keys.find_key_by_hash(&key.hash()).await? else {
             return Err(unknown());
         };
         if operator.network != key.network() {
@@ -152,7 +154,7 @@ impl Keys {
     /// Whether an accepted key is still valid: neither revoked nor expired.
     pub async fn is_good(&self, key_id: KeyId) -> Result<bool, ServiceError> {
         let now = self.ambient.now();
-        let key = self.store.find_key(key_id).await?;
+        let key = self.keys.find_key(key_id).await?;
         Ok(key.is_some_and(|key| {
             key.revoked_at.is_none() && key.expires_at.is_none_or(|expires_at| expires_at > now)
         }))
@@ -183,7 +185,7 @@ impl Keys {
         }
         let NewKey { record, plain } = asked.make(operator, scope, self.cell.as_ref(), &drawn, now)?;
         let keys_max = self.keys_max;
-        match self.store.insert_key_within(&record, &plain.hash(), keys_max).await {
+        match self.keys.insert_key_within(&record, &plain.hash(), keys_max).await {
             Ok(()) => Ok(NewKey { record, plain }),
             Err(StoreError::Full) => {
                 let message = format!(
@@ -198,7 +200,7 @@ impl Keys {
 
     /// The key that was made under the same name before a crash.
     async fn find_made(&self, operator: &Operator, drawn: &Drawn) -> Result<Option<ApiKey>, ServiceError> {
-        Ok(self.store.find_key_of(operator.id, KeyId::new(drawn.at, drawn.id_bits)).await?)
+        Ok(self.keys.find_key_of(operator.id, KeyId::new(drawn.at, drawn.id_bits)).await?)
     }
 
     /// The keys of one account, newest first, expired and revoked ones included. NotFound: the account.
@@ -212,7 +214,7 @@ impl Keys {
         let after = request.after.as_ref().map(|cursor| cursor.position().parse::<KeyId>()).transpose();
         let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
         let rows_max = request.limit.get() + 1;
-        let rows = self.store.list_account_keys(operator.id, account_id, after, rows_max).await?;
+        let rows = self.keys.list_account_keys(operator.id, account_id, after, rows_max).await?;
         let filter = keys_filter(operator.id, account_id);
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.id.to_string())))
     }
@@ -222,19 +224,19 @@ impl Keys {
     pub async fn revoke(&self, caller: &Principal, key_id: KeyId) -> Result<(), ServiceError> {
         let operator_id = caller.operator_id();
         let missing = || ServiceError::NotFound(Resource::Key);
-        let key = self.store.find_key_of(operator_id, key_id).await?.ok_or_else(missing)?;
+        let key = self.keys.find_key_of(operator_id, key_id).await?.ok_or_else(missing)?;
         match key.scope {
             KeyScope::Operator if key_id != caller.key_id() => {
                 return Err(ServiceError::Forbidden(Forbidden::OtherOperatorKey));
             }
             KeyScope::Operator | KeyScope::Agent(_) => {}
         }
-        let revoked = self.store.mark_key_revoked(operator_id, key_id, self.ambient.now()).await?;
+        let revoked = self.keys.mark_key_revoked(operator_id, key_id, self.ambient.now()).await?;
         revoked.map(|_| ()).ok_or_else(missing)
     }
 
     async fn find_account(&self, operator: &Operator, account_id: AccountId) -> Result<(), ServiceError> {
-        let account = self.store.find_account(operator.id, account_id).await?;
+        let account = self.accounts.find_account(operator.id, account_id).await?;
         account.map(|_| ()).ok_or(ServiceError::NotFound(Resource::Account))
     }
 }

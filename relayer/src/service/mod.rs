@@ -56,6 +56,9 @@ pub use self::webhooks::{
 };
 pub use purser_core::{PendingLimits, RefusalLimits};
 
+use self::cleaning::Cleaning;
+use self::figures::Figures;
+use self::stops::Stops;
 use crate::domain::{CellName, Quotas, Retention};
 use crate::metrics::Metrics;
 use crate::shares::Outgoing;
@@ -66,7 +69,7 @@ pub use crate::tasks::Tasks;
 /// How often to look for unfinished work.
 const RECONCILE_EVERY: Duration = Duration::from_secs(5);
 
-/// Everything the services depend on.
+/// What services are built from: each takes what it uses, and none keeps it whole.
 #[derive(Clone)]
 pub struct Parts {
     pub store: Store,
@@ -101,7 +104,10 @@ pub struct Parts {
 /// The services, one of each.
 #[derive(Clone)]
 pub struct Services {
-    parts: Parts,
+    figures: Figures,
+    cleaning: Cleaning,
+    stops: Stops,
+    tasks: Tasks,
     pub accounts: Accounts,
     pub policies: Policies,
     pub halts: Halts,
@@ -120,28 +126,32 @@ pub struct Services {
 }
 
 impl Services {
-    /// Builds the services. No task runs yet; see [`Services::reconcile`].
-    pub fn new(parts: Parts) -> Self {
-        let signers = Signers::new(parts.clone());
-        let keys = Keys::new(&parts);
-        let transfers = Transfers::new(parts.clone());
+    /// Builds the services, each of what it uses. No task runs yet; see [`Services::reconcile`].
+    pub fn new(parts: &Parts) -> Self {
+        let signers = Signers::new(parts);
+        let keys = Keys::new(parts);
+        let events = Events::new(parts);
+        let transfers = Transfers::new(parts, &events);
         Self {
-            parts: parts.clone(),
-            accounts: Accounts::new(parts.clone()),
-            policies: Policies::new(parts.clone()),
-            halts: Halts::new(parts.clone()),
-            signers: signers.clone(),
-            purchases: Purchases::new(parts.clone(), transfers.clone()),
+            figures: Figures::new(parts, transfers.clone(), signers.clone()),
+            cleaning: Cleaning::new(parts),
+            stops: Stops::new(parts),
+            tasks: parts.tasks.clone(),
+            accounts: Accounts::new(parts),
+            policies: Policies::new(parts),
+            halts: Halts::new(parts),
+            health: Health::new(parts, signers.clone()),
+            signers,
+            purchases: Purchases::new(parts, transfers.clone()),
             transfers,
-            history: History::new(parts.clone()),
-            denials: Denials::new(parts.clone()),
-            keys: keys.clone(),
-            sessions: Sessions::new(parts.clone(), keys.clone()),
-            requests: Requests::new(&parts),
-            events: Events::new(parts.clone()),
-            streams: Streams::new(parts.clone(), keys),
-            health: Health::new(parts.clone(), signers),
-            webhooks: Webhooks::new(parts),
+            history: History::new(parts),
+            denials: Denials::new(parts),
+            sessions: Sessions::new(parts, keys.clone()),
+            requests: Requests::new(parts),
+            streams: Streams::new(parts, keys.clone()),
+            keys,
+            webhooks: Webhooks::new(parts, events.clone()),
+            events,
         }
     }
 
@@ -151,10 +161,10 @@ impl Services {
         self.transfers.sweep_until_stopped();
         self.keys.note_uses();
         self.denials.sign_until_stopped();
-        stops::follow_stops(&self.parts);
+        self.stops.follow();
         let this = self.clone();
-        let stop = self.parts.tasks.stop.clone();
-        self.parts.tasks.keep("reconciler", async move {
+        let stop = self.tasks.stop.clone();
+        self.tasks.keep("reconciler", async move {
             loop {
                 this.reconcile_once().await;
                 if let Err(error) = this.clean_up().await {
@@ -170,13 +180,13 @@ impl Services {
 
     /// One pass over what is deleted by its age, or with something else.
     pub(crate) async fn clean_up(&self) -> Result<(), ServiceError> {
-        cleaning::clean_up(&self.parts).await
+        self.cleaning.clean_up().await
     }
 
     /// One pass over the pauses and halts that are not final.
     #[cfg(test)]
     pub(crate) async fn look_at_stops(&self) -> Result<(), ServiceError> {
-        stops::look_at_stops(&self.parts).await
+        self.stops.look().await
     }
 
     /// One pass over our keys, unfinished accounts and pending policies.

@@ -14,14 +14,17 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::error::ServiceError;
 use super::reads::find_payer;
 use super::transfers::{TransferAnswer, Transfers};
-use super::{NetworkParts, Parts};
+use super::{Ambient, Chains, NetworkParts, Parts, Tasks};
 use crate::chain::{Chain, ChainFault, UnsignedTransfer};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Invalid, Offer, OperatorId, PaidResource, Principal, Purchase, Recipient, ResourceRequest, Seller,
-    SignedTransfer, Terms, TransferId, TransferRequest, TransferState, WebhookUrl, to_header,
+    DestinationRules, Invalid, Offer, OperatorId, PaidResource, Principal, Purchase, Recipient,
+    ResourceRequest, Seller, SignedTransfer, Terms, TransferId, TransferRequest, TransferState, WebhookUrl,
+    to_header,
 };
 use crate::lookup::LOOKED_UP_FOR;
+use crate::shares::Outgoing;
+use crate::store;
 
 const PAYMENT_REQUIRED: u16 = 402;
 /// How long asking for an offer may take.
@@ -71,20 +74,30 @@ pub struct PurchaseAnswer {
 /// Purchases by x402.
 #[derive(Clone)]
 pub struct Purchases {
-    parts: Parts,
+    rows: store::Transfers,
+    accounts: store::Accounts,
+    chains: Chains,
+    ambient: Ambient,
+    tasks: Tasks,
+    transfer_deadline: Duration,
+    rules: Arc<DestinationRules>,
+    outgoing: Outgoing,
     transfers: Transfers,
     fetch: Arc<dyn Fetch>,
 }
 
 impl Purchases {
-    pub(super) fn new(parts: Parts, transfers: Transfers) -> Self {
-        let fetch = parts.fetch.clone();
-        Self { parts, transfers, fetch }
+    pub(super) fn new(parts: &Parts, transfers: Transfers) -> Self {
+        let Parts { store, chains, ambient, tasks, transfer_deadline, webhooks, outgoing, fetch, .. } =
+            parts.clone();
+        let store::Store { transfers: rows, accounts, .. } = store;
+        let rules = webhooks.rules;
+        Self { rows, accounts, chains, ambient, tasks, transfer_deadline, rules, outgoing, transfers, fetch }
     }
 
     /// Parses the URL of a resource. Invalid: it may not be reached.
     pub fn parse_url(&self, text: &str) -> Result<WebhookUrl, Invalid> {
-        WebhookUrl::parse(text, &self.parts.webhooks.rules)
+        WebhookUrl::parse(text, &self.rules)
     }
 
     /// Asks for a resource, and pays for it if the server wants that. Waits for the payment's end up to the deadline;
@@ -97,9 +110,9 @@ impl Purchases {
         principal: &Principal,
         purchase: Purchase,
     ) -> Result<PurchaseAnswer, ServiceError> {
-        let deadline = Instant::now() + self.parts.transfer_deadline;
-        let account = find_payer(&self.parts, principal, purchase.from).await?;
-        let network = self.parts.chains.get(principal.operator().network)?.clone();
+        let deadline = Instant::now() + self.transfer_deadline;
+        let account = find_payer(&self.accounts, principal, purchase.from).await?;
+        let network = self.chains.get(principal.operator().network)?.clone();
         let key = &purchase.idempotency_key;
         let place = self.transfers.try_place(principal, purchase.from, key);
         // Checked before the server is asked again: nothing is bought twice, whatever the price is now.
@@ -121,7 +134,7 @@ impl Purchases {
                 return self.again(principal, &purchase, started, deadline).await;
             }
         };
-        let connecting = timeout(OFFER_PATIENCE, self.parts.outgoing.purchases.take(Some(operator)));
+        let connecting = timeout(OFFER_PATIENCE, self.outgoing.purchases.take(Some(operator)));
         let connection = connecting.await.map_err(|_| ServiceError::NoRoom)?;
         let asking = self.fetch.fetch(&asked, None, OFFER_PATIENCE);
         let resource = LOOKED_UP_FOR.scope(operator, asking).await?;
@@ -133,7 +146,7 @@ impl Purchases {
         let (request, sent_by) = payment_of(&network, &purchase, &offer, signed);
         // From here the work runs to its end even if the client is gone: signed bytes are handed over, the resource is kept.
         let this = self.clone();
-        let handed_over = self.parts.tasks.start(LOOKED_UP_FOR.scope(operator, async move {
+        let handed_over = self.tasks.start(LOOKED_UP_FOR.scope(operator, async move {
             let _connection = connection;
             this.hand_over(operator, &asked, &offer, when_signed).await
         }));
@@ -163,7 +176,7 @@ impl Purchases {
         let payment = to_header(&offer.payment(id, &signed.bytes));
         crash_point!("handed_over.after");
         let fetched = self.fetch.fetch(asked, Some(payment), HAND_OVER_PATIENCE);
-        let resource = match self.parts.tasks.stop.run_until_cancelled(fetched).await? {
+        let resource = match self.tasks.stop.run_until_cancelled(fetched).await? {
             Ok(resource) => resource,
             Err(error) => {
                 tracing::info!(transfer_id = %id, %error, "a seller did not answer a payment");
@@ -172,12 +185,12 @@ impl Purchases {
         };
         crash_point!("bought.before");
         if let Some(refusal) = resource.refused()
-            && let Err(error) = self.parts.store.keep_refusal(operator, id, &refusal).await
+            && let Err(error) = self.rows.keep_refusal(operator, id, &refusal).await
         {
             tracing::warn!(transfer_id = %id, %error, "cannot record that a seller refused");
         }
         if resource.is_success()
-            && let Err(error) = self.parts.store.keep_resource(operator, id, &resource).await
+            && let Err(error) = self.rows.keep_resource(operator, id, &resource).await
         {
             tracing::warn!(transfer_id = %id, %error, "cannot store what was bought");
         }
@@ -204,9 +217,9 @@ impl Purchases {
         };
         let transfer = self.transfers.answer(principal, started, deadline).await?;
         let id = transfer.view.transfer.id;
-        let bytes = self.parts.store.find_signed_bytes(operator.id, id).await?;
+        let bytes = self.rows.find_signed_bytes(operator.id, id).await?;
         // The key stands for this offer, of which the same entry is chosen each time.
-        let offer = choose(self.parts.chains.get(operator.network)?, purchase, Some(offer.as_bytes())).ok();
+        let offer = choose(self.chains.get(operator.network)?, purchase, Some(offer.as_bytes())).ok();
         let payment = bytes.zip(offer).map(|(bytes, offer)| offer.payment(id, &bytes));
         Ok(PurchaseAnswer { transfer: Some(transfer), resource: None, payment })
     }
@@ -219,14 +232,14 @@ impl Purchases {
         deadline: Instant,
     ) -> Result<bool, ServiceError> {
         loop {
-            let found = self.parts.store.find_transfer(operator, id).await?;
+            let found = self.rows.find_transfer(operator, id).await?;
             match found.map(|transfer| transfer.state) {
                 Some(TransferState::Signed(_) | TransferState::Sent { .. }) => return Ok(true),
                 Some(TransferState::Claimed) => {}
                 Some(TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_))
                 | None => return Ok(false),
             }
-            let pause = self.parts.tasks.stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY));
+            let pause = self.tasks.stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY));
             if pause.await.is_none() || Instant::now() >= deadline {
                 return Ok(true);
             }
@@ -243,7 +256,7 @@ impl Purchases {
         // What the seller has refused is not waited for.
         let refused = match &started {
             Started::Ours(id) | Started::Others(id) => {
-                let found = self.parts.store.find_transfer(principal.operator_id(), *id).await?;
+                let found = self.rows.find_transfer(principal.operator_id(), *id).await?;
                 found.is_some_and(|transfer| transfer.refusal.is_some())
             }
             Started::Over(_) => false,
@@ -252,11 +265,11 @@ impl Purchases {
         let transfer = self.transfers.answer(principal, started, deadline).await?;
         let paid = &transfer.view.transfer;
         loop {
-            let resource = self.parts.store.find_resource(paid.operator_id, paid.id).await?;
+            let resource = self.rows.find_resource(paid.operator_id, paid.id).await?;
             // The payment may settle before the server answers.
             let is_expected = match &paid.state {
                 TransferState::Settled(settlement) => {
-                    self.parts.ambient.now() <= settlement.settled_at.after(HAND_OVER_PATIENCE)
+                    self.ambient.now() <= settlement.settled_at.after(HAND_OVER_PATIENCE)
                 }
                 TransferState::Claimed
                 | TransferState::Signed(_)

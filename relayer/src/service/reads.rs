@@ -12,10 +12,11 @@ use governor::{Quota, RateLimiter};
 use tokio::sync::{Mutex as AsyncMutex, OnceCell};
 use tokio::time::timeout;
 
-use super::Parts;
 use super::error::{Forbidden, Resource, ServiceError, from_chain, from_fault};
+use super::{Ambient, Chains};
 use crate::chain::{AgentAddresses, AgentOnChain, ChainView, OperatorOnChain};
 use crate::domain::{Account, AccountId, Address, Operator, OperatorId, Principal};
+use crate::store;
 
 /// How long a read waits for its turn.
 const READ_PATIENCE: Duration = Duration::from_secs(2);
@@ -51,20 +52,20 @@ impl Looks {
     /// As [`read_operator`], which nobody reads without an account.
     pub(super) async fn read_operator(
         &self,
-        parts: &Parts,
+        chains: &Chains,
         operator: &Operator,
     ) -> Result<OperatorOnChain, ServiceError> {
-        self.operators.read(operator.id, async { Ok(()) }, read_operator(parts, operator)).await
+        self.operators.read(operator.id, async { Ok(()) }, read_operator(chains, operator)).await
     }
 
     /// As [`read_agent`]. TooManyReads: the operator's turn does not come soon.
     pub(super) async fn read_agent(
         &self,
-        parts: &Parts,
+        chains: &Chains,
         operator: &Operator,
         account: &Account,
     ) -> Result<AgentOnChain, ServiceError> {
-        let read = read_agent(parts, operator, account);
+        let read = read_agent(chains, operator, account);
         self.agents.read(account.id, self.take(operator.id), read).await
     }
 
@@ -157,7 +158,7 @@ pub(super) fn addresses(account: &Account) -> AgentAddresses {
 /// An account that the caller may use. Forbidden: an agent key of another account, whether or not that exists.
 /// NotFound: unknown or another operator's.
 pub(super) async fn find_account(
-    parts: &Parts,
+    accounts: &store::Accounts,
     principal: &Principal,
     id: AccountId,
 ) -> Result<Account, ServiceError> {
@@ -167,17 +168,17 @@ pub(super) async fn find_account(
         }
         Principal::Agent { .. } | Principal::Operator { .. } => {}
     }
-    let account = parts.store.find_account(principal.operator_id(), id).await?;
+    let account = accounts.find_account(principal.operator_id(), id).await?;
     account.ok_or(ServiceError::NotFound(Resource::Account))
 }
 
 /// The account that a request names as its payer. Errors as [`find_account`], but NotFound names the payer.
 pub(super) async fn find_payer(
-    parts: &Parts,
+    accounts: &store::Accounts,
     principal: &Principal,
     id: AccountId,
 ) -> Result<Account, ServiceError> {
-    find_account(parts, principal, id).await.map_err(|error| match error {
+    find_account(accounts, principal, id).await.map_err(|error| match error {
         ServiceError::NotFound(_) => ServiceError::NotFound(Resource::Payer),
         other => other,
     })
@@ -185,11 +186,11 @@ pub(super) async fn find_payer(
 
 /// An account's current state on the chain. NotFound: it was closed there.
 pub(super) async fn read_agent(
-    parts: &Parts,
+    chains: &Chains,
     operator: &Operator,
     account: &Account,
 ) -> Result<AgentOnChain, ServiceError> {
-    let chain = &parts.chains.get(operator.network)?.chain;
+    let chain = &chains.get(operator.network)?.chain;
     let read = chain.read_agents(&[addresses(account)]).await;
     let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;
     agents.into_iter().next().flatten().ok_or(ServiceError::NotFound(Resource::Account))
@@ -197,10 +198,10 @@ pub(super) async fn read_agent(
 
 /// An operator's current state on the chain.
 pub(super) async fn read_operator(
-    parts: &Parts,
+    chains: &Chains,
     operator: &Operator,
 ) -> Result<OperatorOnChain, ServiceError> {
-    let chain = &parts.chains.get(operator.network)?.chain;
+    let chain = &chains.get(operator.network)?.chain;
     let read = chain.read_operator(&operator.address).await;
     let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
     found.ok_or_else(|| {
@@ -210,9 +211,13 @@ pub(super) async fn read_operator(
 }
 
 /// The time in Unix seconds for the spend window. While clocks disagree, a spend counts as long as any of them still counts it.
-pub(super) async fn window_now(parts: &Parts, operator: &Operator) -> Result<i64, ServiceError> {
-    let chain = &parts.chains.get(operator.network)?.chain;
-    let host_now = parts.ambient.now().unix_seconds();
+pub(super) async fn window_now(
+    chains: &Chains,
+    ambient: &Ambient,
+    operator: &Operator,
+) -> Result<i64, ServiceError> {
+    let chain = &chains.get(operator.network)?.chain;
+    let host_now = ambient.now().unix_seconds();
     if let Some(agreed) = chain.agreed_now(host_now).await {
         return Ok(agreed);
     }

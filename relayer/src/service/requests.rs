@@ -9,7 +9,7 @@ use crate::domain::{
     AnswerKey, Drawn, IdempotencyKey, KeyId, Operator, REQUESTS_KEPT, RequestFingerprint, Seed, StoredAnswer,
     StoredBody, Timestamp,
 };
-use crate::store::{Due, NewRequest, RequestClaim, RequestState, Store};
+use crate::store::{self, Due, NewRequest, RequestClaim, RequestState};
 
 /// After this long without a sign from its process, another may take a request over. What a request makes follows from
 /// its name, so two that carry it out at once make the same thing.
@@ -57,7 +57,7 @@ pub enum RequestOutcome {
 /// The names of requests other than transfers.
 #[derive(Clone)]
 pub struct Requests {
-    store: Store,
+    requests: store::Requests,
     chains: Chains,
     ambient: Ambient,
     tasks: Tasks,
@@ -66,7 +66,7 @@ pub struct Requests {
 impl Requests {
     pub(super) fn new(parts: &Parts) -> Self {
         Self {
-            store: parts.store.clone(),
+            requests: parts.store.requests.clone(),
             chains: parts.chains.clone(),
             ambient: parts.ambient.clone(),
             tasks: parts.tasks.clone(),
@@ -102,10 +102,10 @@ impl Requests {
             forgotten_before: None,
         };
         let answer_key = asked.answer_key;
-        let mut claimed = self.store.claim_request(&claim).await?;
+        let mut claimed = self.requests.claim_request(&claim).await?;
         if claimed == RequestClaim::MayBeForgotten {
             claim.forgotten_before = Some(self.forgotten_before(operator, now).await);
-            claimed = self.store.claim_request(&claim).await?;
+            claimed = self.requests.claim_request(&claim).await?;
         }
         match claimed {
             RequestClaim::Mine { seed, drawn_at, is_first } => {
@@ -143,7 +143,8 @@ impl Requests {
                 done = &mut work => return done,
                 () = tokio::time::sleep(LEASE / 3) => {}
             }
-            if let Err(error) = self.store.lease_request(&run.claim, self.ambient.now().after(LEASE)).await {
+            if let Err(error) = self.requests.lease_request(&run.claim, self.ambient.now().after(LEASE)).await
+            {
                 tracing::warn!(%error, "cannot extend the lease of a request");
             }
         }
@@ -155,13 +156,12 @@ impl Requests {
         operator: &Operator,
         key: &IdempotencyKey,
     ) -> Result<RequestState, ServiceError> {
-        Ok(self.store.find_request_state(operator.id, key, Due::within(self.ambient.now(), LEASE)).await?)
+        Ok(self.requests.find_request_state(operator.id, key, Due::within(self.ambient.now(), LEASE)).await?)
     }
 
     /// Records the outcome. If that fails, the next caller repeats the request from the same seed.
     pub async fn end(&self, run: Box<Run>, ending: RequestOutcome) {
         let Run { claim, is_first, seed, answer_key, .. } = *run;
-        let store = &self.store;
         let written = match ending {
             RequestOutcome::Answered { status, body, shows_secret } => {
                 let body = if shows_secret {
@@ -169,12 +169,12 @@ impl Requests {
                 } else {
                     StoredBody::Plain(body)
                 };
-                store.mark_request_answered(&claim, &StoredAnswer { status, body }).await
+                self.requests.mark_request_answered(&claim, &StoredAnswer { status, body }).await
             }
-            RequestOutcome::Refused if is_first => store.delete_request(&claim).await,
+            RequestOutcome::Refused if is_first => self.requests.delete_request(&claim).await,
             // An earlier try may have had an effect.
             RequestOutcome::Refused | RequestOutcome::Unknown => {
-                store.lease_request(&claim, self.ambient.now()).await
+                self.requests.lease_request(&claim, self.ambient.now()).await
             }
         };
         if let Err(error) = written {

@@ -3,20 +3,22 @@
 use std::net::IpAddr;
 
 use super::error::{Forbidden, ServiceError, Unauthorized};
-use super::{Keys, Parts};
+use super::{Ambient, Keys, Parts};
 use crate::domain::{Principal, SessionToken};
+use crate::store;
 
 /// Who is signed in. A session may do what its key may do now, and nothing once the key is revoked, expired, or used
 /// from an address outside its range.
 #[derive(Clone)]
 pub struct Sessions {
-    parts: Parts,
+    sessions: store::Sessions,
+    ambient: Ambient,
     keys: Keys,
 }
 
 impl Sessions {
-    pub(super) fn new(parts: Parts, keys: Keys) -> Self {
-        Self { parts, keys }
+    pub(super) fn new(parts: &Parts, keys: Keys) -> Self {
+        Self { sessions: parts.store.sessions.clone(), ambient: parts.ambient.clone(), keys }
     }
 
     /// Signs in an authenticated operator. Forbidden: an agent.
@@ -24,8 +26,8 @@ impl Sessions {
         let Principal::Operator { key_id, .. } = principal else {
             return Err(ServiceError::Forbidden(Forbidden::OperatorKeyNeeded));
         };
-        let token = SessionToken::new(self.parts.ambient.random());
-        self.parts.store.insert_session(&token.hash(), *key_id, self.parts.ambient.now()).await?;
+        let token = SessionToken::new(self.ambient.random());
+        self.sessions.insert_session(&token.hash(), *key_id, self.ambient.now()).await?;
         Ok(token)
     }
 
@@ -36,9 +38,9 @@ impl Sessions {
         token: &SessionToken,
         from: impl FnOnce() -> Option<IpAddr> + Send,
     ) -> Result<Principal, ServiceError> {
-        let (store, now) = (&self.parts.store, self.parts.ambient.now());
+        let now = self.ambient.now();
         let unknown = ServiceError::Unauthorized(Unauthorized::UnknownKey);
-        let Some((session, key, operator)) = store.find_session(&token.hash()).await? else {
+        let Some((session, key, operator)) = self.sessions.find_session(&token.hash()).await? else {
             return Err(unknown);
         };
         if session.is_over(now) {
@@ -46,13 +48,13 @@ impl Sessions {
         }
         let principal = self.keys.admit(key, operator, from)?;
         if session.is_to_be_noted(now) {
-            store.mark_session_used(&token.hash(), now).await?;
+            self.sessions.mark_session_used(&token.hash(), now).await?;
         }
         Ok(principal)
     }
 
     /// Signs out: the token is no longer valid.
     pub async fn end(&self, token: &SessionToken) -> Result<(), ServiceError> {
-        Ok(self.parts.store.delete_session(&token.hash()).await?)
+        Ok(self.sessions.delete_session(&token.hash()).await?)
     }
 }

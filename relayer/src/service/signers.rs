@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::Parts;
 use super::part::Part;
+use super::{Chains, Parts};
 use crate::chain::{Authority, KeyProblem};
 use crate::domain::{Address, Network, OpenDefence, Operator};
+use crate::store;
 
 /// How long a page waits for an operator's account.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -21,7 +22,8 @@ const SAY_EVERY: Duration = Duration::from_secs(300);
 /// What is wrong with the keys of each network.
 #[derive(Clone)]
 pub struct Signers {
-    parts: Parts,
+    operators: store::Operators,
+    chains: Chains,
     known: Arc<Mutex<KnownSigners>>,
 }
 
@@ -35,8 +37,9 @@ struct KnownSigners {
 }
 
 impl Signers {
-    pub(super) fn new(parts: Parts) -> Self {
-        Self { parts, known: Arc::default() }
+    pub(super) fn new(parts: &Parts) -> Self {
+        let Parts { store, chains, .. } = parts.clone();
+        Self { operators: store.operators, chains, known: Arc::default() }
     }
 
     /// The state of a network's authorities at the last check, in words that name no operator. One tenant whose admin
@@ -86,7 +89,7 @@ impl Signers {
 
     /// The defences that an operator does without; none while the chain does not answer promptly.
     pub async fn open_defences(&self, operator: &Operator) -> Vec<OpenDefence> {
-        let Ok(parts) = self.parts.chains.get(operator.network) else { return Vec::new() };
+        let Ok(parts) = self.chains.get(operator.network) else { return Vec::new() };
         match timeout(PATIENCE, parts.chain.read_operator(&operator.address)).await {
             Ok(Ok(Some(found))) => parts.chain.open_defences(&found),
             Ok(Ok(None) | Err(_)) | Err(_) => Vec::new(),
@@ -115,7 +118,7 @@ impl Signers {
 
     /// Whether these include every wallet of the network that signs transfers.
     fn are_all_that_pay(&self, network: Network, these: &[Address]) -> bool {
-        let wallets = self.parts.chains.get(network).map(|parts| parts.chain.figures().wallets);
+        let wallets = self.chains.get(network).map(|parts| parts.chain.figures().wallets);
         let mut paying = wallets.unwrap_or_default();
         paying.retain(|wallet| wallet.role == Authority::Transfer);
         !paying.is_empty() && paying.iter().all(|wallet| these.contains(&wallet.address))
@@ -140,7 +143,7 @@ impl Signers {
             return;
         }
         self.known().looked_at = Some(now);
-        let operators = match self.parts.store.list_operators().await {
+        let operators = match self.operators.list_operators().await {
             Ok(operators) => operators,
             Err(error) => {
                 tracing::warn!(%error, "cannot check keys; retrying later");
@@ -148,8 +151,8 @@ impl Signers {
             }
         };
         let mut problems = Vec::new();
-        for network in self.parts.chains.networks() {
-            let Ok(parts) = self.parts.chains.get(network) else { continue };
+        for network in self.chains.networks() {
+            let Ok(parts) = self.chains.get(network) else { continue };
             let of_network = operators.iter().filter(|operator| operator.network == network);
             let addresses: Vec<Address> = of_network.map(|operator| operator.address).collect();
             self.known().operators.insert(network, addresses.len());

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use super::Parts;
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{read_agent, read_operator};
+use super::{Ambient, Chains, Parts, Tasks};
 use crate::chain::{Confirmed, SignatureStanding};
 use crate::domain::{Operator, Stop, Stopped};
+use crate::store;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Stops looked at in one pass.
@@ -16,111 +17,125 @@ const FINAL_AFTER: Duration = Duration::from_secs(120);
 /// A stop that could not be sent again for this long is given up.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(3_600);
 
-/// Records a stop that landed. The stop stands even when this write fails.
-pub(super) async fn note_stop(parts: &Parts, operator: &Operator, what: Stopped, landed: &Confirmed) {
-    let stop = Stop {
-        operator_id: operator.id,
-        what,
-        tx_signature: landed.signature.clone(),
-        landed_at: parts.ambient.now(),
-    };
-    if let Err(error) = parts.store.insert_stop(&stop).await {
-        tracing::warn!(operator_id = %operator.id, %error, "cannot follow a {}", what.as_str());
-    }
+/// Sends pauses and halts, and follows them.
+#[derive(Clone)]
+pub(super) struct Stops {
+    rows: store::Stops,
+    operators: store::Operators,
+    accounts: store::Accounts,
+    chains: Chains,
+    ambient: Ambient,
+    tasks: Tasks,
 }
 
-/// Follows all stops, of every process, until the stop of this one.
-pub(super) fn follow_stops(parts: &Parts) {
-    let parts = parts.clone();
-    let stop = parts.tasks.stop.clone();
-    parts.clone().tasks.keep("stops", async move {
-        let mut was_interrupted = false;
-        while stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
-            let looked = look_at_stops(&parts).await;
-            if let (Err(error), false) = (&looked, was_interrupted) {
-                tracing::warn!(%error, "cannot follow pauses and halts; retrying");
+impl Stops {
+    pub fn new(parts: &Parts) -> Self {
+        let Parts { store, chains, ambient, tasks, .. } = parts.clone();
+        let store::Store { stops: rows, operators, accounts, .. } = store;
+        Self { rows, operators, accounts, chains, ambient, tasks }
+    }
+
+    /// Records a stop that landed. The stop stands even when this write fails.
+    pub async fn note(&self, operator: &Operator, what: Stopped, landed: &Confirmed) {
+        let stop = Stop {
+            operator_id: operator.id,
+            what,
+            tx_signature: landed.signature.clone(),
+            landed_at: self.ambient.now(),
+        };
+        if let Err(error) = self.rows.insert_stop(&stop).await {
+            tracing::warn!(operator_id = %operator.id, %error, "cannot follow a {}", what.as_str());
+        }
+    }
+
+    /// Follows all stops, of every process, until the stop of this one.
+    pub fn follow(&self) {
+        let (this, stop) = (self.clone(), self.tasks.stop.clone());
+        self.tasks.keep("stops", async move {
+            let mut was_interrupted = false;
+            while stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
+                let looked = this.look().await;
+                if let (Err(error), false) = (&looked, was_interrupted) {
+                    tracing::warn!(%error, "cannot follow pauses and halts; retrying");
+                }
+                was_interrupted = looked.is_err();
             }
-            was_interrupted = looked.is_err();
+        });
+    }
+
+    /// One pass over all that are not final. What fails is left for the next pass and does not stop the rest.
+    pub async fn look(&self) -> Result<(), ServiceError> {
+        let mut looked = Ok(());
+        for stop in self.rows.list_stops(ROWS_MAX).await? {
+            looked = looked.and(self.look_at(&stop).await);
         }
-    });
-}
-
-/// One pass over all that are not final. What fails is left for the next pass and does not stop the rest.
-pub(super) async fn look_at_stops(parts: &Parts) -> Result<(), ServiceError> {
-    let mut looked = Ok(());
-    for stop in parts.store.list_stops(ROWS_MAX).await? {
-        looked = looked.and(look_at(parts, &stop).await);
+        looked
     }
-    looked
-}
 
-async fn look_at(parts: &Parts, stop: &Stop) -> Result<(), ServiceError> {
-    let store = &parts.store;
-    let age_above = |limit: Duration| stop.landed_at.after(limit) < parts.ambient.now();
-    let Some(operator) = store.find_operator(stop.operator_id).await? else {
-        return Ok(store.delete_stop(stop).await?);
-    };
-    let chain = &parts.chains.get(operator.network)?.chain;
-    let standing = chain.standing(&stop.tx_signature).await;
-    match standing.map_err(|error| from_chain(operator.network, &error, true))? {
-        SignatureStanding::Finalized { .. } => return Ok(store.delete_stop(stop).await?),
-        SignatureStanding::Open => return Ok(()),
-        SignatureStanding::Unknown => {}
-    }
-    match is_stopped(parts, &operator, stop).await {
-        // A node that is behind does not know it yet, or something else stops it, which may be forked away too.
-        Ok(true) if !age_above(FINAL_AFTER) => return Ok(()),
-        Ok(true) | Err(ServiceError::NotFound(Resource::Account)) => {
-            return Ok(store.delete_stop(stop).await?);
+    async fn look_at(&self, stop: &Stop) -> Result<(), ServiceError> {
+        let age_above = |limit: Duration| stop.landed_at.after(limit) < self.ambient.now();
+        let Some(operator) = self.operators.find_operator(stop.operator_id).await? else {
+            return Ok(self.rows.delete_stop(stop).await?);
+        };
+        let chain = &self.chains.get(operator.network)?.chain;
+        let standing = chain.standing(&stop.tx_signature).await;
+        match standing.map_err(|error| from_chain(operator.network, &error, true))? {
+            SignatureStanding::Finalized { .. } => return Ok(self.rows.delete_stop(stop).await?),
+            SignatureStanding::Open => return Ok(()),
+            SignatureStanding::Unknown => {}
         }
-        Ok(false) => {}
-        Err(error) => return Err(error),
-    }
-    let what = stop.what.as_str();
-    let (account_id, signature) = (stop.what.account_id(), &stop.tx_signature);
-    if age_above(GIVEN_UP_AFTER) {
-        tracing::error!(operator_id = %operator.id, ?account_id, signature, "giving up on a {what} that a fork dropped");
-        return Ok(store.delete_stop(stop).await?);
-    }
-    tracing::error!(operator_id = %operator.id, ?account_id, signature, "a fork dropped a {what}; sending it again");
-    let landed = send(parts, &operator, stop.what).await?;
-    Ok(store.mark_stopped_again(stop, &landed.signature, parts.ambient.now()).await?)
-}
-
-async fn is_stopped(parts: &Parts, operator: &Operator, stop: &Stop) -> Result<bool, ServiceError> {
-    let Some(id) = stop.what.account_id() else {
-        return Ok(read_operator(parts, operator).await?.halted_by.is_some());
-    };
-    let account = parts.store.find_account(operator.id, id).await?;
-    let agent =
-        read_agent(parts, operator, &account.ok_or(ServiceError::NotFound(Resource::Account))?).await?;
-    Ok(match stop.what {
-        Stopped::Paused(_) => agent.policy.paused,
-        Stopped::Halted(_) => agent.halted_by.is_some(),
-    })
-}
-
-/// Pauses or halts, and waits for the commitment. NotFound: the account.
-pub(super) async fn send(
-    parts: &Parts,
-    operator: &Operator,
-    what: Stopped,
-) -> Result<Confirmed, ServiceError> {
-    let account = match what.account_id() {
-        Some(id) => {
-            let account = parts.store.find_account(operator.id, id).await?;
-            Some(account.ok_or(ServiceError::NotFound(Resource::Account))?.address)
+        match self.is_stopped(&operator, stop).await {
+            // A node that is behind does not know it yet, or something else stops it, which may be forked away too.
+            Ok(true) if !age_above(FINAL_AFTER) => return Ok(()),
+            Ok(true) | Err(ServiceError::NotFound(Resource::Account)) => {
+                return Ok(self.rows.delete_stop(stop).await?);
+            }
+            Ok(false) => {}
+            Err(error) => return Err(error),
         }
-        None => None,
-    };
-    // The operator's account names which of our keys may stop it. If this fails, nothing was sent.
-    let on_chain = read_operator(parts, operator).await?;
-    let chain = &parts.chains.get(operator.network)?.chain;
-    let sent = match (what, &account) {
-        (Stopped::Paused(_), Some(agent)) => chain.pause(&on_chain, agent).await,
-        (Stopped::Halted(_), agent) => chain.halt(&on_chain, agent.as_ref()).await,
-        // A pause has an account.
-        (Stopped::Paused(_), None) => return Err(ServiceError::Internal),
-    };
-    sent.map_err(|error| from_chain(operator.network, &error, false))
+        let what = stop.what.as_str();
+        let (account_id, signature) = (stop.what.account_id(), &stop.tx_signature);
+        if age_above(GIVEN_UP_AFTER) {
+            tracing::error!(operator_id = %operator.id, ?account_id, signature, "giving up on a {what} that a fork dropped");
+            return Ok(self.rows.delete_stop(stop).await?);
+        }
+        tracing::error!(operator_id = %operator.id, ?account_id, signature, "a fork dropped a {what}; sending it again");
+        let landed = self.send(&operator, stop.what).await?;
+        Ok(self.rows.mark_stopped_again(stop, &landed.signature, self.ambient.now()).await?)
+    }
+
+    async fn is_stopped(&self, operator: &Operator, stop: &Stop) -> Result<bool, ServiceError> {
+        let Some(id) = stop.what.account_id() else {
+            return Ok(read_operator(&self.chains, operator).await?.halted_by.is_some());
+        };
+        let account = self.accounts.find_account(operator.id, id).await?;
+        let agent =
+            read_agent(&self.chains, operator, &account.ok_or(ServiceError::NotFound(Resource::Account))?)
+                .await?;
+        Ok(match stop.what {
+            Stopped::Paused(_) => agent.policy.paused,
+            Stopped::Halted(_) => agent.halted_by.is_some(),
+        })
+    }
+
+    /// Pauses or halts, and waits for the commitment. NotFound: the account.
+    pub async fn send(&self, operator: &Operator, what: Stopped) -> Result<Confirmed, ServiceError> {
+        let account = match what.account_id() {
+            Some(id) => {
+                let account = self.accounts.find_account(operator.id, id).await?;
+                Some(account.ok_or(ServiceError::NotFound(Resource::Account))?.address)
+            }
+            None => None,
+        };
+        // The operator's account names which of our keys may stop it. If this fails, nothing was sent.
+        let on_chain = read_operator(&self.chains, operator).await?;
+        let chain = &self.chains.get(operator.network)?.chain;
+        let sent = match (what, &account) {
+            (Stopped::Paused(_), Some(agent)) => chain.pause(&on_chain, agent).await,
+            (Stopped::Halted(_), agent) => chain.halt(&on_chain, agent.as_ref()).await,
+            // A pause has an account.
+            (Stopped::Paused(_), None) => return Err(ServiceError::Internal),
+        };
+        sent.map_err(|error| from_chain(operator.network, &error, false))
+    }
 }

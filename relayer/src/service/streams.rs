@@ -8,9 +8,9 @@ use futures::Stream;
 use tokio::time::Instant;
 
 use super::error::ServiceError;
-use super::{Keys, Parts};
+use super::{Ambient, Keys, Parts, Tasks};
 use crate::domain::{AccountId, Cursor, Event, EventId, EventType, Invalid, KeyId, Operator, OperatorId};
-use crate::store::{PLACED_AT_ONCE, PlacedEvent};
+use crate::store::{self, PLACED_AT_ONCE, PlacedEvent};
 
 /// Streams that one operator may have open per process.
 pub const STREAMS_PER_OPERATOR_MAX: usize = 10;
@@ -78,7 +78,9 @@ impl Drop for OpenStream {
 /// Streams of events.
 #[derive(Clone)]
 pub struct Streams {
-    parts: Parts,
+    events: store::Events,
+    ambient: Ambient,
+    tasks: Tasks,
     keys: Keys,
     open: Open,
 }
@@ -96,8 +98,9 @@ struct Reading {
 }
 
 impl Streams {
-    pub(super) fn new(parts: Parts, keys: Keys) -> Self {
-        Self { parts, keys, open: Open::default() }
+    pub(super) fn new(parts: &Parts, keys: Keys) -> Self {
+        let Parts { store, ambient, tasks, .. } = parts.clone();
+        Self { events: store.events, ambient, tasks, keys, open: Open::default() }
     }
 
     /// The operator's events after `last` (an id from one of its streams) or from now on, and the id that the stream
@@ -113,11 +116,10 @@ impl Streams {
         last: Option<&str>,
     ) -> Result<(String, impl Stream<Item = Streamed> + Send + use<>), ServiceError> {
         let place = self.open.enter(operator.id).ok_or(ServiceError::TooManyStreams)?;
-        let store = &self.parts.store;
         if filter.types.contains(&EventType::LimitThreshold) {
-            store.watch_limits(operator.id, self.parts.ambient.now()).await?;
+            self.events.watch_limits(operator.id, self.ambient.now()).await?;
         }
-        let newest = store.open_stream(operator.id).await?;
+        let newest = self.events.open_stream(operator.id).await?;
         let after = match last {
             None => newest,
             Some(text) => self.place_after(operator, text).await?,
@@ -144,7 +146,7 @@ impl Streams {
         let place: u64 = place.parse().map_err(|_| unknown())?;
         let event =
             (!event.is_empty()).then(|| event.parse::<EventId>()).transpose().map_err(|_| unknown())?;
-        if !self.parts.store.can_go_on(operator.id, place, event).await? {
+        if !self.events.can_go_on(operator.id, place, event).await? {
             let message = "is of an event after which some are no longer kept, or of a database that was put back: list \
                            the events, and begin the stream without it";
             return Err(Invalid::new("Last-Event-ID", message).into());
@@ -174,7 +176,7 @@ impl Reading {
                     return Some((Streamed { event, id }, self));
                 }
             }
-            let stop = self.streams.parts.tasks.closing.clone();
+            let stop = self.streams.tasks.closing.clone();
             // A stop ends the stream even while the database hangs.
             let more = stop.run_until_cancelled(self.read_more()).await?;
             match more {
@@ -191,7 +193,7 @@ impl Reading {
     /// Waits for more events and reads them. `false`: the key is no longer valid.
     async fn read_more(&mut self) -> Result<bool, ServiceError> {
         let streams = self.streams.clone();
-        let store = &streams.parts.store;
+        let events = &streams.events;
         loop {
             if self.key_asked_at.elapsed() >= KEY_ASKED_EVERY {
                 if !streams.keys.is_good(self.key_id).await? {
@@ -200,9 +202,9 @@ impl Reading {
                 self.key_asked_at = Instant::now();
             }
             // Subscribed before the read, so that a write during it wakes us afterwards.
-            let written = store.events_written();
-            while store.place_events(self.operator_id, PLACED_AT_ONCE).await? {}
-            let found = store.list_stream(self.operator_id, self.after, READ_AT_ONCE).await?;
+            let written = events.events_written();
+            while events.place_events(self.operator_id, PLACED_AT_ONCE).await? {}
+            let found = events.list_stream(self.operator_id, self.after, READ_AT_ONCE).await?;
             if !found.is_empty() {
                 self.read = found.into_iter();
                 return Ok(true);

@@ -1,10 +1,10 @@
 use futures::FutureExt;
 
 use super::query::sql;
-use super::{Store, StoreError, Transaction};
+use super::{Accounts, StoreError, Transaction};
 use crate::domain::{Account, AccountChange, Invalid, Metadata};
 
-impl Store {
+impl Accounts {
     /// Changes an account's name and metadata, based on the stored row rather than on what the caller has read.
     /// Invalid: the metadata would be too large, and nothing was changed.
     pub async fn update_account(

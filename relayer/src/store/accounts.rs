@@ -1,7 +1,7 @@
-use super::query::{List, Query, Sql, sql};
+use super::query::{Each, Query, Sql, sql};
 use super::row::{Record, Row};
 use super::stored::{Below, OrEmpty};
-use super::{Store, StoreError};
+use super::{Accounts, StoreError};
 use crate::domain::{
     Account, AccountId, AccountPlace, AccountStatus, Address, Counterparties, Network, OperatorId, Timestamp,
 };
@@ -42,7 +42,7 @@ pub(super) fn insert(account: &Account) -> Query {
     }
 }
 
-impl Store {
+impl Accounts {
     /// Inserts an account without checking the operator's quotas.
     pub async fn insert_account(&self, account: &Account) -> Result<(), StoreError> {
         insert(account).run(self.writer()).await
@@ -157,7 +157,7 @@ impl Store {
         sql! {
             "SELECT {columns} FROM accounts
              WHERE operator_id = {operator} AND provisioning = 'ready' AND account_id IN ({ids})",
-            columns = COLUMNS, operator, ids = List(ids)
+            columns = COLUMNS, operator, ids = Each(ids)
         }
         .fetch_all(self.reader())
         .await

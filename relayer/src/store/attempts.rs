@@ -1,10 +1,10 @@
 //! Records attempts, each with the next state of its delivery and the health of its webhook.
 
 use super::deliveries::{GIVEN_UP_AT_ONCE, give_up_some};
-use super::delivery_row::StateColumns;
+use super::delivery_row::DeliveryStateColumns;
 use super::query::sql;
 use super::row::{Record, Row};
-use super::{Store, StoreError, Transaction};
+use super::{Deliveries, StoreError, Transaction};
 use crate::domain::{Attempt, AttemptOutcome, DeliveryState, EndpointHealth, EventId, OperatorId, WebhookId};
 use futures::FutureExt;
 
@@ -34,7 +34,7 @@ impl Record for WithStatus {
     }
 }
 
-impl Store {
+impl Deliveries {
     /// Records attempts, each with the next state of its delivery and its webhook's health; all in one transaction.
     /// Disables a webhook that has only failed for days. Drops attempts on deleted webhooks or deliveries.
     pub async fn mark_attempts(&self, made: &[AttemptMade]) -> Result<(), StoreError> {
@@ -65,7 +65,7 @@ async fn move_delivery(
     holder: &str,
 ) -> Result<Option<i64>, StoreError> {
     let AttemptMade { operator_id, webhook_id, event_id, .. } = made;
-    let to = StateColumns::from(&made.next);
+    let to = DeliveryStateColumns::from(&made.next);
     let moved: Option<i64> = match made.next {
         // An acknowledged event is delivered, whoever holds the lease now.
         DeliveryState::Delivered { .. } => sql! {

@@ -3,7 +3,7 @@
 use super::events::{insert_deliveries, insert_event};
 use super::query::sql;
 use super::row::{Record, Row};
-use super::{Store, StoreError, Transaction};
+use super::{Events, StoreError, Transaction};
 use crate::domain::{Account, BalanceSeen, KnownBalance, OperatorId, Timestamp, Webhook, WebhookId};
 use futures::FutureExt;
 
@@ -13,7 +13,7 @@ impl Record for KnownBalance {
     }
 }
 
-impl Store {
+impl Events {
     /// The operator's webhooks that watch this account.
     pub async fn list_watching(&self, account: &Account) -> Result<Vec<Webhook>, StoreError> {
         if !self.has_thresholds(account.operator_id).await? {

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::ledgers::AccountKey;
-use super::query::{List, Sql, sql};
+use super::query::{Each, Sql, sql};
 use super::transfer_row::{COLUMNS, WithBytes};
 use super::transfers::{moved, write_state};
-use super::{Store, StoreError, Transaction};
+use super::{Index, StoreError, Transaction};
 use crate::domain::{
     Address, Contradiction, Event, HistoryEntry, Network, OperatorId, PaymentMade, PaymentMeans, Recipient,
     Timestamp, Transfer, TransferId, TransferState,
@@ -20,7 +20,7 @@ pub(super) struct Met {
     pub contradictions: Vec<Contradiction>,
 }
 
-impl Store {
+impl Index {
     /// For the indexer: which of these transfers of an operator we have, and have not settled.
     pub async fn find_unsettled(
         &self,
@@ -30,7 +30,7 @@ impl Store {
         let rows: Vec<TransferId> = sql! {
             "SELECT transfer_id FROM transfers
              WHERE operator_id = {operator} AND state <> 'settled' AND transfer_id IN ({ids})",
-            operator, ids = List(ids)
+            operator, ids = Each(ids)
         }
         .fetch_all(self.reader())
         .await?;
@@ -134,7 +134,7 @@ async fn find(
     sql! {
         "SELECT {columns} FROM transfers WHERE operator_id = {operator} AND transfer_id IN ({ids})
          ORDER BY transfer_id",
-        columns = COLUMNS, operator, ids = List(ids)
+        columns = COLUMNS, operator, ids = Each(ids)
     }
     .fetch_all(tx)
     .await

@@ -4,9 +4,9 @@ use super::history::tag_text;
 use super::query::sql;
 use super::row::{Record, Row};
 use super::stored::{Base64, OrEmpty};
-use super::transfer_row::{COLUMNS, StateColumns};
+use super::transfer_row::{COLUMNS, TransferStateColumns};
 use super::writer::Turn;
-use super::{Store, StoreError, Transaction};
+use super::{StoreError, Transaction, Transfers};
 use crate::domain::{Claim, IdempotencyKey, Network, OperatorId, Reuse, Transfer, TransferState, UsedKey};
 use purser_core::{ClaimClock, KeyUse, NewTransfer};
 
@@ -21,7 +21,7 @@ impl Record for UsedKey {
     }
 }
 
-impl Store {
+impl Transfers {
     /// Takes the idempotency key for a new try, or returns what it stands for. One transaction, so exactly one of any
     /// number of identical requests is `New` (or `Retry`).
     pub async fn claim_transfer(&self, new: &NewTransfer, clock: ClaimClock) -> Result<Claim, StoreError> {
@@ -117,7 +117,8 @@ async fn insert_transfer(
 ) -> Result<Option<Transfer>, StoreError> {
     let request = &new.request;
     let ahead = new.signed.as_ref();
-    let signed = ahead.map_or_else(StateColumns::default, |ahead| StateColumns::from(&ahead.signed));
+    let signed =
+        ahead.map_or_else(TransferStateColumns::default, |ahead| TransferStateColumns::from(&ahead.signed));
     // The same statement decides whether to store the bytes and writes the claim: stored bytes may be sent.
     let inserted: Option<String> = sql! {
         "WITH ahead AS MATERIALIZED (

@@ -4,9 +4,9 @@
 use std::sync::{MutexGuard, PoisonError};
 
 use super::deliveries::give_up_some;
-use super::query::{List, Query, Sql, query, sql};
+use super::query::{Each, Query, Sql, query, sql};
 use super::stored::OrEmpty;
-use super::{Store, StoreError, Transaction};
+use super::{StoreError, Transaction, Upkeep};
 use crate::domain::{EntryId, EventId, OperatorId, Timestamp, TooOld, TransferId, WebhookId};
 use futures::FutureExt;
 
@@ -21,7 +21,7 @@ pub(super) struct LookedAt {
     last: Option<(OperatorId, TransferId)>,
 }
 
-impl Store {
+impl Upkeep {
     /// For a worker, over every operator: deletes up to about `rows_max` leftovers of deleted webhooks and rows past
     /// their retention, and gives up pending deliveries of disabled webhooks. Returns the number of rows, 0 when nothing is left.
     pub async fn clean_up(&self, old: &TooOld, rows_max: u32) -> Result<u64, StoreError> {
@@ -154,7 +154,7 @@ impl Store {
                          AND delivery_attempts.webhook_id = deliveries.webhook_id
                          AND delivery_attempts.event_id = deliveries.event_id
                      WHERE {of_operator} = {operator} AND deliveries.event_id IN ({ids}) LIMIT {rows})",
-                of_operator = OF_OPERATOR, operator, ids = List(&ids), rows
+                of_operator = OF_OPERATOR, operator, ids = Each(&ids), rows
             },
             // A delivery that was replayed meanwhile stays, and its event with it.
             sql! {
@@ -164,14 +164,14 @@ impl Store {
                          state <> 'pending' OR NOT EXISTS (
                              SELECT 1 FROM webhooks WHERE webhooks.webhook_id = deliveries.webhook_id))
                      LIMIT {rows})",
-                of_operator = OF_OPERATOR, operator, ids = List(&ids), rows
+                of_operator = OF_OPERATOR, operator, ids = Each(&ids), rows
             },
             sql! {
                 "DELETE FROM events WHERE operator_id = {operator} AND event_id IN ({ids})
                      AND NOT EXISTS (
                          SELECT 1 FROM deliveries
                          WHERE {of_operator} = {operator} AND deliveries.event_id = events.event_id)",
-                of_operator = OF_OPERATOR, operator, ids = List(&ids)
+                of_operator = OF_OPERATOR, operator, ids = Each(&ids)
             },
         ];
         self.write(move |tx| first_that_finds_any(tx, steps).boxed()).await
@@ -232,7 +232,7 @@ impl Store {
                      SELECT 1 FROM events
                      WHERE events.operator_id = {operator} AND events.transfer_id = transfers.transfer_id)
              RETURNING transfer_id",
-            operator, now = old.now.unix_seconds(), ids = List(ids), may_be_unsigned = !old.refusals_are_signed
+            operator, now = old.now.unix_seconds(), ids = Each(ids), may_be_unsigned = !old.refusals_are_signed
         };
         self.write(move |tx| {
             async move {
@@ -264,7 +264,7 @@ async fn delete_refusals(
     let entries: Vec<EntryId> = transfers.iter().map(|id| EntryId::from_bytes(id.bytes())).collect();
     sql! {
         "DELETE FROM history WHERE operator_id = {operator} AND status = 'rejected' AND entry_id IN ({entries})",
-        operator, entries = List(&entries)
+        operator, entries = Each(&entries)
     }
     .run(tx)
     .await

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use super::delivery_row::{AttemptRow, StateColumns};
+use super::delivery_row::{AttemptRow, DeliveryStateColumns};
 use super::due::Due;
 use super::event_row::COLUMNS as EVENT_COLUMNS;
 use super::pools::Pools;
-use super::query::{List, Piece, Sql, joined, sql, text};
+use super::query::{Each, Piece, Sql, joined, sql, text};
 use super::row::unreadable;
 use super::stored::{Below, OrEmpty};
-use super::{Store, StoreError, Transaction};
+use super::{Deliveries, StoreError, Transaction};
 use crate::domain::{
     Delivery, DeliveryState, DeliveryStatus, Event, EventId, OperatorId, Timestamp, Webhook, WebhookId,
 };
@@ -23,7 +23,7 @@ pub struct LeasedDelivery {
     pub failures: u32,
 }
 
-impl Store {
+impl Deliveries {
     /// For the dispatcher: enabled webhooks of every operator with a delivery that is due and not leased for `lease`.
     pub async fn list_due_webhooks(
         &self,
@@ -149,7 +149,7 @@ impl Store {
         let ids: Vec<EventId> = leased.iter().map(|(event, _)| *event).collect();
         let mut events: Vec<Event> = sql! {
             "SELECT {columns} FROM events WHERE operator_id = {operator_id} AND event_id IN ({ids})",
-            columns = EVENT_COLUMNS, operator_id, ids = List(&ids)
+            columns = EVENT_COLUMNS, operator_id, ids = Each(&ids)
         }
         .fetch_all(self.reader())
         .await?;
@@ -231,7 +231,7 @@ impl Store {
             "SELECT event_id, started_at, ended_at, status_code, body, unanswered FROM delivery_attempts
              WHERE operator_id = {operator} AND webhook_id = {webhook} AND event_id IN ({events})
              ORDER BY event_id, attempt",
-            operator, webhook, events = List(&events)
+            operator, webhook, events = Each(&events)
         }
         .fetch_all(self.lister())
         .await?;
@@ -257,7 +257,7 @@ pub(super) async fn insert_deliveries(
     }
     let rows = Piece(|values: &mut Vec<_>| {
         joined(deliveries.iter().map(|(webhook, state)| {
-            let to = StateColumns::from(state);
+            let to = DeliveryStateColumns::from(state);
             text! {
                 values,
                 "({operator}, {event}, {now}, 0, {webhook}, {state}, {failures}, {next_attempt_at}, {ended_at})",
@@ -275,7 +275,7 @@ pub(super) async fn insert_deliveries(
     .await
 }
 
-/// How many deliveries are given up in the step that disables a webhook; [`Store::clean_up`] does the rest.
+/// How many deliveries are given up in the step that disables a webhook; [`Upkeep::clean_up`](super::Upkeep::clean_up) does the rest.
 pub(super) const GIVEN_UP_AT_ONCE: i64 = 200;
 
 /// Marks up to `rows` of a webhook's pending deliveries as undelivered. Returns how many.

@@ -45,14 +45,14 @@ impl Record for AttemptRow {
 }
 
 /// A state as columns.
-pub(super) struct StateColumns {
+pub(super) struct DeliveryStateColumns {
     pub state: &'static str,
     pub failures: u32,
     pub next_attempt_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
 }
 
-impl From<&DeliveryState> for StateColumns {
+impl From<&DeliveryState> for DeliveryStateColumns {
     fn from(state: &DeliveryState) -> Self {
         let (failures, next_attempt_at, ended_at) = match *state {
             DeliveryState::Pending { failures, next_attempt_at } => (failures, Some(next_attempt_at), None),

@@ -2,10 +2,10 @@
 
 use super::due::Due;
 use super::operators::COLUMNS as OPERATOR_COLUMNS;
-use super::query::{List, Piece, joined, sql, text};
+use super::query::{Each, Piece, joined, sql, text};
 use super::row::{Record, Row};
 use super::transfer_row::COLUMNS;
-use super::{Store, StoreError};
+use super::{Denials, StoreError};
 use crate::domain::{
     Denial, DenialHead, Network, Operator, OperatorId, Refused, Timestamp, Transfer, TransferId,
 };
@@ -32,7 +32,7 @@ impl Record for Denial {
     }
 }
 
-impl Store {
+impl Denials {
     /// For a worker: up to `rows_max` refused transfers of every operator without a signed denial, earliest refusal first.
     pub async fn list_undenied(&self, rows_max: u32) -> Result<Vec<Refused>, StoreError> {
         // With cross joins, SQLite starts from the few transfers.
@@ -82,7 +82,7 @@ impl Store {
                  SELECT denials.number FROM denials
                  WHERE denials.operator_id = {operator} AND denials.transfer_id = transfers.transfer_id)
              WHERE operator_id = {operator} AND transfer_id IN ({ids}) AND state = 'rejected' AND denial IS NULL",
-            operator, ids = List(&ids)
+            operator, ids = Each(&ids)
         };
         let count = denials.len() as u64;
         self.write(move |tx| {

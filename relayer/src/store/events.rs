@@ -8,7 +8,7 @@ use tokio::sync::{Notify, watch};
 use super::event_row::COLUMNS;
 use super::query::{Piece, Place, Query, Sql, joined, merged, sql, text};
 use super::stored::{Below, OrEmpty};
-use super::{Store, StoreError, Transaction};
+use super::{Database, Events, StoreError, Transaction};
 use crate::domain::{
     AccountId, DeliveryState, Event, EventId, EventType, OperatorId, Subject, Timestamp, Webhook, WebhookId,
 };
@@ -43,7 +43,7 @@ impl Outbox {
     }
 }
 
-impl Store {
+impl Events {
     /// For the dispatcher: waits until this process has written deliveries, and returns their webhooks.
     pub async fn hinted_webhooks(&self) -> BTreeSet<WebhookId> {
         self.outbox.notify.notified().await;
@@ -96,7 +96,9 @@ impl Store {
         });
         sql! {"{pages}", pages}.fetch_all(self.lister()).await
     }
+}
 
+impl Database {
     /// Up to `rows_max` events of the operator created from `since` on and before `until`, oldest first, starting after `after`.
     pub async fn list_events_between(
         &self,

@@ -7,7 +7,7 @@ use super::events::announce;
 use super::marks::{Mark, OneOf};
 use super::query::sql;
 use super::row::{Record, Row};
-use super::{Store, StoreError, ledgers};
+use super::{Index, StoreError, ledgers};
 use crate::domain::{
     AccountId, EntryKind, Network, OperatorId, PaymentNumber, Timestamp, TransferId, UsdcAmount,
 };
@@ -33,7 +33,7 @@ impl Record for Undone {
     }
 }
 
-impl Store {
+impl Index {
     /// For the indexer: up to `rows_max` transactions of every operator's history on `network` that are not final,
     /// oldest first.
     pub async fn list_open_transactions(

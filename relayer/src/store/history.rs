@@ -4,7 +4,7 @@ use super::ledgers::{AccountKey, Placed};
 use super::query::{Piece, Place, Sql, merged, sql};
 use super::row::{Record, Row, unreadable};
 use super::stored::Below;
-use super::{Store, StoreError, Transaction, ledgers};
+use super::{Database, History, StoreError, Transaction, ledgers};
 use crate::domain::{
     AccountId, EntryOutcome, Event, HistoryEntry, HistoryFilter, OperatorId, PaymentNumber, PlacedEntry,
     Spent, Timestamp, Transfer, TransferState, UsdcAmount, own_settlement, position_after,
@@ -66,7 +66,7 @@ impl Record for HistoryEntry {
     }
 }
 
-impl Store {
+impl History {
     /// Up to `rows_max` entries of the operator's account that `filter` allows, most recently visible first, beyond the
     /// position `after`. A counterparty that is an account shows as its id, which may become known later than the entry.
     pub async fn list_history(
@@ -103,7 +103,9 @@ impl Store {
         });
         sql! {"{pages}", pages}.fetch_all(self.lister()).await
     }
+}
 
+impl Database {
     /// The history entries of a transfer's step. Read before the write, so that the writer is not held up. If a
     /// recipient becomes an account of ours at this moment, the indexer finds its deposit.
     pub(super) async fn entries_of(

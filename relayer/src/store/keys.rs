@@ -4,7 +4,7 @@ use super::operators::{COLUMNS as OPERATOR_COLUMNS, count_in, lock_operator};
 use super::query::{Query, Sql, sql};
 use super::row::{Record, Row};
 use super::stored::Below;
-use super::{Store, StoreError};
+use super::{Keys, StoreError};
 use crate::domain::{AccountId, ApiKey, HashedKey, KeyId, KeyScope, Operator, OperatorId, Timestamp};
 
 /// The columns of an [`ApiKey`].
@@ -30,9 +30,9 @@ impl Record for ApiKey {
 }
 
 /// A key and its operator.
-struct Owned(ApiKey, Operator);
+struct OwnedKey(ApiKey, Operator);
 
-impl Record for Owned {
+impl Record for OwnedKey {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
         Ok(Self(ApiKey::read(row)?, Operator::read(row)?))
     }
@@ -53,7 +53,7 @@ fn insert(key: &ApiKey, hash: &HashedKey) -> Query {
     }
 }
 
-impl Store {
+impl Keys {
     /// Stores a key by its hash. The database ensures that an agent key's account is the operator's.
     pub async fn insert_key(&self, key: &ApiKey, hash: &HashedKey) -> Result<(), StoreError> {
         insert(key, hash).run(self.writer()).await
@@ -90,7 +90,7 @@ impl Store {
     /// The key with this hash, including revoked and expired ones, and its operator. Takes no owner, because it finds
     /// the owner.
     pub async fn find_key_by_hash(&self, hash: &HashedKey) -> Result<Option<(ApiKey, Operator)>, StoreError> {
-        let found: Option<Owned> = sql! {
+        let found: Option<OwnedKey> = sql! {
             "SELECT {columns}, {operator_columns}
              FROM api_keys JOIN operators ON operators.operator_id = api_keys.operator_id
              WHERE api_keys.key_hash = {hash}",
@@ -98,7 +98,7 @@ impl Store {
         }
         .fetch_optional(self.reader())
         .await?;
-        Ok(found.map(|Owned(key, operator)| (key, operator)))
+        Ok(found.map(|OwnedKey(key, operator)| (key, operator)))
     }
 
     /// The key with this id, for any owner. For the command line.

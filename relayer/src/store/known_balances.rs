@@ -4,7 +4,7 @@ use super::accounts::COLUMNS;
 use super::query::{Sql, sql};
 use super::row::{Record, Row};
 use super::stored::{Below, OrEmpty};
-use super::{Store, StoreError};
+use super::{Accounts, Index, StoreError};
 use crate::domain::{Account, AccountPlace, AccountStatus, Network, Operator, Timestamp, UsdcAmount};
 
 /// An account with the balance that a sweep last saw.
@@ -26,7 +26,7 @@ impl Record for KnownAccount {
     }
 }
 
-impl Store {
+impl Index {
     /// For the indexer: records that a sweep which began then has seen every account of the network.
     pub async fn mark_swept(&self, network: Network, began_at: Timestamp) -> Result<(), StoreError> {
         sql! {
@@ -38,8 +38,10 @@ impl Store {
         .run(self.writer())
         .await
     }
+}
 
-    /// As [`Store::list_accounts`], without closed accounts.
+impl Accounts {
+    /// As [`Accounts::list_accounts`], without closed accounts.
     pub async fn list_known_accounts(
         &self,
         operator: &Operator,

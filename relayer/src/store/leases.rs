@@ -3,15 +3,15 @@
 
 use super::due::Due;
 use super::pools::Pools;
-use super::query::{List, Sql, sql};
+use super::query::{Each, Sql, sql};
 use super::transfer_row::COLUMNS;
-use super::{Store, StoreError};
+use super::{StoreError, Transfers};
 use crate::domain::{Network, OperatorId, Timestamp, Transfer, TransferId};
 
 /// How many leases one statement renews.
 const RENEWED_AT_ONCE_MAX: usize = 500;
 
-impl Store {
+impl Transfers {
     /// For a worker: leases up to `rows_max` unfinished transfers of every operator on `network` that nobody holds at
     /// `now`, longest abandoned first. The caller holds them until `lease_expires_at`.
     pub async fn take_unfinished_transfers(
@@ -50,7 +50,7 @@ impl Store {
                 "UPDATE transfers SET lease_expires_at = {lease_expires_at}
                  WHERE lease_holder = {holder} AND state IN ('claimed', 'signed', 'sent')
                      AND operator_id = {operator} AND transfer_id IN ({ids})",
-                lease_expires_at, holder = *self.holder, operator, ids = List(ids)
+                lease_expires_at, holder = *self.holder, operator, ids = Each(ids)
             }
             .execute(self.writer())
             .await?;

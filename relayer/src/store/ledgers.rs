@@ -1,9 +1,9 @@
 //! Each account's money according to its history, for comparison with the chain.
 
-use super::query::{List, Sql, sql};
+use super::query::{Each, Sql, sql};
 use super::row::{Record, Row, unreadable};
 use super::stored::OrEmpty;
-use super::{Store, StoreError, Transaction};
+use super::{Index, StoreError, Transaction};
 use crate::domain::{
     AccountId, Address, EntryKind, EntryOutcome, HistoryEntry, KnownPayments, Network, OperatorId,
     PaymentNumber, Timestamp, UsdcAmount,
@@ -246,7 +246,7 @@ impl Record for Ledger {
     }
 }
 
-impl Store {
+impl Index {
     /// For the indexer: the ledgers of up to `rows_max` ready accounts of every operator on `network`, by account id,
     /// starting after `after`. An account without history has an empty ledger.
     pub async fn list_ledgers(
@@ -286,7 +286,7 @@ impl Store {
                      ON ledgers.operator_id = accounts.operator_id AND ledgers.account_id = accounts.account_id
              WHERE operators.network = {network} AND accounts.provisioning = 'ready'
                  AND accounts.token_account IN ({token_accounts})",
-            columns = COLUMNS, network, token_accounts = List(token_accounts)
+            columns = COLUMNS, network, token_accounts = Each(token_accounts)
         }
         .fetch_all(self.lister())
         .await

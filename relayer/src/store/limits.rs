@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::policies::find_daily_limit;
-use super::query::{List, sql};
-use super::{Store, StoreError, Transaction};
+use super::query::{Each, sql};
+use super::{Database, Events, StoreError, Transaction};
 use crate::domain::{Event, EventType, HistoryEntry, Limit, OperatorId, Subscription, Timestamp};
 use futures::FutureExt;
 
@@ -14,7 +14,7 @@ const CLOCKS_DIFFER_MICROS: i64 = 300 * 1_000_000;
 /// The operators that subscribe to limits, and since when.
 pub(super) type LimitWatches = HashMap<OperatorId, Timestamp>;
 
-impl Store {
+impl Database {
     /// Which of these operators (at most 1,000) subscribe to limits, and since when.
     pub(super) async fn find_limit_watches(
         &self,
@@ -25,13 +25,15 @@ impl Store {
         }
         let rows: Vec<(OperatorId, Timestamp)> = sql! {
             "SELECT operator_id, since FROM limit_watches WHERE operator_id IN ({operators})",
-            operators = List(operators)
+            operators = Each(operators)
         }
         .fetch_all(self.reader())
         .await?;
         Ok(rows.into_iter().collect())
     }
+}
 
+impl Events {
     /// Whether the operator subscribes to limits.
     pub async fn watches_limits(&self, operator: OperatorId) -> Result<bool, StoreError> {
         Ok(!self.find_limit_watches(&[operator]).await?.is_empty())

@@ -1,7 +1,7 @@
 //! Transactions by signature and slot. The slot locates their history rows, because rows of one time lie together.
 
 use super::StoreError;
-use super::query::{List, Place, text};
+use super::query::{Each, Place, text};
 use super::row::{Record, Row};
 use super::statement::Value;
 
@@ -29,8 +29,8 @@ impl Place for OneOf<'_> {
         text!(
             values,
             "slot IN ({slots}) AND tx_signature IN ({signatures})",
-            slots = List(&slots),
-            signatures = List(&signatures)
+            slots = Each(&slots),
+            signatures = Each(&signatures)
         )
     }
 }

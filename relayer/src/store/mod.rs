@@ -1,7 +1,7 @@
 //! What Purser remembers. Never asks the chain, and never holds a transaction open during a network call.
 //!
 //! **Two databases, one text.** Every function has one body and one SQL text for SQLite and Postgres:
-//! `sql! {"... {id} ...", id}.fetch_all(self.reader())`, or `.execute(tx)` in [`Store::write`]
+//! `sql! {"... {id} ...", id}.fetch_all(self.reader())`, or `.execute(tx)` in [`Database::write`]
 //! ([`query::Query`] hands the values to whichever driver is in use). So the text keeps to what both understand:
 //! TEXT, BIGINT and BOOLEAN; `ON CONFLICT`, `RETURNING` (columns without an alias of their table).
 //! [`stored`] says how each of our types stands in a column, and a [`row::Record`] which columns it is read from.
@@ -11,7 +11,7 @@
 //!
 //! **Any number of processes.** A Postgres transaction does not stop others from writing between its read and
 //! its write. So no write trusts an earlier read: its `WHERE` names what it saw, and it touches no row if
-//! that has changed (`Superseded`, or `Contended` and retried by [`Store::write`]). Workers lease the rows they carry
+//! that has changed (`Superseded`, or `Contended` and retried by [`Database::write`]). Workers lease the rows they carry
 //! ([`leases`]); a lease only spares double work, and no step relies on it for safety.
 //!
 //! Every finder takes the owner first; functions for workers serve all operators, and say so.
@@ -80,6 +80,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -120,16 +121,98 @@ const TRIES_MAX: u32 = 10;
 /// The wait before the second try; each further try waits this much longer.
 const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
-/// The database. Cheap to clone; clones are one holder of leases.
+/// An open database, which its roles share. Cheap to clone; clones are one holder of leases.
 #[derive(Clone)]
-pub struct Store {
+pub struct Database(Arc<OpenDatabase>);
+
+pub struct OpenDatabase {
     pools: Pools,
     /// Identifies this opening of the database among all, in this process or elsewhere.
     holder: Arc<str>,
     /// What this process has just written for webhooks.
-    outbox: Arc<Outbox>,
-    looked_at: Arc<Mutex<LookedAt>>,
+    outbox: Outbox,
+    looked_at: Mutex<LookedAt>,
     waits: Histograms,
+}
+
+macro_rules! roles {
+    ($($(#[$doc:meta])* $role:ident $field:ident;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone)]
+            pub struct $role(Database);
+
+            impl Deref for $role {
+                type Target = Database;
+
+                fn deref(&self) -> &Database {
+                    &self.0
+                }
+            }
+        )*
+
+        /// The database by its roles: who uses it is given those that they need, and no other.
+        #[derive(Clone)]
+        pub struct Store {
+            database: Database,
+            $(pub $field: $role,)*
+        }
+
+        impl From<Database> for Store {
+            fn from(database: Database) -> Self {
+                Self { $($field: $role(database.clone()),)* database }
+            }
+        }
+    };
+}
+
+roles! {
+    /// Operators.
+    Operators operators;
+    /// Agent accounts, and what operators may have of them.
+    Accounts accounts;
+    /// API keys.
+    Keys keys;
+    /// Dashboard sessions.
+    Sessions sessions;
+    /// Named requests and their answers.
+    Requests requests;
+    /// Transfers: the money path's ledger, and lists.
+    Transfers transfers;
+    /// Accounts' histories, as they are shown.
+    History history;
+    /// What the indexer has read of the chain, and how far.
+    Index index;
+    /// Policies that were read, proposed and asked for.
+    Policies policies;
+    /// Events, their streams, and balances and limits that are announced.
+    Events events;
+    /// Webhooks and replays.
+    Webhooks webhooks;
+    /// Deliveries and their attempts.
+    Deliveries deliveries;
+    /// Signed refusals.
+    Denials denials;
+    /// Pauses and halts that may still be forked away.
+    Stops stops;
+    /// Deleting what is old, and checking that the database works.
+    Upkeep upkeep;
+}
+
+impl Deref for Store {
+    type Target = Database;
+
+    fn deref(&self) -> &Database {
+        &self.database
+    }
+}
+
+impl Deref for Database {
+    type Target = OpenDatabase;
+
+    fn deref(&self) -> &OpenDatabase {
+        &self.0
+    }
 }
 
 impl Store {
@@ -139,9 +222,18 @@ impl Store {
         let waits = Family::new_with_constructor(wait_seconds as fn() -> Histogram);
         let pools = Pools::open(url, &waits).await?;
         let holder = format!("{:032x}", rand::random::<u128>()).into();
-        Ok(Self { pools, holder, outbox: Arc::default(), looked_at: Arc::default(), waits })
+        let opened =
+            OpenDatabase { pools, holder, outbox: Outbox::default(), looked_at: Mutex::default(), waits };
+        Ok(Database(Arc::new(opened)).into())
     }
 
+    /// The database whose roles these are.
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+}
+
+impl Database {
     /// How long calls waited for a connection, or for their turn to write, per pool.
     pub fn waits(&self) -> &Histograms {
         &self.waits

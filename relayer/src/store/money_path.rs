@@ -7,7 +7,7 @@ use purser_core::{
     UsedKey,
 };
 
-use super::{Store, StoreError};
+use super::{Accounts, Operators, StoreError, Transfers};
 
 impl From<StoreError> for LedgerError {
     fn from(error: StoreError) -> Self {
@@ -21,7 +21,7 @@ impl From<StoreError> for LedgerError {
 }
 
 #[async_trait]
-impl Ledger for Store {
+impl Ledger for Transfers {
     async fn claim(&self, new: &NewTransfer, clock: ClaimClock) -> Result<Claim, LedgerError> {
         Ok(self.claim_transfer(new, clock).await?)
     }
@@ -32,7 +32,7 @@ impl Ledger for Store {
         network: Network,
         key: &IdempotencyKey,
     ) -> Result<Option<UsedKey>, LedgerError> {
-        Ok(Store::find_used_key(self, operator, network, key).await?)
+        Ok(Transfers::find_used_key(self, operator, network, key).await?)
     }
 
     async fn find_transfer(
@@ -40,7 +40,7 @@ impl Ledger for Store {
         operator: OperatorId,
         id: TransferId,
     ) -> Result<Option<Transfer>, LedgerError> {
-        Ok(Store::find_transfer(self, operator, id).await?)
+        Ok(Transfers::find_transfer(self, operator, id).await?)
     }
 
     async fn mark(
@@ -49,15 +49,15 @@ impl Ledger for Store {
         next: TransferState,
         now: Timestamp,
     ) -> Result<Marked, LedgerError> {
-        Ok(Store::mark(self, transfer, next, now).await?)
+        Ok(Transfers::mark(self, transfer, next, now).await?)
     }
 
     async fn release_use(&self, transfer: &Transfer) -> Result<(), LedgerError> {
-        Ok(Store::release_use(self, transfer).await?)
+        Ok(Transfers::release_use(self, transfer).await?)
     }
 
     async fn release_key(&self, transfer: &Transfer) -> Result<(), LedgerError> {
-        Ok(Store::release_key(self, transfer).await?)
+        Ok(Transfers::release_key(self, transfer).await?)
     }
 
     async fn find_payment(
@@ -66,16 +66,17 @@ impl Ledger for Store {
         tag: u64,
         since: Option<Timestamp>,
     ) -> Result<PaymentsKnown, LedgerError> {
-        Ok(Store::find_payment(self, payer.account_id, tag, since).await?)
+        Ok(Transfers::find_payment(self, payer.account_id, tag, since).await?)
     }
 
     async fn want_payments(&self, payer: &Payer, number: u64) -> Result<(), LedgerError> {
-        Ok(Store::want_payments(self, (payer.operator_id, payer.account_id), number).await?)
+        Ok(Transfers::want_payments(self, (payer.operator_id, payer.account_id), number).await?)
     }
 
     async fn find_payer(&self, transfer: &Transfer) -> Result<Option<Payer>, LedgerError> {
-        let operator = self.find_operator(transfer.operator_id).await?;
-        let account = self.find_account(transfer.operator_id, transfer.request.from).await?;
+        let operator = Operators(self.0.clone()).find_operator(transfer.operator_id).await?;
+        let account =
+            Accounts(self.0.clone()).find_account(transfer.operator_id, transfer.request.from).await?;
         Ok(operator.zip(account).map(|(operator, account)| Payer {
             network: operator.network,
             operator_id: operator.id,
@@ -86,7 +87,7 @@ impl Ledger for Store {
     }
 
     async fn find_payee(&self, network: Network, id: AccountId) -> Result<Option<Address>, LedgerError> {
-        Ok(Store::find_payee(self, network, id).await?)
+        Ok(Accounts(self.0.clone()).find_payee(network, id).await?)
     }
 
     async fn find_last_allowed_refusal(
@@ -97,7 +98,7 @@ impl Ledger for Store {
         per_operator: u32,
     ) -> Result<Option<TransferId>, LedgerError> {
         let whose = (payer.operator_id, payer.account_id);
-        Ok(Store::find_last_allowed_refusal(self, whose, since, per_account, per_operator).await?)
+        Ok(Transfers::find_last_allowed_refusal(self, whose, since, per_account, per_operator).await?)
     }
 
     async fn take_unfinished(
@@ -116,7 +117,7 @@ impl Ledger for Store {
         ids: &[TransferId],
         lease_expires_at: Timestamp,
     ) -> Result<(), LedgerError> {
-        Ok(Store::renew_leases(self, operator, ids, lease_expires_at).await?)
+        Ok(Transfers::renew_leases(self, operator, ids, lease_expires_at).await?)
     }
 
     async fn release_lease(
@@ -125,6 +126,6 @@ impl Ledger for Store {
         id: TransferId,
         now: Timestamp,
     ) -> Result<(), LedgerError> {
-        Ok(Store::release_lease(self, operator, id, now).await?)
+        Ok(Transfers::release_lease(self, operator, id, now).await?)
     }
 }

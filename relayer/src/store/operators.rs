@@ -1,6 +1,6 @@
 use super::query::{Query, Sql, sql};
 use super::row::{Record, Row};
-use super::{Store, StoreError, Transaction};
+use super::{Operators, StoreError, Transaction};
 use crate::domain::{Address, Network, Operator, OperatorId};
 
 /// The columns of an [`Operator`].
@@ -40,7 +40,7 @@ pub(super) async fn count_in(tx: &mut Transaction<'_>, count: Query) -> Result<i
     Ok(count.fetch_optional(tx).await?.unwrap_or(0))
 }
 
-impl Store {
+impl Operators {
     /// `AlreadyThere` when the network has an operator with this address.
     pub async fn insert_operator(&self, operator: &Operator) -> Result<(), StoreError> {
         insert(operator).run(self.writer()).await

@@ -1,9 +1,9 @@
 //! Accounts as counterparties of entries.
 
-use super::query::{List, sql};
+use super::query::{Each, sql};
 use super::row::{Record, Row};
 use super::stored::OrEmpty;
-use super::{Store, StoreError};
+use super::{Database, Index, StoreError};
 use crate::domain::{AccountId, Address, Network, OperatorId, Party, TransferRequest};
 
 impl Record for Party {
@@ -25,7 +25,7 @@ impl Record for WithAddress {
     }
 }
 
-impl Store {
+impl Index {
     /// For the indexer: the accounts of every operator on `network` that have one of these PDAs or token accounts,
     /// keyed by PDA. At most 1,000 addresses.
     pub async fn find_parties(
@@ -41,13 +41,15 @@ impl Store {
              FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
              WHERE operators.network = {network}
                  AND (accounts.address IN ({addresses}) OR accounts.token_account IN ({addresses}))",
-            network, addresses = List(addresses)
+            network, addresses = Each(addresses)
         }
         .fetch_all(self.reader())
         .await?;
         Ok(rows.into_iter().map(|WithAddress(address, party)| (address, party)).collect())
     }
+}
 
+impl Database {
     /// The payer and the recipient of a request, as far as they are accounts.
     pub(super) async fn find_parties_of(
         &self,
@@ -64,7 +66,9 @@ impl Store {
         .fetch_all(self.reader())
         .await
     }
+}
 
+impl Index {
     /// For the indexer: up to `rows_max` of the operator's accounts that can be halted, by account id, starting after `after`.
     pub async fn list_haltable(
         &self,

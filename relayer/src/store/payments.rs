@@ -5,7 +5,7 @@ use super::ledgers::AccountKey;
 use super::query::sql;
 use super::row::{Record, Row};
 use super::stored::OrEmpty;
-use super::{Store, StoreError};
+use super::{Index, StoreError, Transfers};
 use crate::domain::{AccountId, Address, Network, OperatorId, PaymentMade, Timestamp};
 use purser_core::PaymentsKnown;
 
@@ -49,7 +49,7 @@ impl Record for PaymentsKnown {
     }
 }
 
-impl Store {
+impl Transfers {
     /// The account's payment with `tag` made or read later than `since` (`None`: ever), and the number up to which our
     /// records are complete. One statement reads both: a count from one moment says nothing about rows of another if
     /// the database is restored in between.
@@ -94,7 +94,9 @@ impl Store {
         .run(self.writer())
         .await
     }
+}
 
+impl Index {
     /// For the indexer: up to `rows_max` accounts on `network` with missing payments that a transfer waits for, in a fixed
     /// order, continuing behind `after`.
     pub async fn list_missing_payments(

@@ -3,7 +3,7 @@
 use super::due::Due;
 use super::query::sql;
 use super::row::{Record, Row};
-use super::{Store, StoreError, Transaction};
+use super::{Index, StoreError, Transaction};
 use crate::domain::{Network, Timestamp};
 
 /// A transaction that was listed but that no node shows yet.
@@ -27,7 +27,7 @@ impl Record for PendingFetch {
     }
 }
 
-impl Store {
+impl Index {
     /// For the indexer: the pending fetches that may be retried, longest waiting first.
     pub async fn list_pending_fetches(
         &self,

@@ -5,7 +5,7 @@ use super::events::announce;
 use super::query::{Query, Sql, sql};
 use super::quotas::{fits, hold};
 use super::row::{Record, Row};
-use super::{Store, StoreError};
+use super::{Policies, StoreError};
 use crate::domain::{AccountId, AccountStatus, Event, Network, OperatorId, PendingPolicy, Quotas, Timestamp};
 use futures::FutureExt;
 
@@ -48,7 +48,7 @@ fn delete(pending: &PendingPolicy) -> Query {
     }
 }
 
-impl Store {
+impl Policies {
     /// Records a proposal before it is sent to the chain. Overwrites an existing one.
     /// `QuotaExceeded`: it has more entries than the operator may have.
     pub async fn insert_pending_policy(

@@ -4,10 +4,10 @@ use futures::FutureExt;
 
 use super::ledgers::AccountKey;
 use super::query::sql;
-use super::{Store, StoreError};
+use super::{Index, StoreError};
 use crate::domain::{EntryId, Network, Timestamp};
 
-impl Store {
+impl Index {
     /// For the indexer: up to `rows_max` accounts of every operator on `network` whose past is read but not yet placed.
     pub async fn list_unplaced(
         &self,

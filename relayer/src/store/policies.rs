@@ -8,7 +8,7 @@ use super::ledgers::AccountKey;
 use super::query::{Sql, sql};
 use super::row::{Record, Row};
 use super::stored::OrEmpty;
-use super::{Store, StoreError, Transaction, ledgers};
+use super::{Policies, StoreError, Transaction, ledgers};
 use crate::domain::{
     AccountId, Address, AllowlistEntry, Counterparties, Event, HaltSet, Limit, Network, PolicySet, SetBy,
     SpendingPolicy, Timestamp,
@@ -64,7 +64,7 @@ fn addresses_of(allowed: &Counterparties) -> Option<(Vec<Address>, Vec<Address>)
     Some((wallets, token_accounts))
 }
 
-impl Store {
+impl Policies {
     /// For the indexer: this version of an account's policy, if it was read.
     pub async fn find_policy(
         &self,

@@ -2,7 +2,7 @@
 
 use super::query::sql;
 use super::row::{Record, Row};
-use super::{Store, StoreError};
+use super::{Policies, StoreError};
 use crate::domain::{AccountId, Asking, OperatorId, PolicyVersion, Timestamp};
 
 impl Record for PolicyVersion {
@@ -21,7 +21,7 @@ impl Record for PolicyVersion {
     }
 }
 
-impl Store {
+impl Policies {
     /// For the indexer: stores a version that was read. A repeat changes nothing; after a fork the latest reading wins.
     pub async fn insert_policy_version(&self, version: &PolicyVersion) -> Result<(), StoreError> {
         sql! {

@@ -1,10 +1,10 @@
 //! Checks that the database can be read and written.
 
 use super::query::{query, sql};
-use super::{Store, StoreError};
+use super::{StoreError, Upkeep};
 use crate::domain::Timestamp;
 
-impl Store {
+impl Upkeep {
     /// Writes a row, and waits for the commit as every write does.
     pub async fn probe_writing(&self, now: Timestamp) -> Result<(), StoreError> {
         sql! {

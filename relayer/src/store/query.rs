@@ -48,7 +48,7 @@ pub(super) fn query(sql: impl SqlSafeStr) -> Query {
 
 /// A statement. Its text is a format string, whose names get their values after it, each once:
 /// `sql! { "SELECT name FROM accounts WHERE operator_id = {operator_id} AND account_id = {id}", key.operator_id, id }`,
-/// where `key.operator_id` is short for `operator_id = key.operator_id`. A value becomes a placeholder; [`List`] becomes
+/// where `key.operator_id` is short for `operator_id = key.operator_id`. A value becomes a placeholder; [`Each`] becomes
 /// several, [`Sql`] and [`Piece`] become text. A name without value and a value without name do not compile.
 macro_rules! sql {
     ($text:literal) => { $crate::store::query::query($text) };
@@ -94,9 +94,9 @@ impl<T: Bound + ?Sized> Place for T {
 }
 
 /// Several values, with commas between.
-pub(super) struct List<'a, T>(pub &'a [T]);
+pub(super) struct Each<'a, T>(pub &'a [T]);
 
-impl<T: Bound> Place for List<'_, T> {
+impl<T: Bound> Place for Each<'_, T> {
     fn place(&self, values: &mut Vec<Value>) -> String {
         joined(self.0.iter().map(|value| value.place(values)))
     }

@@ -7,7 +7,7 @@ use super::accounts::insert;
 use super::operators::lock_operator;
 use super::query::{Query, sql};
 use super::transaction::Transaction;
-use super::{Store, StoreError};
+use super::{Accounts, StoreError};
 use crate::domain::{Account, AccountId, OperatorId, QuotaExceeded, Quotas};
 
 /// What an operator has on the chain through this relayer.
@@ -18,7 +18,7 @@ pub struct Held {
     pub allowlist_entries: u64,
 }
 
-impl Store {
+impl Accounts {
     /// Records an account before its creation is sent to the chain. `QuotaExceeded`: the operator may have no more
     /// accounts, or not this many entries.
     pub async fn insert_account_within(&self, account: &Account, quotas: Quotas) -> Result<(), StoreError> {

@@ -1,10 +1,10 @@
 //! How many transfers ended without a payment: counted from their rows, which an index has in the order of their times.
 
 use super::query::sql;
-use super::{Store, StoreError};
+use super::{StoreError, Transfers};
 use crate::domain::{AccountId, OperatorId, Timestamp, TransferId};
 
-impl Store {
+impl Transfers {
     /// Of the transfers since `since` that were rejected or failed: the account's `per_account`th last, or else the
     /// operator's `per_operator`th last. `None`: there are fewer.
     pub async fn find_last_allowed_refusal(

@@ -4,8 +4,8 @@ use futures::FutureExt;
 
 use super::deliveries::insert_deliveries;
 use super::events::insert_event;
-use super::query::{List, sql};
-use super::{Store, StoreError, Transaction};
+use super::query::{Each, sql};
+use super::{StoreError, Transaction, Webhooks};
 use crate::domain::{DeliveryState, Event, EventId, OperatorId, Timestamp, Webhook, WebhookId};
 
 /// Events of a span per batch.
@@ -22,7 +22,7 @@ pub enum ReplayScope {
     All,
 }
 
-impl Store {
+impl Webhooks {
     /// Delivers an event once more to a webhook of the same operator. `false` when an attempt is running, which is left
     /// to finish.
     pub async fn replay_event(
@@ -90,7 +90,7 @@ impl Store {
                  WHERE operator_id = {operator_id} AND webhook_id = {id} AND state = {state} AND event_id IN ({ids})
                      AND (state = 'undelivered'
                          OR failures > 0 AND (lease_expires_at IS NULL OR lease_expires_at <= {now}))",
-                operator_id, id, state, now, ids = List(&ids)
+                operator_id, id, state, now, ids = Each(&ids)
             }
             .execute(self.writer())
             .await?;

@@ -4,7 +4,7 @@ use super::due::Due;
 use super::query::sql;
 use super::row::{Record, Row};
 use super::stored::OrEmpty;
-use super::{Store, StoreError};
+use super::{Requests, StoreError};
 use crate::domain::{
     IdempotencyKey, KeyId, OperatorId, REQUESTS_KEPT, RequestFingerprint, Seed, StoredAnswer, StoredBody,
     Timestamp,
@@ -54,7 +54,7 @@ pub enum RequestState {
 }
 
 /// A request under its name.
-struct Found {
+struct FoundRequest {
     fingerprint: String,
     key_id: KeyId,
     seed: Seed,
@@ -63,7 +63,7 @@ struct Found {
     created_at: Timestamp,
 }
 
-impl Record for Found {
+impl Record for FoundRequest {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
         let (status, text): (Option<u16>, Option<String>) = (row.get("status_code")?, row.get("answer")?);
         let kind = if row.get("is_sealed")? { StoredBody::Sealed } else { StoredBody::Plain };
@@ -78,7 +78,7 @@ impl Record for Found {
     }
 }
 
-impl Store {
+impl Requests {
     /// Takes a name, or returns what it stands for.
     pub async fn claim_request(&self, new: &NewRequest) -> Result<RequestClaim, StoreError> {
         if self.insert_request(new).await? {
@@ -87,7 +87,7 @@ impl Store {
         // It vanished between the two statements: its holder found nothing to do.
         let found = self.find_request(new.operator_id, &new.idempotency_key).await?;
         let Some(found) = found else { return Ok(RequestClaim::Running) };
-        let Found { seed, created_at, .. } = found;
+        let FoundRequest { seed, created_at, .. } = found;
         if new.forgotten_before.is_none() && created_at <= new.now.before(REQUESTS_KEPT) {
             return Ok(RequestClaim::MayBeForgotten);
         }
@@ -148,7 +148,7 @@ impl Store {
         &self,
         operator: OperatorId,
         key: &IdempotencyKey,
-    ) -> Result<Option<Found>, StoreError> {
+    ) -> Result<Option<FoundRequest>, StoreError> {
         sql! {
             "SELECT fingerprint, key_id, seed, lease_expires_at, status_code, answer, is_sealed, created_at
              FROM requests WHERE operator_id = {operator} AND idempotency_key = {key}",

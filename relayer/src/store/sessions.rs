@@ -4,15 +4,15 @@ use super::keys::COLUMNS as KEY_COLUMNS;
 use super::operators::COLUMNS as OPERATOR_COLUMNS;
 use super::query::sql;
 use super::row::{Record, Row};
-use super::{Store, StoreError};
+use super::{Database, Sessions, StoreError};
 use crate::domain::{
     ApiKey, HashedKey, KeyId, Operator, SESSION_LIFE_MAX, SESSIONS_PER_KEY_MAX, Session, Timestamp,
 };
 
 /// A session, its key, and the key's operator.
-struct Owned(Session, ApiKey, Operator);
+struct OwnedSession(Session, ApiKey, Operator);
 
-impl Record for Owned {
+impl Record for OwnedSession {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
         let session =
             Session { started_at: row.get("session_started_at")?, used_at: row.get("session_used_at")? };
@@ -20,7 +20,7 @@ impl Record for Owned {
     }
 }
 
-impl Store {
+impl Sessions {
     /// Stores a session by the hash of its token, and ends the key's oldest beyond [`SESSIONS_PER_KEY_MAX`].
     pub async fn insert_session(
         &self,
@@ -51,7 +51,7 @@ impl Store {
         &self,
         token: &HashedKey,
     ) -> Result<Option<(Session, ApiKey, Operator)>, StoreError> {
-        let found: Option<Owned> = sql! {
+        let found: Option<OwnedSession> = sql! {
             "SELECT {columns}, {operator_columns}, sessions.started_at AS session_started_at,
                  sessions.used_at AS session_used_at
              FROM sessions JOIN api_keys ON api_keys.key_id = sessions.key_id
@@ -61,7 +61,7 @@ impl Store {
         }
         .fetch_optional(self.reader())
         .await?;
-        Ok(found.map(|Owned(session, key, operator)| (session, key, operator)))
+        Ok(found.map(|OwnedSession(session, key, operator)| (session, key, operator)))
     }
 
     /// Records that a session is in use. A session that ended meanwhile stays ended.
@@ -75,7 +75,9 @@ impl Store {
     pub async fn delete_session(&self, token: &HashedKey) -> Result<(), StoreError> {
         sql! {"DELETE FROM sessions WHERE token_hash = {token}", token}.run(self.writer()).await
     }
+}
 
+impl Database {
     /// For a worker: deletes up to `rows` expired sessions of any operator.
     pub(super) async fn delete_old_sessions(&self, now: Timestamp, rows: i64) -> Result<u64, StoreError> {
         sql! {

@@ -1,10 +1,10 @@
 //! Amounts and times of what left accounts, for summing.
 
 use super::query::sql;
-use super::{Store, StoreError};
+use super::{History, StoreError};
 use crate::domain::{AccountId, OperatorId, Timestamp, UsdcAmount, position_after};
 
-impl Store {
+impl History {
     /// Up to `rows_max` amounts of the operator's account: payments and withdrawals that became visible after `since`,
     /// newest first.
     pub async fn list_spending(

@@ -2,10 +2,10 @@
 
 use purser_core::Marked;
 
-use super::{Store, StoreError};
+use super::{StoreError, Transfers};
 use crate::domain::{Failure, Rejection, Settlement, SignedTransfer, Timestamp, Transfer};
 
-impl Store {
+impl Transfers {
     pub async fn mark_signed(
         &self,
         transfer: &Transfer,

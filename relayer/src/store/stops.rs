@@ -2,7 +2,7 @@
 
 use super::query::sql;
 use super::row::{Record, Row};
-use super::{Store, StoreError};
+use super::{Stops, StoreError};
 use crate::domain::{AccountId, OperatorId, Stop, Stopped, Timestamp};
 use futures::FutureExt;
 
@@ -21,7 +21,7 @@ impl Record for Stop {
     }
 }
 
-impl Store {
+impl Stops {
     /// Records a stop that landed, before anybody is told.
     pub async fn insert_stop(&self, stop: &Stop) -> Result<(), StoreError> {
         sql! {

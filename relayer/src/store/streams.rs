@@ -4,7 +4,7 @@
 use super::event_row::COLUMNS;
 use super::query::sql;
 use super::row::{Record, Row};
-use super::{Store, StoreError};
+use super::{Events, StoreError};
 use crate::domain::{Event, EventId, OperatorId};
 use futures::FutureExt;
 
@@ -21,7 +21,7 @@ impl Record for PlacedEvent {
     }
 }
 
-impl Store {
+impl Events {
     /// Starts giving places to the operator's events. Returns the last place so far.
     pub async fn open_stream(&self, operator: OperatorId) -> Result<u64, StoreError> {
         if self.find_last_place(operator).await?.is_none() {

@@ -3,10 +3,10 @@
 use super::query::{Sql, sql};
 use super::stored::{Below, OrEmpty};
 use super::transfer_row::COLUMNS;
-use super::{Store, StoreError};
+use super::{StoreError, Transfers};
 use crate::domain::{IdempotencyKey, OperatorId, Transfer, TransferFilter, TransferId, TransferStatus};
 
-impl Store {
+impl Transfers {
     /// Up to `rows_max` of the operator's transfers, newest first, starting after `after`.
     pub async fn list_transfers(
         &self,

@@ -96,7 +96,7 @@ impl Record for WithBytes {
 
 /// A state as columns. `None` keeps the column: an ended transfer keeps its signed bytes, unless another signature ended it.
 #[derive(Default)]
-pub(super) struct StateColumns<'a> {
+pub(super) struct TransferStateColumns<'a> {
     pub signed_bytes: Option<Base64>,
     pub tx_signature: Option<&'a str>,
     pub last_valid_block_height: Option<u64>,
@@ -109,7 +109,7 @@ pub(super) struct StateColumns<'a> {
     pub retry_at: Option<Timestamp>,
 }
 
-impl<'a> From<&'a TransferState> for StateColumns<'a> {
+impl<'a> From<&'a TransferState> for TransferStateColumns<'a> {
     fn from(state: &'a TransferState) -> Self {
         match state {
             TransferState::Claimed => Self::default(),
@@ -139,7 +139,7 @@ impl<'a> From<&'a TransferState> for StateColumns<'a> {
     }
 }
 
-impl<'a> From<&'a SignedTransfer> for StateColumns<'a> {
+impl<'a> From<&'a SignedTransfer> for TransferStateColumns<'a> {
     fn from(signed: &'a SignedTransfer) -> Self {
         Self {
             signed_bytes: Some(Base64(signed.bytes.clone())),

@@ -5,8 +5,8 @@ use super::history::record;
 use super::query::sql;
 use super::row::unreadable;
 use super::stored::Base64;
-use super::transfer_row::{COLUMNS, StateColumns};
-use super::{Store, StoreError, Transaction};
+use super::transfer_row::{COLUMNS, TransferStateColumns};
+use super::{StoreError, Transaction, Transfers};
 use crate::domain::{
     Account, Event, OperatorId, PaidResource, Timestamp, Transfer, TransferId, TransferState,
 };
@@ -15,7 +15,7 @@ use purser_core::Marked;
 /// How many of an account's last transfers are searched for signed ones; the others were refused.
 const LATEST_ROWS: i64 = 20;
 
-impl Store {
+impl Transfers {
     /// The operator's transfer with this id, in any state.
     pub async fn find_transfer(
         &self,
@@ -166,7 +166,7 @@ pub(super) async fn write_state(
     transfer: &Transfer,
     next: &Transfer,
 ) -> Result<(), StoreError> {
-    let to = StateColumns::from(&next.state);
+    let to = TransferStateColumns::from(&next.state);
     let signature_before = transfer.state.signed().map_or("", |signed| signed.signature.as_str());
     // Bytes belong to the signature beside them: a payment that was found on the chain has none here. What others send lands
     // under their signature.

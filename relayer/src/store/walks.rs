@@ -13,7 +13,7 @@ use super::pools::Pools;
 use super::query::{Sql, sql};
 use super::row::{Record, Row};
 use super::stored::OrEmpty;
-use super::{Store, StoreError, Transaction};
+use super::{Index, StoreError, Transaction};
 use crate::domain::{
     Account, AccountId, AccountStatus, Address, Contradiction, HistoryEntry, Network, OperatorId, Timestamp,
     TransferId, Webhook,
@@ -80,7 +80,7 @@ impl Record for Walk {
 }
 
 /// An entry of a transaction that was read.
-struct Walked {
+struct WalkedEntry {
     mark: Mark,
     created_at: Timestamp,
     transfer_id: Option<TransferId>,
@@ -88,7 +88,7 @@ struct Walked {
     is_uncounted: bool,
 }
 
-impl Record for Walked {
+impl Record for WalkedEntry {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
         Ok(Self {
             mark: Mark::read(row)?,
@@ -99,7 +99,7 @@ impl Record for Walked {
     }
 }
 
-impl Store {
+impl Index {
     /// For the indexer: how far an address has been read. `None`: it was never read.
     pub async fn find_walk(&self, network: Network, address: &Address) -> Result<Option<Walk>, StoreError> {
         sql! {
@@ -144,7 +144,7 @@ impl Store {
             Whose::Operator(id) => ("operator_id", id.to_string()),
             Whose::Account(id) => ("account_id", id.to_string()),
         };
-        let rows: Vec<Walked> = sql! {
+        let rows: Vec<WalkedEntry> = sql! {
             "SELECT tx_signature, slot, created_at, transfer_id,
                  CASE WHEN kind = 'transfer' AND (number IS NULL OR (spent_micros IS NULL AND created_at >= COALESCE(
                      (SELECT since FROM limit_watches WHERE limit_watches.operator_id = history.operator_id), '~')))

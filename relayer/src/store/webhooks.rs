@@ -4,7 +4,7 @@ use super::operators::{count_in, lock_operator};
 use super::query::{Sql, sql};
 use super::row::{Record, Row, unreadable};
 use super::stored::{Below, OrEmpty};
-use super::{Store, StoreError};
+use super::{Database, StoreError, Webhooks};
 use crate::domain::{
     DisabledReason, EndpointHealth, OperatorId, SealedSecret, Subscription, Timestamp, Webhook, WebhookId,
     WebhookStatus,
@@ -62,7 +62,7 @@ impl Record for SealedSecrets {
     }
 }
 
-impl Store {
+impl Webhooks {
     /// Stores a new webhook with its sealed secret. `Full`: the operator has `webhooks_max`.
     pub async fn insert_webhook(
         &self,
@@ -168,14 +168,18 @@ impl Store {
         .fetch_all(self.lister())
         .await
     }
+}
 
+impl Database {
     /// Every webhook of the operator.
     pub(super) async fn list_all_webhooks(&self, operator: OperatorId) -> Result<Vec<Webhook>, StoreError> {
         sql! {"SELECT {columns} FROM webhooks WHERE operator_id = {operator}", columns = COLUMNS, operator}
             .fetch_all(self.reader())
             .await
     }
+}
 
+impl Webhooks {
     /// Replaces `seen` by `changed`, including its health. When it becomes disabled, its pending deliveries become
     /// undelivered; a large number of them a little later. `Superseded` when the stored webhook no longer equals `seen`.
     pub async fn mark_webhook_changed(&self, seen: &Webhook, changed: &Webhook) -> Result<(), StoreError> {
@@ -230,7 +234,7 @@ impl Store {
         Ok(touched == 1)
     }
 
-    /// Deletes a webhook. [`Store::clean_up`] deletes its deliveries, since there may be a million. `false` when the
+    /// Deletes a webhook. [`Upkeep::clean_up`](super::Upkeep::clean_up) deletes its deliveries, since there may be a million. `false` when the
     /// operator has no such webhook.
     pub async fn delete_webhook(&self, operator: OperatorId, id: WebhookId) -> Result<bool, StoreError> {
         let delete = sql! {

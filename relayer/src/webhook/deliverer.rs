@@ -86,7 +86,7 @@ impl Deliverer {
     pub(super) async fn check_secrets(&self) -> Result<(), StoreError> {
         let (mut after, mut webhooks) = (None, 0_usize);
         loop {
-            let sealed = self.store.list_sealed_secrets(after, SECRETS_AT_ONCE).await?;
+            let sealed = self.store.webhooks.list_sealed_secrets(after, SECRETS_AT_ONCE).await?;
             let Some((last, _)) = sealed.last() else { break };
             after = Some(*last);
             webhooks += sealed.len();
@@ -147,7 +147,7 @@ impl Deliverer {
             return Ok(Vec::new());
         }
         let now = (self.clock)();
-        self.store.take_due_deliveries(webhook, now, now.after(LEASE), rows_max).await
+        self.store.deliveries.take_due_deliveries(webhook, now, now.after(LEASE), rows_max).await
     }
 
     async fn deliver(&self, endpoint: Arc<Endpoint>, delivery: LeasedDelivery, place: Share) {
@@ -161,8 +161,11 @@ impl Deliverer {
         drop(place);
         let Ok(outcome) = outcome else {
             let again_at = ended_at.after(AGAIN_AFTER);
-            let postponed =
-                self.store.postpone_delivery((operator_id, delivery.webhook_id), delivery.event.id, again_at);
+            let postponed = self.store.deliveries.postpone_delivery(
+                (operator_id, delivery.webhook_id),
+                delivery.event.id,
+                again_at,
+            );
             if let Err(error) = postponed.await {
                 tracing::warn!(%error, "cannot release a delivery; its lease will expire");
             }
@@ -186,12 +189,12 @@ impl Deliverer {
 
     /// `None` if there is nothing to deliver to.
     async fn find_endpoint(&self, id: WebhookId) -> Result<Option<Endpoint>, StoreError> {
-        let Some(webhook) = self.store.find_any_webhook(id).await? else { return Ok(None) };
+        let Some(webhook) = self.store.webhooks.find_any_webhook(id).await? else { return Ok(None) };
         match webhook.status {
             WebhookStatus::Enabled => {}
             WebhookStatus::Disabled { .. } => return Ok(None),
         }
-        let Some(sealed) = self.store.find_webhook_secrets(id).await? else { return Ok(None) };
+        let Some(sealed) = self.store.webhooks.find_webhook_secrets(id).await? else { return Ok(None) };
         let now = (self.clock)();
         let previous = sealed.previous.filter(|(_, until)| now < *until);
         let opened = self.sealing_key.open(id, &sealed.current);

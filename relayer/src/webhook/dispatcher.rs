@@ -37,7 +37,7 @@ impl Dispatcher {
 
     /// Delivers whatever is due: when this process writes more, when a retry is due, and by timer.
     pub async fn run_until_stopped(self) {
-        if let Err(error) = self.deliverer.store().release_orphaned_deliveries().await {
+        if let Err(error) = self.deliverer.store().deliveries.release_orphaned_deliveries().await {
             tracing::warn!(%error, "cannot release the previous process's leases; they will expire");
         }
         if let Err(error) = self.deliverer.check_secrets().await {
@@ -69,7 +69,7 @@ impl Dispatcher {
         for id in self.list_due(now).await? {
             self.wake(id);
         }
-        let next = self.deliverer.store().find_next_due(now).await?;
+        let next = self.deliverer.store().deliveries.find_next_due(now).await?;
         let wait = next.map_or(SEARCH_EVERY, |next| now.until(next).min(SEARCH_EVERY));
         Ok(Instant::now() + wait)
     }
@@ -77,8 +77,8 @@ impl Dispatcher {
     async fn list_due(&self, now: Timestamp) -> Result<Vec<WebhookId>, StoreError> {
         let store = self.deliverer.store();
         let longest = RETRY_DELAYS.into_iter().max().unwrap_or_default();
-        store.hasten_deliveries(now, longest, HASTENED_AT_ONCE).await?;
-        store.list_due_webhooks(now, LEASE).await
+        store.deliveries.hasten_deliveries(now, longest, HASTENED_AT_ONCE).await?;
+        store.deliveries.list_due_webhooks(now, LEASE).await
     }
 
     /// Serves what this process writes, until that moment. `false` at a stop.
@@ -87,7 +87,7 @@ impl Dispatcher {
             tokio::select! {
                 () = self.tasks.stop.cancelled() => return false,
                 () = tokio::time::sleep_until(moment) => return true,
-                hinted = self.deliverer.store().hinted_webhooks() => {
+                hinted = self.deliverer.store().events.hinted_webhooks() => {
                     hinted.into_iter().for_each(|id| self.wake(id));
                 }
             }

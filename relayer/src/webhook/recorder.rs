@@ -46,12 +46,12 @@ async fn write(store: &Store, batch: Vec<Entry>, metrics: &Metrics) {
     let (made, waiting): (Vec<_>, Vec<_>) =
         batch.into_iter().map(|entry| (entry.made, entry.written)).unzip();
     let count = |one: &AttemptMade| metrics.attempted(one.next.as_str());
-    match store.mark_attempts(&made).await {
+    match store.deliveries.mark_attempts(&made).await {
         Ok(()) => made.iter().for_each(count),
         Err(error) => {
             tracing::warn!(%error, count = made.len(), "cannot record attempts together");
             for one in &made {
-                match store.mark_attempts(std::slice::from_ref(one)).await {
+                match store.deliveries.mark_attempts(std::slice::from_ref(one)).await {
                     Ok(()) => count(one),
                     Err(error) => {
                         tracing::error!(%error, webhook_id = %one.webhook_id, event_id = %one.event_id, "cannot record an attempt");

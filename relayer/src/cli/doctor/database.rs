@@ -87,7 +87,7 @@ async fn look_into(
     sealing: Option<&SealingKey>,
     findings: &mut Findings,
 ) -> Result<Vec<Operator>> {
-    match store.list_webhook_secrets(SECRETS_MAX).await {
+    match store.webhooks.list_webhook_secrets(SECRETS_MAX).await {
         Ok(secrets) => {
             let opens = |key: &SealingKey| {
                 let closed = secrets.iter().filter(|(id, sealed)| key.open(*id, sealed).is_err());
@@ -111,7 +111,7 @@ async fn look_into(
         }
         Err(error) => findings.not_ok("secrets of webhooks", error, "see the database")?,
     }
-    match store.list_operators().await {
+    match store.operators.list_operators().await {
         Ok(operators) if operators.is_empty() => {
             let mend = "purser operator create, or purser operator add";
             findings.not_ok("operators", "there is none", mend)?;

@@ -173,7 +173,7 @@ async fn accounts_that_are_closed_on_the_chain_make_room_for_others() {
             provisioning: Provisioning::Ready,
             created_at: made_at,
         };
-        relayer.store.insert_account(&account).await.expect("inserted");
+        relayer.store.accounts.insert_account(&account).await.expect("inserted");
     }
     let body = r#"{"name":"Ben"}"#;
     let refused = relayer.send("POST", "/v1/accounts", &relayer.key, Some(body)).await;

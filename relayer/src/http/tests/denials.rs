@@ -114,14 +114,14 @@ async fn a_head_whose_answer_is_lost_is_written_again_and_never_another() {
     let words: Vec<&str> = memos[0].split(' ').collect();
     assert_eq!((&words[..3], words[4]), (&["purser", "denials", "v1"][..], "2"));
     // The claim was given up.
-    let operator = relayer.store.list_operators().await.expect("listed")[0].clone();
+    let operator = relayer.store.operators.list_operators().await.expect("listed")[0].clone();
     let now = crate::service::Ambient::SYSTEM.now();
     let past = now.before(Duration::from_secs(1));
     let ahead = crate::store::Due {
         now: now.after(Duration::from_secs(61)),
         latest: now.after(Duration::from_secs(7_200)),
     };
-    assert!(relayer.store.claim_head(operator.id, ahead, past).await.expect("claimed"));
+    assert!(relayer.store.denials.claim_head(operator.id, ahead, past).await.expect("claimed"));
     denials.write_heads().await.expect("written");
     denials.write_heads().await.expect("nothing to do");
     assert_eq!(relayer.chain.script().memos, [memos[0].clone(), memos[0].clone()]);

@@ -251,7 +251,7 @@ async fn a_clock_that_one_node_moves_frees_nothing_that_was_spent() {
     for agent in relayer.chain.script().agents.values_mut() {
         agent.window.record(now - 3_600, spent);
     }
-    let operator = relayer.store.list_operators().await.expect("read").remove(0);
+    let operator = relayer.store.operators.list_operators().await.expect("read").remove(0);
     for hours in [0, 25, -25, 10_000] {
         relayer.chain.script().now = now + hours * 3_600;
         let limits = relayer.get(&format!("/v1/accounts/{account}/limits")).await;

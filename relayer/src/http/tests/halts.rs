@@ -127,7 +127,7 @@ async fn a_halt_that_the_chain_cannot_be_asked_for_is_503() {
 impl Relayer {
     /// The stops that are followed.
     async fn followed(&self) -> Vec<String> {
-        let stops = self.store.list_stops(10).await.expect("listed");
+        let stops = self.store.stops.list_stops(10).await.expect("listed");
         stops.into_iter().map(|stop| stop.tx_signature).collect()
     }
 

@@ -118,7 +118,7 @@ impl Relayer {
         let store = Store::open(&url).await.expect("a database");
         let tasks = Tasks::default();
         let explorer = ExplorerUrl::new("https://explorer.test/tx/{signature}");
-        let services = Services::new(Parts {
+        let services = Services::new(&Parts {
             store: store.clone(),
             chains: Chains::new([NetworkParts { chain: chain.clone(), explorer }]),
             tasks: tasks.clone(),
@@ -244,7 +244,7 @@ async fn operator_key(store: &Store, number: u8) -> String {
         created_at: now,
     };
     // A second process finds the operator already there.
-    let _ = store.insert_operator(&operator).await;
+    let _ = store.operators.insert_operator(&operator).await;
     let plain = PlainKey::new(KeyRole::Operator, Network::Test, None, Ambient::SYSTEM.random());
     let record = ApiKey {
         id: KeyId::new(now, Ambient::SYSTEM.id_bits()),
@@ -258,6 +258,6 @@ async fn operator_key(store: &Store, number: u8) -> String {
         last_used_at: None,
         allowed_cidrs: None,
     };
-    store.insert_key(&record, &plain.hash()).await.expect("a new key");
+    store.keys.insert_key(&record, &plain.hash()).await.expect("a new key");
     plain.expose().to_owned()
 }

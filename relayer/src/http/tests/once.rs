@@ -276,7 +276,8 @@ async fn a_secret_that_was_rotated_before_a_crash_is_not_rotated_again() {
     let id: crate::domain::WebhookId = hook.body["id"].as_str().expect("text").parse().expect("an id");
     let rotate = format!("/v1/webhooks/{id}/rotate_secret");
     let first = relayer.asks("c", &rotate, "").await;
-    let secrets = async || relayer.store.find_webhook_secrets(id).await.expect("read").expect("there");
+    let secrets =
+        async || relayer.store.webhooks.find_webhook_secrets(id).await.expect("read").expect("there");
     let before = secrets().await;
     relayer.forgets_answers();
     let again = relayer.asks("c", &rotate, "").await;

@@ -46,7 +46,7 @@ fn lands(relayer: &Relayer, landed: &Landed) {
 
 /// The indexer reads it.
 async fn reads_payment(relayer: &Relayer, landed: &Landed) {
-    let parties = relayer.store.find_parties(Network::Test, &[landed.agent]).await.expect("found");
+    let parties = relayer.store.index.find_parties(Network::Test, &[landed.agent]).await.expect("found");
     let (_, party) = parties[0];
     let signature = landed.signature.clone();
     let mut id = [1; 16];
@@ -67,7 +67,7 @@ async fn reads_payment(relayer: &Relayer, landed: &Landed) {
         created_at: Timestamp::from_unix_seconds(NOW - 100),
     };
     let readings = Readings { entries: vec![entry], are_final: true, ..Readings::default() };
-    relayer.store.insert_readings(Network::Test, &readings, None).await.expect("written");
+    relayer.store.index.insert_readings(Network::Test, &readings, None).await.expect("written");
 }
 
 /// A relayer that sent a transfer with the key `order` and then stopped, two days ago.
@@ -212,7 +212,7 @@ async fn nothing_is_signed_while_a_payment_is_missing_in_our_records() {
     assert!(!answer.body["message"].as_str().expect("text").contains("nothing was paid"), "{}", answer.body);
     assert!(relayer.chain.script().orders.is_empty());
     assert_eq!(relayer.chain.script().wanted, 1);
-    let missing = relayer.store.list_missing_payments(Network::Test, None, 10).await.expect("listed");
+    let missing = relayer.store.index.list_missing_payments(Network::Test, None, 10).await.expect("listed");
     assert_eq!(missing.len(), 1, "the indexer looks for it");
     reads_payment(&relayer, &left_out).await;
     let answer = relayer.post("/v1/transfers", &order).await;

@@ -338,7 +338,7 @@ async fn left_behind(scene: &Scene, seconds_ago: i64) -> PendingPolicy {
         sealed_by: None,
         created_at: Timestamp::from_unix_seconds((Ambient::SYSTEM.now)().unix_seconds() - seconds_ago),
     };
-    scene.relayer.store.insert_pending_policy(&pending, Quotas::default()).await.expect("inserted");
+    scene.relayer.store.policies.insert_pending_policy(&pending, Quotas::default()).await.expect("inserted");
     pending
 }
 
@@ -349,6 +349,7 @@ async fn abandoned_draft_is_cleared_when_nobody_can_be_making_it() {
         let found = scene
             .relayer
             .store
+            .policies
             .find_pending_policy(pending.operator_id, pending.account_id, pending.hash)
             .await;
         found.expect("read").is_some()
@@ -409,7 +410,7 @@ async fn a_loosening_that_a_wallet_sealed_is_announced_and_left_to_whoever_may_d
             sealed_by: Some(wallet),
             ..left_behind(&scene, 0).await
         };
-        scene.relayer.store.insert_sealed_draft(&sealed).await.expect("noted");
+        scene.relayer.store.policies.insert_sealed_draft(&sealed).await.expect("noted");
     };
     seal(OnChainPolicy::default(), 8).await;
     for seconds in [1, DELAY, DELAY + 100] {
@@ -424,8 +425,9 @@ async fn a_loosening_that_a_wallet_sealed_is_announced_and_left_to_whoever_may_d
         (&json!(text(DELAY)), &json!(null))
     );
     let operator = OperatorId::from_bytes([9; 16]);
-    let waiting =
-        async || scene.relayer.store.list_waiting_policies(operator, 10).await.expect("listed").len();
+    let waiting = async || {
+        scene.relayer.store.policies.list_waiting_policies(operator, 10).await.expect("listed").len()
+    };
     assert_eq!(waiting().await, 1, "it is on the home page");
 
     // What takes its place and loosens nothing does not wait.

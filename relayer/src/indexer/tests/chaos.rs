@@ -34,7 +34,8 @@ async fn assert_complete(scene: &Scene, seed: u64) {
 
 /// Every account's history adds up to what it holds, with nothing left unexplained.
 async fn assert_adds_up(scene: &Scene, seed: u64) {
-    let ledgers = scene.store.list_ledgers(crate::domain::Network::Test, None, 1_000).await.expect("listed");
+    let ledgers =
+        scene.store.index.list_ledgers(crate::domain::Network::Test, None, 1_000).await.expect("listed");
     let world = scene.node.world();
     for ledger in ledgers {
         let held = i64::try_from(world.balance(&ledger.token_account, u64::MAX)).expect("small");
@@ -181,8 +182,10 @@ async fn indexing_anew_gives_the_same_history_with_the_same_ids() {
     for agent in agents {
         let operator = operators[agent.operator].id;
         let of = async |store: &crate::store::Store| {
-            let listed =
-                store.list_history(operator, agent.id, &HistoryFilter::default(), None, u32::MAX).await;
+            let listed = store
+                .history
+                .list_history(operator, agent.id, &HistoryFilter::default(), None, u32::MAX)
+                .await;
             let mut entries: Vec<_> =
                 listed.expect("listed").into_iter().map(|placed| placed.entry).collect();
             // They became visible in different orders.

@@ -34,7 +34,7 @@ async fn ten_thousand_accounts_are_swept_with_at_most_110_calls() {
             provisioning: Provisioning::Ready,
             created_at: AMBIENT.now(),
         };
-        scene.store.insert_account(&account).await.expect("inserted");
+        scene.store.accounts.insert_account(&account).await.expect("inserted");
     }
     let indexer = scene.indexer();
     // The first cycles find everything there is.
@@ -65,7 +65,7 @@ async fn a_walk_of_an_operator_ends_after_its_steps_and_the_next_one_resumes() {
         walks += 1;
         let calls = scene.node.take_calls();
         assert!(calls <= 50, "{calls} calls for six steps of five transactions");
-        let walk = scene.store.find_walk(Network::Test, &operator.address).await.expect("read");
+        let walk = scene.store.index.find_walk(Network::Test, &operator.address).await.expect("read");
         if walk.is_some_and(|walk| walk.under_way.is_none()) {
             break;
         }

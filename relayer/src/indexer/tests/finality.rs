@@ -50,7 +50,8 @@ async fn payment_that_landed_again_elsewhere_takes_its_new_place() {
     assert_eq!(after, expected_of(&scene, &signature));
     assert!(after.iter().zip(&before).all(|(after, before)| after.slot == before.slot + 7));
     indexer.settle_open().await.expect("a quiet network");
-    let open = scene.store.list_open_transactions(crate::domain::Network::Test, 10).await.expect("listed");
+    let open =
+        scene.store.index.list_open_transactions(crate::domain::Network::Test, 10).await.expect("listed");
     assert!(open.is_empty(), "{open:?}");
 }
 

@@ -22,7 +22,7 @@ async fn account_that_no_history_of_its_operator_shows_is_found_once_a_node_show
     let indexer = scene.indexer();
     let known = async || {
         let addresses: Vec<_> = created.iter().map(|agent| agent.address).collect();
-        scene.store.find_parties(Network::Test, &addresses).await.expect("read").len()
+        scene.store.index.find_parties(Network::Test, &addresses).await.expect("read").len()
     };
     scene.node.lists_at_most(1);
     for _ in 0..10 {

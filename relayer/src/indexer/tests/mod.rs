@@ -63,7 +63,7 @@ impl Scene {
                 address: operator.address,
                 created_at: AMBIENT.now(),
             };
-            store.insert_operator(&registered).await.expect("inserted");
+            store.operators.insert_operator(&registered).await.expect("inserted");
         }
         for agent in world.agents.iter().filter(|agent| agent.is_known) {
             let account = Account {
@@ -78,14 +78,14 @@ impl Scene {
                 provisioning: Provisioning::Ready,
                 created_at: AMBIENT.now(),
             };
-            store.insert_account(&account).await.expect("inserted");
+            store.accounts.insert_account(&account).await.expect("inserted");
         }
         Self { _folder: folder, store, node: Arc::new(Node::of(world)), commitment }
     }
 
     /// A process that starts with nothing but the database.
     fn indexer(&self) -> Indexer {
-        let services = Services::new(Parts {
+        let services = Services::new(&Parts {
             store: self.store.clone(),
             chains: Chains::default(),
             tasks: Tasks::default(),
@@ -117,7 +117,11 @@ impl Scene {
                 world::MINT,
                 self.commitment,
             ),
-            store: self.store.clone(),
+            accounts: self.store.accounts.clone(),
+            entries: self.store.history.clone(),
+            index: self.store.index.clone(),
+            operators: self.store.operators.clone(),
+            policies: self.store.policies.clone(),
             events: services.events,
             ambient: AMBIENT,
             metrics: crate::metrics::Metrics::default(),
@@ -133,6 +137,7 @@ impl Scene {
             let operator = operators[agent.operator].id;
             let entries = self
                 .store
+                .history
                 .list_history(operator, agent.id, &HistoryFilter::default(), None, u32::MAX)
                 .await
                 .expect("listed");

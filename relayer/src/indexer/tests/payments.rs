@@ -19,8 +19,8 @@ async fn cannot_be_completed(scene: &Scene, operator_id: OperatorId, number: u8)
         provisioning: Provisioning::Ready,
         created_at: AMBIENT.now(),
     };
-    scene.store.insert_account(&account).await.expect("inserted");
-    scene.store.want_payments((account.operator_id, account.id), 1).await.expect("noted");
+    scene.store.accounts.insert_account(&account).await.expect("inserted");
+    scene.store.transfers.want_payments((account.operator_id, account.id), 1).await.expect("noted");
 }
 
 #[tokio::test]
@@ -33,8 +33,8 @@ async fn accounts_that_can_never_be_completed_do_not_keep_another_tenant_waiting
     let agent = &agents[4];
     let other = operators[agent.operator].id;
     assert!(other > operators[0].id, "its turn comes after all of them");
-    let account = scene.store.find_account(other, agent.id).await.expect("read").expect("known");
-    scene.store.want_payments((account.operator_id, account.id), 1).await.expect("noted");
+    let account = scene.store.accounts.find_account(other, agent.id).await.expect("read").expect("known");
+    scene.store.transfers.want_payments((account.operator_id, account.id), 1).await.expect("noted");
     let indexer = scene.indexer();
     for _ in 0..2 {
         indexer.look_for_payments().await.expect("a quiet network");

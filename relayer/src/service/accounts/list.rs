@@ -36,7 +36,7 @@ impl Accounts {
 
     /// How many accounts the operator has.
     pub async fn count(&self, operator: &Operator) -> Result<u64, ServiceError> {
-        Ok(self.parts.store.count_accounts(operator.id).await?)
+        Ok(self.accounts.count_accounts(operator.id).await?)
     }
 
     async fn list_living(
@@ -46,18 +46,18 @@ impl Accounts {
         mut after: Option<AccountPlace>,
         request: &PageRequest,
     ) -> Result<Page<AccountView>, ServiceError> {
-        let network = self.parts.chains.get(operator.network)?;
+        let network = self.chains.get(operator.network)?;
         let wanted = request.limit.get() as usize;
         let rows_at_once = if status.is_some() { BATCH_ROWS } else { request.limit.get() };
         let filter = accounts_filter(operator.id, status);
         let cursor_after = |place: AccountPlace| Cursor::new(&filter, place.to_string());
-        let as_of = self.parts.ambient.now();
-        let on_chain = read_operator(&self.parts, operator).await?;
-        let now = window_now(&self.parts, operator).await?;
+        let as_of = self.ambient.now();
+        let on_chain = read_operator(&self.chains, operator).await?;
+        let now = window_now(&self.chains, &self.ambient, operator).await?;
         let mut items = Vec::new();
         for _ in 0..BATCHES_MAX {
             // One row too many shows whether more follow.
-            let mut rows = self.parts.store.list_accounts(operator.id, None, after, rows_at_once + 1).await?;
+            let mut rows = self.accounts.list_accounts(operator.id, None, after, rows_at_once + 1).await?;
             let more_rows = rows.len() > rows_at_once as usize;
             rows.truncate(rows_at_once as usize);
             let agents = self.read_many(operator, &rows).await?;
@@ -92,7 +92,7 @@ impl Accounts {
         request: &PageRequest,
     ) -> Result<Page<AccountView>, ServiceError> {
         let rows_max = request.limit.get() + 1;
-        let rows = self.parts.store.list_known_accounts(operator, status, after, rows_max).await?;
+        let rows = self.accounts.list_known_accounts(operator, status, after, rows_max).await?;
         let bound = accounts_filter(operator.id, status);
         let page = Page::from_rows(rows, request.limit, |last| {
             Cursor::new(&bound, last.account.place().to_string())

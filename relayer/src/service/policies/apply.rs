@@ -18,20 +18,19 @@ const PROPOSING_TIMEOUT: Duration = Duration::from_secs(180);
 impl Policies {
     /// One pass over what is due by the chain's clock. Later passes retry what fails now.
     pub(in crate::service) async fn reconcile(&self) -> Result<(), ServiceError> {
-        let Self { parts, .. } = self;
-        for network in parts.chains.networks() {
+        for network in self.chains.networks() {
             // Usually nothing is pending, and then the chain is not asked.
-            if parts.store.list_due_policies(network, i64::MAX, 1).await?.is_empty() {
+            if self.policies.list_due_policies(network, i64::MAX, 1).await?.is_empty() {
                 continue;
             }
-            let now = match parts.chains.get(network)?.chain.now().await {
+            let now = match self.chains.get(network)?.chain.now().await {
                 Ok(now) => now,
                 Err(error) => {
                     tracing::warn!(%network, %error, "cannot check pending policies now");
                     continue;
                 }
             };
-            for pending in parts.store.list_due_policies(network, now, ROWS_MAX).await? {
+            for pending in self.policies.list_due_policies(network, now, ROWS_MAX).await? {
                 if let Err(error) = self.look_at(&pending, now).await {
                     tracing::warn!(account_id = %pending.account_id, %error, "cannot check a pending policy; retrying later");
                     self.put_off(&pending, now).await?;
@@ -42,17 +41,17 @@ impl Policies {
     }
 
     async fn look_at(&self, pending: &PendingPolicy, now: i64) -> Result<(), ServiceError> {
-        let store = &self.parts.store;
-        let operator = store.find_operator(pending.operator_id).await?.ok_or(ServiceError::Internal)?;
+        let operator =
+            self.operators.find_operator(pending.operator_id).await?.ok_or(ServiceError::Internal)?;
         let account = self.find(&operator, pending.account_id).await?;
-        let chain = &self.parts.chains.get(operator.network)?.chain;
+        let chain = &self.chains.get(operator.network)?.chain;
         // Read before the policy: a draft that is gone by now has left its trace in the policy.
         let read = chain.read_draft(&account.address).await;
         let draft = read.map_err(|error| from_chain(operator.network, &error, true))?;
         let standing = match self.stand(&operator, pending.account_id).await {
             // The account was closed on the chain, so the draft is useless.
             Err(ServiceError::NotFound(Resource::Account)) => {
-                return Ok(store.delete_pending_policy(pending).await?);
+                return Ok(self.policies.delete_pending_policy(pending).await?);
             }
             standing => standing?,
         };
@@ -83,7 +82,7 @@ impl Policies {
         let waits = standing.operator.loosening_delay_seconds > 0 && standing.is_loosened_by(&draft.policy);
         let Some(PendingDraft { draft, effective_at }) = PendingDraft::of(draft, standing).filter(|_| waits)
         else {
-            return Ok(self.parts.store.delete_pending_policy(pending).await?);
+            return Ok(self.policies.delete_pending_policy(pending).await?);
         };
         if !pending.is_announced || pending.due_at < effective_at {
             let submitted = self.submitted(operator, &draft.policy, &pending.counterparties)?;
@@ -114,7 +113,7 @@ impl Policies {
             // In a halt the admin alone puts it in force; after it, the next pass does.
             return self.put_off(pending, now).await;
         }
-        let chain = &self.parts.chains.get(operator.network)?.chain;
+        let chain = &self.chains.get(operator.network)?.chain;
         crash_point!("apply.before");
         let applied = chain.apply_draft(&standing.operator, &standing.agent, pending.hash).await;
         crash_point!("apply.after");
@@ -140,7 +139,7 @@ impl Policies {
         now: i64,
     ) -> Result<(), ServiceError> {
         let ReadAccount { agent, .. } = standing;
-        let chain = &self.parts.chains.get(operator.network)?.chain;
+        let chain = &self.chains.get(operator.network)?.chain;
         let before = AgentOnChain { policy_version: pending.expected_version, ..agent.clone() };
         let is_next = agent.policy_version == pending.expected_version.saturating_add(1);
         if is_next && chain.proposal_hash(&before, &agent.policy) == pending.hash {
@@ -149,7 +148,7 @@ impl Policies {
         if !pending.is_announced && self.is_recent(pending) {
             return self.put_off(pending, now).await;
         }
-        Ok(self.parts.store.delete_pending_policy(pending).await?)
+        Ok(self.policies.delete_pending_policy(pending).await?)
     }
 
     async fn announce_applied(
@@ -159,15 +158,15 @@ impl Policies {
         policy: &OnChainPolicy,
         tx_signature: Option<&str>,
     ) -> Result<(), ServiceError> {
-        let now = self.parts.ambient.now();
+        let now = self.ambient.now();
         let submitted = self.submitted(operator, policy, &pending.counterparties)?;
         let version = pending.expected_version.saturating_add(1);
         let (operator_id, account_id) = (pending.operator_id, pending.account_id);
-        self.parts.store.mark_policy_asking(operator_id, account_id, pending.hash, version).await?;
+        self.policies.mark_policy_asking(operator_id, account_id, pending.hash, version).await?;
         let event = Event::policy_applied(pending, &submitted, version, tx_signature, now);
         let status = AccountStatus::from_paused(policy.paused);
         let applied = PendingPolicy { counterparties: submitted.allowlist, ..pending.clone() };
-        Ok(self.parts.store.mark_policy_applied(&applied, status, event, now).await?)
+        Ok(self.policies.mark_policy_applied(&applied, status, event, now).await?)
     }
 
     /// Closes a draft that can never take effect, and recovers its rent.
@@ -177,21 +176,21 @@ impl Policies {
         standing: &ReadAccount,
         pending: &PendingPolicy,
     ) -> Result<(), ServiceError> {
-        let chain = &self.parts.chains.get(operator.network)?.chain;
+        let chain = &self.chains.get(operator.network)?.chain;
         match chain.drop_draft(&standing.operator, &standing.agent, pending.hash).await {
             Ok(_) | Err(ChainError::PolicyChanged) => {}
             Err(error) => return Err(from_chain(operator.network, &error, true)),
         }
         tracing::info!(account_id = %pending.account_id, "dropped a policy that could no longer take effect");
-        Ok(self.parts.store.delete_pending_policy(pending).await?)
+        Ok(self.policies.delete_pending_policy(pending).await?)
     }
 
     async fn put_off(&self, pending: &PendingPolicy, now: i64) -> Result<(), ServiceError> {
         let due_at = now.saturating_add(LOOK_AFTER_SECONDS);
-        Ok(self.parts.store.put_off_pending_policy(pending, due_at).await?)
+        Ok(self.policies.put_off_pending_policy(pending, due_at).await?)
     }
 
     fn is_recent(&self, pending: &PendingPolicy) -> bool {
-        self.parts.ambient.now() < pending.created_at.after(PROPOSING_TIMEOUT)
+        self.ambient.now() < pending.created_at.after(PROPOSING_TIMEOUT)
     }
 }

@@ -5,10 +5,10 @@ use crate::chain::{AgentOnChain, Confirmed};
 use crate::domain::{
     Account, AccountId, AccountStatus, Asking, KeyId, Operator, PolicyUpdate, SpendingPolicy, Stopped,
 };
+use crate::service::ServiceError;
 use crate::service::allowlist::resolve;
 use crate::service::error::{after_writing, from_chain};
 use crate::service::reads::read_agent;
-use crate::service::{ServiceError, stops};
 
 /// How often a full replacement is tried while others keep changing the policy.
 const TRIES_MAX: u32 = 4;
@@ -23,7 +23,7 @@ impl Policies {
     ) -> Result<PolicyComparison, ServiceError> {
         let standing = self.stand(operator, id).await?;
         let asked = self.asked(operator, &standing, update, Omitted::StayAsTheyAre)?;
-        let resolved = resolve(&self.parts, operator, &asked, &standing.agent.policy).await?;
+        let resolved = resolve(&self.allowlists, operator, &asked, &standing.agent.policy).await?;
         let loosens = standing.is_loosened_by(&resolved.on_chain);
         let delay = Some(standing.operator.loosening_delay_seconds);
         Ok(PolicyComparison {
@@ -49,7 +49,7 @@ impl Policies {
                 return this.pause(&operator, id, &asking).await;
             }
             let account = this.find(&operator, id).await?;
-            let agent = read_agent(&this.parts, &operator, &account).await?;
+            let agent = read_agent(&this.chains, &operator, &account).await?;
             let version = agent.policy_version;
             let mut stopped = this.stop_first(&operator, &agent, id, &mut update, &asking).await?;
             // One change per account at a time, so that a merge sees the change before it.
@@ -84,7 +84,7 @@ impl Policies {
                 }
             }
         };
-        self.parts.tasks.finish(work).await
+        self.tasks.finish(work).await
     }
 
     /// The complete requested policy. PolicyChanged: the request was meant for another version.
@@ -114,26 +114,26 @@ impl Policies {
         asking: &Asking,
     ) -> Result<PolicyChange, ServiceError> {
         let ReadAccount { account, agent, operator: on_chain } = standing;
-        let resolved = resolve(&self.parts, operator, asked, &agent.policy).await?;
+        let resolved = resolve(&self.allowlists, operator, asked, &agent.policy).await?;
         if standing.is_loosened_by(&resolved.on_chain) && on_chain.loosening_delay_seconds > 0 {
             return self.propose(operator, standing, resolved, asking).await;
         }
         let entries = resolved.on_chain.allowlist.len();
         if entries > agent.policy.allowlist.len() {
-            let quotas = self.parts.quotas;
-            self.parts.store.reserve_entries(operator.id, account.id, entries, quotas).await?;
+            let quotas = self.quotas;
+            self.accounts.reserve_entries(operator.id, account.id, entries, quotas).await?;
         }
-        let chain = &self.parts.chains.get(operator.network)?.chain;
+        let chain = &self.chains.get(operator.network)?.chain;
         // Lifting a pause is bound to the version too, because by then it may be a different pause.
         let written = chain.set_policy(on_chain, agent, &resolved.on_chain).await;
         let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
         self.note_asking(operator, account.id, &confirmed.signature, asking).await;
         if agent.policy.paused && !resolved.policy.paused {
-            self.parts.store.delete_pauses(operator.id, account.id).await?;
+            self.paused.delete_pauses(operator.id, account.id).await?;
         }
         let status = AccountStatus::from_paused(resolved.policy.paused);
         let counterparties = resolved.policy.allowlist;
-        self.parts.store.mark_account_policy(operator.id, account.id, status, &counterparties).await?;
+        self.accounts.mark_account_policy(operator.id, account.id, status, &counterparties).await?;
         self.in_force(operator, Account { counterparties, ..account.clone() }, confirmed).await
     }
 
@@ -168,10 +168,10 @@ impl Policies {
     ) -> Result<PolicyChange, ServiceError> {
         let account = self.find(operator, id).await?;
         let what = Stopped::Paused(id);
-        let confirmed = stops::send(&self.parts, operator, what).await?;
-        stops::note_stop(&self.parts, operator, what, &confirmed).await;
+        let confirmed = self.stops.send(operator, what).await?;
+        self.stops.note(operator, what, &confirmed).await;
         self.note_asking(operator, id, &confirmed.signature, asking).await;
-        self.parts.store.mark_account_status(operator.id, id, AccountStatus::Paused).await?;
+        self.accounts.mark_account_status(operator.id, id, AccountStatus::Paused).await?;
         self.in_force(operator, account, confirmed).await
     }
 
@@ -182,8 +182,8 @@ impl Policies {
         account: Account,
         confirmed: Confirmed,
     ) -> Result<PolicyChange, ServiceError> {
-        self.parts.store.look_at_pending_policies(operator.id, account.id).await?;
-        let agent = read_agent(&self.parts, operator, &account).await.map_err(after_writing)?;
+        self.policies.look_at_pending_policies(operator.id, account.id).await?;
+        let agent = read_agent(&self.chains, operator, &account).await.map_err(after_writing)?;
         let view = self.view(operator, &account, &agent, None)?;
         Ok(PolicyChange::InForce { view, tx_signature: confirmed.signature })
     }

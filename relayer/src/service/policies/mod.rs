@@ -8,14 +8,17 @@ mod versions;
 
 use self::turns::Writers;
 pub use self::versions::policy_versions_filter;
-use super::Parts;
+use super::allowlist::Allowlists;
 use super::error::{Resource, ServiceError};
 use super::reads::{read_agent, read_operator};
+use super::stops::Stops;
 use super::submitted::as_submitted;
+use super::{Ambient, Chains, Parts, Tasks};
 use crate::chain::{AgentOnChain, OnChainPolicy, OperatorOnChain};
 use crate::domain::{
-    Account, AccountId, Counterparties, KeyId, Operator, PolicyUpdate, SpendingPolicy, Timestamp,
+    Account, AccountId, Counterparties, KeyId, Operator, PolicyUpdate, Quotas, SpendingPolicy, Timestamp,
 };
+use crate::store;
 
 /// An account's policy from the chain, with its allowlist as submitted.
 #[derive(Debug, Clone)]
@@ -80,13 +83,37 @@ impl ReadAccount {
 /// Spending policies. The chain is the truth; the database only remembers how an allowlist was written.
 #[derive(Clone)]
 pub struct Policies {
-    parts: Parts,
+    policies: store::Policies,
+    accounts: store::Accounts,
+    operators: store::Operators,
+    paused: store::Stops,
+    stops: Stops,
+    chains: Chains,
+    allowlists: Allowlists,
+    ambient: Ambient,
+    tasks: Tasks,
+    quotas: Quotas,
     writers: Writers,
 }
 
 impl Policies {
-    pub(super) fn new(parts: Parts) -> Self {
-        Self { parts, writers: Writers::default() }
+    pub(super) fn new(parts: &Parts) -> Self {
+        let (stops, allowlists, writers) = (Stops::new(parts), Allowlists::new(parts), Writers::default());
+        let Parts { store, chains, ambient, tasks, quotas, .. } = parts.clone();
+        let store::Store { policies, accounts, operators, stops: paused, .. } = store;
+        Self {
+            policies,
+            accounts,
+            operators,
+            paused,
+            stops,
+            chains,
+            allowlists,
+            ambient,
+            tasks,
+            quotas,
+            writers,
+        }
     }
 
     /// The policy in force, and the pending one. NotFound: the account.
@@ -125,14 +152,14 @@ impl Policies {
     async fn stand(&self, operator: &Operator, id: AccountId) -> Result<ReadAccount, ServiceError> {
         let account = self.find(operator, id).await?;
         let (agent, operator) = tokio::try_join!(
-            read_agent(&self.parts, operator, &account),
-            read_operator(&self.parts, operator)
+            read_agent(&self.chains, operator, &account),
+            read_operator(&self.chains, operator)
         )?;
         Ok(ReadAccount { account, agent, operator })
     }
 
     async fn find(&self, operator: &Operator, id: AccountId) -> Result<Account, ServiceError> {
-        let account = self.parts.store.find_account(operator.id, id).await?;
+        let account = self.accounts.find_account(operator.id, id).await?;
         account.ok_or(ServiceError::NotFound(Resource::Account))
     }
 
@@ -158,7 +185,7 @@ impl Policies {
         policy: &OnChainPolicy,
         submitted: &Counterparties,
     ) -> Result<SpendingPolicy, ServiceError> {
-        let chain = self.parts.chains.get(operator.network)?.chain.as_ref();
+        let chain = self.chains.get(operator.network)?.chain.as_ref();
         Ok(as_submitted(chain, policy, submitted))
     }
 }

@@ -37,7 +37,7 @@ impl Policies {
             return Ok(None);
         };
         let account = &standing.account;
-        let written = self.parts.store.find_pending_policy(operator.id, account.id, draft.hash).await?;
+        let written = self.policies.find_pending_policy(operator.id, account.id, draft.hash).await?;
         let submitted = written.map_or_else(|| account.counterparties.clone(), |known| known.counterparties);
         let policy = self.submitted(operator, &draft.policy, &submitted)?;
         Ok(Some(PendingView { policy, effective_at: Timestamp::from_unix_seconds(effective_at) }))
@@ -49,7 +49,7 @@ impl Policies {
         operator: &Operator,
         rows_max: u32,
     ) -> Result<Vec<(AccountId, Timestamp)>, ServiceError> {
-        let waiting = self.parts.store.list_waiting_policies(operator.id, rows_max).await?;
+        let waiting = self.policies.list_waiting_policies(operator.id, rows_max).await?;
         let when =
             |pending: PendingPolicy| (pending.account_id, Timestamp::from_unix_seconds(pending.due_at));
         Ok(waiting.into_iter().map(when).collect())
@@ -60,7 +60,7 @@ impl Policies {
         operator: &Operator,
         standing: &ReadAccount,
     ) -> Result<Option<PendingDraft>, ServiceError> {
-        let chain = &self.parts.chains.get(operator.network)?.chain;
+        let chain = &self.chains.get(operator.network)?.chain;
         let read = chain.read_draft(&standing.account.address).await;
         let draft = read.map_err(|error| from_chain(operator.network, &error, true))?;
         Ok(draft.and_then(|draft| PendingDraft::of(draft, standing)))
@@ -75,13 +75,12 @@ impl Policies {
         asking: &Asking,
     ) -> Result<PolicyChange, ServiceError> {
         let ReadAccount { account, agent, operator: on_chain } = standing;
-        let store = &self.parts.store;
-        let chain = &self.parts.chains.get(operator.network)?.chain;
+        let chain = &self.chains.get(operator.network)?.chain;
         let hash = chain.proposal_hash(agent, &resolved.on_chain);
         let now = chain.now().await.map_err(|fault| from_fault(&fault))?;
         let is_it = |waiting: &PendingDraft| waiting.draft.hash == hash;
         let mut waiting = self.waiting(operator, standing).await?.filter(is_it);
-        let written = store.find_pending_policy(operator.id, account.id, hash).await?;
+        let written = self.policies.find_pending_policy(operator.id, account.id, hash).await?;
         let pending = PendingPolicy {
             operator_id: operator.id,
             account_id: account.id,
@@ -90,10 +89,10 @@ impl Policies {
             counterparties: resolved.policy.allowlist.clone(),
             due_at: now.saturating_add(LOOK_AFTER_SECONDS),
             is_announced: waiting.is_some() && written.is_some_and(|written| written.is_announced),
-            created_at: self.parts.ambient.now(),
+            created_at: self.ambient.now(),
             sealed_by: None,
         };
-        store.insert_pending_policy(&pending, self.parts.quotas).await?;
+        self.policies.insert_pending_policy(&pending, self.quotas).await?;
         self.note_asking(operator, account.id, &hex::encode(hash), asking).await;
         if waiting.is_none() {
             crash_point!("propose.before");
@@ -106,7 +105,7 @@ impl Policies {
                 }
                 Err(error) => {
                     if error.is_before_anything() {
-                        store.delete_pending_policy(&pending).await?;
+                        self.policies.delete_pending_policy(&pending).await?;
                     }
                     return Err(from_chain(operator.network, error, false));
                 }
@@ -136,11 +135,11 @@ impl Policies {
         policy: &SpendingPolicy,
         effective_at: i64,
     ) -> Result<(), ServiceError> {
-        let now = self.parts.ambient.now();
+        let now = self.ambient.now();
         let from = Timestamp::from_unix_seconds(effective_at);
         let signer = pending.sealed_by.as_ref().unwrap_or(&standing.operator.policy_authority);
         let event = Event::policy_pending(pending, policy, from, signer, now);
-        Ok(self.parts.store.mark_policy_pending(pending, effective_at, event, now).await?)
+        Ok(self.policies.mark_policy_pending(pending, effective_at, event, now).await?)
     }
 
     /// Drops the pending policy. NotFound: the account, or nothing is pending. PolicyChanged: it came into force at
@@ -153,15 +152,14 @@ impl Policies {
             let standing = this.stand(&operator, id).await?;
             let waiting = this.waiting(&operator, &standing).await?;
             let hash = waiting.ok_or(ServiceError::NotFound(Resource::PendingPolicy))?.draft.hash;
-            let chain = &this.parts.chains.get(operator.network)?.chain;
+            let chain = &this.chains.get(operator.network)?.chain;
             let dropped = chain.drop_draft(&standing.operator, &standing.agent, hash).await;
             dropped.map_err(|error| from_chain(operator.network, &error, false))?;
-            let store = &this.parts.store;
-            if let Some(written) = store.find_pending_policy(operator.id, id, hash).await? {
-                store.delete_pending_policy(&written).await?;
+            if let Some(written) = this.policies.find_pending_policy(operator.id, id, hash).await? {
+                this.policies.delete_pending_policy(&written).await?;
             }
             this.view(&operator, &standing.account, &standing.agent, None)
         };
-        self.parts.tasks.finish(work).await
+        self.tasks.finish(work).await
     }
 }

@@ -23,7 +23,7 @@ impl Policies {
         let before = request.after.as_ref().map(|cursor| cursor.position().parse::<u64>()).transpose();
         let before = before.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
         let rows_max = request.limit.get() + 1;
-        let rows = self.parts.store.list_policy_versions(operator.id, id, before, rows_max).await?;
+        let rows = self.policies.list_policy_versions(operator.id, id, before, rows_max).await?;
         let filter = policy_versions_filter(operator.id, id);
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.version.to_string())))
     }
@@ -36,7 +36,7 @@ impl Policies {
         version: u64,
     ) -> Result<Option<PolicyVersion>, ServiceError> {
         let below = Some(version.saturating_add(1));
-        let found = self.parts.store.list_policy_versions(operator.id, id, below, 1).await?;
+        let found = self.policies.list_policy_versions(operator.id, id, below, 1).await?;
         Ok(found.into_iter().find(|found| found.version == version))
     }
 
@@ -48,7 +48,7 @@ impl Policies {
         done_by: &str,
         asking: &Asking,
     ) {
-        if let Err(error) = self.parts.store.insert_policy_asking(operator.id, id, done_by, asking).await {
+        if let Err(error) = self.policies.insert_policy_asking(operator.id, id, done_by, asking).await {
             tracing::warn!(account_id = %id, %error, "cannot record who asked for a policy");
         }
     }

@@ -30,9 +30,9 @@ impl Transfers {
                 Some(position.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?)
             }
         };
-        let explorer = self.parts.chains.get(operator.network)?.explorer.clone();
+        let explorer = self.chains.get(operator.network)?.explorer.clone();
         let rows_max = request.limit.get() + 1;
-        let rows = self.parts.store.list_transfers(operator.id, &filter, after, rows_max).await?;
+        let rows = self.transfers.list_transfers(operator.id, &filter, after, rows_max).await?;
         let page = Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.id.to_string()));
         Ok(page.map(|transfer| TransferView { transfer, explorer: explorer.clone() }))
     }

@@ -5,9 +5,11 @@ mod observer;
 mod read;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use purser_core::{
-    Ended, HandOver, MoneyPath, Order, OtherSender, Outside, Payer, PaymentError, PendingPlace, Started,
+    Ended, HandOver, MoneyPath, Order, OtherSender, Outside, Payer, PaymentError, PendingLimits,
+    PendingPlace, Started,
 };
 use tokio::time::Instant;
 
@@ -16,12 +18,13 @@ pub(super) use self::observer::UNUSED_PURCHASE;
 pub use self::read::{LimitsView, Preview, PreviewRequest};
 use super::error::{Resource, ServiceError, told};
 use super::reads::{addresses, find_payer};
-use super::{ExplorerUrl, Parts};
+use super::{Ambient, Chains, Events, ExplorerUrl, Looks, Parts, Tasks};
 use crate::crash_point::crash_point;
 use crate::domain::{
     Account, AccountId, Checks, Fingerprint, IdempotencyKey, Operator, Principal, Transfer, TransferId,
     TransferRequest,
 };
+use crate::store;
 
 /// A transfer, and the explorer template for its transaction.
 #[derive(Debug, Clone)]
@@ -43,25 +46,34 @@ pub struct TransferAnswer {
 /// Transfers out of agent accounts.
 #[derive(Clone)]
 pub struct Transfers {
-    parts: Parts,
+    transfers: store::Transfers,
+    accounts: store::Accounts,
+    chains: Chains,
+    looks: Looks,
+    ambient: Ambient,
+    tasks: Tasks,
+    transfer_deadline: Duration,
+    pending: PendingLimits,
     path: MoneyPath,
 }
 
 impl Transfers {
-    pub(super) fn new(parts: Parts) -> Self {
+    pub(super) fn new(parts: &Parts, events: &Events) -> Self {
         let networks =
             parts.chains.networks().into_iter().filter_map(|network| parts.chains.get(network).ok());
         let path = MoneyPath::new(Outside {
-            ledger: Arc::new(parts.store.clone()),
+            ledger: Arc::new(parts.store.transfers.clone()),
             chains: networks.map(|parts| (parts.chain.network(), parts.chain.clone() as _)).collect(),
             clock: Arc::new(parts.ambient.clone()),
-            observer: Arc::new(TransferObserver(parts.clone())),
+            observer: Arc::new(TransferObserver::new(parts, events)),
             tasks: Arc::new(parts.tasks.clone()),
             stop: parts.tasks.stop.clone(),
             deadline: parts.transfer_deadline,
             refusals: parts.refusals,
         });
-        Self { parts, path }
+        let Parts { store, chains, looks, ambient, tasks, transfer_deadline, pending, .. } = parts.clone();
+        let store::Store { transfers, accounts, .. } = store;
+        Self { transfers, accounts, chains, looks, ambient, tasks, transfer_deadline, pending, path }
     }
 
     /// Carries out a transfer and waits for its end up to the deadline; it runs on when the caller leaves.
@@ -73,8 +85,8 @@ impl Transfers {
         principal: &Principal,
         request: TransferRequest,
     ) -> Result<TransferAnswer, ServiceError> {
-        let deadline = Instant::now() + self.parts.transfer_deadline;
-        let account = find_payer(&self.parts, principal, request.from).await?;
+        let deadline = Instant::now() + self.transfer_deadline;
+        let account = find_payer(&self.accounts, principal, request.from).await?;
         let started = match self.try_place(principal, request.from, &request.idempotency_key) {
             Some(place) => self.start(principal, account, request, place, deadline, None).await?,
             None => {
@@ -102,7 +114,7 @@ impl Transfers {
         let order = Order { payer, key_id: principal.key_id(), request, sent_by, deadline };
         let path = self.path.clone();
         // The claim and the start belong together, even when the client leaves.
-        let begun = self.parts.tasks.finish(async move { Ok(path.begin(order, place).await) }).await?;
+        let begun = self.tasks.finish(async move { Ok(path.begin(order, place).await) }).await?;
         self.started(principal, &key, begun).await
     }
 
@@ -135,8 +147,8 @@ impl Transfers {
     /// Sweeps open transfers at once, by timer and when woken, until the stop.
     pub(super) fn sweep_until_stopped(&self) {
         let this = self.clone();
-        self.parts.tasks.keep("sweeper", async move {
-            if let Err(error) = this.parts.store.release_orphaned_leases(this.parts.ambient.now()).await {
+        self.tasks.keep("sweeper", async move {
+            if let Err(error) = this.transfers.release_orphaned_leases(this.ambient.now()).await {
                 tracing::warn!(%error, "cannot release the previous process's leases; they will expire");
             }
             this.path.sweep_until_stopped().await;
@@ -149,7 +161,7 @@ impl Transfers {
     }
 
     fn view(&self, transfer: Transfer) -> Result<TransferView, ServiceError> {
-        let explorer = self.parts.chains.get(transfer.network)?.explorer.clone();
+        let explorer = self.chains.get(transfer.network)?.explorer.clone();
         Ok(TransferView { transfer, explorer })
     }
 
@@ -160,7 +172,7 @@ impl Transfers {
         account: AccountId,
         key: &IdempotencyKey,
     ) -> Option<PendingPlace> {
-        self.path.try_place(principal.operator_id(), account, key, self.parts.pending)
+        self.path.try_place(principal.operator_id(), account, key, self.pending)
     }
 
     /// The transfer that answers a request under this key. `None`: the request would be a new try, and needs a place.
@@ -191,7 +203,7 @@ impl Transfers {
     /// Agents of one operator share its key space, and must not learn what another agent pays.
     async fn conflict(&self, asker: &Principal, key: &IdempotencyKey) -> Result<ServiceError, ServiceError> {
         let operator = asker.operator();
-        let used = self.parts.store.find_used_key(operator.id, operator.network, key).await?;
+        let used = self.transfers.find_used_key(operator.id, operator.network, key).await?;
         let used = used.map(|used| used.transfer);
         Ok(match (asker, used) {
             (Principal::Agent { account_id, .. }, Some(used)) if used.request.from != *account_id => {
@@ -204,7 +216,7 @@ impl Transfers {
     }
 
     async fn find(&self, principal: &Principal, id: TransferId) -> Result<Transfer, ServiceError> {
-        let transfer = self.parts.store.find_transfer(principal.operator_id(), id).await?;
+        let transfer = self.transfers.find_transfer(principal.operator_id(), id).await?;
         let transfer = transfer.ok_or(ServiceError::NotFound(Resource::Transfer))?;
         match principal {
             Principal::Agent { account_id, .. } if *account_id != transfer.request.from => {

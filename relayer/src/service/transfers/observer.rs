@@ -4,26 +4,45 @@ use async_trait::async_trait;
 use purser_core::{Observer, Payer};
 
 use crate::domain::{BalanceSeen, FailureCode, Timestamp, Transfer, TransferState, UsdcAmount};
-use crate::service::{Events, Parts, ServiceError};
+use crate::metrics::Metrics;
+use crate::service::{Ambient, Chains, Events, Parts, ServiceError, Tasks};
+use crate::store;
 
 /// Why a purchase failed whose seller did not use its payment, as it is counted.
 pub const UNUSED_PURCHASE: &str = "purchase_unused";
 
 #[derive(Clone)]
-pub(super) struct TransferObserver(pub Parts);
+pub(super) struct TransferObserver {
+    accounts: store::Accounts,
+    operators: store::Operators,
+    watched: store::Events,
+    events: Events,
+    chains: Chains,
+    ambient: Ambient,
+    tasks: Tasks,
+    metrics: Metrics,
+}
+
+impl TransferObserver {
+    pub fn new(parts: &Parts, events: &Events) -> Self {
+        let Parts { store, chains, ambient, tasks, metrics, .. } = parts.clone();
+        let store::Store { accounts, operators, events: watched, .. } = store;
+        Self { accounts, operators, watched, events: events.clone(), chains, ambient, tasks, metrics }
+    }
+}
 
 #[async_trait]
 impl Observer for TransferObserver {
     fn submitted(&self, transfer: &Transfer) {
-        self.0.metrics.count_transfer(transfer.network.as_str(), transfer.state.status().as_str());
+        self.metrics.count_transfer(transfer.network.as_str(), transfer.state.status().as_str());
     }
 
     fn ended(&self, transfer: &Transfer) {
-        let (metrics, network) = (&self.0.metrics, transfer.network.as_str());
+        let (metrics, network) = (&self.metrics, transfer.network.as_str());
         metrics.count_transfer(network, transfer.state.status().as_str());
         match &transfer.state {
             TransferState::Settled(_) => {
-                let took = transfer.created_at.until(self.0.ambient.now());
+                let took = transfer.created_at.until(self.ambient.now());
                 metrics.settled_after(network, took.as_secs_f64());
             }
             TransferState::Failed(failure) => {
@@ -39,7 +58,7 @@ impl Observer for TransferObserver {
     }
 
     fn contradicted(&self, transfer: &Transfer) {
-        self.0.metrics.contradicted(transfer.network.as_str());
+        self.metrics.contradicted(transfer.network.as_str());
     }
 
     /// Before the payment: the start of a crossing. A failure here does not hold up the payment.
@@ -52,7 +71,7 @@ impl Observer for TransferObserver {
     /// After the payment, once it was answered. If this is cut off, the next reading finds the crossing.
     fn balance_changed(&self, payer: &Payer) {
         let (this, payer) = (self.clone(), *payer);
-        self.0.tasks.start(async move {
+        self.tasks.start(async move {
             if let Err(error) = this.look_at_balance(&payer).await {
                 tracing::warn!(account_id = %payer.account_id, %error, "cannot read a balance after a payment");
             }
@@ -61,10 +80,10 @@ impl Observer for TransferObserver {
 
     /// After the payment: what its account has spent stands in the transaction, which the indexer reads.
     fn limits_used(&self, payer: &Payer) {
-        let (store, operator) = (self.0.store.clone(), payer.operator_id);
-        let Ok(network) = self.0.chains.get(payer.network).cloned() else { return };
-        self.0.tasks.start(async move {
-            if store.watches_limits(operator).await.unwrap_or(true) {
+        let (watched, operator) = (self.watched.clone(), payer.operator_id);
+        let Ok(network) = self.chains.get(payer.network).cloned() else { return };
+        self.tasks.start(async move {
+            if watched.watches_limits(operator).await.unwrap_or(true) {
                 network.chain.look_again();
             }
         });
@@ -79,19 +98,19 @@ impl TransferObserver {
         read_at: Timestamp,
     ) -> Result<(), ServiceError> {
         // Usually nobody watches, which spares the account's row.
-        if !self.0.store.has_thresholds(payer.operator_id).await? {
+        if !self.watched.has_thresholds(payer.operator_id).await? {
             return Ok(());
         }
-        let account = self.0.store.find_account(payer.operator_id, payer.account_id).await?;
+        let account = self.accounts.find_account(payer.operator_id, payer.account_id).await?;
         let Some(account) = account else { return Ok(()) };
         let seen = BalanceSeen { balance, read_at, paid: Vec::new() };
-        Events::new(self.0.clone()).observe_balance(&account, seen).await
+        self.events.observe_balance(&account, seen).await
     }
 
     async fn look_at_balance(&self, payer: &Payer) -> Result<(), ServiceError> {
-        let operator = self.0.store.find_operator(payer.operator_id).await?;
-        let account = self.0.store.find_account(payer.operator_id, payer.account_id).await?;
+        let operator = self.operators.find_operator(payer.operator_id).await?;
+        let account = self.accounts.find_account(payer.operator_id, payer.account_id).await?;
         let Some((operator, account)) = operator.zip(account) else { return Ok(()) };
-        Events::new(self.0.clone()).look_at_balance(&operator, &account).await
+        self.events.look_at_balance(&operator, &account).await
     }
 }

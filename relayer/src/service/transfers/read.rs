@@ -46,9 +46,9 @@ impl Transfers {
     /// What remains of an account's limits. Errors as [`Transfers::create`] for the account.
     pub async fn limits(&self, principal: &Principal, id: AccountId) -> Result<LimitsView, ServiceError> {
         let operator = principal.operator();
-        let account = find_account(&self.parts, principal, id).await?;
-        let agent = self.parts.looks.read_agent(&self.parts, operator, &account).await?;
-        let now = window_now(&self.parts, operator).await?;
+        let account = find_account(&self.accounts, principal, id).await?;
+        let agent = self.looks.read_agent(&self.chains, operator, &account).await?;
+        let now = window_now(&self.chains, &self.ambient, operator).await?;
         let used = agent.window.spent(now);
         // An amount of the used total less one micro-USDC fits as soon as the oldest spend stops counting.
         let frees_at = agent.window.frees_at(now, used, UsdcAmount::from_micros(1));
@@ -69,15 +69,15 @@ impl Transfers {
         request: PreviewRequest,
     ) -> Result<Preview, ServiceError> {
         let operator = principal.operator();
-        let account = find_payer(&self.parts, principal, request.from).await?;
+        let account = find_payer(&self.accounts, principal, request.from).await?;
         let carrier = self.path.carrier(payer(operator, &account))?;
         let found = carrier.destination(&request.to).await?;
         let destination = found.map_err(ServiceError::InvalidRecipient)?;
         let read = async { carrier.read(&destination).await.map_err(|fault| from_fault(&fault)) };
-        let view = self.parts.looks.read_view(&account, destination, read).await?;
+        let view = self.looks.read_view(&account, destination, read).await?;
         let memo = request.memo.as_ref().map_or("", |memo| memo.as_str());
         let payment = Payment { tag: NO_TAG, amount: request.amount, memo, destination, to: &request.to };
-        let (decision, checks) = decide(&view, &payment, self.parts.ambient.now());
+        let (decision, checks) = decide(&view, &payment, self.ambient.now());
         match decision {
             Decision::Sign | Decision::AlreadyMade => Ok(Preview::Allowed(checks)),
             Decision::Rejected(rejection) => Ok(Preview::Rejected(rejection)),

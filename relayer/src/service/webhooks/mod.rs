@@ -9,16 +9,16 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub use self::deliveries::{DeliveriesFilter, Hindrance, Replay};
-use super::Parts;
 use super::error::{Resource, ServiceError};
 use super::events::Events;
+use super::{Ambient, Parts, Tasks};
 use crate::domain::{
     AccountId, Cursor, DestinationRules, DisabledReason, Drawn, EndpointHealth, EventType, Invalid, Operator,
     OperatorId, Page, PageRequest, SECRET_OVERLAP, SealingKey, Subscription, Timestamp, UsdcAmount,
     WEBHOOKS_MAX, Webhook, WebhookId, WebhookSecret, WebhookStatus, WebhookUrl, may_reach,
 };
 use crate::lookup::{LOOKED_UP_FOR, NoRoom};
-use crate::store::StoreError;
+use crate::store::{self, StoreError};
 
 /// How long a registration waits for name resolution.
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(3);
@@ -96,13 +96,21 @@ pub fn webhooks_filter(operator_id: OperatorId) -> String {
 /// The endpoints that an operator has registered.
 #[derive(Clone)]
 pub struct Webhooks {
-    parts: Parts,
+    webhooks: store::Webhooks,
+    deliveries: store::Deliveries,
+    announced: store::Events,
+    accounts: store::Accounts,
+    ambient: Ambient,
+    tasks: Tasks,
+    parts: WebhookParts,
     events: Events,
 }
 
 impl Webhooks {
-    pub(super) fn new(parts: Parts) -> Self {
-        Self { events: Events::new(parts.clone()), parts }
+    pub(super) fn new(parts: &Parts, events: Events) -> Self {
+        let Parts { store, ambient, tasks, webhooks: parts, .. } = parts.clone();
+        let store::Store { webhooks, deliveries, events: announced, accounts, .. } = store;
+        Self { webhooks, deliveries, announced, accounts, ambient, tasks, parts, events }
     }
 
     /// Registers an endpoint. Invalid: a URL that may not be reached, a malformed subscription, an account that is
@@ -113,12 +121,12 @@ impl Webhooks {
         asked: CreateWebhook,
         drawn: Option<Drawn>,
     ) -> Result<NewSecret, ServiceError> {
-        let ambient = &self.parts.ambient;
+        let ambient = &self.ambient;
         let is_named = drawn.is_some();
         let drawn = drawn.unwrap_or_else(|| ambient.draw());
         let id = WebhookId::new(drawn.at, drawn.id_bits);
         let secret = WebhookSecret::new(&drawn.secret);
-        if is_named && let Some(webhook) = self.parts.store.find_webhook(operator.id, id).await? {
+        if is_named && let Some(webhook) = self.webhooks.find_webhook(operator.id, id).await? {
             return Ok(NewSecret { webhook, secret });
         }
         let url = self.parse_url(operator, &asked.url).await?;
@@ -138,7 +146,7 @@ impl Webhooks {
             updated_at: now,
         };
         let sealed = sealing_key.seal(webhook.id, &secret, &ambient.random());
-        match self.parts.store.insert_webhook(&webhook, &sealed, WEBHOOKS_MAX).await {
+        match self.webhooks.insert_webhook(&webhook, &sealed, WEBHOOKS_MAX).await {
             Ok(()) => {}
             Err(StoreError::Full) => {
                 let message = format!("is one too many: an operator may have {WEBHOOKS_MAX} webhooks");
@@ -152,7 +160,7 @@ impl Webhooks {
 
     /// One webhook. NotFound: unknown or another operator's.
     pub async fn get(&self, operator: &Operator, id: WebhookId) -> Result<Webhook, ServiceError> {
-        let webhook = self.parts.store.find_webhook(operator.id, id).await?;
+        let webhook = self.webhooks.find_webhook(operator.id, id).await?;
         webhook.ok_or(ServiceError::NotFound(Resource::Webhook))
     }
 
@@ -164,7 +172,7 @@ impl Webhooks {
     ) -> Result<Page<Webhook>, ServiceError> {
         let after = request.after.as_ref().map(|cursor| cursor.position().parse::<WebhookId>()).transpose();
         let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
-        let rows = self.parts.store.list_webhooks(operator.id, after, request.limit.get() + 1).await?;
+        let rows = self.webhooks.list_webhooks(operator.id, after, request.limit.get() + 1).await?;
         let filter = webhooks_filter(operator.id);
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.id.to_string())))
     }
@@ -183,8 +191,8 @@ impl Webhooks {
         self.check_accounts(operator, asked.account_ids.as_deref().unwrap_or_default()).await?;
         for _ in 0..TRIES_MAX {
             let seen = self.get(operator, id).await?;
-            let changed = change(&seen, &asked, url.clone(), self.parts.ambient.now())?;
-            match self.parts.store.mark_webhook_changed(&seen, &changed).await {
+            let changed = change(&seen, &asked, url.clone(), self.ambient.now())?;
+            match self.webhooks.mark_webhook_changed(&seen, &changed).await {
                 Ok(()) => {
                     self.learn_balances(operator, &changed);
                     return Ok(changed);
@@ -199,7 +207,7 @@ impl Webhooks {
 
     /// Deletes a webhook with its deliveries. NotFound: unknown or another operator's.
     pub async fn delete(&self, operator: &Operator, id: WebhookId) -> Result<(), ServiceError> {
-        let deleted = self.parts.store.delete_webhook(operator.id, id).await?;
+        let deleted = self.webhooks.delete_webhook(operator.id, id).await?;
         deleted.then_some(()).ok_or(ServiceError::NotFound(Resource::Webhook))
     }
 
@@ -211,13 +219,13 @@ impl Webhooks {
         id: WebhookId,
         drawn: Option<Drawn>,
     ) -> Result<NewSecret, ServiceError> {
-        let ambient = &self.parts.ambient;
+        let ambient = &self.ambient;
         let is_named = drawn.is_some();
         let secret = WebhookSecret::new(&drawn.unwrap_or_else(|| ambient.draw()).secret);
         let sealing_key = self.sealing_key()?;
         for _ in 0..TRIES_MAX {
             let webhook = self.get(operator, id).await?;
-            let seen = self.parts.store.find_webhook_secrets(id).await?;
+            let seen = self.webhooks.find_webhook_secrets(id).await?;
             let seen = seen.ok_or(ServiceError::NotFound(Resource::Webhook))?.current;
             // Rotating twice would end the secret that the receiver has.
             let is_done = |current: WebhookSecret| current.bytes() == secret.bytes();
@@ -226,7 +234,7 @@ impl Webhooks {
             }
             let (now, sealed) = (ambient.now(), sealing_key.seal(id, &secret, &ambient.random()));
             let until = now.after(SECRET_OVERLAP);
-            if self.parts.store.mark_secret_rotated(operator.id, id, &seen, &sealed, until, now).await? {
+            if self.webhooks.mark_secret_rotated(operator.id, id, &seen, &sealed, until, now).await? {
                 return Ok(NewSecret { webhook: self.get(operator, id).await?, secret });
             }
         }
@@ -235,12 +243,12 @@ impl Webhooks {
     }
 
     fn sealing_key(&self) -> Result<&SealingKey, ServiceError> {
-        self.parts.webhooks.sealing_key.as_deref().ok_or(ServiceError::NotConfigured)
+        self.parts.sealing_key.as_deref().ok_or(ServiceError::NotConfigured)
     }
 
     /// Checks the text and where the name resolves now. A name that does not resolve yet is accepted: every connection checks.
     async fn parse_url(&self, operator: &Operator, text: &str) -> Result<WebhookUrl, ServiceError> {
-        let WebhookParts { rules, resolve, .. } = &self.parts.webhooks;
+        let WebhookParts { rules, resolve, .. } = &self.parts;
         let url = WebhookUrl::parse(text, rules)?;
         if let Some(name) = url.host_name() {
             let looking = LOOKED_UP_FOR.scope(operator.id, resolve.resolve(name));
@@ -254,7 +262,7 @@ impl Webhooks {
 
     async fn check_accounts(&self, operator: &Operator, ids: &[AccountId]) -> Result<(), ServiceError> {
         for (chunk, ids) in ids.chunks(500).enumerate() {
-            let found = self.parts.store.find_accounts(operator.id, ids).await?;
+            let found = self.accounts.find_accounts(operator.id, ids).await?;
             let missing = ids.iter().position(|id| !found.iter().any(|account| account.id == *id));
             if let Some(at) = missing {
                 let param = format!("account_ids[{}]", chunk * 500 + at);
@@ -270,7 +278,7 @@ impl Webhooks {
             return;
         }
         let (this, operator, subscription) = (self.clone(), operator.clone(), webhook.subscription.clone());
-        self.parts.tasks.start(async move {
+        self.tasks.start(async move {
             if let Err(error) = this.learn_balances_of(&operator, &subscription).await {
                 tracing::warn!(%error, "cannot read balances for a new threshold");
             }
@@ -282,17 +290,16 @@ impl Webhooks {
         operator: &Operator,
         subscription: &Subscription,
     ) -> Result<(), ServiceError> {
-        let store = &self.parts.store;
         if !subscription.accounts().is_empty() {
             for ids in subscription.accounts().chunks(BASELINE_ROWS as usize) {
-                let accounts = store.find_accounts(operator.id, ids).await?;
+                let accounts = self.accounts.find_accounts(operator.id, ids).await?;
                 self.events.look_at_balances(operator, &accounts).await?;
             }
             return Ok(());
         }
         let mut after = None;
         loop {
-            let accounts = store.list_accounts(operator.id, None, after, BASELINE_ROWS).await?;
+            let accounts = self.accounts.list_accounts(operator.id, None, after, BASELINE_ROWS).await?;
             let Some(last) = accounts.last() else { return Ok(()) };
             after = Some(last.place());
             self.events.look_at_balances(operator, &accounts).await?;

@@ -48,10 +48,10 @@ async fn pays(fixture: &Fixture, first: u32) -> Times {
             let Claim::New(transfer) = fixture.claim(&new, 1).await else { panic!("not new") };
             let store = &fixture.store;
             let signed = SignedTransfer { signature: format!("fair {number}"), ..signed(1) };
-            let transfer = store.mark_signed(&transfer, signed, at(1)).await.expect("signed");
+            let transfer = store.transfers.mark_signed(&transfer, signed, at(1)).await.expect("signed");
             let signature = format!("fair {number}");
             let settled = Settlement { signature, settled_at: at(2), slot: 5, number: None };
-            store.mark_settled(&transfer, settled, at(2)).await.expect("settled");
+            store.transfers.mark_settled(&transfer, settled, at(2)).await.expect("settled");
             times.push(begun.elapsed().as_secs_f64() * 1_000.0);
         }
         times
@@ -84,28 +84,44 @@ async fn lists(fixture: &Fixture, is_over: &AtomicBool, is_paced: bool) -> u64 {
             pace.tick().await;
         }
         match lists % 8 {
-            0 => drop(store.list_deliveries(operator, webhook, None, None, 101).await.expect("listed")),
+            0 => drop(
+                store.deliveries.list_deliveries(operator, webhook, None, None, 101).await.expect("listed"),
+            ),
             1 => {
                 let status = Some(DeliveryStatus::Undelivered);
-                drop(store.list_deliveries(operator, webhook, status, None, 101).await.expect("listed"));
+                drop(
+                    store
+                        .deliveries
+                        .list_deliveries(operator, webhook, status, None, 101)
+                        .await
+                        .expect("listed"),
+                );
             }
             2 | 3 => {
                 let status = (lists % 8 == 3).then_some(HistoryStatus::Rejected);
                 let filter = HistoryFilter { status, ..HistoryFilter::default() };
-                drop(store.list_history(operator, account, &filter, None, 101).await.expect("listed"));
+                drop(
+                    store.history.list_history(operator, account, &filter, None, 101).await.expect("listed"),
+                );
             }
             4 => {
                 let account = (lists % 16 == 4).then_some(account);
-                drop(store.list_events(operator, None, account, None, 101).await.expect("listed"));
+                drop(store.events.list_events(operator, None, account, None, 101).await.expect("listed"));
             }
             5 => {
                 let rejected = Some(EventType::TransferRejected);
-                drop(store.list_events(operator, rejected, Some(account), None, 101).await.expect("listed"));
+                drop(
+                    store
+                        .events
+                        .list_events(operator, rejected, Some(account), None, 101)
+                        .await
+                        .expect("listed"),
+                );
             }
-            6 => drop(store.list_accounts(operator, None, None, 101).await.expect("listed")),
+            6 => drop(store.accounts.list_accounts(operator, None, None, 101).await.expect("listed")),
             _ => {
                 let paused = Some(AccountStatus::Paused);
-                drop(store.list_accounts(operator, paused, None, 101).await.expect("listed"));
+                drop(store.accounts.list_accounts(operator, paused, None, 101).await.expect("listed"));
             }
         }
         lists += 1;
@@ -130,12 +146,12 @@ async fn attempts(fixture: &Fixture) {
 /// Deletes that webhook.
 async fn deletes(fixture: &Fixture, is_over: &AtomicBool) -> u64 {
     let webhook = WebhookId::from_bytes([1; 16]);
-    assert!(fixture.store.delete_webhook(fixture.operator.id, webhook).await.expect("deleted"));
+    assert!(fixture.store.webhooks.delete_webhook(fixture.operator.id, webhook).await.expect("deleted"));
     let old = Retention::default().too_old(at(0));
     let mut deleted = 0;
     while !is_over.load(Ordering::SeqCst) {
         let begun = Instant::now();
-        deleted += fixture.store.clean_up(&old, CLEANED_AT_ONCE).await.expect("cleaned");
+        deleted += fixture.store.upkeep.clean_up(&old, CLEANED_AT_ONCE).await.expect("cleaned");
         tokio::time::sleep(begun.elapsed().max(Duration::from_millis(5))).await;
     }
     deleted
@@ -154,7 +170,7 @@ async fn measures(fixture: Fixture) {
         updated_at: at(0),
     };
     let sealed = SealedSecret::from_stored("sealed".to_owned());
-    fixture.store.insert_webhook(&hook, &sealed, 100).await.expect("inserted");
+    fixture.store.webhooks.insert_webhook(&hook, &sealed, 100).await.expect("inserted");
     many_rows::fill(&fixture, ROWS).await;
     attempts(&fixture).await;
     let fixture = Arc::new(fixture);

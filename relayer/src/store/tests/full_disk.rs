@@ -102,10 +102,10 @@ async fn on(disk: &SmallDisk) -> Fixture {
 async fn pays(fixture: &Fixture, number: u32) -> Result<Transfer, StoreError> {
     let mut new = fixture.transfer(0, &format!("key {number}"));
     new.id = TransferId::from_bytes((u128::from(number) << 64).to_be_bytes());
-    let Claim::New(transfer) = fixture.store.claim_transfer(&new, clock(0)).await? else {
+    let Claim::New(transfer) = fixture.store.transfers.claim_transfer(&new, clock(0)).await? else {
         panic!("{number} is not new")
     };
-    fixture.store.mark_signed(&transfer, signed(1), at(1)).await
+    fixture.store.transfers.mark_signed(&transfer, signed(1), at(1)).await
 }
 
 /// Pays twelve at a time until one fails or the numbers run out; returns the successful ones.
@@ -176,7 +176,8 @@ async fn writes_that_a_full_disk_kept_in_the_log_reach_the_database_later() {
 
 async fn all_are_kept(fixture: &Fixture, kept: &[Transfer]) {
     for transfer in kept {
-        let found = fixture.store.find_transfer(transfer.operator_id, transfer.id).await.expect("read");
+        let found =
+            fixture.store.transfers.find_transfer(transfer.operator_id, transfer.id).await.expect("read");
         assert_eq!(found.expect("what was answered is there").state, transfer.state);
     }
     let rows: Vec<String> =

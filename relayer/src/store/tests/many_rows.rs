@@ -12,8 +12,8 @@ const NOBODY: &str = "11111111111111111111111111111111";
 pub(super) async fn fill(fixture: &Fixture, rows: u32) {
     let store = &fixture.store;
     let (others, their_account) = (operator(201), account(&operator(201), 202));
-    store.insert_operator(&others).await.expect("inserted");
-    store.insert_account(&their_account).await.expect("inserted");
+    store.operators.insert_operator(&others).await.expect("inserted");
+    store.accounts.insert_account(&their_account).await.expect("inserted");
     let hook = |number: u8| WebhookId::from_bytes([number; 16]);
     let owned = |ours: &dyn ToString, theirs: &dyn ToString| {
         format!("CASE WHEN i % 2 = 0 THEN '{}' ELSE '{}' END", ours.to_string(), theirs.to_string())

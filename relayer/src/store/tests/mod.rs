@@ -106,9 +106,9 @@ impl Fixture {
         let operator = operator(1);
         let account = account(&operator, 2);
         let (key, plain) = key(&operator, KeyScope::Operator, 3);
-        store.insert_operator(&operator).await.expect("inserted");
-        store.insert_account(&account).await.expect("inserted");
-        store.insert_key(&key, &plain.hash()).await.expect("inserted");
+        store.operators.insert_operator(&operator).await.expect("inserted");
+        store.accounts.insert_account(&account).await.expect("inserted");
+        store.keys.insert_key(&key, &plain.hash()).await.expect("inserted");
         Self { store, operator, account, key, place }
     }
 
@@ -139,7 +139,7 @@ impl Fixture {
 
     /// Claims at `seconds` by both clocks, with a lease of 60 s.
     pub async fn claim(&self, new: &NewTransfer, seconds: i64) -> Claim {
-        self.store.claim_transfer(new, clock(seconds)).await.expect("claimed")
+        self.store.transfers.claim_transfer(new, clock(seconds)).await.expect("claimed")
     }
 
     pub async fn claim_new(&self, new: &NewTransfer, seconds: i64) -> Transfer {

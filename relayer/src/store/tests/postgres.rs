@@ -68,7 +68,7 @@ async fn a_server_whose_tables_are_made_needs_no_right_to_make_any() {
     let Some(fixture) = fixture().await else { return };
     let user = User::create(&fixture, "").await;
     let store = Store::open(&user.url).await.expect("opened");
-    store.insert_operator(&operator(40)).await.expect("inserted");
+    store.operators.insert_operator(&operator(40)).await.expect("inserted");
     store.close().await;
 }
 
@@ -151,7 +151,7 @@ async fn a_transaction_that_lost_to_another_is_contended() {
 async fn two_transactions_that_wait_for_each_other_both_end_well() {
     let Some(fixture) = fixture().await else { return };
     let (store, others) = (&fixture.store, operator(40));
-    store.insert_operator(&others).await.expect("inserted");
+    store.operators.insert_operator(&others).await.expect("inserted");
     let barrier = Arc::new(tokio::sync::Barrier::new(2));
     let met = Arc::new(AtomicUsize::new(0));
     let rename = |first: OperatorId, second: OperatorId| {
@@ -175,7 +175,7 @@ async fn two_transactions_that_wait_for_each_other_both_end_well() {
         tokio::join!(rename(fixture.operator.id, others.id), rename(others.id, fixture.operator.id));
     one.expect("done");
     other.expect("done");
-    for operator in store.list_operators().await.expect("read") {
+    for operator in store.operators.list_operators().await.expect("read") {
         assert_eq!(operator.name.as_str(), "Acme!!");
     }
     assert!(met.load(Ordering::SeqCst) >= 3, "one of them was tried again");

@@ -61,7 +61,7 @@ async fn a_refusal_takes_at_most_so_many_bytes() {
         bytes[..8].copy_from_slice(&number.to_be_bytes());
         new.id = TransferId::from_bytes(bytes);
         let claimed = fixture.claim_new(&new, 0).await;
-        store.mark_rejected(&claimed, rejected(), at(1)).await.expect("rejected");
+        store.transfers.mark_rejected(&claimed, rejected(), at(1)).await.expect("rejected");
     }
     let each = (size() - before) / REFUSALS;
     eprintln!("a refusal takes {each} bytes");
@@ -76,7 +76,7 @@ async fn a_disk_that_hangs_collects_a_bounded_number_of_claims_and_takes_what_go
     other.execute_batch("BEGIN IMMEDIATE").expect("locked");
     let claims = (0..600).map(|number| {
         let new = fixture.transfer(1, &format!("order {number}"));
-        async move { store.claim_transfer(&new, clock(1)).await }
+        async move { store.transfers.claim_transfer(&new, clock(1)).await }
     });
     let mut claims: FuturesUnordered<_> = claims.collect();
     let mut refused = 0;
@@ -87,7 +87,7 @@ async fn a_disk_that_hangs_collects_a_bounded_number_of_claims_and_takes_what_go
     }
     assert_eq!(refused, 600 - 512);
     let other_operator = operator(50);
-    let (step, ()) = tokio::join!(store.insert_operator(&other_operator), async {
+    let (step, ()) = tokio::join!(store.operators.insert_operator(&other_operator), async {
         other.execute_batch("ROLLBACK").expect("let go");
     });
     step.expect("written");
@@ -108,12 +108,12 @@ async fn work_that_panics_is_taken_back_and_stops_nobody_else() {
     let (failed, others) = tokio::join!(
         panicking,
         futures::future::join_all(
-            (50..60).map(|byte| async move { store.insert_operator(&operator(byte)).await })
+            (50..60).map(|byte| async move { store.operators.insert_operator(&operator(byte)).await })
         ),
     );
     assert!(failed.is_err());
     assert!(others.iter().all(Result::is_ok));
-    assert_eq!(store.list_operators().await.expect("read").len(), 11);
+    assert_eq!(store.operators.list_operators().await.expect("read").len(), 11);
     let rows: Vec<String> =
         query("SELECT key_id FROM api_keys").fetch_all(store.reader()).await.expect("read");
     assert_eq!(rows.len(), 1);

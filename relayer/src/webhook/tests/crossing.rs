@@ -19,7 +19,7 @@ async fn sees(scene: &Scene, seen: BalanceSeen) {
     let second = u128::try_from(seen.read_at.unix_seconds()).expect("positive");
     let bits = u128::from(seen.balance.micros()) << 64 | second;
     let now = seen.read_at;
-    scene.store.mark_balance(&scene.account, seen, now, move || bits).await.expect("noted");
+    scene.store.events.mark_balance(&scene.account, seen, now, move || bits).await.expect("noted");
 }
 
 /// The balances that were announced as low, with their thresholds.
@@ -138,7 +138,7 @@ async fn two_relayers_that_see_the_same_crossing_announce_it_once() {
     let low = BalanceSeen { balance: UsdcAmount::from_micros(40_000_000), read_at: at(2), paid: Vec::new() };
     let mark = |store: &crate::store::Store, bits: u128| {
         let (store, account, low) = (store.clone(), scene.account.clone(), low.clone());
-        async move { store.mark_balance(&account, low, at(2), move || bits).await }
+        async move { store.events.mark_balance(&account, low, at(2), move || bits).await }
     };
     let (one, two) = tokio::join!(mark(&scene.store, 1), mark(&other, 2));
     one.and(two).expect("noted");

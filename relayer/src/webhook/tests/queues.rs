@@ -24,14 +24,14 @@ async fn a_transfer_announces_each_step_once() {
     let (webhook, _) = scene.webhook(1, "a.example.com", &EventType::SUBSCRIBABLE, 5).await;
     let store = &scene.store;
     let claimed = scene.claims().await;
-    let one = store.mark_signed(&claimed, signed(), at(1)).await.expect("signed");
-    let sent = store.mark_sent(&one, at(1)).await.expect("sent");
+    let one = store.transfers.mark_signed(&claimed, signed(), at(1)).await.expect("signed");
+    let sent = store.transfers.mark_sent(&one, at(1)).await.expect("sent");
     assert_eq!(types(&scene.events().await), [EventType::TransferInitiated]);
     let anew = SignedTransfer { signature: "other".into(), ..signed() };
-    let anew = store.mark_signed(&sent, anew, at(2)).await.expect("signed anew");
-    let sent = store.mark_sent(&anew, at(2)).await.expect("sent");
+    let anew = store.transfers.mark_signed(&sent, anew, at(2)).await.expect("signed anew");
+    let sent = store.transfers.mark_sent(&anew, at(2)).await.expect("sent");
     assert_eq!(types(&scene.events().await), [EventType::TransferInitiated], "the second sending is no news");
-    store.mark_settled(&sent, settlement(), at(3)).await.expect("settled");
+    store.transfers.mark_settled(&sent, settlement(), at(3)).await.expect("settled");
     let both = [EventType::TransferInitiated, EventType::TransferSettled];
     assert_eq!(types(&scene.events().await), both);
     assert_eq!(scene.deliveries(&webhook).await.len(), 2);
@@ -41,8 +41,8 @@ async fn a_transfer_announces_each_step_once() {
 async fn a_sending_that_was_never_noted_is_announced_with_the_end() {
     let scene = Scene::set().await;
     let claimed = scene.claims().await;
-    let one = scene.store.mark_signed(&claimed, signed(), at(1)).await.expect("signed");
-    scene.store.mark_settled(&one, settlement(), at(3)).await.expect("settled");
+    let one = scene.store.transfers.mark_signed(&claimed, signed(), at(1)).await.expect("signed");
+    scene.store.transfers.mark_settled(&one, settlement(), at(3)).await.expect("settled");
     let mut announced = types(&scene.events().await);
     announced.sort();
     assert_eq!(announced, [EventType::TransferInitiated, EventType::TransferSettled]);
@@ -52,13 +52,13 @@ async fn a_sending_that_was_never_noted_is_announced_with_the_end() {
 async fn superseded_settlement_and_unsent_failure_announce_nothing() {
     let scene = Scene::set().await;
     let claimed = scene.claims().await;
-    let one = scene.store.mark_signed(&claimed, signed(), at(1)).await.expect("signed");
-    scene.store.mark_settled(&one, settlement(), at(3)).await.expect("settled");
+    let one = scene.store.transfers.mark_signed(&claimed, signed(), at(1)).await.expect("signed");
+    scene.store.transfers.mark_settled(&one, settlement(), at(3)).await.expect("settled");
     let before = scene.events().await.len();
     // Another worker ends it as well, but stores neither its state nor its announcement.
-    scene.store.mark_settled(&one, settlement(), at(4)).await.expect_err("superseded");
+    scene.store.transfers.mark_settled(&one, settlement(), at(4)).await.expect_err("superseded");
     let failing = scene.claims().await;
-    scene.store.mark_failed(&failing, failure(), at(4)).await.expect("failed");
+    scene.store.transfers.mark_failed(&failing, failure(), at(4)).await.expect("failed");
     assert_eq!(scene.events().await.len(), before);
 }
 
@@ -71,11 +71,11 @@ async fn a_transfer_that_went_out_and_failed_was_initiated_all_the_same() {
     let scene = Scene::set().await;
     for is_noted in [true, false] {
         let claimed = scene.claims().await;
-        let mut one = scene.store.mark_signed(&claimed, signed(), at(1)).await.expect("signed");
+        let mut one = scene.store.transfers.mark_signed(&claimed, signed(), at(1)).await.expect("signed");
         if is_noted {
-            one = scene.store.mark_sent(&one, at(1)).await.expect("sent");
+            one = scene.store.transfers.mark_sent(&one, at(1)).await.expect("sent");
         }
-        scene.store.mark_failed(&one, failure(), at(4)).await.expect("failed");
+        scene.store.transfers.mark_failed(&one, failure(), at(4)).await.expect("failed");
     }
     let initiated = EventType::TransferInitiated;
     assert_eq!(types(&scene.events().await), [initiated, initiated]);
@@ -89,7 +89,7 @@ async fn deliveries_of_a_killed_process_are_attempted_again_and_nothing_else_is(
         scene.rejects().await;
     }
     // A process was killed with five under way: it took them and never came back.
-    let taken = scene.store.take_due_deliveries(&webhook, at(0), at(30), 5).await.expect("taken");
+    let taken = scene.store.deliveries.take_due_deliveries(&webhook, at(0), at(30), 5).await.expect("taken");
     assert_eq!(taken.len(), 5);
     scene.delivers().await;
     assert_eq!(scene.receiver.received().len(), 15, "what another holds is left to it");
@@ -113,7 +113,7 @@ async fn the_next_process_on_a_file_goes_on_at_once() {
     let scene = Scene::set().await;
     let (webhook, _) = scene.webhook(1, "a.example.com", &REJECTED, 0).await;
     scene.rejects().await;
-    scene.store.take_due_deliveries(&webhook, at(0), at(30), 5).await.expect("taken");
+    scene.store.deliveries.take_due_deliveries(&webhook, at(0), at(30), 5).await.expect("taken");
     let (_store, dispatcher) = scene.after_a_crash().await;
     scene.tasks.tracker.spawn(dispatcher.run_until_stopped());
     waits_for(|| scene.receiver.received().len() == 1).await;
@@ -165,10 +165,10 @@ async fn deleted_or_disabled_webhook_gets_nothing_more() {
     let (deleted, _) = scene.webhook(1, "deleted.example.com", &REJECTED, 0).await;
     let (disabled, _) = scene.webhook(2, "disabled.example.com", &REJECTED, 0).await;
     scene.rejects().await;
-    assert!(scene.store.delete_webhook(scene.operator.id, deleted.id).await.expect("deleted"));
+    assert!(scene.store.webhooks.delete_webhook(scene.operator.id, deleted.id).await.expect("deleted"));
     let status = WebhookStatus::Disabled { reason: DisabledReason::Requested, since: at(0) };
     let off = Webhook { status, updated_at: at(1), ..disabled.clone() };
-    scene.store.mark_webhook_changed(&disabled, &off).await.expect("disabled");
+    scene.store.webhooks.mark_webhook_changed(&disabled, &off).await.expect("disabled");
     scene.rejects().await;
     scene.delivers().await;
     assert!(scene.receiver.received().is_empty());
@@ -183,9 +183,11 @@ async fn a_secret_sealed_with_another_key_signs_nothing_and_is_said_once() {
     let (webhook, secret) = scene.webhook(1, "a.example.com", &REJECTED, 0).await;
     let other = SealingKey::parse(&hex::encode([8; 32])).expect("a key");
     let sealed = other.seal(webhook.id, &secret, &[9; 24]);
-    let seen = scene.store.find_webhook_secrets(webhook.id).await.expect("read").expect("there").current;
+    let seen =
+        scene.store.webhooks.find_webhook_secrets(webhook.id).await.expect("read").expect("there").current;
     scene
         .store
+        .webhooks
         .mark_secret_rotated(scene.operator.id, webhook.id, &seen, &sealed, at(0), at(0))
         .await
         .expect("rotated");

@@ -13,7 +13,9 @@ async fn runs_until_nothing_is_pending(scene: &Scene, from: i64) {
     loop {
         scene.sets_clock(second);
         scene.delivers().await;
-        let Some(next) = scene.store.find_next_due(at(second)).await.expect("read") else { return };
+        let Some(next) = scene.store.deliveries.find_next_due(at(second)).await.expect("read") else {
+            return;
+        };
         second = next.unix_seconds() - at(0).unix_seconds();
         let attempts = scene.receiver.seconds().len();
         scene.sets_clock(second - 1);
@@ -53,7 +55,7 @@ async fn an_acknowledged_delivery_is_never_attempted_again() {
     assert_eq!(scene.receiver.seconds(), [0, 30]);
     let [delivery] = &scene.deliveries(&webhook).await[..] else { panic!("one delivery") };
     assert_eq!(delivery.state, DeliveryState::Delivered { delivered_at: at(30) });
-    let read = scene.store.find_any_webhook(webhook.id).await.expect("read").expect("there");
+    let read = scene.store.webhooks.find_any_webhook(webhook.id).await.expect("read").expect("there");
     assert_eq!(read.health, EndpointHealth::default());
 }
 
@@ -66,19 +68,21 @@ async fn a_replay_delivers_the_same_event_with_a_schedule_of_its_own() {
     runs_until_nothing_is_pending(&scene, 0).await;
     scene.sets_clock(20_000);
     let [event] = &scene.events().await[..] else { panic!("one event") };
-    scene.store.replay_event(&webhook, event, at(20_000)).await.expect("replayed");
+    scene.store.webhooks.replay_event(&webhook, event, at(20_000)).await.expect("replayed");
     runs_until_nothing_is_pending(&scene, 20_000).await;
     let seconds = [0, 30, 330, 2_130, 9_330, 20_000, 20_030, 20_330, 22_130, 29_330];
     assert_eq!(scene.receiver.seconds(), seconds);
     assert!(scene.receiver.received().iter().all(|received| received.event_id() == event.id.to_string()));
     scene.receiver.answers("down.example.com", 200);
-    let span = scene.store.replay_span(&webhook, at(0), at(1), ReplayScope::Undelivered, at(30_000)).await;
+    let span =
+        scene.store.webhooks.replay_span(&webhook, at(0), at(1), ReplayScope::Undelivered, at(30_000)).await;
     assert_eq!(span.expect("replayed"), 1);
     runs_until_nothing_is_pending(&scene, 30_000).await;
     let [delivery] = &scene.deliveries(&webhook).await[..] else { panic!("one delivery") };
     assert_eq!(delivery.state, DeliveryState::Delivered { delivered_at: at(30_000) });
     assert_eq!(delivery.attempts.len(), 11);
-    let again = scene.store.replay_span(&webhook, at(0), at(1), ReplayScope::Undelivered, at(30_001)).await;
+    let again =
+        scene.store.webhooks.replay_span(&webhook, at(0), at(1), ReplayScope::Undelivered, at(30_001)).await;
     assert_eq!(again.expect("replayed"), 0, "what was delivered is left alone");
 }
 
@@ -93,7 +97,12 @@ async fn a_span_is_replayed_to_a_webhook_that_was_not_there_yet() {
     let (webhook, _) = scene.webhook(1, "new.example.com", &REJECTED, 0).await;
     let (other, _) = scene.webhook(2, "other.example.com", &[EventType::TransferSettled], 0).await;
     for webhook in [&webhook, &other] {
-        scene.store.replay_span(webhook, at(10), at(20), ReplayScope::All, at(100)).await.expect("replayed");
+        scene
+            .store
+            .webhooks
+            .replay_span(webhook, at(10), at(20), ReplayScope::All, at(100))
+            .await
+            .expect("replayed");
     }
     scene.delivers().await;
     let received = scene.receiver.received();
@@ -116,7 +125,8 @@ async fn after_five_days_of_failures_a_webhook_is_disabled_and_nothing_is_lost()
     scene.sets_clock(FAILING_DAYS - 1);
     scene.rejects().await;
     scene.delivers().await;
-    let read = async || scene.store.find_any_webhook(webhook.id).await.expect("read").expect("there");
+    let read =
+        async || scene.store.webhooks.find_any_webhook(webhook.id).await.expect("read").expect("there");
     assert_eq!(read().await.status, WebhookStatus::Enabled);
     scene.sets_clock(FAILING_DAYS + 29);
     scene.delivers().await;
@@ -136,10 +146,11 @@ async fn after_five_days_of_failures_a_webhook_is_disabled_and_nothing_is_lost()
         updated_at: seen.updated_at.after(Duration::from_secs(1)),
         ..seen.clone()
     };
-    scene.store.mark_webhook_changed(&seen, &enabled).await.expect("enabled");
+    scene.store.webhooks.mark_webhook_changed(&seen, &enabled).await.expect("enabled");
     scene.receiver.answers("gone.example.com", 200);
     let now = at(FAILING_DAYS + 50);
-    let replayed = scene.store.replay_span(&enabled, at(0), now, ReplayScope::Undelivered, now).await;
+    let replayed =
+        scene.store.webhooks.replay_span(&enabled, at(0), now, ReplayScope::Undelivered, now).await;
     assert_eq!(replayed.expect("replayed"), 4);
     runs_until_nothing_is_pending(&scene, FAILING_DAYS + 50).await;
     assert!(scene.deliveries(&webhook).await.iter().all(|delivery| delivery.state.as_str() == "delivered"));
@@ -152,9 +163,13 @@ async fn a_replaced_secret_signs_beside_the_new_one_for_a_day() {
     let new = WebhookSecret::new(&[99; 32]);
     let sealed = scene.sealing_key.seal(webhook.id, &new, &[98; 24]);
     let until = at(0).after(SECRET_OVERLAP);
-    let seen = scene.store.find_webhook_secrets(webhook.id).await.expect("read").expect("there").current;
-    let rotated =
-        scene.store.mark_secret_rotated(scene.operator.id, webhook.id, &seen, &sealed, until, at(0)).await;
+    let seen =
+        scene.store.webhooks.find_webhook_secrets(webhook.id).await.expect("read").expect("there").current;
+    let rotated = scene
+        .store
+        .webhooks
+        .mark_secret_rotated(scene.operator.id, webhook.id, &seen, &sealed, until, at(0))
+        .await;
     assert!(rotated.expect("rotated"));
     scene.rejects().await;
     scene.delivers().await;

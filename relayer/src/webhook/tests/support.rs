@@ -121,7 +121,7 @@ impl Scene {
             address: Address::from_bytes([1; 32]),
             created_at: at(0),
         };
-        store.insert_operator(&operator).await.expect("inserted");
+        store.operators.insert_operator(&operator).await.expect("inserted");
         let account = Account {
             id: AccountId::from_bytes([2; 16]),
             operator_id: operator.id,
@@ -134,7 +134,7 @@ impl Scene {
             provisioning: Provisioning::Ready,
             created_at: at(0),
         };
-        store.insert_account(&account).await.expect("inserted");
+        store.accounts.insert_account(&account).await.expect("inserted");
         let plain = PlainKey::new(KeyRole::Operator, Network::Test, None, [4; 32]);
         let key = ApiKey {
             id: KeyId::from_bytes([4; 16]),
@@ -148,7 +148,7 @@ impl Scene {
             last_used_at: None,
             allowed_cidrs: None,
         };
-        store.insert_key(&key, &plain.hash()).await.expect("inserted");
+        store.keys.insert_key(&key, &plain.hash()).await.expect("inserted");
         let now = Arc::new(AtomicI64::new(0));
         let receiver = Arc::new(Receiver { now: now.clone(), ..Receiver::default() });
         let sealing_key = Arc::new(SealingKey::parse(&hex::encode([7; 32])).expect("a key"));
@@ -207,7 +207,7 @@ impl Scene {
         };
         let secret = WebhookSecret::new(&[number; 32]);
         let sealed = self.sealing_key.seal(webhook.id, &secret, &[number; 24]);
-        self.store.insert_webhook(&webhook, &sealed, WEBHOOKS_MAX).await.expect("inserted");
+        self.store.webhooks.insert_webhook(&webhook, &sealed, WEBHOOKS_MAX).await.expect("inserted");
         (webhook, secret)
     }
 
@@ -240,7 +240,7 @@ impl Scene {
             lease_expires_at: now.after(Duration::from_secs(60)),
             agreed: Some(now.unix_seconds()),
         };
-        match self.store.claim_transfer(&new, clock).await.expect("claimed") {
+        match self.store.transfers.claim_transfer(&new, clock).await.expect("claimed") {
             Claim::New(transfer) => transfer,
             other => panic!("not new: {other:?}"),
         }
@@ -258,7 +258,7 @@ impl Scene {
             retry_at: None,
             rejected_at: now,
         };
-        self.store.mark_rejected(&transfer, rejection, now).await.expect("rejected")
+        self.store.transfers.mark_rejected(&transfer, rejection, now).await.expect("rejected")
     }
 
     pub async fn delivers(&self) {
@@ -266,12 +266,16 @@ impl Scene {
     }
 
     pub async fn deliveries(&self, webhook: &Webhook) -> Vec<Delivery> {
-        self.store.list_deliveries(self.operator.id, webhook.id, None, None, 100).await.expect("listed")
+        self.store
+            .deliveries
+            .list_deliveries(self.operator.id, webhook.id, None, None, 100)
+            .await
+            .expect("listed")
     }
 
     pub async fn events(&self) -> Vec<Event> {
         let mut events =
-            self.store.list_events(self.operator.id, None, None, None, 100).await.expect("listed");
+            self.store.events.list_events(self.operator.id, None, None, None, 100).await.expect("listed");
         events.reverse();
         events
     }

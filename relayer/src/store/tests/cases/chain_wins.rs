@@ -28,23 +28,23 @@ fn readings(entry: HistoryEntry) -> Readings {
 }
 
 async fn reads(fixture: &Fixture, entry: HistoryEntry) -> usize {
-    let read = fixture.store.insert_readings(Network::Test, &readings(entry), None).await;
+    let read = fixture.store.index.insert_readings(Network::Test, &readings(entry), None).await;
     read.expect("written").len()
 }
 
 async fn drops(fixture: &Fixture, signature: &str, slot: u64) {
     let mark = Mark { signature: signature.into(), slot };
-    fixture.store.undo_transaction(Network::Test, &mark, at(50)).await.expect("undone");
+    fixture.store.index.undo_transaction(Network::Test, &mark, at(50)).await.expect("undone");
 }
 
 async fn now(fixture: &Fixture, transfer: &Transfer) -> Transfer {
-    let found = fixture.store.find_transfer(fixture.operator.id, transfer.id).await;
+    let found = fixture.store.transfers.find_transfer(fixture.operator.id, transfer.id).await;
     found.expect("read").expect("there")
 }
 
 /// The transfer's events, oldest first.
 async fn announced(fixture: &Fixture) -> Vec<&'static str> {
-    let listed = fixture.store.list_events(fixture.operator.id, None, None, None, 100).await;
+    let listed = fixture.store.events.list_events(fixture.operator.id, None, None, None, 100).await;
     let mut events = listed.expect("listed");
     events.sort_by_key(|event| (event.created_at, event.id));
     events.iter().map(|event| event.event_type.as_str()).collect()
@@ -52,12 +52,12 @@ async fn announced(fixture: &Fixture) -> Vec<&'static str> {
 
 async fn signs(fixture: &Fixture, number: u8, key: &str) -> Transfer {
     let claimed = fixture.claim_new(&fixture.transfer(number, key), 0).await;
-    fixture.store.mark_signed(&claimed, signed(number), at(1)).await.expect("signed")
+    fixture.store.transfers.mark_signed(&claimed, signed(number), at(1)).await.expect("signed")
 }
 
 async fn gives_up(fixture: &Fixture, transfer: &Transfer) -> Transfer {
     let expired = failure(FailureCode::TransferExpired);
-    fixture.store.mark_failed(transfer, expired, at(2)).await.expect("failed")
+    fixture.store.transfers.mark_failed(transfer, expired, at(2)).await.expect("failed")
 }
 
 fn is_settled_by(transfer: &Transfer, signature: &str) -> bool {
@@ -104,9 +104,9 @@ async fn two_relayers_that_read_a_payment_while_a_third_gives_it_up_settle_it_on
         let open = signs(&fixture, round, &format!("key-{round}")).await;
         let read = readings(payment_of(&open, &signed(round).signature, u64::from(round)));
         let (one, two, given_up) = tokio::join!(
-            fixture.store.insert_readings(Network::Test, &read, None),
-            other.insert_readings(Network::Test, &read, None),
-            other.mark_failed(&open, failure(FailureCode::TransferExpired), at(2)),
+            fixture.store.index.insert_readings(Network::Test, &read, None),
+            other.index.insert_readings(Network::Test, &read, None),
+            other.transfers.mark_failed(&open, failure(FailureCode::TransferExpired), at(2)),
         );
         assert!(one.expect("written").is_empty() && two.expect("written").is_empty());
         assert!(matches!(given_up, Ok(_) | Err(StoreError::Superseded)), "{given_up:?}");
@@ -121,7 +121,7 @@ async fn a_fork_that_drops_a_payment_opens_its_transfer_again_and_every_step_is_
     let Some(fixture) = fixture().await else { return };
     let open = signs(&fixture, 1, "k").await;
     let settlement = Settlement { slot: 7, ..settlement(3) };
-    fixture.store.mark_settled(&open, settlement.clone(), at(3)).await.expect("settled");
+    fixture.store.transfers.mark_settled(&open, settlement.clone(), at(3)).await.expect("settled");
     drops(&fixture, "another", 7).await;
     drops(&fixture, "signature-1", 8).await;
     assert!(is_settled_by(&now(&fixture, &open).await, "signature-1"));
@@ -129,12 +129,13 @@ async fn a_fork_that_drops_a_payment_opens_its_transfer_again_and_every_step_is_
     let reopened = now(&fixture, &open).await;
     assert_eq!((reopened.state.signed(), reopened.reopened), (Some(&signed(1)), 1));
     assert_eq!(announced(&fixture).await, ["transfer.initiated", "transfer.settled", "transfer.reopened"]);
-    let taken = fixture.store.take_unfinished_transfers(Network::Test, at(100), at(160), 10).await;
+    let taken = fixture.store.transfers.take_unfinished_transfers(Network::Test, at(100), at(160), 10).await;
     assert_eq!(taken.expect("taken").into_iter().map(|it| it.id).collect::<Vec<_>>(), [open.id]);
     assert!(matches!(fixture.claim(&fixture.transfer(2, "k"), 60).await, Claim::InFlight(_)));
     // The same bytes landed once more, and were dropped once more.
     fixture
         .store
+        .transfers
         .mark_settled(&reopened, Settlement { slot: 9, ..settlement }, at(60))
         .await
         .expect("settled");
@@ -143,6 +144,7 @@ async fn a_fork_that_drops_a_payment_opens_its_transfer_again_and_every_step_is_
     assert_eq!(reopened.reopened, 2);
     fixture
         .store
+        .transfers
         .mark_failed(&reopened, failure(FailureCode::TransferExpired), at(70))
         .await
         .expect("failed");
@@ -163,7 +165,7 @@ async fn what_another_transaction_had_paid_is_decided_anew_after_a_fork() {
     let lost = Transfer { id: fixture.transfer(9, "k").id, ..claimed.clone() };
     reads(&fixture, payment_of(&lost, "theirs", 7)).await;
     let by = Settlement { signature: "theirs".into(), slot: 7, ..settlement(3) };
-    fixture.store.mark_settled(&claimed, by, at(3)).await.expect("settled");
+    fixture.store.transfers.mark_settled(&claimed, by, at(3)).await.expect("settled");
     drops(&fixture, "theirs", 7).await;
     let reopened = now(&fixture, &claimed).await;
     assert_eq!((reopened.state, reopened.reopened), (TransferState::Claimed, 1));
@@ -178,7 +180,7 @@ async fn bytes_that_others_send_are_kept_while_a_fork_may_drop_them() {
         fingerprint: Fingerprint::of(&new.request),
     });
     let claimed = fixture.claim_new(&new, 0).await;
-    let handed_over = fixture.store.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
+    let handed_over = fixture.store.transfers.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
     reads(&fixture, payment_of(&handed_over, "theirs", 7)).await;
     assert!(is_settled_by(&now(&fixture, &claimed).await, "theirs"));
     drops(&fixture, "theirs", 7).await;

@@ -20,7 +20,8 @@ async fn a_free_key_is_new_and_the_same_request_waits_for_it() {
         Claim::InFlight(transfer) => assert_eq!(transfer.id, first.id),
         other => panic!("{other:?}"),
     }
-    let second = fixture.store.find_transfer(fixture.operator.id, fixture.transfer(2, "a").id).await;
+    let second =
+        fixture.store.transfers.find_transfer(fixture.operator.id, fixture.transfer(2, "a").id).await;
     assert!(second.expect("read").is_none(), "the second request left no transfer");
 }
 
@@ -33,14 +34,19 @@ async fn bytes_signed_ahead_are_stored_with_the_claim_that_makes_the_transfer_an
     };
     let first = fixture.claim_new(&ahead(1), 0).await;
     assert_eq!(first.state, TransferState::Signed(signed(1)));
-    let stored = fixture.store.find_transfer(fixture.operator.id, first.id).await.expect("read");
+    let stored = fixture.store.transfers.find_transfer(fixture.operator.id, first.id).await.expect("read");
     let stored = stored.expect("stored");
     assert_eq!((stored.state, stored.policy_version), (first.state.clone(), Some(7)));
     match fixture.claim(&ahead(2), 1).await {
         Claim::InFlight(transfer) => assert_eq!((transfer.id, &transfer.state), (first.id, &first.state)),
         other => panic!("{other:?}"),
     }
-    fixture.store.mark_failed(&first, failure(FailureCode::TransferExpired), at(2)).await.expect("failed");
+    fixture
+        .store
+        .transfers
+        .mark_failed(&first, failure(FailureCode::TransferExpired), at(2))
+        .await
+        .expect("failed");
     let third = retry(fixture.claim(&ahead(3), 3).await);
     assert_eq!(third.state, TransferState::Signed(signed(3)));
 }
@@ -49,7 +55,8 @@ async fn bytes_signed_ahead_are_stored_with_the_claim_that_makes_the_transfer_an
 async fn a_settled_transfer_is_replayed() {
     let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-    let settled = fixture.store.mark_settled(&first, settlement(1), at(1)).await.expect("settled").transfer;
+    let settled =
+        fixture.store.transfers.mark_settled(&first, settlement(1), at(1)).await.expect("settled").transfer;
     match fixture.claim(&fixture.transfer(2, "a"), 2).await {
         Claim::Replay(transfer) => {
             assert_eq!((transfer.id, &transfer.state), (settled.id, &settled.state));
@@ -64,7 +71,7 @@ async fn a_rejection_is_replayed_with_its_checks() {
     let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let rejection = rejection(RejectionReason::DailyLimitExceeded);
-    fixture.store.mark_rejected(&first, rejection.clone(), at(1)).await.expect("rejected");
+    fixture.store.transfers.mark_rejected(&first, rejection.clone(), at(1)).await.expect("rejected");
     match fixture.claim(&fixture.transfer(2, "a"), 2).await {
         Claim::Replay(transfer) => assert_eq!(transfer.state, TransferState::Rejected(rejection)),
         other => panic!("{other:?}"),
@@ -83,14 +90,14 @@ async fn every_failure_is_tried_again_with_the_same_tag_and_another_id() {
     ] {
         let Some(fixture) = fixture().await else { return };
         let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-        fixture.store.mark_failed(&first, failure(code), at(1)).await.expect("failed");
+        fixture.store.transfers.mark_failed(&first, failure(code), at(1)).await.expect("failed");
         let second = retry(fixture.claim(&fixture.transfer(2, "a"), 2).await);
         assert_eq!(second.id.tag(), first.id.tag());
         assert_ne!(second.id, first.id);
         assert!(
             matches!(fixture.claim(&fixture.transfer(3, "a"), 3).await, Claim::InFlight(t) if t.id == second.id)
         );
-        fixture.store.mark_failed(&second, failure(code), at(4)).await.expect("failed");
+        fixture.store.transfers.mark_failed(&second, failure(code), at(4)).await.expect("failed");
         retry(fixture.claim(&fixture.transfer(4, "a"), 5).await);
     }
 }
@@ -104,13 +111,18 @@ async fn other_parameters_conflict_in_every_state() {
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     assert!(conflict(1).await, "claimed");
     assert!(conflict(1_000).await, "claimed and abandoned");
-    let sent = fixture.store.mark_signed(&first, signed(1), at(2)).await.expect("signed");
+    let sent = fixture.store.transfers.mark_signed(&first, signed(1), at(2)).await.expect("signed");
     assert!(conflict(3).await, "signed");
     assert!(conflict(86_400 * 3).await, "signed long ago");
-    fixture.store.mark_failed(&sent, failure(FailureCode::TransferFailed), at(4)).await.expect("failed");
+    fixture
+        .store
+        .transfers
+        .mark_failed(&sent, failure(FailureCode::TransferFailed), at(4))
+        .await
+        .expect("failed");
     assert!(conflict(5).await, "failed");
     let second = retry(fixture.claim(&fixture.transfer(2, "a"), 6).await);
-    fixture.store.mark_settled(&second, settlement(7), at(7)).await.expect("settled");
+    fixture.store.transfers.mark_settled(&second, settlement(7), at(7)).await.expect("settled");
     assert!(conflict(8).await, "settled");
 }
 
@@ -118,7 +130,7 @@ async fn other_parameters_conflict_in_every_state() {
 async fn a_key_is_free_again_24_hours_after_it_settled_and_not_a_second_earlier() {
     let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-    fixture.store.mark_settled(&first, settlement(10), at(10)).await.expect("settled");
+    fixture.store.transfers.mark_settled(&first, settlement(10), at(10)).await.expect("settled");
     assert!(matches!(fixture.claim(&fixture.transfer(2, "a"), 10 + 86_399).await, Claim::Replay(_)));
     let mut other = fixture.transfer(3, "a");
     other.request.amount = UsdcAmount::from_micros(1);
@@ -132,15 +144,15 @@ async fn a_key_that_did_not_pay_is_free_24_hours_after_its_first_use() {
     let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "rejected"), 0).await;
     let rejection = rejection(RejectionReason::Paused);
-    fixture.store.mark_rejected(&first, rejection, at(5)).await.expect("rejected");
+    fixture.store.transfers.mark_rejected(&first, rejection, at(5)).await.expect("rejected");
     assert!(matches!(fixture.claim(&fixture.transfer(2, "rejected"), 86_399).await, Claim::Replay(_)));
     assert!(is_new(&fixture.claim(&fixture.transfer(3, "rejected"), 86_400).await));
 
     let first = fixture.claim_new(&fixture.transfer(4, "failed"), 0).await;
     let failure = failure(FailureCode::SolanaUnavailable);
-    fixture.store.mark_failed(&first, failure.clone(), at(5)).await.expect("failed");
+    fixture.store.transfers.mark_failed(&first, failure.clone(), at(5)).await.expect("failed");
     let second = retry(fixture.claim(&fixture.transfer(5, "failed"), 86_399).await);
-    fixture.store.mark_failed(&second, failure, at(86_399)).await.expect("failed");
+    fixture.store.transfers.mark_failed(&second, failure, at(86_399)).await.expect("failed");
     assert!(is_new(&fixture.claim(&fixture.transfer(6, "failed"), 86_400).await));
 }
 
@@ -148,9 +160,9 @@ async fn a_key_that_did_not_pay_is_free_24_hours_after_its_first_use() {
 async fn transfer_that_may_be_in_flight_keeps_its_key_however_old() {
     let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-    let signed_first = fixture.store.mark_signed(&first, signed(1), at(1)).await.expect("signed");
+    let signed_first = fixture.store.transfers.mark_signed(&first, signed(1), at(1)).await.expect("signed");
     assert!(matches!(fixture.claim(&fixture.transfer(2, "a"), 86_400 * 2).await, Claim::InFlight(_)));
-    fixture.store.mark_sent(&signed_first, at(2)).await.expect("sent");
+    fixture.store.transfers.mark_sent(&signed_first, at(2)).await.expect("sent");
     assert!(matches!(fixture.claim(&fixture.transfer(3, "a"), 86_400 * 2).await, Claim::InFlight(_)));
 }
 
@@ -168,16 +180,23 @@ async fn a_claim_that_nobody_carries_keeps_its_key_for_the_sweeper() {
 async fn while_the_clocks_disagree_no_key_is_free_again() {
     let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-    fixture.store.mark_settled(&first, settlement(10), at(10)).await.expect("settled");
+    fixture.store.transfers.mark_settled(&first, settlement(10), at(10)).await.expect("settled");
     let disagree = ClaimClock { agreed: None, ..clock(86_400 * 2) };
-    let claim = fixture.store.claim_transfer(&fixture.transfer(2, "a"), disagree).await.expect("claimed");
+    let claim =
+        fixture.store.transfers.claim_transfer(&fixture.transfer(2, "a"), disagree).await.expect("claimed");
     assert!(matches!(claim, Claim::Replay(_)));
     // A key first used while the clocks disagree lives by the host's clock.
     let new = fixture.transfer(3, "b");
-    let Claim::New(second) = fixture.store.claim_transfer(&new, disagree).await.expect("claimed") else {
+    let Claim::New(second) = fixture.store.transfers.claim_transfer(&new, disagree).await.expect("claimed")
+    else {
         panic!("new");
     };
-    fixture.store.mark_failed(&second, failure(FailureCode::TransferFailed), at(11)).await.expect("failed");
+    fixture
+        .store
+        .transfers
+        .mark_failed(&second, failure(FailureCode::TransferFailed), at(11))
+        .await
+        .expect("failed");
     retry(fixture.claim(&fixture.transfer(4, "b"), 86_400 * 3 - 1).await);
 }
 
@@ -187,9 +206,9 @@ async fn a_key_is_the_operators_own_and_the_networks_own() {
     let other = operator(40);
     let other_account = account(&other, 41);
     let (other_key, plain) = key(&other, KeyScope::Operator, 42);
-    fixture.store.insert_operator(&other).await.expect("inserted");
-    fixture.store.insert_account(&other_account).await.expect("inserted");
-    fixture.store.insert_key(&other_key, &plain.hash()).await.expect("inserted");
+    fixture.store.operators.insert_operator(&other).await.expect("inserted");
+    fixture.store.accounts.insert_account(&other_account).await.expect("inserted");
+    fixture.store.keys.insert_key(&other_key, &plain.hash()).await.expect("inserted");
     fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let mut theirs = fixture.transfer(2, "a");
     theirs.operator_id = other.id;
@@ -206,12 +225,12 @@ async fn a_transfer_from_another_operators_account_is_refused_by_the_database() 
     let Some(fixture) = fixture().await else { return };
     let other = operator(40);
     let other_account = account(&other, 41);
-    fixture.store.insert_operator(&other).await.expect("inserted");
-    fixture.store.insert_account(&other_account).await.expect("inserted");
+    fixture.store.operators.insert_operator(&other).await.expect("inserted");
+    fixture.store.accounts.insert_account(&other_account).await.expect("inserted");
     let mut stolen = fixture.transfer(1, "a");
     stolen.request.from = other_account.id;
     assert!(matches!(
-        fixture.store.claim_transfer(&stolen, clock(0)).await,
+        fixture.store.transfers.claim_transfer(&stolen, clock(0)).await,
         Err(StoreError::Postgres(_) | StoreError::Sqlite(_))
     ));
     assert!(is_new(&fixture.claim(&fixture.transfer(2, "a"), 1).await), "the refused claim left no key");
@@ -221,12 +240,22 @@ async fn a_transfer_from_another_operators_account_is_refused_by_the_database() 
 async fn an_id_that_is_taken_claims_nothing_and_another_id_does() {
     let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-    fixture.store.mark_failed(&first, failure(FailureCode::TransferExpired), at(1)).await.expect("failed");
+    fixture
+        .store
+        .transfers
+        .mark_failed(&first, failure(FailureCode::TransferExpired), at(1))
+        .await
+        .expect("failed");
     // Two tries of one payment in one millisecond, with the same random bits.
-    let again = fixture.store.claim_transfer(&fixture.transfer(1, "a"), clock(1)).await;
+    let again = fixture.store.transfers.claim_transfer(&fixture.transfer(1, "a"), clock(1)).await;
     assert!(again.is_err(), "{again:?}");
-    let stored =
-        fixture.store.find_transfer(fixture.operator.id, first.id).await.expect("read").expect("stored");
+    let stored = fixture
+        .store
+        .transfers
+        .find_transfer(fixture.operator.id, first.id)
+        .await
+        .expect("read")
+        .expect("stored");
     assert_eq!(stored.state.as_str(), "failed");
     retry(fixture.claim(&fixture.transfer(2, "a"), 2).await);
 }
@@ -237,7 +266,7 @@ async fn one_of_many_concurrent_retries_or_new_uses_of_an_expired_key_succeeds()
     for (begins, seconds) in [("retried", 10), ("begun anew", 86_400)] {
         let first = fixture.claim_new(&fixture.transfer(1, begins), 0).await;
         let failed = failure(FailureCode::TransferFailed);
-        fixture.store.mark_failed(&first, failed, at(1)).await.expect("failed");
+        fixture.store.transfers.mark_failed(&first, failed, at(1)).await.expect("failed");
         let asked: Vec<_> = (10..18).map(|number| fixture.transfer(number, begins)).collect();
         let claims = futures::future::join_all(asked.iter().map(|new| fixture.claim(new, seconds))).await;
         let carried = claims.iter().filter(|claim| matches!(claim, Claim::New(_) | Claim::Retry(_)));
@@ -251,17 +280,25 @@ async fn released_key_is_free_and_its_transfer_stays() {
     let Some(fixture) = fixture().await else { return };
     let earlier = fixture.claim_new(&fixture.transfer(0, "a"), 0).await;
     let failed = failure(FailureCode::Interrupted);
-    fixture.store.mark_failed(&earlier, failed, at(0)).await.expect("failed");
+    fixture.store.transfers.mark_failed(&earlier, failed, at(0)).await.expect("failed");
     let first = retry(fixture.claim(&fixture.transfer(1, "a"), 0).await);
-    fixture.store.release_key(&first).await.expect("released");
+    fixture.store.transfers.release_key(&first).await.expect("released");
     let mut other = fixture.transfer(2, "a");
     other.request.amount = UsdcAmount::from_micros(1);
     let second = fixture.claim_new(&other, 1).await;
     assert!(matches!(fixture.claim(&fixture.transfer(3, "a"), 2).await, Claim::Conflict));
-    fixture.store.release_key(&first).await.expect("given back already");
+    fixture.store.transfers.release_key(&first).await.expect("given back already");
     assert!(matches!(fixture.claim(&other, 3).await, Claim::InFlight(_)));
     for transfer in [earlier, first, second] {
-        assert!(fixture.store.find_transfer(fixture.operator.id, transfer.id).await.expect("read").is_some());
+        assert!(
+            fixture
+                .store
+                .transfers
+                .find_transfer(fixture.operator.id, transfer.id)
+                .await
+                .expect("read")
+                .is_some()
+        );
     }
 }
 
@@ -270,9 +307,19 @@ async fn earlier_transfer_shows_that_a_key_has_expired_after_the_latest_is_delet
     let Some(fixture) = fixture().await else { return };
     const DAY: i64 = 86_400;
     let refused = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-    fixture.store.mark_rejected(&refused, rejection(RejectionReason::Paused), at(1)).await.expect("rejected");
+    fixture
+        .store
+        .transfers
+        .mark_rejected(&refused, rejection(RejectionReason::Paused), at(1))
+        .await
+        .expect("rejected");
     let latest = fixture.claim_new(&fixture.transfer(2, "a"), DAY).await;
-    fixture.store.mark_failed(&latest, failure(FailureCode::TransferFailed), at(DAY)).await.expect("failed");
+    fixture
+        .store
+        .transfers
+        .mark_failed(&latest, failure(FailureCode::TransferFailed), at(DAY))
+        .await
+        .expect("failed");
     sql! {
         "DELETE FROM transfers WHERE operator_id = {operator_id} AND transfer_id = {id}",
         latest.operator_id, latest.id

@@ -23,7 +23,7 @@ fn webhook(fixture: &Fixture, number: u8) -> Webhook {
 async fn registered(fixture: &Fixture, number: u8) -> Webhook {
     let webhook = webhook(fixture, number);
     let sealed = SealedSecret::from_stored("sealed".to_owned());
-    fixture.store.insert_webhook(&webhook, &sealed, 100).await.expect("inserted");
+    fixture.store.webhooks.insert_webhook(&webhook, &sealed, 100).await.expect("inserted");
     webhook
 }
 
@@ -31,9 +31,10 @@ async fn registered(fixture: &Fixture, number: u8) -> Webhook {
 async fn sends(fixture: &Fixture, webhook: &Webhook, seconds: i64, status: Option<u16>) -> EventId {
     let event =
         Event::webhook_test(fixture.operator.id, webhook.id, at(seconds), u128::from(rand::random::<u64>()));
-    fixture.store.insert_test_event(webhook, &event, at(seconds)).await.expect("inserted");
+    fixture.store.webhooks.insert_test_event(webhook, &event, at(seconds)).await.expect("inserted");
     let Some(status) = status else { return event.id };
-    let taken = fixture.store.take_due_deliveries(webhook, at(seconds), at(seconds + 30), 10).await;
+    let taken =
+        fixture.store.deliveries.take_due_deliveries(webhook, at(seconds), at(seconds + 30), 10).await;
     for one in taken.expect("taken") {
         let outcome = AttemptOutcome::Answered { status, body: String::new() };
         let next = if outcome.is_success() {
@@ -44,7 +45,7 @@ async fn sends(fixture: &Fixture, webhook: &Webhook, seconds: i64, status: Optio
         let attempt = Attempt { started_at: at(seconds), ended_at: at(seconds), outcome };
         let (operator_id, webhook_id) = (webhook.operator_id, webhook.id);
         let made = AttemptMade { operator_id, webhook_id, event_id: one.event.id, attempt, next };
-        fixture.store.mark_attempts(&[made]).await.expect("written");
+        fixture.store.deliveries.mark_attempts(&[made]).await.expect("written");
     }
     event.id
 }
@@ -62,7 +63,7 @@ fn nothing_old() -> TooOld {
 async fn cleans_up(fixture: &Fixture, old: &TooOld, rows_max: u32) -> Vec<u64> {
     let mut steps = Vec::new();
     loop {
-        match fixture.store.clean_up(old, rows_max).await.expect("cleaned") {
+        match fixture.store.upkeep.clean_up(old, rows_max).await.expect("cleaned") {
             0 => return steps,
             touched => steps.push(touched),
         }
@@ -79,20 +80,22 @@ async fn rows_of_a_deleted_webhook_are_deleted_a_few_at_a_time() {
     }
     sends(&fixture, &gone, 6, None).await;
     let deliveries = counts(&fixture, "deliveries").await;
-    assert!(fixture.store.delete_webhook(fixture.operator.id, gone.id).await.expect("deleted"));
+    assert!(fixture.store.webhooks.delete_webhook(fixture.operator.id, gone.id).await.expect("deleted"));
     assert_eq!(
         counts(&fixture, "deliveries").await,
         deliveries,
         "the deletion itself does not wait for them"
     );
-    let listed = fixture.store.list_deliveries(fixture.operator.id, gone.id, None, None, 100).await;
+    let listed =
+        fixture.store.deliveries.list_deliveries(fixture.operator.id, gone.id, None, None, 100).await;
     assert!(listed.expect("listed").is_empty(), "and nobody sees them");
     let steps = cleans_up(&fixture, &nothing_old(), 2).await;
     assert!(steps.len() > 5 && steps.iter().all(|touched| *touched <= 2), "{steps:?}");
     assert_eq!(counts(&fixture, "deliveries").await, 5);
     assert_eq!(counts(&fixture, "delivery_attempts").await, 5);
     assert_eq!(counts(&fixture, "deleted_webhooks").await, 0);
-    let listed = fixture.store.list_deliveries(fixture.operator.id, stays.id, None, None, 100).await;
+    let listed =
+        fixture.store.deliveries.list_deliveries(fixture.operator.id, stays.id, None, None, 100).await;
     assert!(listed.expect("listed").iter().all(|one| one.attempts.len() == 1));
 }
 
@@ -106,11 +109,14 @@ async fn any_number_of_pending_deliveries_of_a_disabled_webhook_is_undelivered()
     }
     let status = WebhookStatus::Disabled { reason: DisabledReason::Requested, since: at(2) };
     let off = Webhook { status, updated_at: at(2), ..webhook.clone() };
-    fixture.store.mark_webhook_changed(&webhook, &off).await.expect("disabled");
+    fixture.store.webhooks.mark_webhook_changed(&webhook, &off).await.expect("disabled");
     assert_eq!(cleans_up(&fixture, &nothing_old(), 2).await, [2, 1]);
     let undelivered = Some(DeliveryStatus::Undelivered);
-    let listed =
-        fixture.store.list_deliveries(fixture.operator.id, webhook.id, undelivered, None, 1_000).await;
+    let listed = fixture
+        .store
+        .deliveries
+        .list_deliveries(fixture.operator.id, webhook.id, undelivered, None, 1_000)
+        .await;
     let listed = listed.expect("listed");
     assert_eq!(listed.len(), usize::try_from(pending).expect("a number"));
     assert!(listed.iter().all(|one| one.state == DeliveryState::Undelivered { since: at(2) }));
@@ -125,10 +131,11 @@ async fn attempts_and_events_go_when_they_are_too_old_and_what_is_pending_stays(
     sends(&fixture, &deleted, 0, None).await;
     let pending = sends(&fixture, &webhook, DAY, None).await;
     let young = sends(&fixture, &webhook, 40 * DAY, Some(200)).await;
-    let taken = fixture.store.take_due_deliveries(&webhook, at(40 * DAY), at(41 * DAY), 10).await;
+    let taken = fixture.store.deliveries.take_due_deliveries(&webhook, at(40 * DAY), at(41 * DAY), 10).await;
     assert!(taken.expect("taken").is_empty(), "the pending one was attempted with the young one");
     fixture
         .store
+        .webhooks
         .replay_event(&webhook, &found(&fixture, pending).await, at(40 * DAY))
         .await
         .expect("replayed");
@@ -136,19 +143,20 @@ async fn attempts_and_events_go_when_they_are_too_old_and_what_is_pending_stays(
     let attempts = TooOld { events_before: None, ..Retention::of_days(30, 30, 0).too_old(at(41 * DAY)) };
     assert_eq!(cleans_up(&fixture, &attempts, 10).await, [1]);
     assert_eq!(counts(&fixture, "events").await, 4);
-    assert!(fixture.store.delete_webhook(fixture.operator.id, deleted.id).await.expect("deleted"));
+    assert!(fixture.store.webhooks.delete_webhook(fixture.operator.id, deleted.id).await.expect("deleted"));
     cleans_up(&fixture, &nothing_old(), 10).await;
 
     let old = Retention::of_days(30, 30, 0).too_old(at(41 * DAY));
     cleans_up(&fixture, &old, 1).await;
-    let left = fixture.store.list_events(fixture.operator.id, None, None, None, 10).await.expect("listed");
+    let left =
+        fixture.store.events.list_events(fixture.operator.id, None, None, None, 10).await.expect("listed");
     let left: Vec<EventId> = left.iter().map(|event| event.id).collect();
     assert_eq!(left, [young, pending], "what is old, and what is on its way");
     assert_eq!(counts(&fixture, "deliveries").await, 2);
 }
 
 async fn found(fixture: &Fixture, id: EventId) -> Event {
-    fixture.store.find_event(fixture.operator.id, id).await.expect("read").expect("there")
+    fixture.store.events.find_event(fixture.operator.id, id).await.expect("read").expect("there")
 }
 
 #[tokio::test]
@@ -164,22 +172,29 @@ async fn finished_transfers_go_when_nothing_refers_to_them_and_what_moved_money_
         }
     };
     let paid = begun(1, 0).await;
-    let paid = store.mark_signed(&paid, signed(1), at(1)).await.expect("signed");
-    let paid = store.mark_settled(&paid, settlement(2), at(2)).await.expect("settled").transfer;
+    let paid = store.transfers.mark_signed(&paid, signed(1), at(1)).await.expect("signed");
+    let paid = store.transfers.mark_settled(&paid, settlement(2), at(2)).await.expect("settled").transfer;
     let refused = begun(2, 0).await;
-    let refused =
-        store.mark_rejected(&refused, rejection(RejectionReason::Paused), at(1)).await.expect("rejected");
+    let refused = store
+        .transfers
+        .mark_rejected(&refused, rejection(RejectionReason::Paused), at(1))
+        .await
+        .expect("rejected");
     let failed = begun(3, 0).await;
-    let failed =
-        store.mark_failed(&failed, failure(FailureCode::SolanaUnavailable), at(1)).await.expect("failed");
+    let failed = store
+        .transfers
+        .mark_failed(&failed, failure(FailureCode::SolanaUnavailable), at(1))
+        .await
+        .expect("failed");
     let open = begun(4, 0).await;
     let young = begun(5, 9 * DAY).await;
     let young = store
+        .transfers
         .mark_failed(&young, failure(FailureCode::SolanaUnavailable), at(9 * DAY))
         .await
         .expect("failed");
     let is_there = async |transfer: &Transfer| {
-        store.find_transfer(fixture.operator.id, transfer.id).await.expect("read").is_some()
+        store.transfers.find_transfer(fixture.operator.id, transfer.id).await.expect("read").is_some()
     };
 
     // Whatever the retention of transfers, a key lives for its 24 hours by the given time.
@@ -201,6 +216,7 @@ async fn finished_transfers_go_when_nothing_refers_to_them_and_what_moved_money_
         assert_eq!(is_there(transfer).await, stays, "{}", transfer.id);
     }
     let history = store
+        .history
         .list_history(fixture.operator.id, fixture.account.id, &HistoryFilter::default(), None, 10)
         .await;
     let history = history.expect("listed");
@@ -219,12 +235,14 @@ async fn refused_and_failed_transfers_go_sooner_than_payments_where_that_is_set(
         let id = TransferId::with_tag(at(0), u128::from(number), new.id.tag());
         fixture.claim_new(&NewTransfer { id, ..new }, 0).await
     };
-    let paid = store.mark_signed(&begun(1).await, signed(1), at(1)).await.expect("signed");
-    let paid = store.mark_settled(&paid, settlement(2), at(2)).await.expect("settled").transfer;
-    let refused = store.mark_rejected(&begun(2).await, rejection(RejectionReason::Paused), at(1)).await;
-    let failed = store.mark_failed(&begun(3).await, failure(FailureCode::InsufficientBalance), at(1)).await;
+    let paid = store.transfers.mark_signed(&begun(1).await, signed(1), at(1)).await.expect("signed");
+    let paid = store.transfers.mark_settled(&paid, settlement(2), at(2)).await.expect("settled").transfer;
+    let refused =
+        store.transfers.mark_rejected(&begun(2).await, rejection(RejectionReason::Paused), at(1)).await;
+    let failed =
+        store.transfers.mark_failed(&begun(3).await, failure(FailureCode::InsufficientBalance), at(1)).await;
     let is_there = async |transfer: &Transfer| {
-        store.find_transfer(fixture.operator.id, transfer.id).await.expect("read").is_some()
+        store.transfers.find_transfer(fixture.operator.id, transfer.id).await.expect("read").is_some()
     };
     let old = Retention::of_days(2, 2, 0).with_refusals_of_days(2).too_old(at(3 * DAY));
     cleans_up(&fixture, &old, 1).await;
@@ -248,8 +266,15 @@ async fn refusals_are_counted_back_to_the_last_that_a_budget_allows() {
         let id = TransferId::with_tag(at(second), 0, new.id.tag());
         let claimed = fixture.claim_new(&NewTransfer { id, ..new }, second).await;
         match number % 2 {
-            0 => store.mark_failed(&claimed, failure(FailureCode::InsufficientBalance), at(second)).await,
-            _ => store.mark_rejected(&claimed, rejection(RejectionReason::Paused), at(second)).await,
+            0 => {
+                store
+                    .transfers
+                    .mark_failed(&claimed, failure(FailureCode::InsufficientBalance), at(second))
+                    .await
+            }
+            _ => {
+                store.transfers.mark_rejected(&claimed, rejection(RejectionReason::Paused), at(second)).await
+            }
         }
         .expect("ended");
         ids.push(id);
@@ -257,7 +282,11 @@ async fn refusals_are_counted_back_to_the_last_that_a_budget_allows() {
     fixture.claim_new(&fixture.transfer(5, "open"), 50).await;
     let last = async |since: i64, per_account: u32, per_operator: u32| {
         let whose = (fixture.operator.id, fixture.account.id);
-        store.find_last_allowed_refusal(whose, at(since), per_account, per_operator).await.expect("read")
+        store
+            .transfers
+            .find_last_allowed_refusal(whose, at(since), per_account, per_operator)
+            .await
+            .expect("read")
     };
     assert_eq!(last(0, 1, 9).await, Some(ids[3]));
     assert_eq!(last(0, 4, 9).await, Some(ids[0]));
@@ -266,6 +295,6 @@ async fn refusals_are_counted_back_to_the_last_that_a_budget_allows() {
     assert_eq!(last(0, 3, 2).await, Some(ids[1]), "the account's, where it has so many");
     assert_eq!(last(25, 3, 9).await, None, "only two since then");
     let nobody = (fixture.operator.id, AccountId::from_bytes([77; 16]));
-    let theirs = store.find_last_allowed_refusal(nobody, at(0), 1, 9).await.expect("read");
+    let theirs = store.transfers.find_last_allowed_refusal(nobody, at(0), 1, 9).await.expect("read");
     assert_eq!(theirs, None);
 }

@@ -29,7 +29,7 @@ fn payment(fixture: &Fixture, name: &str, amount: u64, spent: u64, policy_versio
 
 async fn reads(fixture: &Fixture, entries: Vec<HistoryEntry>) {
     let readings = Readings { entries, read_at: Some(at(101)), ..Readings::default() };
-    fixture.store.insert_readings(fixture.operator.network, &readings, None).await.expect("written");
+    fixture.store.index.insert_readings(fixture.operator.network, &readings, None).await.expect("written");
 }
 
 fn policy(fixture: &Fixture, version: u64, cap: u64, signature: Option<&str>) -> PolicySet {
@@ -54,18 +54,19 @@ fn policy(fixture: &Fixture, version: u64, cap: u64, signature: Option<&str>) ->
 }
 
 async fn inserts_policy(fixture: &Fixture, set: &PolicySet) {
-    fixture.store.insert_policy(set, at(60)).await.expect("kept");
+    fixture.store.policies.insert_policy(set, at(60)).await.expect("kept");
 }
 
 async fn watches(fixture: &Fixture) {
     let webhook = webhook(fixture, 1, None);
     let secret = SealedSecret::from_stored("sealed".to_owned());
-    fixture.store.insert_webhook(&webhook, &secret, WEBHOOKS_MAX).await.expect("inserted");
+    fixture.store.webhooks.insert_webhook(&webhook, &secret, WEBHOOKS_MAX).await.expect("inserted");
 }
 
 /// The data of the announced events of a type, oldest first.
 async fn announced(fixture: &Fixture, event_type: EventType) -> Vec<serde_json::Value> {
-    let listed = fixture.store.list_events(fixture.operator.id, Some(event_type), None, None, 100).await;
+    let listed =
+        fixture.store.events.list_events(fixture.operator.id, Some(event_type), None, None, 100).await;
     let mut events = listed.expect("listed");
     events.reverse();
     events.iter().map(|event| serde_json::from_str(event.data.get()).expect("JSON")).collect()
@@ -125,10 +126,10 @@ async fn limit_is_announced_once_by_processes_that_read_at_the_same_time() {
         let set = policy(&fixture, 3, 100, Some("sig"));
         let network = fixture.operator.network;
         let (one, two, three, four) = tokio::join!(
-            fixture.store.insert_readings(network, &readings, None),
-            other.insert_readings(network, &readings, None),
-            fixture.store.insert_policy(&set, at(60)),
-            other.insert_policy(&set, at(60)),
+            fixture.store.index.insert_readings(network, &readings, None),
+            other.index.insert_readings(network, &readings, None),
+            fixture.store.policies.insert_policy(&set, at(60)),
+            other.policies.insert_policy(&set, at(60)),
         );
         for read in [one, two] {
             assert!(read.expect("written").is_empty());
@@ -149,7 +150,7 @@ async fn spending_is_read_only_where_somebody_wants_to_know_and_from_then_on() {
     let mark = |name: &str| Mark { signature: name.into(), slot: 7 };
     let known = async |name: &str| {
         let whose = Whose::Account(fixture.account.id);
-        let found = fixture.store.find_known(network, whose, &[mark(name)]).await.expect("found");
+        let found = fixture.store.index.find_known(network, whose, &[mark(name)]).await.expect("found");
         found.contains_key(&mark(name))
     };
     let unread = |name: &str| HistoryEntry { spent: None, ..payment(&fixture, name, 90, 90, 3) };
@@ -195,7 +196,8 @@ async fn policy_change_is_announced_with_the_one_before_and_not_again() {
     }
     inserts_policy(&fixture, &old).await;
     assert_eq!(changes().await.len(), 2);
-    let kept = fixture.store.find_policy((fixture.operator.id, fixture.account.id), 5).await.expect("read");
+    let kept =
+        fixture.store.policies.find_policy((fixture.operator.id, fixture.account.id), 5).await.expect("read");
     assert_eq!(kept, policy(&fixture, 5, 50, None).policy);
     // After a fork, another transaction sets the version, maybe to the same. One that could not be read is announced too.
     for cap in [50, 51] {
@@ -223,6 +225,7 @@ async fn policy_change_is_announced_with_the_one_before_and_not_again() {
     assert!(
         fixture
             .store
+            .policies
             .find_policy((fixture.operator.id, fixture.account.id), 5)
             .await
             .expect("read")
@@ -231,6 +234,7 @@ async fn policy_change_is_announced_with_the_one_before_and_not_again() {
     assert!(
         fixture
             .store
+            .policies
             .find_policy((fixture.operator.id, fixture.account.id), 39)
             .await
             .expect("read")
@@ -243,8 +247,8 @@ async fn money_is_announced_with_its_entry_to_whose_it_is() {
     let Some(fixture) = fixture().await else { return };
     let stranger = operator(30);
     let foreign = account(&stranger, 40);
-    fixture.store.insert_operator(&stranger).await.expect("inserted");
-    fixture.store.insert_account(&foreign).await.expect("inserted");
+    fixture.store.operators.insert_operator(&stranger).await.expect("inserted");
+    fixture.store.accounts.insert_account(&foreign).await.expect("inserted");
     watches(&fixture).await;
     let theirs = Webhook {
         id: WebhookId::from_bytes([2; 16]),
@@ -253,22 +257,27 @@ async fn money_is_announced_with_its_entry_to_whose_it_is() {
         ..webhook(&fixture, 2, None)
     };
     let secret = SealedSecret::from_stored("sealed".to_owned());
-    fixture.store.insert_webhook(&theirs, &secret, WEBHOOKS_MAX).await.expect("inserted");
+    fixture.store.webhooks.insert_webhook(&theirs, &secret, WEBHOOKS_MAX).await.expect("inserted");
     // A payment from here to an account of another operator.
     let mut new = fixture.transfer(1, "a");
     new.request.to = Recipient::TokenAccount(foreign.token_account);
     let claimed = fixture.claim_new(&new, 0).await;
-    let signed = fixture.store.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
+    let signed = fixture.store.transfers.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
     let settlement = Settlement { signature: "signature-1".into(), ..settlement(3) };
-    fixture.store.mark_settled(&signed, settlement, at(3)).await.expect("settled");
+    fixture.store.transfers.mark_settled(&signed, settlement, at(3)).await.expect("settled");
     let of = async |operator: OperatorId, event_type| {
-        fixture.store.list_events(operator, Some(event_type), None, None, 10).await.expect("listed")
+        fixture.store.events.list_events(operator, Some(event_type), None, None, 10).await.expect("listed")
     };
     let [deposit] = &of(stranger.id, EventType::DepositSettled).await[..] else { panic!("one deposit") };
     assert_eq!(deposit.subject.account_id(), Some(foreign.id));
     assert!(of(fixture.operator.id, EventType::DepositSettled).await.is_empty());
     let delivered = async |operator: OperatorId, webhook| {
-        let listed = fixture.store.list_deliveries(operator, webhook, None, None, 10).await.expect("listed");
+        let listed = fixture
+            .store
+            .deliveries
+            .list_deliveries(operator, webhook, None, None, 10)
+            .await
+            .expect("listed");
         listed.into_iter().map(|delivery| delivery.event_type).collect::<Vec<_>>()
     };
     assert_eq!(delivered(stranger.id, theirs.id).await, [EventType::DepositSettled]);
@@ -294,11 +303,12 @@ async fn money_is_announced_with_its_entry_to_whose_it_is() {
 async fn halt_is_announced_once_for_each_account() {
     let Some(fixture) = fixture().await else { return };
     let second = account(&fixture.operator, 20);
-    fixture.store.insert_account(&second).await.expect("inserted");
+    fixture.store.accounts.insert_account(&second).await.expect("inserted");
     watches(&fixture).await;
-    let all = fixture.store.list_haltable(fixture.operator.id, None, 10).await.expect("listed");
+    let all = fixture.store.index.list_haltable(fixture.operator.id, None, 10).await.expect("listed");
     assert_eq!(all, [fixture.account.id, second.id]);
-    let rest = fixture.store.list_haltable(fixture.operator.id, Some(all[0]), 10).await.expect("listed");
+    let rest =
+        fixture.store.index.list_haltable(fixture.operator.id, Some(all[0]), 10).await.expect("listed");
     assert_eq!(rest, [second.id]);
     let halt = |signature: &str| HaltSet {
         operator_id: fixture.operator.id,
@@ -308,7 +318,7 @@ async fn halt_is_announced_once_for_each_account() {
         at: at(9),
     };
     for signature in ["one", "one", "two"] {
-        fixture.store.announce_halt(&halt(signature), &all, at(10)).await.expect("announced");
+        fixture.store.policies.announce_halt(&halt(signature), &all, at(10)).await.expect("announced");
     }
     let events = announced(&fixture, EventType::AccountHalted).await;
     assert_eq!(events.len(), 4, "{events:#?}");

@@ -5,9 +5,9 @@ use crate::store::{Due, Mark, PendingFetch, Readings, UnfinishedWalk, Walk, Whos
 async fn neighbours(fixture: &Fixture) -> (Account, Account) {
     let other = operator(30);
     let (second, foreign) = (account(&fixture.operator, 20), account(&other, 40));
-    fixture.store.insert_operator(&other).await.expect("inserted");
-    fixture.store.insert_account(&second).await.expect("inserted");
-    fixture.store.insert_account(&foreign).await.expect("inserted");
+    fixture.store.operators.insert_operator(&other).await.expect("inserted");
+    fixture.store.accounts.insert_account(&second).await.expect("inserted");
+    fixture.store.accounts.insert_account(&foreign).await.expect("inserted");
     (second, foreign)
 }
 
@@ -18,7 +18,7 @@ fn party(account: &Account) -> Party {
 async fn history(fixture: &Fixture, account: &Account) -> Vec<HistoryEntry> {
     let store = &fixture.store;
     let filter = HistoryFilter::default();
-    let listed = store.list_history(account.operator_id, account.id, &filter, None, 100).await;
+    let listed = store.history.list_history(account.operator_id, account.id, &filter, None, 100).await;
     listed.expect("listed").into_iter().map(|placed| placed.entry).collect()
 }
 
@@ -27,18 +27,18 @@ async fn settles(fixture: &Fixture, number: u8, to: Recipient, slot: u64) -> Tra
     let mut new = fixture.transfer(number, &format!("key-{number}"));
     new.request.to = to;
     let claimed = fixture.claim_new(&new, 0).await;
-    let signed = fixture.store.mark_signed(&claimed, signed(number), at(1)).await.expect("signed");
+    let signed = fixture.store.transfers.mark_signed(&claimed, signed(number), at(1)).await.expect("signed");
     let settlement = Settlement {
         number: None,
         signature: format!("signature-{number}"),
         settled_at: at(i64::try_from(slot).expect("small")),
         slot,
     };
-    fixture.store.mark_settled(&signed, settlement, at(2)).await.expect("settled").transfer
+    fixture.store.transfers.mark_settled(&signed, settlement, at(2)).await.expect("settled").transfer
 }
 
 async fn booked(fixture: &Fixture, account: &Account) -> i64 {
-    let ledger = fixture.store.find_ledger_at(Network::Test, account.id, u64::MAX >> 1).await;
+    let ledger = fixture.store.index.find_ledger_at(Network::Test, account.id, u64::MAX >> 1).await;
     ledger.expect("read").expect("there").booked
 }
 
@@ -68,7 +68,7 @@ async fn a_settlement_is_in_the_history_of_both_sides_and_booked() {
     // The indexer reads the same entries, and inserting them again changes nothing.
     let again = history(&fixture, &second).await;
     let readings = Readings { entries: again.clone(), are_final: true, ..Readings::default() };
-    fixture.store.insert_readings(Network::Test, &readings, None).await.expect("written");
+    fixture.store.index.insert_readings(Network::Test, &readings, None).await.expect("written");
     assert_eq!(history(&fixture, &second).await, again);
     assert_eq!(booked(&fixture, &second).await, 25_000_000);
 }
@@ -81,7 +81,8 @@ async fn payments_of_an_account_are_listed_and_deposits_are_not() {
         settles(&fixture, number, Recipient::Agent(second.id), slot).await;
     }
     let spending = async |account: &Account, since, rows_max| {
-        let listed = fixture.store.list_spending(account.operator_id, account.id, since, rows_max).await;
+        let listed =
+            fixture.store.history.list_spending(account.operator_id, account.id, since, rows_max).await;
         listed.expect("listed").into_iter().map(|(moment, _)| moment).collect::<Vec<_>>()
     };
     let early = Timestamp::from_unix_seconds(0);
@@ -89,7 +90,7 @@ async fn payments_of_an_account_are_listed_and_deposits_are_not() {
     assert_eq!(spending(&fixture.account, early, 2).await, [at(7), at(6)]);
     assert_eq!(spending(&second, early, 9).await, []);
     assert_eq!(spending(&fixture.account, at(100_000), 9).await, []);
-    let foreign = fixture.store.list_spending(operator(30).id, fixture.account.id, early, 9).await;
+    let foreign = fixture.store.history.list_spending(operator(30).id, fixture.account.id, early, 9).await;
     assert_eq!(foreign.expect("listed"), []);
 }
 
@@ -98,10 +99,11 @@ async fn a_rejection_is_history_and_a_failure_is_not() {
     let Some(fixture) = fixture().await else { return };
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let rejection = rejection(RejectionReason::DailyLimitExceeded);
-    fixture.store.mark_rejected(&claimed, rejection.clone(), at(1)).await.expect("rejected");
+    fixture.store.transfers.mark_rejected(&claimed, rejection.clone(), at(1)).await.expect("rejected");
     let other = fixture.claim_new(&fixture.transfer(2, "b"), 0).await;
     fixture
         .store
+        .transfers
         .mark_failed(&other, failure(FailureCode::InsufficientBalance), at(1))
         .await
         .expect("failed");
@@ -114,19 +116,19 @@ async fn a_rejection_is_history_and_a_failure_is_not() {
 async fn a_settlement_by_another_transaction_is_left_to_the_indexer() {
     let Some(fixture) = fixture().await else { return };
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-    let signed = fixture.store.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
+    let signed = fixture.store.transfers.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
     let elsewhere = Settlement { signature: "another".into(), ..settlement(5) };
-    fixture.store.mark_settled(&signed, elsewhere, at(2)).await.expect("settled");
+    fixture.store.transfers.mark_settled(&signed, elsewhere, at(2)).await.expect("settled");
     assert!(history(&fixture, &fixture.account).await.is_empty());
 }
 
 /// Settles at the second of its slot, and becomes visible at `second`.
 async fn settles_at(fixture: &Fixture, number: u8, slot: u64, second: i64) {
     let claimed = fixture.claim_new(&fixture.transfer(number, &format!("key-{number}")), 0).await;
-    let signed = fixture.store.mark_signed(&claimed, signed(number), at(1)).await.expect("signed");
+    let signed = fixture.store.transfers.mark_signed(&claimed, signed(number), at(1)).await.expect("signed");
     let settled_at = at(i64::try_from(slot).expect("small"));
     let settlement = Settlement { signature: format!("signature-{number}"), settled_at, slot, number: None };
-    fixture.store.mark_settled(&signed, settlement, at(second)).await.expect("settled");
+    fixture.store.transfers.mark_settled(&signed, settlement, at(second)).await.expect("settled");
 }
 
 #[tokio::test]
@@ -138,10 +140,10 @@ async fn histories_are_listed_in_the_order_in_which_entries_became_visible() {
     }
     let claimed = fixture.claim_new(&fixture.transfer(9, "z"), 0).await;
     let rejection = Rejection { rejected_at: at(45), ..rejection(RejectionReason::Paused) };
-    fixture.store.mark_rejected(&claimed, rejection, at(45)).await.expect("rejected");
+    fixture.store.transfers.mark_rejected(&claimed, rejection, at(45)).await.expect("rejected");
     let (operator, account) = (fixture.operator.id, fixture.account.id);
     let list = async |filter: &HistoryFilter, after: Option<&str>, rows_max| -> Vec<i64> {
-        let listed = fixture.store.list_history(operator, account, filter, after, rows_max).await;
+        let listed = fixture.store.history.list_history(operator, account, filter, after, rows_max).await;
         let seconds = |placed: &PlacedEntry| placed.entry.created_at.unix_seconds() - at(0).unix_seconds();
         listed.expect("listed").iter().map(seconds).collect()
     };
@@ -161,7 +163,7 @@ async fn histories_are_listed_in_the_order_in_which_entries_became_visible() {
     assert_eq!(list(&between(11, 50), None, 9).await, [20, 30]);
     assert_eq!(list(&between(31, 99), None, 9).await, [45, 20]);
     assert_eq!(list(&between(0, 30), None, 9).await, [10]);
-    let first = fixture.store.list_history(operator, account, &all, None, 9).await.expect("listed");
+    let first = fixture.store.history.list_history(operator, account, &all, None, 9).await.expect("listed");
     let places: Vec<i64> = first.iter().map(|placed| placed.visible_at.unix_micros()).collect();
     // The refusal came after place 50 was given, so it takes the next one.
     let micros = |second| at(second).unix_micros();
@@ -170,7 +172,7 @@ async fn histories_are_listed_in_the_order_in_which_entries_became_visible() {
     assert_eq!(list(&between(11, 99), Some(&first[0].position), 1).await, [20]);
     assert_eq!(list(&between(0, 31), Some(&first[0].position), 9).await, [30, 10]);
     // Another operator does not find it.
-    let foreign = fixture.store.list_history(operator_id(30), account, &all, None, 9).await;
+    let foreign = fixture.store.history.list_history(operator_id(30), account, &all, None, 9).await;
     assert!(foreign.expect("listed").is_empty());
 }
 
@@ -187,10 +189,11 @@ async fn an_entry_that_the_chain_dates_otherwise_takes_a_new_place() {
             read_at: Some(at(second)),
             ..Readings::default()
         };
-        fixture.store.insert_readings(Network::Test, &readings, None).await.expect("written");
+        fixture.store.index.insert_readings(Network::Test, &readings, None).await.expect("written");
         let filter = HistoryFilter { since: Some(at(13)), ..HistoryFilter::default() };
         let account = &fixture.account;
-        let later = fixture.store.list_history(account.operator_id, account.id, &filter, None, 9).await;
+        let later =
+            fixture.store.history.list_history(account.operator_id, account.id, &filter, None, 9).await;
         later.expect("listed").into_iter().map(|placed| placed.entry).collect::<Vec<_>>()
     };
     assert_eq!(read(&first, 20).await, []);
@@ -208,13 +211,14 @@ async fn concurrent_writers_give_a_history_one_order() {
         // The two hosts' clocks are a minute apart.
         let clock = if number.is_multiple_of(2) { at(100) } else { at(40) };
         let rejection = Rejection { rejected_at: clock, ..rejection(RejectionReason::Paused) };
-        store.mark_rejected(&claimed, rejection, clock).await.expect("rejected");
+        store.transfers.mark_rejected(&claimed, rejection, clock).await.expect("rejected");
     };
     let filter = |since| HistoryFilter { since, ..HistoryFilter::default() };
     let polls = async {
         let (mut got, mut since) = (Vec::new(), None);
         while got.len() < 40 {
             let later = other
+                .history
                 .list_history(fixture.operator.id, fixture.account.id, &filter(since), None, 100)
                 .await
                 .expect("listed");
@@ -235,7 +239,7 @@ async fn the_past_of_a_found_account_is_shown_when_it_is_all_there_oldest_first(
     let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;
     let found = account(&fixture.operator, 60);
-    store.adopt_account(Network::Test, &found).await.expect("adopted");
+    store.index.adopt_account(Network::Test, &found).await.expect("adopted");
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let happens = async |slot: i64, read_at| {
         let settlement = Settlement {
@@ -249,7 +253,7 @@ async fn the_past_of_a_found_account_is_shown_when_it_is_all_there_oldest_first(
             HistoryEntry::of_settlement(&claimed, &settlement, &nobody, somewhere, Some(&party(&found)));
         let entries = entries.into_iter().filter(|entry| entry.account_id == found.id).collect();
         let readings = Readings { entries, read_at: Some(at(read_at)), ..Readings::default() };
-        store.insert_readings(Network::Test, &readings, None).await.expect("written");
+        store.index.insert_readings(Network::Test, &readings, None).await.expect("written");
     };
     let shown = async || -> Vec<i64> {
         let entries = history(&fixture, &found).await;
@@ -259,21 +263,28 @@ async fn the_past_of_a_found_account_is_shown_when_it_is_all_there_oldest_first(
         happens(slot, read_at).await;
     }
     assert!(shown().await.is_empty(), "its past is being read");
-    assert!(store.list_unplaced(Network::Test, 9).await.expect("listed").is_empty());
-    let begun = store.find_walk(Network::Test, &found.token_account).await.expect("read");
+    assert!(store.index.list_unplaced(Network::Test, 9).await.expect("listed").is_empty());
+    let begun = store.index.find_walk(Network::Test, &found.token_account).await.expect("read");
     let done = Walk::new(found.token_account);
-    store.insert_readings(Network::Test, &Readings::default(), Some((&begun, &done))).await.expect("written");
-    assert_eq!(store.list_unplaced(Network::Test, 9).await.expect("listed"), [(found.operator_id, found.id)]);
-    assert!(!store.place_past((found.operator_id, found.id), at(60), 3).await.expect("placed"));
+    store
+        .index
+        .insert_readings(Network::Test, &Readings::default(), Some((&begun, &done)))
+        .await
+        .expect("written");
+    assert_eq!(
+        store.index.list_unplaced(Network::Test, 9).await.expect("listed"),
+        [(found.operator_id, found.id)]
+    );
+    assert!(!store.index.place_past((found.operator_id, found.id), at(60), 3).await.expect("placed"));
     assert_eq!(shown().await, [8, 7, 5]);
     // New entries wait for their turn.
     happens(61, 62).await;
     assert_eq!(shown().await, [8, 7, 5]);
-    assert!(store.place_past((found.operator_id, found.id), at(63), 3).await.expect("placed"));
+    assert!(store.index.place_past((found.operator_id, found.id), at(63), 3).await.expect("placed"));
     happens(6, 64).await;
     assert_eq!(shown().await, [6, 61, 9, 8, 7, 5]);
-    assert!(store.place_past((found.operator_id, found.id), at(65), 3).await.expect("nothing to do"));
-    assert!(store.list_unplaced(Network::Test, 9).await.expect("listed").is_empty());
+    assert!(store.index.place_past((found.operator_id, found.id), at(65), 3).await.expect("nothing to do"));
+    assert!(store.index.list_unplaced(Network::Test, 9).await.expect("listed").is_empty());
     assert_eq!(booked(&fixture, &found).await, 6 * 12_500_000);
 }
 
@@ -289,13 +300,13 @@ async fn an_entry_of_an_open_slot_becomes_final_or_is_taken_back_with_its_money(
     settles(&fixture, 2, Recipient::Agent(second.id), 6).await;
     let store = &fixture.store;
     let mark = |number: u8, slot| Mark { signature: format!("signature-{number}"), slot };
-    let open = store.list_open_transactions(Network::Test, 10).await.expect("listed");
+    let open = store.index.list_open_transactions(Network::Test, 10).await.expect("listed");
     assert_eq!(open, [mark(1, 5), mark(2, 6)]);
-    store.mark_final(Network::Test, &[mark(1, 5)]).await.expect("marked");
-    assert_eq!(store.list_open_transactions(Network::Test, 10).await.expect("listed"), [mark(2, 6)]);
+    store.index.mark_final(Network::Test, &[mark(1, 5)]).await.expect("marked");
+    assert_eq!(store.index.list_open_transactions(Network::Test, 10).await.expect("listed"), [mark(2, 6)]);
     // Final entries stay.
-    assert_eq!(store.undo_transaction(Network::Test, &mark(1, 5), at(20)).await.expect("undone"), 0);
-    assert_eq!(store.undo_transaction(Network::Test, &mark(2, 6), at(20)).await.expect("undone"), 2);
+    assert_eq!(store.index.undo_transaction(Network::Test, &mark(1, 5), at(20)).await.expect("undone"), 0);
+    assert_eq!(store.index.undo_transaction(Network::Test, &mark(2, 6), at(20)).await.expect("undone"), 2);
     assert_eq!(booked(&fixture, &fixture.account).await, -12_500_000);
     assert_eq!(booked(&fixture, &second).await, 12_500_000);
     assert_eq!(history(&fixture, &second).await.len(), 1);
@@ -308,30 +319,32 @@ async fn a_ledger_at_a_slot_leaves_out_what_came_later() {
     settles(&fixture, 1, Recipient::Agent(second.id), 5).await;
     settles(&fixture, 2, Recipient::Agent(second.id), 6).await;
     let at_slot = async |slot| {
-        let ledger = fixture.store.find_ledger_at(Network::Test, second.id, slot).await.expect("read");
+        let ledger = fixture.store.index.find_ledger_at(Network::Test, second.id, slot).await.expect("read");
         ledger.expect("there").booked
     };
     assert_eq!([at_slot(4).await, at_slot(5).await, at_slot(6).await], [0, 12_500_000, 25_000_000]);
     // An unexplained amount counts from then on.
-    fixture.store.mark_unexplained((second.operator_id, second.id), 3).await.expect("marked");
+    fixture.store.index.mark_unexplained((second.operator_id, second.id), 3).await.expect("marked");
     fixture
         .store
+        .index
         .mark_seen(9, &[((second.operator_id, second.id), UsdcAmount::from_micros(7))])
         .await
         .expect("marked");
     fixture
         .store
+        .index
         .mark_seen(8, &[((second.operator_id, second.id), UsdcAmount::from_micros(1))])
         .await
         .expect("marked");
-    let ledgers = fixture.store.list_ledgers(Network::Test, None, 10).await.expect("listed");
+    let ledgers = fixture.store.index.list_ledgers(Network::Test, None, 10).await.expect("listed");
     let ledger = ledgers.iter().find(|ledger| ledger.account_id == second.id).expect("listed");
     assert_eq!((ledger.unexplained, ledger.seen, ledger.seen_slot), (3, 7, 9));
     let wanted = [second.token_account];
-    assert_eq!(fixture.store.find_ledgers(Network::Test, &wanted).await.expect("found"), [*ledger]);
-    assert!(fixture.store.find_ledgers(Network::Live, &wanted).await.expect("found").is_empty());
+    assert_eq!(fixture.store.index.find_ledgers(Network::Test, &wanted).await.expect("found"), [*ledger]);
+    assert!(fixture.store.index.find_ledgers(Network::Live, &wanted).await.expect("found").is_empty());
     assert_eq!(ledger.difference(UsdcAmount::from_micros(25_000_003)), 0);
-    let unexplained = fixture.store.list_unexplained(Network::Test, 10).await.expect("listed");
+    let unexplained = fixture.store.index.list_unexplained(Network::Test, 10).await.expect("listed");
     assert_eq!(unexplained.iter().map(|ledger| ledger.account_id).collect::<Vec<_>>(), [second.id]);
 }
 
@@ -354,26 +367,27 @@ async fn a_walk_moves_with_its_readings_and_only_from_where_it_stood() {
     let mut entries = HistoryEntry::of_settlement(&claimed, &settlement(5), &party, address, None);
     entries[0].number = Some(PaymentNumber::Is(1));
     let readings = Readings { entries, are_final: true, ..Readings::default() };
-    store.insert_readings(Network::Test, &readings, Some((&beginning, &begun))).await.expect("written");
-    assert_eq!(store.find_walk(Network::Test, &address).await.expect("read"), Some(begun.clone()));
+    store.index.insert_readings(Network::Test, &readings, Some((&beginning, &begun))).await.expect("written");
+    assert_eq!(store.index.find_walk(Network::Test, &address).await.expect("read"), Some(begun.clone()));
     assert_eq!(history(&fixture, &fixture.account).await.len(), 1);
     // Another process at a different position writes nothing at all.
     let mut later = readings.clone();
     later.entries[0].id = EntryId::from_bytes([9; 16]);
     let elsewhere = Some(Walk { until: mark("other", 3), ..begun.clone() });
     for from in [&beginning, &elsewhere] {
-        let written = store.insert_readings(Network::Test, &later, Some((from, &done))).await;
+        let written = store.index.insert_readings(Network::Test, &later, Some((from, &done))).await;
         assert!(matches!(written, Err(StoreError::Superseded)), "{written:?}");
     }
     assert_eq!(history(&fixture, &fixture.account).await.len(), 1);
     store
+        .index
         .insert_readings(Network::Test, &Readings::default(), Some((&Some(begun), &done)))
         .await
         .expect("written");
-    assert_eq!(store.find_walk(Network::Test, &address).await.expect("read"), Some(done));
-    assert_eq!(store.find_walk(Network::Live, &address).await.expect("read"), None);
+    assert_eq!(store.index.find_walk(Network::Test, &address).await.expect("read"), Some(done));
+    assert_eq!(store.index.find_walk(Network::Live, &address).await.expect("read"), None);
     let known = async |whose, marks: &[Mark]| -> Vec<(Mark, Vec<KnownEntry>)> {
-        store.find_known(Network::Test, whose, marks).await.expect("read").into_iter().collect()
+        store.index.find_known(Network::Test, whose, marks).await.expect("read").into_iter().collect()
     };
     let at_slot = |signature: &str, slot| Mark { signature: signature.into(), slot };
     let (there, elsewhere) = (at_slot("signature-1", u64::MAX), at_slot("signature-1", 4));
@@ -394,11 +408,11 @@ async fn pending_fetches_are_listed_when_due_until_they_are_resolved() {
         |tries, second| PendingFetch { signature: "lost".into(), slot: 4, tries, next_try_at: at(second) };
     let write = async |pending: Vec<PendingFetch>, resolved: Vec<String>| {
         let readings = Readings { pending, resolved, ..Readings::default() };
-        store.insert_readings(Network::Test, &readings, None).await.expect("written");
+        store.index.insert_readings(Network::Test, &readings, None).await.expect("written");
     };
     let due = async |second| {
         let due = Due::within(at(second), Duration::from_secs(60));
-        store.list_pending_fetches(Network::Test, due, 5).await
+        store.index.list_pending_fetches(Network::Test, due, 5).await
     };
     write(vec![pending(3, 10)], vec![]).await;
     // Another walk lists it again: its age does not reset.
@@ -417,33 +431,33 @@ async fn an_account_of_the_chain_is_adopted_once_with_a_walk_to_do() {
     let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;
     let found = account(&fixture.operator, 60);
-    assert!(store.adopt_account(Network::Test, &found).await.expect("adopted"));
-    assert!(!store.adopt_account(Network::Test, &found).await.expect("known"));
-    let walks = store.list_walks_under_way(Network::Test, 5).await.expect("listed");
+    assert!(store.index.adopt_account(Network::Test, &found).await.expect("adopted"));
+    assert!(!store.index.adopt_account(Network::Test, &found).await.expect("known"));
+    let walks = store.index.list_walks_under_way(Network::Test, 5).await.expect("listed");
     assert_eq!(walks, [(found.id, found.token_account)]);
-    let parties = store.find_parties(Network::Test, &[found.address]).await.expect("found");
+    let parties = store.index.find_parties(Network::Test, &[found.address]).await.expect("found");
     assert_eq!(parties, [(found.address, party(&found))]);
-    assert!(store.find_parties(Network::Live, &[found.address]).await.expect("found").is_empty());
+    assert!(store.index.find_parties(Network::Live, &[found.address]).await.expect("found").is_empty());
     // An account that is being created is ready from then on.
     let requested = Account { provisioning: Provisioning::Requested, ..account(&fixture.operator, 70) };
-    store.insert_account(&requested).await.expect("inserted");
-    assert!(!store.adopt_account(Network::Test, &requested).await.expect("known"));
-    assert!(store.find_account(fixture.operator.id, requested.id).await.expect("read").is_some());
+    store.accounts.insert_account(&requested).await.expect("inserted");
+    assert!(!store.index.adopt_account(Network::Test, &requested).await.expect("known"));
+    assert!(store.accounts.find_account(fixture.operator.id, requested.id).await.expect("read").is_some());
 }
 
 #[tokio::test]
 async fn one_process_at_a_time_indexes_a_network() {
     let Some(fixture) = fixture().await else { return };
     let other = fixture.reopen().await;
-    assert!(fixture.store.lease_index(Network::Test, at(0), at(10)).await.expect("asked"));
-    assert!(fixture.store.lease_index(Network::Test, at(1), at(11)).await.expect("asked"));
+    assert!(fixture.store.index.lease_index(Network::Test, at(0), at(10)).await.expect("asked"));
+    assert!(fixture.store.index.lease_index(Network::Test, at(1), at(11)).await.expect("asked"));
     let alone = fixture.store.kind() == "sqlite";
     // A SQLite file serves one process, so the earlier holder is gone.
-    assert_eq!(other.lease_index(Network::Test, at(5), at(15)).await.expect("asked"), alone);
-    assert!(other.lease_index(Network::Test, at(11), at(20)).await.expect("asked"));
-    other.release_index(Network::Test).await.expect("released");
-    assert!(fixture.store.lease_index(Network::Test, at(12), at(22)).await.expect("asked"));
+    assert_eq!(other.index.lease_index(Network::Test, at(5), at(15)).await.expect("asked"), alone);
+    assert!(other.index.lease_index(Network::Test, at(11), at(20)).await.expect("asked"));
+    other.index.release_index(Network::Test).await.expect("released");
+    assert!(fixture.store.index.lease_index(Network::Test, at(12), at(22)).await.expect("asked"));
     // The clock was ahead and is put right: the lease ends further ahead than any is taken.
-    assert_eq!(other.lease_index(Network::Test, at(-48), at(-38)).await.expect("asked"), alone);
-    assert!(other.lease_index(Network::Test, at(-49), at(-39)).await.expect("asked"));
+    assert_eq!(other.index.lease_index(Network::Test, at(-48), at(-38)).await.expect("asked"), alone);
+    assert!(other.index.lease_index(Network::Test, at(-49), at(-39)).await.expect("asked"));
 }

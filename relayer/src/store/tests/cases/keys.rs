@@ -5,22 +5,22 @@ async fn a_key_is_found_by_its_hash_alone() {
     let Some(fixture) = fixture().await else { return };
     let (agent_key, plain) = key(&fixture.operator, KeyScope::Agent(fixture.account.id), 60);
     let agent_key = ApiKey { expires_at: Some(at(9)), name: None, ..agent_key };
-    fixture.store.insert_key(&agent_key, &plain.hash()).await.expect("inserted");
-    let found = fixture.reopen().await.find_key_by_hash(&plain.hash()).await.expect("read");
+    fixture.store.keys.insert_key(&agent_key, &plain.hash()).await.expect("inserted");
+    let found = fixture.reopen().await.keys.find_key_by_hash(&plain.hash()).await.expect("read");
     let found = found.map(|(key, operator)| {
         assert_eq!(operator, fixture.operator);
         key
     });
     assert_eq!(found, Some(agent_key));
     let unknown = PlainKey::new(KeyRole::Agent, Network::Test, None, [61; 32]);
-    assert!(fixture.store.find_key_by_hash(&unknown.hash()).await.expect("read").is_none());
+    assert!(fixture.store.keys.find_key_by_hash(&unknown.hash()).await.expect("read").is_none());
 }
 
 #[tokio::test]
 async fn the_database_does_not_hold_the_key() {
     let Some(fixture) = fixture().await else { return };
     let (agent_key, plain) = key(&fixture.operator, KeyScope::Agent(fixture.account.id), 60);
-    fixture.store.insert_key(&agent_key, &plain.hash()).await.expect("inserted");
+    fixture.store.keys.insert_key(&agent_key, &plain.hash()).await.expect("inserted");
     let secret = &plain.expose()[12..30];
     match &fixture.place {
         Place::Folder(folder) => {
@@ -46,13 +46,13 @@ async fn a_key_is_revoked_by_its_own_operator_and_stays_revoked() {
     let Some(fixture) = fixture().await else { return };
     let (store, operator, id) = (&fixture.store, fixture.operator.id, fixture.key.id);
     let stranger = OperatorId::from_bytes([99; 16]);
-    assert!(store.mark_key_revoked(stranger, id, at(5)).await.expect("done").is_none());
-    let revoked = store.mark_key_revoked(operator, id, at(6)).await.expect("done").expect("its own");
+    assert!(store.keys.mark_key_revoked(stranger, id, at(5)).await.expect("done").is_none());
+    let revoked = store.keys.mark_key_revoked(operator, id, at(6)).await.expect("done").expect("its own");
     assert_eq!(revoked.revoked_at, Some(at(6)));
-    let again = store.mark_key_revoked(operator, id, at(7)).await.expect("done").expect("its own");
+    let again = store.keys.mark_key_revoked(operator, id, at(7)).await.expect("done").expect("its own");
     assert_eq!(again.revoked_at, Some(at(6)));
     let plain = PlainKey::new(KeyRole::Operator, Network::Test, None, [3; 32]);
-    let (found, _) = store.find_key_by_hash(&plain.hash()).await.expect("read").expect("there");
+    let (found, _) = store.keys.find_key_by_hash(&plain.hash()).await.expect("read").expect("there");
     assert_eq!(found.revoked_at, Some(at(6)));
 }
 
@@ -62,28 +62,31 @@ async fn keys_are_listed_by_operator_and_by_account() {
     let (store, operator) = (&fixture.store, fixture.operator.id);
     for byte in 60..64 {
         let (agent_key, plain) = key(&fixture.operator, KeyScope::Agent(fixture.account.id), byte);
-        store.insert_key(&agent_key, &plain.hash()).await.expect("inserted");
+        store.keys.insert_key(&agent_key, &plain.hash()).await.expect("inserted");
     }
-    let all = store.list_keys(operator).await.expect("listed");
+    let all = store.keys.list_keys(operator).await.expect("listed");
     assert_eq!(all.iter().map(|key| key.id.bytes()[0]).collect::<Vec<_>>(), [63, 62, 61, 60, 3]);
-    let of_account = store.list_account_keys(operator, fixture.account.id, None, 3).await.expect("listed");
+    let of_account =
+        store.keys.list_account_keys(operator, fixture.account.id, None, 3).await.expect("listed");
     assert_eq!(of_account.iter().map(|key| key.id.bytes()[0]).collect::<Vec<_>>(), [63, 62, 61]);
     let after = Some(of_account[2].id);
-    let rest = store.list_account_keys(operator, fixture.account.id, after, 3).await.expect("listed");
+    let rest = store.keys.list_account_keys(operator, fixture.account.id, after, 3).await.expect("listed");
     assert_eq!(rest.iter().map(|key| key.id.bytes()[0]).collect::<Vec<_>>(), [60]);
     let stranger = OperatorId::from_bytes([99; 16]);
-    assert!(store.list_keys(stranger).await.expect("listed").is_empty());
-    assert!(store.list_account_keys(stranger, fixture.account.id, None, 3).await.expect("listed").is_empty());
+    assert!(store.keys.list_keys(stranger).await.expect("listed").is_empty());
+    assert!(
+        store.keys.list_account_keys(stranger, fixture.account.id, None, 3).await.expect("listed").is_empty()
+    );
 }
 
 #[tokio::test]
 async fn an_agent_key_for_another_operators_account_is_refused_by_the_database() {
     let Some(fixture) = fixture().await else { return };
     let other = operator(40);
-    fixture.store.insert_operator(&other).await.expect("inserted");
+    fixture.store.operators.insert_operator(&other).await.expect("inserted");
     let (stolen, plain) = key(&other, KeyScope::Agent(fixture.account.id), 60);
     assert!(matches!(
-        fixture.store.insert_key(&stolen, &plain.hash()).await,
+        fixture.store.keys.insert_key(&stolen, &plain.hash()).await,
         Err(StoreError::Postgres(_) | StoreError::Sqlite(_))
     ));
 }
@@ -95,20 +98,21 @@ async fn a_key_keeps_its_ranges_and_its_latest_use() {
     let (bound, plain) = key(&fixture.operator, KeyScope::Agent(fixture.account.id), 60);
     let ranges = AllowedCidrs::parse(&["10.0.0.0/8".to_owned(), "::1".to_owned()]).expect("valid");
     let bound = ApiKey { allowed_cidrs: Some(ranges), ..bound };
-    store.insert_key(&bound, &plain.hash()).await.expect("inserted");
-    let found = async || store.find_key_by_hash(&plain.hash()).await.expect("read").expect("there").0;
+    store.keys.insert_key(&bound, &plain.hash()).await.expect("inserted");
+    let found = async || store.keys.find_key_by_hash(&plain.hash()).await.expect("read").expect("there").0;
     assert_eq!(found().await, bound);
     let unknown = KeyId::from_bytes([77; 16]);
     store
+        .keys
         .mark_keys_used(&[(fixture.key.id, at(5)), (bound.id, at(9)), (unknown, at(9))])
         .await
         .expect("written");
-    store.mark_keys_used(&[(bound.id, at(7))]).await.expect("nothing to do");
+    store.keys.mark_keys_used(&[(bound.id, at(7))]).await.expect("nothing to do");
     assert_eq!(found().await, ApiKey { last_used_at: Some(at(9)), ..bound.clone() });
-    store.mark_keys_used(&[(bound.id, at(11))]).await.expect("written");
+    store.keys.mark_keys_used(&[(bound.id, at(11))]).await.expect("written");
     assert_eq!(found().await.last_used_at, Some(at(11)));
-    let own = store.find_key_of(fixture.operator.id, bound.id).await.expect("read");
+    let own = store.keys.find_key_of(fixture.operator.id, bound.id).await.expect("read");
     assert_eq!(own.map(|key| key.id), Some(bound.id));
-    let strangers = store.find_key_of(OperatorId::from_bytes([99; 16]), bound.id).await.expect("read");
+    let strangers = store.keys.find_key_of(OperatorId::from_bytes([99; 16]), bound.id).await.expect("read");
     assert_eq!(strangers, None);
 }

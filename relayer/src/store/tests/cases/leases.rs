@@ -10,7 +10,10 @@ async fn take(store: &Store, seconds: i64) -> Vec<TransferId> {
 
 /// Leases at `seconds`, for 60 s.
 async fn take_up_to(store: &Store, seconds: i64, rows_max: u32) -> Vec<TransferId> {
-    let taken = store.take_unfinished_transfers(Network::Test, at(seconds), at(seconds + 60), rows_max).await;
+    let taken = store
+        .transfers
+        .take_unfinished_transfers(Network::Test, at(seconds), at(seconds + 60), rows_max)
+        .await;
     taken.expect("taken").into_iter().map(|transfer| transfer.id).collect()
 }
 
@@ -20,21 +23,22 @@ async fn transfer_left_by_a_crash_is_taken_once_its_lease_has_ended() {
     let store = &fixture.store;
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let signed_one = fixture.claim_new(&fixture.transfer(2, "b"), 1).await;
-    let signed_one = store.mark_signed(&signed_one, signed(1), at(1)).await.expect("signed");
+    let signed_one = store.transfers.mark_signed(&signed_one, signed(1), at(1)).await.expect("signed");
     let sent = fixture.claim_new(&fixture.transfer(3, "c"), 2).await;
-    let sent = store.mark_signed(&sent, signed(2), at(2)).await.expect("signed");
-    let sent = store.mark_sent(&sent, at(2)).await.expect("sent");
+    let sent = store.transfers.mark_signed(&sent, signed(2), at(2)).await.expect("signed");
+    let sent = store.transfers.mark_sent(&sent, at(2)).await.expect("sent");
     let settled = fixture.claim_new(&fixture.transfer(4, "d"), 0).await;
-    store.mark_settled(&settled, settlement(1), at(1)).await.expect("settled");
+    store.transfers.mark_settled(&settled, settlement(1), at(1)).await.expect("settled");
     let second = fixture.reopen().await;
     assert_eq!(take(&second, 59).await, [], "the first may be alive");
     assert_eq!(take(&second, 60).await, [claimed.id]);
-    let taken = second.take_unfinished_transfers(Network::Test, at(70), at(130), 100).await.expect("taken");
+    let taken =
+        second.transfers.take_unfinished_transfers(Network::Test, at(70), at(130), 100).await.expect("taken");
     let states: BTreeSet<_> = taken.iter().map(|transfer| format!("{:?}", transfer.state)).collect();
     assert_eq!(states, [&signed_one, &sent].map(|transfer| format!("{:?}", transfer.state)).into());
     assert_eq!(take(&fixture.store, 119).await, [], "the second may be alive");
     assert_eq!(take(&fixture.store, 130).await.len(), 3, "the second is dead: nothing is lost");
-    let live = second.take_unfinished_transfers(Network::Live, at(999), at(1_000), 100).await;
+    let live = second.transfers.take_unfinished_transfers(Network::Live, at(999), at(1_000), 100).await;
     assert!(live.expect("taken").is_empty());
 }
 
@@ -56,14 +60,14 @@ async fn a_lease_is_renewed_by_its_holder_alone() {
     let (first, second) = (&fixture.store, fixture.reopen().await);
     let one = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let other = fixture.claim_new(&fixture.transfer(2, "b"), 0).await;
-    first.renew_leases(operator, &[one.id], at(200)).await.expect("renewed");
-    second.renew_leases(operator, &[other.id], at(900)).await.expect("nothing of its own");
+    first.transfers.renew_leases(operator, &[one.id], at(200)).await.expect("renewed");
+    second.transfers.renew_leases(operator, &[other.id], at(900)).await.expect("nothing of its own");
     assert_eq!(take(&second, 100).await, [other.id]);
-    first.renew_leases(operator, &[one.id, other.id], at(250)).await.expect("renewed");
+    first.transfers.renew_leases(operator, &[one.id, other.id], at(250)).await.expect("renewed");
     assert_eq!(take(first, 160).await, [other.id], "the first lost it to the second, whose lease stood");
     assert_eq!(take(&second, 249).await, [other.id]);
     assert_eq!(take(&second, 250).await, [one.id]);
-    assert!(first.renew_leases(operator, &[], at(1)).await.is_ok());
+    assert!(first.transfers.renew_leases(operator, &[], at(1)).await.is_ok());
 }
 
 #[tokio::test]
@@ -83,7 +87,7 @@ async fn more_leases_than_one_statement_takes_are_renewed() {
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let mut ids: Vec<_> = (0..1_200u128).map(|number| TransferId::from_bytes(number.to_be_bytes())).collect();
     ids.push(claimed.id);
-    fixture.store.renew_leases(fixture.operator.id, &ids, at(100)).await.expect("renewed");
+    fixture.store.transfers.renew_leases(fixture.operator.id, &ids, at(100)).await.expect("renewed");
     assert_eq!(take(&fixture.reopen().await, 99).await, []);
 }
 
@@ -94,12 +98,12 @@ async fn a_stop_gives_its_leases_back_and_nobody_elses() {
     let (first, second) = (&fixture.store, fixture.reopen().await);
     let own = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let single = fixture.claim_new(&fixture.transfer(2, "b"), 0).await;
-    let theirs = second.claim_transfer(&fixture.transfer(3, "c"), clock(0)).await;
+    let theirs = second.transfers.claim_transfer(&fixture.transfer(3, "c"), clock(0)).await;
     assert!(matches!(theirs, Ok(Claim::New(_))));
-    first.release_lease(operator, single.id, at(1)).await.expect("released");
-    second.release_lease(operator, own.id, at(1)).await.expect("not its own");
+    first.transfers.release_lease(operator, single.id, at(1)).await.expect("released");
+    second.transfers.release_lease(operator, own.id, at(1)).await.expect("not its own");
     assert_eq!(take(&second, 1).await, [single.id]);
-    first.release_leases(at(2)).await.expect("released");
+    first.transfers.release_leases(at(2)).await.expect("released");
     assert_eq!(take(&second, 2).await, [own.id]);
 }
 
@@ -108,7 +112,7 @@ async fn a_start_ends_the_leases_of_the_dead_where_it_can_tell() {
     let Some(fixture) = fixture().await else { return };
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let second = fixture.reopen().await;
-    second.release_orphaned_leases(at(1)).await.expect("released");
+    second.transfers.release_orphaned_leases(at(1)).await.expect("released");
     match second.pools {
         Pools::Sqlite { .. } => assert_eq!(take(&second, 1).await, [claimed.id], "one relayer to a file"),
         Pools::Postgres { .. } => {

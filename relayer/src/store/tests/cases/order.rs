@@ -16,12 +16,13 @@ async fn ids_order_by_their_bytes_through_every_page() {
     let ids = mixed_ids();
     for id in &ids {
         let account = Account { id: AccountId::from_bytes(*id), ..account(&fixture.operator, 50) };
-        fixture.store.insert_account(&account).await.expect("inserted");
+        fixture.store.accounts.insert_account(&account).await.expect("inserted");
     }
     let mut listed = Vec::new();
     let mut after = None;
     loop {
-        let page = fixture.store.list_accounts(fixture.operator.id, None, after, 7).await.expect("listed");
+        let page =
+            fixture.store.accounts.list_accounts(fixture.operator.id, None, after, 7).await.expect("listed");
         let Some(last) = page.last() else { break };
         after = Some(last.place());
         listed.extend(page.iter().map(|account| account.id.bytes()));
@@ -40,7 +41,7 @@ async fn text_orders_by_bytes_and_not_by_language() {
     for (number, name) in names.into_iter().enumerate() {
         let name = OperatorName::parse(name).expect("valid");
         let operator = Operator { name, ..operator(100 + number as u8) };
-        fixture.store.insert_operator(&operator).await.expect("inserted");
+        fixture.store.operators.insert_operator(&operator).await.expect("inserted");
     }
     let sql = "SELECT name FROM operators WHERE name <> 'Acme' AND name > '9' ORDER BY name";
     let read: Vec<String> = query(sql).fetch_all(fixture.store.reader()).await.expect("read");

@@ -30,16 +30,23 @@ impl Payments<'_> {
 
     async fn index(&self, entries: Vec<HistoryEntry>) {
         let readings = Readings { entries, ..Readings::default() };
-        self.0.store.insert_readings(self.0.operator.network, &readings, None).await.expect("written");
+        self.0.store.index.insert_readings(self.0.operator.network, &readings, None).await.expect("written");
     }
 
     async fn known(&self, tag: u64, since: Option<i64>) -> (u64, Option<PaymentMade>) {
-        let known = self.0.store.find_payment(self.0.account.id, tag, since.map(at)).await.expect("read");
+        let known =
+            self.0.store.transfers.find_payment(self.0.account.id, tag, since.map(at)).await.expect("read");
         (known.up_to, known.made)
     }
 
     async fn missing(&self) -> usize {
-        self.0.store.list_missing_payments(self.0.operator.network, None, 10).await.expect("listed").len()
+        self.0
+            .store
+            .index
+            .list_missing_payments(self.0.operator.network, None, 10)
+            .await
+            .expect("listed")
+            .len()
     }
 }
 
@@ -78,7 +85,7 @@ async fn a_payment_that_a_node_dates_long_ago_is_remembered_for_a_day_after_it_w
     let entries = vec![payments.read_payment(7, PaymentNumber::Is(1), 10)];
     let read_at = Some(at(100_000));
     let readings = Readings { entries, read_at, ..Readings::default() };
-    fixture.store.insert_readings(fixture.operator.network, &readings, None).await.expect("written");
+    fixture.store.index.insert_readings(fixture.operator.network, &readings, None).await.expect("written");
     assert!(payments.known(7, Some(99_999)).await.1.is_some());
     assert!(payments.known(7, Some(100_000)).await.1.is_none());
 }
@@ -92,7 +99,7 @@ async fn a_fork_takes_its_payment_back() {
     }
     let mark = Mark { signature: "payment-2".into(), slot: 2 };
     assert_eq!(
-        fixture.store.undo_transaction(fixture.operator.network, &mark, at(20)).await.expect("undone"),
+        fixture.store.index.undo_transaction(fixture.operator.network, &mark, at(20)).await.expect("undone"),
         1
     );
     assert_eq!(payments.known(2, None).await, (1, None));
@@ -107,11 +114,16 @@ async fn payments_without_a_number_count_once_nothing_else_is_missing() {
     let account = (fixture.operator.id, fixture.account.id);
     payments.index(vec![payments.read_payment(1, PaymentNumber::Is(1), 10)]).await;
     payments.index(vec![payments.read_payment(3, PaymentNumber::CutOff, 10)]).await;
-    fixture.store.want_payments((fixture.account.operator_id, fixture.account.id), 3).await.expect("wanted");
-    fixture.store.count_unnumbered(account, 3).await.expect("counted");
+    fixture
+        .store
+        .transfers
+        .want_payments((fixture.account.operator_id, fixture.account.id), 3)
+        .await
+        .expect("wanted");
+    fixture.store.index.count_unnumbered(account, 3).await.expect("counted");
     assert_eq!((payments.known(2, None).await.0, payments.missing().await), (1, 1));
     payments.index(vec![payments.read_payment(2, PaymentNumber::Is(2), 10)]).await;
-    fixture.store.count_unnumbered(account, 3).await.expect("counted");
+    fixture.store.index.count_unnumbered(account, 3).await.expect("counted");
     assert_eq!((payments.known(2, None).await.0, payments.missing().await), (3, 0));
     assert!(payments.known(3, None).await.1.is_some(), "it has its tag all the same");
 }
@@ -120,11 +132,26 @@ async fn payments_without_a_number_count_once_nothing_else_is_missing() {
 async fn number_wanted_beyond_the_last_payment_is_reset() {
     let Some(fixture) = fixture().await else { return };
     let payments = Payments(&fixture);
-    fixture.store.want_payments((fixture.account.operator_id, fixture.account.id), 9).await.expect("wanted");
-    fixture.store.want_payments((fixture.account.operator_id, fixture.account.id), 4).await.expect("wanted");
+    fixture
+        .store
+        .transfers
+        .want_payments((fixture.account.operator_id, fixture.account.id), 9)
+        .await
+        .expect("wanted");
+    fixture
+        .store
+        .transfers
+        .want_payments((fixture.account.operator_id, fixture.account.id), 4)
+        .await
+        .expect("wanted");
     assert_eq!(payments.missing().await, 1);
     payments.index(vec![payments.read_payment(1, PaymentNumber::Is(1), 10)]).await;
-    fixture.store.count_unnumbered((fixture.operator.id, fixture.account.id), 1).await.expect("counted");
+    fixture
+        .store
+        .index
+        .count_unnumbered((fixture.operator.id, fixture.account.id), 1)
+        .await
+        .expect("counted");
     assert_eq!(payments.missing().await, 0);
 }
 
@@ -134,14 +161,14 @@ async fn a_payment_of_ours_counts_when_its_number_is_read() {
     let payments = Payments(&fixture);
     let store = &fixture.store;
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-    let sent = store.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
+    let sent = store.transfers.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
     let settlement = Settlement { signature: signed(1).signature, slot: 7, ..settlement(2) };
-    let ours = store.mark_settled(&sent, settlement, at(2)).await.expect("settled").transfer;
+    let ours = store.transfers.mark_settled(&sent, settlement, at(2)).await.expect("settled").transfer;
     assert_eq!(payments.known(ours.id.tag(), None).await, (0, None), "its key is recorded");
     let mark = Mark { signature: signed(1).signature, slot: 7 };
     let known = async || {
         let (network, whose) = (fixture.operator.network, Whose::Account(fixture.account.id));
-        store.find_known(network, whose, std::slice::from_ref(&mark)).await.expect("found").len()
+        store.index.find_known(network, whose, std::slice::from_ref(&mark)).await.expect("found").len()
     };
     assert_eq!(known().await, 0, "its number is to be read");
     let read = HistoryEntry {
@@ -162,14 +189,14 @@ async fn a_payment_of_ours_whose_number_came_with_its_landing_is_not_read() {
     let payments = Payments(&fixture);
     let store = &fixture.store;
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-    let sent = store.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
+    let sent = store.transfers.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
     let signature = signed(1).signature;
     let settlement = Settlement { signature: signature.clone(), slot: 7, number: Some(1), ..settlement(2) };
-    let ours = store.mark_settled(&sent, settlement, at(2)).await.expect("settled").transfer;
+    let ours = store.transfers.mark_settled(&sent, settlement, at(2)).await.expect("settled").transfer;
     assert_eq!(payments.known(ours.id.tag(), None).await, (1, None), "its key is recorded");
     let (network, whose) = (fixture.operator.network, Whose::Account(fixture.account.id));
     let mark = Mark { signature, slot: 7 };
-    let known = store.find_known(network, whose, std::slice::from_ref(&mark)).await.expect("found");
+    let known = store.index.find_known(network, whose, std::slice::from_ref(&mark)).await.expect("found");
     assert_eq!(known.len(), 1);
 }
 
@@ -220,7 +247,7 @@ async fn bytes_signed_ahead_are_stored_only_where_nothing_is_missing_and_nothing
         ..ahead(number, name, 4)
     };
     let disagree = ClaimClock { agreed: None, ..clock(day) };
-    let claimed = fixture.store.claim_transfer(&late(5, "e"), disagree).await.expect("claimed");
+    let claimed = fixture.store.transfers.claim_transfer(&late(5, "e"), disagree).await.expect("claimed");
     assert!(matches!(claimed, Claim::New(transfer) if transfer.state == TransferState::Claimed));
     assert!(fixture.claim_new(&late(6, "f"), day).await.state.signed().is_some());
 }

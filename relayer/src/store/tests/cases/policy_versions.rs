@@ -17,7 +17,7 @@ fn version(fixture: &Fixture, number: u64, signature: &str) -> PolicyVersion {
 
 async fn listed(fixture: &Fixture, before: Option<u64>) -> Vec<PolicyVersion> {
     let (operator, account) = (fixture.operator.id, fixture.account.id);
-    fixture.store.list_policy_versions(operator, account, before, 10).await.expect("listed")
+    fixture.store.policies.list_policy_versions(operator, account, before, 10).await.expect("listed")
 }
 
 #[tokio::test]
@@ -25,18 +25,22 @@ async fn versions_are_listed_newest_first_with_who_asked() {
     let Some(fixture) = fixture().await else { return };
     let (store, operator, account) = (&fixture.store, fixture.operator.id, fixture.account.id);
     for (number, signature) in [(1, "one"), (2, "two"), (3, "three")] {
-        store.insert_policy_version(&version(&fixture, number, signature)).await.expect("kept");
+        store.policies.insert_policy_version(&version(&fixture, number, signature)).await.expect("kept");
     }
     let asking = |reason: Option<&str>| Asking {
         key_id: fixture.key.id,
         reason: reason.map(|text| PolicyReason::parse(text.to_owned()).expect("valid")),
     };
-    store.insert_policy_asking(operator, account, "two", &asking(Some("why"))).await.expect("kept");
+    store.policies.insert_policy_asking(operator, account, "two", &asking(Some("why"))).await.expect("kept");
     let hash = [9; 32];
-    store.insert_policy_asking(operator, account, &hex::encode(hash), &asking(None)).await.expect("kept");
+    store
+        .policies
+        .insert_policy_asking(operator, account, &hex::encode(hash), &asking(None))
+        .await
+        .expect("kept");
     assert!(listed(&fixture, None).await[0].asking.is_none(), "it waits");
     for _ in 0..2 {
-        store.mark_policy_asking(operator, account, hash, 3).await.expect("marked");
+        store.policies.mark_policy_asking(operator, account, hash, 3).await.expect("marked");
     }
     let all = listed(&fixture, None).await;
     assert_eq!(all.iter().map(|one| one.version).collect::<Vec<_>>(), [3, 2, 1]);
@@ -46,19 +50,21 @@ async fn versions_are_listed_newest_first_with_who_asked() {
     );
     assert_eq!(listed(&fixture, Some(3)).await.len(), 2);
     let stranger = OperatorId::from_bytes([99; 16]);
-    assert!(store.list_policy_versions(stranger, account, None, 10).await.expect("listed").is_empty());
+    assert!(
+        store.policies.list_policy_versions(stranger, account, None, 10).await.expect("listed").is_empty()
+    );
 }
 
 #[tokio::test]
 async fn version_read_again_keeps_its_policy_and_one_of_another_fork_takes_its_place() {
     let Some(fixture) = fixture().await else { return };
     let first = version(&fixture, 1, "one");
-    fixture.store.insert_policy_version(&first).await.expect("kept");
+    fixture.store.policies.insert_policy_version(&first).await.expect("kept");
     let again = PolicyVersion { policy: None, ..first.clone() };
-    fixture.store.insert_policy_version(&again).await.expect("nothing to do");
+    fixture.store.policies.insert_policy_version(&again).await.expect("nothing to do");
     assert!(listed(&fixture, None).await[0].policy.is_some());
     let other = PolicyVersion { policy: None, ..version(&fixture, 1, "other") };
-    fixture.store.insert_policy_version(&other).await.expect("kept");
+    fixture.store.policies.insert_policy_version(&other).await.expect("kept");
     let all = listed(&fixture, None).await;
     assert_eq!((all.len(), all[0].tx_signature.as_str(), all[0].policy.is_none()), (1, "other", true));
 }

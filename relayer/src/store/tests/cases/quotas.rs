@@ -20,7 +20,7 @@ fn with_list(operator: &Operator, byte: u8, count: usize) -> Account {
 }
 
 async fn held(fixture: &Fixture) -> (u64, u64) {
-    let held = fixture.store.count_held(fixture.operator.id).await.expect("counted");
+    let held = fixture.store.accounts.count_held(fixture.operator.id).await.expect("counted");
     (held.accounts, held.allowlist_entries)
 }
 
@@ -32,7 +32,7 @@ async fn accounts_inserted_at_once_by_two_processes_stop_at_the_quota() {
     for number in 0..24u8 {
         let store = stores[usize::from(number % 2)].clone();
         let account = with_list(&fixture.operator, 100 + number, 2);
-        inserts.spawn(async move { store.insert_account_within(&account, quotas(8, 1_000)).await });
+        inserts.spawn(async move { store.accounts.insert_account_within(&account, quotas(8, 1_000)).await });
     }
     let mut made = 0;
     while let Some(inserted) = inserts.join_next().await {
@@ -53,13 +53,14 @@ async fn entries_reserved_at_once_by_two_processes_stop_at_the_quota() {
     let mut ids = Vec::new();
     for byte in 50..60 {
         let account = account(&fixture.operator, byte);
-        fixture.store.insert_account(&account).await.expect("inserted");
+        fixture.store.accounts.insert_account(&account).await.expect("inserted");
         ids.push(account.id);
     }
     let mut reservations = JoinSet::new();
     for (number, id) in ids.into_iter().enumerate() {
         let (store, operator) = (stores[number % 2].clone(), fixture.operator.id);
-        reservations.spawn(async move { store.reserve_entries(operator, id, 30, quotas(100, 100)).await });
+        reservations
+            .spawn(async move { store.accounts.reserve_entries(operator, id, 30, quotas(100, 100)).await });
     }
     let done = reservations.join_all().await;
     assert_eq!(done.iter().filter(|reserved| reserved.is_ok()).count(), 3);
@@ -71,13 +72,13 @@ async fn shortened_closed_or_dropped_allowlists_make_room_again() {
     let Some(fixture) = fixture().await else { return };
     let (store, operator, id) = (&fixture.store, fixture.operator.id, fixture.account.id);
     let most = quotas(2, 10);
-    store.reserve_entries(operator, id, 9, most).await.expect("room");
-    let refused = store.insert_account_within(&with_list(&fixture.operator, 60, 2), most).await;
+    store.accounts.reserve_entries(operator, id, 9, most).await.expect("room");
+    let refused = store.accounts.insert_account_within(&with_list(&fixture.operator, 60, 2), most).await;
     assert!(matches!(refused, Err(StoreError::QuotaExceeded(QuotaExceeded::AllowlistEntries(10)))));
     // A shorter allowlist is always possible, even beyond a lowered quota.
-    store.reserve_entries(operator, id, 8, quotas(2, 1)).await.expect("no more than before");
-    store.mark_account_policy(operator, id, AccountStatus::Active, &list(8)).await.expect("written");
-    store.insert_account_within(&with_list(&fixture.operator, 60, 2), most).await.expect("room");
+    store.accounts.reserve_entries(operator, id, 8, quotas(2, 1)).await.expect("no more than before");
+    store.accounts.mark_account_policy(operator, id, AccountStatus::Active, &list(8)).await.expect("written");
+    store.accounts.insert_account_within(&with_list(&fixture.operator, 60, 2), most).await.expect("room");
     assert_eq!(held(&fixture).await, (2, 10));
     let waiting = PendingPolicy {
         operator_id: operator,
@@ -90,15 +91,15 @@ async fn shortened_closed_or_dropped_allowlists_make_room_again() {
         sealed_by: None,
         created_at: at(1),
     };
-    let refused = store.insert_pending_policy(&waiting, most).await;
+    let refused = store.policies.insert_pending_policy(&waiting, most).await;
     assert!(matches!(refused, Err(StoreError::QuotaExceeded(QuotaExceeded::AllowlistEntries(10)))));
-    store.mark_accounts_closed(operator, &[AccountId::from_bytes([60; 16])]).await.expect("written");
+    store.accounts.mark_accounts_closed(operator, &[AccountId::from_bytes([60; 16])]).await.expect("written");
     assert_eq!(held(&fixture).await, (1, 8));
     let raised = quotas(2, 11);
-    store.insert_pending_policy(&waiting, raised).await.expect("room");
-    store.insert_pending_policy(&waiting, raised).await.expect("it waits already");
+    store.policies.insert_pending_policy(&waiting, raised).await.expect("room");
+    store.policies.insert_pending_policy(&waiting, raised).await.expect("it waits already");
     assert_eq!(held(&fixture).await, (1, 11));
-    store.delete_pending_policy(&waiting).await.expect("dropped");
+    store.policies.delete_pending_policy(&waiting).await.expect("dropped");
     assert_eq!(held(&fixture).await, (1, 8));
 }
 
@@ -106,15 +107,26 @@ async fn shortened_closed_or_dropped_allowlists_make_room_again() {
 async fn operators_do_not_share_a_quota_and_only_counted_accounts_are_listed() {
     let Some(fixture) = fixture().await else { return };
     let other = operator(7);
-    fixture.store.insert_operator(&other).await.expect("inserted");
-    fixture.store.insert_account_within(&account(&other, 70), quotas(1, 1)).await.expect("its own room");
+    fixture.store.operators.insert_operator(&other).await.expect("inserted");
+    fixture
+        .store
+        .accounts
+        .insert_account_within(&account(&other, 70), quotas(1, 1))
+        .await
+        .expect("its own room");
     let counted = async |before| {
-        let listed = fixture.store.list_counted_accounts(fixture.operator.id, before, None, 10).await;
+        let listed =
+            fixture.store.accounts.list_counted_accounts(fixture.operator.id, before, None, 10).await;
         listed.expect("listed").len()
     };
     assert_eq!((counted(at(2)).await, counted(at(3)).await), (0, 1));
-    fixture.store.mark_accounts_closed(other.id, &[fixture.account.id]).await.expect("nothing");
+    fixture.store.accounts.mark_accounts_closed(other.id, &[fixture.account.id]).await.expect("nothing");
     assert_eq!(counted(at(3)).await, 1, "only its owner's");
-    fixture.store.mark_accounts_closed(fixture.operator.id, &[fixture.account.id]).await.expect("written");
+    fixture
+        .store
+        .accounts
+        .mark_accounts_closed(fixture.operator.id, &[fixture.account.id])
+        .await
+        .expect("written");
     assert_eq!(counted(at(3)).await, 0);
 }

@@ -25,7 +25,7 @@ fn answer(text: &str) -> StoredAnswer {
 }
 
 async fn claims(fixture: &Fixture, new: &NewRequest) -> RequestClaim {
-    fixture.store.claim_request(new).await.expect("claimed")
+    fixture.store.requests.claim_request(new).await.expect("claimed")
 }
 
 fn mine(first: &NewRequest, is_first: bool) -> RequestClaim {
@@ -39,14 +39,14 @@ async fn a_name_is_claimed_once_and_its_answer_given_again() {
     assert_eq!(claims(&fixture, &first).await, mine(&first, true));
     assert_eq!(claims(&fixture, &asked(&fixture, "a", "{}", 29)).await, RequestClaim::Running);
     assert_eq!(claims(&fixture, &asked(&fixture, "a", "{ }", 29)).await, RequestClaim::Conflict);
-    fixture.store.mark_request_answered(&first, &answer("one")).await.expect("kept");
-    fixture.store.mark_request_answered(&first, &answer("two")).await.expect("nothing to do");
+    fixture.store.requests.mark_request_answered(&first, &answer("one")).await.expect("kept");
+    fixture.store.requests.mark_request_answered(&first, &answer("two")).await.expect("nothing to do");
     let again = RequestClaim::Answered { seed: first.seed, answer: answer("one") };
     assert_eq!(claims(&fixture, &asked(&fixture, "a", "{}", 99)).await, again);
     assert_eq!(claims(&fixture, &asked(&fixture, "a", "{ }", 99)).await, RequestClaim::Conflict);
     for ended in [&first, &asked(&fixture, "a", "{}", 99)] {
-        fixture.store.lease_request(ended, at(99)).await.expect("nothing to do");
-        fixture.store.delete_request(ended).await.expect("nothing to do");
+        fixture.store.requests.lease_request(ended, at(99)).await.expect("nothing to do");
+        fixture.store.requests.delete_request(ended).await.expect("nothing to do");
     }
     assert_eq!(claims(&fixture, &asked(&fixture, "a", "{}", 99)).await, again);
     let other = asked(&fixture, "b", "{}", 99);
@@ -57,7 +57,7 @@ async fn a_name_is_claimed_once_and_its_answer_given_again() {
 async fn names_are_their_operators_own() {
     let Some(fixture) = fixture().await else { return };
     let others = operator(40);
-    fixture.store.insert_operator(&others).await.expect("inserted");
+    fixture.store.operators.insert_operator(&others).await.expect("inserted");
     let first = asked(&fixture, "a", "{}", 0);
     let theirs = NewRequest { operator_id: others.id, ..asked(&fixture, "a", "{ }", 0) };
     assert_eq!(claims(&fixture, &first).await, mine(&first, true));
@@ -68,7 +68,7 @@ async fn names_are_their_operators_own() {
 async fn abandoned_request_is_taken_up_once_with_the_same_seed_and_api_key() {
     let Some(fixture) = fixture().await else { return };
     let (other_key, plain) = key(&fixture.operator, KeyScope::Operator, 60);
-    fixture.store.insert_key(&other_key, &plain.hash()).await.expect("inserted");
+    fixture.store.keys.insert_key(&other_key, &plain.hash()).await.expect("inserted");
     let left = asked(&fixture, "a", "{}", 0);
     claims(&fixture, &left).await;
     let other = NewRequest { key_id: other_key.id, ..asked(&fixture, "a", "{}", 30) };
@@ -79,15 +79,15 @@ async fn abandoned_request_is_taken_up_once_with_the_same_seed_and_api_key() {
     assert_eq!(winners.len(), 1, "{found:?}");
     assert_eq!(found.iter().filter(|claim| **claim == RequestClaim::Running).count(), 7);
     // A holder that returns late writes nothing.
-    fixture.store.mark_request_answered(&left, &answer("late")).await.expect("nothing to do");
-    fixture.store.delete_request(&left).await.expect("nothing to do");
-    fixture.store.lease_request(&left, at(31)).await.expect("nothing to do");
+    fixture.store.requests.mark_request_answered(&left, &answer("late")).await.expect("nothing to do");
+    fixture.store.requests.delete_request(&left).await.expect("nothing to do");
+    fixture.store.requests.lease_request(&left, at(31)).await.expect("nothing to do");
     assert_eq!(claims(&fixture, &asked(&fixture, "a", "{}", 31)).await, RequestClaim::Running);
-    fixture.store.lease_request(&contenders[winners[0]], at(31)).await.expect("released");
+    fixture.store.requests.lease_request(&contenders[winners[0]], at(31)).await.expect("released");
     let next = asked(&fixture, "a", "{}", 31);
     assert_eq!(claims(&fixture, &next).await, mine(&left, false));
     let sealed = StoredAnswer { status: 200, body: StoredBody::Sealed("x".into()) };
-    fixture.store.mark_request_answered(&next, &sealed).await.expect("kept");
+    fixture.store.requests.mark_request_answered(&next, &sealed).await.expect("kept");
     let again = RequestClaim::Answered { seed: left.seed, answer: sealed };
     assert_eq!(claims(&fixture, &asked(&fixture, "a", "{}", 32)).await, again);
 }
@@ -107,10 +107,10 @@ async fn a_name_is_free_after_a_refusal_and_after_a_day() {
     let Some(fixture) = fixture().await else { return };
     let refused = asked(&fixture, "a", "{", 0);
     claims(&fixture, &refused).await;
-    fixture.store.delete_request(&refused).await.expect("deleted");
+    fixture.store.requests.delete_request(&refused).await.expect("deleted");
     let first = asked(&fixture, "a", "{}", 1);
     assert_eq!(claims(&fixture, &first).await, mine(&first, true));
-    fixture.store.mark_request_answered(&first, &answer("one")).await.expect("kept");
+    fixture.store.requests.mark_request_answered(&first, &answer("one")).await.expect("kept");
     assert!(matches!(
         claims(&fixture, &asked(&fixture, "a", "{}", DAY)).await,
         RequestClaim::Answered { .. }
@@ -132,7 +132,7 @@ async fn old_requests_are_deleted_a_few_at_a_time() {
     }
     let old = Retention::default().too_old(at(DAY + 5));
     for deleted in [2, 1, 0] {
-        assert_eq!(fixture.store.clean_up(&old, 2).await.expect("cleaned"), deleted);
+        assert_eq!(fixture.store.upkeep.clean_up(&old, 2).await.expect("cleaned"), deleted);
     }
     assert_eq!(claims(&fixture, &asked(&fixture, "d", "{}", 11)).await, RequestClaim::Running);
     let a = asked(&fixture, "a", "{}", 11);
@@ -144,7 +144,7 @@ async fn a_request_stands_as_running_while_its_process_shows_itself_and_as_left_
     let Some(fixture) = fixture().await else { return };
     let due = |seconds| Due::within(at(seconds), Duration::from_secs(30));
     let stands = async |key: &IdempotencyKey, seconds| {
-        let found = fixture.store.find_request_state(fixture.operator.id, key, due(seconds)).await;
+        let found = fixture.store.requests.find_request_state(fixture.operator.id, key, due(seconds)).await;
         found.expect("read")
     };
     let long = asked(&fixture, "a", "{}", 0);
@@ -152,14 +152,14 @@ async fn a_request_stands_as_running_while_its_process_shows_itself_and_as_left_
     claims(&fixture, &long).await;
     assert_eq!(stands(&long.idempotency_key, 29).await, RequestState::Running);
     assert_eq!(stands(&long.idempotency_key, 30).await, RequestState::Left);
-    fixture.store.lease_request(&long, at(60)).await.expect("held");
+    fixture.store.requests.lease_request(&long, at(60)).await.expect("held");
     assert_eq!(stands(&long.idempotency_key, 59).await, RequestState::Running);
     assert_eq!(claims(&fixture, &asked(&fixture, "a", "{}", 59)).await, RequestClaim::Running);
     // Its lease was written by a clock that was ahead.
     assert_eq!(stands(&long.idempotency_key, -31).await, RequestState::Left);
-    fixture.store.mark_request_answered(&long, &answer("one")).await.expect("kept");
+    fixture.store.requests.mark_request_answered(&long, &answer("one")).await.expect("kept");
     assert_eq!(stands(&long.idempotency_key, 99).await, RequestState::Answered(answer("one")));
     let stranger = OperatorId::from_bytes([99; 16]);
-    let theirs = fixture.store.find_request_state(stranger, &long.idempotency_key, due(1)).await;
+    let theirs = fixture.store.requests.find_request_state(stranger, &long.idempotency_key, due(1)).await;
     assert_eq!(theirs.expect("read"), RequestState::Left);
 }

@@ -8,13 +8,17 @@ use crate::store::PlacedEvent;
 /// Announces an event, by a transfer that policy refuses.
 async fn announces(store: &Store, fixture: &Fixture, number: u8) {
     let claimed = fixture.claim_new(&fixture.transfer(number, &number.to_string()), 0).await;
-    store.mark_rejected(&claimed, rejection(RejectionReason::Paused), at(1)).await.expect("rejected");
+    store
+        .transfers
+        .mark_rejected(&claimed, rejection(RejectionReason::Paused), at(1))
+        .await
+        .expect("rejected");
 }
 
 async fn streamed(fixture: &Fixture, after: u64) -> Vec<PlacedEvent> {
     let store = &fixture.store;
-    while store.place_events(fixture.operator.id, 3).await.expect("placed") {}
-    store.list_stream(fixture.operator.id, after, 1_000).await.expect("listed")
+    while store.events.place_events(fixture.operator.id, 3).await.expect("placed") {}
+    store.events.list_stream(fixture.operator.id, after, 1_000).await.expect("listed")
 }
 
 #[tokio::test]
@@ -22,20 +26,20 @@ async fn events_of_an_operator_without_a_stream_have_no_place_and_those_after_it
     let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;
     announces(store, &fixture, 1).await;
-    assert!(!store.place_events(fixture.operator.id, 10).await.expect("placed"));
-    assert_eq!(store.open_stream(fixture.operator.id).await.expect("opened"), 0);
+    assert!(!store.events.place_events(fixture.operator.id, 10).await.expect("placed"));
+    assert_eq!(store.events.open_stream(fixture.operator.id).await.expect("opened"), 0);
     assert!(streamed(&fixture, 0).await.is_empty(), "what was before the stream is listed, not streamed");
     announces(store, &fixture, 2).await;
     announces(store, &fixture, 3).await;
     let events = streamed(&fixture, 0).await;
     assert_eq!(events.iter().map(|placed| placed.place).collect::<Vec<_>>(), [1, 2]);
-    assert_eq!(store.open_stream(fixture.operator.id).await.expect("opened"), 2);
+    assert_eq!(store.events.open_stream(fixture.operator.id).await.expect("opened"), 2);
     let stranger = OperatorId::from_bytes([99; 16]);
-    assert!(store.list_stream(stranger, 0, 10).await.expect("listed").is_empty());
+    assert!(store.events.list_stream(stranger, 0, 10).await.expect("listed").is_empty());
     // The ids a reader can resume from.
     let [one, two] = &events[..] else { panic!("two") };
     let can = async |place, event: Option<EventId>| {
-        store.can_go_on(fixture.operator.id, place, event).await.expect("asked")
+        store.events.can_go_on(fixture.operator.id, place, event).await.expect("asked")
     };
     assert!(can(1, Some(one.event.id)).await && can(2, Some(two.event.id)).await && can(0, None).await);
     assert!(!can(1, Some(two.event.id)).await, "a database that was put back");
@@ -55,7 +59,7 @@ async fn events_of_an_operator_without_a_stream_have_no_place_and_those_after_it
 async fn reader_that_goes_on_from_the_last_place_misses_nothing_that_many_write_at_once() {
     let Some(fixture) = fixture().await else { return };
     let fixture = std::sync::Arc::new(fixture);
-    fixture.store.open_stream(fixture.operator.id).await.expect("opened");
+    fixture.store.events.open_stream(fixture.operator.id).await.expect("opened");
     let other = fixture.reopen().await;
     let mut writers = JoinSet::new();
     for number in 0..60u8 {
@@ -70,8 +74,8 @@ async fn reader_that_goes_on_from_the_last_place_misses_nothing_that_many_write_
         readers.spawn(async move {
             let (mut after, mut seen) = (0, Vec::new());
             for _ in 0..4_000 {
-                store.place_events(operator, 4).await.expect("placed");
-                for placed in store.list_stream(operator, after, 5).await.expect("listed") {
+                store.events.place_events(operator, 4).await.expect("placed");
+                for placed in store.events.list_stream(operator, after, 5).await.expect("listed") {
                     assert!(placed.place > after);
                     after = placed.place;
                     seen.push(placed.event.id);

@@ -20,8 +20,8 @@ async fn a_nul_in_metadata_stays_the_escape_it_was() {
     let json = RawValue::from_string(r#"{"\u0000": "\u0000\ud83d\ude00"}"#.into()).expect("JSON");
     let written =
         Account { metadata: Some(Metadata::parse(&json).expect("valid")), ..account(&fixture.operator, 50) };
-    fixture.store.insert_account(&written).await.expect("inserted");
-    let read = fixture.store.find_account(fixture.operator.id, written.id).await.expect("read");
+    fixture.store.accounts.insert_account(&written).await.expect("inserted");
+    let read = fixture.store.accounts.find_account(fixture.operator.id, written.id).await.expect("read");
     assert_eq!(read.expect("there").metadata.expect("there").json().get(), json.get());
 }
 
@@ -32,6 +32,6 @@ async fn the_longest_texts_of_four_byte_characters_fit() {
     transfer.request.memo = Some(Memo::parse("\u{1F600}".repeat(200)).expect("valid"));
     transfer.request.to = Recipient::parse("\u{1F600}".repeat(200)).expect("valid");
     let claimed = fixture.claim_new(&transfer, 0).await;
-    let read = fixture.store.find_transfer(fixture.operator.id, claimed.id).await.expect("read");
+    let read = fixture.store.transfers.find_transfer(fixture.operator.id, claimed.id).await.expect("read");
     assert_eq!(read.expect("there").request, transfer.request);
 }

@@ -7,22 +7,24 @@ async fn a_transfer_comes_back_whole_in_every_state_after_a_restart() {
     let store = &fixture.store;
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let allowed = Transfer { policy_version: Some(7), ..claimed };
-    let signed_one = store.mark_signed(&allowed, signed(1), at(1)).await.expect("signed");
-    let sent = store.mark_sent(&signed_one, at(2)).await.expect("sent");
-    let settled = store.mark_settled(&sent, settlement(3), at(4)).await.expect("settled").transfer;
+    let signed_one = store.transfers.mark_signed(&allowed, signed(1), at(1)).await.expect("signed");
+    let sent = store.transfers.mark_sent(&signed_one, at(2)).await.expect("sent");
+    let settled = store.transfers.mark_settled(&sent, settlement(3), at(4)).await.expect("settled").transfer;
     let other = fixture.claim_new(&fixture.transfer(2, "b"), 0).await;
-    let rejected = store.mark_rejected(&other, rejection(RejectionReason::MemoTooLong), at(1)).await;
+    let rejected =
+        store.transfers.mark_rejected(&other, rejection(RejectionReason::MemoTooLong), at(1)).await;
     let third = fixture.claim_new(&fixture.transfer(3, "c"), 0).await;
-    let failed = store.mark_failed(&third, failure(FailureCode::InsufficientBalance), at(1)).await;
+    let failed = store.transfers.mark_failed(&third, failure(FailureCode::InsufficientBalance), at(1)).await;
     let fourth = fixture.claim_new(&fixture.transfer(4, "d"), 0).await;
     let allowed = Transfer { policy_version: Some(7), ..fourth };
-    let on_its_way = store.mark_signed(&allowed, signed(4), at(1)).await.expect("signed");
+    let on_its_way = store.transfers.mark_signed(&allowed, signed(4), at(1)).await.expect("signed");
     let unread = Rejection { policy_version: None, ..rejection(RejectionReason::Paused) };
-    let by_the_chain = store.mark_rejected(&on_its_way, unread, at(2)).await.expect("rejected");
+    let by_the_chain = store.transfers.mark_rejected(&on_its_way, unread, at(2)).await.expect("rejected");
     assert_eq!((settled.policy_version, by_the_chain.policy_version), (Some(7), None));
     let reopened = fixture.reopen().await;
     for expected in [settled, rejected.expect("rejected"), failed.expect("failed"), by_the_chain] {
-        let read = reopened.find_transfer(operator, expected.id).await.expect("read").expect("there");
+        let read =
+            reopened.transfers.find_transfer(operator, expected.id).await.expect("read").expect("there");
         assert_eq!(format!("{read:?}"), format!("{expected:?}"));
     }
 }
@@ -36,8 +38,8 @@ async fn signed_bytes_come_back_exactly() {
         signature: "sig".into(),
         last_valid_block_height: u64::MAX,
     };
-    fixture.store.mark_signed(&claimed, bytes.clone(), at(1)).await.expect("signed");
-    let read = fixture.reopen().await.find_transfer(fixture.operator.id, claimed.id).await;
+    fixture.store.transfers.mark_signed(&claimed, bytes.clone(), at(1)).await.expect("signed");
+    let read = fixture.reopen().await.transfers.find_transfer(fixture.operator.id, claimed.id).await;
     assert_eq!(read.expect("read").expect("there").state, TransferState::Signed(bytes));
 }
 
@@ -45,21 +47,23 @@ async fn signed_bytes_come_back_exactly() {
 async fn a_step_from_a_state_that_is_gone_is_superseded() {
     let Some(fixture) = fixture().await else { return };
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-    let signed_one = fixture.store.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
-    let again = fixture.store.mark_signed(&claimed, signed(2), at(1)).await;
+    let signed_one = fixture.store.transfers.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
+    let again = fixture.store.transfers.mark_signed(&claimed, signed(2), at(1)).await;
     assert!(matches!(again, Err(StoreError::Superseded)));
-    let anew = fixture.store.mark_signed(&signed_one, signed(2), at(2)).await.expect("signed anew");
-    let stale = fixture.store.mark_sent(&signed_one, at(3)).await;
+    let anew = fixture.store.transfers.mark_signed(&signed_one, signed(2), at(2)).await.expect("signed anew");
+    let stale = fixture.store.transfers.mark_sent(&signed_one, at(3)).await;
     assert!(matches!(stale, Err(StoreError::Superseded)), "other bytes than those now stored");
-    fixture.store.mark_sent(&anew, at(3)).await.expect("sent");
+    fixture.store.transfers.mark_sent(&anew, at(3)).await.expect("sent");
 }
 
 #[tokio::test]
 async fn an_end_is_final() {
     let Some(fixture) = fixture().await else { return };
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-    let settled = fixture.store.mark_settled(&claimed, settlement(1), at(1)).await.expect("settled").transfer;
-    let failed = fixture.store.mark_failed(&settled, failure(FailureCode::TransferFailed), at(2)).await;
+    let settled =
+        fixture.store.transfers.mark_settled(&claimed, settlement(1), at(1)).await.expect("settled").transfer;
+    let failed =
+        fixture.store.transfers.mark_failed(&settled, failure(FailureCode::TransferFailed), at(2)).await;
     assert!(matches!(failed, Err(StoreError::WrongState(_))));
 }
 
@@ -68,7 +72,7 @@ async fn another_operators_transfer_is_not_found() {
     let Some(fixture) = fixture().await else { return };
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let stranger = OperatorId::from_bytes([99; 16]);
-    assert!(fixture.store.find_transfer(stranger, claimed.id).await.expect("read").is_none());
+    assert!(fixture.store.transfers.find_transfer(stranger, claimed.id).await.expect("read").is_none());
 }
 
 #[tokio::test]
@@ -76,7 +80,7 @@ async fn the_latest_signed_transfers_are_found_behind_a_few_that_were_refused() 
     let Some(fixture) = fixture().await else { return };
     let (store, account) = (&fixture.store, &fixture.account);
     let latest = async |account: &Account| {
-        let latest = store.list_latest_signed(account).await.expect("read");
+        let latest = store.transfers.list_latest_signed(account).await.expect("read");
         latest.iter().map(|transfer| transfer.id).collect::<Vec<_>>()
     };
     fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
@@ -84,10 +88,17 @@ async fn the_latest_signed_transfers_are_found_behind_a_few_that_were_refused() 
     let mut newest_first = Vec::new();
     for (number, key) in [(2, "b"), (3, "c")] {
         let claimed = fixture.claim_new(&fixture.transfer(number, key), 0).await;
-        newest_first.insert(0, store.mark_signed(&claimed, signed(number), at(1)).await.expect("signed").id);
+        newest_first.insert(
+            0,
+            store.transfers.mark_signed(&claimed, signed(number), at(1)).await.expect("signed").id,
+        );
     }
     let refused = fixture.claim_new(&fixture.transfer(4, "d"), 0).await;
-    store.mark_rejected(&refused, rejection(RejectionReason::Paused), at(2)).await.expect("rejected");
+    store
+        .transfers
+        .mark_rejected(&refused, rejection(RejectionReason::Paused), at(2))
+        .await
+        .expect("rejected");
     assert_eq!(latest(account).await, newest_first);
     let stranger = Account { operator_id: OperatorId::from_bytes([99; 16]), ..account.clone() };
     assert!(latest(&stranger).await.is_empty());
@@ -119,9 +130,9 @@ async fn a_state_without_its_facts_is_refused_by_the_database() {
 async fn a_row_that_refers_to_another_operators_is_refused_by_the_database() {
     let Some(fixture) = fixture().await else { return };
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-    fixture.store.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
+    fixture.store.transfers.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
     let others = operator(201);
-    fixture.store.insert_operator(&others).await.expect("inserted");
+    fixture.store.operators.insert_operator(&others).await.expect("inserted");
     let event = sql! {
         "INSERT INTO events (operator_id, event_id, event_type, account_id, transfer_id, data, created_at)
          SELECT operator_id, 'evt_1', 'transfer.settled', account_id, transfer_id, '{{}}', created_at FROM transfers
@@ -164,7 +175,7 @@ async fn listed(
     after: Option<TransferId>,
     rows_max: u32,
 ) -> Vec<u8> {
-    let rows = fixture.store.list_transfers(fixture.operator.id, &filter, after, rows_max).await;
+    let rows = fixture.store.transfers.list_transfers(fixture.operator.id, &filter, after, rows_max).await;
     rows.expect("listed").into_iter().map(|transfer| transfer.id.bytes()[0]).collect()
 }
 
@@ -173,17 +184,25 @@ async fn transfers_are_listed_newest_first_by_every_filter() {
     let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;
     let second = account(&fixture.operator, 60);
-    store.insert_account(&second).await.expect("inserted");
+    store.accounts.insert_account(&second).await.expect("inserted");
     let settles = fixture.claim_new(&fixture.transfer(10, "settles"), 0).await;
-    store.mark_settled(&settles, settlement(1), at(1)).await.expect("settled");
+    store.transfers.mark_settled(&settles, settlement(1), at(1)).await.expect("settled");
     let fails = fixture.claim_new(&fixture.transfer(11, "fails"), 0).await;
-    store.mark_failed(&fails, failure(FailureCode::InsufficientBalance), at(1)).await.expect("failed");
+    store
+        .transfers
+        .mark_failed(&fails, failure(FailureCode::InsufficientBalance), at(1))
+        .await
+        .expect("failed");
     let retried = fixture.claim(&fixture.transfer(12, "fails"), 1).await;
     assert!(matches!(retried, Claim::Retry(_)));
     let mut of_second = fixture.transfer(13, "other");
     of_second.request.from = second.id;
     let rejected = fixture.claim_new(&of_second, 2).await;
-    store.mark_rejected(&rejected, rejection(RejectionReason::Paused), at(3)).await.expect("rejected");
+    store
+        .transfers
+        .mark_rejected(&rejected, rejection(RejectionReason::Paused), at(3))
+        .await
+        .expect("rejected");
 
     let all = TransferFilter::default;
     assert_eq!(listed(&fixture, all(), None, 9).await, [13, 12, 11, 10]);
@@ -211,7 +230,7 @@ async fn transfers_are_listed_newest_first_by_every_filter() {
     assert!(listed(&fixture, elsewhere, None, 9).await.is_empty());
     let unused = TransferFilter { idempotency_key: key("unused"), ..all() };
     assert!(listed(&fixture, unused, None, 9).await.is_empty());
-    let stranger = store.list_transfers(OperatorId::from_bytes([99; 16]), &all(), None, 9).await;
+    let stranger = store.transfers.list_transfers(OperatorId::from_bytes([99; 16]), &all(), None, 9).await;
     assert!(stranger.expect("listed").is_empty());
 }
 
@@ -226,7 +245,12 @@ async fn transfers_of_a_span_are_those_asked_for_after_its_beginning_and_up_to_i
     let span = async |since: Option<i64>, until: Option<i64>| {
         let filter =
             TransferFilter { since: since.map(at), until: until.map(at), ..TransferFilter::default() };
-        let rows = fixture.store.list_transfers(fixture.operator.id, &filter, None, 9).await.expect("listed");
+        let rows = fixture
+            .store
+            .transfers
+            .list_transfers(fixture.operator.id, &filter, None, 9)
+            .await
+            .expect("listed");
         rows.iter().map(|row| row.created_at.unix_seconds() - at(0).unix_seconds()).collect::<Vec<_>>()
     };
     assert_eq!(span(None, None).await, [3, 2, 1, 0]);

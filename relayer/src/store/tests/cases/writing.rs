@@ -16,7 +16,7 @@ async fn insert(tx: &mut Transaction<'_>, operator: &Operator) -> Result<(), Sto
 }
 
 async fn names(store: &Store) -> Vec<String> {
-    let operators = store.list_operators().await.expect("read");
+    let operators = store.operators.list_operators().await.expect("read");
     operators.iter().map(|operator| operator.id.to_string()).collect()
 }
 
@@ -94,8 +94,11 @@ async fn answered_write_is_there_for_every_connection() {
     let Some(fixture) = fixture().await else { return };
     let other = fixture.reopen().await;
     for number in 0..WRITERS {
-        fixture.store.insert_operator(&operator(50 + number)).await.expect("inserted");
-        assert!(other.find_operator(operator(50 + number).id).await.expect("read").is_some(), "{number}");
+        fixture.store.operators.insert_operator(&operator(50 + number)).await.expect("inserted");
+        assert!(
+            other.operators.find_operator(operator(50 + number).id).await.expect("read").is_some(),
+            "{number}"
+        );
     }
 }
 
@@ -103,11 +106,11 @@ async fn answered_write_is_there_for_every_connection() {
 async fn a_closed_store_refuses_and_has_kept_what_was_asked_before() {
     let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;
-    let writing =
-        (0..WRITERS).map(|number| async move { store.insert_operator(&operator(50 + number)).await });
+    let writing = (0..WRITERS)
+        .map(|number| async move { store.operators.insert_operator(&operator(50 + number)).await });
     let (written, ()) = tokio::join!(futures::future::join_all(writing), store.close());
     let done = written.iter().filter(|written| written.is_ok()).count();
-    assert!(store.insert_operator(&operator(49)).await.is_err());
+    assert!(store.operators.insert_operator(&operator(49)).await.is_err());
     assert_eq!(names(&fixture.reopen().await).await.len(), 1 + done);
 }
 
