@@ -26,6 +26,7 @@ type Landed = {
 /** Amounts in micro-USDC; `null` is no limit, and no list: anyone may be paid. */
 type Policy = { single: bigint | null; daily: bigint | null; memo: boolean; paused: boolean; wallets: string[] | null; tokenAccounts: string[] };
 type Agent = { version: number; policy: Policy; isHalted: boolean; payments: bigint };
+type Grant = { terms: any; left: bigint; epoch: number };
 type Draft = { args: any; entries: string[]; sealed?: { at: number; delay: number } };
 
 const { values: options } = parseArgs({ options: { url: { type: "string" }, account: { type: "string" }, idl: { type: "string" } } });
@@ -162,6 +163,8 @@ const operator = {
 };
 let agent: Agent | undefined;
 let draft: Draft | undefined;
+const grants = new Map<string, Grant>();
+let grantEpoch = 0; // grants of an earlier one pay nothing
 let purse = ""; // its USDC account
 let balance = 0n;
 let isClosed = false;
@@ -200,7 +203,30 @@ function replace(policy: Policy, expected: number, { signer }: Call, at: Landed,
   agent = { ...agent, policy, version: expected + 1 };
 }
 
-function transfer({ args, accounts, signer }: Call, at: Landed, events: any[]): bigint {
+/** The payee's key, and its kind in words. */
+const payeeOf = ({ payee }: any): [string, string] => (payee.Wallet ? ["wallet", String(payee.Wallet[0])] : ["token account", String(payee.TokenAccount[0])]);
+
+/** The rules that a payment may pass by the grant that it names: list, single limit, daily limit. */
+function waived({ args, accounts }: Call, owner: string | undefined, version: number, at: Landed): boolean[] {
+  if (accounts.grant === undefined) return [false, false, false];
+  const grant = grants.get(accounts.grant);
+  const terms = grant?.terms;
+  const amount = micros(args.amount);
+  const isOpen = grant && grant.epoch === grantEpoch && (terms.policy_version ?? version) === version;
+  const isTagged = terms?.tag === null || (String(terms?.tag.toArray("le", 8)) === String([...args.transfer_id.slice(8)]) && amount === grant?.left);
+  // Blocks may be dated a second apart.
+  const isCovered = isOpen && payeeOf(terms)[1] === (terms.payee.Wallet ? owner : accounts.destination) && isTagged
+    && BigInt(at.time - 1) < micros(terms.expires_at) && amount <= grant.left;
+  if (!isCovered) {
+    finds("allowlist", `A payment was made by the grant ${accounts.grant}, which did not cover it.`, at);
+    return [false, false, false];
+  }
+  grant.left -= amount;
+  return [terms.beyond_allowlist, terms.beyond_single_limit, terms.beyond_daily_limit];
+}
+
+function transfer(it: Call, at: Landed, events: any[]): bigint {
+  const { args, accounts, signer } = it;
   const amount = micros(args.amount);
   if (!operator.transferAuthorities.includes(signer)) finds("signer", `${signer} paid, and was no transfer authority of the operator then.`, at);
   if (!agent) return amount;
@@ -220,19 +246,20 @@ function transfer({ args, accounts, signer }: Call, at: Landed, events: any[]): 
   const refuses = (check: string, why: string) =>
     finds(check, `Payment ${number} of ${usdc(amount)} was made although policy version ${version} refuses it: ${why}.`, at);
   const { policy } = agent;
+  const [pastList, pastSingle, pastDaily] = waived(it, owner, version, at);
   if (policy.paused || agent.isHalted || operator.isHalted) refuses("halted", "the account was paused or halted");
   if (policy.memo && args.memo.length === 0) refuses("memo", "it has no memo");
   // A wallet counts as the owner of what is paid and as nothing else, a token account as itself.
   const isListed = policy.wallets === null || policy.wallets.includes(owner) || policy.tokenAccounts.includes(accounts.destination);
-  if (!isListed) refuses("allowlist", "its recipient is not on the allowlist");
-  if (policy.single !== null && amount > policy.single) refuses("single_limit", `at most ${usdc(policy.single)} at once`);
+  if (!isListed && !pastList) refuses("allowlist", "its recipient is not on the allowlist");
+  if (policy.single !== null && !pastSingle && amount > policy.single) refuses("single_limit", `at most ${usdc(policy.single)} at once`);
   seconds.set(agent.payments, at.time);
   recent = recent.filter((it) => at.time - it.time < DAY);
   const tag = String(args.transfer_id.slice(8));
   if (recent.some((it) => it.tag === tag)) finds("paid_once", `The tag of payment ${number} was paid twice in 24 hours.`, at);
   recent.push({ time: at.time, amount, tag });
   const spent = recent.reduce((sum, it) => sum + it.amount, 0n);
-  if (policy.daily !== null && spent > policy.daily) {
+  if (policy.daily !== null && !pastDaily && spent > policy.daily) {
     finds("rolling_day", `${usdc(spent)} left in the 24 hours up to payment ${number}; the limit was ${usdc(policy.daily)}.`, at);
   }
   total.payments += 1;
@@ -293,6 +320,7 @@ function apply(at: Landed) {
         break;
       case "create_agent": // with its birth policy, version 1
         isClosed ? mayBe(admin) : mayBe(admin, policyAuthority);
+        grantEpoch = isClosed ? (grantEpoch + 1) % 256 : 0; // none of the grants of the account before
         isClosed = false;
         agent = { version: 1, policy: policyOfArgs(args.policy), isHalted: false, payments: 0n };
         break;
@@ -334,7 +362,22 @@ function apply(at: Landed) {
         mayBe(admin, policyAuthority, guardian);
         draft = undefined;
         break;
-      case "transfer": case "transfer_checked":
+      case "open_grant":
+        mayBe(admin);
+        grants.set(accounts.grant, { terms: args.terms, left: micros(args.terms.amount), epoch: grantEpoch });
+        break;
+      case "close_grant": {
+        const grant = grants.get(accounts.grant);
+        const isOver = grant && (grant.left === 0n || BigInt(at.time + 1) >= micros(grant.terms.expires_at));
+        if (grant && !isOver) mayBe(admin, policyAuthority, guardian);
+        grants.delete(accounts.grant);
+        break;
+      }
+      case "void_grants":
+        mayBe(admin, policyAuthority, guardian);
+        grantEpoch = (grantEpoch + 1) % 256;
+        break;
+      case "transfer": case "transfer_checked": case "transfer_granted":
         out += transfer(it, at, paid);
         goesTo(accounts.destination, micros(it.args.amount), it, at);
         break;

@@ -3,6 +3,7 @@
 
 mod auditor;
 mod cheats;
+mod grants;
 mod own_program;
 mod rebuild;
 

@@ -16,14 +16,14 @@ use super::{Cheat, Scene};
 const COMMAND: &str = "node auditor.mts --url \"$RPC_URL\" --account \"$ACCOUNT\" --idl purser.json";
 
 /// The script in a folder with its packages.
-struct Auditor {
+pub(super) struct Auditor {
     folder: TempDir,
     modules: PathBuf,
 }
 
 impl Auditor {
     /// `None` if the packages are missing.
-    fn new() -> Option<Auditor> {
+    pub(super) fn new() -> Option<Auditor> {
         let modules = foreign::node_modules()?;
         if !modules.join("@anchor-lang/core").exists() {
             eprintln!("not run: @anchor-lang/core is not installed");
@@ -41,7 +41,7 @@ impl Auditor {
     }
 
     /// Returns its exit status and output.
-    async fn audits(&self, url: &str, account: &Pubkey) -> (i32, String) {
+    pub(super) async fn audits(&self, url: &str, account: &Pubkey) -> (i32, String) {
         let mut shell = foreign::shell(self.folder.path(), &[self.modules.join(".bin")], COMMAND);
         shell.env("RPC_URL", url).env("ACCOUNT", account.to_string());
         let output = shell.output().await.expect("there is a shell");
