@@ -18,10 +18,13 @@ use base64::engine::general_purpose::STANDARD;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use crate::AuditError;
 
 const VERSION: u32 = 1;
+/// Where files stand, beside `audit.json`.
+const PARTS: [&str; 3] = ["signatures", "transactions", "accounts"];
 
 /// The subject of the audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,7 +104,7 @@ pub struct Archive {
 impl Archive {
     /// Opens an archive for writing, and makes it if it is missing.
     pub fn create(folder: &Path) -> Result<Self, AuditError> {
-        for part in ["signatures", "transactions", "accounts"] {
+        for part in PARTS {
             let path = folder.join(part);
             fs::create_dir_all(&path).map_err(|cause| AuditError::File { path, cause })?;
         }
@@ -168,12 +171,58 @@ impl Archive {
         write(&self.path("accounts", &address.to_string())?, snapshot)
     }
 
+    /// The root of a Merkle tree over all files, in hex. As in RFC 6962, leaves and nodes are hashed with a byte before them that
+    /// tells them apart; a leaf is a file's path in the directory, a zero byte, and the SHA-256 of its bytes, in the order of
+    /// the paths.
+    pub fn root(&self) -> Result<String, AuditError> {
+        let mut names = vec!["audit.json".to_owned()];
+        for part in PARTS {
+            let path = self.folder.join(part);
+            let failed = |cause| AuditError::File { path: path.clone(), cause };
+            for entry in fs::read_dir(&path).map_err(failed)? {
+                let name = entry.map_err(failed)?.file_name();
+                // What an interruption left is no part of it.
+                names.extend(
+                    name.to_str().filter(|it| it.ends_with(".json")).map(|it| format!("{part}/{it}")),
+                );
+            }
+        }
+        names.sort();
+        let mut leaves = Vec::with_capacity(names.len());
+        for name in names {
+            let path = self.folder.join(&name);
+            let bytes = fs::read(&path).map_err(|cause| AuditError::File { path, cause })?;
+            leaves.push(hashed(&[&[0], name.as_bytes(), &[0], &Sha256::digest(bytes)]));
+        }
+        Ok(hex::encode(merkle_root(&leaves)))
+    }
+
     /// A node's text may become a file name only if it is base58.
     fn path(&self, part: &str, name: &str) -> Result<PathBuf, AuditError> {
         if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             return Err(AuditError::Refused(format!("{name:?} is neither a signature nor an address")));
         }
         Ok(self.folder.join(part).join(format!("{name}.json")))
+    }
+}
+
+fn hashed(parts: &[&[u8]]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part);
+    }
+    hash.finalize().into()
+}
+
+fn merkle_root(leaves: &[[u8; 32]]) -> [u8; 32] {
+    match leaves {
+        [] => hashed(&[]),
+        [leaf] => *leaf,
+        leaves => {
+            // The largest power of two below their number.
+            let (left, right) = leaves.split_at(leaves.len().next_power_of_two() / 2);
+            hashed(&[&[1], &merkle_root(left), &merkle_root(right)])
+        }
     }
 }
 
@@ -194,4 +243,43 @@ fn write<T: Serialize + ?Sized>(path: &Path, value: &T) -> Result<(), AuditError
     let bytes = serde_json::to_vec(value).map_err(|error| failed(error.into()))?;
     let beside = path.with_extension("part");
     fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path)).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_changes_with_every_byte_and_name_and_not_with_what_an_interruption_left() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let archive = Archive::create(folder.path()).expect("the folder is writable");
+        let write = |name: &str, text: &str| {
+            fs::write(folder.path().join(name), text).expect("the folder is writable");
+        };
+        write("audit.json", "{}");
+        let mut roots = vec![archive.root().expect("it is readable")];
+        for (name, text) in [
+            ("transactions/a.json", "1"),
+            ("transactions/b.json", "2"),
+            ("transactions/b.json", "3"),
+            ("accounts/b.json", "3"),
+        ] {
+            write(name, text);
+            roots.push(archive.root().expect("it is readable"));
+        }
+        fs::remove_file(folder.path().join("transactions/b.json")).expect("it is there");
+        roots.push(archive.root().expect("it is readable"));
+        let different = roots.iter().collect::<std::collections::BTreeSet<_>>().len();
+        assert_eq!(different, roots.len(), "{roots:?}");
+        write("transactions/c.part", "4");
+        assert_eq!(archive.root().ok(), roots.pop());
+    }
+
+    /// The second example of RFC 6962's own tests: leaves of nothing and of one zero byte.
+    #[test]
+    fn tree_is_that_of_the_rfc() {
+        let leaves = [hashed(&[&[0]]), hashed(&[&[0], &[0]])];
+        let root = hex::encode(merkle_root(&leaves));
+        assert_eq!(root, "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125");
+    }
 }

@@ -14,12 +14,12 @@ use crate::AuditError;
 use crate::archive::Archive;
 use crate::check::Check;
 use crate::gather::{Subject, gather};
-use crate::history::{Api, Compared, compare};
+use crate::history::{Api, Compared, compare, compare_balances};
 use crate::node::Node;
 use crate::order::ordered;
 use crate::program::program;
 use crate::replay::{Outcome, Place, Replay, Transaction, date};
-use crate::report::{Facts, Report, build};
+use crate::report::{Facts, Relayer, Report, build};
 use crate::scope::Scope;
 use crate::{signed, tables, whole};
 
@@ -73,7 +73,7 @@ pub async fn audit(request: Request, tell: &(dyn Fn(String) + Sync)) -> Result<R
     if node.is_some() {
         is_of_today(&scope, &mut outcome);
     }
-    let newer = match request.api {
+    let relayer = match request.api {
         None => None,
         Some((url, key)) => {
             let with = Compared {
@@ -83,7 +83,10 @@ pub async fn audit(request: Request, tell: &(dyn Fn(String) + Sync)) -> Result<R
                 until_time: scope.manifest.until_time,
                 is_whole: scope.manifest.account.is_none(),
             };
-            Some(compare(&Api::at(&url, key)?, &scope.agents, &mut outcome, with).await?)
+            let api = Api::at(&url, key)?;
+            let newer = compare(&api, &scope.agents, &mut outcome, with).await?;
+            let held = compare_balances(&api, &scope.agents, &scope.at, with, newer, &mut outcome).await?;
+            Some(Relayer { newer, held })
         }
     };
     let program = program(&archive, &scope.at.program, &mut outcome)?;
@@ -95,7 +98,8 @@ pub async fn audit(request: Request, tell: &(dyn Fn(String) + Sync)) -> Result<R
         outcome: &outcome,
         program: &program,
         explorer: request.explorer,
-        newer,
+        relayer,
+        archive_sha256: archive.root()?,
     }))
 }
 

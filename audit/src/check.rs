@@ -26,10 +26,11 @@ pub enum Check {
     Recipients,
     State,
     History,
+    Solvency,
 }
 
 impl Check {
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Nodes,
         Self::Network,
         Self::Program,
@@ -50,6 +51,7 @@ impl Check {
         Self::Recipients,
         Self::State,
         Self::History,
+        Self::Solvency,
     ];
 
     /// Its heading.
@@ -75,6 +77,7 @@ impl Check {
             Self::Recipients => "Recipients",
             Self::State => "Accounts on the chain",
             Self::History => "The relayer's history",
+            Self::Solvency => "The relayer's balances",
         }
     }
 
@@ -119,6 +122,9 @@ impl Check {
                 "Operator, accounts, policies, spend windows and drafts on the chain are what the signed instructions add up to."
             }
             Self::History => "The relayer's history says the same, entry by entry.",
+            Self::Solvency => {
+                "Each balance that the relayer states is what the account's token account holds."
+            }
         }
     }
 }

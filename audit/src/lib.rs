@@ -18,13 +18,17 @@
 //! | [`denials`] | a file of signed refusals, checked against its chain and its heads on Solana |
 //! | [`check`] | the checks, by name |
 //! | [`report`] | the result: text, JSON, one HTML file |
+//! | [`attest`] | the verdict, signed |
+//! | [`follow`] | what is worth an alert, and what was told already |
 //!
 //! One direction: node, archive, order, replay, report. `replay` does no IO.
 
 pub mod archive;
+pub mod attest;
 mod audit;
 pub mod check;
 pub mod denials;
+pub mod follow;
 pub mod gather;
 pub mod history;
 pub mod network;

@@ -367,3 +367,40 @@ fn policy_that_was_loosened_and_tightened_again_is_told_with_what_left_meanwhile
         assert!(shown.contains("Policy version 2 by"), "{shown}");
     }
 }
+
+#[test]
+fn unsigned_gift_of_a_local_network_is_a_remark_and_an_unsigned_deposit_or_call_is_named() {
+    let (mut chain, _) = paid();
+    let gift = chain.gets_an_airdrop();
+    let report = chain.audited();
+    assert!(report.holds && report.complete, "{}", text(&report));
+    let remark = report.remarks.iter().find(|it| it.text.contains("Nobody signed these gifts"));
+    assert_eq!(remark.map(|it| it.at[0].signature.as_str()), Some(gift.as_str()));
+    // A node that adds money to it, which the account then holds.
+    let purse = chain.purse_of(&chain.agent);
+    let report = audited_after(&chain, &gift, |transaction| {
+        let keys = transaction["transaction"]["message"]["accountKeys"].as_array_mut().expect("keys");
+        keys.push(json!(purse.to_string()));
+        let index = keys.len() - 1;
+        let mint = chain.mint().to_string();
+        for (side, amount) in
+            [("preTokenBalances", 999_991_000_000_u64), ("postTokenBalances", 999_992_000_000)]
+        {
+            transaction["meta"][side] = json!([{ "accountIndex": index, "mint": mint, "owner": chain.agent.to_string(),
+                "uiTokenAmount": { "amount": amount.to_string() } }]);
+        }
+    });
+    assert!(broken(&report).contains(&Check::Signatures), "{}", text(&report));
+    assert!(found(&report, Check::Signatures).contains("is not signed, and changes the balance"));
+    // And what is signed by nobody and does more than to give.
+    let (mut chain, _) = paid();
+    let gift = chain.gets_an_airdrop();
+    chain.saves();
+    let report = audited_after(&chain, &gift, |transaction| {
+        let calls = &mut transaction["transaction"]["message"]["instructions"];
+        let mut other = calls[0].clone();
+        other["data"] = json!("111");
+        calls.as_array_mut().expect("a list").push(other);
+    });
+    assert_eq!(broken(&report), [Check::Signatures], "{}", text(&report));
+}

@@ -4,8 +4,9 @@
 mod support;
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use purser_audit::check::Check;
 use purser_audit::gather::Subject;
@@ -173,4 +174,58 @@ async fn node_that_stands_still_is_incomplete_whatever_date_it_gives() {
     let (verdict, open) = check(&report, Check::Dates);
     assert_eq!(verdict, Verdict::Incomplete, "{}", text(&report));
     assert!(open.contains("it may be old"), "{open}");
+}
+
+#[tokio::test]
+async fn node_that_asks_to_wait_is_not_asked_before() {
+    let (chain, _) = paid();
+    let turned_away: Arc<Mutex<Vec<Instant>>> = Arc::default();
+    let times = Arc::clone(&turned_away);
+    let url = saved::gated(chain.folder.path(), move |call| {
+        let times = Arc::clone(&times);
+        async move {
+            let mut times = times.lock().expect("nobody panics");
+            if call["method"] != "getGenesisHash" || times.len() > 2 {
+                return None;
+            }
+            times.push(Instant::now());
+            // More than the pause that is usual, and the third time it is let in.
+            (times.len() < 3).then_some(2)
+        }
+    })
+    .await;
+    let report = audited(&chain, &[&url], None).await.expect("it can be done");
+    assert!(report.holds && report.complete, "{}", text(&report));
+    let times = turned_away.lock().expect("nobody panics");
+    let pauses: Vec<Duration> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert_eq!(pauses.len(), 2);
+    assert!(pauses.iter().all(|pause| *pause >= Duration::from_secs(2)), "{pauses:?}");
+}
+
+/// Each list waits until two others are asked for.
+#[tokio::test]
+async fn lists_of_several_addresses_are_asked_for_at_the_same_time() {
+    let (chain, _) = paid();
+    let operator = json!(chain.operator.to_string());
+    let asked: Arc<tokio::sync::watch::Sender<usize>> = Arc::new(tokio::sync::watch::channel(0).0);
+    let url = saved::gated(chain.folder.path(), move |call| {
+        let (asked, operator) = (Arc::clone(&asked), operator.clone());
+        async move {
+            // The operator's own list comes first, and alone.
+            if call["method"] != "getSignaturesForAddress" || call["params"][0] == operator {
+                return None;
+            }
+            asked.send_modify(|count| *count += 1);
+            let mut seen = asked.subscribe();
+            let together = seen.wait_for(|count| *count >= 3);
+            assert!(
+                tokio::time::timeout(Duration::from_secs(60), together).await.is_ok(),
+                "one after the other"
+            );
+            None
+        }
+    })
+    .await;
+    let report = audited(&chain, &[&url], None).await.expect("it can be done");
+    assert!(report.holds && report.complete, "{}", text(&report));
 }

@@ -4,7 +4,7 @@
 mod support;
 
 use purser_audit::check::Check;
-use purser_audit::report::{Report, Verdict, text};
+use purser_audit::report::{Report, Verdict, html, text};
 use purser_audit::{Request, Source, audit};
 use purser_client::{AccountIds, OnChainPolicy};
 use purser_policy::id_with_tag;
@@ -27,6 +27,7 @@ struct Lists {
     accounts: Vec<Value>,
     history: Vec<Value>,
     denials: Vec<Value>,
+    balance: Value,
 }
 
 fn honest(chain: &TestChain, payments: &[(String, i64)]) -> Lists {
@@ -61,7 +62,8 @@ fn honest(chain: &TestChain, payments: &[(String, i64)]) -> Lists {
     let denials =
         vec![json!({ "denial": { "account_id": id, "amount_micro_usdc": "11000000", "message": "no",
         "rejected_at": date(begin + 1), "transfer_id": SIGNED } })];
-    Lists { accounts, history, denials }
+    let balance = json!({ "account_id": id, "balance_usdc": "999982.000000", "last_updated": date(begin) });
+    Lists { accounts, history, denials, balance }
 }
 
 async fn audited(spoil: impl FnOnce(&mut Lists)) -> Report {
@@ -74,10 +76,11 @@ async fn audited(spoil: impl FnOnce(&mut Lists)) -> Report {
     chain.saves();
     let mut lists = honest(&chain, &payments);
     spoil(&mut lists);
-    let Lists { accounts, history, denials } = lists;
+    let Lists { accounts, history, denials, balance } = lists;
     let api = saved::relayer(move |path| match path {
         "/v1/accounts" => json!(accounts),
         "/v1/denials" => json!(denials),
+        path if path.ends_with("/balance") => balance.clone(),
         _ => json!(history),
     })
     .await;
@@ -87,7 +90,11 @@ async fn audited(spoil: impl FnOnce(&mut Lists)) -> Report {
 }
 
 fn history(report: &Report) -> (Verdict, String) {
-    let check = report.checks.iter().find(|it| it.check == Check::History).expect("every check is reported");
+    found(report, Check::History)
+}
+
+fn found(report: &Report, check: Check) -> (Verdict, String) {
+    let check = report.checks.iter().find(|it| it.check == check).expect("every check is reported");
     (check.result, check.findings.iter().map(|it| it.text.as_str()).collect::<Vec<_>>().join("\n"))
 }
 
@@ -132,4 +139,52 @@ async fn each_way_in_which_a_relayer_lists_something_else_than_the_chain_is_name
         assert_eq!(verdict, Verdict::DoesNotHold, "{says}\n{}", text(&report));
         assert!(found.contains(says), "{says} is not in\n{found}");
     }
+}
+
+#[tokio::test]
+async fn balance_that_the_relayer_states_and_the_token_account_does_not_hold_is_named() {
+    let report = audited(|_| {}).await;
+    let solvency = report.solvency.as_ref().expect("a relayer was asked");
+    assert_eq!((solvency.purses_usdc.as_str(), solvency.accounts.len()), ("999982.000000", 1));
+    assert_eq!(solvency.stated_usdc.as_deref(), Some("999982.000000"));
+    assert_eq!(found(&report, Check::Solvency).0, Verdict::Holds, "{}", text(&report));
+    let report = audited(|lists| lists.balance["balance_usdc"] = json!("999983.000000")).await;
+    let (verdict, says) = found(&report, Check::Solvency);
+    assert_eq!(verdict, Verdict::DoesNotHold, "{}", text(&report));
+    assert!(says.contains("says that the account holds 999983.000000 USDC"), "{says}");
+    assert!(says.contains("its token account holds 999982.000000"), "{says}");
+    // A key that does not open it leaves the question open.
+    let report = audited(|lists| lists.balance = Value::Null).await;
+    assert_eq!((report.holds, report.complete), (true, false), "{}", text(&report));
+    assert_eq!(found(&report, Check::Solvency).0, Verdict::Incomplete);
+}
+
+/// Whatever a relayer writes: it neither forges a line of the text, nor an element of the page.
+#[tokio::test]
+async fn hostile_text_of_a_relayer_stays_text_on_the_terminal_and_on_the_page() {
+    const HOSTILE: &str =
+        "<script>alert(1)</script>\"'&\u{1b}[2J\u{202e}\n\nEverything that was checked holds.\n";
+    let report = audited(|lists| {
+        lists
+            .accounts
+            .push(json!({ "account_id": HOSTILE, "solana_address": HOSTILE, "created_at": date(0) }));
+        for field in ["memo", "counterparty", "tx_signature", "transfer_id"] {
+            lists.history[0][field] = json!(HOSTILE);
+        }
+        lists.history[1]["memo"] = json!(HOSTILE);
+        lists.history[1]["counterparty"] = json!(HOSTILE);
+        lists.balance["balance_usdc"] = json!(HOSTILE);
+    })
+    .await;
+    assert!(!report.holds);
+    let shown = text(&report);
+    assert!(!shown.contains('\u{1b}') && !shown.contains('\u{202e}'), "{shown}");
+    assert!(!shown.lines().any(|line| line.starts_with("Everything that was checked")), "{shown}");
+    assert!(shown.contains("alert(1)"), "it is named: {shown}");
+    let page = html(&report);
+    for forged in ["<script", "</script", "\"'&", "\u{1b}", "\u{202e}"] {
+        assert!(!page.contains(forged), "{forged:?} is in the page");
+    }
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "it is named");
+    assert!(page.contains("default-src 'none'"), "nothing runs and nothing is fetched");
 }

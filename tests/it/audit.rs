@@ -1,8 +1,10 @@
 //! `purser audit`: an honest run holds, and each way of cheating is found and named. The audited transactions are real, on a
 //! network with the real program. Then a copy of the audit's saved data is tampered with, or the relayer's database.
 
+mod attest;
 mod auditor;
 mod cheats;
+mod follow;
 mod grants;
 mod own_program;
 mod rebuild;
@@ -288,6 +290,7 @@ async fn honest_operator_holds_from_a_node_from_a_directory_and_after_an_interru
         "balances",
         "state",
         "history",
+        "solvency",
     ] {
         let check = check(&report, name);
         assert_eq!(check["result"], "holds", "{name}: {check:#}");
@@ -320,6 +323,8 @@ async fn honest_operator_holds_from_a_node_from_a_directory_and_after_an_interru
     let (status, offline) = scene.copy().audited();
     assert_eq!(status, 0, "{offline:#}");
     assert_eq!(offline["accounts"], report["accounts"]);
+    attest::fits_its_schema(&[&report, &offline]).await;
+    attest::verdict_is_signed_and_verified(&scene);
     links_lead_where_they_are_told_to(&scene);
 
     // An interrupted download resumes with what is there.

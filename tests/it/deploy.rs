@@ -6,10 +6,12 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use purser_tests::binaries::{self, workspace};
 use purser_tests::foreign::node_modules;
-use purser_tests::network::temp_folder;
+use purser_tests::network::{path_text, temp_folder};
+use purser_tests::process::Process;
 use purser_tests::{AppSettings, TestApp, TestNetwork};
 
 use crate::admin::with_admin;
@@ -29,22 +31,42 @@ fn promtool() -> Option<Command> {
     None
 }
 
-/// As `systemd` reads it. The unit's program is not installed here, so another one takes its place.
+/// As `systemd` reads them. The units' program is not installed here, so another one takes its place.
 #[test]
-fn systemd_unit_holds_before_systemd_and_leaves_little_open() {
+fn systemd_units_hold_before_systemd_and_leave_little_open() {
     if Command::new("systemd-analyze").arg("--version").output().is_err() {
         let _ = writeln!(std::io::stderr(), "skipped: what systemd-analyze checks, since there is none");
         return;
     }
-    let unit = fs::read_to_string(deploy("systemd/purser.service")).expect("it is there");
     let folder = temp_folder();
-    let copy = folder.path().join("purser.service");
-    fs::write(&copy, unit.replace("/usr/local/bin/purser", "/bin/true")).expect("the folder is writable");
-    for arguments in [["verify"].as_slice(), &["security", "--offline=true", "--threshold=20"]] {
-        let mut command = Command::new("systemd-analyze");
-        command.args(arguments).arg(&copy);
-        passes(command);
+    for name in ["purser.service", "purser-audit.service"] {
+        let unit = fs::read_to_string(deploy(&format!("systemd/{name}"))).expect("it is there");
+        let copy = folder.path().join(name);
+        fs::write(&copy, unit.replace("/usr/local/bin/purser", "/bin/true")).expect("the folder is writable");
+        for arguments in [["verify"].as_slice(), &["security", "--offline=true", "--threshold=20"]] {
+            let mut command = Command::new("systemd-analyze");
+            command.args(arguments).arg(&copy);
+            passes(command);
+        }
     }
+}
+
+/// The unit's own line, with its variables, names options that there are.
+#[test]
+fn audits_unit_follows_with_options_that_the_program_knows() {
+    let unit = fs::read_to_string(deploy("systemd/purser-audit.service")).expect("it is there");
+    let (_, line) = unit.split_once("ExecStart=/usr/local/bin/purser ").expect("it starts purser");
+    let line = line.lines().next().unwrap_or_default();
+    let folder = temp_folder();
+    // Nothing answers at this address.
+    let line = line.replace("${RPC_URL}", "http://127.0.0.1:1").replace("${WEBHOOK}", "http://127.0.0.1:1");
+    let line = line.replace("${OPERATOR}", "11111111111111111111111111111111").replace(":9465", ":0");
+    let line = line.replace("/var/lib/purser-audit", path_text(folder.path()));
+    let log = folder.path().join("log");
+    let arguments: Vec<&str> = line.split(' ').collect();
+    let started = Process::start(&binaries::relayer(), &arguments, &log, None);
+    started.says("metrics", Duration::from_secs(30));
+    assert!(started.stops(Duration::from_secs(10)), "{}", fs::read_to_string(&log).unwrap_or_default());
 }
 
 /// With third-party linters: one knows the schema of Compose, the other the instructions of a Dockerfile.

@@ -4,7 +4,8 @@ use std::fs;
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-use axum::http::{StatusCode, Uri};
+use axum::http::{StatusCode, Uri, header};
+use axum::response::IntoResponse;
 use axum::routing::post;
 use axum::{Json, Router};
 use base64::Engine;
@@ -31,6 +32,28 @@ pub async fn lies(
     let address = listener.local_addr().expect("it has an address");
     let node = Router::new().route("/", post(answers));
     tokio::spawn(async move { axum::serve(listener, node).await });
+    format!("http://{address}")
+}
+
+/// Such a node, before which `gate` stands: it may let a call wait, or turn it away for so many seconds.
+pub async fn gated<Passed>(
+    folder: &Path,
+    gate: impl Fn(Value) -> Passed + Clone + Send + Sync + 'static,
+) -> String
+where
+    Passed: Future<Output = Option<u64>> + Send + 'static,
+{
+    let folder = folder.to_owned();
+    let answers = move |Json(call): Json<Value>| async move {
+        if let Some(seconds) = gate(call.clone()).await {
+            let after = [(header::RETRY_AFTER, seconds.to_string())];
+            return (StatusCode::TOO_MANY_REQUESTS, after).into_response();
+        }
+        Json(json!({ "jsonrpc": "2.0", "id": call["id"], "result": answer(&folder, &call) })).into_response()
+    };
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port is free");
+    let address = listener.local_addr().expect("it has an address");
+    tokio::spawn(async move { axum::serve(listener, Router::new().route("/", post(answers))).await });
     format!("http://{address}")
 }
 
@@ -75,11 +98,12 @@ fn answer(folder: &Path, call: &Value) -> Value {
     }
 }
 
-/// A relayer that answers each list, by its path, with what `lists` gives, on one page; `null` is 403.
+/// A relayer that answers each list, by its path, with what `lists` gives, on one page, and a balance as it is; `null` is 403.
 pub async fn relayer(lists: impl Fn(&str) -> Value + Clone + Send + Sync + 'static) -> String {
     let answers = move |uri: Uri| async move {
         match lists(uri.path()) {
             Value::Null => (StatusCode::FORBIDDEN, Json(Value::Null)),
+            balance if uri.path().ends_with("/balance") => (StatusCode::OK, Json(balance)),
             data => (StatusCode::OK, Json(json!({ "data": data, "cursor": null, "has_more": false }))),
         }
     };

@@ -23,9 +23,9 @@ pub struct Args {
 /// The lines without tests that each crate may have. What is over its goal has today's figure, and the goal behind it: it must not
 /// grow. A feature raises its budget in its own commit, with the reason.
 const BUDGETS: &[(&str, usize)] = &[
-    ("audit", 7_000),
+    ("audit", 8_250), // signed verdicts, --follow, and a report that says who could do what and when
     ("client", 1_450), // goal 1,100
-    ("core", 3_950),   // goal 3,500
+    ("core", 3_950),  // goal 3,500
     ("dev", 1_400),
     ("doors/dashboard", 2_600), // goal 1,800
     ("doors/mcp", 1_600),       // goal 500
@@ -35,7 +35,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("model", 850),
     ("policy", 1_100), // goal 900
     ("programs/purser", 3_300),
-    ("relayer", 40_650), // goal 17,500
+    ("relayer", 40_850), // goal 17,500; `purser attest` and `purser audit --follow` are its latest raise
     ("rpc", 1_900),      // goal 1,800
     ("simulate", 1_900),
     ("xtask", 2_700),

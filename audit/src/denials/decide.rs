@@ -10,7 +10,7 @@ use serde::Deserialize;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::replay::{Movement, Outcome, date};
+use crate::replay::{Halt, Movement, Outcome, Span, date};
 
 /// How far the relayer's clock and its view of the chain may be from the block's date.
 const SLACK_SECONDS: i64 = 600;
@@ -161,13 +161,10 @@ impl Past {
     }
 
     fn was_halted(&self, agent: Pubkey, at: i64) -> bool {
-        let halts = &self.outcome.halts;
-        [None, Some(agent)].into_iter().any(|whose| {
-            let own: Vec<_> = halts.iter().filter(|(_, halted, _)| *halted == whose).collect();
-            own.iter().enumerate().any(|(index, (from, _, halts))| {
-                let until = own.get(index + 1).map(|(until, ..)| *until);
-                *halts && from - SLACK_SECONDS <= at && until.is_none_or(|until| at <= until + SLACK_SECONDS)
-            })
+        let own = |halt: &&Span<Halt>| halt.what.account.is_none_or(|halted| halted == agent);
+        self.outcome.halts.iter().filter(own).any(|Span { from, until, .. }| {
+            from.time - SLACK_SECONDS <= at
+                && until.as_ref().is_none_or(|until| at <= until.time + SLACK_SECONDS)
         })
     }
 

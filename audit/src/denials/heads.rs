@@ -12,6 +12,7 @@ use super::line::hash;
 use crate::AuditError;
 use crate::archive::Line;
 use crate::node::Node;
+use crate::replay::Span;
 use crate::signed::{self, Signed};
 
 const MEMO_PROGRAM: Pubkey = solana_sdk::pubkey!("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
@@ -49,12 +50,13 @@ impl HeadsOnChain {
 /// Reads the memos of every key that was the operator's policy authority, each of the time in which it was.
 pub(super) async fn find(
     nodes: &[Node],
-    authorities: &[(Pubkey, u64, Option<u64>)],
+    authorities: &[Span<Pubkey>],
     operator: &Pubkey,
 ) -> Result<HeadsOnChain, AuditError> {
     let (mut heads, mut keys): (Vec<Head>, Vec<Pubkey>) = (Vec::new(), Vec::new());
-    for (key, from, until) in authorities {
-        let is_in_time = |slot: u64| *from <= slot && until.is_none_or(|until| slot <= until);
+    for Span { what: key, from, until } in authorities {
+        let is_in_time =
+            |slot: u64| from.slot <= slot && until.as_ref().is_none_or(|until| slot <= until.slot);
         for node in nodes {
             heads.extend(
                 heads_of(node, key, operator).await?.into_iter().filter(|head| is_in_time(head.slot)),

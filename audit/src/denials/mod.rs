@@ -27,6 +27,7 @@ use crate::AuditError;
 use crate::audit::{Keep, gathered, replayed};
 use crate::gather::Subject;
 use crate::node::Node;
+use crate::replay::{KeyRole, Span};
 
 /// A longer line cannot be one of ours.
 const LINE_BYTES_MAX: usize = 64 * 1024;
@@ -72,7 +73,11 @@ pub async fn audit_denials(
     let nodes = nodes.into_iter().map(Node::at).collect::<Result<Vec<_>, _>>()?;
     let (archive, _unsaved) = gathered(&nodes, program, Subject::Operator(operator), save, tell).await?;
     let (scope, outcome) = replayed(&archive, Keep::Policies, tell)?;
-    let found = heads::find(&nodes, &outcome.policy_authorities, &operator).await?;
+    let authorities = outcome.roles.iter().filter(|span| span.what.0 == KeyRole::PolicyAuthority);
+    let authorities: Vec<Span<Pubkey>> = authorities
+        .map(|span| Span { what: span.what.1, from: span.from.clone(), until: span.until.clone() })
+        .collect();
+    let found = heads::find(&nodes, &authorities, &operator).await?;
     let mut findings = judge(&contents.good, &contents.spoiled, &found.heads);
     let past = Past::new(scope.at, scope.account_ids, scope.manifest.until_time, outcome);
     findings.extend(decided_again(&file, &contents.good, &past)?);

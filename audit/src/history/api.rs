@@ -48,6 +48,11 @@ pub(super) struct WireAccount {
     pub created_at: String,
 }
 
+#[derive(Deserialize)]
+struct WireBalance {
+    balance_usdc: String,
+}
+
 /// A signed refusal, as far as a history says the same.
 #[derive(Deserialize)]
 pub(super) struct WireDenial {
@@ -83,6 +88,13 @@ impl Api {
         self.pages("GET /v1/accounts", "/v1/accounts", &[]).await
     }
 
+    /// What the relayer says that an account holds now; `None` if the key does not give access.
+    pub(super) async fn balance(&self, id: &str) -> Result<Option<String>, AuditError> {
+        let path = format!("/v1/accounts/{id}/balance");
+        let answer: Option<WireBalance> = self.ask("GET /v1/accounts/:id/balance", &path, &[]).await?;
+        Ok(answer.map(|answer| answer.balance_usdc))
+    }
+
     /// `None` too if the relayer does not sign refusals.
     pub(super) async fn denials(&self) -> Result<Option<Vec<WireDenial>>, AuditError> {
         self.pages("GET /v1/denials", "/v1/denials", &[]).await
@@ -94,29 +106,36 @@ impl Api {
         path: &str,
         fixed: &[(&str, &str)],
     ) -> Result<Option<Vec<T>>, AuditError> {
-        let failed = |why: String| AuditError::Node { method: what, why };
         let (mut all, mut cursor) = (Vec::new(), None);
         loop {
             let mut query = vec![("limit", "100".to_owned())];
             query.extend(fixed.iter().map(|(name, value)| (*name, (*value).to_owned())));
             query.extend(cursor.map(|cursor| ("cursor", cursor)));
-            let url = format!("{}{path}", self.base);
-            let sent = self.client.get(url).query(&query).bearer_auth(&self.key).send().await;
-            let answer = sent.map_err(|error| failed(error.to_string()))?;
-            match answer.status() {
-                StatusCode::OK => {}
-                StatusCode::NOT_FOUND | StatusCode::FORBIDDEN | StatusCode::NOT_IMPLEMENTED => {
-                    return Ok(None);
-                }
-                StatusCode::UNAUTHORIZED => return Err(failed("the relayer does not know the key".into())),
-                status => return Err(failed(format!("HTTP {status}"))),
-            }
-            let page: Page<T> = answer.json().await.map_err(|error| failed(error.to_string()))?;
+            let page: Option<Page<T>> = self.ask(what, path, &query).await?;
+            let Some(page) = page else { return Ok(None) };
             all.extend(page.data);
             cursor = page.cursor.filter(|_| page.has_more);
             if cursor.is_none() {
                 return Ok(Some(all));
             }
+        }
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        what: &'static str,
+        path: &str,
+        query: &[(&str, String)],
+    ) -> Result<Option<T>, AuditError> {
+        let failed = |why: String| AuditError::Node { method: what, why };
+        let url = format!("{}{path}", self.base);
+        let sent = self.client.get(url).query(query).bearer_auth(&self.key).send().await;
+        let answer = sent.map_err(|error| failed(error.to_string()))?;
+        match answer.status() {
+            StatusCode::OK => answer.json().await.map(Some).map_err(|error| failed(error.to_string())),
+            StatusCode::NOT_FOUND | StatusCode::FORBIDDEN | StatusCode::NOT_IMPLEMENTED => Ok(None),
+            StatusCode::UNAUTHORIZED => Err(failed("the relayer does not know the key".into())),
+            status => Err(failed(format!("HTTP {status}"))),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod api;
 mod refusals;
+mod solvency;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,7 @@ use ulid::Ulid;
 
 pub use self::api::Api;
 use self::api::{WireAccount, WireEntry};
+pub use self::solvency::{Held, compare as compare_balances};
 use crate::AuditError;
 use crate::check::Check;
 use crate::node::Node;
@@ -42,6 +44,7 @@ struct Entry {
 type Ids = BTreeMap<Pubkey, String>;
 
 /// The chain's side of the comparison.
+#[derive(Clone, Copy)]
 pub struct Compared<'a> {
     pub node: Option<&'a Node>,
     pub account_ids: AccountIds,

@@ -9,10 +9,10 @@ use purser::{DraftArgs, instruction};
 use purser_client::{Called, arguments};
 use purser_policy::{Allowlist, Limit, UsdcAmount};
 
-use super::DraftBook;
 use super::policies::record;
 use super::step::Step;
 use super::timeline::terms;
+use super::{DraftBook, MomentKind};
 use crate::check::Check;
 
 impl Step<'_> {
@@ -109,6 +109,7 @@ impl Step<'_> {
         self.world.drafts.insert(agent, book);
         self.expect(Some(agent), &event, "DraftSealed");
         self.tells(
+            MomentKind::DraftSealed,
             Some(agent),
             format!("A policy was sealed by {signer}, to come into force later: {}.", terms(&policy)),
         );
@@ -146,7 +147,8 @@ impl Step<'_> {
         let Some(_) = self.draft(agent, hash) else { return Some(()) };
         self.world.drafts.remove(&agent);
         self.expect(Some(agent), &DraftClosed { operator: self.address, agent, hash, signer }, "DraftClosed");
-        self.tells(Some(agent), format!("The waiting policy was dropped by {signer}."));
+        let text = format!("The waiting policy was dropped by {signer}.");
+        self.tells(MomentKind::DraftDropped, Some(agent), text);
         Some(())
     }
 

@@ -1,10 +1,11 @@
 //! What a transaction did, as its replay finds it.
 
 use anchor_lang::prelude::Pubkey;
+use purser::state::Operator;
 use purser_client::OnChainPolicy;
 use purser_policy::UsdcAmount;
 
-use super::Movement;
+use super::{MomentKind, Movement};
 use crate::check::Check;
 
 /// The result of a step.
@@ -18,13 +19,26 @@ pub(super) struct Found {
     /// Whom accounts paid in USDC: the account, and where to.
     pub recipients: Vec<(Pubkey, Pubkey)>,
     pub created_operator: bool,
+    /// The operator after each change of its keys or delay.
+    pub operators: Vec<Operator>,
     pub created: Vec<Pubkey>,
     pub policies: Vec<PolicyChange>,
-    /// Who was halted or resumed; `None`: the operator.
-    pub halts: Vec<(Option<Pubkey>, bool)>,
-    /// What belongs into the timeline: of which account, and in words.
-    pub told: Vec<(Option<Pubkey>, String)>,
+    /// Who was halted (true) or resumed, and by whom; `None`: the operator.
+    pub halts: Vec<(Option<Pubkey>, bool, Pubkey)>,
+    /// What belongs into the timeline: of which kind and account, and in words.
+    pub told: Vec<(MomentKind, Option<Pubkey>, String)>,
     pub closed: Vec<Pubkey>,
+}
+
+impl Found {
+    /// What an account paid: how often, and micro-USDC.
+    pub fn paid_by(&self, agent: &Pubkey) -> (u64, u128) {
+        let payments = self.movements.iter().filter_map(|movement| match movement {
+            Movement::Payment { payment, .. } if payment.agent == *agent => Some(payment.amount),
+            Movement::Payment { .. } | Movement::Withdrawal { .. } | Movement::Deposit { .. } => None,
+        });
+        payments.fold((0, 0), |(count, sum), amount| (count + 1, sum + u128::from(amount.micros())))
+    }
 }
 
 /// A policy that came into force in a transaction.

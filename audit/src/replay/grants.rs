@@ -4,13 +4,13 @@ use anchor_lang::prelude::Pubkey;
 use bytemuck::Zeroable;
 use purser::constants::{GRANT_SEED, LAYOUT_VERSION};
 use purser::events::{GrantClosed, GrantOpened, GrantUsed, GrantsVoided};
-use purser::instruction;
 use purser::state::{Authority, Grant};
+use purser::{GrantPayee, GrantTerms, instruction};
 use purser_client::{Called, arguments};
 use purser_policy::{TransferRequest, UsdcAmount, Waived};
 
-use super::AgentBook;
 use super::step::Step;
+use super::{AgentBook, MomentKind};
 use crate::check::Check;
 
 impl Step<'_> {
@@ -36,6 +36,11 @@ impl Step<'_> {
         self.world.grants.insert(address, grant);
         let event = GrantOpened { operator: self.address, agent, grant: address, id, terms, signer };
         self.expect(Some(agent), &event, "GrantOpened");
+        self.tells(
+            MomentKind::GrantOpened,
+            Some(agent),
+            format!("The grant {address} was opened by {signer}: {}.", words(&terms)),
+        );
         Some(())
     }
 
@@ -58,6 +63,7 @@ impl Step<'_> {
             signer,
         };
         self.expect(agent, &event, "GrantClosed");
+        self.tells(MomentKind::GrantClosed, agent, format!("The grant {address} was closed by {signer}."));
         Some(())
     }
 
@@ -70,6 +76,7 @@ impl Step<'_> {
             GrantsVoided { operator: self.address, agent, grant_epoch: book.agent.grant_epoch, signer };
         self.world.agents.insert(agent, book);
         self.expect(Some(agent), &event, "GrantsVoided");
+        self.tells(MomentKind::GrantsVoided, Some(agent), format!("All grants were voided by {signer}."));
         Some(())
     }
 
@@ -110,4 +117,24 @@ impl Step<'_> {
         let text = format!("The grant {grant} was used, and its opening was not read.");
         self.mismatch(Check::State, agent, text);
     }
+}
+
+/// What a grant allows, in words.
+fn words(terms: &GrantTerms) -> String {
+    let payee = match terms.payee {
+        GrantPayee::Wallet(key) => format!("the wallet {key}"),
+        GrantPayee::TokenAccount(key) => format!("the token account {key}"),
+    };
+    let beyond = [
+        (terms.beyond_allowlist, "the allowlist"),
+        (terms.beyond_single_limit, "the single limit"),
+        (terms.beyond_daily_limit, "the daily limit"),
+    ];
+    let beyond: Vec<&str> = beyond.into_iter().filter(|(is, _)| *is).map(|(_, what)| what).collect();
+    format!(
+        "{} USDC to {payee} until {}, beyond {}",
+        UsdcAmount::from_micros(terms.amount),
+        super::date(terms.expires_at),
+        beyond.join(" and ")
+    )
 }

@@ -7,6 +7,7 @@ mod drafts;
 mod foreign;
 mod found;
 mod grants;
+mod held;
 mod money;
 mod operators;
 mod outcome;
@@ -33,7 +34,10 @@ use money::{Day, Purse};
 use step::Step;
 
 pub(crate) use money::usdc;
-pub use outcome::{Life, Loosening, Mismatch, Movement, Outcome, Payment, Place, Told, date};
+pub use outcome::{
+    Halt, KeyRole, Life, Loosening, Mismatch, MomentKind, Movement, Outcome, Payment, Place, Span, Term,
+    Told, date,
+};
 
 /// A transaction to replay.
 pub struct Transaction {
@@ -260,6 +264,12 @@ impl Replay {
                 let why = "a transaction has a version that this audit cannot put together".to_owned();
                 self.unchecked(Check::Signatures, why);
             }
+            // A node could invent a deposit with one.
+            Signed::Airdrop if self.concerns(landed) => {
+                self.examined(Check::Signatures, 1);
+                let text = "The transaction is not signed, and changes the balance of an account.".to_owned();
+                self.mismatch(Check::Signatures, None, Some(place), text);
+            }
             Signed::Airdrop => self.outcome.airdrops.push(place.clone()),
         }
     }
@@ -287,20 +297,25 @@ impl Replay {
                 life.closed = None;
             }
         }
-        self.follow_authority(place);
+        for operator in &found.operators {
+            self.follow_operator(place, operator);
+        }
         for change in &found.policies {
             self.follow_policy(place, change);
         }
-        for (account, halts) in &found.halts {
-            self.outcome.halts.push((place.time, *account, *halts));
+        for halt in &found.halts {
+            self.follow_halt(place, *halt);
         }
-        for (account, text) in &found.told {
+        for (kind, account, text) in &found.told {
             if self.is_audited(*account) {
-                let told = Told { place: place.clone(), account: *account, text: text.clone() };
+                let (kind, account, text) = (*kind, *account, text.clone());
+                let told = Told { kind, place: place.clone(), account, text };
                 self.outcome.timeline.push(told);
             }
         }
         for agent in &found.closed {
+            self.end_policy(place, agent, found.paid_by(agent));
+            self.end_halt(place, *agent);
             if let Some(life) = self.outcome.lives.get_mut(agent) {
                 life.closed = Some(place.clone());
             }

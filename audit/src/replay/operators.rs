@@ -8,6 +8,7 @@ use purser::state::{Authority, Operator, Role};
 use purser::{OperatorUpdate, instruction};
 use purser_client::{Called, arguments};
 
+use super::MomentKind;
 use super::step::Step;
 use super::timeline::keys_of;
 use crate::check::Check;
@@ -40,8 +41,13 @@ impl Step<'_> {
         };
         let set = operator.set_transfer_authorities(&keys.transfer_authorities);
         self.keys_fit(set.is_ok() && operator.check().is_ok());
-        self.tells(None, format!("The operator was created by {admin}: {}.", keys_of(&operator)));
+        self.tells(
+            MomentKind::OperatorCreated,
+            None,
+            format!("The operator was created by {admin}: {}.", keys_of(&operator)),
+        );
         self.world.operator = Some(operator);
+        self.found.operators.push(operator);
         self.found.created_operator = true;
         let event = OperatorCreated { operator: self.address, id, usdc_mint, keys: (&operator).into() };
         self.expect(None, &event, "OperatorCreated");
@@ -82,9 +88,14 @@ impl Step<'_> {
     }
 
     fn updated(&mut self, operator: Operator, could_be_set: bool) {
-        self.tells(None, format!("Keys and delay were set anew: {}.", keys_of(&operator)));
+        self.tells(
+            MomentKind::KeysSet,
+            None,
+            format!("Keys and delay were set anew: {}.", keys_of(&operator)),
+        );
         self.keys_fit(could_be_set && operator.check().is_ok());
         self.world.operator = Some(operator);
+        self.found.operators.push(operator);
         let event = OperatorUpdated { operator: self.address, keys: (&operator).into() };
         self.expect(None, &event, "OperatorUpdated");
     }
@@ -137,9 +148,10 @@ impl Step<'_> {
                 operator.halted_by
             }
         };
-        self.found.halts.push((agent, halts));
-        let what = if halts { "Halted" } else { "Resumed" };
-        self.tells(agent, format!("{what} by {signer}."));
+        self.found.halts.push((agent, halts, signer));
+        let (kind, what) =
+            if halts { (MomentKind::Halted, "Halted") } else { (MomentKind::Resumed, "Resumed") };
+        self.tells(kind, agent, format!("{what} by {signer}."));
         let event = HaltSet { operator: self.address, agent, halted_by: Role::of_halt(halted_by), signer };
         self.expect(agent, &event, "HaltSet");
     }

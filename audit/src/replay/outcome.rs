@@ -6,6 +6,7 @@ use anchor_lang::prelude::Pubkey;
 use purser::state::Operator;
 use purser_client::OnChainPolicy;
 use purser_policy::{Limit, UsdcAmount};
+use serde::Serialize;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -64,7 +65,14 @@ pub enum Movement {
         cap: Limit,
     },
     /// Made by the admin, past the policy.
-    Withdrawal { agent: Pubkey, amount: UsdcAmount, recipient: Pubkey },
+    Withdrawal {
+        agent: Pubkey,
+        amount: UsdcAmount,
+        /// A token account, and whose it is as far as the node or the log says.
+        recipient: Pubkey,
+        owner: Option<Pubkey>,
+        admin: Pubkey,
+    },
     Deposit {
         agent: Pubkey,
         amount: UsdcAmount,
@@ -111,13 +119,99 @@ pub struct Loosening {
     pub(super) before: OnChainPolicy,
 }
 
+/// A policy of an account, from when to when it was in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Term {
+    pub version: u32,
+    pub signer: Pubkey,
+    pub words: String,
+    pub from: Place,
+    /// `None`: it is still in force.
+    pub until: Option<Place>,
+    /// What the account paid meanwhile.
+    pub payments: u64,
+    pub paid: u128,
+}
+
+impl Term {
+    /// Until now it had counted what was paid before it.
+    pub(super) fn end(&mut self, until: Option<&Place>, so_far: (u64, u128)) {
+        self.until = until.cloned();
+        self.payments = so_far.0.saturating_sub(self.payments);
+        self.paid = so_far.1.saturating_sub(self.paid);
+    }
+}
+
+/// What an entry of the timeline is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MomentKind {
+    OperatorCreated,
+    KeysSet,
+    PolicySet,
+    DraftSealed,
+    DraftDropped,
+    Halted,
+    Resumed,
+    Withdrawn,
+    AccountClosed,
+    GrantOpened,
+    GrantClosed,
+    GrantsVoided,
+    /// Somebody got a right over an account's money.
+    RightGiven,
+}
+
 /// Something that was in force from a moment on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
+    pub kind: MomentKind,
     pub place: Place,
     /// `None`: the operator.
     pub account: Option<Pubkey>,
     pub text: String,
+}
+
+/// Something that was so from a moment on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span<T> {
+    pub what: T,
+    pub from: Place,
+    /// `None`: it is still so.
+    pub until: Option<Place>,
+}
+
+/// What a key of an operator is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyRole {
+    Admin,
+    /// The admin's place is offered to it.
+    PendingAdmin,
+    PolicyAuthority,
+    Guardian,
+    TransferAuthority,
+}
+
+impl KeyRole {
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Admin => "admin",
+            Self::PendingAdmin => "offered the admin's place",
+            Self::PolicyAuthority => "policy authority",
+            Self::Guardian => "guardian",
+            Self::TransferAuthority => "transfer authority",
+        }
+    }
+}
+
+/// A halt, of an account or of the whole operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Halt {
+    pub account: Option<Pubkey>,
+    pub by: Pubkey,
+    /// `None` too if the account was closed.
+    pub resumed_by: Option<Pubkey>,
 }
 
 /// The summary of an account.
@@ -125,8 +219,8 @@ pub struct Told {
 pub struct Life {
     pub created: Option<Place>,
     pub closed: Option<Place>,
-    /// How many versions of its policy were in force.
-    pub policies: u64,
+    /// Every version of its policy, in order.
+    pub policies: Vec<Term>,
     pub payments: u64,
     pub paid: u128,
     pub withdrawn: u128,
@@ -163,12 +257,13 @@ pub struct Outcome {
     pub loosenings: Vec<Loosening>,
     /// Keys, delays, halts and policies, in the order of the chain.
     pub timeline: Vec<Told>,
-    /// Each key that was policy authority, from a slot to the one in which the next one came.
-    pub policy_authorities: Vec<(Pubkey, u64, Option<u64>)>,
+    /// Each key of the operator, and what it was for.
+    pub roles: Vec<Span<(KeyRole, Pubkey)>>,
+    /// How many seconds loosened policies had to wait.
+    pub delays: Vec<Span<u32>>,
     /// Every policy of each account, if asked for: its version, since when, and what it says.
     pub policies: BTreeMap<Pubkey, Vec<(u32, i64, OnChainPolicy)>>,
-    /// When something was halted or resumed: the operator or an account.
-    pub halts: Vec<(i64, Option<Pubkey>, bool)>,
+    pub halts: Vec<Span<Halt>>,
     /// The operator at the end.
     pub keys: Option<Operator>,
     /// When the operator was created.

@@ -12,7 +12,7 @@ use purser_policy::{
 };
 
 use super::step::Step;
-use super::{AgentBook, Movement, Payment};
+use super::{AgentBook, MomentKind, Movement, Payment};
 use crate::check::Check;
 
 /// Where a payment by a grant names it.
@@ -265,6 +265,7 @@ impl Step<'_> {
         };
         self.expect(Some(agent), &event, "Withdrawn");
         self.tells(
+            MomentKind::Withdrawn,
             Some(agent),
             format!(
                 "{amount} units of {mint} were withdrawn to {recipient}, of {recipient_owner}, by {admin}."
@@ -279,7 +280,8 @@ impl Step<'_> {
         if source == book.agent.token_account {
             let amount = UsdcAmount::from_micros(amount);
             self.found.recipients.push((agent, recipient));
-            self.found.movements.push(Movement::Withdrawal { agent, amount, recipient });
+            let owner = Some(recipient_owner).filter(|owner| *owner != Pubkey::default());
+            self.found.movements.push(Movement::Withdrawal { agent, amount, recipient, owner, admin });
         }
         Some(())
     }

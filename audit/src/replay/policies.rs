@@ -13,7 +13,7 @@ use purser_client::{Called, arguments, decode_event};
 use purser_policy::{Address, Allowlist, Limit, Policy, UsdcAmount};
 
 use super::step::Step;
-use super::{AgentBook, Movement};
+use super::{AgentBook, MomentKind, Movement};
 use crate::check::Check;
 
 impl Step<'_> {
@@ -203,12 +203,15 @@ impl Step<'_> {
             admin,
         };
         self.expect(Some(address), &event, "AgentClosed");
-        self.tells(Some(address), format!("Closed by {admin}; {swept} USDC went to {recipient}."));
+        let text = format!("Closed by {admin}; {swept} USDC went to {recipient}.");
+        self.tells(MomentKind::AccountClosed, Some(address), text);
         if !swept.is_zero() {
             self.has_moved(address, token_account, recipient, swept);
             self.found.recipients.push((address, recipient));
         }
-        self.found.movements.push(Movement::Withdrawal { agent: address, amount: swept, recipient });
+        let owner = self.balance(&recipient).and_then(|balance| balance.owner);
+        let withdrawal = Movement::Withdrawal { agent: address, amount: swept, recipient, owner, admin };
+        self.found.movements.push(withdrawal);
         Some(())
     }
 

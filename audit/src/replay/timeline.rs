@@ -1,4 +1,5 @@
-//! What was in force when: keys, delays, halts, policies; and what left while a policy allowed more than the one before it.
+//! What was in force when, in words; each policy, and what left under it; and what left while a policy allowed more than the one
+//! before it.
 
 use anchor_lang::prelude::Pubkey;
 use purser::state::Operator;
@@ -7,29 +8,23 @@ use purser_policy::{Allowlist, Limit, Policy};
 
 use super::found::PolicyChange;
 use super::step::Step;
-use super::{AgentBook, Loosening, Movement, Place, Replay};
+use super::{AgentBook, Loosening, MomentKind, Place, Replay, Term};
 
 /// Older ones stay open, so an account that is loosened step by step costs no more than this.
 const OPEN_MAX: usize = 64;
 
 impl Step<'_> {
-    pub(super) fn tells(&mut self, account: Option<Pubkey>, text: String) {
-        self.found.told.push((account, text));
+    pub(super) fn tells(&mut self, kind: MomentKind, account: Option<Pubkey>, text: String) {
+        self.found.told.push((kind, account, text));
     }
 
     /// Notes a policy that comes into force over the one that still stands in the world.
     pub(super) fn comes_into_force(&mut self, agent: Pubkey, book: &AgentBook, signer: Pubkey) {
         let before = self.world.agents.get(&agent).map(|book| owned(&book.policy()));
-        let mut paid = (0, 0);
-        for movement in &self.found.movements {
-            if let Movement::Payment { payment, .. } = movement
-                && payment.agent == agent
-            {
-                paid = (paid.0 + 1, paid.1 + u128::from(payment.amount.micros()));
-            }
-        }
+        let paid = self.found.paid_by(&agent);
         let (version, after) = (book.agent.policy_version, owned(&book.policy()));
         self.tells(
+            MomentKind::PolicySet,
             Some(agent),
             format!("Policy version {version} by {signer}: {}.", terms(&after.as_policy())),
         );
@@ -38,27 +33,28 @@ impl Step<'_> {
 }
 
 impl Replay {
-    pub(super) fn follow_authority(&mut self, place: &Place) {
-        let Some(now) = self.world.operator.map(|operator| operator.policy_authority) else { return };
-        let authorities = &mut self.outcome.policy_authorities;
-        match authorities.last_mut() {
-            Some((key, ..)) if *key == now => return,
-            Some((_, _, until)) => *until = Some(place.slot),
-            None => {}
-        }
-        authorities.push((now, place.slot, None));
-    }
-
     /// Ends what this policy takes back, and begins what it allows more.
     pub(super) fn follow_policy(&mut self, place: &Place, change: &PolicyChange) {
         let PolicyChange { agent, version, signer, before, after, paid } = change;
         let Some(life) = self.outcome.lives.get_mut(agent) else { return };
-        life.policies += 1;
         let so_far = (life.payments + paid.0, life.paid + paid.1);
         if self.keeps_policies {
             self.outcome.policies.entry(*agent).or_default().push((*version, place.time, after.clone()));
         }
         let after = after.as_policy();
+        if let Some(term) = life.policies.last_mut().filter(|term| term.until.is_none()) {
+            term.end(Some(place), so_far);
+        }
+        life.policies.push(Term {
+            version: *version,
+            signer: *signer,
+            words: terms(&after),
+            from: place.clone(),
+            until: None,
+            // Until it ends: what had been paid before it.
+            payments: so_far.0,
+            paid: so_far.1,
+        });
         let open = self.outcome.loosenings.iter_mut().rev().take(OPEN_MAX);
         for loosening in open.filter(|it| it.agent == *agent && it.until.is_none()) {
             if !after.loosens(&loosening.before.as_policy()) {
@@ -84,8 +80,23 @@ impl Replay {
         });
     }
 
+    /// Ends the policy of an account that was closed, and had paid this in the same transaction.
+    pub(super) fn end_policy(&mut self, place: &Place, agent: &Pubkey, paid: (u64, u128)) {
+        let Some(life) = self.outcome.lives.get_mut(agent) else { return };
+        let so_far = (life.payments + paid.0, life.paid + paid.1);
+        if let Some(term) = life.policies.last_mut().filter(|term| term.until.is_none()) {
+            term.end(Some(place), so_far);
+        }
+    }
+
     /// Counts what was paid in those that are still open.
     pub(super) fn end_loosenings(&mut self) {
+        for life in self.outcome.lives.values_mut() {
+            let so_far = (life.payments, life.paid);
+            if let Some(term) = life.policies.last_mut().filter(|term| term.until.is_none()) {
+                term.end(None, so_far);
+            }
+        }
         for loosening in self.outcome.loosenings.iter_mut().filter(|it| it.until.is_none()) {
             if let Some(life) = self.outcome.lives.get(&loosening.agent) {
                 loosening.payments = life.payments.saturating_sub(loosening.payments);

@@ -7,7 +7,7 @@ use purser_policy::UsdcAmount;
 
 use super::found::Move;
 use super::step::Step;
-use super::{Place, Replay};
+use super::{MomentKind, Place, Replay, Told};
 use crate::check::Check;
 
 /// What an instruction of the token program does, as far as it matters here.
@@ -106,7 +106,9 @@ impl Replay {
                 let to = to.map_or("nobody".to_owned(), |key| Pubkey::new_from_array(key).to_string());
                 let (agent, text) =
                     (purse.agent, format!("An instruction {what} the account's money: {to}."));
-                self.mismatch(Check::Recipients, Some(agent), Some(place), text);
+                let (kind, place, account) = (MomentKind::RightGiven, place.clone(), Some(agent));
+                self.mismatch(Check::Recipients, account, Some(&place), text.clone());
+                self.outcome.timeline.push(Told { kind, place, account, text });
             }
         }
         for (agent, recipient) in recipients {

@@ -1,24 +1,24 @@
 //! Turns the findings into a report.
 
 use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anchor_lang::prelude::Pubkey;
 use purser::state::Operator;
 use purser_client::committed_sha256;
 use purser_policy::UsdcAmount;
 
+use super::links::Links;
+use super::spans::{delay_report, halt_report, policy_report, role_report, solvency_report, withdrawals};
 use super::{
-    AccountReport, CheckReport, Finding, KeysReport, LooseningReport, Moment, ProgramReport, Reference,
-    Remark, Report, Upgrade, Verdict,
+    AccountReport, CheckReport, Finding, KeysReport, LooseningReport, Moment, ProgramReport, Remark, Report,
+    TotalsReport, Upgrade, Verdict, shown,
 };
 use crate::check::Check;
-use crate::network::network;
+use crate::history::Held;
 use crate::program::Program;
 use crate::replay::{Life, Loosening, Movement, Outcome, Place, Told, date, usdc};
 use crate::scope::Scope;
-
-/// The most references that a remark lists.
-const REFERENCES_MAX: usize = 20;
 
 /// The input of a report.
 pub struct Facts<'a> {
@@ -29,13 +29,22 @@ pub struct Facts<'a> {
     pub outcome: &'a Outcome,
     pub program: &'a Program,
     pub explorer: Option<String>,
-    /// Entries of the relayer's history that are newer than the audit; `None` if none were compared.
-    pub newer: Option<u64>,
+    /// `None` if none was asked.
+    pub relayer: Option<Relayer>,
+    pub archive_sha256: String,
+}
+
+/// What a relayer was asked for.
+pub struct Relayer {
+    /// Entries of its history that are newer than the audit.
+    pub newer: u64,
+    pub held: Vec<Held>,
 }
 
 /// Builds the report.
 pub fn build(facts: Facts) -> Report {
     let links = Links::of(facts.explorer.clone(), &facts.scope.manifest.genesis_hash);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let Facts { scope, outcome, .. } = &facts;
     let checks: Vec<CheckReport> = Check::ALL.iter().map(|check| checked(*check, outcome, &links)).collect();
     let count = |result: Verdict| checks.iter().filter(|check| check.result == result).count();
@@ -52,7 +61,7 @@ pub fn build(facts: Facts) -> Report {
         complete: open == 0,
         verdict,
         operator: scope.operator.to_string(),
-        account: scope.manifest.account.clone(),
+        account: scope.manifest.account.as_deref().map(shown),
         genesis_hash: scope.manifest.genesis_hash.clone(),
         usdc_mint: scope.at.usdc_mint.to_string(),
         read_from: facts.read_from.clone(),
@@ -62,13 +71,23 @@ pub fn build(facts: Facts) -> Report {
         inputs_sha256: outcome.inputs_sha256.clone(),
         network,
         mint,
+        archive_sha256: facts.archive_sha256.clone(),
         tool: concat!("purser audit ", env!("CARGO_PKG_VERSION")),
+        // Known to whoever runs this, not to this crate.
+        tool_sha256: None,
+        made_at: date(i64::try_from(now).unwrap_or_default()),
         from_time: outcome.operator_created.as_ref().map(Place::date),
         keys: outcome.keys.as_ref().map(keys_report),
+        roles: outcome.roles.iter().map(|it| role_report(it, &links)).collect(),
+        delays: outcome.delays.iter().map(|it| delay_report(it, &links)).collect(),
+        halts: outcome.halts.iter().map(|it| halt_report(it, &links)).collect(),
+        withdrawals: withdrawals(outcome, &links),
         loosenings: outcome.loosenings.iter().map(|it| loosening_report(it, &links)).collect(),
         timeline: outcome.timeline.iter().map(|it| moment(it, &links)).collect(),
         program: program_report(&facts, &links),
         accounts: scope.agents.iter().map(|agent| account_report(agent, &facts, &links)).collect(),
+        totals: totals(scope, outcome),
+        solvency: facts.relayer.as_ref().map(|relayer| solvency_report(&relayer.held)),
         checks,
         remarks: remarks(&facts, &links),
         unseen: unseen(&facts),
@@ -116,34 +135,7 @@ fn loosening_report(loosening: &Loosening, links: &Links) -> LooseningReport {
 
 fn moment(told: &Told, links: &Links) -> Moment {
     let account = told.account.map(|account| account.to_string());
-    Moment { account, text: told.text.clone(), at: links.to(&told.place) }
-}
-
-/// Makes links from signatures.
-struct Links {
-    template: Option<String>,
-}
-
-impl Links {
-    /// By the template that was given, or on a public cluster to Solana's own explorer.
-    fn of(given: Option<String>, genesis_hash: &str) -> Self {
-        let query = network(genesis_hash).map(|network| network.explorer_query);
-        let own = query.map(|query| format!("https://explorer.solana.com/tx/{{signature}}{query}"));
-        Self { template: given.or(own) }
-    }
-
-    fn to(&self, place: &Place) -> Reference {
-        let explorer = self.template.as_ref().map(|it| it.replace("{signature}", &place.signature));
-        Reference { signature: place.signature.clone(), slot: place.slot, time: place.date(), explorer }
-    }
-
-    fn remark(&self, text: String, places: impl Iterator<Item = Place>) -> Remark {
-        let mut at: Vec<Reference> = places.map(|place| self.to(&place)).collect();
-        at.dedup();
-        let more = at.len().saturating_sub(REFERENCES_MAX);
-        at.truncate(REFERENCES_MAX);
-        Remark { text, at, more }
-    }
+    Moment { kind: told.kind, account, text: shown(&told.text), at: links.to(&told.place) }
 }
 
 fn checked(check: Check, outcome: &Outcome, links: &Links) -> CheckReport {
@@ -151,12 +143,12 @@ fn checked(check: Check, outcome: &Outcome, links: &Links) -> CheckReport {
     let findings: Vec<Finding> = found
         .map(|mismatch| Finding {
             account: mismatch.account.map(|account| account.to_string()),
-            text: mismatch.text.clone(),
+            text: shown(&mismatch.text),
             at: mismatch.place.as_ref().map(|place| links.to(place)),
         })
         .collect();
     let unchecked: Vec<String> =
-        outcome.unchecked.get(&check).map(|all| all.iter().cloned().collect()).unwrap_or_default();
+        outcome.unchecked.get(&check).into_iter().flatten().map(|why| shown(why)).collect();
     let examined = outcome.examined.get(&check).copied().unwrap_or_default();
     let result = match (findings.is_empty(), unchecked.is_empty(), examined) {
         (false, _, _) => Verdict::DoesNotHold,
@@ -177,13 +169,28 @@ fn account_report(agent: &Pubkey, facts: &Facts, links: &Links) -> AccountReport
         created: life.created.as_ref().map(|place| links.to(place)),
         closed: life.closed.as_ref().map(|place| links.to(place)),
         policy: life.terms,
-        policy_versions: life.policies,
+        policies: life.policies.iter().map(|it| policy_report(it, links)).collect(),
         payments: life.payments,
         paid_usdc: usdc(life.paid),
         withdrawn_usdc: usdc(life.withdrawn),
+        out_usdc: usdc(life.paid.saturating_add(life.withdrawn)),
         deposited_usdc: usdc(life.deposited),
         first_balance_usdc: life.first_balance.map(balance),
         last_balance_usdc: life.last_balance.map(balance),
+    }
+}
+
+fn totals(scope: &Scope, outcome: &Outcome) -> TotalsReport {
+    let lives = || scope.agents.iter().filter_map(|agent| outcome.lives.get(agent));
+    let sum = |of: fn(&Life) -> u128| lives().map(of).fold(0, u128::saturating_add);
+    TotalsReport {
+        accounts: scope.agents.len(),
+        payments: lives().map(|life| life.payments).fold(0, u64::saturating_add),
+        paid_usdc: usdc(sum(|life| life.paid)),
+        withdrawn_usdc: usdc(sum(|life| life.withdrawn)),
+        out_usdc: usdc(sum(|life| life.paid.saturating_add(life.withdrawn))),
+        deposited_usdc: usdc(sum(|life| life.deposited)),
+        last_balance_usdc: usdc(sum(|life| u128::from(life.last_balance.unwrap_or_default()))),
     }
 }
 
@@ -281,7 +288,8 @@ fn remarks(facts: &Facts, links: &Links) -> Vec<Remark> {
         let text = "The admin took money out past every policy, as it may. It counts against no limit.";
         remark(text.to_owned(), withdrawn);
     }
-    if let Some(newer) = facts.newer.filter(|newer| *newer > 0) {
+    let newer = facts.relayer.as_ref().map(|relayer| relayer.newer);
+    if let Some(newer) = newer.filter(|newer| *newer > 0) {
         remark(
             format!("{newer} entries of the relayer's history are newer than this audit, and not compared."),
             Vec::new(),
@@ -314,37 +322,8 @@ fn unseen(facts: &Facts) -> Vec<String> {
              signed, and nothing here proves that it was all. Audit a node of your own.",
         );
     }
-    if facts.newer.is_none() {
-        unseen.push("The relayer's own history: give --api and --key to compare it.");
+    if facts.relayer.is_none() {
+        unseen.push("The relayer's own history and balances: give --api and --key to compare them.");
     }
     unseen.into_iter().map(str::to_owned).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn link(given: Option<&str>, genesis_hash: &str) -> Option<String> {
-        let place = Place { signature: "5igned".to_owned(), slot: 7, time: 1_800_000_000 };
-        Links::of(given.map(str::to_owned), genesis_hash).to(&place).explorer
-    }
-
-    #[test]
-    fn transactions_of_public_clusters_are_linked_to_solanas_explorer_and_others_only_as_told() {
-        let mainnet = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d";
-        let own = "https://explorer.solana.com/tx/5igned";
-        for (genesis_hash, query) in [
-            (mainnet, ""),
-            ("EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG", "?cluster=devnet"),
-            ("4uhcVJyU9pJkvQyS88uRDiswHScSCKY3XQsseRfwrTj2", "?cluster=testnet"),
-        ] {
-            assert_eq!(link(None, genesis_hash), Some(format!("{own}{query}")));
-        }
-        assert_eq!(link(None, "11111111111111111111111111111111"), None);
-        let given = Some("https://explorer.example/{signature}?on={signature}");
-        for genesis_hash in [mainnet, "11111111111111111111111111111111"] {
-            let expected = "https://explorer.example/5igned?on=5igned";
-            assert_eq!(link(given, genesis_hash).as_deref(), Some(expected));
-        }
-    }
 }

@@ -19,7 +19,9 @@ fn page(out: &mut String, report: &Report) -> Written {
     write!(
         out,
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Audit of {}</title>\
-         <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head><body>\
+         <meta name=\"viewport\" content=\"width=device-width\">\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
+         <style>{STYLE}</style></head><body>\
          <h1>Audit of a Purser operator</h1><p class=\"verdict {class}\">{}</p>",
         escaped(report.account.as_ref().unwrap_or(&report.operator)),
         escaped(&report.verdict)
@@ -31,6 +33,7 @@ fn page(out: &mut String, report: &Report) -> Written {
         checked(out, check)?;
     }
     accounts(out, report)?;
+    over_time(out, report)?;
     program(out, report)?;
     if !report.remarks.is_empty() {
         out.push_str("<h2>To be known</h2><ul>");
@@ -66,7 +69,9 @@ fn about(out: &mut String, report: &Report) -> Written {
         ("Up to", format!("slot {}, {until}", report.until_slot)),
         ("Transactions", report.transactions.to_string()),
         ("SHA-256 of their signatures", report.inputs_sha256.clone()),
-        ("By", report.tool.to_owned()),
+        ("SHA-256 of all inputs (Merkle root)", report.archive_sha256.clone()),
+        ("Made", format!("{} by {}", report.made_at, report.tool)),
+        ("SHA-256 of the tool", report.tool_sha256.clone().unwrap_or_else(|| "unknown".to_owned())),
     ];
     table(out, &rows)
 }
@@ -122,7 +127,8 @@ fn checked(out: &mut String, check: &CheckReport) -> Written {
     let class = match check.result {
         Verdict::Holds => "holds",
         Verdict::DoesNotHold => "fails",
-        Verdict::NothingToCheck | Verdict::Incomplete => "open",
+        Verdict::NothingToCheck => "vacuous",
+        Verdict::Incomplete => "open",
     };
     write!(
         out,
@@ -163,19 +169,103 @@ fn accounts(out: &mut String, report: &Report) -> Written {
             ("Payments", format!("{}, {} USDC", account.payments, account.paid_usdc)),
             ("Deposits", format!("{} USDC", account.deposited_usdc)),
             ("Taken out by the admin", format!("{} USDC", account.withdrawn_usdc)),
+            ("Left in all", format!("{} USDC", account.out_usdc)),
             ("First balance", balance(&account.first_balance_usdc)),
             ("Last balance", balance(&account.last_balance_usdc)),
             ("Policy", account.policy.clone().unwrap_or_else(|| "none".to_owned())),
-            ("Policy versions", account.policy_versions.to_string()),
         ];
         table(out, &rows)?;
+        out.push_str("<ul>");
+        for policy in &account.policies {
+            write!(
+                out,
+                "<li>Version {}, {}: {}. {} USDC left, in {} payments. Signed by <code>{}</code><br>{}</li>",
+                policy.version,
+                span(&policy.from, &policy.until),
+                escaped(&policy.terms),
+                policy.paid_usdc,
+                policy.payments,
+                escaped(&policy.signer),
+                reference(&policy.from)
+            )?;
+        }
+        out.push_str("</ul>");
         for (what, at) in [("Created", &account.created), ("Closed", &account.closed)] {
             if let Some(at) = at {
                 write!(out, "<p>{what} {}</p>", reference(at))?;
             }
         }
     }
+    let totals = &report.totals;
+    write!(out, "<h3>All {} accounts</h3>", totals.accounts)?;
+    let rows = [
+        ("Payments", format!("{}, {} USDC", totals.payments, totals.paid_usdc)),
+        ("Deposits", format!("{} USDC", totals.deposited_usdc)),
+        ("Taken out by the admin", format!("{} USDC", totals.withdrawn_usdc)),
+        ("Left in all", format!("{} USDC", totals.out_usdc)),
+        ("Last balance", format!("{} USDC", totals.last_balance_usdc)),
+    ];
+    table(out, &rows)?;
+    if let Some(solvency) = &report.solvency {
+        out.push_str("<h3>Balances by the relayer</h3>");
+        let stated = solvency.stated_usdc.as_deref().unwrap_or("no amount");
+        let all = ("All", format!("{stated} USDC stated, {} USDC held", solvency.purses_usdc));
+        let each = solvency.accounts.iter();
+        let each = each.map(|it| {
+            (it.account.as_str(), format!("{} USDC stated, {} USDC held", it.stated_usdc, it.purse_usdc))
+        });
+        let rows: Vec<(&str, String)> = std::iter::once(all).chain(each).collect();
+        table(out, &rows)?;
+    }
     Ok(())
+}
+
+/// Keys, delays and halts, each from when to when; and what the admin took out.
+fn over_time(out: &mut String, report: &Report) -> Written {
+    out.push_str("<h2>Keys and delays over time</h2><ul>");
+    for role in &report.roles {
+        let when = span(&role.from, &role.until);
+        write!(out, "<li>{} <code>{}</code>, {when}</li>", role.role.words(), escaped(&role.key))?;
+    }
+    for delay in &report.delays {
+        let when = span(&delay.from, &delay.until);
+        write!(out, "<li>loosened policies wait {} seconds, {when}</li>", delay.seconds)?;
+    }
+    out.push_str("</ul><h2>Halts</h2><ul>");
+    for halt in &report.halts {
+        let whose = halt.account.as_deref().unwrap_or("the operator");
+        let resumed = halt.resumed_by.as_ref();
+        let resumed =
+            resumed.map_or(String::new(), |by| format!(", resumed by <code>{}</code>", escaped(by)));
+        write!(
+            out,
+            "<li><code>{}</code> by <code>{}</code>, {}{resumed}<br>{}</li>",
+            escaped(whose),
+            escaped(&halt.by),
+            span(&halt.from, &halt.until),
+            reference(&halt.from)
+        )?;
+    }
+    out.push_str("</ul><h2>Withdrawals</h2><ul>");
+    for withdrawal in &report.withdrawals {
+        write!(
+            out,
+            "<li>{} USDC from <code>{}</code> to <code>{}</code>, owned by <code>{}</code>, by <code>{}</code><br>{}</li>",
+            withdrawal.amount_usdc,
+            escaped(&withdrawal.account),
+            escaped(&withdrawal.recipient),
+            escaped(withdrawal.recipient_owner.as_deref().unwrap_or("unknown")),
+            escaped(&withdrawal.admin),
+            reference(&withdrawal.at)
+        )?;
+    }
+    out.push_str("</ul>");
+    Ok(())
+}
+
+fn span(from: &Reference, until: &Option<Reference>) -> String {
+    let until = until.as_ref().map_or("now", |until| &until.time);
+    format!("from {} to {}", escaped(&from.time), escaped(until))
 }
 
 fn program(out: &mut String, report: &Report) -> Written {

@@ -2,15 +2,18 @@
 
 mod build;
 mod html;
+mod links;
+mod spans;
 mod text;
 
-pub use build::{Facts, build};
+pub use build::{Facts, Relayer, build};
 pub use html::html;
 pub use text::text;
 
 use serde::Serialize;
 
 use crate::check::Check;
+use crate::replay::{KeyRole, MomentKind};
 
 /// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -18,7 +21,7 @@ use crate::check::Check;
 pub enum Verdict {
     Holds,
     DoesNotHold,
-    /// There was nothing to check, or the check was not requested.
+    /// There was nothing to check: no policy had that rule, or the check was not requested.
     NothingToCheck,
     /// Some or all of it could not be checked: see `unchecked`.
     Incomplete,
@@ -83,13 +86,102 @@ pub struct AccountReport {
     pub closed: Option<Reference>,
     /// The policy in force at the end; `None` where there is none any more.
     pub policy: Option<String>,
-    pub policy_versions: u64,
+    /// Each policy that was in force, and what left meanwhile.
+    pub policies: Vec<PolicyReport>,
     pub payments: u64,
     pub paid_usdc: String,
     pub withdrawn_usdc: String,
+    /// Everything that left: payments and withdrawals.
+    pub out_usdc: String,
+    /// Everything that came in.
     pub deposited_usdc: String,
     pub first_balance_usdc: Option<String>,
     pub last_balance_usdc: Option<String>,
+}
+
+/// All accounts of the report together. What one of them pays to another counts on both sides.
+#[derive(Debug, Clone, Serialize)]
+pub struct TotalsReport {
+    pub accounts: usize,
+    pub payments: u64,
+    pub paid_usdc: String,
+    pub withdrawn_usdc: String,
+    pub out_usdc: String,
+    pub deposited_usdc: String,
+    pub last_balance_usdc: String,
+}
+
+/// A policy of an account, and what left under it.
+#[derive(Debug, Clone, Serialize)]
+pub struct PolicyReport {
+    pub version: u32,
+    pub terms: String,
+    pub signer: String,
+    pub from: Reference,
+    /// `None`: it is still in force.
+    pub until: Option<Reference>,
+    pub payments: u64,
+    pub paid_usdc: String,
+}
+
+/// A key of the operator, and what it was for.
+#[derive(Debug, Clone, Serialize)]
+pub struct RoleReport {
+    pub role: KeyRole,
+    pub key: String,
+    pub from: Reference,
+    /// `None`: it is still so.
+    pub until: Option<Reference>,
+}
+
+/// How long loosened policies had to wait.
+#[derive(Debug, Clone, Serialize)]
+pub struct DelayReport {
+    pub seconds: u32,
+    pub from: Reference,
+    /// `None`: they still have to.
+    pub until: Option<Reference>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct HaltReport {
+    /// `None`: the operator, with all its accounts.
+    pub account: Option<String>,
+    pub by: String,
+    pub from: Reference,
+    /// `None`: it lasts.
+    pub until: Option<Reference>,
+    /// `None` too if the account was closed.
+    pub resumed_by: Option<String>,
+}
+
+/// Money that the admin took out, past every policy.
+#[derive(Debug, Clone, Serialize)]
+pub struct WithdrawalReport {
+    pub account: String,
+    pub amount_usdc: String,
+    /// A token account.
+    pub recipient: String,
+    pub recipient_owner: Option<String>,
+    pub admin: String,
+    #[serde(flatten)]
+    pub at: Reference,
+}
+
+/// What the relayer says that accounts hold, beside what their token accounts hold.
+#[derive(Debug, Clone, Serialize)]
+pub struct SolvencyReport {
+    pub purses_usdc: String,
+    /// `None` if the relayer states something that is no amount.
+    pub stated_usdc: Option<String>,
+    pub accounts: Vec<BalanceReport>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct BalanceReport {
+    pub account: String,
+    pub purse_usdc: String,
+    pub stated_usdc: String,
 }
 
 /// The operator's keys at the end.
@@ -122,6 +214,7 @@ pub struct LooseningReport {
 /// Keys, delays, halts and policies, from a moment on.
 #[derive(Debug, Clone, Serialize)]
 pub struct Moment {
+    pub kind: MomentKind,
     /// `None`: the operator.
     pub account: Option<String>,
     pub text: String,
@@ -182,16 +275,43 @@ pub struct Report {
     /// The public network and mint by name, or that they are none.
     pub network: String,
     pub mint: String,
+    /// The root of a Merkle tree over everything that was read, as it stands in the directory.
+    pub archive_sha256: String,
     /// The version of this audit.
     pub tool: &'static str,
+    /// Of the program that made this report, if it was able to read itself.
+    pub tool_sha256: Option<String>,
+    /// When it was made, by the clock of the machine.
+    pub made_at: String,
     pub from_time: Option<String>,
     pub keys: Option<KeysReport>,
+    pub roles: Vec<RoleReport>,
+    pub delays: Vec<DelayReport>,
+    pub halts: Vec<HaltReport>,
+    pub withdrawals: Vec<WithdrawalReport>,
     pub loosenings: Vec<LooseningReport>,
     pub timeline: Vec<Moment>,
     pub program: ProgramReport,
     pub accounts: Vec<AccountReport>,
+    pub totals: TotalsReport,
+    /// `None`: no relayer was asked.
+    pub solvency: Option<SolvencyReport>,
     pub checks: Vec<CheckReport>,
     pub remarks: Vec<Remark>,
     /// What no audit of the chain can see.
     pub unseen: Vec<String>,
+}
+
+/// Text that somebody else chose, with everything in escapes that could move a cursor, forge a line or turn the direction of
+/// writing.
+fn shown(text: &str) -> String {
+    let is_hostile = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{200E}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if is_hostile(letter) { shown.extend(letter.escape_unicode()) } else { shown.push(letter) }
+    }
+    shown
 }

@@ -4,6 +4,7 @@ use std::fmt::{Result as Written, Write};
 
 use super::{
     AccountReport, CheckReport, KeysReport, LooseningReport, ProgramReport, Reference, Remark, Report,
+    TotalsReport,
 };
 
 /// The report as text.
@@ -30,8 +31,11 @@ fn write(out: &mut String, report: &Report) -> Written {
         report.until_slot, report.transactions
     )?;
     let from = report.from_time.as_deref().unwrap_or("date unknown");
-    writeln!(out, "from           {from}, the operator's creation; by {}", report.tool)?;
+    writeln!(out, "from           {from}, the operator's creation")?;
+    let tool = report.tool_sha256.as_deref().unwrap_or("unknown");
+    writeln!(out, "made           {} by {}, SHA-256 {tool}", report.made_at, report.tool)?;
     writeln!(out, "signatures     SHA-256 {}", report.inputs_sha256)?;
+    writeln!(out, "all inputs     SHA-256 {} (Merkle root)", report.archive_sha256)?;
     program(out, &report.program)?;
     if let Some(keys) = &report.keys {
         held(out, keys)?;
@@ -50,6 +54,9 @@ fn write(out: &mut String, report: &Report) -> Written {
     for account in &report.accounts {
         lived(out, account)?;
     }
+    totals(out, &report.totals)?;
+    relayer(out, report)?;
+    over_time(out, report)?;
     writeln!(out, "\nWhat was in force when")?;
     for moment in &report.timeline {
         let whose = moment.account.as_ref().map_or(String::new(), |account| format!("{account}: "));
@@ -128,11 +135,12 @@ fn checked(out: &mut String, check: &CheckReport) -> Written {
 
 fn lived(out: &mut String, account: &AccountReport) -> Written {
     writeln!(out, "  {} ({})", account.address, account.account_id)?;
-    let AccountReport { payments, paid_usdc, withdrawn_usdc, deposited_usdc, policy_versions, .. } = account;
+    let AccountReport { payments, paid_usdc, withdrawn_usdc, deposited_usdc, policies, .. } = account;
     writeln!(
         out,
         "      {payments} payments of {paid_usdc} USDC; {deposited_usdc} came in, {withdrawn_usdc} taken out by the admin; \
-         {policy_versions} policy versions"
+         {} policy versions",
+        policies.len()
     )?;
     if let Some(policy) = &account.policy {
         writeln!(out, "      policy {policy}")?;
@@ -140,12 +148,84 @@ fn lived(out: &mut String, account: &AccountReport) -> Written {
     let balance = |balance: &Option<String>| balance.clone().unwrap_or_else(|| "no".to_owned());
     let (first, last) = (balance(&account.first_balance_usdc), balance(&account.last_balance_usdc));
     writeln!(out, "      balance from {first} to {last} USDC, on {}", account.token_account)?;
+    for policy in policies {
+        let left = format!("{} USDC left, in {} payments", policy.paid_usdc, policy.payments);
+        writeln!(out, "      version {} {}: {left}", policy.version, span(&policy.from, &policy.until))?;
+    }
     for (what, at) in [("created", &account.created), ("closed", &account.closed)] {
         if let Some(at) = at {
             writeln!(out, "      {what} {}", reference(at))?;
         }
     }
     Ok(())
+}
+
+fn totals(out: &mut String, totals: &TotalsReport) -> Written {
+    let TotalsReport { accounts, payments, paid_usdc, withdrawn_usdc, out_usdc, deposited_usdc, .. } = totals;
+    writeln!(out, "\nAll {accounts} accounts")?;
+    writeln!(out, "  came in   {deposited_usdc} USDC")?;
+    writeln!(
+        out,
+        "  left      {out_usdc} USDC: {paid_usdc} in {payments} payments, {withdrawn_usdc} taken out by the admin"
+    )?;
+    writeln!(out, "  hold      {} USDC", totals.last_balance_usdc)
+}
+
+fn relayer(out: &mut String, report: &Report) -> Written {
+    let Some(solvency) = &report.solvency else { return Ok(()) };
+    let stated = solvency.stated_usdc.as_deref().unwrap_or("no amount");
+    writeln!(out, "\nBalances by the relayer")?;
+    writeln!(
+        out,
+        "  {stated} USDC stated, {} USDC held, on {} accounts",
+        solvency.purses_usdc,
+        solvency.accounts.len()
+    )?;
+    for balance in solvency.accounts.iter().filter(|it| it.purse_usdc != it.stated_usdc) {
+        writeln!(
+            out,
+            "  - {}: {} stated, {} held",
+            balance.account, balance.stated_usdc, balance.purse_usdc
+        )?;
+    }
+    Ok(())
+}
+
+/// Keys, delays and halts, each from when to when; and what the admin took out.
+fn over_time(out: &mut String, report: &Report) -> Written {
+    writeln!(out, "\nKeys and delays over time")?;
+    for role in &report.roles {
+        writeln!(out, "  - {} {}, {}", role.role.words(), role.key, span(&role.from, &role.until))?;
+    }
+    for delay in &report.delays {
+        let when = span(&delay.from, &delay.until);
+        writeln!(out, "  - loosened policies wait {} seconds, {when}", delay.seconds)?;
+    }
+    if !report.halts.is_empty() {
+        writeln!(out, "\nHalts")?;
+    }
+    for halt in &report.halts {
+        let whose = halt.account.as_deref().unwrap_or("the operator");
+        let resumed = halt.resumed_by.as_ref().map_or(String::new(), |by| format!(", resumed by {by}"));
+        writeln!(out, "  - {whose} by {}, {}{resumed}", halt.by, span(&halt.from, &halt.until))?;
+    }
+    if !report.withdrawals.is_empty() {
+        writeln!(out, "\nWithdrawals")?;
+    }
+    for withdrawal in &report.withdrawals {
+        let owner = withdrawal.recipient_owner.as_deref().unwrap_or("unknown");
+        writeln!(
+            out,
+            "  - {} USDC from {} to {}, owned by {owner}, by {}",
+            withdrawal.amount_usdc, withdrawal.account, withdrawal.recipient, withdrawal.admin
+        )?;
+        writeln!(out, "      {}", reference(&withdrawal.at))?;
+    }
+    Ok(())
+}
+
+fn span(from: &Reference, until: &Option<Reference>) -> String {
+    format!("from {} to {}", from.time, until.as_ref().map_or("now", |until| &until.time))
 }
 
 fn remarked(out: &mut String, remark: &Remark) -> Written {

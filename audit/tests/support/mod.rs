@@ -11,14 +11,14 @@ use base64::engine::general_purpose::STANDARD;
 use bytemuck::Zeroable;
 use purser::events::{
     AgentCreated, AllowlistRecord, GrantOpened, GrantUsed, GrantsVoided, HaltSet, OperatorCreated,
-    OperatorUpdated, PolicyRecord, PolicySet, TransferExecuted,
+    OperatorUpdated, PolicyRecord, PolicySet, TransferExecuted, Withdrawn,
 };
 use purser::state::{Agent, Operator, Role, StoredPolicy};
 use purser::{AllowlistArg, GrantTerms, OperatorKeys, OperatorUpdate, PolicyArgs};
 use purser_audit::archive::{Archive, Line, Manifest, SavedAccount, Snapshot};
 use purser_audit::report::Report;
 use purser_audit::{Request, Source, audit};
-use purser_client::{Deployment, OnChainPolicy, TransferOrder, UPGRADEABLE_LOADER, args_of};
+use purser_client::{Deployment, OnChainPolicy, TokenSource, TransferOrder, UPGRADEABLE_LOADER, args_of};
 use purser_policy::{UsdcAmount, id_with_tag};
 use serde_json::{Value, json};
 use solana_sdk::hash::Hash;
@@ -192,6 +192,10 @@ impl TestChain {
         self.of_purse[1].signature.clone()
     }
 
+    pub fn mint(&self) -> Pubkey {
+        MINT
+    }
+
     /// The USDC account of a wallet.
     pub fn purse_of(&self, owner: &Pubkey) -> Pubkey {
         self.at.token_account(owner)
@@ -306,6 +310,56 @@ impl TestChain {
         self.lands(&call, &admin, &[event.data()], None);
     }
 
+    /// Lifts the operator's halt.
+    pub fn resumes(&mut self) {
+        let admin = self.admin.insecure_clone();
+        let call = self.resume_call();
+        self.operator_state.halted_by = 0;
+        let (operator, signer) = (self.operator, admin.pubkey());
+        let event = HaltSet { operator, agent: None, halted_by: None, signer };
+        self.lands(&call, &admin, &[event.data()], None);
+    }
+
+    /// The admin takes money out, to this wallet.
+    pub fn withdraws(&mut self, micros: u64, to: &Pubkey) -> String {
+        let admin = self.admin.insecure_clone();
+        let (source, recipient) = (self.at.token_account(&self.agent), self.at.token_account(to));
+        let from = TokenSource { token_account: source, mint: MINT, token_program: anchor_spl_token() };
+        let call = self.at.withdraw(admin.pubkey(), self.operator, self.agent, from, recipient, micros);
+        let event = Withdrawn {
+            operator: self.operator,
+            agent: self.agent,
+            source,
+            mint: MINT,
+            amount: micros,
+            recipient,
+            recipient_owner: *to,
+            admin: admin.pubkey(),
+        };
+        let before = self.balance;
+        self.balance -= micros;
+        self.lands(&call, &admin, &[event.data()], Some((before, *to)))
+    }
+
+    /// An unsigned gift of SOL to the operator, as local networks answer `requestAirdrop`.
+    pub fn gets_an_airdrop(&mut self) -> String {
+        let faucet = Keypair::new_from_array([6; 32]);
+        let accounts = vec![
+            solana_sdk::instruction::AccountMeta::new(faucet.pubkey(), true),
+            solana_sdk::instruction::AccountMeta::new(self.operator, false),
+        ];
+        let data = [&2_u32.to_le_bytes()[..], &5_u64.to_le_bytes()].concat();
+        let signature =
+            self.lands(&Instruction { program_id: Pubkey::default(), accounts, data }, &faucet, &[], None);
+        // Whatever was signed, it was not this.
+        self.spoils(&format!("transactions/{signature}"), |transaction| {
+            transaction["transaction"]["message"]["recentBlockhash"] = json!(PAYEE.to_string());
+        });
+        let line = self.line(&signature);
+        self.of_operator.push(line);
+        signature
+    }
+
     /// A stranger's transaction that names the operator, and does nothing with it.
     pub fn mentions_operator(&mut self, stranger: &Keypair) -> String {
         let accounts = vec![solana_sdk::instruction::AccountMeta::new_readonly(self.operator, false)];
@@ -328,6 +382,15 @@ impl TestChain {
         let call = self.at.update_operator(admin.pubkey(), self.operator, update);
         self.operator_state.policy_authority = key.pubkey();
         self.policy_key = key.insecure_clone();
+        let event = OperatorUpdated { operator: self.operator, keys: (&self.operator_state).into() };
+        self.lands(&call, &admin, &[event.data()], None);
+    }
+
+    pub fn offers_the_admins_place(&mut self, key: &Keypair) {
+        let admin = self.admin.insecure_clone();
+        let update = OperatorUpdate { pending_admin: Some(key.pubkey()), ..OperatorUpdate::default() };
+        let call = self.at.update_operator(admin.pubkey(), self.operator, update);
+        self.operator_state.pending_admin = key.pubkey();
         let event = OperatorUpdated { operator: self.operator, keys: (&self.operator_state).into() };
         self.lands(&call, &admin, &[event.data()], None);
     }

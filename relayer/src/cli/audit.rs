@@ -1,22 +1,28 @@
-use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
+use purser_audit::attest::attest;
 use purser_audit::gather::Subject;
 use purser_audit::report::{Report, html, text};
 use purser_audit::{DenialsReport, DenialsRequest, Request, Source, audit_denials, denials_text};
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
 use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signature::Keypair;
 
-use super::output::{Format, print_line};
+use super::follow::{Following, follow};
+use super::operator::read_keypair;
+use super::output::{Format, ends_progress, print_line, progress};
 
 /// Something does not hold.
-const DOES_NOT_HOLD: u8 = 1;
+pub(super) const DOES_NOT_HOLD: u8 = 1;
 /// The audit, or a part of it, could not be done.
-const NOT_DONE: u8 = 2;
+pub(super) const NOT_DONE: u8 = 2;
 
 #[derive(Debug, Args)]
 pub(super) struct Audit {
@@ -41,6 +47,12 @@ pub(super) struct Audit {
     /// Write the report to this file too, as one HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Sign the verdict with this keypair file, as an in-toto statement in a DSSE envelope; `purser attest verify` reads it
+    #[arg(long, value_name = "KEYPAIR", requires = "attestation")]
+    sign: Option<PathBuf>,
+    /// The file that the signed verdict is written to
+    #[arg(long, value_name = "FILE", requires = "sign")]
+    attestation: Option<PathBuf>,
     /// Compare the history of a relayer at this address
     #[arg(long, value_name = "URL", requires = "key")]
     api: Option<Url>,
@@ -52,15 +64,30 @@ pub(super) struct Audit {
     explorer: Option<String>,
     /// Check a file of signed refusals instead (`GET /v1/denials` as application/x-ndjson); with --url, against their heads on
     /// Solana and the operator's past too
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["account", "from", "html", "api", "explorer"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["account", "from", "html", "api", "explorer", "sign"])]
     denials: Option<PathBuf>,
     /// The key that signs refusals, as whoever runs the relayer told it; for each that did
     #[arg(long, value_name = "ADDRESS", requires = "denials", conflicts_with_all = ["account", "from", "html", "api"])]
     denials_key: Vec<Pubkey>,
+    #[command(flatten)]
+    following: Following,
 }
 
 /// Audits, prints the report, and returns whether everything holds as the exit status.
 pub(super) async fn run(format: Format, arguments: Audit) -> ExitCode {
+    if arguments.following.follow {
+        let Some(folder) = &arguments.save else {
+            eprintln!("error: --follow needs --save");
+            return ExitCode::from(NOT_DONE);
+        };
+        return match follow(format, &arguments.following, folder, &|| arguments.request()).await {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("error: {error:#}");
+                ExitCode::from(NOT_DONE)
+            }
+        };
+    }
     let audited = match arguments.denials {
         Some(_) => denials(format, arguments).await.map(|report| (report.holds, report.complete)),
         None => audit(format, arguments).await.map(|report| (report.holds, report.complete)),
@@ -91,45 +118,64 @@ async fn denials(format: Format, arguments: Audit) -> Result<DenialsReport> {
 }
 
 async fn audit(format: Format, arguments: Audit) -> Result<Report> {
-    let Audit { url, operator, account, program_id, save, from, html: page, api, key, explorer, .. } =
-        arguments;
-    let subject = operator.map(Subject::Operator).or(account.map(Subject::Account));
-    let source = match (from, subject) {
-        (Some(folder), None) => Source::Saved(folder),
-        (None, Some(subject)) => Source::Node { urls: url, program: program_id, subject, save },
-        _ => bail!("name --url with --operator or --account, or --from"),
-    };
-    let api = match (api, key) {
-        (Some(api), Some(key)) => Some((api, key.expose_secret().to_owned())),
-        _ => None,
-    };
-    if explorer.as_ref().is_some_and(|template| !template.contains("{signature}")) {
-        bail!("--explorer needs {{signature}} where the signature goes");
-    }
-    let report = purser_audit::audit(Request { source, api, explorer }, &progress).await;
+    // Before hours of reading.
+    let sign = arguments.sign.as_ref().map(|file| signing_key(file)).transpose()?;
+    let report = purser_audit::audit(arguments.request()?, &progress).await;
     ends_progress();
-    let report = report?;
-    if let Some(page) = page {
+    let mut report = report?;
+    report.tool_sha256 = own_sha256();
+    if let Some(page) = arguments.html {
         std::fs::write(&page, html(&report)).with_context(|| format!("cannot write {}", page.display()))?;
     }
+    let json = serde_json::to_string(&report)?;
+    if let (Some(key), Some(file)) = (sign, arguments.attestation) {
+        let envelope = attest(&report, &json, &key)? + "\n";
+        std::fs::write(&file, envelope).with_context(|| format!("cannot write {}", file.display()))?;
+    }
     match format {
-        Format::Json => print_line(&serde_json::to_string(&report)?)?,
+        Format::Json => print_line(&json)?,
         Format::Text => print_line(text(&report).trim_end())?,
     }
     Ok(report)
 }
 
-fn ends_progress() {
-    if std::io::stderr().is_terminal() {
-        eprint!("\r\x1b[K");
+impl Audit {
+    fn request(&self) -> Result<Request> {
+        let Audit { url, operator, account, program_id, save, from, api, key, explorer, .. } = self;
+        let subject = operator.map(Subject::Operator).or(account.map(Subject::Account));
+        let source = match (from, subject) {
+            (Some(folder), None) => Source::Saved(folder.clone()),
+            (None, Some(subject)) => {
+                Source::Node { urls: url.clone(), program: *program_id, subject, save: save.clone() }
+            }
+            _ => bail!("name --url with --operator or --account, or --from"),
+        };
+        let api = match (api, key) {
+            (Some(api), Some(key)) => Some((api.clone(), key.expose_secret().to_owned())),
+            _ => None,
+        };
+        if explorer.as_ref().is_some_and(|template| !template.contains("{signature}")) {
+            bail!("--explorer needs {{signature}} where the signature goes");
+        }
+        Ok(Request { source, api, explorer: explorer.clone() })
     }
 }
 
-/// On a terminal, progress redraws one line; elsewhere each update is a line.
-fn progress(what: String) {
-    if std::io::stderr().is_terminal() {
-        eprint!("\r\x1b[K{what}");
-    } else {
-        eprintln!("{what}");
+fn signing_key(file: &Path) -> Result<Keypair> {
+    let bytes = read_keypair("keypair", file)?;
+    let key = Keypair::try_from(bytes.as_slice());
+    key.map_err(|_| anyhow!("keypair {}: is none", file.display()))
+}
+
+/// The hash of the program that runs, which a reader of the report can compare with a build. `None` if it cannot read itself.
+fn own_sha256() -> Option<String> {
+    // Also if the file was replaced since.
+    let mut own = File::open("/proc/self/exe").or_else(|_| File::open(std::env::current_exe()?)).ok()?;
+    let (mut hash, mut piece) = (Sha256::new(), vec![0; 1 << 16]);
+    loop {
+        match own.read(&mut piece).ok()? {
+            0 => return Some(hex::encode(hash.finalize())),
+            read => hash.update(piece.get(..read)?),
+        }
     }
 }

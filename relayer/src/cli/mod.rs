@@ -1,7 +1,9 @@
 //! The command line: parses arguments, calls the other parts, prints text or JSON.
 
+mod attest;
 mod audit;
 mod doctor;
+mod follow;
 mod halt;
 mod init;
 mod key;
@@ -92,6 +94,9 @@ enum Command<C: Subcommand> {
     /// Audit an operator or an account from the chain alone: every signed instruction, replayed. Needs no configuration.
     /// Status 1: something does not hold; 2: it could not be done
     Audit(Box<audit::Audit>),
+    /// Signed verdicts of audits. Needs no configuration
+    #[command(subcommand)]
+    Attest(attest::AttestCommand),
     /// Compare the program on chain with the committed build; say who may replace it, and when it was last changed. Needs no
     /// configuration. Status 1: it is another one; 2: it could not be found out
     VerifyProgram(verify_program::VerifyProgram),
@@ -143,6 +148,7 @@ fn execute<D: Doors>(
             }
             Command::Replay(arguments) => replay::run(&config()?, format, arguments).await,
             Command::VerifyProgram(arguments) => return Ok(verify_program::run(format, arguments).await),
+            Command::Attest(command) => return Ok(attest::run(format, command)),
             Command::Audit(arguments) => return Ok(audit::run(format, *arguments).await),
         }?;
         Ok(ExitCode::SUCCESS)

@@ -75,7 +75,7 @@ pub(super) async fn run(config: &Config, format: Format, command: OperatorComman
 
 async fn create(config: &Config, store: &Store, format: Format, arguments: CreateOperatorArgs) -> Result<()> {
     let name = OperatorName::parse(arguments.name)?;
-    let secret = read_keypair(&arguments.admin_keypair)?;
+    let secret = read_keypair("admin keypair", &arguments.admin_keypair)?;
     let CreateOperatorArgs { network, id, guardian, loosening_delay, .. } = arguments;
     let address = with_chain(config, network, async |chain| {
         Ok(chain.create_operator(&secret, id, guardian, loosening_delay).await?)
@@ -188,8 +188,8 @@ fn seconds(text: &str) -> Result<u32, String> {
     number.ok_or_else(|| "must be a number of seconds, or such as 90m, 24h or 2d".to_owned())
 }
 
-fn read_keypair(file: &Path) -> Result<Zeroizing<Vec<u8>>> {
-    let named = || format!("admin keypair {}", file.display());
+pub(super) fn read_keypair(what: &str, file: &Path) -> Result<Zeroizing<Vec<u8>>> {
+    let named = || format!("{what} {}", file.display());
     let size = std::fs::metadata(file).with_context(named)?.len();
     crate::secret_file::check(file).map_err(|problem| anyhow!("{}: {problem}", named()))?;
     if size > KEYPAIR_FILE_BYTES_MAX {

@@ -1,3 +1,5 @@
+use std::io::IsTerminal;
+
 use anyhow::Result;
 use comfy_table::presets::{NOTHING, UTF8_HORIZONTAL_ONLY};
 use comfy_table::{ContentArrangement, Table};
@@ -57,6 +59,22 @@ pub(super) fn print_line(line: &str) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(format!("{line}\n").as_bytes())?;
     Ok(stdout.flush()?)
+}
+
+/// Clears the line of progress.
+pub(super) fn ends_progress() {
+    if std::io::stderr().is_terminal() {
+        eprint!("\r\x1b[K");
+    }
+}
+
+/// On a terminal, progress redraws one line; elsewhere each update is a line.
+pub(super) fn progress(what: String) {
+    if std::io::stderr().is_terminal() {
+        eprint!("\r\x1b[K{what}");
+    } else {
+        eprintln!("{what}");
+    }
 }
 
 fn table() -> Table {

@@ -45,7 +45,7 @@ pub(super) async fn run(
     }
 }
 
-async fn either((interrupt, terminate): &mut (Signal, Signal)) {
+pub(super) async fn either((interrupt, terminate): &mut (Signal, Signal)) {
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}

@@ -26,7 +26,8 @@ impl WebhookSecret {
         }
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    /// Reads such a text.
+    pub fn parse(text: &str) -> Option<Self> {
         let bytes = STANDARD.decode(text.strip_prefix(PREFIX)?).ok()?;
         Some(Self { text: text.to_owned().into(), bytes: Zeroizing::new(bytes) })
     }

@@ -1,0 +1,60 @@
+//! Who held which key, how long loosened policies waited, and what was halted: each from one transaction to another.
+
+use anchor_lang::prelude::Pubkey;
+use purser::state::Operator;
+
+use super::{Halt, KeyRole, Place, Replay, Span};
+
+impl Replay {
+    pub(super) fn follow_operator(&mut self, place: &Place, operator: &Operator) {
+        let one = [
+            (KeyRole::Admin, operator.admin),
+            (KeyRole::PendingAdmin, operator.pending_admin),
+            (KeyRole::PolicyAuthority, operator.policy_authority),
+            (KeyRole::Guardian, operator.guardian),
+        ];
+        let transfer = operator.transfer_authorities().iter().map(|key| (KeyRole::TransferAuthority, *key));
+        let all = one.into_iter().chain(transfer).filter(|(_, key)| *key != Pubkey::default());
+        hold(&mut self.outcome.roles, place, all.collect());
+        hold(&mut self.outcome.delays, place, vec![operator.loosening_delay_seconds]);
+    }
+
+    pub(super) fn follow_halt(
+        &mut self,
+        place: &Place,
+        (account, halts, by): (Option<Pubkey>, bool, Pubkey),
+    ) {
+        let open = |span: &&mut Span<Halt>| span.until.is_none() && span.what.account == account;
+        let current = self.outcome.halts.iter_mut().rev().find(open);
+        match (current, halts) {
+            (None, true) => {
+                let what = Halt { account, by, resumed_by: None };
+                self.outcome.halts.push(Span { what, from: place.clone(), until: None });
+            }
+            (Some(halt), false) => {
+                (halt.until, halt.what.resumed_by) = (Some(place.clone()), Some(by));
+            }
+            (Some(_), true) | (None, false) => {}
+        }
+    }
+
+    /// What ends with an account.
+    pub(super) fn end_halt(&mut self, place: &Place, agent: Pubkey) {
+        let halts = self.outcome.halts.iter_mut().filter(|span| span.until.is_none());
+        for halt in halts.filter(|span| span.what.account == Some(agent)) {
+            halt.until = Some(place.clone());
+        }
+    }
+}
+
+/// Ends what is no more, and begins what was not before.
+fn hold<T: PartialEq>(spans: &mut Vec<Span<T>>, place: &Place, now: Vec<T>) {
+    for span in spans.iter_mut().filter(|span| span.until.is_none() && !now.contains(&span.what)) {
+        span.until = Some(place.clone());
+    }
+    for what in now {
+        if !spans.iter().any(|span| span.until.is_none() && span.what == what) {
+            spans.push(Span { what, from: place.clone(), until: None });
+        }
+    }
+}

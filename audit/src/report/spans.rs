@@ -1,0 +1,83 @@
+//! What was so from when to when, and what the admin took out.
+
+use anchor_lang::prelude::Pubkey;
+use purser_policy::UsdcAmount;
+
+use super::links::Links;
+use super::{
+    BalanceReport, DelayReport, HaltReport, PolicyReport, Reference, RoleReport, SolvencyReport,
+    WithdrawalReport, shown,
+};
+use crate::history::Held;
+use crate::replay::{Halt, KeyRole, Movement, Outcome, Place, Span, Term, usdc};
+
+fn until(place: Option<&Place>, links: &Links) -> Option<Reference> {
+    place.map(|place| links.to(place))
+}
+
+pub(super) fn role_report(span: &Span<(KeyRole, Pubkey)>, links: &Links) -> RoleReport {
+    let (role, key) = span.what;
+    let until = until(span.until.as_ref(), links);
+    RoleReport { role, key: key.to_string(), from: links.to(&span.from), until }
+}
+
+pub(super) fn delay_report(span: &Span<u32>, links: &Links) -> DelayReport {
+    let until = until(span.until.as_ref(), links);
+    DelayReport { seconds: span.what, from: links.to(&span.from), until }
+}
+
+pub(super) fn halt_report(span: &Span<Halt>, links: &Links) -> HaltReport {
+    let Halt { account, by, resumed_by } = &span.what;
+    HaltReport {
+        account: account.map(|account| account.to_string()),
+        by: by.to_string(),
+        from: links.to(&span.from),
+        until: until(span.until.as_ref(), links),
+        resumed_by: resumed_by.map(|key| key.to_string()),
+    }
+}
+
+pub(super) fn policy_report(term: &Term, links: &Links) -> PolicyReport {
+    PolicyReport {
+        version: term.version,
+        terms: term.words.clone(),
+        signer: term.signer.to_string(),
+        from: links.to(&term.from),
+        until: until(term.until.as_ref(), links),
+        payments: term.payments,
+        paid_usdc: usdc(term.paid),
+    }
+}
+
+pub(super) fn withdrawals(outcome: &Outcome, links: &Links) -> Vec<WithdrawalReport> {
+    let withdrawal = |(place, movement): &(Place, Movement)| match movement {
+        Movement::Withdrawal { agent, amount, recipient, owner, admin } => Some(WithdrawalReport {
+            account: agent.to_string(),
+            amount_usdc: amount.to_string(),
+            recipient: recipient.to_string(),
+            recipient_owner: owner.map(|owner| owner.to_string()),
+            admin: admin.to_string(),
+            at: links.to(place),
+        }),
+        Movement::Payment { .. } | Movement::Deposit { .. } => None,
+    };
+    outcome.movements.iter().filter_map(withdrawal).collect()
+}
+
+pub(super) fn solvency_report(held: &[Held]) -> SolvencyReport {
+    let purses = held.iter().map(|it| u128::from(it.purse)).fold(0, u128::saturating_add);
+    let stated: Option<Vec<u128>> = held
+        .iter()
+        .map(|it| it.stated.parse::<UsdcAmount>().ok().map(|amount| u128::from(amount.micros())))
+        .collect();
+    let balance = |it: &Held| BalanceReport {
+        account: it.agent.to_string(),
+        purse_usdc: UsdcAmount::from_micros(it.purse).to_string(),
+        stated_usdc: shown(&it.stated),
+    };
+    SolvencyReport {
+        purses_usdc: usdc(purses),
+        stated_usdc: stated.map(|all| usdc(all.into_iter().fold(0, u128::saturating_add))),
+        accounts: held.iter().map(balance).collect(),
+    }
+}

@@ -1,0 +1,104 @@
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, ensure};
+use clap::{Args, Subcommand};
+use purser_audit::archive::Archive;
+use purser_audit::attest::{Statement, verify};
+use serde_json::json;
+use solana_sdk::pubkey::Pubkey;
+
+use super::audit::{DOES_NOT_HOLD, NOT_DONE};
+use super::output::{Format, print_line, print_one};
+
+/// Longer than any attestation.
+const BYTES_MAX: u64 = 1 << 20;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum AttestCommand {
+    /// Say what an attestation of `purser audit --sign` proves. Status 0: the key signed that everything holds; 1: it signed
+    /// that something does not; 2: it signed an audit that is not complete, or nothing that can be verified
+    Verify(Verify),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Verify {
+    /// The attestation
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The auditor's key, as you know it from elsewhere
+    #[arg(long, value_name = "ADDRESS")]
+    key: Pubkey,
+    /// The operator that it has to be about
+    #[arg(long, value_name = "ADDRESS")]
+    operator: Option<Pubkey>,
+    /// The directory that it has to be about: its Merkle root is computed again
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
+}
+
+/// Verifies, prints what was signed, and returns the signed verdict as the exit status.
+pub(super) fn run(format: Format, command: AttestCommand) -> ExitCode {
+    let AttestCommand::Verify(arguments) = command;
+    let verified = look(&arguments).and_then(|statement| print(format, &statement).map(|()| statement));
+    match verified.map(|statement| statement.predicate) {
+        Ok(audited) if !audited.holds => ExitCode::from(DOES_NOT_HOLD),
+        Ok(audited) if !audited.complete => ExitCode::from(NOT_DONE),
+        Ok(_) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(NOT_DONE)
+        }
+    }
+}
+
+fn look(arguments: &Verify) -> Result<Statement> {
+    let Verify { file, key, operator, from } = arguments;
+    let named = || format!("{}", file.display());
+    let size = std::fs::metadata(file).with_context(named)?.len();
+    ensure!(size <= BYTES_MAX, "{}: is too long for an attestation", named());
+    let statement = verify(&std::fs::read(file).with_context(named)?, key).with_context(named)?;
+    if let Some(operator) = operator {
+        let audited = &statement.predicate.operator;
+        ensure!(*audited == operator.to_string(), "{}: is about the operator {audited}", named());
+    }
+    if let Some(folder) = from {
+        let root = Archive::open(folder)?.root()?;
+        let is_same = statement.archive_sha256() == Some(root.as_str());
+        ensure!(
+            is_same,
+            "{}: is about another directory than {}, whose root is {root}",
+            named(),
+            folder.display()
+        );
+    }
+    Ok(statement)
+}
+
+fn print(format: Format, statement: &Statement) -> Result<()> {
+    if let Format::Json = format {
+        return print_line(&serde_json::to_string(statement)?);
+    }
+    let audited = &statement.predicate;
+    print_one(
+        format,
+        &[
+            ("verdict", json!(audited.verdict)),
+            ("holds", json!(audited.holds)),
+            ("complete", json!(audited.complete)),
+            ("operator", json!(audited.operator)),
+            ("account", json!(audited.account)),
+            ("program", json!(audited.program)),
+            ("genesis_hash", json!(audited.genesis_hash)),
+            ("from_time", json!(audited.from_time)),
+            ("until_slot", json!(audited.until_slot)),
+            ("until_time", json!(audited.until_time)),
+            ("transactions", json!(audited.transactions)),
+            ("archive_sha256", json!(statement.archive_sha256())),
+            ("report_sha256", json!(audited.report_sha256)),
+            ("tool", json!(audited.tool)),
+            ("tool_sha256", json!(audited.tool_sha256)),
+            ("made_at", json!(audited.made_at)),
+        ],
+    )
+}
