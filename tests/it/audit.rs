@@ -10,6 +10,7 @@ mod own_program;
 mod rebuild;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -485,15 +486,21 @@ fn printed(kind: &str) -> Vec<String> {
 async fn commands_of_the_page_for_auditors_run_as_printed() {
     let scene = Scene::new().await;
     let commands = printed("sh");
-    assert_eq!(commands.len(), 7, "{commands:?}");
+    assert_eq!(commands.len(), 9, "{commands:?}");
     let folder = temp_folder();
     let on_path = folder.path().join("bin");
     fs::create_dir(&on_path).expect("the folder is writable");
     std::os::unix::fs::symlink(binaries::relayer(), on_path.join("purser")).expect("the folder is writable");
     let path = format!("{}:{}", path_text(&on_path), std::env::var("PATH").unwrap_or_default());
-    for command in commands {
+    let auditor = Keypair::new();
+    let keypair = folder.path().join("auditor.json");
+    fs::write(&keypair, format!("{:?}", auditor.to_bytes())).expect("the folder is writable");
+    fs::set_permissions(&keypair, fs::Permissions::from_mode(0o600)).expect("it is ours");
+    // What follows does not end by itself: `follow.rs` tries it.
+    for command in commands.into_iter().filter(|command| !command.contains("--follow")) {
         let mut shell = Command::new("sh");
         shell.args(["-ec", &command]).current_dir(folder.path()).env("PATH", &path);
+        shell.env("AUDITOR", auditor.pubkey().to_string());
         shell
             .env("RPC_URL", scene.url())
             .env("SECOND_RPC_URL", scene.url())
