@@ -1,6 +1,8 @@
 //! Accounts that stand on the chain while their operator's history shows none of their transactions: a node left some out, or ended
 //! early, when the history was read. For payments and money of a known account, numbers and balances would tell.
 
+use std::collections::HashSet;
+
 use super::walk::{PAGE_LINES, mark_of};
 use super::{IndexError, Indexer};
 use crate::chain::SignaturePage;
@@ -9,47 +11,48 @@ use crate::store::Mark;
 
 /// Addresses looked up in one query.
 const LOOKED_UP_AT_ONCE: usize = 400;
-/// Hidden accounts whose first transaction is looked for per cycle.
-const FOUND_AT_ONCE: usize = 4;
+/// Unknown accounts whose first transaction is looked for at one listing.
+const FOUND_AT_ONCE: usize = 20;
 
 impl Indexer {
     /// Lists each operator's accounts once its history was read, and reads the first transaction of those that are unknown.
     pub(super) async fn find_hidden(&self) -> Result<(), IndexError> {
-        for operator in self.operators().await? {
+        let due = self.operators().await?.into_iter().filter(|it| self.memory.is_listing_due(it.id));
+        for operator in due {
             let walk = self.parts.index.find_walk(self.network, &operator.address).await?;
-            let is_read = walk.is_some_and(|walk| walk.under_way.is_none());
-            if is_read && self.memory.is_listing_due(operator.id) {
-                self.list_hidden(&operator).await?;
+            if walk.is_some_and(|walk| walk.under_way.is_none()) {
+                self.list(&operator).await?;
             }
         }
-        for agent in self.unknown(self.memory.hidden()).await?.into_iter().take(FOUND_AT_ONCE) {
-            if let Some(first) = self.first_transaction(&agent).await? {
+        Ok(())
+    }
+
+    async fn list(&self, operator: &Operator) -> Result<(), IndexError> {
+        let agents = self.parts.history.agents(&operator.address).await.unwrap_or_else(|error| {
+            tracing::debug!(network = %self.network, operator_id = %operator.id, %error, "cannot list an operator's accounts");
+            Vec::new()
+        });
+        let mut unknown = self.unknown(agents).await?;
+        let times = self.memory.listed(operator.id, unknown.is_empty());
+        // Those that nobody can show must not keep the others waiting.
+        let turn = (times as usize).saturating_mul(FOUND_AT_ONCE) % unknown.len().max(1);
+        unknown.rotate_left(turn);
+        for agent in unknown.iter().take(FOUND_AT_ONCE) {
+            if let Some(first) = self.first_transaction(agent).await? {
                 self.read(&[first]).await?;
             }
         }
         Ok(())
     }
 
-    async fn list_hidden(&self, operator: &Operator) -> Result<(), IndexError> {
-        match self.parts.history.agents(&operator.address).await {
-            Ok(agents) => self.memory.mark_hidden(self.unknown(agents).await?),
-            Err(error) => {
-                tracing::debug!(network = %self.network, operator_id = %operator.id, %error, "cannot list an operator's accounts");
-            }
-        }
-        Ok(())
-    }
-
-    /// Those that we do not know. The others are no longer hidden.
     async fn unknown(&self, mut agents: Vec<Address>) -> Result<Vec<Address>, IndexError> {
-        let mut known = Vec::new();
+        let mut known = HashSet::new();
         for agents in agents.chunks(LOOKED_UP_AT_ONCE) {
-            known.extend(self.parts.index.find_parties(self.network, agents).await?);
+            let found = self.parts.index.find_parties(self.network, agents).await?;
+            known.extend(found.into_iter().map(|(agent, _)| agent));
         }
-        for (agent, _) in known {
-            self.memory.mark_found(&agent);
-            agents.retain(|other| *other != agent);
-        }
+        agents.retain(|agent| !known.contains(agent));
+        agents.sort_unstable();
         Ok(agents)
     }
 

@@ -1,6 +1,6 @@
 //! What one process remembers between cycles. It may all be lost: it only saves calls.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,8 +16,9 @@ const LOOK_PAUSE: Duration = Duration::from_millis(500);
 const LOOK_PAUSE_MAX: Duration = Duration::from_secs(60);
 /// The pause before the known payments of an account are read again once more.
 const READ_AGAIN_PAUSE: Duration = Duration::from_secs(3_600);
-/// The pause before the accounts of an operator are listed again.
-const LISTING_PAUSE: Duration = Duration::from_secs(3_600);
+/// The pause before the accounts of an operator are listed again: the first while some are unknown, and the longest.
+const LISTING_PAUSE: Duration = Duration::from_secs(1);
+const LISTING_PAUSE_MAX: Duration = Duration::from_secs(3_600);
 
 #[derive(Default)]
 pub(super) struct Memory {
@@ -33,10 +34,8 @@ struct MemoryState {
     pasts: HashMap<Address, bool>,
     /// Agents whose policy changed.
     changed: HashSet<Address>,
-    /// When the accounts of an operator were last listed.
-    listed: HashMap<OperatorId, Instant>,
-    /// Agents that stand on the chain and that no history has shown.
-    hidden: BTreeSet<Address>,
+    /// When the accounts of an operator are to be listed next.
+    listings: HashMap<OperatorId, NextListing>,
     /// Accounts whose history does not add up.
     differences: HashMap<AccountId, UnexplainedDifference>,
     /// How often a transaction was missing although its slot was final.
@@ -48,6 +47,12 @@ struct MemoryState {
     payments_round: u64,
     /// The number up to which an account missed none when it was looked at, and when its known payments were read again.
     holes: HashMap<AccountId, (u64, Option<Instant>)>,
+}
+
+/// When an operator's accounts are to be listed next, and how often in a row some were unknown.
+struct NextListing {
+    due_at: Instant,
+    times_in_row: u32,
 }
 
 /// When the next look for an account's missing payments is due, the pause after it, and the round that last listed it.
@@ -130,26 +135,23 @@ impl Memory {
         self.state().changed.drain().collect()
     }
 
-    /// Whether the accounts of this operator are to be listed now. They are then not again for a while.
+    /// Whether the accounts of this operator are to be listed now.
     pub fn is_listing_due(&self, operator: OperatorId) -> bool {
-        let (mut state, now) = (self.state(), Instant::now());
-        let is_due = state.listed.get(&operator).is_none_or(|at| now.duration_since(*at) >= LISTING_PAUSE);
-        if is_due {
-            state.listed.insert(operator, now);
-        }
-        is_due
+        self.state().listings.get(&operator).is_none_or(|next| next.due_at <= Instant::now())
     }
 
-    pub fn mark_hidden(&self, agents: impl IntoIterator<Item = Address>) {
-        self.state().hidden.extend(agents);
-    }
-
-    pub fn hidden(&self) -> Vec<Address> {
-        self.state().hidden.iter().copied().collect()
-    }
-
-    pub fn mark_found(&self, agent: &Address) {
-        self.state().hidden.remove(agent);
+    /// The accounts of this operator were listed. While some stay unknown they are listed again, ever more rarely: a node that has
+    /// pruned their first transactions never shows them. Returns how often in a row some were unknown.
+    pub fn listed(&self, operator: OperatorId, are_all_known: bool) -> u32 {
+        let mut state = self.state();
+        let times = state.listings.get(&operator).map_or(0, |last| last.times_in_row);
+        let times_in_row = if are_all_known { 0 } else { times.saturating_add(1) };
+        let pause = match times_in_row {
+            0 => LISTING_PAUSE_MAX,
+            times => LISTING_PAUSE.saturating_mul(1 << (times - 1).min(16)).min(LISTING_PAUSE_MAX),
+        };
+        state.listings.insert(operator, NextListing { due_at: Instant::now() + pause, times_in_row });
+        times_in_row
     }
 
     /// The account with missing payments after which the next look continues. `None`: it begins a new round.
