@@ -1,4 +1,4 @@
-//! Solana's nodes, for the relayer, the audit and the operator's scripts: several nodes used as one ([`Rpc`]), what they report
+//! Solana's nodes, for the relayer and the audit: several nodes used as one ([`Rpc`]), what they report
 //! unasked ([`websocket`]), and bounds on whatever they answer. It knows nothing of Purser.
 //!
 //! We read answers field by field, not into the library's types: a node newer than the library (another transaction version,
