@@ -5,7 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use ulid::Ulid;
 
@@ -14,28 +14,21 @@ use crate::replay::{KeyRole, MomentKind};
 use crate::report::{Reference, Report};
 
 /// What is worth waking somebody.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AlertKind {
     /// A policy allows what the one before it had refused.
-    #[serde(rename = "audit.policy_loosened")]
     PolicyLoosened,
     /// A policy was sealed, to come into force later.
-    #[serde(rename = "audit.draft_sealed")]
     DraftSealed,
     /// The program was deployed, upgraded or closed, or somebody else may do that.
-    #[serde(rename = "audit.program_changed")]
     ProgramChanged,
     /// There is another admin, or its place is offered.
-    #[serde(rename = "audit.admin_changed")]
     AdminChanged,
     /// The admin lets somebody be paid beyond an account's list or limits.
-    #[serde(rename = "audit.grant_opened")]
     GrantOpened,
     /// Somebody got a right over an account's money: a delegate, a close authority, another owner.
-    #[serde(rename = "audit.right_given")]
     RightGiven,
     /// A check does not hold.
-    #[serde(rename = "audit.finding")]
     Finding,
 }
 
@@ -65,6 +58,12 @@ impl AlertKind {
     /// Whether it is told although it is older than the watch: it should not be there at all.
     const fn is_always_told(self) -> bool {
         matches!(self, Self::RightGiven | Self::Finding)
+    }
+}
+
+impl Serialize for AlertKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 

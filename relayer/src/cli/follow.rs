@@ -99,9 +99,14 @@ async fn round(
     let report = report?;
     let new = told.new_in(&report)?;
     figures.audited(&report, new.len());
+    let mut undelivered = Ok(());
     for alert in new {
-        if let Some(webhook) = webhook {
-            webhook.post(&alert).await.with_context(|| format!("{} is not delivered yet", alert.id))?;
+        // One that is not taken keeps no other back.
+        if let Some(webhook) = webhook
+            && let Err(error) = webhook.post(&alert).await
+        {
+            undelivered = Err(error.context(format!("{} is not delivered yet", alert.id)));
+            continue;
         }
         told.was_told(&alert)?;
         figures.told(&alert);
@@ -115,7 +120,7 @@ async fn round(
             }
         }
     }
-    Ok(())
+    undelivered
 }
 
 struct AlertHook {
