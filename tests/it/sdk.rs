@@ -175,8 +175,9 @@ async fn example_pays_once_and_says_what_could_be_paid(sdk: &Sdk) {
     };
     let (first, second) =
         (foreign::printed(pay("0.25", "a")).await, foreign::printed(pay("0.25", "a")).await);
+    // The SDK repeats what a busy relayer did not answer in time, so even the first may say "before".
     assert_eq!(first.replace("paid now", "paid before"), second, "one payment");
-    assert!(first.starts_with("settled 0.250000 ") && first.ends_with(" paid now\n"), "{first}");
+    assert!(second.starts_with("settled 0.250000 ") && second.ends_with(" paid before\n"), "{second}");
     for (usdc, name, says) in
         [("26", "b", "At most 25.000000 now"), ("1", "a", "a new payment takes a new name")]
     {
