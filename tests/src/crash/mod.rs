@@ -19,7 +19,9 @@
 //! | `ledger` | what the chain says, read and decoded without any of the relayer's code |
 //! | `patience` | deadlines that a loaded machine does not cut short |
 //! | `verdict` | what must hold |
+//! | `audit` | the auditor's command on a network whose rounds are over |
 
+mod audit;
 mod client;
 mod disk;
 pub mod hazards;
@@ -45,8 +47,8 @@ use self::plan::{RUNS_PER_ROUND, RoundPlan};
 use self::weights::Weights;
 use self::world::World;
 
-/// After this many rounds a new network starts, which keeps histories short.
-const ROUNDS_PER_WORLD: u64 = 12;
+/// After this many rounds the network is audited and a new one starts, which keeps histories short.
+const ROUNDS_PER_WORLD: usize = 12;
 
 /// The phases of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -120,19 +122,27 @@ pub async fn run(options: Options, progress: impl Fn(&RoundPlan, &Report) + Send
         let shared = Arc::clone(&shared);
         tokio::spawn(async move {
             let (rounds, next, total, progress) = &*shared;
-            let mut world: Option<(World, u64)> = None;
+            let mut world: Option<(World, Vec<u64>)> = None;
             while let Some(round) = rounds.get(next.fetch_add(1, Ordering::SeqCst) as usize) {
                 let left = options.runs - (round * RUNS_PER_ROUND).min(options.runs);
                 let runs = if options.round.is_some() { RUNS_PER_ROUND } else { left.min(RUNS_PER_ROUND) };
                 let plan = RoundPlan::of(options.seed, *round, runs, options.weights);
-                let (here, used) = match world.take() {
-                    Some((here, used)) if used < ROUNDS_PER_WORLD => (here, used + 1),
-                    _ => (World::new().await, 1),
+                let (here, mut played) = match world.take() {
+                    Some(world) => world,
+                    None => (World::new().await, Vec::new()),
                 };
                 let report = here.plays(&plan).await;
                 progress(&plan, &report);
                 total.lock().await.takes_in(report);
-                world = Some((here, used));
+                played.push(*round);
+                if played.len() < ROUNDS_PER_WORLD {
+                    world = Some((here, played));
+                } else {
+                    total.lock().await.takes_in(here.is_audited(&played).await);
+                }
+            }
+            if let Some((here, played)) = world {
+                total.lock().await.takes_in(here.is_audited(&played).await);
             }
         })
     });

@@ -22,7 +22,7 @@ use super::relayer::{Home, Relayer, database_folder};
 use super::storm::{Authorities, Storm};
 use super::thief::Thief;
 use super::verdict::{self, Day};
-use super::{Phase, Report};
+use super::{Phase, Report, audit};
 use crate::agent::Agent;
 use crate::app::TestApp;
 use crate::clock::HostClock;
@@ -30,6 +30,7 @@ use crate::network::TestNetwork;
 use crate::operator::Operator;
 use crate::proxy::Proxy;
 use crate::settings::AppSettings;
+use crate::wallet::mints;
 
 /// Finality takes 0.3 s and a blockhash lives 1.5 s, so expiry happens often.
 const SLOT_MS: &str = "10";
@@ -84,7 +85,8 @@ impl World {
         let make = |number: usize| {
             let operator = &operator;
             async move {
-                let agent = operator.creates_account_with(&format!("Account {number}"), PURSE_USDC).await;
+                let agent = operator.creates_account(&format!("Account {number}")).await;
+                mints(&operator.chain, PURSE_USDC, &agent.token_account).await;
                 let limit = SINGLE_LIMIT_MICROS / 1_000_000;
                 agent.sets_policy(json!({ "max_single_transfer": limit })).await;
                 agent
@@ -124,6 +126,11 @@ impl World {
             report.takes_in(Report { runs: 0, ..second });
         }
         report
+    }
+
+    /// Audits the operator after the last of these rounds.
+    pub async fn is_audited(&self, rounds: &[u64]) -> Report {
+        audit::audits(&self.network.rpc_url, &self.operator.address.to_string(), rounds).await
     }
 
     async fn plays_day(&self, plan: &RoundPlan, yesterday: Option<&Day<'_>>) -> (Report, Vec<Payment>) {
