@@ -59,8 +59,8 @@ pub use memo::{MEMO_CHARS_MAX, Memo};
 pub use network::Network;
 pub use new_transfer::{ClaimClock, KeyUse, NewTransfer, OtherSender, SignedAhead};
 pub use outside::{
-    Chain, Clock, Ledger, LedgerError, Marked, Observer, Outside, PaymentsKnown, RefusalLimits, Signer,
-    Tasks, Work, agreed_now,
+    Chain, Clock, GivesBack, Ledger, LedgerError, Marked, Observer, Outside, PaymentsKnown, RefusalLimits,
+    Signer, Tasks, Work, agreed_now,
 };
 pub use path::{
     Carrier, Decision, Ended, HandOver, MoneyPath, Order, Payment, PaymentError, PendingLimits, PendingPlace,

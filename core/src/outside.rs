@@ -44,6 +44,15 @@ pub struct Marked {
     pub is_watched: bool,
 }
 
+/// What becomes of the idempotency key of a transfer that is given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GivesBack {
+    /// An earlier use stands for the key again.
+    ItsUse,
+    /// Earlier uses too stand for nothing: they ended, and asked for something else than what the chain has.
+    TheKey,
+}
+
 /// What our records know about a tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaymentsKnown {
@@ -83,11 +92,15 @@ pub trait Ledger: Send + Sync + 'static {
         now: Timestamp,
     ) -> Result<Marked, LedgerError>;
 
-    /// Gives this use of its idempotency key back: an earlier one stands for the key again.
-    async fn release_use(&self, transfer: &Transfer) -> Result<(), LedgerError>;
-
-    /// Gives an idempotency key back: its earlier uses too stand for nothing.
-    async fn release_key(&self, transfer: &Transfer) -> Result<(), LedgerError>;
+    /// Fails a transfer like `mark` and gives its key back, in one transaction: while a transfer is under way, nobody else may
+    /// begin under its key.
+    async fn give_up(
+        &self,
+        transfer: &Transfer,
+        failed: TransferState,
+        gives_back: GivesBack,
+        now: Timestamp,
+    ) -> Result<Marked, LedgerError>;
 
     /// The payer's payment with `tag` made or read later than `since` (`None`: ever), and the number up to which our records are
     /// complete, both of one moment.

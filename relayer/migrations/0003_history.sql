@@ -26,9 +26,9 @@ CREATE TABLE history (
     position     TEXT COLLATE "binary" NOT NULL,
     -- A payment's number among those of its account, from 1; 0 if it was cut off the log; NULL until it is read.
     number       BIGINT,
-    -- The tag of a payment that was read from the chain, 64 bits in hex. Payments of this service are found by idempotency key.
+    -- The tag of a payment, 64 bits in hex.
     tag          TEXT COLLATE "binary" CHECK (length(tag) = 16),
-    -- With a tag: when it was read, by the relayers' clock. One node reports the block time, and must not make us forget the tag
+    -- With a tag: when it was recorded, by the relayers' clock. One node reports the block time, and must not make us forget the tag
     -- sooner.
     read_at      TEXT COLLATE "binary" CHECK (length(read_at) = 27),
     -- What the account had spent in 24 hours, this payment included, in micro-USDC, and the policy version that allowed it. Read

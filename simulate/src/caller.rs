@@ -86,7 +86,7 @@ async fn ask(
         let _ = answered.send(done);
     });
     let done = timeout(patience, answer).await.ok()?.ok()?;
-    let answered_at = world.now().unix_seconds();
+    let answered_at = world.now(0).unix_seconds();
     let (transfer, told) = match done {
         Ok(transfer) => (Some(transfer.id), told(&transfer)),
         Err(PaymentError::KeyTaken | PaymentError::KeyPaidElsewhere) => (None, Told::Conflict),

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use purser_core::{
-    Claim, ClaimClock, IdempotencyKey, KeyUse, KnownPayments, LedgerError, Marked, NewTransfer, PaymentMade,
-    PaymentMeans, PaymentNumber, Reuse, SignedTransfer, Timestamp, Transfer, TransferState, UsedKey,
+    Claim, ClaimClock, GivesBack, IdempotencyKey, KeyUse, KnownPayments, LedgerError, Marked, NewTransfer,
+    PaymentMade, PaymentMeans, PaymentNumber, Reuse, SignedTransfer, Timestamp, Transfer, TransferState,
+    UsedKey,
 };
 
 use crate::names::PAYEE;
@@ -39,8 +40,6 @@ pub struct Database {
     pub history: BTreeMap<String, Entry>,
     pub known: KnownPayments,
     pub is_away: bool,
-    /// How far its clock is off, in seconds.
-    pub clock: i64,
     /// It was put back at some time.
     pub has_forgotten: bool,
 }
@@ -52,7 +51,7 @@ impl Database {
 
     /// Becomes an earlier copy of itself.
     pub fn put_back(&mut self, copy: Self) {
-        *self = Self { clock: self.clock, is_away: self.is_away, has_forgotten: true, ..copy };
+        *self = Self { is_away: self.is_away, has_forgotten: true, ..copy };
     }
 
     pub fn open(&self) -> impl Iterator<Item = &Transfer> {
@@ -108,6 +107,17 @@ impl Database {
             bytes: ahead.map(|ahead| ahead.signed.clone()),
         });
         if is_retry { Claim::Retry(transfer) } else { Claim::New(transfer) }
+    }
+
+    pub fn release(&mut self, transfer: &Transfer, gives_back: GivesBack) {
+        let its_use = self.rows.iter().find(|row| row.transfer.id == transfer.id).and_then(|row| row.key_use);
+        for row in &mut self.rows {
+            let is_earlier = row.transfer.request.idempotency_key == transfer.request.idempotency_key
+                && row.key_use <= its_use;
+            if row.transfer.id == transfer.id || gives_back == GivesBack::TheKey && is_earlier {
+                row.key_use = None;
+            }
+        }
     }
 
     pub fn tagged(&self, tag: u64, since: Option<Timestamp>) -> Option<&PaymentMade> {

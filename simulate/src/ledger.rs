@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use purser_core::{
-    AccountId, Address, Claim, ClaimClock, IdempotencyKey, Ledger, LedgerError, Marked, Network, NewTransfer,
-    OperatorId, Payer, PaymentsKnown, Timestamp, Transfer, TransferId, TransferState, UsedKey,
+    AccountId, Address, Claim, ClaimClock, GivesBack, IdempotencyKey, Ledger, LedgerError, Marked, Network,
+    NewTransfer, OperatorId, Payer, PaymentsKnown, Timestamp, Transfer, TransferId, TransferState, UsedKey,
 };
 
 use crate::database::{Database, Row, is_open};
@@ -100,31 +100,21 @@ impl Ledger for SimLedger {
         Ok(marked)
     }
 
-    async fn release_use(&self, transfer: &Transfer) -> Result<(), LedgerError> {
-        let release = |database: &mut Database| {
-            database
-                .rows
-                .iter_mut()
-                .filter(|row| row.transfer.id == transfer.id)
-                .for_each(|row| row.key_use = None);
-            Ok(())
+    async fn give_up(
+        &self,
+        transfer: &Transfer,
+        failed: TransferState,
+        gives_back: GivesBack,
+        now: Timestamp,
+    ) -> Result<Marked, LedgerError> {
+        let give_up = |database: &mut Database| {
+            let marked = database.mark(transfer, failed, now)?;
+            database.release(transfer, gives_back);
+            Ok(marked)
         };
-        self.call("release use", release).await
-    }
-
-    async fn release_key(&self, transfer: &Transfer) -> Result<(), LedgerError> {
-        let release = |database: &mut Database| {
-            let latest =
-                database.rows.iter().find(|row| row.transfer.id == transfer.id).and_then(|row| row.key_use);
-            let key = &transfer.request.idempotency_key;
-            for row in database.rows.iter_mut().filter(|row| row.transfer.request.idempotency_key == *key) {
-                if row.key_use <= latest {
-                    row.key_use = None;
-                }
-            }
-            Ok(())
-        };
-        self.call("release key", release).await
+        let marked = self.call("give up", give_up).await?;
+        self.world.tell(|| format!("{}: {} gives its key back", self.process.name, transfer.id));
+        Ok(marked)
     }
 
     async fn find_payment(

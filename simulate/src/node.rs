@@ -13,7 +13,7 @@ use purser_core::{
 use purser_policy::{Allowlist, AsAllowlist, UsdcAmount};
 use tokio::time::{Instant, sleep};
 
-use crate::chain::{CONFIRMED, FINALIZED, LIFE, second_of};
+use crate::chain::{CONFIRMED, FINALIZED, LIFE};
 use crate::names::PAYEE_OWNER;
 use crate::world::{Process, State, World};
 
@@ -44,7 +44,7 @@ impl SimChain {
 
     fn view(&self, state: &State, slot: u64, counts_ours: bool) -> ChainView {
         let account = state.chain.at(slot).clone();
-        let now = second_of(slot);
+        let now = state.chain.second_of(slot);
         let mut view = ChainView {
             transfer_authorities: Vec::new(),
             halt: account.halt(),
@@ -127,7 +127,7 @@ impl Chain for SimChain {
         self.asks("clock").await?;
         Ok(self.world.with(|state| {
             let node = state.nodes[state.rng.below(state.nodes.len() as u64) as usize];
-            second_of(state.chain.tip) + node.clock
+            state.chain.second_of(state.chain.tip) + node.clock
         }))
     }
 
@@ -235,7 +235,7 @@ impl Chain for SimChain {
 
     async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainFault> {
         self.asks("block time").await?;
-        Ok((!self.world.goes_wrong(10)).then(|| second_of(slot)))
+        Ok((!self.world.goes_wrong(10)).then(|| self.world.with(|state| state.chain.second_of(slot))))
     }
 
     fn look_again(&self) {
@@ -244,11 +244,12 @@ impl Chain for SimChain {
 }
 
 /// Reads the account's past into this process's database, again and again.
-pub async fn index(world: Arc<World>, process: Arc<Process>, database: usize) {
+pub async fn index(world: Arc<World>, process: Arc<Process>, relayer: usize) {
     loop {
         process.lives(&world).await;
-        let now = world.now();
+        let now = world.now(world.with(|state| state.clocks[relayer]));
         world.with(|state| {
+            let database = relayer % state.databases.len();
             let node = state.nodes[state.rng.below(state.nodes.len() as u64) as usize];
             let depth = world.depth.max(node.lag);
             if state.databases[database].is_away || (!state.is_calm && state.rng.chance(20)) {

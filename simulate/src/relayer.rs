@@ -19,17 +19,15 @@ use crate::world::{Process, Relayer, World};
 /// How long a caller waits for its transfer's end.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
-/// The clock of a database, which its relayers share.
+/// The clock of a relayer's host.
 struct SimClock {
     world: Arc<World>,
-    database: usize,
+    relayer: usize,
 }
 
 impl Clock for SimClock {
     fn now(&self) -> Timestamp {
-        let ahead = self.world.with(|state| state.databases[self.database].clock);
-        let by = Duration::from_secs(ahead.unsigned_abs());
-        if ahead < 0 { self.world.now().before(by) } else { self.world.now().after(by) }
+        self.world.now(self.world.with(|state| state.clocks[self.relayer]))
     }
 
     fn id_bits(&self) -> u128 {
@@ -95,7 +93,7 @@ fn start(world: &Arc<World>, number: usize, life: u32, dies_after: Option<u64>) 
     let path = MoneyPath::new(Outside {
         ledger: Arc::new(SimLedger { world: world.clone(), process: process.clone(), database }),
         chains: BTreeMap::from([(Network::Test, chain)]),
-        clock: Arc::new(SimClock { world: world.clone(), database }),
+        clock: Arc::new(SimClock { world: world.clone(), relayer: number }),
         observer: Arc::new(SimObserver { world: world.clone() }),
         tasks: Arc::new(tasks.clone()),
         stop: CancellationToken::new(),
@@ -104,6 +102,6 @@ fn start(world: &Arc<World>, number: usize, life: u32, dies_after: Option<u64>) 
     });
     let sweeping = path.clone();
     tasks.run(async move { sweeping.sweep_until_stopped().await });
-    tasks.run(index(world.clone(), process.clone(), database));
+    tasks.run(index(world.clone(), process.clone(), number));
     Relayer { path, process, tasks, database }
 }

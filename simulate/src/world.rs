@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::chain::{self, CONFIRMED, FINALIZED, TrueChain};
+use crate::chain::{self, CONFIRMED, FINALIZED, FIRST_SLOT, Leap, TrueChain};
 use crate::database::Database;
 use crate::rng::Rng;
 use crate::tasks::SimTasks;
@@ -65,6 +65,8 @@ pub struct State {
     pub chain: TrueChain,
     pub nodes: Vec<Node>,
     pub databases: Vec<Database>,
+    /// By how many seconds the clock of each relayer's host is off.
+    pub clocks: Vec<i64>,
     pub relayers: Vec<Option<Relayer>>,
     pub answers: Vec<Answer>,
     /// Nothing goes wrong any more.
@@ -76,6 +78,7 @@ pub struct State {
 pub struct World {
     state: Mutex<State>,
     begun: Instant,
+    leap: Leap,
     /// How deep a transaction must be to count.
     pub depth: u64,
     /// Wakes the readers of the chain's past.
@@ -88,11 +91,15 @@ impl World {
         let nodes = vec![Node::default(); rng.between(1, 3) as usize];
         let databases = vec![Database::default(); rng.between(1, 2) as usize];
         let relayers = databases.len().max(rng.between(1, 2) as usize);
+        // In some worlds a day passes, and keys are free again.
+        let seconds = if rng.chance(30) { rng.between(23 * 3_600, 30 * 3_600).cast_signed() } else { 0 };
+        let leap = Leap { slot: FIRST_SLOT + rng.between(20, 300), seconds };
         let depth = if rng.chance(50) { CONFIRMED } else { FINALIZED };
         let state = State {
-            chain: TrueChain::new(1_000_000_000),
+            chain: TrueChain::new(1_000_000_000, leap),
             nodes,
             databases,
+            clocks: vec![0; relayers],
             relayers: (0..relayers).map(|_| None).collect(),
             answers: Vec::new(),
             is_calm: false,
@@ -100,7 +107,7 @@ impl World {
             trace: is_traced.then(Vec::new),
             rng,
         };
-        Self { state: Mutex::new(state), begun: Instant::now(), depth, wanted: Notify::new() }
+        Self { state: Mutex::new(state), begun: Instant::now(), leap, depth, wanted: Notify::new() }
     }
 
     pub fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
@@ -122,9 +129,14 @@ impl World {
         chain::slot_at(self.milliseconds())
     }
 
-    /// The time by a clock that is right.
-    pub fn now(&self) -> Timestamp {
-        Timestamp::from_unix_seconds(chain::FIRST_SECOND).after(Duration::from_millis(self.milliseconds()))
+    pub const fn leaps(&self) -> bool {
+        self.leap.seconds > 0
+    }
+
+    /// The time by a clock that is off by so many seconds.
+    pub fn now(&self, off: i64) -> Timestamp {
+        let second = chain::FIRST_SECOND + self.leap.by(self.slot()) + off;
+        Timestamp::from_unix_seconds(second).after(Duration::from_millis(self.milliseconds()))
     }
 
     /// Adds a sentence to the trace.

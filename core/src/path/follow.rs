@@ -9,8 +9,8 @@ use super::record::ROTATED;
 use super::seen::WasPaid;
 use crate::crash_point;
 use crate::{
-    Address, Checks, FailureCode, Outcome, PaymentMade, Refusal, RejectionReason, Transfer, TransferState,
-    happened_at,
+    Address, ChainView, Checks, FailureCode, GivesBack, IDEMPOTENCY_SECONDS, Outcome, PaymentMade, Refusal,
+    RejectionReason, Transfer, TransferState, happened_at,
 };
 
 /// How long to await the outcome before noting that the bytes were sent; a faster outcome says so itself.
@@ -113,22 +113,35 @@ impl Carrier {
         code: FailureCode,
         message: &str,
     ) -> Stepped {
+        match self.view_unpaid(&transfer, destination).await? {
+            Ok(_) => self.fail(transfer, self.failure(code, message)).await,
+            Err(step) => Ok(step),
+        }
+    }
+
+    /// A view of the account in which the transfer is unpaid, or the step that follows from another.
+    async fn view_unpaid(
+        &mut self,
+        transfer: &Transfer,
+        destination: Address,
+    ) -> Result<Result<ChainView, Step>, PaymentError> {
         let view = loop {
             match self.read(&destination).await {
                 Ok(view) => break view,
                 Err(error) => {
                     tracing::warn!(transfer_id = %transfer.id, %error, "cannot tell yet whether it landed");
                     if !self.pauses().await {
-                        return Ok(Step::Left(transfer));
+                        return Ok(Err(Step::Left(transfer.clone())));
                     }
                 }
             }
         };
-        match self.was_paid(&transfer, &view).await? {
-            WasPaid::Yes(made) => self.settle_as_made(transfer, destination, *made).await,
-            WasPaid::Unknown | WasPaid::OldView => self.fail_unknown(transfer).await,
-            WasPaid::No => self.fail(transfer, self.failure(code, message)).await,
-        }
+        let transfer = transfer.clone();
+        Ok(match self.was_paid(&transfer, &view).await? {
+            WasPaid::No => Ok(view),
+            WasPaid::Yes(made) => Err(self.settle_as_made(transfer, destination, *made).await?),
+            WasPaid::Unknown | WasPaid::OldView => Err(self.fail_unknown(transfer).await?),
+        })
     }
 
     /// The program refused what we had allowed: something changed in between.
@@ -166,18 +179,17 @@ impl Carrier {
             Refusal::SingleLimitExceeded => RejectionReason::SingleLimitExceeded,
             Refusal::DailyLimitExceeded => RejectionReason::DailyLimitExceeded,
         };
+        // A refusal is for good, and after a restore our records may lack other bytes that were paid meanwhile.
+        let view = match self.view_unpaid(&transfer, destination).await? {
+            Ok(view) => view,
+            Err(step) => return Ok(step),
+        };
         // The program's code carries no numbers, so decide again from the current state.
-        let decided = match self.read(&destination).await {
-            Ok(view) => {
-                Some(decide(&view, &payment(transfer.id.tag(), &transfer.request, destination), self.now()))
-            }
-            Err(_) => None,
-        };
-        let rejection = match decided {
-            Some((Decision::Rejected(rejection), _)) if rejection.reason == reason => rejection,
-            Some((_, checks)) => rejection_without_numbers(reason, checks, self.now()),
-            None => rejection_without_numbers(reason, Checks::default(), self.now()),
-        };
+        let rejection =
+            match decide(&view, &payment(transfer.id.tag(), &transfer.request, destination), self.now()) {
+                (Decision::Rejected(rejection), _) if rejection.reason == reason => rejection,
+                (_, checks) => rejection_without_numbers(reason, checks, self.now()),
+            };
         self.reject(transfer, rejection).await
     }
 
@@ -189,8 +201,19 @@ impl Carrier {
         made: PaymentMade,
     ) -> Stepped {
         crash_point!("duplicate.before");
-        if let Some(paid) = self.paid_try(&transfer, &made).await? {
-            return self.give_way(transfer, paid).await;
+        let other = self.settled_by(&transfer, &made).await?;
+        if let Some(other) = &other
+            && self.is_of_another_day(&transfer, other).await
+        {
+            return self.fail_unknown(transfer).await;
+        }
+        if let Some(paid) = other.filter(|other| other.request == transfer.request) {
+            // Another try, given up earlier, was paid after all. One payment settles one transfer: that try is the answer.
+            let message = format!("Another try under this key, {}, was paid.", paid.id);
+            return Ok(match self.give_up(transfer, message, GivesBack::ItsUse).await? {
+                Step::Took(given_up) if is_failed(&given_up) => Step::Took(paid),
+                step => step,
+            });
         }
         if transfer.equals(&made, Some(destination)) {
             return self.settle(transfer, made.signature, made.slot, made.made_at, None).await;
@@ -200,14 +223,15 @@ impl Carrier {
         self.outside.observer.contradicted(&transfer);
         let message =
             format!("The idempotency key was used on the chain for another transfer, {}.", made.signature);
-        // Released first: otherwise the claim would answer 409 to the request that made this payment.
-        self.outside.ledger.release_key(&transfer).await?;
-        self.fail(transfer, self.failure(FailureCode::TransferFailed, message)).await?;
-        Err(PaymentError::KeyPaidElsewhere)
+        // The key is free from this moment: otherwise the claim would answer 409 to the request that made this payment.
+        match self.give_up(transfer, message, GivesBack::TheKey).await? {
+            Step::Took(given_up) if is_failed(&given_up) => Err(PaymentError::KeyPaidElsewhere),
+            step => Ok(step),
+        }
     }
 
-    /// The other try under the same key that this payment has settled, if we know it.
-    async fn paid_try(
+    /// Another transfer of ours that this payment has settled.
+    async fn settled_by(
         &self,
         transfer: &Transfer,
         made: &PaymentMade,
@@ -216,18 +240,18 @@ impl Carrier {
             return Ok(None);
         }
         let found = self.outside.ledger.find_transfer(self.payer.operator_id, made.transfer_id).await?;
-        Ok(found.filter(|paid| {
-            paid.request == transfer.request
-                && matches!(&paid.state, TransferState::Settled(by) if by.signature == made.signature)
-        }))
+        let is_settled_by_it = |paid: &Transfer| matches!(&paid.state, TransferState::Settled(by) if by.signature == made.signature);
+        Ok(found.filter(is_settled_by_it))
     }
 
-    /// Another try, given up earlier, was paid after all. One payment settles one transfer: that try is the answer, and the key stands
-    /// for it.
-    async fn give_way(&mut self, transfer: Transfer, paid: Transfer) -> Stepped {
-        let message = format!("Another try under this key, {}, was paid.", paid.id);
-        self.outside.ledger.release_use(&transfer).await?;
-        self.fail(transfer, self.failure(FailureCode::TransferFailed, message)).await?;
-        Ok(Step::Took(paid))
+    /// Whether the key was perhaps free again when this transfer took it. By the records alone: this host and the chain disagree about the
+    /// time, and another host that began the transfer may know it.
+    async fn is_of_another_day(&self, transfer: &Transfer, paid: &Transfer) -> bool {
+        let free_from = paid.updated_at.after(Duration::from_secs(IDEMPOTENCY_SECONDS.unsigned_abs()));
+        free_from <= transfer.created_at && self.agreed_now().await.is_none()
     }
+}
+
+const fn is_failed(transfer: &Transfer) -> bool {
+    matches!(transfer.state, TransferState::Failed(_))
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::carrier::{Carrier, Step, Stepped};
 use crate::crash_point;
 use crate::{
-    ChainFault, Failure, FailureCode, LedgerError, Marked, Rejection, Settlement, Timestamp, Transfer,
-    TransferState, WrongState, agreed_now,
+    ChainFault, Failure, FailureCode, GivesBack, LedgerError, Marked, Rejection, Settlement, Timestamp,
+    Transfer, TransferState, WrongState, agreed_now,
 };
 
 /// The message of a transfer that none of our keys may sign.
@@ -66,6 +66,21 @@ impl Carrier {
         }
         crash_point!("failed.before");
         let recorded = self.mark(&transfer, transfer.state.fail(failure)).await;
+        crash_point!("failed.after");
+        self.recorded(transfer, recorded).await
+    }
+
+    /// Ends without a payment, since its key stands for something else.
+    pub(super) async fn give_up(
+        &self,
+        transfer: Transfer,
+        message: String,
+        gives_back: GivesBack,
+    ) -> Stepped {
+        let failed = transfer.state.fail(self.failure(FailureCode::TransferFailed, message));
+        crash_point!("failed.before");
+        let failed = failed.map_err(LedgerError::from)?;
+        let recorded = self.outside.ledger.give_up(&transfer, failed, gives_back, self.now()).await;
         crash_point!("failed.after");
         self.recorded(transfer, recorded).await
     }

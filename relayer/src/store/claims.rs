@@ -8,7 +8,7 @@ use super::transfer_row::{COLUMNS, TransferStateColumns};
 use super::writer::Turn;
 use super::{StoreError, Transaction, Transfers};
 use crate::domain::{Claim, IdempotencyKey, Network, OperatorId, Reuse, Transfer, TransferState, UsedKey};
-use purser_core::{ClaimClock, KeyUse, NewTransfer};
+use purser_core::{ClaimClock, GivesBack, KeyUse, NewTransfer};
 
 impl Record for UsedKey {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
@@ -43,32 +43,26 @@ impl Transfers {
     ) -> Result<Option<UsedKey>, StoreError> {
         used(operator, network, key).fetch_optional(self.reader()).await
     }
+}
 
-    /// Gives this use of its idempotency key back: an earlier one stands for the key again.
-    pub async fn release_use(&self, transfer: &Transfer) -> Result<(), StoreError> {
-        sql! {
-            "UPDATE transfers SET key_use = NULL WHERE operator_id = {operator_id} AND transfer_id = {id}",
-            transfer.operator_id, transfer.id
-        }
-        .run(self.writer())
-        .await
+/// Gives an idempotency key back, whose transfer stands for nothing.
+pub(super) async fn release(
+    tx: &mut Transaction<'_>,
+    transfer: &Transfer,
+    gives_back: GivesBack,
+) -> Result<(), StoreError> {
+    let with_earlier = gives_back == GivesBack::TheKey;
+    sql! {
+        "UPDATE transfers SET key_use = NULL
+         WHERE operator_id = {operator_id} AND network = {network} AND idempotency_key = {key}
+             AND (transfer_id = {id} OR {with_earlier} AND key_use <= (
+                 SELECT latest.key_use FROM transfers AS latest
+                 WHERE latest.operator_id = {operator_id} AND latest.transfer_id = {id}))",
+        transfer.operator_id, transfer.network, key = transfer.request.idempotency_key, transfer.id, with_earlier
     }
-
-    /// Gives an idempotency key back. The chain knows the key for another transfer, so the one claimed here stands for
-    /// nothing, and requests for that other transfer must get its answer.
-    pub async fn release_key(&self, transfer: &Transfer) -> Result<(), StoreError> {
-        // Earlier uses too: they ended, and they did not ask for the transfer that the chain has.
-        sql! {
-            "UPDATE transfers SET key_use = NULL
-             WHERE operator_id = {operator_id} AND network = {network} AND idempotency_key = {key}
-                 AND key_use <= (
-                     SELECT latest.key_use FROM transfers AS latest
-                     WHERE latest.operator_id = {operator_id} AND latest.transfer_id = {id})",
-            transfer.operator_id, transfer.network, key = transfer.request.idempotency_key, transfer.id
-        }
-        .run(self.writer())
-        .await
-    }
+    .execute(tx)
+    .await?;
+    Ok(())
 }
 
 async fn try_claim(

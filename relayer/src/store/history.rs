@@ -6,8 +6,9 @@ use super::row::{Record, Row, unreadable};
 use super::stored::Below;
 use super::{Database, History, StoreError, Transaction, ledgers};
 use crate::domain::{
-    AccountId, EntryOutcome, Event, HistoryEntry, HistoryFilter, OperatorId, PaymentNumber, PlacedEntry,
-    Spent, Timestamp, Transfer, TransferState, UsdcAmount, own_settlement, position_after,
+    AccountId, EntryKind, EntryOutcome, Event, HistoryEntry, HistoryFilter, HistoryStatus, OperatorId,
+    PaymentNumber, PlacedEntry, Spent, Timestamp, Transfer, TransferState, UsdcAmount, own_settlement,
+    position_after,
 };
 
 /// The columns of a [`HistoryEntry`]. The recipient of a payment from another operator's account sees that account's id.
@@ -130,14 +131,14 @@ pub(super) async fn record(
     match entry.outcome {
         EntryOutcome::Settled { .. } => {
             let Some(placed) = ledgers::place_and_book(tx, entry, now).await? else { return Ok(None) };
-            insert_placed(tx, entry, placed, false, None, None).await?;
+            insert_placed(tx, entry, placed, false, Some(now)).await?;
             Ok(Event::of_entry(entry, now))
         }
         EntryOutcome::Rejected { .. } => {
             // A rejection happens when it is written.
             let placed = ledgers::place(tx, entry, entry.created_at).await?;
             // It is never on the chain, so no fork removes it.
-            insert_entry(tx, entry, &position_of(entry, placed), true, None, None).await?;
+            insert_entry(tx, entry, &position_of(entry, placed), true, None).await?;
             Ok(None)
         }
     }
@@ -157,11 +158,10 @@ async fn insert_placed(
     entry: &HistoryEntry,
     placed: Placed,
     is_final: bool,
-    tag: Option<u64>,
     read_at: Option<Timestamp>,
 ) -> Result<(), StoreError> {
     let position = position_of(entry, placed);
-    let is_new = insert_entry(tx, entry, &position, is_final, tag, read_at).await?;
+    let is_new = insert_entry(tx, entry, &position, is_final, read_at).await?;
     if is_new { Ok(()) } else { Err(StoreError::Contended) }
 }
 
@@ -175,11 +175,10 @@ pub(super) async fn record_read(
     read_at: Option<Timestamp>,
 ) -> Result<Option<Vec<Event>>, StoreError> {
     let now = read_at.unwrap_or(entry.created_at);
-    let tag = entry.number.and(entry.transfer_id).map(|id| id.tag());
     let mut events = Vec::new();
     let placed = match ledgers::place_and_book(tx, entry, now).await? {
         Some(placed) => {
-            insert_placed(tx, entry, placed, is_final, tag, read_at.filter(|_| tag.is_some())).await?;
+            insert_placed(tx, entry, placed, is_final, read_at).await?;
             events.extend(Event::of_entry(entry, now));
             placed
         }
@@ -217,15 +216,16 @@ pub(super) async fn list_payments_under(
     .await
 }
 
-/// `false` when it exists already. `tag`: given when nothing else here identifies the payment.
+/// `false` when it exists already.
 async fn insert_entry(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
     position: &str,
     is_final: bool,
-    tag: Option<u64>,
     read_at: Option<Timestamp>,
 ) -> Result<bool, StoreError> {
+    let is_payment = entry.kind == EntryKind::Transfer && entry.outcome.status() == HistoryStatus::Settled;
+    let tag = entry.transfer_id.filter(|_| is_payment).map(|id| id.tag());
     let (signature, slot, reason, message) = match &entry.outcome {
         EntryOutcome::Settled { signature, slot } => (Some(signature), Some(slot), None, None),
         EntryOutcome::Rejected { reason, message } => (None, None, Some(reason.as_str()), Some(message)),
@@ -242,7 +242,7 @@ async fn insert_entry(
         entry.id, entry.operator_id, entry.account_id, entry.network, entry.kind,
         status = entry.outcome.status().as_str(), entry.amount, entry.counterparty, entry.memo, entry.transfer_id,
         signature, slot, reason, message, is_final, entry.created_at, position, entry.number,
-        tag = tag.map(tag_text), read_at
+        tag = tag.map(tag_text), read_at = read_at.filter(|_| is_payment)
     }
     .execute(tx)
     .await?;

@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use purser_core::{
-    AccountId, Address, AgentAddresses, Claim, ClaimClock, IdempotencyKey, Ledger, LedgerError, Marked,
-    Network, NewTransfer, OperatorId, Payer, PaymentsKnown, Timestamp, Transfer, TransferId, TransferState,
-    UsedKey,
+    AccountId, Address, AgentAddresses, Claim, ClaimClock, GivesBack, IdempotencyKey, Ledger, LedgerError,
+    Marked, Network, NewTransfer, OperatorId, Payer, PaymentsKnown, Timestamp, Transfer, TransferId,
+    TransferState, UsedKey,
 };
 
 use super::{Accounts, Operators, StoreError, Transfers};
@@ -52,12 +52,14 @@ impl Ledger for Transfers {
         Ok(Transfers::mark(self, transfer, next, now).await?)
     }
 
-    async fn release_use(&self, transfer: &Transfer) -> Result<(), LedgerError> {
-        Ok(Transfers::release_use(self, transfer).await?)
-    }
-
-    async fn release_key(&self, transfer: &Transfer) -> Result<(), LedgerError> {
-        Ok(Transfers::release_key(self, transfer).await?)
+    async fn give_up(
+        &self,
+        transfer: &Transfer,
+        failed: TransferState,
+        gives_back: GivesBack,
+        now: Timestamp,
+    ) -> Result<Marked, LedgerError> {
+        Ok(self.step(transfer, failed, Some(gives_back), now).await?)
     }
 
     async fn find_payment(

@@ -1,6 +1,6 @@
 //! Steps of transfers by name, for tests: the money path takes each by `mark`.
 
-use purser_core::Marked;
+use purser_core::{GivesBack, Marked};
 
 use super::{StoreError, Transfers};
 use crate::domain::{Failure, Rejection, Settlement, SignedTransfer, Timestamp, Transfer};
@@ -44,5 +44,15 @@ impl Transfers {
         now: Timestamp,
     ) -> Result<Transfer, StoreError> {
         Ok(self.mark(transfer, transfer.state.fail(failure)?, now).await?.transfer)
+    }
+
+    pub async fn mark_given_up(
+        &self,
+        transfer: &Transfer,
+        failure: Failure,
+        gives_back: GivesBack,
+        now: Timestamp,
+    ) -> Result<Transfer, StoreError> {
+        Ok(self.step(transfer, transfer.state.fail(failure)?, Some(gives_back), now).await?.transfer)
     }
 }

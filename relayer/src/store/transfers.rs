@@ -1,5 +1,6 @@
 use futures::FutureExt;
 
+use super::claims::release;
 use super::events::announce;
 use super::history::record;
 use super::query::sql;
@@ -10,7 +11,7 @@ use super::{StoreError, Transaction, Transfers};
 use crate::domain::{
     Account, Event, OperatorId, PaidResource, Timestamp, Transfer, TransferId, TransferState,
 };
-use purser_core::Marked;
+use purser_core::{GivesBack, Marked};
 
 /// How many of an account's last transfers are searched for signed ones; the others were refused.
 const LATEST_ROWS: i64 = 20;
@@ -112,6 +113,17 @@ impl Transfers {
         next: TransferState,
         now: Timestamp,
     ) -> Result<Marked, StoreError> {
+        self.step(transfer, next, None, now).await
+    }
+
+    /// Like `mark`; may give the transfer's key back in the same transaction.
+    pub(super) async fn step(
+        &self,
+        transfer: &Transfer,
+        next: TransferState,
+        gives_back: Option<GivesBack>,
+        now: Timestamp,
+    ) -> Result<Marked, StoreError> {
         let mut events = Event::of_step(transfer, &next, now);
         // Read before the write, so that the writer is not held up; a webhook registered at this moment misses the event.
         let webhooks = async {
@@ -133,6 +145,9 @@ impl Transfers {
         let write = self.write(move |tx| {
             async move {
                 write_state(tx, &transfer, &next).await?;
+                if let Some(gives_back) = gives_back {
+                    release(tx, &transfer, gives_back).await?;
+                }
                 for entry in &entries {
                     events.extend(record(tx, entry, now).await?);
                 }

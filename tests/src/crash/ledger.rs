@@ -39,6 +39,8 @@ impl LedgerSnapshot {
 pub(super) struct Payment {
     pub signature: String,
     pub agent: Pubkey,
+    /// Its place among the account's payments.
+    pub number: u64,
     pub transfer_id: [u8; 16],
     pub tag: u64,
     pub amount_micros: u64,
@@ -151,6 +153,7 @@ fn payment_of(signature: &str, data: &[u8]) -> Option<Payment> {
     Some(Payment {
         signature: signature.to_owned(),
         agent: key(0)?,
+        number: number(32)?,
         transfer_id: data.get(40..56)?.try_into().ok()?,
         tag: number(48)?,
         amount_micros: number(56)?,

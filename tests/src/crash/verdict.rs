@@ -121,9 +121,10 @@ impl Judge<'_> {
         yesterday || self.scene.plan.forgets()
     }
 
-    /// One node lies about block times, so rereading a payment gives another time.
+    /// One node lies about block times, today or the day before, so rereading a payment gives another time.
     fn times_differ(&self) -> bool {
-        self.scene.plan.hazards.clock.is_some_and(|(_, clock)| clock.blocks_too)
+        let lies = |plan: &RoundPlan| plan.hazards.clock.is_some_and(|(_, clock)| clock.blocks_too);
+        lies(self.scene.plan) || self.scene.yesterday.is_some_and(|day| lies(day.plan))
     }
 
     fn payments(&mut self, paid: &[&Payment]) {
@@ -268,7 +269,7 @@ impl Judge<'_> {
                 fields.remove("transfer_id");
                 fields.remove("created_at");
             }
-            if self.forgets() && self.times_differ() {
+            if self.times_differ() {
                 fields.remove("settled_at");
             }
         }

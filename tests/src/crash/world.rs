@@ -358,7 +358,7 @@ impl World {
         tokio::time::sleep(Duration::from_millis(60)).await;
     }
 
-    /// Keeps the relayers' logs and all answers of a bad round, and says where.
+    /// Keeps the relayers' logs and databases and all answers of a bad round, and says where.
     fn keeps_logs(&self, plan: &RoundPlan, relayers: &[Arc<Relayer>], records: &[Record]) -> String {
         let day = if plan.day.is_some() { "-day-after" } else { "" };
         let kept = std::env::temp_dir().join(format!("purser-crash-{}-{}{day}", plan.seed, plan.index));
@@ -366,6 +366,13 @@ impl World {
         for relayer in relayers {
             let name = format!("relayer-{}.log", relayer.home.number);
             let _ = std::fs::copy(relayer.home.log(), kept.join(name));
+        }
+        for number in 0..plan.relayers.count() {
+            let databases = std::fs::read_dir(database_folder(self.app.folder(), number));
+            for file in databases.into_iter().flatten().flatten() {
+                let name = format!("{number}-{}", file.file_name().display());
+                let _ = std::fs::copy(file.path(), kept.join(name));
+            }
         }
         let said: String = records.iter().map(|record| format!("{record:#?}\n")).collect();
         let _ = std::fs::write(kept.join("answers.txt"), said);

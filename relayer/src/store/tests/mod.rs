@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use super::pools::Pools;
 use super::query::{Sql, query, sql};
-use purser_core::{ClaimClock, NewTransfer, SignedAhead};
+use purser_core::{ClaimClock, GivesBack, NewTransfer, SignedAhead};
 
 use super::{Store, StoreError};
 use crate::domain::*;

@@ -24,6 +24,7 @@ fn plan() -> RoundPlan {
 fn payment(plan: &RoundPlan, signature: &str) -> Payment {
     Payment {
         signature: signature.to_owned(),
+        number: 1,
         agent: AGENT,
         transfer_id: [0; 16],
         tag: 1,

@@ -7,6 +7,15 @@ fn retry(claim: Claim) -> Transfer {
     }
 }
 
+async fn gives_up(
+    fixture: &Fixture,
+    transfer: &Transfer,
+    gives_back: GivesBack,
+) -> Result<Transfer, StoreError> {
+    let failed = failure(FailureCode::TransferFailed);
+    fixture.store.transfers.mark_given_up(transfer, failed, gives_back, at(1)).await
+}
+
 fn is_new(claim: &Claim) -> bool {
     matches!(claim, Claim::New(_))
 }
@@ -282,12 +291,13 @@ async fn released_key_is_free_and_its_transfer_stays() {
     let failed = failure(FailureCode::Interrupted);
     fixture.store.transfers.mark_failed(&earlier, failed, at(0)).await.expect("failed");
     let first = retry(fixture.claim(&fixture.transfer(1, "a"), 0).await);
-    fixture.store.transfers.release_key(&first).await.expect("released");
+    gives_up(&fixture, &first, GivesBack::TheKey).await.expect("given up");
     let mut other = fixture.transfer(2, "a");
     other.request.amount = UsdcAmount::from_micros(1);
     let second = fixture.claim_new(&other, 1).await;
     assert!(matches!(fixture.claim(&fixture.transfer(3, "a"), 2).await, Claim::Conflict));
-    fixture.store.transfers.release_key(&first).await.expect("given back already");
+    let again = gives_up(&fixture, &first, GivesBack::TheKey).await;
+    assert!(matches!(again, Err(StoreError::Superseded)), "{again:?}");
     assert!(matches!(fixture.claim(&other, 3).await, Claim::InFlight(_)));
     for transfer in [earlier, first, second] {
         assert!(
@@ -299,6 +309,37 @@ async fn released_key_is_free_and_its_transfer_stays() {
                 .expect("read")
                 .is_some()
         );
+    }
+}
+
+#[tokio::test]
+async fn only_the_use_of_a_transfer_that_was_given_up_is_free() {
+    let Some(fixture) = fixture().await else { return };
+    let earlier = fixture.claim_new(&fixture.transfer(0, "a"), 0).await;
+    let failed = failure(FailureCode::Interrupted);
+    fixture.store.transfers.mark_failed(&earlier, failed, at(0)).await.expect("failed");
+    let latest = retry(fixture.claim(&fixture.transfer(1, "a"), 0).await);
+    gives_up(&fixture, &latest, GivesBack::ItsUse).await.expect("given up");
+    let used = fixture.store.transfers.find_used_key(
+        fixture.operator.id,
+        Network::Test,
+        &latest.request.idempotency_key,
+    );
+    assert_eq!(used.await.expect("read").expect("used").transfer.id, earlier.id);
+}
+
+#[tokio::test]
+async fn whoever_knows_an_earlier_state_cannot_free_the_key_of_a_transfer_under_way() {
+    let Some(fixture) = fixture().await else { return };
+    for (key, gives_back) in [("a", GivesBack::ItsUse), ("b", GivesBack::TheKey)] {
+        let claimed = fixture.claim_new(&fixture.transfer(1, key), 0).await;
+        let signed = fixture.store.transfers.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
+        let given_up = gives_up(&fixture, &claimed, gives_back).await;
+        assert!(matches!(given_up, Err(StoreError::Superseded)), "{given_up:?}");
+        let Claim::InFlight(under_way) = fixture.claim(&fixture.transfer(2, key), 3).await else {
+            panic!("{key} is free");
+        };
+        assert_eq!(under_way.id, signed.id);
     }
 }
 

@@ -164,7 +164,8 @@ async fn a_payment_of_ours_counts_when_its_number_is_read() {
     let sent = store.transfers.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
     let settlement = Settlement { signature: signed(1).signature, slot: 7, ..settlement(2) };
     let ours = store.transfers.mark_settled(&sent, settlement, at(2)).await.expect("settled").transfer;
-    assert_eq!(payments.known(ours.id.tag(), None).await, (0, None), "its key is recorded");
+    let (up_to, made) = payments.known(ours.id.tag(), Some(0)).await;
+    assert_eq!((up_to, made.map(|made| made.transfer_id)), (0, Some(ours.id)), "it has its tag at once");
     let mark = Mark { signature: signed(1).signature, slot: 7 };
     let known = async || {
         let (network, whose) = (fixture.operator.network, Whose::Account(fixture.account.id));
@@ -193,7 +194,8 @@ async fn a_payment_of_ours_whose_number_came_with_its_landing_is_not_read() {
     let signature = signed(1).signature;
     let settlement = Settlement { signature: signature.clone(), slot: 7, number: Some(1), ..settlement(2) };
     let ours = store.transfers.mark_settled(&sent, settlement, at(2)).await.expect("settled").transfer;
-    assert_eq!(payments.known(ours.id.tag(), None).await, (1, None), "its key is recorded");
+    let (up_to, made) = payments.known(ours.id.tag(), Some(0)).await;
+    assert_eq!((up_to, made.map(|made| made.transfer_id)), (1, Some(ours.id)), "it has its tag at once");
     let (network, whose) = (fixture.operator.network, Whose::Account(fixture.account.id));
     let mark = Mark { signature, slot: 7 };
     let known = store.index.find_known(network, whose, std::slice::from_ref(&mark)).await.expect("found");
