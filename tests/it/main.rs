@@ -58,6 +58,7 @@ mod incident;
 mod keys;
 mod known_balances;
 mod limits_preview;
+mod listen;
 mod loosening;
 mod mcp;
 mod mcp_bundle;

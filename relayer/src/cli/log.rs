@@ -63,7 +63,7 @@ impl<W: Write> Write for Line<W> {
 }
 
 /// Control characters and line separators, written as JSON writes them.
-fn escaped(line: &str, is_colored: bool) -> String {
+pub(super) fn escaped(line: &str, is_colored: bool) -> String {
     let mut escaped = String::with_capacity(line.len() + 1);
     for letter in line.chars() {
         match letter {

@@ -8,6 +8,7 @@ mod halt;
 mod init;
 mod key;
 mod keygen;
+mod listen;
 mod log;
 mod migrate;
 mod operator;
@@ -85,6 +86,9 @@ enum Command<C: Subcommand> {
     Key(key::KeyCommand),
     #[command(flatten)]
     Door(C),
+    /// Print an operator's events as they happen, and post them to a receiver as a webhook would be sent them. Needs no
+    /// configuration; the operator's key is in PURSER_OPERATOR_KEY
+    Listen(listen::Listen),
     /// Print the OpenAPI document of the REST interface
     Openapi,
     /// Try it on this machine: an embedded Solana network, this service and a funded agent, in seconds. Money is play money
@@ -142,6 +146,7 @@ fn execute<D: Doors>(
             Command::Halt(arguments) => halt::run(&config()?, format, arguments).await,
             Command::Key(command) => key::run(&config()?, format, command).await,
             Command::Door(command) => doors.run(command).await,
+            Command::Listen(arguments) => listen::run(format, arguments).await,
             Command::Openapi => print_openapi(doors.described()),
             Command::Dev(arguments) => {
                 purser_dev::run(&arguments, common.json, purser_dev::Programs::installed)

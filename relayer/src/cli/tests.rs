@@ -84,6 +84,7 @@ fn config_and_json_may_stand_behind_any_command() {
             "11111111111111111111111111111111",
         ],
         &["verify-program", "--url", "http://127.0.0.1:8899"],
+        &["listen", "--forward-to", "http://localhost:3000/hook", "--events", "transfer.settled"],
         &["replay", "--webhook", webhook, "--since", "2026-01-31T12:00:00Z", "--all"],
     ] {
         let line = [&["purser"], command, &["--config", "other.toml", "--json"]].concat();

@@ -153,7 +153,8 @@ impl Deliverer {
     async fn deliver(&self, endpoint: Arc<Endpoint>, delivery: LeasedDelivery, place: Share) {
         let started_at = (self.clock)();
         let previous = endpoint.previous.as_ref();
-        let payload = Payload::new(&delivery.event, started_at, &endpoint.secret, previous);
+        let body = delivery.event.envelope().get().into();
+        let payload = Payload::new(delivery.event.id, body, started_at, &endpoint.secret, previous);
         let (begun, operator_id) = (Instant::now(), delivery.event.operator_id);
         let posting = self.post.post(&endpoint.webhook.url, payload);
         let outcome = LOOKED_UP_FOR.scope(operator_id, posting).await;

@@ -1,6 +1,6 @@
 //! The request that delivers an event: the same body at every attempt, with a new signature.
 
-use crate::domain::{Event, Timestamp, WebhookSecret};
+use crate::domain::{EventId, Timestamp, WebhookSecret};
 
 use super::signature::{service_signature, standard_signature};
 
@@ -12,21 +12,21 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// The request for an event at `at`, signed with the secret and, while they overlap, the one before.
+    /// The request for an event's envelope at `at`, signed with the secret and, while they overlap, the one before.
     pub fn new(
-        event: &Event,
+        id: EventId,
+        body: Vec<u8>,
         at: Timestamp,
         secret: &WebhookSecret,
         previous: Option<&WebhookSecret>,
     ) -> Self {
-        let body = event.envelope().get().as_bytes().to_vec();
         let secrets: Vec<&WebhookSecret> = std::iter::once(secret).chain(previous).collect();
         let mut headers = vec![
             ("content-type", "application/json".to_owned()),
             ("x-service-signature", service_signature(secret, &body)),
-            ("webhook-id", event.id.to_string()),
+            ("webhook-id", id.to_string()),
             ("webhook-timestamp", at.unix_seconds().to_string()),
-            ("webhook-signature", standard_signature(&secrets, event.id, at, &body)),
+            ("webhook-signature", standard_signature(&secrets, id, at, &body)),
         ];
         if let Some(previous) = previous {
             headers.push(("x-service-signature-previous", service_signature(previous, &body)));

@@ -40,7 +40,7 @@ fn delivery(secret: &WebhookSecret, previous: Option<&WebhookSecret>) -> serde_j
     let now = (crate::service::Ambient::SYSTEM.now)();
     let event =
         Event::webhook_test(OperatorId::from_bytes([1; 16]), WebhookId::from_bytes([2; 16]), now, u128::MAX);
-    let payload = Payload::new(&event, now, secret, previous);
+    let payload = Payload::new(event.id, event.envelope().get().into(), now, secret, previous);
     let headers: serde_json::Map<String, serde_json::Value> =
         payload.headers.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
     let body = String::from_utf8(payload.body).expect("UTF-8");

@@ -1,0 +1,204 @@
+//! `purser listen`: an operator's events as they happen, printed, and posted to a receiver as a webhook's deliveries would be. It
+//! reads the stream of events, so the service need not reach the receiver.
+
+use std::time::Duration;
+
+use anyhow::{Context, Error, Result, bail};
+use reqwest::header::ACCEPT;
+use reqwest::{Client, Response, StatusCode, Url};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::log::escaped;
+use super::output::{Format, print_line};
+use crate::domain::{EventId, WebhookSecret};
+use crate::service::Ambient;
+use crate::webhook::{ATTEMPT_TIMEOUT, Payload};
+
+const KEY_VARIABLE: &str = "PURSER_OPERATOR_KEY";
+/// The service says something every 15 s.
+const SILENCE_MAX: Duration = Duration::from_secs(45);
+/// The wait before the stream is opened again, as the service's `retry` asks.
+const AGAIN_AFTER: Duration = Duration::from_secs(2);
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Listen {
+    /// The service's REST interface, with its /v1
+    #[arg(long, env = "PURSER_URL", default_value = "http://127.0.0.1:8080/v1")]
+    url: Url,
+    /// Where to post each event; nothing is posted twice, whatever the answer
+    #[arg(long, value_name = "URL")]
+    forward_to: Option<Url>,
+    /// Types of events, with commas between them; without it, all
+    #[arg(long, value_name = "TYPES")]
+    events: Option<String>,
+    /// What signs the posts: whsec_ and base64. Without it, a new one is made and printed
+    #[arg(long, env = "PURSER_WEBHOOK_SECRET", hide_env_values = true)]
+    secret: Option<SecretString>,
+}
+
+struct Listener {
+    format: Format,
+    stream: Client,
+    url: Url,
+    key: SecretString,
+    receiver: Option<Receiver>,
+}
+
+struct Receiver {
+    client: Client,
+    url: Url,
+    secret: WebhookSecret,
+    is_secret_new: bool,
+}
+
+/// What is needed of an event.
+#[derive(Deserialize)]
+struct Envelope {
+    id: String,
+    r#type: String,
+}
+
+/// Listens until the process is stopped.
+pub(super) async fn run(format: Format, arguments: Listen) -> Result<()> {
+    let key = std::env::var(KEY_VARIABLE)
+        .with_context(|| format!("{KEY_VARIABLE} is not set; it holds an operator's API key"))?;
+    let mut url = Url::parse(&format!("{}/events", arguments.url.as_str().trim_end_matches('/')))?;
+    if let Some(events) = &arguments.events {
+        url.query_pairs_mut().append_pair("type", events);
+    }
+    let receiver = arguments.forward_to.map(|to| Receiver::new(to, arguments.secret.as_ref()));
+    let listener = Listener {
+        format,
+        stream: Client::builder().read_timeout(SILENCE_MAX).build()?,
+        url,
+        key: key.into(),
+        receiver: receiver.transpose()?,
+    };
+    let mut last_id = None;
+    loop {
+        if let Some(stream) = listener.open(last_id.as_deref()).await? {
+            listener.follow(stream, &mut last_id).await?;
+        }
+        tokio::time::sleep(AGAIN_AFTER).await;
+    }
+}
+
+impl Listener {
+    /// `None` where asking again later can help.
+    async fn open(&self, last_id: Option<&str>) -> Result<Option<Response>> {
+        let mut request = self.stream.get(self.url.clone()).bearer_auth(self.key.expose_secret());
+        request = request.header(ACCEPT, "text/event-stream");
+        if let Some(id) = last_id {
+            request = request.header("last-event-id", id);
+        }
+        let answer = match request.send().await {
+            Ok(answer) => answer,
+            Err(error) => {
+                let error = Error::new(error);
+                tracing::warn!(error = format!("{error:#}"), "the service does not answer; asking again");
+                return Ok(None);
+            }
+        };
+        let status = answer.status();
+        if status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS {
+            bail!("the service answers {status}: {}", answer.text().await.unwrap_or_default());
+        }
+        if !status.is_success() {
+            tracing::warn!(%status, "the service opens no stream; asking again");
+            return Ok(None);
+        }
+        Ok(Some(answer))
+    }
+
+    /// Until the stream ends. `last_id` is where the next one goes on.
+    async fn follow(&self, mut stream: Response, last_id: &mut Option<String>) -> Result<()> {
+        let mut unread = Vec::new();
+        while let Ok(Some(bytes)) = stream.chunk().await {
+            unread.extend_from_slice(&bytes);
+            while let Some(end) = unread.windows(2).position(|two| two == b"\n\n") {
+                let block: Vec<u8> = unread.drain(..end + 2).collect();
+                let block = String::from_utf8_lossy(&block);
+                let field =
+                    |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+                if let Some(event) = field("data:") {
+                    self.hand_on(event).await?;
+                }
+                if let Some(id) = field("id:") {
+                    if last_id.is_none() {
+                        self.print_beginning()?;
+                    }
+                    *last_id = Some(id.to_owned());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// From here on, nothing is missed.
+    fn print_beginning(&self) -> Result<()> {
+        let url = self.url.as_str();
+        let to = self.receiver.as_ref().map(|receiver| receiver.url.as_str());
+        let new_secret = self.receiver.as_ref().filter(|receiver| receiver.is_secret_new);
+        let new_secret = new_secret.map(|receiver| receiver.secret.expose());
+        match self.format {
+            Format::Json => {
+                print_line(&json!({ "listening": url, "forward_to": to, "secret": new_secret }).to_string())
+            }
+            Format::Text => {
+                let to = to.map_or_else(String::new, |to| format!(", posted to {to}"));
+                let signed = new_secret.map_or_else(String::new, |secret| format!(", signed with {secret}"));
+                print_line(&format!("Events of {url}{to}{signed}. Ctrl-C ends it."))
+            }
+        }
+    }
+
+    async fn hand_on(&self, event: &str) -> Result<()> {
+        let Envelope { id, r#type } = serde_json::from_str(event).context("this is no event")?;
+        let answer = match &self.receiver {
+            None => None,
+            Some(receiver) => Some(receiver.post(id.parse()?, event).await),
+        };
+        match self.format {
+            Format::Json => {
+                let event: Value = serde_json::from_str(event)?;
+                print_line(&json!({ "event": event, "answer": answer }).to_string())
+            }
+            Format::Text => {
+                let answer = answer.map_or_else(String::new, |answer| format!(" -> {answer}"));
+                let head = escaped(&format!("{type} {id}{answer}"), false);
+                print_line(&format!("{head}\n  {}", escaped(event, false)))
+            }
+        }
+    }
+}
+
+impl Receiver {
+    fn new(url: Url, secret: Option<&SecretString>) -> Result<Self> {
+        let given = secret.map(|secret| {
+            WebhookSecret::parse(secret.expose_secret()).context("--secret must be whsec_ and base64")
+        });
+        let given = given.transpose()?;
+        let client = Client::builder().timeout(ATTEMPT_TIMEOUT).redirect(reqwest::redirect::Policy::none());
+        Ok(Self {
+            client: client.build()?,
+            url,
+            is_secret_new: given.is_none(),
+            secret: given.unwrap_or_else(|| WebhookSecret::new(&Ambient::SYSTEM.random())),
+        })
+    }
+
+    /// The receiver's status, or why there is none.
+    async fn post(&self, id: EventId, event: &str) -> Value {
+        let payload = Payload::new(id, event.into(), Ambient::SYSTEM.now(), &self.secret, None);
+        let mut request = self.client.post(self.url.clone());
+        for (name, value) in payload.headers {
+            request = request.header(name, value);
+        }
+        match request.body(payload.body).send().await {
+            Ok(answer) => answer.status().as_u16().into(),
+            Err(error) => format!("no answer: {:#}", Error::new(error.without_url())).into(),
+        }
+    }
+}
