@@ -13,7 +13,7 @@ use purser_core::{
 use purser_policy::{Allowlist, AsAllowlist, UsdcAmount};
 use tokio::time::{Instant, sleep};
 
-use crate::chain::{CONFIRMED, FINALIZED, LIFE};
+use crate::chain::{CONFIRMED, FINALIZED, LIFE, Landed};
 use crate::names::PAYEE_OWNER;
 use crate::world::{Process, State, World};
 
@@ -187,9 +187,8 @@ impl Chain for SimChain {
 
     async fn confirmed(&self, signed: &SignedTransfer) {
         loop {
-            let slot = self
-                .world
-                .with(|state| state.chain.status(number_of(signed), CONFIRMED).map(|landed| landed.slot));
+            let slot =
+                self.world.with(|state| shown(state, number_of(signed), CONFIRMED).map(|landed| landed.slot));
             if let Some(slot) = slot {
                 self.saw(slot);
                 return;
@@ -205,14 +204,14 @@ impl Chain for SimChain {
             self.process.lives(&self.world).await;
             let is_old = followed_since.elapsed() >= SHORTEST_LIFE;
             let outcome = self.world.with(|state| {
-                if let Some(landed) = state.chain.status(signature, self.world.depth) {
+                if let Some(landed) = shown(state, signature, self.world.depth) {
                     self.saw(landed.slot);
                     return Some(match landed.result {
                         Ok(_) => Outcome::Settled { slot: landed.slot },
                         Err(refusal) => Outcome::Refused(refusal),
                     });
                 }
-                let is_seen = state.chain.status(signature, 0).is_some();
+                let is_seen = shown(state, signature, 0).is_some();
                 (is_old && !is_seen && Self::have_passed(state, signed.last_valid_block_height)).then(|| {
                     self.saw(signed.last_valid_block_height + 1);
                     Outcome::Expired
@@ -241,6 +240,11 @@ impl Chain for SimChain {
     fn look_again(&self) {
         self.world.wanted.notify_waiters();
     }
+}
+
+/// What nodes say of a transaction: one that denies it is contradicted by the others.
+fn shown(state: &State, signature: usize, depth: u64) -> Option<&Landed> {
+    if state.nodes.iter().all(|node| node.denies) { None } else { state.chain.status(signature, depth) }
 }
 
 /// Reads the account's past into this process's database, again and again.

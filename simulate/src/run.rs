@@ -171,7 +171,7 @@ fn lie(world: &World) {
         let number = state.rng.below(state.nodes.len() as u64) as usize;
         let lag = state.rng.below(40);
         let node = match state.rng.below(5) {
-            _ if alone => Node { lag, ..Node::default() },
+            _ if alone => Node { lag, denies: state.rng.chance(40), ..Node::default() },
             0 => Node { lag, ..Node::default() },
             1 => Node { clock: state.rng.below(72 * 3_600).cast_signed() - 36 * 3_600, ..Node::default() },
             2 => Node { height: state.rng.between(100, 2_100), ..Node::default() },

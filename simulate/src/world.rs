@@ -24,6 +24,8 @@ pub struct Node {
     pub height: u64,
     /// It accepts bytes and forwards none.
     pub is_deaf: bool,
+    /// It says of no transaction that it landed.
+    pub denies: bool,
     /// It leaves out one in so many payments of a history; 0: none.
     pub leaves_out: u64,
 }

@@ -32,7 +32,6 @@ const BUDGETS: &[(&str, usize)] = &[
     ("localnet", 1_350),
     ("main", 200),
     ("migrations", 4_950),
-    ("model", 850),
     ("policy", 1_100), // goal 900
     ("programs/purser", 3_300),
     ("relayer", 41_100), // goal 17,500; `purser listen` is its latest raise
