@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use purser_core::{
     Ended, Fingerprint, IdempotencyKey, KeyId, MoneyPath, Order, PaymentError, PendingLimits, Recipient,
-    Started, Transfer, TransferId, TransferRequest, TransferState, UsdcAmount,
+    Started, Transfer, TransferRequest, TransferState, UsdcAmount,
 };
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
@@ -111,11 +111,12 @@ async fn carry_out(path: &MoneyPath, request: TransferRequest) -> Result<Transfe
             path.find_started(whose, &key, fingerprint).await?.ok_or(PaymentError::Gone)?
         }
     };
-    let id: TransferId = match started {
-        Started::Ours(id) | Started::Others(id) => id,
+    let (id, watch) = match started {
+        Started::Ours(id, watch) => (id, watch),
+        Started::Others(id) => (id, None),
         Started::Over(transfer) => return Ok(*transfer),
     };
-    let Ended { transfer, .. } = path.wait(payer.operator_id, id, deadline).await?;
+    let Ended { transfer, .. } = path.wait(payer.operator_id, id, watch, deadline).await?;
     Ok(transfer)
 }
 

@@ -24,7 +24,7 @@ use tracing::{Instrument, Span};
 pub use self::carrier::{Carrier, HandOver};
 pub use self::decide::{Decision, Payment, decide};
 pub use self::error::PaymentError;
-pub use self::pending::{Ended, PendingLimits, PendingPlace};
+pub use self::pending::{Ended, PendingLimits, PendingPlace, Watch};
 use self::pending::{Ending, PendingTransfer, PendingTransfers};
 use self::seen::SeenPayments;
 use crate::crash_point;
@@ -65,7 +65,7 @@ pub struct Order {
 /// What stands under a request's idempotency key; a new transfer has been started.
 #[derive(Debug)]
 pub enum Started {
-    Ours(TransferId),
+    Ours(TransferId, Option<Watch>),
     Others(TransferId),
     Over(Box<Transfer>),
 }
@@ -166,10 +166,13 @@ impl MoneyPath {
         Ok(match claim {
             Claim::New(transfer) | Claim::Retry(transfer) => {
                 let id = transfer.id;
-                if let Some(pending) = self.pending.begin(id, place) {
+                let pending = self.pending.begin(id, place);
+                // Watched from the beginning: it may end before anybody waits.
+                let watch = self.pending.watch(id);
+                if let Some(pending) = pending {
                     self.carry(pending, carrier.run(transfer));
                 }
-                Started::Ours(id)
+                Started::Ours(id, watch)
             }
             Claim::InFlight(transfer) => Started::Others(transfer.id),
             Claim::Replay(transfer) => Started::Over(Box::new(transfer)),
@@ -182,11 +185,14 @@ impl MoneyPath {
         &self,
         operator: OperatorId,
         id: TransferId,
+        mut watch: Option<Watch>,
         deadline: Instant,
     ) -> Result<Ended, PaymentError> {
         let ended = async {
             loop {
-                if let Some(ending) = self.pending.wait(id).await {
+                if let Some(watch) = watch.take().or_else(|| self.pending.watch(id))
+                    && let Some(ending) = watch.ending().await
+                {
                     return ending;
                 }
                 // Another process carries it out, or nobody does until the sweeper comes.

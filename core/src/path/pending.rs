@@ -18,6 +18,18 @@ pub struct Ended {
 
 pub(super) type Ending = Result<Ended, PaymentError>;
 
+/// Shows how a transfer ends that this process carries out, also when it ended before anybody asked.
+#[derive(Debug, Clone)]
+pub struct Watch(watch::Receiver<Option<Ending>>);
+
+impl Watch {
+    /// `None` when this process stopped carrying it out.
+    pub(super) async fn ending(mut self) -> Option<Ending> {
+        let ending = self.0.wait_for(Option::is_some).await.ok()?;
+        ending.clone()
+    }
+}
+
 /// The most transfers that may be pending at once.
 #[derive(Debug, Clone, Copy)]
 pub struct PendingLimits {
@@ -31,7 +43,7 @@ pub(super) struct PendingTransfers(Arc<Mutex<PendingState>>);
 
 #[derive(Default)]
 struct PendingState {
-    watchers: BTreeMap<TransferId, (OperatorId, watch::Receiver<Option<Ending>>)>,
+    watchers: BTreeMap<TransferId, (OperatorId, Watch)>,
     /// By operator and account: the pending keys, each with its number of requests.
     pending: BTreeMap<OperatorId, BTreeMap<AccountId, BTreeMap<IdempotencyKey, usize>>>,
 }
@@ -106,7 +118,7 @@ impl PendingTransfers {
             return None;
         };
         let (ending, watcher) = watch::channel(None);
-        free.insert((place.operator, watcher));
+        free.insert((place.operator, Watch(watcher)));
         drop(state);
         Some(PendingTransfer { id, place, all: self.clone(), ending })
     }
@@ -124,11 +136,9 @@ impl PendingTransfers {
         ids
     }
 
-    /// Waits for a transfer's end. `None` when this process does not carry it out, or stopped doing so.
-    pub(super) async fn wait(&self, id: TransferId) -> Option<Ending> {
-        let (_, mut watcher) = self.lock().watchers.get(&id)?.clone();
-        let ending = watcher.wait_for(Option::is_some).await.ok()?;
-        ending.clone()
+    /// `None` when this process does not carry it out.
+    pub(super) fn watch(&self, id: TransferId) -> Option<Watch> {
+        self.lock().watchers.get(&id).map(|(_, watch)| watch.clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, PendingState> {
@@ -216,6 +226,10 @@ mod tests {
         assert!(take(3, "a").is_some());
     }
 
+    fn watch(all: &PendingTransfers, id: TransferId) -> Watch {
+        all.watch(id).expect("in flight")
+    }
+
     #[test]
     fn ended_and_refused_transfers_leave_nothing_behind() {
         let all = PendingTransfers::default();
@@ -238,15 +252,20 @@ mod tests {
         let id = TransferId::from_bytes([1; 16]);
         let pending = all.begin(id, place(&all)).expect("first");
         assert!(all.begin(id, place(&all)).is_none());
-        let (one, two) = (all.wait(id), all.wait(id));
+        let (one, two) = (watch(&all, id), watch(&all, id));
         let land = async {
             tokio::task::yield_now().await;
             pending.end(Err(PaymentError::KeyPaidElsewhere));
         };
-        let (one, two, ()) = tokio::join!(one, two, land);
-        assert!(matches!(one, Some(Err(PaymentError::KeyPaidElsewhere))));
-        assert!(matches!(two, Some(Err(PaymentError::KeyPaidElsewhere))));
-        assert!(all.wait(id).await.is_none());
+        let late = watch(&all, id);
+        let (one, two, ()) = tokio::join!(one.ending(), two.ending(), land);
+        assert!(all.watch(id).is_none());
+        for ending in [one, two, late.ending().await] {
+            assert!(
+                matches!(ending, Some(Err(PaymentError::KeyPaidElsewhere))),
+                "also for who waits after the end"
+            );
+        }
     }
 
     #[tokio::test]
@@ -254,8 +273,9 @@ mod tests {
         let all = PendingTransfers::default();
         let id = TransferId::from_bytes([1; 16]);
         let pending = all.begin(id, place(&all)).expect("first");
-        let (waited, ()) = tokio::join!(all.wait(id), async { drop(pending) });
-        assert!(waited.is_none());
+        let watch = watch(&all, id);
+        drop(pending);
+        assert!(watch.ending().await.is_none());
         assert!(all.begin(id, place(&all)).is_some());
     }
 }

@@ -152,7 +152,7 @@ impl Purchases {
         }));
         let started =
             self.transfers.start(principal, account, request, place, deadline, Some(sent_by)).await?;
-        if !matches!(started, Started::Ours(_)) {
+        if !matches!(started, Started::Ours(..)) {
             return self.answer(principal, started, deadline).await;
         }
         let resource = timeout_at(deadline, handed_over).await.ok().and_then(Result::ok).flatten();
@@ -210,10 +210,12 @@ impl Purchases {
         };
         let operator = principal.operator();
         let deadline = match &started {
-            Started::Ours(id) | Started::Others(id) if self.is_signed(operator.id, *id, deadline).await? => {
+            Started::Ours(id, _) | Started::Others(id)
+                if self.is_signed(operator.id, *id, deadline).await? =>
+            {
                 Instant::now()
             }
-            Started::Ours(_) | Started::Others(_) | Started::Over(_) => deadline,
+            Started::Ours(..) | Started::Others(_) | Started::Over(_) => deadline,
         };
         let transfer = self.transfers.answer(principal, started, deadline).await?;
         let id = transfer.view.transfer.id;
@@ -255,7 +257,7 @@ impl Purchases {
     ) -> Result<PurchaseAnswer, ServiceError> {
         // What the seller has refused is not waited for.
         let refused = match &started {
-            Started::Ours(id) | Started::Others(id) => {
+            Started::Ours(id, _) | Started::Others(id) => {
                 let found = self.rows.find_transfer(principal.operator_id(), *id).await?;
                 found.is_some_and(|transfer| transfer.refusal.is_some())
             }

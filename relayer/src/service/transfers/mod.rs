@@ -125,15 +125,15 @@ impl Transfers {
         started: Started,
         deadline: Instant,
     ) -> Result<TransferAnswer, ServiceError> {
-        let (id, replayed) = match started {
-            Started::Ours(id) => (id, false),
-            Started::Others(id) => (id, true),
+        let (id, watch, replayed) = match started {
+            Started::Ours(id, watch) => (id, watch, false),
+            Started::Others(id) => (id, None, true),
             Started::Over(transfer) => {
                 let view = self.view(*transfer)?;
                 return Ok(TransferAnswer { view, replayed: true, checks: None });
             }
         };
-        let ended = self.path.wait(principal.operator_id(), id, deadline).await;
+        let ended = self.path.wait(principal.operator_id(), id, watch, deadline).await;
         let Ended { transfer, checks } = ended.map_err(|error| told(&error))?;
         crash_point!("answer.before");
         Ok(TransferAnswer { view: self.view(transfer)?, replayed, checks })
