@@ -102,8 +102,8 @@ fn claims_are_restored(relayer: &Relayer) {
 
 /// What the database holds of transfers and payments happened, and was read, two days ago.
 fn was_two_days_ago(relayer: &Relayer) {
-    const TRANSFERS: &str =
-        "UPDATE transfers SET created_at = $1, key_expires_unix = key_expires_unix - 172800";
+    const TRANSFERS: &str = "UPDATE transfers SET created_at = $1, updated_at = $1,
+        ended_at = CASE WHEN ended_at IS NULL THEN NULL ELSE $1 END, key_expires_unix = key_expires_unix - 172800";
     const HISTORY: &str = "UPDATE history SET created_at = $1, read_at = $1";
     let then = Ambient::SYSTEM.now().before(Duration::from_secs(2 * 86_400)).to_string();
     for sql in [TRANSFERS, HISTORY] {
@@ -199,6 +199,54 @@ async fn a_settled_key_stays_paid_when_18_payments_came_after_it_and_a_nodes_clo
     assert_eq!((again.status, &again.body), (StatusCode::OK, &first.body));
     assert!(again.headers.contains_key("idempotent-replayed"));
     assert_eq!(relayer.chain.script().orders.len(), 19, "nothing was signed again");
+}
+
+#[tokio::test]
+async fn a_relayer_that_does_not_know_the_time_leaves_a_key_that_was_begun_anew_to_one_that_does() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let order = relayer.order(&account, "order");
+    let now = Ambient::SYSTEM.now().unix_seconds();
+    relayer.chain.script().now = now - 2 * 86_400;
+    let first = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(first.status, StatusCode::OK, "{}", first.body);
+    let signature = first.body["tx_signature"].as_str().expect("text").to_owned();
+    let payment = Landed { signature, ..landed(&relayer, "order", 1_500_000, 1) };
+    lands(&relayer, &payment);
+    reads_payment(&relayer, &payment).await;
+    was_two_days_ago(&relayer);
+
+    // The key is free. The relayer that took it stops before anything is signed.
+    relayer.chain.script().now = now;
+    relayer.chain.script().held = true;
+    let (again, ()) = tokio::join!(relayer.post("/v1/transfers", &order), async {
+        relayer.chain.comes_to(|script| script.sent.len() > 1).await;
+        relayer.tasks.stop.cancel();
+    });
+    assert_eq!(again.status, StatusCode::ACCEPTED, "{}", again.body);
+    assert_ne!(again.body["transfer_id"], first.body["transfer_id"]);
+    relayer.tasks.tracker.close();
+    relayer.tasks.tracker.wait().await;
+    relayer.chain.release();
+    const CLAIMED: &str = "UPDATE transfers SET state = 'claimed', signed_bytes = NULL, tx_signature = NULL,
+        last_valid_block_height = NULL, sent_at = NULL WHERE state <> 'settled'";
+    database(&relayer).execute(CLAIMED, []).expect("written");
+
+    relayer.chain.script().now = now - 3_600;
+    let before = relayer.chain.script().reads;
+    let second = relayer.beside().await;
+    second.services.reconcile();
+    relayer.chain.comes_to(|script| script.reads >= before + 3).await;
+    assert_eq!(
+        status_of(&second, &again).await,
+        "submitted",
+        "the payment of two days ago is not taken for it"
+    );
+    relayer.chain.script().now = now;
+    assert_eq!(end_of(&second, &again).await, "settled");
+    assert_eq!(relayer.chain.script().orders.len(), 3, "signed anew, and paid");
+    let answer = second.post("/v1/transfers", &order).await;
+    assert_eq!(answer.body["transfer_id"], again.body["transfer_id"], "the key stands for it");
 }
 
 #[tokio::test]
