@@ -97,6 +97,7 @@ mod tool_schemas;
 mod traces;
 mod transfer_list;
 mod transfers;
+mod upgrade;
 mod webhooks;
 mod window;
 mod x402;

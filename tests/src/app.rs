@@ -66,6 +66,16 @@ impl TestApp {
         Arc::new(TestApp::start_in(path, Some(folder), network, settings).await)
     }
 
+    /// The same in a folder that holds keypairs and a SQLite database already.
+    pub async fn start_from(
+        folder: TempDir,
+        network: Arc<TestNetwork>,
+        settings: &AppSettings,
+    ) -> Arc<TestApp> {
+        let path = folder.path().to_path_buf();
+        Arc::new(TestApp::start_in(path, Some(folder), network, settings).await)
+    }
+
     async fn start_in(
         folder: PathBuf,
         owned_folder: Option<TempDir>,
@@ -361,10 +371,15 @@ impl TestApp {
     }
 }
 
-/// Makes a keypair and writes it as Solana's tools do: a JSON array of 64 bytes, readable by its owner only.
+/// The keypair in the folder. Where there is none, makes one and writes it as Solana's tools do: a JSON array of 64 bytes, readable
+/// by its owner only.
 fn keypair_in(folder: &Path, name: &str) -> Keypair {
-    let keypair = Keypair::new();
     let path = folder.join(format!("{name}.json"));
+    if let Ok(text) = fs::read(&path) {
+        let bytes: Vec<u8> = serde_json::from_slice(&text).expect("a JSON array of bytes");
+        return Keypair::try_from(&bytes[..]).expect("64 bytes of a keypair");
+    }
+    let keypair = Keypair::new();
     let bytes = serde_json::to_string(&keypair.to_bytes().to_vec()).expect("bytes are JSON");
     fs::write(&path, bytes).expect("the folder is writable");
     #[cfg(unix)]

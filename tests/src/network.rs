@@ -70,9 +70,33 @@ impl TestNetwork {
         Arc::new(TestNetwork::start_in(&path, slot_ms, None, Some(folder), None))
     }
 
+    /// A network for this test alone, with what is on its chain kept in `state`, or taken up from there.
+    pub fn kept_in(state: &Path) -> Arc<TestNetwork> {
+        let folder = temp_folder();
+        let (path, state) = (folder.path().to_path_buf(), ["--state-dir", path_text(state)]);
+        Arc::new(TestNetwork::start_with(&path, SLOT_MS, &state, None, Some(folder), None))
+    }
+
+    /// Stops a network that is kept, so that all of it is written.
+    pub fn stops(&self) {
+        self.process.begins_to_stop();
+        assert!(self.process.ends(READY_WITHIN), "the network stops by itself");
+    }
+
     fn start_in(
         folder: &Path,
         slot_ms: &str,
+        other_id: Option<Pubkey>,
+        owned: Option<TempDir>,
+        sweep: Option<&Path>,
+    ) -> TestNetwork {
+        TestNetwork::start_with(folder, slot_ms, &[], other_id, owned, sweep)
+    }
+
+    fn start_with(
+        folder: &Path,
+        slot_ms: &str,
+        more: &[&str],
         other_id: Option<Pubkey>,
         owned: Option<TempDir>,
         sweep: Option<&Path>,
@@ -95,6 +119,7 @@ impl TestNetwork {
             "--slot-ms",
             slot_ms,
         ];
+        let arguments = [&arguments[..], more].concat();
         let process = Process::start(&binaries::localnet(), &arguments, &folder.join("localnet.log"), sweep);
         let ready = process.says("rpc_url", READY_WITHIN);
         let text = |field: &str| {

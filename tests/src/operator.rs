@@ -59,6 +59,11 @@ impl Operator {
         ids.of(agent)
     }
 
+    /// An operator that a relayer's database knows from earlier.
+    pub fn kept(app: &Arc<TestApp>, id: &str, address: Pubkey, key: &str) -> Operator {
+        Operator::new(Arc::clone(app), "test", id.to_owned(), address, key)
+    }
+
     /// The same operator on chain, under the id that a relayer gave it after losing its database.
     pub fn found_as(&self, id: &str, key: &str) -> Operator {
         Operator::new(Arc::clone(&self.app), self.network, id.to_owned(), self.address, key)
