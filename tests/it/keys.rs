@@ -1,4 +1,4 @@
-//! Agent keys: POST and GET /v1/accounts/:id/keys, DELETE /v1/keys/:id.
+//! Agent keys: POST and GET /v1/accounts/:id/keys, DELETE /v1/keys/:id and /v1/keys/self.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -137,6 +137,38 @@ async fn thief_of_an_operator_key_cannot_revoke_the_others_and_an_operator_key_r
     of_another.client.delete(&format!("/v1/keys/{}", owners[0])).await.is_error(404, "not_found");
     operator.app().runs(&["key", "revoke", owners[0]]);
     operator.client.get("/v1/accounts").await.is_error(401, "unauthorized");
+}
+
+#[tokio::test]
+async fn key_gives_itself_back_and_no_other_key_ends_with_it() {
+    let operator = Operator::shared().await.app().new_operator().await;
+    let agent = operator.creates_account_with("Ada", "2").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let (given_back, kept) = (agent.new_key().await, agent.new_key().await);
+    let paid = agent.pays("1").to(&payee);
+    paid.clone().by(&given_back).await.is_settled();
+    // Nothing but DELETE, and nothing that a body says.
+    given_back.get("/v1/keys/self").await.is_error(405, "method_not_allowed");
+    given_back.delete("/v1/keys/self").await.has_status(204);
+    // It is unknown from then on, to this route too, and so are the requests that it made.
+    given_back.delete("/v1/keys/self").await.is_error(401, "unauthorized");
+    given_back.get(&agent.path("")).await.is_error(401, "unauthorized");
+    paid.clone().by(&given_back).await.is_error(401, "unauthorized");
+    paid.by(&kept).await.is_settled();
+    assert_eq!(operator.chain.usdc_micros(&payee).await, 1_000_000);
+    let listed = operator.client.get(&agent.path("/keys")).await.has_status(200);
+    let revoked: Vec<bool> =
+        listed["data"].as_array().expect("keys").iter().map(|key| key["revoked_at"].is_string()).collect();
+    assert_eq!(revoked, [false, true], "newest first: {}", listed.text);
+
+    let made = operator.app().runs(&["key", "create", "--operator", &operator.id]);
+    let second = operator.client.with_key(made["key"].as_str().expect("a key"));
+    let browser = Browser::signed_in(&operator.app().base_url(), second.key()).await;
+    second.delete("/v1/keys/self").await.has_status(204);
+    second.get("/v1/accounts").await.is_error(401, "unauthorized");
+    browser.reads("/dashboard").await.has_status(303);
+    operator.client.get("/v1/accounts").await.has_status(200);
+    operator.client.without_key().delete("/v1/keys/self").await.is_error(401, "unauthorized");
 }
 
 #[tokio::test]

@@ -16,6 +16,8 @@ pub enum Opens {
     Operator,
     /// Operator keys, and agent keys for their own account.
     OperatorAndAgent,
+    /// The same, but it ends the key that asks: tests/it/keys.rs.
+    Once,
 }
 
 /// A route with its path template.
@@ -42,7 +44,7 @@ const fn route(method: &'static str, path: &'static str, opens: Opens) -> Route 
 }
 
 /// All routes that need a key.
-pub const ROUTES: [Route; 34] = [
+pub const ROUTES: [Route; 35] = [
     route("POST", "/v1/accounts", Opens::Operator),
     route("GET", "/v1/accounts", Opens::Operator),
     route("GET", "/v1/accounts/{id}", Opens::OperatorAndAgent),
@@ -58,6 +60,7 @@ pub const ROUTES: [Route; 34] = [
     route("POST", "/v1/accounts/{id}/keys", Opens::Operator),
     route("GET", "/v1/accounts/{id}/keys", Opens::Operator),
     route("DELETE", "/v1/keys/{id}", Opens::Operator),
+    route("DELETE", "/v1/keys/self", Opens::Once),
     route("POST", "/v1/halt", Opens::Operator),
     route("POST", "/v1/accounts/{id}/halt", Opens::Operator),
     route("GET", "/v1/denials", Opens::Operator),
@@ -104,7 +107,7 @@ fn every_route_of_the_document_is_in_the_matrix_with_the_keys_that_open_it() {
     let known = ROUTES.iter().map(|route| {
         let opens = match route.opens {
             Opens::Operator => "operator",
-            Opens::OperatorAndAgent => "both",
+            Opens::OperatorAndAgent | Opens::Once => "both",
         };
         (route.method.to_owned(), route.path.to_owned(), opens)
     });

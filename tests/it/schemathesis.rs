@@ -17,7 +17,7 @@ async fn schemathesis_finds_nothing_that_the_description_does_not_say() {
     let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
     let operator = app.new_operator().await;
     let agent = operator.creates_account_with("Ada", "100").await;
-    let key = agent.new_key().await;
+    let (key, given_back) = (agent.new_key().await, agent.new_key().await);
     let (payee, wallet) = operator.chain.new_payee().await;
     let examples = env::var("PURSER_SCHEMATHESIS_EXAMPLES").unwrap_or_else(|_| EXAMPLES.to_owned());
 
@@ -33,12 +33,13 @@ async fn schemathesis_finds_nothing_that_the_description_does_not_say() {
     command.env("PURSER_HALTED_KEY", app.new_operator().await.client.key());
     command.env("PURSER_HALTED_ACCOUNT", &halted.id);
     command.env("PURSER_OPERATOR_KEY", operator.client.key()).env("PURSER_AGENT_KEY", key.key());
+    command.env("PURSER_KEY_GIVEN_BACK", given_back.key());
     command.env("PURSER_ACCOUNT", &agent.id).env("PURSER_PAYEE", payee.to_string());
     command.env("PURSER_WALLET", wallet.pubkey().to_string());
     let report = foreign::printed(command).await;
     for phase in ["Examples", "Coverage", "Fuzzing", "Stateful"] {
         assert!(report.contains(&format!("✅ {phase}")), "{phase} was left out: {report}");
     }
-    assert!(report.contains("Operations:       40 selected / 40 total"), "{report}");
+    assert!(report.contains("Operations:       41 selected / 41 total"), "{report}");
     assert!(operator.chain.usdc_micros(&payee).await > 0, "nothing was paid: {report}");
 }

@@ -120,6 +120,7 @@ fn guarded() -> OpenApiRouter<Arc<Services>> {
         .routes(routes!(denials::list))
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::revoke))
+        .routes(routes!(keys::revoke_own))
         .routes(routes!(halts::create))
         .routes(routes!(halts::create_for_account))
         .routes(routes!(events::list))

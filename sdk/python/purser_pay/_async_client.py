@@ -438,6 +438,7 @@ class AsyncKeys:
         return self._purser._listed(types.Key, f"/accounts/{quote(account)}/keys")
 
     async def revoke(self, key_id: str) -> None:
+        """`self` is the key that asks: an agent gives its own back."""
         await self._purser._ask(Call("DELETE", f"/keys/{quote(key_id)}"))
 
 

@@ -439,6 +439,7 @@ class Keys:
         return self._purser._listed(types.Key, f"/accounts/{quote(account)}/keys")
 
     def revoke(self, key_id: str) -> None:
+        """`self` is the key that asks: an agent gives its own back."""
         self._purser._ask(Call("DELETE", f"/keys/{quote(key_id)}"))
 
 

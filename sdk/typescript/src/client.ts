@@ -350,6 +350,7 @@ class Keys {
     return listed(this.#line, path(account, "/keys"));
   }
 
+  /** `self` is the key that asks: an agent gives its own back. */
   async revoke(keyId: string): Promise<void> {
     await ask(this.#line, { method: "DELETE", path: `/keys/${encodeURIComponent(keyId)}` });
   }

@@ -159,3 +159,17 @@ pub async fn revoke(
     keys.revoke(&caller, key_id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
+
+/// Revoke the key that asks
+///
+/// Whoever has it gives it back, an agent too. It opens nothing from then on, so asking again with it is 401. Payments that it
+/// asked for go on.
+#[utoipa::path(
+    delete, path = "/v1/keys/self", operation_id = "revoke_own_key", tag = "Keys",
+    responses((status = 204, description = "The key is revoked.")),
+    security(("operator_key" = []), ("agent_key" = [])),
+)]
+pub async fn revoke_own(State(keys): State<Keys>, caller: Principal) -> Result<StatusCode, ApiError> {
+    keys.revoke(&caller, caller.key_id()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
