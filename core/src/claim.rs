@@ -1,6 +1,6 @@
 //! What a used idempotency key allows.
 
-use super::{FailureCode, IDEMPOTENCY_SECONDS, Transfer, TransferState};
+use super::{FailureCode, IDEMPOTENCY_SECONDS, Transfer, TransferId, TransferState};
 
 /// What a request finds under its idempotency key.
 #[derive(Debug, Clone)]
@@ -15,6 +15,8 @@ pub enum Claim {
     InFlight(Transfer),
     /// The key was used for a different request.
     Conflict,
+    /// Nothing was claimed: it looks like this transfer under another key. See [`super::Duplicates`].
+    Duplicate(TransferId),
 }
 
 /// A used key, and the latest try under it.

@@ -57,7 +57,9 @@ pub use ids::{AccountId, EntryId, EventId, IdError, KeyId, OperatorId, TransferI
 pub use invalid::{Invalid, check_text};
 pub use memo::{MEMO_CHARS_MAX, Memo};
 pub use network::Network;
-pub use new_transfer::{ClaimClock, KeyUse, NewTransfer, OtherSender, SignedAhead};
+pub use new_transfer::{
+    ClaimClock, DUPLICATE_WITHIN, Duplicates, KeyUse, NewTransfer, OtherSender, SignedAhead,
+};
 pub use outside::{
     Chain, Clock, GivesBack, Ledger, LedgerError, Marked, Observer, Outside, PaymentsKnown, RefusalLimits,
     Signer, Tasks, Work, agreed_now,

@@ -1,5 +1,7 @@
 //! A transfer that asks for its idempotency key.
 
+use std::time::Duration;
+
 use super::{
     Address, Fingerprint, IDEMPOTENCY_SECONDS, KeyId, Network, OperatorId, SignedTransfer, Timestamp,
     TransferId, TransferRequest, UsedKey,
@@ -14,6 +16,7 @@ pub struct NewTransfer {
     pub network: Network,
     pub key_id: KeyId,
     pub request: TransferRequest,
+    pub duplicates: Duplicates,
     /// Set when somebody else sends its bytes.
     pub sender: Option<OtherSender>,
     /// See [`SignedAhead`].
@@ -24,6 +27,25 @@ impl NewTransfer {
     /// What a later request under its key must equal.
     pub fn fingerprint(&self) -> Fingerprint {
         self.sender.map_or_else(|| Fingerprint::of(&self.request), |sender| sender.fingerprint)
+    }
+}
+
+/// How long ago a transfer under another key may have been asked for, if it has ended, to pass for the same payment.
+pub const DUPLICATE_WITHIN: Duration = Duration::from_secs(600);
+
+/// What becomes of a duplicate: a new payment where one of the same account with the same payee, amount and memo is under way
+/// under another key, or was asked for within [`DUPLICATE_WITHIN`] and paid. A retry is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Duplicates {
+    pub are_refused: bool,
+    /// The payment that this one repeats on purpose.
+    pub meant: Option<TransferId>,
+}
+
+impl Duplicates {
+    /// The payment because of which a new one is refused: `latest` is the last one like it.
+    pub fn refused_for(self, latest: Option<TransferId>) -> Option<TransferId> {
+        latest.filter(|_| self.are_refused && self.meant != latest)
     }
 }
 
@@ -84,5 +106,22 @@ impl KeyUse {
     /// The next try. It does not prolong the key.
     pub const fn goes_on(used: &UsedKey) -> Self {
         Self { number: used.uses + 1, expires_unix: used.expires_unix }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duplicate_is_paid_only_where_the_latest_one_is_named() {
+        let [first, second] = [1, 2].map(|byte| TransferId::from_bytes([byte; 16]));
+        let refused = |meant, latest| Duplicates { are_refused: true, meant }.refused_for(latest);
+        assert_eq!(refused(None, None), None);
+        assert_eq!(refused(None, Some(first)), Some(first));
+        assert_eq!(refused(Some(first), Some(first)), None);
+        // Whoever names the first does not know of the second.
+        assert_eq!(refused(Some(first), Some(second)), Some(second));
+        assert_eq!(Duplicates::default().refused_for(Some(first)), None);
     }
 }

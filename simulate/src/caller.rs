@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_core::{
-    Ended, Fingerprint, IdempotencyKey, KeyId, MoneyPath, Order, PaymentError, PendingLimits, Recipient,
-    Started, Transfer, TransferRequest, TransferState, UsdcAmount,
+    Duplicates, Ended, Fingerprint, IdempotencyKey, KeyId, MoneyPath, Order, PaymentError, PendingLimits,
+    Recipient, Started, Transfer, TransferRequest, TransferState, UsdcAmount,
 };
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
@@ -103,7 +103,9 @@ async fn carry_out(path: &MoneyPath, request: TransferRequest) -> Result<Transfe
     let started = match path.try_place(payer.operator_id, payer.account_id, &key, PENDING) {
         Some(place) => {
             let key_id = KeyId::from_bytes([7; 16]);
-            path.begin(Order { payer, key_id, request, sent_by: None, deadline }, place).await?
+            // Each key is for another amount, so none looks like another.
+            let duplicates = Duplicates::default();
+            path.begin(Order { payer, key_id, request, duplicates, sent_by: None, deadline }, place).await?
         }
         None => {
             let fingerprint = Fingerprint::of(&request);

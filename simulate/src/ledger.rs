@@ -57,7 +57,9 @@ impl Ledger for SimLedger {
                 let key = new.request.idempotency_key.as_str();
                 format!("{holder}: claims {key} as {} ({})", ours.id, ours.state.as_str())
             }
-            Claim::Replay(_) | Claim::InFlight(_) | Claim::Conflict => format!("{holder}: the key is taken"),
+            Claim::Replay(_) | Claim::InFlight(_) | Claim::Conflict | Claim::Duplicate(_) => {
+                format!("{holder}: the key is taken")
+            }
         });
         Ok(claim)
     }

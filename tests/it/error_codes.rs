@@ -252,6 +252,15 @@ async fn error_forbidden_is_403_for_an_agent_on_policy_and_for_another_accounts_
 }
 
 #[tokio::test]
+async fn error_likely_duplicate_is_409_and_names_the_earlier_transfer() {
+    let (agent, payee) = agent_and_payee().await;
+    let paid = agent.pays("1").to(&payee).await.is_settled();
+    let again = agent.pays("1").to(&payee).field("refuse_duplicate", json!(true));
+    let refused = again.await.is_error(409, "likely_duplicate");
+    assert_eq!((&refused["transfer_id"], &refused["status"]), (&paid["transfer_id"], &Value::Null));
+}
+
+#[tokio::test]
 async fn error_not_found_is_404_for_ids_and_paths() {
     let operator = Operator::shared().await;
     for path in [

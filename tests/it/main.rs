@@ -33,6 +33,7 @@ mod deploy;
 mod deposits;
 mod dev;
 mod doctor;
+mod duplicates;
 mod early_refusals;
 mod error_codes;
 mod event_stream;

@@ -302,6 +302,40 @@ async fn conflict_names_the_transfer_that_holds_the_key() {
     assert!(sentence.contains(paid.text_of("transfer_id")), "{sentence}");
 }
 
+#[tokio::test]
+async fn model_that_names_one_payment_twice_pays_once_unless_it_means_both_or_its_operator_allows_it() {
+    let (agent, key) = ada().await;
+    let (payee, _) = agent.operator.chain.new_payee().await;
+    let order = |name: &str| json!({ "to": payee.to_string(), "amount": "1", "idempotency_key": name });
+    let sends = async |order: Value| calls(&key, "send_transfer", order).await;
+    let names = [(); 20].map(|()| unique_key());
+    let results = join_all(names.iter().map(|name| sends(order(name)))).await;
+    let (paid, refused): (Vec<_>, Vec<_>) =
+        names.iter().zip(&results).partition(|(_, result)| result["isError"] != true);
+    assert_eq!((paid.len(), refused.len()), (1, 19), "{results:?}");
+    let id = succeeds(paid[0].1)["transfer_id"].as_str().expect("an id");
+    for (_, result) in &refused {
+        let (sentence, body) = is_refused(result, "likely_duplicate");
+        assert_eq!(body["transfer_id"], id);
+        let advice =
+            format!("Ask get_transfer for {id} first. Only if both are meant, call again with duplicate_of.");
+        assert!(sentence.ends_with(&advice), "{sentence}");
+    }
+    let mut meant = order(refused[0].0);
+    meant["duplicate_of"] = id.into();
+    succeeds(&sends(meant).await);
+    let mut own = order(refused[1].0);
+    own["refuse_duplicate"] = false.into();
+    assert_eq!(is_refused(&sends(own).await, "invalid_request").1["param"], "refuse_duplicate");
+    // As ever under its own name, and over REST.
+    succeeds(&sends(order(paid[0].0)).await);
+    agent.pays("1").to(&payee).by(&key).await.is_settled();
+    let allowed = json!({ "duplicates": "paid" });
+    agent.operator.client.patch(&agent.path(""), &allowed).await.has_status(200);
+    succeeds(&sends(order(refused[1].0)).await);
+    assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 4_000_000);
+}
+
 /// Both eras' clients lose their session or the text over a 429.
 #[tokio::test]
 async fn too_many_calls_are_answered_as_tool_results_that_say_when_to_call_again() {

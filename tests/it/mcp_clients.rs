@@ -34,7 +34,7 @@ const call = async (name, args = {}) => {
   return answer.structuredContent;
 };
 const to = env.PURSER_PAYEE;
-const payment = { to, amount: "1", idempotency_key: env.ERA };
+const payment = { to, amount: "1", memo: env.ERA, idempotency_key: env.ERA };
 await call("get_account");
 await call("get_balance");
 await call("get_limits");

@@ -25,18 +25,18 @@ pub struct Args {
 const BUDGETS: &[(&str, usize)] = &[
     ("audit", 8_250), // signed verdicts, --follow, and a report that says who could do what and when
     ("client", 1_450), // goal 1,100
-    ("core", 3_950),  // goal 3,500
+    ("core", 4_020),  // goal 3,500; duplicates are refused in the claim
     ("dev", 1_400),
     ("doors/dashboard", 2_600), // goal 1,800
-    ("doors/mcp", 1_600),       // goal 500
+    ("doors/mcp", 1_610),       // goal 500; `send_transfer` refuses duplicates
     ("localnet", 1_350),
     ("main", 200),
     ("migrations", 4_950),
     ("policy", 1_100), // goal 900
     ("programs/purser", 3_300),
-    ("relayer", 41_100), // goal 17,500; `purser listen` is its latest raise
+    ("relayer", 41_250), // goal 17,500; `likely_duplicate` is its latest raise
     ("rpc", 1_900),      // goal 1,800
-    ("simulate", 1_900),
+    ("simulate", 1_920),
     ("xtask", 2_700),
 ];
 

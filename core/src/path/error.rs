@@ -1,4 +1,4 @@
-use crate::{ChainFault, LedgerError};
+use crate::{ChainFault, LedgerError, TransferId};
 
 /// Why a transfer was not begun, or could not be carried on. A refusal by policy and a failure are states of the transfer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -9,6 +9,9 @@ pub enum PaymentError {
     /// The chain knows the idempotency key for another transfer.
     #[error("the idempotency key was used on the chain for another transfer")]
     KeyPaidElsewhere,
+    /// It looks like this payment under another key, and is not said to be meant as well; nothing was claimed.
+    #[error("it looks like {0}")]
+    Duplicate(TransferId),
     /// It would be refused, and as many were in the last 24 hours as may be; nothing was claimed.
     #[error("too many transfers were refused")]
     TooManyRefusals { retry_after_seconds: u64 },
@@ -36,6 +39,7 @@ impl PaymentError {
             Self::Inconsistent(_) => true,
             Self::KeyTaken
             | Self::KeyPaidElsewhere
+            | Self::Duplicate(_)
             | Self::TooManyRefusals { .. }
             | Self::Chain(_)
             | Self::Gone => false,

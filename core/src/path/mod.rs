@@ -29,7 +29,7 @@ use self::pending::{Ending, PendingTransfer, PendingTransfers};
 use self::seen::SeenPayments;
 use crate::crash_point;
 use crate::{
-    AccountId, Chain, ChainFault, Claim, ClaimClock, Fingerprint, IdempotencyKey, KeyId, Network,
+    AccountId, Chain, ChainFault, Claim, ClaimClock, Duplicates, Fingerprint, IdempotencyKey, KeyId, Network,
     NewTransfer, OperatorId, OtherSender, Outside, Payer, Reuse, Transfer, TransferId, TransferRequest,
     TransferStatus, agreed_now, transfer_tag,
 };
@@ -56,6 +56,7 @@ pub struct Order {
     /// The API key that asks for it.
     pub key_id: KeyId,
     pub request: TransferRequest,
+    pub duplicates: Duplicates,
     /// Set when somebody else sends the bytes.
     pub sent_by: Option<(OtherSender, HandOver)>,
     /// When its caller gets an answer.
@@ -114,6 +115,7 @@ impl MoneyPath {
             }
             Claim::Replay(transfer) => Started::Over(Box::new(transfer)),
             Claim::Conflict => return Err(PaymentError::KeyTaken),
+            Claim::Duplicate(earlier) => return Err(PaymentError::Duplicate(earlier)),
         };
         Span::current().record("transfer_id", display(id));
         Ok(Some(started))
@@ -121,7 +123,7 @@ impl MoneyPath {
 
     /// Claims a transfer and starts it. Must run to its end: the claim and the start belong together.
     pub async fn begin(&self, order: Order, place: PendingPlace) -> Result<Started, PaymentError> {
-        let Order { payer, key_id, request, sent_by, deadline } = order;
+        let Order { payer, key_id, request, duplicates, sent_by, deadline } = order;
         let (sender, hand_over) = sent_by.unzip();
         let now = self.outside.clock.now();
         let tag = transfer_tag(&payer.operator, &payer.addresses.agent, &request.idempotency_key);
@@ -131,6 +133,7 @@ impl MoneyPath {
             network: payer.network,
             key_id,
             request,
+            duplicates,
             sender,
             signed: None,
         };
@@ -177,6 +180,7 @@ impl MoneyPath {
             Claim::InFlight(transfer) => Started::Others(transfer.id),
             Claim::Replay(transfer) => Started::Over(Box::new(transfer)),
             Claim::Conflict => return Err(PaymentError::KeyTaken),
+            Claim::Duplicate(earlier) => return Err(PaymentError::Duplicate(earlier)),
         })
     }
 

@@ -54,6 +54,11 @@ impl Tool {
         {
             return Err(Wrong::new(FROM, "is not an argument: the key names the account that pays"));
         }
+        for field in self.set {
+            if arguments.insert((*field).to_owned(), true.into()).is_some() {
+                return Err(Wrong::new(*field, "is not an argument of this tool"));
+            }
+        }
         self.remove(&mut arguments)?;
         if let (false, Some(unknown)) = (operation.takes_something(), arguments.keys().next()) {
             return Err(Wrong::new(unknown.clone(), "is not an argument of this tool"));

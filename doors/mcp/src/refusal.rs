@@ -72,6 +72,10 @@ fn of_payment(refused: &Refused) -> Option<String> {
             let id = refused.body["transfer_id"].as_str().unwrap_or_default();
             format!("Ask get_transfer for {id} how it ended, and pay it under no new idempotency_key before.")
         }
+        None if refused.code() == "likely_duplicate" => {
+            let id = refused.body["transfer_id"].as_str().unwrap_or_default();
+            format!("Ask get_transfer for {id} first. Only if both are meant, call again with duplicate_of.")
+        }
         None if refused.code() == "rate_limited" => format!("This call did nothing. {SAME_KEY}{wait}."),
         None if refused.has_no_verdict() => {
             format!("It may have been paid. {SAME_KEY}{wait}, never with a new one.")

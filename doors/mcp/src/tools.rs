@@ -22,6 +22,8 @@ pub(crate) struct Tool {
     pub path_id: Option<PathId>,
     /// Fields of the body that are no arguments.
     left_out: &'static [&'static str],
+    /// Fields of the body that are always `true`. They are left out, too.
+    pub set: &'static [&'static str],
     required: &'static [&'static str],
     /// The description of `idempotency_key`, and where REST takes it.
     pub key: Option<(KeyIn, &'static str)>,
@@ -57,6 +59,8 @@ pub(crate) enum Effect {
 pub(crate) const REMOVE: &str = "remove";
 /// Who pays: the account of the key.
 pub(crate) const FROM: &str = "from";
+/// A model that lost count names the same payment anew.
+const REFUSE_DUPLICATE: &str = "refuse_duplicate";
 
 const OF_PAYMENT: &str = "the name of this payment; keep it when you retry; a new one is a second payment. At most 128 characters.";
 const OF_CREATION: &str =
@@ -70,6 +74,7 @@ const READING: Tool = Tool {
     operation: "",
     path_id: None,
     left_out: &[],
+    set: &[],
     required: &[],
     key: None,
     removable: &[],
@@ -105,7 +110,7 @@ pub(crate) static FOR_AGENTS: &[Tool] = &[
         title: "Would it be paid?",
         description: "Says whether a transfer would be allowed now, and how every rule judges it. Pays nothing.",
         operation: "preview_transfer",
-        left_out: &[FROM, "idempotency_key"],
+        left_out: &[FROM, "idempotency_key", REFUSE_DUPLICATE, "duplicate_of"],
         required: &["to", "amount"],
         ..READING
     },
@@ -114,9 +119,12 @@ pub(crate) static FOR_AGENTS: &[Tool] = &[
         title: "Pay USDC",
         description: "Pays USDC from your account: checked against your limits, then signed and settled on Solana. It cannot \
                       be taken back. Answers with status `settled`, or `submitted` when settlement takes longer: then ask \
-                      get_transfer how it ended. When no answer came, call again with the same idempotency_key.",
+                      get_transfer how it ended. When no answer came, call again with the same idempotency_key. A payment like \
+                      one of the last ten minutes under another key is refused as `likely_duplicate`; give its transfer_id \
+                      as duplicate_of only if both are meant.",
         operation: "create_transfer",
-        left_out: &[FROM],
+        left_out: &[FROM, REFUSE_DUPLICATE],
+        set: &[REFUSE_DUPLICATE],
         required: &["to", "amount", "idempotency_key"],
         key: Some((KeyIn::Body, OF_PAYMENT)),
         effect: Effect::Pays,

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use purser_core::words;
+use purser_core::{Duplicates, words};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -32,6 +32,7 @@ pub struct Account {
     pub status: AccountStatus,
     /// The allowlist as submitted, so that answers show account ids as account ids.
     pub counterparties: Counterparties,
+    pub duplicates: DuplicateRule,
     pub provisioning: Provisioning,
     pub created_at: Timestamp,
 }
@@ -81,6 +82,29 @@ words! {
     pub enum AccountStatus {
         Active = "active",
         Paused = "paused",
+    }
+}
+
+words! {
+    /// What becomes of an account's transfers that look like duplicates.
+    #[derive(Default)]
+    pub enum DuplicateRule {
+        /// What the request asks for.
+        #[default]
+        AsAsked = "as_asked",
+        Refused = "refused",
+        Paid = "paid",
+    }
+}
+
+impl DuplicateRule {
+    /// For a request that asks for this.
+    pub const fn over(self, asked: Duplicates) -> Duplicates {
+        match self {
+            Self::AsAsked => asked,
+            Self::Refused => Duplicates { are_refused: true, ..asked },
+            Self::Paid => Duplicates { are_refused: false, ..asked },
+        }
     }
 }
 
@@ -190,6 +214,7 @@ fn is_empty(json: &RawValue) -> bool {
 pub struct AccountChange {
     pub name: Option<AccountName>,
     pub metadata: Option<MetadataChange>,
+    pub duplicates: Option<DuplicateRule>,
 }
 
 #[cfg(test)]

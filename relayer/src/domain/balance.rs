@@ -81,8 +81,8 @@ impl BalanceSeen {
 mod tests {
     use super::*;
     use crate::domain::{
-        AccountId, AccountName, AccountStatus, Address, Counterparties, EndpointHealth, EventType,
-        OperatorId, Provisioning, Subscription, WebhookId, WebhookStatus, WebhookUrl,
+        AccountId, AccountName, AccountStatus, Address, Counterparties, DuplicateRule, EndpointHealth,
+        EventType, OperatorId, Provisioning, Subscription, WebhookId, WebhookStatus, WebhookUrl,
     };
 
     fn at(second: i64) -> Timestamp {
@@ -103,6 +103,7 @@ mod tests {
             token_account: Address::from_bytes([4; 32]),
             status: AccountStatus::Active,
             counterparties: Counterparties::Anyone,
+            duplicates: DuplicateRule::AsAsked,
             provisioning: Provisioning::Ready,
             created_at: at(0),
         }

@@ -15,7 +15,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::{
     AccountName, AccountStatus, Counterparty, CounterpartyKind, Cursor, DeliveryStatus, DisabledReason,
-    EntryKind, EventType, HistoryStatus, IDEMPOTENCY_KEY_CHARS_MAX, KeyHint, MEMO_CHARS_MAX,
+    DuplicateRule, EntryKind, EventType, HistoryStatus, IDEMPOTENCY_KEY_CHARS_MAX, KeyHint, MEMO_CHARS_MAX,
     METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX, PolicyReason, PurchaseMethod, REASON_CHARS_MAX,
     RECIPIENT_CHARS_MAX, RESOURCE_BYTES_MAX, URL_CHARS_MAX, Unanswered, UsdcAmount, amount_from_json,
     amount_to_json,
@@ -84,7 +84,7 @@ macro_rules! as_text {
     )*};
 }
 
-as_text! { AccountStatus CounterpartyKind DeliveryStatus DisabledReason EntryKind EventType HistoryStatus Unanswered }
+as_text! { AccountStatus CounterpartyKind DeliveryStatus DisabledReason DuplicateRule EntryKind EventType HistoryStatus Unanswered }
 
 /// Text that is answered as it is, under a name of its own.
 macro_rules! named_text {
@@ -313,6 +313,10 @@ written! {
 
     AccountStatus = "AccountStatus": one_of(
         "`paused` where the account may not pay, by its policy or by a halt.", Self::ALL.map(Self::as_str)
+    );
+    DuplicateRule = "DuplicateRule": one_of(
+        "What becomes of a transfer that looks like another of the last ten minutes: `as_asked` leaves it to the request, and over MCP it is refused.",
+        Self::ALL.map(Self::as_str)
     );
     TransferStatus = "TransferStatus": one_of(
         "The state of a transfer: `submitted` may still settle or fail, the others are end states.", purser_core::TransferStatus::ALL.map(purser_core::TransferStatus::as_str)

@@ -118,7 +118,7 @@ pub(crate) struct ErrorBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, max_length = 65536)]
     param: Option<String>,
-    /// The transfer that ended so, or that the idempotency key stands for.
+    /// The transfer that ended so, that the idempotency key stands for, or that this one looks like.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     transfer_id: Option<schema::TransferId>,
@@ -291,6 +291,17 @@ fn service_body(error: ServiceError) -> ErrorBody {
                 ),
             );
             ErrorBody { transfer_id: held.map(Text), ..body }
+        }
+        ServiceError::LikelyDuplicate(earlier) => {
+            let body = ErrorBody::new(
+                Code::LikelyDuplicate,
+                format!(
+                    "This looks like {earlier}: the same payee, amount and memo under another idempotency key, in the last ten \
+                     minutes or still under way. Nothing was paid now. If both are meant, send it again with `duplicate_of` set to \
+                     that id."
+                ),
+            );
+            ErrorBody { transfer_id: Some(Text(earlier)), ..body }
         }
         ServiceError::TooManyPending => ErrorBody::new(
             Code::TooManyPending,

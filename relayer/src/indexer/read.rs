@@ -6,8 +6,8 @@ use super::book::{Parties, addresses_of, entries_of};
 use super::{IndexError, Indexer};
 use crate::chain::{AgentAddresses, BALANCES_MAX, ChainError, LandedRecord, Looked, ProgramEvent};
 use crate::domain::{
-    Account, AccountName, AccountStatus, Address, Counterparties, EntryOutcome, HistoryEntry, OperatorId,
-    PaymentMade, Provisioning, Timestamp, TransferId,
+    Account, AccountName, AccountStatus, Address, Counterparties, DuplicateRule, EntryOutcome, HistoryEntry,
+    OperatorId, PaymentMade, Provisioning, Timestamp, TransferId,
 };
 use crate::store::{ADOPTED_STATUS, Due, Mark, PendingFetch, Readings};
 use std::collections::BTreeMap;
@@ -160,6 +160,7 @@ impl Indexer {
             token_account: addresses.token_account,
             status: ADOPTED_STATUS,
             counterparties: Counterparties::Anyone,
+            duplicates: DuplicateRule::AsAsked,
             provisioning: Provisioning::Ready,
             created_at: Timestamp::from_unix_seconds(block_time),
         };

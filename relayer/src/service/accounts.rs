@@ -12,9 +12,9 @@ use super::{Ambient, Chains, Looks, NetworkParts, Parts, Tasks};
 use crate::chain::{AgentAddresses, AgentCreation, AgentOnChain, OnChainPolicy, OperatorOnChain};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Account, AccountChange, AccountId, AccountName, AccountStatus, Counterparties, Drawn, Halt, Metadata,
-    Operator, OperatorId, Principal, Provisioning, Quotas, SpendingPolicy, Timestamp, UsdcAmount,
-    new_agent_id,
+    Account, AccountChange, AccountId, AccountName, AccountStatus, Counterparties, Drawn, DuplicateRule,
+    Halt, Metadata, Operator, OperatorId, Principal, Provisioning, Quotas, SpendingPolicy, Timestamp,
+    UsdcAmount, new_agent_id,
 };
 use crate::store::{self, StoreError};
 
@@ -152,6 +152,7 @@ impl Accounts {
             token_account,
             status,
             counterparties: policy.allowlist.clone(),
+            duplicates: DuplicateRule::AsAsked,
             provisioning: Provisioning::Requested,
             created_at: now,
         };

@@ -21,6 +21,9 @@ pub enum ServiceError {
     /// Holds the transfer under the key, where the asker may see it.
     #[error("the idempotency key was used for another transfer")]
     IdempotencyConflict(Option<TransferId>),
+    /// It looks like this transfer under another key, and is not said to be meant as well. Nothing was claimed.
+    #[error("it looks like another transfer")]
+    LikelyDuplicate(TransferId),
     /// The account or its operator already has the maximum of pending transfers. Nothing was claimed.
     #[error("too many transfers are pending")]
     TooManyPending,
@@ -153,6 +156,7 @@ impl From<PaymentError> for ServiceError {
             PaymentError::Inconsistent(what) => tracing::error!(what, "our records contradict themselves"),
             PaymentError::KeyTaken
             | PaymentError::KeyPaidElsewhere
+            | PaymentError::Duplicate(_)
             | PaymentError::TooManyRefusals { .. }
             | PaymentError::Gone => {}
         }
@@ -164,6 +168,7 @@ impl From<PaymentError> for ServiceError {
 pub(super) fn told(error: &PaymentError) -> ServiceError {
     match error {
         PaymentError::KeyTaken | PaymentError::KeyPaidElsewhere => ServiceError::IdempotencyConflict(None),
+        PaymentError::Duplicate(earlier) => ServiceError::LikelyDuplicate(*earlier),
         PaymentError::TooManyRefusals { retry_after_seconds } => {
             ServiceError::TooManyRefusals { retry_after_seconds: *retry_after_seconds }
         }

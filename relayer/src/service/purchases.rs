@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use purser_core::{HandOver, OtherSender, Signer, Started};
+use purser_core::{Duplicates, HandOver, OtherSender, Signer, Started};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -127,7 +127,8 @@ impl Purchases {
                 let offer = choose(&network, &purchase, Some(offer.as_bytes()))?;
                 let (signed, when_signed) = oneshot::channel();
                 let (request, sent_by) = payment_of(&network, &purchase, &offer, signed);
-                let start = self.transfers.start(principal, account, request, place, deadline, Some(sent_by));
+                let asked = (request, Duplicates::default());
+                let start = self.transfers.start(principal, account, asked, place, deadline, Some(sent_by));
                 let started = start.await?;
                 // Ends without a signature if nothing may be paid, or if another request has the key.
                 let _ = timeout_at(deadline, when_signed).await;
@@ -150,8 +151,9 @@ impl Purchases {
             let _connection = connection;
             this.hand_over(operator, &asked, &offer, when_signed).await
         }));
-        let started =
-            self.transfers.start(principal, account, request, place, deadline, Some(sent_by)).await?;
+        // Prices repeat.
+        let asked = (request, Duplicates::default());
+        let started = self.transfers.start(principal, account, asked, place, deadline, Some(sent_by)).await?;
         if !matches!(started, Started::Ours(..)) {
             return self.answer(principal, started, deadline).await;
         }

@@ -9,7 +9,7 @@ use crate::domain::{
 /// The columns of an [`Account`].
 pub(super) const COLUMNS: Sql<&str> =
     Sql("account_id, operator_id, name, metadata, address, token_account, status,
-    counterparties, provisioning, created_at");
+    counterparties, duplicates, provisioning, created_at");
 
 impl Record for Account {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
@@ -22,6 +22,7 @@ impl Record for Account {
             token_account: row.get("token_account")?,
             status: row.get("status")?,
             counterparties: row.get("counterparties")?,
+            duplicates: row.get("duplicates")?,
             provisioning: row.get("provisioning")?,
             created_at: row.get("created_at")?,
         })
@@ -33,11 +34,11 @@ pub(super) fn insert(account: &Account) -> Query {
     sql! {
         "INSERT INTO accounts
              (account_id, operator_id, name, metadata, address, token_account, status, counterparties,
-              provisioning, created_at, allowlist_entries)
+              duplicates, provisioning, created_at, allowlist_entries)
          VALUES ({id}, {operator_id}, {name}, {metadata}, {address}, {token_account}, {status}, {counterparties},
-              {provisioning}, {created_at}, {allowlist_entries})",
+              {duplicates}, {provisioning}, {created_at}, {allowlist_entries})",
         account.id, account.operator_id, account.name, account.metadata, account.address, account.token_account,
-        account.status, account.counterparties, account.provisioning, account.created_at,
+        account.status, account.counterparties, account.duplicates, account.provisioning, account.created_at,
         allowlist_entries = account.counterparties.entries().len()
     }
 }

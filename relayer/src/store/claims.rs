@@ -7,8 +7,13 @@ use super::stored::{Base64, OrEmpty};
 use super::transfer_row::{COLUMNS, TransferStateColumns};
 use super::writer::Turn;
 use super::{StoreError, Transaction, Transfers};
-use crate::domain::{Claim, IdempotencyKey, Network, OperatorId, Reuse, Transfer, TransferState, UsedKey};
-use purser_core::{ClaimClock, GivesBack, KeyUse, NewTransfer};
+use crate::domain::{
+    Claim, IdempotencyKey, Network, OperatorId, Reuse, Transfer, TransferId, TransferState, UsedKey,
+};
+use purser_core::{ClaimClock, DUPLICATE_WITHIN, GivesBack, KeyUse, NewTransfer};
+
+/// The most payments of an account among which a claim looks for one like its own.
+const LATELY_PAID_MAX: u32 = 1_000;
 
 impl Record for UsedKey {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
@@ -23,7 +28,7 @@ impl Record for UsedKey {
 
 impl Transfers {
     /// Takes the idempotency key for a new try, or returns what it stands for. One transaction, so exactly one of any
-    /// number of identical requests is `New` (or `Retry`).
+    /// number of identical requests is `New` (or `Retry`), and of any number that look like duplicates if those are refused.
     pub async fn claim_transfer(&self, new: &NewTransfer, clock: ClaimClock) -> Result<Claim, StoreError> {
         let (new, holder) = (new.clone(), self.holder.clone());
         let fingerprint = new.fingerprint().to_hex();
@@ -72,16 +77,24 @@ async fn try_claim(
     holder: &str,
     clock: ClaimClock,
 ) -> Result<Claim, StoreError> {
+    let like = if new.duplicates.are_refused { latest_like(tx, new, clock).await? } else { None };
+    let duplicate = new.duplicates.refused_for(like).map(Claim::Duplicate);
     // Usually the key is unused, and trying to insert first spares the search.
     let first = KeyUse::begins(0, clock);
-    if let Some(transfer) = insert_transfer(tx, new, fingerprint, first, holder, clock).await? {
+    if duplicate.is_none()
+        && let Some(transfer) = insert_transfer(tx, new, fingerprint, first, holder, clock).await?
+    {
         return Ok(Claim::New(transfer));
     }
     // The latest use of a key stands for the key.
     let used = used(new.operator_id, new.network, &new.request.idempotency_key).fetch_optional(&mut *tx);
-    let used: UsedKey = used.await?.ok_or(StoreError::Contended)?;
+    let used: Option<UsedKey> = used.await?;
+    let Some(used) = used else { return duplicate.ok_or(StoreError::Contended) };
     let (key_use, is_retry) = match used.reused_by(fingerprint, clock.agreed) {
-        Reuse::Expired => (KeyUse::begins(used.uses, clock), false),
+        Reuse::Expired => match duplicate {
+            Some(duplicate) => return Ok(duplicate),
+            None => (KeyUse::begins(used.uses, clock), false),
+        },
         Reuse::Retry => (KeyUse::goes_on(&used), true),
         Reuse::Answer(claim) => return Ok(*claim),
     };
@@ -89,6 +102,45 @@ async fn try_claim(
     let inserted = insert_transfer(tx, new, fingerprint, key_use, holder, clock).await?;
     let transfer = inserted.ok_or(StoreError::Contended)?;
     Ok(if is_retry { Claim::Retry(transfer) } else { Claim::New(transfer) })
+}
+
+/// The latest payment like this one under another key: under way, or asked for just now and paid. Other claims of the account that
+/// look for one wait until the commit.
+async fn latest_like(
+    tx: &mut Transaction<'_>,
+    new: &NewTransfer,
+    clock: ClaimClock,
+) -> Result<Option<TransferId>, StoreError> {
+    let request = &new.request;
+    sql! {
+        "UPDATE accounts SET name = name WHERE operator_id = {operator_id} AND account_id = {from}",
+        new.operator_id, request.from
+    }
+    .run(&mut *tx)
+    .await?;
+    // An account and its token account are one payee. `|| ''` keeps SQLite from reading all transfers of the account.
+    let latest: Option<Option<TransferId>> = sql! {
+        "SELECT MAX(transfer_id) FROM (
+             SELECT * FROM (
+                 SELECT transfer_id, recipient, amount_usdc, memo, idempotency_key FROM transfers
+                 WHERE operator_id = {operator_id} AND account_id = {from} AND state = 'settled'
+                     AND ended_at IS NOT NULL AND transfer_id >= {since}
+                 ORDER BY transfer_id DESC LIMIT {paid_max}) AS paid
+             UNION ALL
+             SELECT transfer_id, recipient, amount_usdc, memo, idempotency_key FROM transfers
+             WHERE network = {network} AND state IN ('claimed', 'signed', 'sent')
+                 AND (operator_id || '') = {operator_id} AND (account_id || '') = {from}) AS lately
+         WHERE idempotency_key <> {idempotency_key} AND amount_usdc = {amount} AND COALESCE(memo, '') = {memo}
+             AND (recipient = {to}
+                 OR recipient IN (SELECT account_id FROM accounts WHERE token_account = {to})
+                 OR recipient IN (SELECT token_account FROM accounts WHERE account_id = {to}))",
+        new.operator_id, new.network, request.from, request.to, request.amount, request.idempotency_key,
+        since = TransferId::with_tag(clock.now.before(DUPLICATE_WITHIN), 0, 0), paid_max = LATELY_PAID_MAX,
+        memo = request.memo.as_ref().map_or("", |memo| memo.as_str())
+    }
+    .fetch_optional(tx)
+    .await?;
+    Ok(latest.flatten())
 }
 
 fn used(operator: OperatorId, network: Network, key: &IdempotencyKey) -> super::query::Query {

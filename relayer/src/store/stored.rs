@@ -11,10 +11,10 @@ use super::row::{At, Column, Row, Stored, unreadable};
 use super::statement::{Bound, Value};
 use crate::domain::{
     AccountId, AccountName, AccountStatus, Address, AllowedCidrs, Counterparties, Counterparty,
-    DisabledReason, EntryId, EntryKind, EventId, EventType, FailureCode, Fingerprint, HashedKey,
-    IdempotencyKey, KeyHint, KeyId, Limit, Memo, Metadata, Network, OperatorId, OperatorName, PaymentNumber,
-    PolicyReason, Provisioning, Recipient, RejectionReason, RequestFingerprint, SealedSecret, Seed,
-    Timestamp, TransferId, Unanswered, UsdcAmount, WebhookId, WebhookUrl,
+    DisabledReason, DuplicateRule, EntryId, EntryKind, EventId, EventType, FailureCode, Fingerprint,
+    HashedKey, IdempotencyKey, KeyHint, KeyId, Limit, Memo, Metadata, Network, OperatorId, OperatorName,
+    PaymentNumber, PolicyReason, Provisioning, Recipient, RejectionReason, RequestFingerprint, SealedSecret,
+    Seed, Timestamp, TransferId, Unanswered, UsdcAmount, WebhookId, WebhookUrl,
 };
 
 /// How types are written: a type, a name for its value, and the text or number of it.
@@ -64,7 +64,7 @@ macro_rules! as_text {
 
 as_text! {
     AccountId EntryId EventId KeyId OperatorId TransferId WebhookId
-    AccountStatus Address Counterparty DisabledReason EntryKind EventType FailureCode Network Provisioning
+    AccountStatus Address Counterparty DisabledReason DuplicateRule EntryKind EventType FailureCode Network Provisioning
     RejectionReason Timestamp Unanswered UsdcAmount
 }
 

@@ -94,17 +94,19 @@ class Purser:
         micro_usdc: int | None = None,
         memo: str | None = None,
         account: str | None = None,
+        duplicate_of: str | None = None,
     ) -> Payment:
         """Pays once per `name`, and returns when the chain has settled it.
 
         `to` is an account's id or the address of a USDC token account. `name` is the idempotency key, at most 128 characters:
         asked for again under it, within 24 hours, the same payment is answered and nothing is paid. After that it would pay
         again. Begin it with the account's id or another prefix of yours: all accounts of an operator share their names.
+        `duplicate_of` is the payment that this one repeats on purpose, where the account refuses what looks like a duplicate.
         """
         if not name:
             raise ValueError("a payment needs a name: the same name is paid once")
         body = {"from": account or self.account_id(), "to": to, "amount": amount_text(usdc, micro_usdc)}
-        body |= given_fields(idempotency_key=name, memo=memo)
+        body |= given_fields(idempotency_key=name, memo=memo, duplicate_of=duplicate_of)
         answer = self._ask(Call("POST", "/transfers", body=body, is_awaited=True))
         return Payment.of(read(types.Transfer, answer.json), answer.replayed)
 
@@ -334,10 +336,16 @@ class Accounts:
         return self._purser._listed(types.Account, "/accounts", status=status)
 
     def update(
-        self, account: str, *, name: str | None = None, metadata: Mapping[str, Any] | None = None
+        self,
+        account: str,
+        *,
+        name: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        duplicates: str | None = None,
     ) -> types.Account:
-        """Changes the name, and metadata key by key: a value that is `None` removes its key."""
-        call = Call("PATCH", f"/accounts/{quote(account)}", body=given_fields(name=name, metadata=metadata))
+        """Changes what is given; metadata key by key: a value that is `None` removes its key."""
+        change = given_fields(name=name, metadata=metadata, duplicates=duplicates)
+        call = Call("PATCH", f"/accounts/{quote(account)}", body=change)
         return read(types.Account, (self._purser._ask(call)).json)
 
     def balance(self, account: str) -> types.Balance:

@@ -5,7 +5,7 @@
 | `PolicyRefused` | change the payment or have the policy changed, then pay under a new name |
 | `InsufficientFunds` | fund the account, then ask again under the same name |
 | `Duplicate` | the name stands for another payment: a new payment takes a new name |
-| `Conflict` | something changed in between: read it, then decide |
+| `Conflict` | something changed in between, or it looks like another payment (`likely_duplicate`): look, then decide |
 | `TooManyRequests` | ask again under the same name after `retry_after` seconds |
 | `Unreachable` | whether it was done is not known: ask again under the same name |
 | `ApiError` | any other error of the service: decide by `code` |

@@ -23,6 +23,10 @@ class Account:
     """USDC as a decimal string with six fractional digits."""
     created_at: datetime
     """ISO 8601 with an offset; answers are in UTC, with six digits of a second."""
+    duplicates: str
+    """What becomes of a transfer that looks like another of the last ten minutes: `as_asked` leaves it to the
+    request, and over MCP it is refused.
+    """
     halted: Halt | None
     """The halt that is in force, apart from the policy; `null` without one."""
     metadata: dict[str, Any] | None
@@ -176,9 +180,9 @@ class Entry:
     error: str | None
     """Of what was rejected. Known: `invalid_request`, `quota_exceeded`, `unauthorized`, `policy_violation`,
     `account_paused`, `insufficient_balance`, `account_frozen`, `forbidden`, `not_found`, `method_not_allowed`,
-    `request_timeout`, `idempotency_conflict`, `idempotency_in_progress`, `policy_changed`, `payload_too_large`,
-    `unsupported_media_type`, `invalid_recipient`, `offer_refused`, `payment_refused`, `rate_limited`,
-    `too_many_pending`, `too_many_refusals`, `internal_error`, `not_configured`, `transfer_failed`,
+    `request_timeout`, `idempotency_conflict`, `likely_duplicate`, `idempotency_in_progress`, `policy_changed`,
+    `payload_too_large`, `unsupported_media_type`, `invalid_recipient`, `offer_refused`, `payment_refused`,
+    `rate_limited`, `too_many_pending`, `too_many_refusals`, `internal_error`, `not_configured`, `transfer_failed`,
     `server_unreachable`, `service_unavailable`, `solana_unavailable`, `authority_rotated`, `fee_payer_empty`,
     `signer_unavailable`, `timeout`.
     """
@@ -358,11 +362,11 @@ class Preview:
     error: str | None = None
     """What it would be refused with. Known: `invalid_request`, `quota_exceeded`, `unauthorized`,
     `policy_violation`, `account_paused`, `insufficient_balance`, `account_frozen`, `forbidden`, `not_found`,
-    `method_not_allowed`, `request_timeout`, `idempotency_conflict`, `idempotency_in_progress`, `policy_changed`,
-    `payload_too_large`, `unsupported_media_type`, `invalid_recipient`, `offer_refused`, `payment_refused`,
-    `rate_limited`, `too_many_pending`, `too_many_refusals`, `internal_error`, `not_configured`, `transfer_failed`,
-    `server_unreachable`, `service_unavailable`, `solana_unavailable`, `authority_rotated`, `fee_payer_empty`,
-    `signer_unavailable`, `timeout`.
+    `method_not_allowed`, `request_timeout`, `idempotency_conflict`, `likely_duplicate`, `idempotency_in_progress`,
+    `policy_changed`, `payload_too_large`, `unsupported_media_type`, `invalid_recipient`, `offer_refused`,
+    `payment_refused`, `rate_limited`, `too_many_pending`, `too_many_refusals`, `internal_error`, `not_configured`,
+    `transfer_failed`, `server_unreachable`, `service_unavailable`, `solana_unavailable`, `authority_rotated`,
+    `fee_payer_empty`, `signer_unavailable`, `timeout`.
     """
     message: str | None = None
     """A sentence for people. Its wording may change: decide by codes, never by it."""
@@ -433,11 +437,11 @@ class Transfer:
     error: str | None = None
     """Of what was rejected or failed, or what a seller refused. Known: `invalid_request`, `quota_exceeded`,
     `unauthorized`, `policy_violation`, `account_paused`, `insufficient_balance`, `account_frozen`, `forbidden`,
-    `not_found`, `method_not_allowed`, `request_timeout`, `idempotency_conflict`, `idempotency_in_progress`,
-    `policy_changed`, `payload_too_large`, `unsupported_media_type`, `invalid_recipient`, `offer_refused`,
-    `payment_refused`, `rate_limited`, `too_many_pending`, `too_many_refusals`, `internal_error`, `not_configured`,
-    `transfer_failed`, `server_unreachable`, `service_unavailable`, `solana_unavailable`, `authority_rotated`,
-    `fee_payer_empty`, `signer_unavailable`, `timeout`.
+    `not_found`, `method_not_allowed`, `request_timeout`, `idempotency_conflict`, `likely_duplicate`,
+    `idempotency_in_progress`, `policy_changed`, `payload_too_large`, `unsupported_media_type`, `invalid_recipient`,
+    `offer_refused`, `payment_refused`, `rate_limited`, `too_many_pending`, `too_many_refusals`, `internal_error`,
+    `not_configured`, `transfer_failed`, `server_unreachable`, `service_unavailable`, `solana_unavailable`,
+    `authority_rotated`, `fee_payer_empty`, `signer_unavailable`, `timeout`.
     """
     message: str | None = None
     """A sentence for people. Its wording may change: decide by codes, never by it."""

@@ -183,6 +183,11 @@ class Paying(unittest.TestCase):
         with self.assertRaises(Duplicate) as raised:
             pays(agent(error(409, "idempotency_conflict", transfer_id="txn_0"))[0])
         self.assertEqual(raised.exception.transfer_id, "txn_0")
+        purser, script, _ = agent(error(409, "likely_duplicate", transfer_id="txn_0"), answer(200, SETTLED))
+        with self.assertRaises(Conflict) as like:
+            purser.pay(to="acct_2", usdc="0.25", name="invoice")
+        purser.pay(to="acct_2", usdc="0.25", name="invoice", duplicate_of=like.exception.transfer_id)
+        self.assertEqual([body.get("duplicate_of") for body in script.bodies()], [None, "txn_0"])
         purser, script, _ = agent(error(409, "policy_changed", retryable=False))
         with self.assertRaises(Conflict):
             purser.policy.update("acct_1", max_daily_spend="5", version=7)

@@ -31,6 +31,8 @@ export type PayOptions = Amount & {
   name: string;
   memo?: string;
   account?: string;
+  /** The payment that this one repeats on purpose, where the account refuses what looks like a duplicate. */
+  duplicateOf?: string;
   signal?: AbortSignal;
 };
 
@@ -110,15 +112,15 @@ export class Purser {
   async pay(options: PayOptions): Promise<Payment> {
     if (!options.name) throw new TypeError("a payment needs a name: the same name is paid once");
     const amount = amountText(options);
-    const { to, name, memo, signal } = options;
+    const { to, name, memo, duplicateOf, signal } = options;
     const from = options.account ?? (await this.accountId());
-    const body = { from, to, amount, idempotency_key: name, memo };
+    const body = { from, to, amount, idempotency_key: name, memo, duplicate_of: duplicateOf };
     const answer = await ask(this.#line, { method: "POST", path: "/transfers", body, isAwaited: true, signal });
     return paymentOf(answer);
   }
 
   /** How each rule would judge a payment now. Nothing happens. */
-  async preview(options: Omit<PayOptions, "name" | "signal" | "usdc" | "microUsdc"> & Amount): Promise<types.Preview> {
+  async preview(options: Omit<PayOptions, "name" | "signal" | "usdc" | "microUsdc" | "duplicateOf"> & Amount): Promise<types.Preview> {
     const amount = amountText(options);
     const { to, memo } = options;
     const from = options.account ?? (await this.accountId());
@@ -259,8 +261,11 @@ class Accounts {
     return listed(this.#line, "/accounts", { status: filter.status });
   }
 
-  /** Changes the name, and metadata key by key: a value that is `null` removes its key. */
-  update(account: string, change: { name?: string; metadata?: types.Metadata }): Promise<types.Account> {
+  /** Changes what is given; metadata key by key: a value that is `null` removes its key. */
+  update(
+    account: string,
+    change: { name?: string; metadata?: types.Metadata; duplicates?: types.DuplicateRule },
+  ): Promise<types.Account> {
     return asked(this.#line, { method: "PATCH", path: path(account), body: change });
   }
 

@@ -12,6 +12,11 @@ export interface Account {
   balance_usdc: Usdc;
   /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
   created_at: Timestamp;
+  /**
+   * What becomes of a transfer that looks like another of the last ten minutes: `as_asked` leaves it to the request,
+   * and over MCP it is refused.
+   */
+  duplicates: DuplicateRuleOrOther;
   /** The halt that is in force, apart from the policy; `null` without one. */
   halted: Halt | null;
   /** Keys and values of yours, at most 16 KiB of JSON. Kept and returned as they are, and never read. */
@@ -232,6 +237,18 @@ export type Direction = "in" | "out" | (string & {});
 /** Who disabled a webhook: the operator, or the service after days of failures only. */
 export type DisabledReason = "requested" | "failing" | (string & {});
 
+/**
+ * What becomes of a transfer that looks like another of the last ten minutes: `as_asked` leaves it to the request, and
+ * over MCP it is refused.
+ */
+export type DuplicateRule = "as_asked" | "refused" | "paid" | (string & {});
+
+/**
+ * What becomes of a transfer that looks like another of the last ten minutes: `as_asked` leaves it to the request, and
+ * over MCP it is refused.
+ */
+export type DuplicateRuleOrOther = DuplicateRule | (string & {});
+
 /** A line of an account's history. Every field is there; what does not apply is `null`. */
 export interface Entry {
   /** USDC as a decimal string with six fractional digits. */
@@ -287,6 +304,7 @@ export type ErrorCode =
   | "method_not_allowed"
   | "request_timeout"
   | "idempotency_conflict"
+  | "likely_duplicate"
   | "idempotency_in_progress"
   | "policy_changed"
   | "payload_too_large"

@@ -101,6 +101,11 @@ test("refusals say what could be paid now", async () => {
 test("conflicts are told apart", async () => {
   const duplicate = new Script([refusal(409, "idempotency_conflict", { transfer_id: "txn_0" })]);
   assert.equal((await failure(duplicate.pays(), Duplicate)).transferId, "txn_0");
+  const alike = new Script([refusal(409, "likely_duplicate", { transfer_id: "txn_0" }), answer(200, SETTLED)]);
+  const order = { to: "acct_2", usdc: "0.25", name: "invoice" };
+  const like = await failure(alike.purser.pay(order), Conflict);
+  await alike.purser.pay({ ...order, ...(like.transferId && { duplicateOf: like.transferId }) });
+  assert.deepEqual(alike.bodies().map((body) => (body as { duplicate_of?: string }).duplicate_of), [undefined, "txn_0"]);
   const script = new Script([refusal(409, "policy_changed", { retryable: false })]);
   const change = script.purser.policy.update("acct_1", { max_daily_spend: "5", version: 7 });
   assert.ok(!((await failure(change, Conflict)) instanceof Duplicate));

@@ -453,6 +453,18 @@ async fn agent_buys_over_mcp() {
     assert!(sentence.contains("0.250000"), "{sentence}");
 }
 
+#[tokio::test]
+async fn price_may_repeat_where_duplicates_are_refused() {
+    let Some(fair) = Fair::opens_to_all().await else { return };
+    let operator = &fair.agent.operator;
+    let refused = json!({ "duplicates": "refused" });
+    operator.client.patch(&fair.agent.path(""), &refused).await.has_status(200);
+    for _ in 0..2 {
+        is_bought(&fair.buys(&unique_key()).await);
+    }
+    fair.has_paid(2).await;
+}
+
 /// The relayer dies at `point` of a purchase, restarts, and gets retries until the purchase ends.
 async fn dies_and_pays_once(point: &str, is_paid_before: bool) {
     // A relayer that reaches these crash points.

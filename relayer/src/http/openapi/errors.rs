@@ -146,6 +146,9 @@ fn example(code: Code) -> ApiError {
         Code::MethodNotAllowed => ApiError::MethodNotAllowed,
         Code::RequestTimeout => ApiError::BodyTimeout,
         Code::IdempotencyConflict => ServiceError::IdempotencyConflict(None).into(),
+        Code::LikelyDuplicate => {
+            ServiceError::LikelyDuplicate(TransferId::from_bytes(ulid(4).to_bytes())).into()
+        }
         Code::IdempotencyInProgress => ServiceError::RequestRunning.into(),
         Code::PolicyChanged => ServiceError::PolicyChanged.into(),
         Code::PayloadTooLarge => ApiError::BodyTooLarge,

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{ACCOUNTS_MAX, Relayer, operator_key};
 use crate::domain::{
-    Account, AccountId, AccountName, AccountStatus, Address, Counterparties, OperatorId, Provisioning,
-    Timestamp,
+    Account, AccountId, AccountName, AccountStatus, Address, Counterparties, DuplicateRule, OperatorId,
+    Provisioning, Timestamp,
 };
 use crate::service::Ambient;
 
@@ -170,6 +170,7 @@ async fn accounts_that_are_closed_on_the_chain_make_room_for_others() {
             token_account: Address::from_bytes([number as u8; 32]),
             status: AccountStatus::Active,
             counterparties: Counterparties::Anyone,
+            duplicates: DuplicateRule::AsAsked,
             provisioning: Provisioning::Ready,
             created_at: made_at,
         };

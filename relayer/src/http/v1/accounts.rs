@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 use super::halts::HaltBody;
 use crate::domain::schema::{self, Usdc, changed, written};
 use crate::domain::{
-    AccountChange, AccountId, AccountName, AccountStatus, Invalid, Metadata, MetadataChange, PolicyFields,
-    PolicyUpdate, PolicyUpdateFields, Principal, SpendingPolicy,
+    AccountChange, AccountId, AccountName, AccountStatus, DuplicateRule, Invalid, Metadata, MetadataChange,
+    PolicyFields, PolicyUpdate, PolicyUpdateFields, Principal, SpendingPolicy,
 };
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
@@ -66,6 +66,9 @@ pub struct UpdateAccountBody {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<Metadata>)]
     metadata: Option<Box<RawValue>>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = DuplicateRule)]
+    duplicates: Option<String>,
 }
 
 /// Distinguishes `null` from a missing field.
@@ -80,6 +83,7 @@ impl TryFrom<UpdateAccountBody> for AccountChange {
         Ok(Self {
             name: body.name.map(AccountName::parse).transpose()?,
             metadata: body.metadata.map(|json| MetadataChange::parse(&json)).transpose()?,
+            duplicates: body.duplicates.map(|word| Invalid::unless("duplicates", &word)).transpose()?,
         })
     }
 }
@@ -119,6 +123,7 @@ pub struct AccountResponse {
     policy: Option<PolicyFields>,
     #[schema(required)]
     metadata: Option<Metadata>,
+    duplicates: DuplicateRule,
     created_at: schema::Timestamp,
 }
 
@@ -136,6 +141,7 @@ impl From<AccountView> for AccountResponse {
             halted: halt.map(HaltBody::from),
             policy: policy.as_ref().map(PolicyFields::from),
             metadata: account.metadata,
+            duplicates: account.duplicates,
             created_at: account.created_at.into(),
         }
     }
@@ -224,7 +230,7 @@ pub async fn get(
     Ok(Json(accounts.get(&principal, account_id).await?.into()))
 }
 
-/// Change an account's name and metadata
+/// Change an account's name, metadata and rule for duplicates
 #[utoipa::path(
     patch, path = "/v1/accounts/{id}", operation_id = "update_account", tag = "Accounts",
     params(Id<AccountId>),

@@ -2,6 +2,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use purser_core::Duplicates;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -37,6 +38,13 @@ pub struct CreateTransferBody {
     idempotency_key: Option<String>,
     #[schema(value_type = Option<schema::Memo>)]
     memo: Option<String>,
+    /// Refuses it with 409 `likely_duplicate` where one with the same payee, amount and memo settled under another idempotency
+    /// key in the last ten minutes, or is under way. The account's `duplicates` may say otherwise.
+    #[schema(value_type = Option<bool>)]
+    refuse_duplicate: Option<bool>,
+    /// The transfer that this one repeats on purpose: it is not refused for looking like that one.
+    #[schema(value_type = Option<schema::TransferId>)]
+    duplicate_of: Option<String>,
 }
 
 pub(super) fn required<T>(param: &str, value: Option<T>) -> Result<T, Invalid> {
@@ -69,9 +77,12 @@ impl CreateTransferBody {
         Ok((asked, key.map(IdempotencyKey::parse).transpose()?))
     }
 
-    pub(crate) fn into_request(self, header: Option<String>) -> Result<TransferRequest, Invalid> {
+    fn into_request(self, header: Option<String>) -> Result<(TransferRequest, Duplicates), Invalid> {
+        let meant = self.duplicate_of.as_ref().map(|id| Invalid::unless("duplicate_of", id)).transpose()?;
+        let duplicates = Duplicates { are_refused: self.refuse_duplicate.unwrap_or(false), meant };
         let (PreviewRequest { from, to, amount, memo }, key) = self.parse(header)?;
-        Ok(TransferRequest { from, to, amount, memo, idempotency_key: required("idempotency_key", key)? })
+        let idempotency_key = required("idempotency_key", key)?;
+        Ok((TransferRequest { from, to, amount, memo, idempotency_key }, duplicates))
     }
 
     pub(crate) fn into_preview(self, header: Option<String>) -> Result<PreviewRequest, Invalid> {
@@ -246,7 +257,8 @@ fn answer(answer: TransferAnswer) -> Response {
     security(("operator_key" = []), ("agent_key" = [])),
     extensions(("x-errors" = json!([
         Code::PolicyViolation, Code::AccountPaused, Code::InsufficientBalance, Code::AccountFrozen, Code::NotFound,
-        Code::IdempotencyConflict, Code::InvalidRecipient, Code::TooManyPending, Code::TooManyRefusals, Code::TransferFailed,
+        Code::IdempotencyConflict, Code::LikelyDuplicate, Code::InvalidRecipient, Code::TooManyPending, Code::TooManyRefusals,
+        Code::TransferFailed,
         Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
         Code::SignerUnavailable
     ]))),
@@ -257,9 +269,9 @@ pub async fn create(
     headers: HeaderMap,
     Body(body): Body<CreateTransferBody>,
 ) -> Result<Response, ApiError> {
-    let request = body.into_request(idempotency_header(&headers)?)?;
+    let (request, duplicates) = body.into_request(idempotency_header(&headers)?)?;
     // Boxed: every layer around a handler copies its future.
-    Ok(answer(Box::pin(transfers.create(&principal, request)).await?))
+    Ok(answer(Box::pin(transfers.create(&principal, request, duplicates)).await?))
 }
 
 /// Get a transfer

@@ -4,7 +4,8 @@ use super::world::{Expected, World};
 use super::{AMBIENT, Scene};
 use crate::chain::Commitment;
 use crate::domain::{
-    Account, AccountId, AccountName, AccountStatus, Address, Counterparties, Network, Provisioning,
+    Account, AccountId, AccountName, AccountStatus, Address, Counterparties, DuplicateRule, Network,
+    Provisioning,
 };
 use crate::indexer::walk::Walked;
 use crate::store::Whose;
@@ -31,6 +32,7 @@ async fn ten_thousand_accounts_are_swept_with_at_most_110_calls() {
             token_account: Address::from_bytes(token_account),
             status: AccountStatus::Active,
             counterparties: Counterparties::Anyone,
+            duplicates: DuplicateRule::AsAsked,
             provisioning: Provisioning::Ready,
             created_at: AMBIENT.now(),
         };

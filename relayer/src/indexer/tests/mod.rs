@@ -20,8 +20,8 @@ use self::world::{Expected, World};
 use super::{Indexer, IndexerParts};
 use crate::chain::{Commitment, SolanaHistory};
 use crate::domain::{
-    Account, AccountName, AccountStatus, Address, Counterparties, EntryOutcome, HistoryEntry, HistoryFilter,
-    Network, Operator, OperatorName, Provisioning, Quotas, Timestamp,
+    Account, AccountName, AccountStatus, Address, Counterparties, DuplicateRule, EntryOutcome, HistoryEntry,
+    HistoryFilter, Network, Operator, OperatorName, Provisioning, Quotas, Timestamp,
 };
 use crate::service::{Ambient, Chains, Looks, Parts, Services, Tasks, WebhookParts};
 use crate::shares::Outgoing;
@@ -75,6 +75,7 @@ impl Scene {
                 token_account: agent.token_account,
                 status: AccountStatus::Active,
                 counterparties: Counterparties::Anyone,
+                duplicates: DuplicateRule::AsAsked,
                 provisioning: Provisioning::Ready,
                 created_at: AMBIENT.now(),
             };

@@ -2,7 +2,8 @@ use super::world::World;
 use super::{AMBIENT, Scene};
 use crate::chain::Commitment;
 use crate::domain::{
-    Account, AccountId, AccountName, AccountStatus, Address, Counterparties, OperatorId, Provisioning,
+    Account, AccountId, AccountName, AccountStatus, Address, Counterparties, DuplicateRule, OperatorId,
+    Provisioning,
 };
 
 /// An account that the chain does not know, so its payments can never be found.
@@ -16,6 +17,7 @@ async fn cannot_be_completed(scene: &Scene, operator_id: OperatorId, number: u8)
         token_account: Address::from_bytes([201, number].repeat(16).try_into().expect("32 bytes")),
         status: AccountStatus::Active,
         counterparties: Counterparties::Anyone,
+        duplicates: DuplicateRule::AsAsked,
         provisioning: Provisioning::Ready,
         created_at: AMBIENT.now(),
     };

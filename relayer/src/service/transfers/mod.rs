@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_core::{
-    Ended, HandOver, MoneyPath, Order, OtherSender, Outside, Payer, PaymentError, PendingLimits,
+    Duplicates, Ended, HandOver, MoneyPath, Order, OtherSender, Outside, Payer, PaymentError, PendingLimits,
     PendingPlace, Started,
 };
 use tokio::time::Instant;
@@ -79,16 +79,20 @@ impl Transfers {
     /// Carries out a transfer and waits for its end up to the deadline; it runs on when the caller leaves.
     ///
     /// Forbidden: an agent key of another account. NotFound: the paying account. IdempotencyConflict: the key was used
-    /// with other parameters. TooManyPending, TooManyRefusals: nothing was claimed. A refusal by policy and a failure are states of the transfer.
+    /// with other parameters. LikelyDuplicate, TooManyPending, TooManyRefusals: nothing was claimed. A refusal by policy and a failure are states of the transfer.
     pub async fn create(
         &self,
         principal: &Principal,
         request: TransferRequest,
+        duplicates: Duplicates,
     ) -> Result<TransferAnswer, ServiceError> {
         let deadline = Instant::now() + self.transfer_deadline;
         let account = find_payer(&self.accounts, principal, request.from).await?;
         let started = match self.try_place(principal, request.from, &request.idempotency_key) {
-            Some(place) => self.start(principal, account, request, place, deadline, None).await?,
+            Some(place) => {
+                let duplicates = account.duplicates.over(duplicates);
+                self.start(principal, account, (request, duplicates), place, deadline, None).await?
+            }
             None => {
                 let fingerprint = Fingerprint::of(&request);
                 let found = self.find_started(principal, &request.idempotency_key, fingerprint).await?;
@@ -104,14 +108,14 @@ impl Transfers {
         &self,
         principal: &Principal,
         account: Account,
-        request: TransferRequest,
+        (request, duplicates): (TransferRequest, Duplicates),
         place: PendingPlace,
         deadline: Instant,
         sent_by: Option<(OtherSender, HandOver)>,
     ) -> Result<Started, ServiceError> {
         let payer = payer(principal.operator(), &account);
         let key = request.idempotency_key.clone();
-        let order = Order { payer, key_id: principal.key_id(), request, sent_by, deadline };
+        let order = Order { payer, key_id: principal.key_id(), request, duplicates, sent_by, deadline };
         let path = self.path.clone();
         // The claim and the start belong together, even when the client leaves.
         let begun = self.tasks.finish(async move { Ok(path.begin(order, place).await) }).await?;

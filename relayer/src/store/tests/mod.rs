@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use super::pools::Pools;
 use super::query::{Sql, query, sql};
-use purser_core::{ClaimClock, GivesBack, NewTransfer, SignedAhead};
+use purser_core::{ClaimClock, Duplicates, GivesBack, NewTransfer, SignedAhead};
 
 use super::{Store, StoreError};
 use crate::domain::*;
@@ -78,6 +78,7 @@ pub(super) fn account(operator: &Operator, byte: u8) -> Account {
         token_account: Address::from_bytes([byte.wrapping_add(1); 32]),
         status: AccountStatus::Active,
         counterparties: Counterparties::Anyone,
+        duplicates: DuplicateRule::AsAsked,
         provisioning: Provisioning::Ready,
         created_at: at(i64::from(byte)),
     }
@@ -132,6 +133,7 @@ impl Fixture {
                 memo: Some(Memo::parse("coffee \u{1F600}").expect("valid")),
                 idempotency_key,
             },
+            duplicates: Duplicates::default(),
             sender: None,
             signed: None,
         }

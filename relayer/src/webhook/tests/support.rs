@@ -14,7 +14,7 @@ use crate::shares::Outgoing;
 use crate::store::Store;
 use crate::tasks::Tasks;
 use crate::webhook::{Clock, Deliverer, Dispatcher, Payload, Post};
-use purser_core::{ClaimClock, NewTransfer};
+use purser_core::{ClaimClock, Duplicates, NewTransfer};
 
 /// Seconds after the start of a test, by the test's own clock.
 pub fn at(seconds: i64) -> Timestamp {
@@ -131,6 +131,7 @@ impl Scene {
             token_account: Address::from_bytes([3; 32]),
             status: AccountStatus::Active,
             counterparties: Counterparties::Anyone,
+            duplicates: DuplicateRule::AsAsked,
             provisioning: Provisioning::Ready,
             created_at: at(0),
         };
@@ -232,6 +233,7 @@ impl Scene {
                 memo: None,
                 idempotency_key,
             },
+            duplicates: Duplicates::default(),
             sender: None,
             signed: None,
         };

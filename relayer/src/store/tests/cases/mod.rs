@@ -8,6 +8,7 @@ mod claims;
 mod cleaning;
 mod concurrency;
 mod denials;
+mod duplicates;
 mod facts;
 mod history;
 mod keys;
