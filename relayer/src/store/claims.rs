@@ -105,7 +105,8 @@ async fn try_claim(
 }
 
 /// The latest payment like this one under another key: under way, or asked for just now and paid. Other claims of the account that
-/// look for one wait until the commit.
+/// look for one wait until the commit. `None` also where the chain holds a payment under this key, which our records lost: to ask for
+/// that again is a retry.
 async fn latest_like(
     tx: &mut Transaction<'_>,
     new: &NewTransfer,
@@ -133,9 +134,13 @@ async fn latest_like(
          WHERE idempotency_key <> {idempotency_key} AND amount_usdc = {amount} AND COALESCE(memo, '') = {memo}
              AND (recipient = {to}
                  OR recipient IN (SELECT account_id FROM accounts WHERE token_account = {to})
-                 OR recipient IN (SELECT token_account FROM accounts WHERE account_id = {to}))",
+                 OR recipient IN (SELECT token_account FROM accounts WHERE account_id = {to}))
+             AND NOT EXISTS (
+                 SELECT 1 FROM history WHERE operator_id = {operator_id} AND account_id = {from} AND tag = {tag}
+                     AND (created_at > {key_since} OR COALESCE(read_at, '') > {key_since}))",
         new.operator_id, new.network, request.from, request.to, request.amount, request.idempotency_key,
         since = TransferId::with_tag(clock.now.before(DUPLICATE_WITHIN), 0, 0), paid_max = LATELY_PAID_MAX,
+        tag = tag_text(new.id.tag()), key_since = OrEmpty(clock.since()),
         memo = request.memo.as_ref().map_or("", |memo| memo.as_str())
     }
     .fetch_optional(tx)

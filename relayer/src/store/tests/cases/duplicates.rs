@@ -1,6 +1,8 @@
 use tokio::task::JoinSet;
 
+use super::payments::Payments;
 use super::*;
+use crate::domain::PaymentNumber;
 
 /// A payment that is refused as a duplicate, asked for at `seconds`.
 fn careful(fixture: &Fixture, number: u8, key: &str, seconds: i64) -> NewTransfer {
@@ -67,6 +69,18 @@ async fn duplicates_stand_in_the_way_of_no_retry_and_no_replay() {
     assert!(matches!(fixture.claim(&ask(5, "b", 5), 5).await, Claim::InFlight(same) if same.id == other.id));
     let more = changed(ask(6, "b", 6), |request| request.amount = UsdcAmount::from_micros(1));
     assert!(matches!(fixture.claim(&more, 6).await, Claim::Conflict));
+}
+
+/// A database that was put back has lost the transfer, and has read its payment on the chain.
+#[tokio::test]
+async fn a_key_whose_payment_only_the_chain_knows_is_no_duplicate() {
+    let Some(fixture) = fixture().await else { return };
+    let other = fixture.claim_new(&careful(&fixture, 1, "a", 0), 0).await;
+    let lost = careful(&fixture, 2, "b", 1);
+    is_duplicate(fixture.claim(&lost, 1).await, &other);
+    let payments = Payments(&fixture);
+    payments.index(vec![payments.read_payment(lost.id.tag(), PaymentNumber::Is(1), 1)]).await;
+    fixture.claim_new(&lost, 1).await;
 }
 
 #[tokio::test]

@@ -3,11 +3,11 @@ use crate::domain::{EntryKind, EntryOutcome, HistoryEntry, PaymentMade, PaymentN
 use crate::store::{Mark, Readings, Whose};
 use purser_policy::id_with_tag;
 
-struct Payments<'a>(&'a Fixture);
+pub(super) struct Payments<'a>(pub &'a Fixture);
 
 impl Payments<'_> {
     /// A payment as the indexer reads it.
-    fn read_payment(&self, tag: u64, number: PaymentNumber, seconds: i64) -> HistoryEntry {
+    pub fn read_payment(&self, tag: u64, number: PaymentNumber, seconds: i64) -> HistoryEntry {
         let signature = format!("payment-{tag}");
         let mut id = [1; 16];
         id[8..].copy_from_slice(&tag.to_le_bytes());
@@ -28,7 +28,7 @@ impl Payments<'_> {
         }
     }
 
-    async fn index(&self, entries: Vec<HistoryEntry>) {
+    pub async fn index(&self, entries: Vec<HistoryEntry>) {
         let readings = Readings { entries, ..Readings::default() };
         self.0.store.index.insert_readings(self.0.operator.network, &readings, None).await.expect("written");
     }
