@@ -55,7 +55,7 @@ struct Receiver {
 
 /// What is needed of an event.
 #[derive(Deserialize)]
-struct Envelope {
+struct EventHead {
     id: String,
     r#type: String,
 }
@@ -155,7 +155,7 @@ impl Listener {
     }
 
     async fn hand_on(&self, event: &str) -> Result<()> {
-        let Envelope { id, r#type } = serde_json::from_str(event).context("this is no event")?;
+        let EventHead { id, r#type } = serde_json::from_str(event).context("this is no event")?;
         let answer = match &self.receiver {
             None => None,
             Some(receiver) => Some(receiver.post(id.parse()?, event).await),
