@@ -30,11 +30,11 @@ impl NewTransfer {
     }
 }
 
-/// How long ago a transfer under another key may have been asked for, if it has ended, to pass for the same payment.
+/// How long ago a payment under another key may have settled, by our clock, to pass for the same one.
 pub const DUPLICATE_WITHIN: Duration = Duration::from_secs(600);
 
 /// What becomes of a duplicate: a new payment where one of the same account with the same payee, amount and memo is under way
-/// under another key, or was asked for within [`DUPLICATE_WITHIN`] and paid. A retry is none.
+/// under another key, or settled within [`DUPLICATE_WITHIN`]. A retry is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Duplicates {
     pub are_refused: bool,

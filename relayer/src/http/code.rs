@@ -91,8 +91,8 @@ codes! {
         "The idempotency key was used within the last 24 hours for something else."
         "Use a new key for a new request.";
     LikelyDuplicate CONFLICT "likely_duplicate" retryable false
-        "A transfer with the same payee, amount and memo was asked for under another idempotency key in the last ten minutes and \
-         settled, or is under way: `transfer_id`. Nothing was paid."
+        "A transfer with the same payee, amount and memo settled under another idempotency key in the last ten minutes, or is \
+         under way: `transfer_id`. Nothing was paid."
         "See what became of that one. If this one is meant as well, send it again with `duplicate_of`; no idempotency key was used up.";
     IdempotencyInProgress CONFLICT "idempotency_in_progress" retryable true after 2
         "A request under the same idempotency key is being carried out."

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use futures::FutureExt;
 
 use super::history::tag_text;
@@ -14,6 +16,8 @@ use purser_core::{ClaimClock, DUPLICATE_WITHIN, GivesBack, KeyUse, NewTransfer};
 
 /// The most payments of an account among which a claim looks for one like its own.
 const LATELY_PAID_MAX: u32 = 1_000;
+/// How long before its settlement such a payment was asked for at the most: longer than any outage that its caller sits out.
+const SETTLES_WITHIN: Duration = Duration::from_secs(86_400);
 
 impl Record for UsedKey {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
@@ -104,7 +108,7 @@ async fn try_claim(
     Ok(if is_retry { Claim::Retry(transfer) } else { Claim::New(transfer) })
 }
 
-/// The latest payment like this one under another key: under way, or asked for just now and paid. Other claims of the account that
+/// The latest payment like this one under another key: under way, or settled just now. Other claims of the account that
 /// look for one wait until the commit. `None` also where the chain holds a payment under this key, which our records lost: to ask for
 /// that again is a retry.
 async fn latest_like(
@@ -122,11 +126,12 @@ async fn latest_like(
     // An account and its token account are one payee. `|| ''` keeps SQLite from reading all transfers of the account.
     let latest: Option<Option<TransferId>> = sql! {
         "SELECT MAX(transfer_id) FROM (
-             SELECT * FROM (
-                 SELECT transfer_id, recipient, amount_usdc, memo, idempotency_key FROM transfers
+             SELECT transfer_id, recipient, amount_usdc, memo, idempotency_key FROM (
+                 SELECT transfer_id, recipient, amount_usdc, memo, idempotency_key, updated_at FROM transfers
                  WHERE operator_id = {operator_id} AND account_id = {from} AND state = 'settled'
-                     AND ended_at IS NOT NULL AND transfer_id >= {since}
+                     AND ended_at IS NOT NULL AND transfer_id >= {first}
                  ORDER BY transfer_id DESC LIMIT {paid_max}) AS paid
+             WHERE updated_at >= {since}
              UNION ALL
              SELECT transfer_id, recipient, amount_usdc, memo, idempotency_key FROM transfers
              WHERE network = {network} AND state IN ('claimed', 'signed', 'sent')
@@ -139,7 +144,8 @@ async fn latest_like(
                  SELECT 1 FROM history WHERE operator_id = {operator_id} AND account_id = {from} AND tag = {tag}
                      AND (created_at > {key_since} OR COALESCE(read_at, '') > {key_since}))",
         new.operator_id, new.network, request.from, request.to, request.amount, request.idempotency_key,
-        since = TransferId::with_tag(clock.now.before(DUPLICATE_WITHIN), 0, 0), paid_max = LATELY_PAID_MAX,
+        first = TransferId::with_tag(clock.now.before(SETTLES_WITHIN), 0, 0), paid_max = LATELY_PAID_MAX,
+        since = clock.now.before(DUPLICATE_WITHIN),
         tag = tag_text(new.id.tag()), key_since = OrEmpty(clock.since()),
         memo = request.memo.as_ref().map_or("", |memo| memo.as_str())
     }

@@ -37,22 +37,23 @@ async fn a_payment_like_one_under_way_or_just_paid_is_refused_until_it_is_meant(
     let signed_now = transfers.mark_signed(&first, signed(1), at(1)).await.expect("signed");
     // However long it is under way.
     is_duplicate(fixture.claim(&ask(2, "b", 50_000), 50_000).await, &first);
-    transfers.mark_settled(&signed_now, settlement(2), at(2)).await.expect("settled");
-    is_duplicate(fixture.claim(&ask(2, "b", 599), 599).await, &first);
+    // However long that took, and whatever time the chain gives it.
+    transfers.mark_settled(&signed_now, settlement(2), at(50_001)).await.expect("settled");
+    is_duplicate(fixture.claim(&ask(2, "b", 50_601), 50_601).await, &first);
     // Who does not ask for it is not refused, and is seen.
-    let plain = NewTransfer { duplicates: Duplicates::default(), ..ask(3, "c", 600) };
-    let plain = fixture.claim_new(&plain, 600).await;
-    is_duplicate(fixture.claim(&ask(2, "b", 600), 600).await, &plain);
-    is_duplicate(fixture.claim(&meant(ask(2, "b", 600), first.id), 600).await, &plain);
-    let second = fixture.claim_new(&meant(ask(2, "b", 601), plain.id), 601).await;
-    is_duplicate(fixture.claim(&meant(ask(4, "d", 601), plain.id), 601).await, &second);
+    let plain = NewTransfer { duplicates: Duplicates::default(), ..ask(3, "c", 50_601) };
+    let plain = fixture.claim_new(&plain, 50_601).await;
+    is_duplicate(fixture.claim(&ask(2, "b", 50_602), 50_602).await, &plain);
+    is_duplicate(fixture.claim(&meant(ask(2, "b", 50_602), first.id), 50_602).await, &plain);
+    let second = fixture.claim_new(&meant(ask(2, "b", 50_602), plain.id), 50_602).await;
+    is_duplicate(fixture.claim(&meant(ask(4, "d", 50_603), plain.id), 50_603).await, &second);
     for (transfer, number) in [(&plain, 3), (&second, 2)] {
-        let paid = transfers.mark_signed(transfer, signed(number), at(602)).await.expect("signed");
-        let settled = Settlement { signature: format!("signature-{number}"), ..settlement(602) };
-        transfers.mark_settled(&paid, settled, at(602)).await.expect("settled");
+        let paid = transfers.mark_signed(transfer, signed(number), at(50_603)).await.expect("signed");
+        let settled = Settlement { signature: format!("signature-{number}"), ..settlement(50_603) };
+        transfers.mark_settled(&paid, settled, at(50_604)).await.expect("settled");
     }
-    is_duplicate(fixture.claim(&ask(4, "d", 1_201), 1_201).await, &second);
-    fixture.claim_new(&ask(4, "d", 1_202), 1_202).await;
+    is_duplicate(fixture.claim(&ask(4, "d", 51_204), 51_204).await, &second);
+    fixture.claim_new(&ask(4, "d", 51_205), 51_205).await;
 }
 
 #[tokio::test]
