@@ -18,6 +18,7 @@ mod names;
 mod parts;
 mod postgres;
 mod prove;
+mod release;
 mod sbf;
 mod simulate;
 mod test;
@@ -57,6 +58,8 @@ enum Command {
     Fuzz(fuzz::Args),
     /// Prove with z3 what is claimed of the spend window, and hold the proof's model to the Rust
     Prove(prove::Args),
+    /// Build the archive for Linux on x86-64, which needs no toolchain, with its checksum and a list of its parts
+    Release(release::Args),
     /// Measure the compute units, bytes and rent of every instruction
     Cu(cu::Args),
     /// Measure what users wait for and what a machine carries; figures go into docs/benchmarks.md
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Command::Simulate(args) => done(simulate::run(&workspace, &args)),
         Command::Fuzz(args) => done(fuzz::run(&workspace, &args)),
         Command::Prove(args) => done(prove::run(&workspace, &args)),
+        Command::Release(args) => done(release::run(&workspace, &args)),
         Command::Cu(args) => done(cu::run(&workspace, &args)),
         Command::Bench(bench) => done(bench::run(&workspace, &bench)),
     });
