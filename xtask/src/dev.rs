@@ -6,7 +6,9 @@ use purser_dev::Programs;
 use crate::localnet;
 use crate::workspace::Workspace;
 
+// The group would have the name of the flattened one's.
 #[derive(clap::Args)]
+#[group(skip)]
 pub struct Args {
     #[command(flatten)]
     dev: purser_dev::Args,
