@@ -15,6 +15,9 @@ pub struct Args {
     /// Rebuild aside and compare with the committed build instead of replacing it
     #[arg(long)]
     check: bool,
+    /// With --check, where the tools of the committed build can no longer be had: test a build with newer ones, and say so, instead of failing
+    #[arg(long, requires = "check")]
+    or_newer: bool,
     /// Print the build record as JSON
     #[arg(long)]
     json: bool,
@@ -43,12 +46,23 @@ impl BuildRecord {
     }
 }
 
+#[derive(PartialEq, Eq)]
+enum Tools {
+    Found,
+    /// Nobody has the packages of `sbf/packages.sha256` any more.
+    Gone,
+}
+
+/// What `sbf/build.sh` ends with where it may take the pinned packages alone, and cannot have them.
+const STATUS_GONE: i32 = 3;
+const NOT_CHECKED: &str = "NOT CHECKED that the committed build is what the source gives";
+
 pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let committed_dir = workspace.program_dir().join("idl");
     let record = if args.check {
-        check(workspace, &committed_dir)?
+        check(workspace, &committed_dir, args.or_newer)?
     } else {
-        build(workspace, &committed_dir)?;
+        build(workspace, &committed_dir, false)?;
         BuildRecord::read(&committed_dir)?
     };
     if args.json {
@@ -57,14 +71,18 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn check(workspace: &Workspace, committed_dir: &Path) -> Result<BuildRecord> {
+fn check(workspace: &Workspace, committed_dir: &Path, or_newer: bool) -> Result<BuildRecord> {
     let committed = BuildRecord::read(committed_dir)?;
     ensure!(
         sha256_of(&committed_dir.join("purser.so"))? == committed.sha256,
         "programs/purser/idl/purser.so is not the file that purser.so.json describes; run `cargo xtask sbf`"
     );
     let fresh_dir = workspace.target.join("sbf-check");
-    build(workspace, &fresh_dir)?;
+    let pinned = build(workspace, &fresh_dir, true)?;
+    if pinned == Tools::Gone {
+        ensure!(or_newer, "{NOT_CHECKED}: its tools can no longer be had (sbf/packages.sha256)");
+        build(workspace, &fresh_dir, false)?;
+    }
     let fresh = BuildRecord::read(&fresh_dir)?;
     if fresh.sha256 == committed.sha256 {
         eprintln!("sbf: the committed build is what the source gives ({})", fresh.sha256);
@@ -75,11 +93,13 @@ fn check(workspace: &Workspace, committed_dir: &Path) -> Result<BuildRecord> {
             fresh.sha256
         );
     } else {
-        eprintln!(
-            "sbf: other tools than those of the committed build, so other bytes; testing the fresh build"
+        let tools = format!(
+            "committed with {}, built here with {}",
+            committed.tools().join(", "),
+            fresh.tools().join(", ")
         );
-        eprintln!("     committed with {}", committed.tools().join(", "));
-        eprintln!("     rebuilt with   {}", fresh.tools().join(", "));
+        ensure!(or_newer, "{NOT_CHECKED}: {tools}");
+        eprintln!("sbf: {NOT_CHECKED}: {tools}. The new build is tested in its place");
         let mut tests = workspace.program_tests_cargo("test");
         tests.env("PURSER_PROGRAM_SO", fresh_dir.join("purser.so"));
         run_command(linted(&mut tests)).context("the program tests fail on the fresh build")?;
@@ -87,13 +107,21 @@ fn check(workspace: &Workspace, committed_dir: &Path) -> Result<BuildRecord> {
     Ok(fresh)
 }
 
-fn build(workspace: &Workspace, out_dir: &Path) -> Result<()> {
+fn build(workspace: &Workspace, out_dir: &Path, only_pinned: bool) -> Result<Tools> {
     fs::create_dir_all(out_dir)?;
     let mut script = command(workspace.root.join("sbf/build.sh"));
     script.arg(workspace.program_dir()).arg(out_dir);
+    if only_pinned {
+        script.env("SBF_PINNED", "1");
+    }
     eprintln!("Building the program to sBPF (about a minute; 10 where its tools are not installed yet)");
     // Its closing line is for people; stdout is reserved for the record.
-    run_command(script.stdout(std::process::Stdio::from(std::io::stderr())))
+    let status = script.stdout(std::process::Stdio::from(std::io::stderr())).status();
+    match status.context("cannot start sbf/build.sh")?.code() {
+        Some(0) => Ok(Tools::Found),
+        Some(STATUS_GONE) if only_pinned => Ok(Tools::Gone),
+        _ => anyhow::bail!("sbf/build.sh failed"),
+    }
 }
 
 fn sha256_of(path: &Path) -> Result<String> {
