@@ -3,75 +3,9 @@
 use anchor_lang::prelude::Pubkey;
 use purser::state::PolicyDraft;
 use purser::{AllowlistArg, DraftArgs, EntryCounts, PolicyArgs};
-use purser_policy::{Address, Allowlist, AsAllowlist, Limit, Policy, PolicyOver, UsdcAmount};
-
-/// A whole policy.
-pub type OnChainPolicy = PolicyOver<OwnedAllowlist>;
-
-/// Who may be paid.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum OwnedAllowlist {
-    /// Every recipient.
-    #[default]
-    Anyone,
-    /// Each list is sorted by bytes, without duplicates: [`OwnedAllowlist::only`] ensures that.
-    Only {
-        /// All token accounts of these.
-        wallets: Vec<Address>,
-        /// These alone.
-        token_accounts: Vec<Address>,
-    },
-}
-
-impl OwnedAllowlist {
-    /// Sorts, and drops duplicates.
-    pub fn only(mut wallets: Vec<Address>, mut token_accounts: Vec<Address>) -> Self {
-        for entries in [&mut wallets, &mut token_accounts] {
-            entries.sort_unstable();
-            entries.dedup();
-        }
-        Self::Only { wallets, token_accounts }
-    }
-
-    /// The number of entries; 0 if anyone may be paid.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Anyone => 0,
-            Self::Only { wallets, token_accounts } => wallets.len() + token_accounts.len(),
-        }
-    }
-
-    /// Whether there are no entries: anyone may be paid, or nobody.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-impl AsAllowlist for OwnedAllowlist {
-    fn as_allowlist(&self) -> Allowlist<'_> {
-        match self {
-            Self::Anyone => Allowlist::Anyone,
-            Self::Only { wallets, token_accounts } => Allowlist::stored(wallets, token_accounts),
-        }
-    }
-}
-
-impl From<Allowlist<'_>> for OwnedAllowlist {
-    fn from(allowlist: Allowlist) -> Self {
-        let (wallets, token_accounts) = allowlist.entries();
-        match allowlist {
-            Allowlist::Anyone => Self::Anyone,
-            Allowlist::Only(_) => {
-                Self::Only { wallets: wallets.to_vec(), token_accounts: token_accounts.to_vec() }
-            }
-        }
-    }
-}
-
-/// A copy that owns its allowlist.
-pub fn owned(policy: &Policy) -> OnChainPolicy {
-    policy.over(policy.allowlist.into())
-}
+use purser_policy::{Address, Limit, PolicyOver, UsdcAmount};
+/// A whole policy, and who may be paid by it.
+pub use purser_policy::{AllowedRecipients as OwnedAllowlist, SpendingPolicy as OnChainPolicy, owned};
 
 /// The arguments of `create_agent` and `set_policy`.
 pub fn args_of(policy: &OnChainPolicy) -> PolicyArgs {

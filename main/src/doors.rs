@@ -4,7 +4,6 @@
 mod mcp;
 
 use anyhow::Result;
-use purser_relayer::cli;
 use purser_relayer::config::Config;
 use purser_relayer::http::{DoorRoutes, Inside};
 use utoipa::openapi::OpenApi;
@@ -20,7 +19,7 @@ pub enum Command {
     Mcp(purser_mcp::bridge::Mcp),
 }
 
-impl cli::Doors for Doors {
+impl purser_cli::Doors for Doors {
     type Command = Command;
 
     async fn run(self, command: Command) -> Result<()> {

@@ -4,5 +4,5 @@ mod version;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    purser_relayer::cli::run(version::VERSION, doors::Doors)
+    purser_cli::run(version::VERSION, doors::Doors)
 }

@@ -10,5 +10,5 @@ use tikv_jemallocator::Jemalloc;
 static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
-    purser_relayer::cli::run(version::VERSION, doors::Doors)
+    purser_cli::run(version::VERSION, doors::Doors)
 }

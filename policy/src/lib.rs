@@ -2,13 +2,19 @@
 //! so that the answer before signing and the answer on chain cannot differ in kind.
 //!
 //! No allocation, no IO, no clock: time and state are arguments. Nothing here panics, whatever the input.
+//! What owns an allowlist is behind the feature `alloc`, which the program does not have.
 #![no_std]
 #![forbid(unsafe_code)]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
 
 mod allowlist;
 mod amount;
 mod check;
 mod grant;
+#[cfg(feature = "alloc")]
+mod owned;
 mod policy;
 mod tags;
 mod violation;
@@ -18,6 +24,8 @@ pub use allowlist::{Address, Allowlist, Recipients, ALLOWLIST_ENTRIES_MAX};
 pub use amount::{AmountError, UsdcAmount, MICROS_PER_USDC};
 pub use check::{check, check_granted, explain, AccountState, Cleared, Rule, RuleOutcome, TransferRequest};
 pub use grant::{Grant, GrantRefusal, Payee, Waived};
+#[cfg(feature = "alloc")]
+pub use owned::{owned, AllowedRecipients, SpendingPolicy};
 pub use policy::{AsAllowlist, Limit, Policy, PolicyOver, MEMO_BYTES_MAX};
 pub use tags::{id_with_tag, tag_of, RecentTags, TAGS_MAX};
 pub use violation::Violation;

@@ -21,8 +21,6 @@ CREATE TABLE accounts (
     address        TEXT COLLATE "binary" NOT NULL,
     token_account  TEXT COLLATE "binary" NOT NULL,
     status         TEXT COLLATE "binary" NOT NULL CHECK (status IN ('active', 'paused')),
-    -- The allowlist as submitted, a JSON array of texts; NULL allows anyone.
-    counterparties TEXT COLLATE "binary",
     -- What becomes of a transfer that looks like a duplicate.
     duplicates     TEXT COLLATE "binary" NOT NULL DEFAULT 'as_asked' CHECK (duplicates IN ('as_asked', 'refused', 'paid')),
     -- 'requested' until the account has been seen on the chain.

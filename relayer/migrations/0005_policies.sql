@@ -8,8 +8,7 @@ CREATE TABLE pending_policies (
     hash             TEXT COLLATE "binary" NOT NULL CHECK (length(hash) = 64),
     -- The only policy version that it can replace.
     expected_version BIGINT NOT NULL,
-    -- The allowlist as submitted, a JSON array of texts; NULL allows anyone.
-    counterparties   TEXT COLLATE "binary",
+    -- Entries of its allowlist, which count for the operator's quota.
     allowlist_entries BIGINT NOT NULL DEFAULT 0,
     -- When to look at it: the expected time at which it can take effect, by the chain's clock, unix seconds.
     due_unix         BIGINT NOT NULL,
@@ -24,21 +23,25 @@ CREATE TABLE pending_policies (
 
 CREATE INDEX pending_policies_due ON pending_policies (due_unix);
 
--- Every version of an account's policy that a transaction set, whoever signed it; and who requested it over the API.
+-- Every version of an account's policy that was read: what a change replaced, what a payment was judged by, and who set it.
 
 CREATE TABLE policy_versions (
     operator_id  TEXT COLLATE "binary" NOT NULL,
     account_id   TEXT COLLATE "binary" NOT NULL,
     version      BIGINT NOT NULL,
-    set_at       TEXT COLLATE "binary" NOT NULL CHECK (length(set_at) = 27),
-    -- NULL if it was cut off the log.
+    -- The transaction that set it, and when; NULL if it was found in force, before that was read.
+    tx_signature TEXT COLLATE "binary",
+    set_at       TEXT COLLATE "binary" CHECK (length(set_at) = 27),
+    -- NULL if it was cut off the log, too.
     signer       TEXT COLLATE "binary",
-    tx_signature TEXT COLLATE "binary" NOT NULL,
     -- JSON object, as the API shows it; NULL if it could no longer be read.
     policy       TEXT COLLATE "binary",
     PRIMARY KEY (operator_id, account_id, version),
-    FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id)
+    FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id),
+    CHECK ((tx_signature IS NULL) = (set_at IS NULL))
 );
+
+-- Who requested a version over the API.
 
 CREATE TABLE policy_askings (
     operator_id  TEXT COLLATE "binary" NOT NULL,
@@ -54,26 +57,6 @@ CREATE TABLE policy_askings (
 );
 
 CREATE UNIQUE INDEX policy_askings_of_version ON policy_askings (operator_id, account_id, version) WHERE version IS NOT NULL;
-
--- The latest policies of each account by version: what a change replaced, and what a payment was judged by.
-CREATE TABLE policies (
-    operator_id         TEXT COLLATE "binary" NOT NULL,
-    account_id          TEXT COLLATE "binary" NOT NULL,
-    version             BIGINT NOT NULL,
-    -- Decimal USDC; NULL means no limit.
-    max_single_transfer TEXT COLLATE "binary",
-    max_daily_spend     TEXT COLLATE "binary",
-    require_memo        BOOLEAN NOT NULL,
-    paused              BOOLEAN NOT NULL,
-    -- JSON arrays of addresses; NULL means anyone may be paid.
-    wallets             TEXT COLLATE "binary",
-    token_accounts      TEXT COLLATE "binary",
-    -- The transaction that set it; NULL if it was found in force, before that was read.
-    tx_signature        TEXT COLLATE "binary",
-    PRIMARY KEY (operator_id, account_id, version),
-    FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id),
-    CHECK ((wallets IS NULL) = (token_accounts IS NULL))
-);
 
 -- Pauses and halts that landed and may still be forked away: followed until they are final, and sent again if they are gone.
 CREATE TABLE stops (

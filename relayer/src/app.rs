@@ -108,10 +108,10 @@ impl App {
         let networks = config.networks.iter().map(|(network, config)| {
             let tasks = &tasks;
             async move {
-                let chain = connect(network, config, tasks).await?;
+                let chain = Arc::new(connect(network, config, tasks).await?);
                 let explorer = ExplorerUrl::new(&explorer_template(network, config));
                 let history = chain.history().map_err(|problem| StartError::Chain { network, problem })?;
-                Ok::<_, StartError>((NetworkParts { chain: Arc::new(chain), explorer }, history))
+                Ok::<(NetworkParts, _), StartError>((NetworkParts { chain, explorer }, history))
             }
         });
         let networks = try_join_all(networks).await?;

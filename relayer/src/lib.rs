@@ -1,7 +1,7 @@
 //! Purser's relayer: maps a REST API onto the Purser program, and keeps what the chain does not.
 //!
 //! ```text
-//! domain  <-  store, chain  <-  service  <-  http, indexer, webhook  <-  app  <-  cli  <-  doors  <-  main
+//! domain  <-  store, chain  <-  service  <-  http, indexer, webhook  <-  app  <-  doors; all of it  <-  cli  <-  main
 //! ```
 //!
 //! What always holds:
@@ -15,7 +15,6 @@ pub mod app;
 #[cfg(test)]
 mod captured_log;
 pub mod chain;
-pub mod cli;
 pub mod config;
 mod crash_point;
 pub mod domain;
@@ -23,12 +22,12 @@ pub mod http;
 pub mod indexer;
 mod lookup;
 mod metrics;
-mod secret_file;
+pub mod secret_file;
 pub mod service;
 mod shares;
 pub mod store;
 pub mod tasks;
-mod traces;
+pub mod traces;
 mod version;
 pub mod webhook;
 

@@ -12,7 +12,7 @@ const OWNER_ALONE: u32 = 0o600;
 
 /// Refuses, as ssh does, this user's own file if others may read or write it, and names the command that fixes it. If another
 /// user owns the file, whoever runs the machine put it there and alone can change it: that only gets a warning.
-pub(crate) fn check(file: &Path) -> Result<(), String> {
+pub fn check(file: &Path) -> Result<(), String> {
     let metadata = std::fs::metadata(file).map_err(|error| error.to_string())?;
     let mode = metadata.mode() & 0o7777;
     if mode & OTHERS == 0 {
@@ -29,7 +29,7 @@ pub(crate) fn check(file: &Path) -> Result<(), String> {
 }
 
 /// Makes an empty file that only its owner may read. If it exists and others may read it, it is closed to them.
-pub(crate) fn create(file: &Path) -> io::Result<()> {
+pub fn create(file: &Path) -> io::Result<()> {
     match OpenOptions::new().write(true).create_new(true).mode(OWNER_ALONE).open(file) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => close_to_others(file),
@@ -38,19 +38,19 @@ pub(crate) fn create(file: &Path) -> io::Result<()> {
 }
 
 /// Writes a file that only its owner may read. An existing file is left alone, and is an error.
-pub(crate) fn write_new(file: &Path, contents: &[u8]) -> io::Result<()> {
+pub fn write_new(file: &Path, contents: &[u8]) -> io::Result<()> {
     let mut made = OpenOptions::new().write(true).create_new(true).mode(OWNER_ALONE).open(file)?;
     made.write_all(contents)?;
     made.sync_all()
 }
 
 /// Makes a folder that only its owner may enter, with its parents. An existing one stays as it is.
-pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
+pub fn make_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(OWNER_ALONE | 0o100).create(folder)
 }
 
 /// Does nothing if the file does not exist or belongs to another user.
-pub(crate) fn close_to_others(file: &Path) -> io::Result<()> {
+pub fn close_to_others(file: &Path) -> io::Result<()> {
     let is_open = |found: &Metadata| {
         found.mode() & OTHERS != 0 && found.is_file() && found.uid() == rustix::process::geteuid().as_raw()
     };

@@ -4,11 +4,19 @@ use purser_policy::Allowlist;
 use purser_tests::Operator;
 use reqwest::Method;
 use serde_json::json;
+use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 
+/// Addresses in the order of an allowlist.
+fn by_bytes(addresses: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut addresses: Vec<String> = addresses.into_iter().collect();
+    addresses.sort_by_key(|text| text.parse::<Pubkey>().expect("an address").to_bytes());
+    addresses
+}
+
 #[tokio::test]
-async fn allowlist_takes_token_accounts_wallets_and_accounts_and_answers_them_as_submitted() {
+async fn allowlist_takes_token_accounts_wallets_and_accounts_and_answers_them_by_address() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "10").await;
     let friend = operator.creates_account("Friend").await;
@@ -17,11 +25,16 @@ async fn allowlist_takes_token_accounts_wallets_and_accounts_and_answers_them_as
     let (stranger, _) = operator.chain.new_payee().await;
     let wallet = wallet.pubkey().to_string();
     let entries = json!([friend.id, listed.to_string(), wallet]);
-    assert_eq!(
-        agent.sets_policy(json!({ "allowed_counterparties": entries })).await["allowed_counterparties"],
-        entries
-    );
-    assert_eq!(agent.operator.client.get(&agent.path("/policy")).await["allowed_counterparties"], entries);
+    let mut answered = by_bytes([friend.address.to_string(), wallet]);
+    answered.push(listed.to_string());
+    let kinds = json!(["wallet", "wallet", "token_account"]);
+    for policy in [
+        agent.sets_policy(json!({ "allowed_counterparties": entries })).await,
+        agent.operator.client.get(&agent.path("/policy")).await,
+    ] {
+        assert_eq!(policy["allowed_counterparties"], json!(answered));
+        assert_eq!(policy["counterparty_kinds"], kinds);
+    }
     agent.pays("1").to(&friend).await.is_settled();
     agent.pays("1").to(&friend.token_account).await.is_settled();
     agent.pays("1").to(&listed).await.is_settled();
@@ -50,7 +63,7 @@ async fn duplicate_allowlist_entries_collapse() {
         Keypair::new_from_array([2; 32]).pubkey().to_string(),
     );
     let policy = agent.sets_policy(json!({ "allowed_counterparties": [one, two, one] })).await;
-    assert_eq!(policy["allowed_counterparties"], json!([one, two]));
+    assert_eq!(policy["allowed_counterparties"], json!(by_bytes([one, two])));
 }
 
 #[tokio::test]
@@ -64,9 +77,12 @@ async fn allowlist_of_256_entries_works_and_257_are_invalid() {
         Keypair::new_from_array(bytes).pubkey().to_string()
     };
     let mut entries: Vec<String> = (0..255).map(address).collect();
-    entries.push(payee.to_string());
+    let mut answered = by_bytes(entries.clone());
+    for list in [&mut entries, &mut answered] {
+        list.push(payee.to_string());
+    }
     let policy = agent.sets_policy(json!({ "allowed_counterparties": entries })).await;
-    assert_eq!(policy["allowed_counterparties"], json!(entries));
+    assert_eq!(policy["allowed_counterparties"], json!(answered));
     let view = operator.chain.agent(&agent.address).await;
     let policy = view.policy();
     assert!(matches!(policy.allowlist, Allowlist::Only(_)));

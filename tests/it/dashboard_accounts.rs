@@ -159,7 +159,7 @@ async fn an_account_begins_with_the_policy_of_its_form() {
     assert_eq!((&policy["max_single_transfer"], &policy["max_daily_spend"]), (&json!(2.5), &json!(10)));
     assert_eq!(
         (&policy["allowed_counterparties"], &policy["require_memo"]),
-        (&json!([payee.id]), &json!(true))
+        (&json!([payee.address.to_string()]), &json!(true))
     );
     assert_eq!(policy["version"], 1, "it never stood without: {}", policy.text);
 }

@@ -184,8 +184,7 @@ fn violations(rooms: &[Room], room: &Room, text: &str) -> Vec<(usize, String)> {
         let code = line.split("//").next().unwrap_or_default();
         for used in rooms_named(code) {
             let own = used == room.name;
-            let known =
-                rooms.iter().any(|other| other.name == used) || ["app", "cli"].contains(&used.as_str());
+            let known = rooms.iter().any(|other| other.name == used) || used == "app";
             if known && !own && !room.may_use.contains(&used.as_str()) {
                 found.push((index + 1, format!("crate::{used}")));
             }

@@ -24,7 +24,8 @@ pub struct Args {
 /// grow. A feature raises its budget in its own commit, with the reason.
 const BUDGETS: &[(&str, usize)] = &[
     ("audit", 8_250), // signed verdicts, --follow, and a report that says who could do what and when
-    ("client", 1_450), // goal 1,100
+    ("cli", 2_950),
+    ("client", 1_390), // goal 1,100
     ("core", 4_020),  // goal 3,500; duplicates are refused in the claim
     ("dev", 1_400),
     ("doors/dashboard", 2_600), // goal 1,800
@@ -32,7 +33,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("localnet", 1_350),
     ("main", 200),
     ("migrations", 4_950),
-    ("policy", 1_100), // goal 900
+    ("policy", 1_180), // goal 900; policies that own their list came from client
     ("programs/purser", 3_300),
     ("relayer", 41_280), // goal 17,500; `health` is its latest raise
     ("rpc", 1_900),      // goal 1,800

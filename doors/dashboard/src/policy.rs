@@ -6,8 +6,8 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_relayer::domain::{
-    AccountId, AllowlistEntry, Counterparties, CounterpartyKind, Cursor, Invalid, Limit, PageLimit,
-    PageRequest, PolicyUpdate, PolicyVersion, RequestFingerprint, SpendingPolicy,
+    AccountId, AllowedRecipients, Cursor, Invalid, Limit, PageLimit, PageRequest, PolicyUpdate,
+    PolicyVersion, RequestFingerprint, SpendingPolicy, entries,
 };
 use purser_relayer::http::ApiError;
 use purser_relayer::service::{
@@ -79,10 +79,10 @@ pub fn compared(before: &SpendingPolicy, after: &SpendingPolicy) -> Vec<FieldCha
 /// Every field of a policy in words.
 pub fn rows(policy: &SpendingPolicy) -> [(&'static str, String); 5] {
     let yes = |yes: bool| if yes { "Yes" } else { "No" }.to_owned();
-    let allowed = match &policy.allowlist {
-        Counterparties::Anyone => "Anyone".to_owned(),
-        Counterparties::Only(entries) if entries.is_empty() => "Nobody".to_owned(),
-        Counterparties::Only(entries) => entries.iter().map(line).collect::<Vec<_>>().join("\n"),
+    let allowed = match lines(&policy.allowlist) {
+        None => "Anyone".to_owned(),
+        Some(lines) if lines.is_empty() => "Nobody".to_owned(),
+        Some(lines) => lines,
     };
     [
         ("Most per transfer", limit_text(policy.max_single_transfer)),
@@ -93,15 +93,10 @@ pub fn rows(policy: &SpendingPolicy) -> [(&'static str, String); 5] {
     ]
 }
 
-/// An entry of an allowlist as a line of the form.
-fn line(entry: &AllowlistEntry) -> String {
-    match entry {
-        AllowlistEntry::Account(_) | AllowlistEntry::Address(_) => entry.text(),
-        AllowlistEntry::Wallet(_) => format!("{} {}", CounterpartyKind::Wallet.as_str(), entry.text()),
-        AllowlistEntry::TokenAccount(_) => {
-            format!("{} {}", CounterpartyKind::TokenAccount.as_str(), entry.text())
-        }
-    }
+/// The entries of an allowlist as lines of the form; `None` for anyone.
+fn lines(allowed: &AllowedRecipients) -> Option<String> {
+    let entries = entries(allowed)?.into_iter();
+    Some(entries.map(|(kind, address)| format!("{} {address}", kind.as_str())).collect::<Vec<_>>().join("\n"))
 }
 
 /// The form, filled in with the current policy.
@@ -110,16 +105,13 @@ fn form_of(policy: &SpendingPolicy, version: u64) -> Form {
         Limit::Unlimited => String::new(),
         Limit::AtMost(amount) => amount.to_string(),
     };
-    let entries = policy.allowlist.entries().iter().map(line).collect::<Vec<_>>().join("\n");
-    let allowed = match policy.allowlist {
-        Counterparties::Anyone => "anyone",
-        Counterparties::Only(_) => "only",
-    };
+    let lines = lines(&policy.allowlist);
+    let allowed = if lines.is_some() { "only" } else { "anyone" };
     let mut fields = vec![
         ("max_single_transfer", limit(policy.max_single_transfer)),
         ("max_daily_spend", limit(policy.max_daily_spend)),
         ("allowed", allowed.to_owned()),
-        ("allowed_counterparties", entries),
+        ("allowed_counterparties", lines.unwrap_or_default()),
         ("expected_version", version.to_string()),
     ];
     if policy.require_memo {
@@ -143,9 +135,9 @@ fn update(form: &Form) -> Result<PolicyUpdate, Invalid> {
 }
 
 /// The policy of a new account.
-pub fn first_policy(form: &Form) -> Result<SpendingPolicy, Invalid> {
+pub fn first_policy(form: &Form) -> Result<PolicyUpdate, Invalid> {
     let fields = Value::Object(policy_fields(form)?).to_string();
-    Ok(PolicyUpdate::from_json(fields.as_bytes())?.merge(SpendingPolicy::default()))
+    PolicyUpdate::from_json(fields.as_bytes())
 }
 
 /// Stands for the version and the fields that a form was compared with.
@@ -271,7 +263,7 @@ struct VersionsPage {
 impl VersionsPage {
     /// Every field of a version's policy, if it was read.
     fn words(&self, version: &PolicyVersion) -> Option<String> {
-        let rows = rows(&version.read_policy()?);
+        let rows = rows(version.policy.as_ref()?);
         Some(rows.map(|(field, value)| format!("{field}: {value}")).join("\n"))
     }
 }
@@ -298,21 +290,24 @@ pub async fn versions(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use purser_relayer::domain::{Address, AllowlistEntry, Counterparties, UsdcAmount};
 
     #[test]
     fn stored_policy_is_read_back_from_its_form() {
-        let address = "11111111111111111111111111111111";
-        let body = format!(
-            r#"{{"max_single_transfer":"1.5","max_daily_spend":null,"require_memo":true,"allowed_counterparties":
-            ["acct_01ARZ3NDEKTSV4RRFFQ69G5FAV",{{"wallet":"{address}"}},{{"token_account":"{address}"}}]}}"#
-        );
-        let asked = PolicyUpdate::from_json(body.as_bytes()).expect("valid");
-        let policy = asked.merge(SpendingPolicy::default());
-        for policy in [policy, SpendingPolicy::default()] {
-            let read = update(&form_of(&policy, 7)).expect("its own form");
-            assert_eq!(read.expected_version, Some(7));
-            assert_eq!(read.merge(SpendingPolicy::default()), policy);
-        }
+        let address = Address::from_bytes([0; 32]);
+        let policy = SpendingPolicy {
+            max_single_transfer: Limit::AtMost(UsdcAmount::from_micros(1_500_000)),
+            require_memo: true,
+            allowlist: AllowedRecipients::only(vec![address.bytes()], vec![address.bytes()]),
+            ..SpendingPolicy::default()
+        };
+        let read = update(&form_of(&policy, 7)).expect("its own form");
+        assert_eq!(read.expected_version, Some(7));
+        let entries = vec![AllowlistEntry::Wallet(address), AllowlistEntry::TokenAccount(address)];
+        assert_eq!(read.allowed_counterparties, Some(Counterparties::Only(entries)));
+        assert_eq!(read.merge(Some(policy.allowlist.clone()), &SpendingPolicy::default()), policy);
+        let open = update(&form_of(&SpendingPolicy::default(), 7)).expect("its own form");
+        assert_eq!(open.allowed_counterparties, Some(Counterparties::Anyone));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_relayer::domain::{
-    CheckedRule, Checks, Counterparties, Cursor, Failure, FailureCode, IdempotencyKey, Invalid, Memo,
+    AllowedRecipients, CheckedRule, Checks, Cursor, Failure, FailureCode, IdempotencyKey, Invalid, Memo,
     PageLimit, PageRequest, Recipient, RuleCheck, SpendingPolicy, TransferFilter, TransferId, TransferState,
     TransferStatus, amount_from_text,
 };
@@ -170,10 +170,10 @@ fn allowed(policy: &SpendingPolicy, rule: CheckedRule) -> Option<String> {
         CheckedRule::RequireMemo => {
             if policy.require_memo { "memo needed" } else { "no memo needed" }.to_owned()
         }
-        CheckedRule::AllowedCounterparties => match &policy.allowlist {
-            Counterparties::Anyone => "anyone".to_owned(),
-            Counterparties::Only(entries) if entries.len() == 1 => "1 recipient".to_owned(),
-            Counterparties::Only(entries) => format!("{} recipients", entries.len()),
+        CheckedRule::AllowedCounterparties => match (&policy.allowlist, policy.allowlist.len()) {
+            (AllowedRecipients::Anyone, _) => "anyone".to_owned(),
+            (AllowedRecipients::Only { .. }, 1) => "1 recipient".to_owned(),
+            (AllowedRecipients::Only { .. }, count) => format!("{count} recipients"),
         },
         CheckedRule::MaxSingleTransfer => limit_text(policy.max_single_transfer),
         CheckedRule::MaxDailySpend => limit_text(policy.max_daily_spend),
@@ -192,7 +192,7 @@ pub async fn one(
         Some(version) => services.policies.version(&signed.operator, account, version).await?,
         None => None,
     };
-    let policy = version.and_then(|version| version.read_policy());
+    let policy = version.and_then(|version| version.policy);
     Ok(page(&TransferPage { frame: Frame::new(&signed.operator, Section::Transfers), view, policy }, None))
 }
 

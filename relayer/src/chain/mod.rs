@@ -1,13 +1,14 @@
-//! The chain as the services see it: one trait, no Solana types.
+//! The chain as the services see it: one trait for each role, no Solana types.
 //!
-//! `solana` implements the trait on a node, in several files: it `reads` accounts, `provision`s operators and agents, replaces
-//! policies (`staging`), chooses `authorities`, and verifies nodes and program before it sends anything. `purser_rpc` asks the
+//! `solana` implements them on a node, each in its file: it `reads` accounts, `provision`s operators and agents, replaces
+//! policies (`staging`), `stops` payments, chooses `authorities`, and verifies nodes and program before it sends anything. `purser_rpc` asks the
 //! nodes. The rooms below use only those before them: `read` decodes accounts, `live` holds subscriptions, `sign` makes bytes, `send` follows
 //! them, `history` reads the past for indexing. Nothing here knows the database, HTTP or the services.
 
 mod history;
 mod live;
 mod read;
+mod roles;
 mod send;
 mod sign;
 mod solana;
@@ -21,15 +22,15 @@ pub use history::{
     SignatureStandings, SolanaHistory,
 };
 pub use live::prices::PriceBounds;
+pub use roles::{Chain, KeyChain, PolicyChain, ProvisionChain, ReadChain, StopChain};
 pub use sign::beside::keypairs_in;
 pub use sign::instructions::rent_of;
 pub use sign::signer::{FileSigner, Signer, new_keypair};
 pub use sign::source::{Credential, KeySource, RemoteKey, SigningService};
 pub use solana::{ChainSettings, ChainSigners, SolanaChain};
 pub use types::{
-    AddressKind, AgentCreation, AgentOnChain, AllowedRecipients, Authority, ChainFigures, Confirmed,
-    DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, ProgramCheck, WEBSOCKET_DOWN_MAX, Wallet,
-    view_of,
+    AddressKind, AgentCreation, AgentOnChain, Authority, ChainFigures, Confirmed, DraftOnChain, KeyProblem,
+    OperatorOnChain, ProgramCheck, WEBSOCKET_DOWN_MAX, Wallet, view_of,
 };
 
 pub use purser_rpc::{Commitment, MethodCount, NodeFigures};
@@ -39,8 +40,7 @@ pub use purser_core::{
     clocks_agree,
 };
 
-use crate::domain::{AccountId, Address, Network, OpenDefence, Terms};
-use async_trait::async_trait;
+use crate::domain::Address;
 use purser::error::PurserError;
 use purser_rpc::{CallError, RpcError};
 
@@ -125,134 +125,5 @@ impl ChainError {
     pub fn is_address_taken(&self) -> bool {
         let taken = [PurserError::AccountNotEmpty, PurserError::AgentClosed].map(u32::from);
         matches!(self, Self::Rejected { code: Some(code), .. } if taken.contains(code))
-    }
-}
-
-/// One Solana network with our program on it; what a payment needs of it is in [`purser_core::Chain`].
-#[async_trait]
-pub trait Chain: purser_core::Chain {
-    fn network(&self) -> Network;
-
-    /// Derives the PDA and its token account, without asking a node.
-    fn addresses_of(&self, operator: &Address, agent_id: [u8; 16]) -> AgentAddresses;
-
-    /// The id of an agent account. It follows from cluster and address, so that nobody can make an account with another's id.
-    /// `Unavailable`: the cluster is not known yet.
-    fn account_id_of(&self, agent: &Address) -> Result<AccountId, ChainError>;
-
-    /// `None` when nothing is there; `NotFound` when something else is. Reads our wallets' balances along with it.
-    async fn read_operator(&self, operator: &Address) -> Result<Option<OperatorOnChain>, ChainError>;
-
-    /// In the order asked; `None` where no agent of ours lives. Batches of 100 keys.
-    async fn read_agents(&self, agents: &[AgentAddresses]) -> Result<Vec<Option<AgentOnChain>>, ChainError>;
-
-    /// What stands at these addresses, in the order asked.
-    async fn read_kinds(&self, addresses: &[Address]) -> Result<Vec<AddressKind>, ChainError>;
-
-    /// The agent's draft, complete or not.
-    async fn read_draft(&self, agent: &Address) -> Result<Option<DraftOnChain>, ChainError>;
-
-    /// Creates the operator of `admin_secret` (64-byte keypair) and `id`. An operator that is already there is success.
-    async fn create_operator(
-        &self,
-        admin_secret: &[u8],
-        id: u64,
-        guardian: Option<Address>,
-        loosening_delay_seconds: u32,
-    ) -> Result<Address, ChainError>;
-
-    /// Waits for the commitment. An agent that is already there under the same operator is success. The initial policy must
-    /// fit into the transaction.
-    ///
-    /// Like every call that needs a policy authority, fails with `AuthorityRotated` or `FeePayerEmpty` by `operator` as read.
-    async fn create_agent(
-        &self,
-        operator: &OperatorOnChain,
-        agent_id: [u8; 16],
-        policy: &OnChainPolicy,
-    ) -> Result<AgentCreation, ChainError>;
-
-    /// Replaces the whole policy atomically and waits for the commitment; stages a long allowlist first.
-    /// `PolicyChanged`: it is no longer at `expected_version`, or must wait now. `RentOfAnother`: the account would have to grow.
-    async fn set_policy(
-        &self,
-        operator: &OperatorOnChain,
-        agent: &AgentOnChain,
-        policy: &OnChainPolicy,
-    ) -> Result<Confirmed, ChainError>;
-
-    /// The hash by which [`Chain::propose_policy`] identifies this proposal on chain. Asks no node.
-    fn proposal_hash(&self, agent: &AgentOnChain, policy: &OnChainPolicy) -> [u8; 32];
-
-    /// Seals the whole policy in a draft, where it waits, and waits for the commitment. Drops an earlier draft.
-    /// `PolicyChanged`, `RentOfAnother`: as for [`Chain::set_policy`].
-    async fn propose_policy(
-        &self,
-        operator: &OperatorOnChain,
-        agent: &AgentOnChain,
-        policy: &OnChainPolicy,
-    ) -> Result<Confirmed, ChainError>;
-
-    /// Puts the sealed draft with this hash in force, and waits for the commitment. `PolicyChanged`: the policy or the draft has
-    /// changed. `RentOfAnother`: as for [`Chain::set_policy`].
-    async fn apply_draft(
-        &self,
-        operator: &OperatorOnChain,
-        agent: &AgentOnChain,
-        hash: [u8; 32],
-    ) -> Result<Confirmed, ChainError>;
-
-    /// Drops the draft with this hash, and waits for the commitment. `PolicyChanged`: the draft has changed.
-    async fn drop_draft(
-        &self,
-        operator: &OperatorOnChain,
-        agent: &AgentOnChain,
-        hash: [u8; 32],
-    ) -> Result<Confirmed, ChainError>;
-
-    /// Pauses the agent at any policy version, and waits for the commitment. For this and for a halt, a policy authority without
-    /// SOL is no obstacle: another of our keys pays. Both are signed anew when they expire before they land.
-    async fn pause(&self, operator: &OperatorOnChain, agent: &Address) -> Result<Confirmed, ChainError>;
-
-    /// Halts one agent, or every agent of the operator when `agent` is `None`, and waits for the commitment. Only the admin's own
-    /// wallet can resume.
-    async fn halt(
-        &self,
-        operator: &OperatorOnChain,
-        agent: Option<&Address>,
-    ) -> Result<Confirmed, ChainError>;
-
-    /// How final a transaction of ours is that has landed. `Unknown`: a fork dropped it, or this node is behind.
-    async fn standing(&self, signature: &str) -> Result<SignatureStanding, ChainError>;
-
-    /// Writes `memo` on the chain through the memo program, signed by a policy authority of the operator, and waits for the
-    /// commitment. Writing it twice does no harm.
-    async fn write_memo(&self, operator: &OperatorOnChain, memo: &str) -> Result<Confirmed, ChainError>;
-
-    /// Which of our keys cannot act, for these operators or at all, judged by the chain's present state.
-    async fn look_at_keys(&self, operators: &[Address]) -> Result<Vec<KeyProblem>, ChainError> {
-        let _ = operators;
-        Ok(Vec::new())
-    }
-
-    /// Counters and balances that are known without asking a node.
-    fn figures(&self) -> ChainFigures {
-        ChainFigures::default()
-    }
-
-    /// Signs a transfer that a facilitator pays for and sends, on its terms; the signature is the transfer authority's only.
-    /// `AuthorityRotated`: the chain was read, and nothing was signed.
-    async fn sign_for(&self, order: &UnsignedTransfer, terms: &Terms) -> Result<SignedTransfer, ChainFault>;
-
-    /// The mint of USDC, and an owner's token account for it. Asks no node.
-    fn usdc_mint(&self) -> Address;
-    fn usdc_account_of(&self, owner: &Address) -> Address;
-
-    /// Whether the address is a key of ours.
-    fn signs_with(&self, address: &Address) -> bool;
-
-    /// The defences that an operator does without.
-    fn open_defences(&self, operator: &OperatorOnChain) -> Vec<OpenDefence> {
-        operator.open_defences(&[])
     }
 }

@@ -1,8 +1,7 @@
 //! What the chain takes and returns, in the domain's terms.
 
-use crate::domain::{Address, Halt, HaltedBy, OpenDefence};
+use crate::domain::{Address, Halt, HaltedBy, OpenDefence, SpendingPolicy};
 use purser::state::waits_seconds;
-pub use purser_client::{OnChainPolicy, OwnedAllowlist as AllowedRecipients};
 use purser_core::{ChainView, Destination, SharedAllowlist};
 use purser_policy::{RecentTags, SpendWindow, UsdcAmount};
 use purser_rpc::NodeFigures;
@@ -55,7 +54,7 @@ pub struct AgentOnChain {
     pub halted_by: Option<HaltedBy>,
     /// The wallet that gets the rent back.
     pub rent_refund: Address,
-    pub policy: OnChainPolicy,
+    pub policy: SpendingPolicy,
     /// Grows by one with every policy change.
     pub policy_version: u64,
     /// Unix seconds of the last policy change, by the chain's clock.
@@ -74,7 +73,7 @@ pub struct DraftOnChain {
     pub hash: [u8; 32],
     /// Applies over this policy version and no other.
     pub expected_version: u64,
-    pub policy: OnChainPolicy,
+    pub policy: SpendingPolicy,
     /// When it was completed, unix seconds by the chain's clock; `None` while it is being written.
     pub sealed_at: Option<i64>,
     /// The operator's loosening delay at that time.
@@ -213,7 +212,7 @@ pub(super) mod tests {
             token_account: Address::from_bytes([4; 32]),
             halted_by: None,
             rent_refund: Address::from_bytes([5; 32]),
-            policy: OnChainPolicy::default(),
+            policy: SpendingPolicy::default(),
             policy_version: 1,
             policy_updated_at: 0,
             window: SpendWindow::EMPTY,

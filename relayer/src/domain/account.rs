@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::label::check_name;
-use super::{AccountId, Address, Counterparties, Invalid, OperatorId, Timestamp};
+use super::{AccountId, Address, Invalid, OperatorId, Timestamp};
 
 /// Longest account name, in characters.
 pub const NAME_CHARS_MAX: usize = 200;
@@ -30,8 +30,8 @@ pub struct Account {
     pub token_account: Address,
     /// As last seen on the chain, for filtering lists; the chain decides.
     pub status: AccountStatus,
-    /// The allowlist as submitted, so that answers show account ids as account ids.
-    pub counterparties: Counterparties,
+    /// Entries of its allowlist, which count for the operator's quota.
+    pub allowlist_entries: u64,
     pub duplicates: DuplicateRule,
     pub provisioning: Provisioning,
     pub created_at: Timestamp,

@@ -81,8 +81,8 @@ impl BalanceSeen {
 mod tests {
     use super::*;
     use crate::domain::{
-        AccountId, AccountName, AccountStatus, Address, Counterparties, DuplicateRule, EndpointHealth,
-        EventType, OperatorId, Provisioning, Subscription, WebhookId, WebhookStatus, WebhookUrl,
+        AccountId, AccountName, AccountStatus, Address, DuplicateRule, EndpointHealth, EventType, OperatorId,
+        Provisioning, Subscription, WebhookId, WebhookStatus, WebhookUrl,
     };
 
     fn at(second: i64) -> Timestamp {
@@ -102,7 +102,7 @@ mod tests {
             address: Address::from_bytes([3; 32]),
             token_account: Address::from_bytes([4; 32]),
             status: AccountStatus::Active,
-            counterparties: Counterparties::Anyone,
+            allowlist_entries: 0,
             duplicates: DuplicateRule::AsAsked,
             provisioning: Provisioning::Ready,
             created_at: at(0),

@@ -1,20 +1,20 @@
 use purser_core::words;
+use purser_policy::AllowedRecipients;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{AccountId, Address, Invalid};
 
-/// Who may be paid.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Who may be paid, as a request says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Counterparties {
-    #[default]
     Anyone,
-    /// Only these; an empty list allows nobody. In the order submitted.
+    /// Only these; an empty list allows nobody.
     Only(Vec<AllowlistEntry>),
 }
 
 /// An allowlist entry. It matches only as its own kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AllowlistEntry {
     /// An account of the same operator; means its PDA as a wallet.
     Account(AccountId),
@@ -34,14 +34,24 @@ words! {
     }
 }
 
-impl CounterpartyKind {
-    /// An entry for this address as this kind.
-    pub const fn entry(self, address: Address) -> AllowlistEntry {
-        match self {
-            Self::Wallet => AllowlistEntry::Wallet(address),
-            Self::TokenAccount => AllowlistEntry::TokenAccount(address),
+/// The entries of an allowlist: wallets, then token accounts. `None`: anyone may be paid.
+pub fn entries(allowed: &AllowedRecipients) -> Option<Vec<(CounterpartyKind, Address)>> {
+    let (wallets, token_accounts) = allowed.lists()?;
+    let of_kind = |kind| move |bytes: &[u8; 32]| (kind, Address::from_bytes(*bytes));
+    let wallets = wallets.iter().map(of_kind(CounterpartyKind::Wallet));
+    Some(wallets.chain(token_accounts.iter().map(of_kind(CounterpartyKind::TokenAccount))).collect())
+}
+
+/// The allowlist of these entries, of which there may be duplicates.
+pub fn of_entries(entries: impl IntoIterator<Item = (CounterpartyKind, Address)>) -> AllowedRecipients {
+    let (mut wallets, mut token_accounts) = (Vec::new(), Vec::new());
+    for (kind, address) in entries {
+        match kind {
+            CounterpartyKind::Wallet => wallets.push(address.bytes()),
+            CounterpartyKind::TokenAccount => token_accounts.push(address.bytes()),
         }
     }
+    AllowedRecipients::only(wallets, token_accounts)
 }
 
 const PARAM: &str = "allowed_counterparties";
@@ -57,25 +67,6 @@ enum Said {
 }
 
 impl AllowlistEntry {
-    /// The text as submitted; for an object, its address.
-    pub fn text(&self) -> String {
-        match self {
-            Self::Account(id) => id.to_string(),
-            Self::Wallet(address) | Self::TokenAccount(address) | Self::Address(address) => {
-                address.to_string()
-            }
-        }
-    }
-
-    /// `None` if the kind was not stated.
-    pub const fn kind(&self) -> Option<CounterpartyKind> {
-        match self {
-            Self::Account(_) | Self::Wallet(_) => Some(CounterpartyKind::Wallet),
-            Self::TokenAccount(_) => Some(CounterpartyKind::TokenAccount),
-            Self::Address(_) => None,
-        }
-    }
-
     fn from_text(text: &str) -> Option<Self> {
         text.parse().map(Self::Account).or_else(|_| text.parse().map(Self::Address)).ok()
     }
@@ -104,23 +95,6 @@ impl Counterparties {
         Ok(Self::Only(entries.into_iter().enumerate().map(read).collect::<Result<_, _>>()?))
     }
 
-    /// The allowlist from these texts, which [`Counterparties::texts`] made. `None` when one of them is no entry.
-    pub fn from_texts<T: AsRef<str>>(texts: &[T]) -> Option<Self> {
-        let entries: Option<_> = texts.iter().map(|text| AllowlistEntry::from_text(text.as_ref())).collect();
-        entries.map(Self::Only)
-    }
-
-    /// The same with what each address is, in the order of the entries.
-    pub(super) fn with_kinds(self, kinds: &[Option<CounterpartyKind>]) -> Self {
-        let Self::Only(entries) = self else { return self };
-        let said = |index: usize| kinds.get(index).copied().flatten();
-        let entry = |(index, entry)| match (entry, said(index)) {
-            (AllowlistEntry::Address(address), Some(kind)) => kind.entry(address),
-            (entry, _) => entry,
-        };
-        Self::Only(entries.into_iter().enumerate().map(entry).collect())
-    }
-
     /// An error in the entry at `index`, counted from 0.
     pub fn invalid_entry(index: usize, message: impl Into<String>) -> Invalid {
         Invalid::new(format!("{PARAM}[{index}]"), message)
@@ -129,22 +103,6 @@ impl Counterparties {
     /// An error in the list as a whole.
     pub fn invalid(message: impl Into<String>) -> Invalid {
         Invalid::new(PARAM, message)
-    }
-
-    /// The entries; empty when anyone may be paid.
-    pub fn entries(&self) -> &[AllowlistEntry] {
-        match self {
-            Self::Anyone => &[],
-            Self::Only(entries) => entries,
-        }
-    }
-
-    /// The texts as submitted; `None` when anyone may be paid.
-    pub fn texts(&self) -> Option<Vec<String>> {
-        match self {
-            Self::Anyone => None,
-            Self::Only(entries) => Some(entries.iter().map(AllowlistEntry::text).collect()),
-        }
     }
 }
 
@@ -172,10 +130,7 @@ mod tests {
             AllowlistEntry::Wallet(address),
             AllowlistEntry::TokenAccount(address),
         ];
-        assert_eq!(list.entries(), expected);
-        let kinds = expected.map(|entry| entry.kind().map(CounterpartyKind::as_str));
-        assert_eq!(kinds, [Some("wallet"), None, Some("wallet"), Some("token_account")]);
-        assert_eq!(list.texts().expect("a list"), [ACCOUNT, ADDRESS, ADDRESS, ADDRESS]);
+        assert_eq!(list, Counterparties::Only(expected.into()));
         assert_eq!(read("null"), Ok(Counterparties::Anyone));
         assert_eq!(read("[]"), Ok(Counterparties::Only(vec![])));
     }
@@ -199,13 +154,5 @@ mod tests {
         for list in ["\"all\"", "{}", "1"] {
             assert_eq!(read(list).expect_err(list).param(), "allowed_counterparties");
         }
-    }
-
-    #[test]
-    fn texts_come_back() {
-        let texts = [ACCOUNT, ADDRESS];
-        let list = Counterparties::from_texts(&texts).expect("entries");
-        assert_eq!(list.texts().expect("a list"), texts);
-        assert_eq!(Counterparties::from_texts(&[ADDRESS, "a\0b"]), None);
     }
 }

@@ -43,7 +43,7 @@ pub use balance::{BalanceSeen, KnownBalance, PaidBefore};
 pub use body::{no_json, param_of, read_body};
 pub use cell::{CellName, CellNameError};
 pub use cidrs::{AllowedCidrs, CIDRS_MAX, read_range};
-pub use counterparties::{AllowlistEntry, Counterparties, CounterpartyKind};
+pub use counterparties::{AllowlistEntry, Counterparties, CounterpartyKind, entries, of_entries};
 pub use delivery::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, DeliveryStatus, RETRY_DELAYS, Unanswered,
 };
@@ -62,7 +62,7 @@ pub use operator::{OpenDefence, Operator, OperatorName};
 pub use page::{Cursor, Page, PageLimit, PageRequest};
 pub use pending::PendingPolicy;
 pub(crate) use policy::Fields as PolicyUpdateFields;
-pub use policy::{PolicyFields, PolicyUpdate, SpendingPolicy};
+pub use policy::{PolicyFields, PolicyUpdate};
 pub use policy_version::{Asking, PolicyReason, PolicyVersion, REASON_CHARS_MAX};
 pub use principal::Principal;
 pub use purser_core::{
@@ -74,6 +74,7 @@ pub use purser_core::{
     TransferState, TransferStatus, UsdcAmount, UsedKey, WebhookId, WrongState, check_text, happened_at,
     new_agent_id, transfer_tag,
 };
+pub use purser_policy::{AllowedRecipients, SpendingPolicy};
 pub use quotas::{QuotaExceeded, Quotas};
 pub use request::{AnswerKey, Drawn, RequestFingerprint, Seed, StoredAnswer, StoredBody};
 pub use retention::{REQUESTS_KEPT, Retention, TooOld};

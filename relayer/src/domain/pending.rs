@@ -1,7 +1,6 @@
-use super::{AccountId, Address, Counterparties, OperatorId, Timestamp};
+use super::{AccountId, Address, OperatorId, Timestamp};
 
-/// A pending policy, as the database knows it: how its allowlist was submitted, and when to look at it. Its content is
-/// on the chain.
+/// A pending policy, as the database knows it: when to look at it, and whether it was announced. Its content is on the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingPolicy {
     pub operator_id: OperatorId,
@@ -10,8 +9,8 @@ pub struct PendingPolicy {
     pub hash: [u8; 32],
     /// It can only replace this policy version.
     pub expected_version: u64,
-    /// The allowlist as submitted.
-    pub counterparties: Counterparties,
+    /// Entries of its allowlist, which count for the operator's quota.
+    pub allowlist_entries: u64,
     /// When to look at it: when it can take effect, as far as known. Unix seconds by the chain's clock.
     pub due_at: i64,
     /// It was seen pending and announced. Before that it may never have reached the chain.

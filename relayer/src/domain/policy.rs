@@ -1,14 +1,12 @@
-use purser_policy::{Limit, PolicyOver};
+use purser_policy::{AllowedRecipients, Limit, SpendingPolicy};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::body::read_body;
+use super::counterparties::{entries, of_entries};
 use super::schema::{CounterpartyText, EntryOfAllowlist, PolicyVersionNumber, UsdcLimit, UsdcNumber};
-use super::{AllowlistEntry, Counterparties, CounterpartyKind, Invalid, PolicyReason, limit_from_json};
-
-/// A whole spending policy with its allowlist as submitted. By default it has no limits and allows everyone.
-pub type SpendingPolicy = PolicyOver<Counterparties>;
+use super::{Counterparties, CounterpartyKind, Invalid, PolicyReason, limit_from_json};
 
 /// The five policy fields as they are answered and announced, with what each entry of the allowlist is. Limits are JSON
 /// numbers, written from integers.
@@ -21,12 +19,12 @@ pub struct PolicyFields {
     /// Most that may leave in any 24 hours; `null` for no limit.
     #[schema(required)]
     max_daily_spend: Option<UsdcLimit>,
-    /// Who may be paid, as submitted; `null` for anyone.
+    /// Who may be paid, by address: wallets, then token accounts; `null` for anyone.
     #[schema(value_type = Option<Vec<CounterpartyText>>, required, max_items = 256)]
     allowed_counterparties: Option<Vec<String>>,
-    /// What each entry is, in the order of the entries; `null` of an entry where it was not said.
+    /// What each entry is, in the order of the entries.
     #[schema(required, max_items = 256)]
-    counterparty_kinds: Option<Vec<Option<CounterpartyKind>>>,
+    counterparty_kinds: Option<Vec<CounterpartyKind>>,
     /// Whether a transfer needs a memo.
     require_memo: bool,
     /// Whether nothing may leave.
@@ -34,29 +32,23 @@ pub struct PolicyFields {
 }
 
 impl PolicyFields {
-    /// The fields as answered. Never `None` in practice: texts, numbers and flags serialise to JSON.
-    pub fn into_json(self) -> Option<Box<RawValue>> {
-        serde_json::value::to_raw_value(&self).ok()
+    /// The policy that was answered. `None`: its allowlist is not one that was answered.
+    pub fn into_policy(self) -> Option<SpendingPolicy> {
+        let limit = |limit: Option<UsdcLimit>| limit.map_or(Limit::Unlimited, |limit| Limit::AtMost(limit.0));
+        Some(SpendingPolicy {
+            max_single_transfer: limit(self.max_single_transfer),
+            max_daily_spend: limit(self.max_daily_spend),
+            allowlist: match self.allowed_counterparties.zip(self.counterparty_kinds) {
+                None => AllowedRecipients::Anyone,
+                Some((texts, kinds)) => {
+                    let entry = |(text, kind): (&String, CounterpartyKind)| Some((kind, text.parse().ok()?));
+                    of_entries(texts.iter().zip(kinds).map(entry).collect::<Option<Vec<_>>>()?)
+                }
+            },
+            require_memo: self.require_memo,
+            paused: self.paused,
+        })
     }
-}
-
-/// The policy whose fields were answered. `None`: they are not a whole policy's.
-pub(super) fn policy_of_answer(fields: &RawValue) -> Option<SpendingPolicy> {
-    let fields: PolicyFields = serde_json::from_str(fields.get()).ok()?;
-    let limit = |limit: Option<UsdcLimit>| limit.map_or(Limit::Unlimited, |limit| Limit::AtMost(limit.0));
-    Some(SpendingPolicy {
-        max_single_transfer: limit(fields.max_single_transfer),
-        max_daily_spend: limit(fields.max_daily_spend),
-        allowlist: match fields.allowed_counterparties {
-            None => Counterparties::Anyone,
-            Some(texts) => {
-                let kinds = fields.counterparty_kinds.unwrap_or_default();
-                Counterparties::from_texts(&texts)?.with_kinds(&kinds)
-            }
-        },
-        require_memo: fields.require_memo,
-        paused: fields.paused,
-    })
 }
 
 impl From<&SpendingPolicy> for PolicyFields {
@@ -65,15 +57,18 @@ impl From<&SpendingPolicy> for PolicyFields {
             Limit::Unlimited => None,
             Limit::AtMost(amount) => Some(UsdcLimit(amount)),
         };
-        let kinds = match &policy.allowlist {
-            Counterparties::Anyone => None,
-            Counterparties::Only(entries) => Some(entries.iter().map(AllowlistEntry::kind).collect()),
-        };
+        let entries = entries(&policy.allowlist).map(|entries| {
+            entries
+                .into_iter()
+                .map(|(kind, address)| (address.to_string(), kind))
+                .unzip::<_, _, Vec<_>, Vec<_>>()
+        });
+        let (allowed_counterparties, counterparty_kinds) = entries.unzip();
         Self {
             max_single_transfer: limit(policy.max_single_transfer),
             max_daily_spend: limit(policy.max_daily_spend),
-            allowed_counterparties: policy.allowlist.texts(),
-            counterparty_kinds: kinds,
+            allowed_counterparties,
+            counterparty_kinds,
             require_memo: policy.require_memo,
             paused: policy.paused,
         }
@@ -131,22 +126,22 @@ impl PolicyUpdate {
         }
     }
 
-    /// The policy after a PUT: omitted fields take their defaults. But who pauses an account, or says nothing but `paused`,
-    /// resets no rule by leaving it out: then they stay.
-    pub fn replace(self, current: SpendingPolicy) -> SpendingPolicy {
+    /// The policy after a PUT, with what its allowlist means on the chain: omitted fields take their defaults. But who pauses
+    /// an account, or says nothing but `paused`, resets no rule by leaving it out: then they stay.
+    pub fn replace(&self, allowlist: Option<AllowedRecipients>, current: &SpendingPolicy) -> SpendingPolicy {
         if self.paused == Some(true) || self.only_paused().is_some() {
-            self.merge(current)
+            self.merge(allowlist, current)
         } else {
-            self.merge(SpendingPolicy::default())
+            self.merge(allowlist, &SpendingPolicy::default())
         }
     }
 
-    /// The policy after a PATCH: omitted fields stay.
-    pub fn merge(self, current: SpendingPolicy) -> SpendingPolicy {
+    /// The policy after a PATCH, with what its allowlist means on the chain: omitted fields stay.
+    pub fn merge(&self, allowlist: Option<AllowedRecipients>, current: &SpendingPolicy) -> SpendingPolicy {
         SpendingPolicy {
             max_single_transfer: self.max_single_transfer.unwrap_or(current.max_single_transfer),
             max_daily_spend: self.max_daily_spend.unwrap_or(current.max_daily_spend),
-            allowlist: self.allowed_counterparties.unwrap_or(current.allowlist),
+            allowlist: allowlist.unwrap_or_else(|| current.allowlist.clone()),
             require_memo: self.require_memo.unwrap_or(current.require_memo),
             paused: self.paused.unwrap_or(current.paused),
         }
@@ -197,7 +192,7 @@ fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(json: D) -> Result<Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Address, UsdcAmount};
+    use crate::domain::UsdcAmount;
 
     fn update(body: &str) -> Result<PolicyUpdate, Invalid> {
         PolicyUpdate::from_json(body.as_bytes())
@@ -207,7 +202,7 @@ mod tests {
         SpendingPolicy {
             max_single_transfer: Limit::AtMost(UsdcAmount::from_micros(5)),
             max_daily_spend: Limit::AtMost(UsdcAmount::from_micros(9)),
-            allowlist: Counterparties::Only(vec![]),
+            allowlist: AllowedRecipients::only(vec![], vec![]),
             require_memo: true,
             paused: false,
         }
@@ -215,23 +210,26 @@ mod tests {
 
     #[test]
     fn paused_alone_changes_only_paused() {
-        let policy = update(r#"{"paused":true}"#).expect("valid").replace(strict());
+        let policy = update(r#"{"paused":true}"#).expect("valid").replace(None, &strict());
         assert_eq!(policy, SpendingPolicy { paused: true, ..strict() });
     }
 
     #[test]
     fn any_other_put_replaces_the_whole_policy() {
-        let policy = update(r#"{"paused":false,"require_memo":true}"#).expect("valid").replace(strict());
+        let policy =
+            update(r#"{"paused":false,"require_memo":true}"#).expect("valid").replace(None, &strict());
         assert_eq!(policy, SpendingPolicy { require_memo: true, ..SpendingPolicy::default() });
-        assert_eq!(update("{}").expect("valid").replace(strict()), SpendingPolicy::default());
+        assert_eq!(update("{}").expect("valid").replace(None, &strict()), SpendingPolicy::default());
     }
 
     #[test]
     fn put_that_pauses_resets_nothing_that_it_leaves_out() {
-        let policy = update(r#"{"paused":true,"max_single_transfer":4}"#).expect("valid").replace(strict());
+        let policy =
+            update(r#"{"paused":true,"max_single_transfer":4}"#).expect("valid").replace(None, &strict());
         let four = Limit::AtMost(UsdcAmount::from_micros(4_000_000));
         assert_eq!(policy, SpendingPolicy { paused: true, max_single_transfer: four, ..strict() });
-        let lifted = update(r#"{"paused":true,"max_daily_spend":null}"#).expect("valid").replace(strict());
+        let lifted =
+            update(r#"{"paused":true,"max_daily_spend":null}"#).expect("valid").replace(None, &strict());
         assert_eq!(lifted, SpendingPolicy { paused: true, max_daily_spend: Limit::Unlimited, ..strict() });
     }
 
@@ -239,12 +237,12 @@ mod tests {
     fn patch_merges_and_null_lifts_a_limit() {
         let policy = update(r#"{"max_daily_spend":null,"allowed_counterparties":null}"#)
             .expect("valid")
-            .merge(strict());
+            .merge(Some(AllowedRecipients::Anyone), &strict());
         assert_eq!(
             policy,
             SpendingPolicy {
                 max_daily_spend: Limit::Unlimited,
-                allowlist: Counterparties::Anyone,
+                allowlist: AllowedRecipients::Anyone,
                 ..strict()
             }
         );
@@ -292,25 +290,27 @@ mod tests {
 
     #[test]
     fn the_kinds_of_an_allowlist_stand_beside_it() {
-        let address = Address::from_bytes([0; 32]);
-        let entries = vec![AllowlistEntry::TokenAccount(address), AllowlistEntry::Wallet(address)];
-        let policy = SpendingPolicy { allowlist: Counterparties::Only(entries), ..strict() };
-        let text = address.to_string();
-        let answered = PolicyFields::from(&policy).into_json().expect("JSON");
-        assert_eq!(policy_of_answer(&answered).as_ref(), Some(&policy));
+        let (low, high) = ([0; 32], [1; 32]);
+        let policy =
+            SpendingPolicy { allowlist: AllowedRecipients::only(vec![high, low], vec![low]), ..strict() };
+        let answered = serde_json::to_value(PolicyFields::from(&policy)).expect("JSON");
+        let [low, high] = [low, high].map(|bytes| crate::domain::Address::from_bytes(bytes).to_string());
         assert_eq!(
-            serde_json::to_value(PolicyFields::from(&policy)).expect("JSON"),
+            answered,
             serde_json::json!({
                 "max_single_transfer": 0.000005, "max_daily_spend": 0.000009,
-                "allowed_counterparties": [text, text], "counterparty_kinds": ["token_account", "wallet"],
+                "allowed_counterparties": [low, high, low],
+                "counterparty_kinds": ["wallet", "wallet", "token_account"],
                 "require_memo": true, "paused": false,
             })
         );
-        let answered = PolicyFields::from(&SpendingPolicy::default()).into_json().expect("JSON");
-        assert_eq!(policy_of_answer(&answered), Some(SpendingPolicy::default()));
-        let part = RawValue::from_string(r#"{"paused":false}"#.into()).expect("JSON");
-        assert_eq!(policy_of_answer(&part), None);
         let open = serde_json::to_value(PolicyFields::from(&SpendingPolicy::default())).expect("JSON");
         assert!(open["allowed_counterparties"].is_null() && open["counterparty_kinds"].is_null());
+        for (answered, policy) in [(answered, policy), (open, SpendingPolicy::default())] {
+            let text = answered.to_string();
+            let read: PolicyFields = serde_json::from_str(&text).expect("its own answer");
+            assert_eq!(read.into_policy(), Some(policy));
+        }
+        assert!(serde_json::from_str::<PolicyFields>(r#"{"paused":false}"#).is_err());
     }
 }

@@ -1,8 +1,6 @@
 use serde::Serialize;
-use serde_json::value::RawValue;
 
-use super::policy::policy_of_answer;
-use super::{AccountId, Address, Invalid, KeyId, OperatorId, SpendingPolicy, Timestamp, check_name};
+use super::{Invalid, KeyId, SetBy, SpendingPolicy, check_name};
 
 /// Longest reason, in characters.
 pub const REASON_CHARS_MAX: usize = 200;
@@ -36,25 +34,12 @@ pub struct Asking {
 }
 
 /// A version of a policy, and the transaction that set it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyVersion {
-    pub operator_id: OperatorId,
-    pub account_id: AccountId,
     pub version: u64,
-    pub set_at: Timestamp,
-    /// `None` when it is unknown.
-    pub signer: Option<Address>,
-    /// Base58.
-    pub tx_signature: String,
-    /// The fields as answered; `None` when they could no longer be read.
-    pub policy: Option<Box<RawValue>>,
+    /// `None` when it could no longer be read.
+    pub policy: Option<SpendingPolicy>,
+    pub by: SetBy,
     /// `None`: somebody used their own wallet, or it is unknown.
     pub asking: Option<Asking>,
-}
-
-impl PolicyVersion {
-    /// The policy itself. `None`: it could no longer be read.
-    pub fn read_policy(&self) -> Option<SpendingPolicy> {
-        self.policy.as_deref().and_then(policy_of_answer)
-    }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::book::Parties;
 use super::{IndexError, Indexer};
 use crate::chain::{BALANCES_MAX, LandedRecord, PolicyCall};
-use crate::domain::{Address, Counterparties, PendingPolicy};
+use crate::domain::{Address, PendingPolicy};
 
 impl Indexer {
     /// Looks at every draft that these transactions may have sealed; they must come in the chain's order.
@@ -47,7 +47,7 @@ impl Indexer {
                     account_id: party.account_id,
                     hash: draft.hash,
                     expected_version: draft.expected_version,
-                    counterparties: Counterparties::Anyone,
+                    allowlist_entries: 0,
                     due_at: 0,
                     is_announced: false,
                     created_at: self.parts.ambient.now(),

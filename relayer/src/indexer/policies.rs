@@ -6,12 +6,10 @@ use std::time::Duration;
 use super::book::Parties;
 use super::{IndexError, Indexer};
 use crate::chain::{
-    BALANCES_MAX, ChainError, LandedRecord, LoggedPolicy, OnChainPolicy, PolicyCall, PolicySetTo, PolicyStep,
-    ProgramEvent,
+    BALANCES_MAX, ChainError, LandedRecord, LoggedPolicy, PolicyCall, PolicySetTo, PolicyStep, ProgramEvent,
 };
 use crate::domain::{
-    Address, AllowlistEntry, Counterparties, HaltScope, HaltSet, HaltedBy, OperatorId, Party, PolicyFields,
-    PolicySet, PolicyVersion, SetBy, SpendingPolicy, Timestamp,
+    Address, HaltScope, HaltSet, HaltedBy, OperatorId, Party, PolicySet, SetBy, SpendingPolicy, Timestamp,
 };
 
 /// Accounts whose halt is announced per transaction.
@@ -66,7 +64,6 @@ impl Indexer {
             return Ok(());
         };
         let signer = logged.map(|logged| logged.signer).or(called.map(|step| step.signer));
-        self.keep_version(record, at, party, (version, signer), policy.as_ref()).await?;
         let set = PolicySet {
             operator_id: party.operator_id,
             account_id: party.account_id,
@@ -90,13 +87,13 @@ impl Indexer {
         let account = (party.operator_id, party.account_id);
         let set = logged.map(|logged| &logged.set);
         match (called.map(|step| &step.what), set) {
-            (Some(PolicyCall::Born(policy)), _) => Ok((Some(1), Some(as_on_chain(policy)))),
+            (Some(PolicyCall::Born(policy)), _) => Ok((Some(1), Some(policy.clone()))),
             (Some(PolicyCall::Set { expected_version, policy }), _) => {
-                Ok((Some(expected_version.saturating_add(1)), Some(as_on_chain(policy))))
+                Ok((Some(expected_version.saturating_add(1)), Some(policy.clone())))
             }
             (Some(PolicyCall::Applied { hash }), _) | (_, Some(PolicySetTo::InDraft { hash })) => {
                 match self.parts.history.applied_draft(record, agent, *hash).await? {
-                    Some((applied, policy)) => Ok((Some(applied), Some(as_on_chain(&policy)))),
+                    Some((applied, policy)) => Ok((Some(applied), Some(policy))),
                     None => Ok((version, None)),
                 }
             }
@@ -112,34 +109,12 @@ impl Indexer {
                     None => Ok((Some(version), self.policy_in_force(agent, record.slot, version).await?)),
                 }
             }
-            (_, Some(PolicySetTo::Whole(policy))) => Ok((version, Some(as_on_chain(policy)))),
+            (_, Some(PolicySetTo::Whole(policy))) => Ok((version, Some(policy.clone()))),
             // Only what sets a policy belongs to a change.
             (Some(PolicyCall::Opened(_) | PolicyCall::Written { .. } | PolicyCall::Closed) | None, None) => {
                 Ok((None, None))
             }
         }
-    }
-
-    /// Keeps every version that a transaction set, even if a later one replaced it before we could read it.
-    async fn keep_version(
-        &self,
-        record: &LandedRecord,
-        set_at: Timestamp,
-        party: &Party,
-        (version, signer): (u64, Option<Address>),
-        policy: Option<&SpendingPolicy>,
-    ) -> Result<(), IndexError> {
-        let version = PolicyVersion {
-            operator_id: party.operator_id,
-            account_id: party.account_id,
-            version,
-            set_at,
-            signer,
-            tx_signature: record.signature.clone(),
-            policy: policy.and_then(|policy| PolicyFields::from(policy).into_json()),
-            asking: None,
-        };
-        Ok(self.parts.policies.insert_policy_version(&version).await?)
     }
 
     /// The policy in force, if it is this version still.
@@ -155,7 +130,7 @@ impl Indexer {
             let reason = "a node shows an older policy than the one in its log".to_owned();
             return Err(ChainError::Unavailable { during: "getMultipleAccounts", reason }.into());
         }
-        Ok((version == wanted).then(|| as_on_chain(&policy)))
+        Ok((version == wanted).then_some(policy))
     }
 
     async fn note_halt(
@@ -215,25 +190,11 @@ impl Indexer {
                     operator_id: party.operator_id,
                     account_id: party.account_id,
                     version,
-                    policy: Some(as_on_chain(&policy)),
+                    policy: Some(policy),
                     by: None,
                 };
                 self.parts.policies.insert_policy(&set, self.parts.ambient.now()).await?;
             }
         }
     }
-}
-
-/// Uses the addresses on the chain, whatever was submitted for them.
-fn as_on_chain(policy: &OnChainPolicy) -> SpendingPolicy {
-    use crate::chain::AllowedRecipients::{Anyone, Only};
-    policy.over(match &policy.allowlist {
-        Anyone => Counterparties::Anyone,
-        Only { wallets, token_accounts } => {
-            let address = |bytes: &[u8; 32]| Address::from_bytes(*bytes);
-            let wallets = wallets.iter().map(address).map(AllowlistEntry::Wallet);
-            let token_accounts = token_accounts.iter().map(address).map(AllowlistEntry::TokenAccount);
-            Counterparties::Only(wallets.chain(token_accounts).collect())
-        }
-    })
 }

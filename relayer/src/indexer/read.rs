@@ -6,8 +6,8 @@ use super::book::{Parties, addresses_of, entries_of};
 use super::{IndexError, Indexer};
 use crate::chain::{AgentAddresses, BALANCES_MAX, ChainError, LandedRecord, Looked, ProgramEvent};
 use crate::domain::{
-    Account, AccountName, AccountStatus, Address, Counterparties, DuplicateRule, EntryOutcome, HistoryEntry,
-    OperatorId, PaymentMade, Provisioning, Timestamp, TransferId,
+    Account, AccountName, AccountStatus, Address, DuplicateRule, EntryOutcome, HistoryEntry, OperatorId,
+    PaymentMade, Provisioning, Timestamp, TransferId,
 };
 use crate::store::{ADOPTED_STATUS, Due, Mark, PendingFetch, Readings};
 use std::collections::BTreeMap;
@@ -159,7 +159,7 @@ impl Indexer {
             address: addresses.agent,
             token_account: addresses.token_account,
             status: ADOPTED_STATUS,
-            counterparties: Counterparties::Anyone,
+            allowlist_entries: 0,
             duplicates: DuplicateRule::AsAsked,
             provisioning: Provisioning::Ready,
             created_at: Timestamp::from_unix_seconds(block_time),

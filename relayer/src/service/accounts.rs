@@ -4,17 +4,16 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::allowlist::{Allowlists, ResolvedPolicy, resolve};
+use super::allowlist::{Allowlists, resolve};
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{CREATED_SECONDS_MIN, addresses, find_account, read_operator, window_now};
-use super::submitted::as_submitted;
-use super::{Ambient, Chains, Looks, NetworkParts, Parts, Tasks};
-use crate::chain::{AgentAddresses, AgentCreation, AgentOnChain, OnChainPolicy, OperatorOnChain};
+use super::{Ambient, Chains, Looks, Parts, Tasks};
+use crate::chain::{AgentAddresses, AgentCreation, AgentOnChain, OperatorOnChain, ProvisionChain};
 use crate::crash_point::crash_point;
 use crate::domain::{
     Account, AccountChange, AccountId, AccountName, AccountStatus, Counterparties, Drawn, DuplicateRule,
-    Halt, Metadata, Operator, OperatorId, Principal, Provisioning, Quotas, SpendingPolicy, Timestamp,
-    UsdcAmount, new_agent_id,
+    Halt, Metadata, Operator, OperatorId, PolicyUpdate, Principal, Provisioning, Quotas, SpendingPolicy,
+    Timestamp, UsdcAmount, new_agent_id,
 };
 use crate::store::{self, StoreError};
 
@@ -38,8 +37,8 @@ const POLICY: &str = "policy";
 pub struct CreateAccount {
     pub name: AccountName,
     pub metadata: Option<Metadata>,
-    /// The policy it starts with.
-    pub policy: SpendingPolicy,
+    /// The policy it starts with, as a change of the open one.
+    pub policy: PolicyUpdate,
 }
 
 /// An account with its current state on the chain.
@@ -77,7 +76,7 @@ pub fn accounts_filter(operator_id: OperatorId, status: Option<AccountStatus>) -
 pub struct Accounts {
     accounts: store::Accounts,
     operators: store::Operators,
-    chains: Chains,
+    chains: Chains<dyn ProvisionChain>,
     looks: Looks,
     allowlists: Allowlists,
     ambient: Ambient,
@@ -92,7 +91,17 @@ impl Accounts {
         let allowlists = Allowlists::new(parts);
         let Parts { store, chains, looks, ambient, tasks, quotas, .. } = parts.clone();
         let store::Store { accounts, operators, .. } = store;
-        Self { accounts, operators, chains, looks, allowlists, ambient, tasks, quotas, full: Arc::default() }
+        Self {
+            accounts,
+            operators,
+            chains: chains.to(|chain| chain),
+            looks,
+            allowlists,
+            ambient,
+            tasks,
+            quotas,
+            full: Arc::default(),
+        }
     }
 
     /// Creates an account with its policy. It becomes visible only once it is on the chain. The work runs to its end
@@ -139,9 +148,9 @@ impl Accounts {
         }
         // Nothing was sent to the chain yet, so the caller may simply retry when it is unavailable.
         let on_chain = read_operator(&self.chains, operator).await?;
-        let begin_with = self.begin_with(operator, &asked.policy).await?;
+        let policy = self.begin_with(operator, &asked.policy).await?;
         let now = ambient.now();
-        let (policy, halt) = (begin_with.policy, Halt::of(on_chain.halted_by, None));
+        let halt = Halt::of(on_chain.halted_by, None);
         let status = AccountStatus::from_paused(policy.paused || halt.is_some());
         let account = Account {
             id,
@@ -151,7 +160,7 @@ impl Accounts {
             address: agent,
             token_account,
             status,
-            counterparties: policy.allowlist.clone(),
+            allowlist_entries: policy.allowlist.len() as u64,
             duplicates: DuplicateRule::AsAsked,
             provisioning: Provisioning::Requested,
             created_at: now,
@@ -164,7 +173,7 @@ impl Accounts {
         if !is_asked_again {
             self.write_down(&account).await?;
         }
-        let created = match chain.create_agent(&on_chain, agent_id, &begin_with.on_chain).await {
+        let created = match chain.create_agent(&on_chain, agent_id, &policy).await {
             Ok(created) => created,
             Err(error) => {
                 let is_taken = error.is_address_taken();
@@ -214,21 +223,23 @@ impl Accounts {
     async fn begin_with(
         &self,
         operator: &Operator,
-        policy: &SpendingPolicy,
-    ) -> Result<ResolvedPolicy, ServiceError> {
-        let resolved = resolve(&self.allowlists, operator, policy, &OnChainPolicy::default()).await;
-        let resolved = resolved.map_err(|error| match error {
+        asked: &PolicyUpdate,
+    ) -> Result<SpendingPolicy, ServiceError> {
+        let open = SpendingPolicy::default();
+        let Some(listed) = &asked.allowed_counterparties else { return Ok(asked.merge(None, &open)) };
+        let resolved = resolve(&self.allowlists, operator, listed, &open.allowlist).await;
+        let allowed = resolved.map_err(|error| match error {
             ServiceError::Invalid(invalid) => invalid.within(POLICY).into(),
             other => other,
         })?;
-        if resolved.on_chain.allowlist.len() > ENTRIES_MAX {
+        if allowed.len() > ENTRIES_MAX {
             let message = format!(
                 "may have at most {ENTRIES_MAX} entries in a new account; create it without them and PUT the policy \
                  afterwards"
             );
             return Err(Counterparties::invalid(message).within(POLICY).into());
         }
-        Ok(resolved)
+        Ok(asked.merge(Some(allowed), &open))
     }
 
     async fn write_down(&self, account: &Account) -> Result<(), ServiceError> {
@@ -250,14 +261,13 @@ impl Accounts {
     }
 
     async fn look_at(&self, operator: &Operator, account: Account) -> Result<AccountView, ServiceError> {
-        let network = self.chains.get(operator.network)?;
         let as_of = self.ambient.now();
         let (on_chain, agent, now) = tokio::try_join!(
             self.looks.read_operator(&self.chains, operator),
             self.looks.read_agent(&self.chains, operator, &account),
             window_now(&self.chains, &self.ambient, operator)
         )?;
-        Ok(view(network, &on_chain, account, agent, (as_of, now)))
+        Ok(view(&on_chain, account, agent, (as_of, now)))
     }
 
     /// Changes name and metadata. NotFound: unknown or another operator's. Invalid: the metadata would be too large.
@@ -366,7 +376,6 @@ impl From<NotMade> for ServiceError {
 }
 
 fn view(
-    network: &NetworkParts,
     on_chain: &OperatorOnChain,
     account: Account,
     agent: AgentOnChain,
@@ -379,7 +388,7 @@ fn view(
         status: AccountStatus::from_paused(agent.policy.paused || halt.is_some()),
         halt,
         spent: Some(agent.window.spent(now)),
-        policy: Some(as_submitted(network.chain.as_ref(), &agent.policy, &account.counterparties)),
+        policy: Some(agent.policy),
         account,
     }
 }

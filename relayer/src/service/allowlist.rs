@@ -1,25 +1,19 @@
 //! Resolves allowlists as submitted to what they mean on the chain.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Display;
 
 use purser_policy::ALLOWLIST_ENTRIES_MAX;
 
 use super::error::{ServiceError, from_chain};
 use super::reads::{CREATED_SECONDS_MIN, addresses};
 use super::{Ambient, Chains, Parts};
-use crate::chain::{AddressKind, AllowedRecipients, OnChainPolicy};
+use crate::chain::AddressKind;
 use crate::domain::{
-    Account, AccountId, Address, AllowlistEntry, Counterparties, CounterpartyKind, Operator, SpendingPolicy,
-    Timestamp,
+    Account, AccountId, Address, AllowedRecipients, AllowlistEntry, Counterparties, CounterpartyKind,
+    Invalid, Operator, Timestamp, of_entries,
 };
 use crate::store;
-
-/// A policy whose every entry has a known kind.
-pub(super) struct ResolvedPolicy {
-    pub on_chain: OnChainPolicy,
-    /// The submitted policy: each entry with its kind, no duplicates.
-    pub policy: SpendingPolicy,
-}
 
 /// What allowlists are resolved by.
 #[derive(Clone)]
@@ -32,79 +26,65 @@ pub(super) struct Allowlists {
 impl Allowlists {
     pub fn new(parts: &Parts) -> Self {
         let Parts { store, chains, ambient, .. } = parts;
-        Self { accounts: store.accounts.clone(), chains: chains.clone(), ambient: ambient.clone() }
+        Self { accounts: store.accounts.clone(), chains: chains.to_read(), ambient: ambient.clone() }
     }
 }
 
-/// Resolves every entry. An account id is the wallet at its PDA. A plain address keeps the kind it has in the policy in
-/// force; otherwise it is a token account if one exists there, or a wallet if it can be one. Duplicates collapse.
+/// What a list of a request means on the chain. An account id is the wallet at its PDA. A plain address keeps the kind it has in
+/// the list in force; otherwise it is a token account if one exists there, or a wallet if it can be one. Duplicates collapse.
 ///
 /// Invalid, with the entry's place: it is not an account of the operator, or its kind must be stated; also too many entries.
 pub(super) async fn resolve(
     by: &Allowlists,
     operator: &Operator,
-    policy: &SpendingPolicy,
-    in_force: &OnChainPolicy,
-) -> Result<ResolvedPolicy, ServiceError> {
-    let (allowlist, submitted) = match &policy.allowlist {
-        Counterparties::Anyone => (AllowedRecipients::Anyone, Counterparties::Anyone),
-        Counterparties::Only(entries) => {
-            let (on_chain, entries) = resolve_entries(by, operator, entries, in_force).await?;
-            (on_chain, Counterparties::Only(entries))
-        }
-    };
-    Ok(ResolvedPolicy { on_chain: policy.over(allowlist), policy: policy.over(submitted) })
-}
-
-async fn resolve_entries(
-    by: &Allowlists,
-    operator: &Operator,
-    entries: &[AllowlistEntry],
-    in_force: &OnChainPolicy,
-) -> Result<(AllowedRecipients, Vec<AllowlistEntry>), ServiceError> {
+    asked: &Counterparties,
+    in_force: &AllowedRecipients,
+) -> Result<AllowedRecipients, ServiceError> {
+    let Counterparties::Only(entries) = asked else { return Ok(AllowedRecipients::Anyone) };
     let accounts = find_accounts(by, operator, entries).await?;
-    let closed = find_closed(by, operator, accounts.values(), in_force).await?;
-    let kinds = find_kinds(by, operator, entries, in_force).await?;
-    let mut seen = HashSet::new();
-    let mut resolved = Vec::new();
+    let (kinds, own) = find_kinds(by, operator, entries, in_force).await?;
+    let closed = find_closed(by, operator, accounts.values().chain(&own), in_force).await?;
+    let mut resolved = Vec::with_capacity(entries.len());
     for (index, entry) in entries.iter().enumerate() {
-        let (kind, address, entry) = match entry {
+        resolved.push(match entry {
             AllowlistEntry::Account(id) => {
                 let unknown = || {
                     let message = format!("names {id}, which is not an account of yours");
                     Counterparties::invalid_entry(index, message)
                 };
                 let account = accounts.get(id).ok_or_else(unknown)?;
-                if closed.contains(id) {
-                    let message = format!(
-                        "names {id}, which was closed on the chain: what is paid there lies until the operator's admin \
-                         creates it anew"
-                    );
-                    return Err(Counterparties::invalid_entry(index, message).into());
+                if closed.contains(&account.address) {
+                    return Err(is_closed(index, id).into());
                 }
-                (CounterpartyKind::Wallet, account.address, *entry)
+                (CounterpartyKind::Wallet, account.address)
             }
-            AllowlistEntry::Wallet(address) => (CounterpartyKind::Wallet, *address, *entry),
-            AllowlistEntry::TokenAccount(address) => (CounterpartyKind::TokenAccount, *address, *entry),
+            AllowlistEntry::Wallet(address) => (CounterpartyKind::Wallet, *address),
+            AllowlistEntry::TokenAccount(address) => (CounterpartyKind::TokenAccount, *address),
             AllowlistEntry::Address(address) => {
+                if closed.contains(address) {
+                    return Err(is_closed(index, address).into());
+                }
                 let unclear = || Counterparties::invalid_entry(index, unclear(address));
-                let kind = kinds.get(address).copied().flatten().ok_or_else(unclear)?;
-                (kind, *address, kind.entry(*address))
+                (kinds.get(address).copied().flatten().ok_or_else(unclear)?, *address)
             }
-        };
-        if seen.insert((kind, address.bytes())) {
-            resolved.push(entry);
-        }
+        });
     }
-    if seen.len() > ALLOWLIST_ENTRIES_MAX {
-        let message = format!("must have at most {ALLOWLIST_ENTRIES_MAX} entries");
-        return Err(Counterparties::invalid(message).into());
+    let allowed = of_entries(resolved);
+    if allowed.len() > ALLOWLIST_ENTRIES_MAX {
+        return Err(too_many().into());
     }
-    let of_kind =
-        |wanted| seen.iter().filter(move |(kind, _)| *kind == wanted).map(|(_, bytes)| *bytes).collect();
-    let on_chain =
-        AllowedRecipients::only(of_kind(CounterpartyKind::Wallet), of_kind(CounterpartyKind::TokenAccount));
-    Ok((on_chain, resolved))
+    Ok(allowed)
+}
+
+fn is_closed(index: usize, named: impl Display) -> Invalid {
+    let message = format!(
+        "names {named}, which was closed on the chain: what is paid there lies until the operator's admin creates it anew"
+    );
+    Counterparties::invalid_entry(index, message)
+}
+
+fn too_many() -> Invalid {
+    Counterparties::invalid(format!("must have at most {ALLOWLIST_ENTRIES_MAX} entries"))
 }
 
 fn unclear(address: &Address) -> String {
@@ -114,13 +94,13 @@ fn unclear(address: &Address) -> String {
     )
 }
 
-/// Those of the accounts that are closed on the chain, except for what the policy in force lists already.
+/// Those of the accounts that are closed on the chain, except for what the list in force has already.
 async fn find_closed(
     by: &Allowlists,
     operator: &Operator,
     accounts: impl Iterator<Item = &Account>,
-    in_force: &OnChainPolicy,
-) -> Result<HashSet<AccountId>, ServiceError> {
+    in_force: &AllowedRecipients,
+) -> Result<HashSet<Address>, ServiceError> {
     let asked: Vec<&Account> =
         accounts.filter(|account| kind_in(in_force, &account.address).is_none()).collect();
     if asked.is_empty() {
@@ -136,7 +116,7 @@ async fn find_closed(
         .into_iter()
         .zip(read)
         .filter(|(account, agent)| agent.is_none() && account.created_at < shown_from);
-    Ok(is_closed.map(|(account, _)| account.id).collect())
+    Ok(is_closed.map(|(account, _)| account.address).collect())
 }
 
 /// The entries that are accounts of the operator.
@@ -162,13 +142,14 @@ fn account_id(entry: &AllowlistEntry) -> Option<AccountId> {
     }
 }
 
-/// The kinds of the plain addresses among the entries; `None` where the caller must state the kind.
+/// The kinds of the plain addresses among the entries, `None` where the caller must state the kind; and those that are accounts
+/// of the operator and not in force.
 async fn find_kinds(
     by: &Allowlists,
     operator: &Operator,
     entries: &[AllowlistEntry],
-    in_force: &OnChainPolicy,
-) -> Result<HashMap<Address, Option<CounterpartyKind>>, ServiceError> {
+    in_force: &AllowedRecipients,
+) -> Result<(HashMap<Address, Option<CounterpartyKind>>, Vec<Account>), ServiceError> {
     let plain: HashSet<Address> = entries.iter().filter_map(plain_address).collect();
     let (listed, unlisted): (Vec<_>, Vec<_>) = plain
         .into_iter()
@@ -177,25 +158,30 @@ async fn find_kinds(
     let mut kinds: HashMap<_, _> = listed.into_iter().collect();
     // Too many distinct addresses are refused before their kinds are looked up.
     if kinds.len() + unlisted.len() > ALLOWLIST_ENTRIES_MAX {
-        let message = format!("must have at most {ALLOWLIST_ENTRIES_MAX} entries");
-        return Err(Counterparties::invalid(message).into());
+        return Err(too_many().into());
     }
     let unlisted: Vec<Address> = unlisted.into_iter().map(|(address, _)| address).collect();
     if unlisted.is_empty() {
-        return Ok(kinds);
+        return Ok((kinds, Vec::new()));
     }
     let chain = &by.chains.get(operator.network)?.chain;
     let read = chain.read_kinds(&unlisted).await;
     let read = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    // Lists are answered by address, and an account of one's own is no key.
+    let unclear = unlisted.iter().zip(&read).filter(|(_, kind)| **kind == AddressKind::Unclear);
+    let ids: Vec<AccountId> = unclear.filter_map(|(address, _)| chain.account_id_of(address).ok()).collect();
+    let own = by.accounts.find_accounts(operator.id, &ids).await?;
     kinds.extend(unlisted.into_iter().zip(read).map(|(address, kind)| {
         let kind = match kind {
             AddressKind::TokenAccount => Some(CounterpartyKind::TokenAccount),
             AddressKind::Wallet => Some(CounterpartyKind::Wallet),
-            AddressKind::Unclear => None,
+            AddressKind::Unclear => {
+                own.iter().any(|account| account.address == address).then_some(CounterpartyKind::Wallet)
+            }
         };
         (address, kind)
     }));
-    Ok(kinds)
+    Ok((kinds, own))
 }
 
 fn plain_address(entry: &AllowlistEntry) -> Option<Address> {
@@ -205,9 +191,9 @@ fn plain_address(entry: &AllowlistEntry) -> Option<Address> {
     }
 }
 
-/// The address's kind in a policy, if it is listed there as exactly one kind.
-fn kind_in(policy: &OnChainPolicy, address: &Address) -> Option<CounterpartyKind> {
-    let AllowedRecipients::Only { wallets, token_accounts } = &policy.allowlist else { return None };
+/// The address's kind in a list, if it stands there as exactly one kind.
+fn kind_in(allowed: &AllowedRecipients, address: &Address) -> Option<CounterpartyKind> {
+    let (wallets, token_accounts) = allowed.lists()?;
     let lists = |entries: &[purser_policy::Address]| entries.binary_search(address.as_bytes()).is_ok();
     match (lists(wallets), lists(token_accounts)) {
         (true, false) => Some(CounterpartyKind::Wallet),

@@ -28,7 +28,7 @@ pub(super) struct Cleaning {
 impl Cleaning {
     pub fn new(parts: &Parts) -> Self {
         let Parts { store, chains, ambient, retention, tasks, .. } = parts.clone();
-        Self { upkeep: store.upkeep, chains, ambient, retention, tasks }
+        Self { upkeep: store.upkeep, chains: chains.to_read(), ambient, retention, tasks }
     }
 
     /// One pass.

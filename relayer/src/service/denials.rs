@@ -13,7 +13,7 @@ use futures::Stream;
 use super::error::{ServiceError, from_chain};
 use super::reads::read_operator;
 use super::{Ambient, Chains, Parts, Tasks};
-use crate::chain::Signer;
+use crate::chain::{Chain, Signer};
 use crate::crash_point::crash_point;
 use crate::domain::{
     Address, Cursor, Denial, Invalid, Network, Operator, OperatorId, Page, PageRequest, Refused,
@@ -50,7 +50,7 @@ impl DenialParts {
 #[derive(Clone)]
 pub struct Denials {
     denials: store::Denials,
-    chains: Chains,
+    chains: Chains<dyn Chain>,
     ambient: Ambient,
     tasks: Tasks,
     /// `None`: refusals are not signed.

@@ -44,7 +44,7 @@ pub struct Events {
 impl Events {
     pub(super) fn new(parts: &Parts) -> Self {
         let Parts { store, chains, ambient, .. } = parts.clone();
-        Self { events: store.events, transfers: store.transfers, chains, ambient }
+        Self { events: store.events, transfers: store.transfers, chains: chains.to_read(), ambient }
     }
 
     /// One event. NotFound: unknown or another operator's.

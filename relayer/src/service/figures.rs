@@ -9,7 +9,7 @@ use prometheus_client::registry::Registry;
 
 use super::transfers::UNUSED_PURCHASE;
 use super::{Chains, Parts, Services, Signers, Tasks, Transfers};
-use crate::chain::{ChainFigures, MethodCount};
+use crate::chain::{ChainFigures, KeyChain, MethodCount};
 use crate::domain::{DeliveryStatus, FailureCode, Network, TransferStatus};
 use crate::metrics::Metrics;
 use crate::store::Database;
@@ -39,7 +39,7 @@ impl Services {
 #[derive(Clone)]
 pub(super) struct Figures {
     database: Database,
-    chains: Chains,
+    chains: Chains<dyn KeyChain>,
     tasks: Tasks,
     metrics: Metrics,
     transfers: Transfers,
@@ -49,7 +49,14 @@ pub(super) struct Figures {
 impl Figures {
     pub fn new(parts: &Parts, transfers: Transfers, signers: Signers) -> Self {
         let Parts { store, chains, tasks, metrics, .. } = parts.clone();
-        Self { database: store.database().clone(), chains, tasks, metrics, transfers, signers }
+        Self {
+            database: store.database().clone(),
+            chains: chains.to(|chain| chain),
+            tasks,
+            metrics,
+            transfers,
+            signers,
+        }
     }
 }
 

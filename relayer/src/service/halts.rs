@@ -27,7 +27,7 @@ impl Halts {
     pub(super) fn new(parts: &Parts) -> Self {
         let stops = Stops::new(parts);
         let Parts { store, chains, tasks, .. } = parts.clone();
-        Self { accounts: store.accounts, stops, chains, tasks }
+        Self { accounts: store.accounts, stops, chains: chains.to_read(), tasks }
     }
 
     /// Halts every account of the operator; halting again changes nothing. The work runs to its end even when the caller leaves.

@@ -8,6 +8,7 @@ use tokio::time::{Instant, timeout};
 
 use super::part::Part;
 use super::{Ambient, Chains, Parts, Signers, Tasks};
+use crate::chain::KeyChain;
 use crate::domain::Network;
 use crate::store;
 
@@ -50,7 +51,7 @@ const NODES: &str = "nodes";
 #[derive(Clone)]
 pub struct Health {
     upkeep: store::Upkeep,
-    chains: Chains,
+    chains: Chains<dyn KeyChain>,
     ambient: Ambient,
     tasks: Tasks,
     signers: Signers,
@@ -60,7 +61,14 @@ pub struct Health {
 impl Health {
     pub(super) fn new(parts: &Parts, signers: Signers) -> Self {
         let Parts { store, chains, ambient, tasks, .. } = parts.clone();
-        Self { upkeep: store.upkeep, chains, ambient, tasks, signers, found: Arc::default() }
+        Self {
+            upkeep: store.upkeep,
+            chains: chains.to(|chain| chain),
+            ambient,
+            tasks,
+            signers,
+            found: Arc::default(),
+        }
     }
 
     /// What is wrong now, at most one second old. Takes 2 s at most.

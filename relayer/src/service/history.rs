@@ -31,7 +31,7 @@ pub struct History {
 impl History {
     pub(super) fn new(parts: &Parts) -> Self {
         let Parts { store, chains, .. } = parts.clone();
-        Self { history: store.history, accounts: store.accounts, chains }
+        Self { history: store.history, accounts: store.accounts, chains: chains.to_read() }
     }
 
     /// An account's history, most recently visible first. Forbidden: an agent key of another account. NotFound: the account.

@@ -23,7 +23,6 @@ mod sessions;
 mod signers;
 mod stops;
 mod streams;
-mod submitted;
 mod transfers;
 mod webhooks;
 
@@ -59,6 +58,7 @@ pub use purser_core::{PendingLimits, RefusalLimits};
 use self::cleaning::Cleaning;
 use self::figures::Figures;
 use self::stops::Stops;
+use crate::chain::Chain;
 use crate::domain::{CellName, Quotas, Retention};
 use crate::metrics::Metrics;
 use crate::shares::Outgoing;
@@ -73,7 +73,7 @@ const RECONCILE_EVERY: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub struct Parts {
     pub store: Store,
-    pub chains: Chains,
+    pub chains: Chains<dyn Chain>,
     pub tasks: Tasks,
     pub ambient: Ambient,
     /// How long a transfer's request waits for settlement.

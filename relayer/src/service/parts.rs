@@ -7,7 +7,7 @@ use purser_core::{Clock, Work};
 use rand::RngCore;
 
 use super::ServiceError;
-use crate::chain::Chain;
+use crate::chain::{Chain, ReadChain};
 use crate::domain::{Drawn, Network, Timestamp};
 use crate::store::{ServerClock, Store};
 use crate::tasks::Tasks;
@@ -36,18 +36,20 @@ impl Ambient {
         Self { server: store.clock(), ..Self::SYSTEM }
     }
 
-    pub(crate) fn now(&self) -> Timestamp {
+    /// The time by the clock that the processes on a database share.
+    pub fn now(&self) -> Timestamp {
         self.server.as_ref().map_or_else(self.now, ServerClock::now)
     }
 
-    pub(crate) fn random<const N: usize>(&self) -> [u8; N] {
+    /// Random bytes.
+    pub fn random<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];
         (self.fill_random)(&mut bytes);
         bytes
     }
 
     /// The time, id bits and secret of something new, drawn at random.
-    pub(crate) fn draw(&self) -> Drawn {
+    pub fn draw(&self) -> Drawn {
         Drawn { at: self.now(), id_bits: self.id_bits(), secret: self.random().into() }
     }
 
@@ -83,37 +85,69 @@ impl ExplorerUrl {
     }
 }
 
-/// One network that is served.
-#[derive(Clone)]
-pub struct NetworkParts {
-    pub chain: Arc<dyn Chain>,
+/// One network that is served, as far as whoever has this may act on it.
+pub struct NetworkParts<C: ?Sized = dyn Chain> {
+    pub chain: Arc<C>,
     pub explorer: ExplorerUrl,
 }
 
-impl NetworkParts {
+impl<C: ?Sized> Clone for NetworkParts<C> {
+    fn clone(&self) -> Self {
+        Self { chain: self.chain.clone(), explorer: self.explorer.clone() }
+    }
+}
+
+impl<C: ReadChain + ?Sized> NetworkParts<C> {
     /// See [`purser_core::agreed_now`].
     pub(super) async fn agreed_now(&self, our_now: Timestamp) -> Option<i64> {
         purser_core::agreed_now(&*self.chain, our_now).await
     }
 }
 
-/// The networks that are served; a key picks one.
-#[derive(Clone, Default)]
-pub struct Chains(Arc<HashMap<Network, NetworkParts>>);
+/// The networks that are served; a key picks one. A service has them in the role that it plays on a chain.
+pub struct Chains<C: ?Sized = dyn ReadChain>(Arc<HashMap<Network, NetworkParts<C>>>);
 
-impl Chains {
+impl<C: ?Sized> Clone for Chains<C> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<C: ?Sized> Default for Chains<C> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl Chains<dyn Chain> {
     /// From every configured network.
     pub fn new(networks: impl IntoIterator<Item = NetworkParts>) -> Self {
         let by_network = networks.into_iter().map(|parts| (parts.chain.network(), parts)).collect();
         Self(Arc::new(by_network))
     }
 
+    /// The same for whoever may do less there.
+    pub(super) fn to<C: ?Sized>(&self, role: fn(Arc<dyn Chain>) -> Arc<C>) -> Chains<C> {
+        let of = |parts: &NetworkParts| NetworkParts {
+            chain: role(parts.chain.clone()),
+            explorer: parts.explorer.clone(),
+        };
+        Chains(Arc::new(self.0.iter().map(|(network, parts)| (*network, of(parts))).collect()))
+    }
+
+    /// For whoever only reads.
+    pub(super) fn to_read(&self) -> Chains {
+        self.to(|chain| chain)
+    }
+}
+
+impl<C: ?Sized> Chains<C> {
     pub(super) fn networks(&self) -> Vec<Network> {
         Network::ALL.into_iter().filter(|network| self.0.contains_key(network)).collect()
     }
 
     /// A key may outlive its network's configuration.
-    pub(super) fn get(&self, network: Network) -> Result<&NetworkParts, ServiceError> {
+    pub(super) fn get(&self, network: Network) -> Result<&NetworkParts<C>, ServiceError> {
         self.0.get(&network).ok_or_else(|| {
             tracing::warn!(%network, "a key's network is not configured");
             ServiceError::ChainUnavailable { retryable: true }

@@ -76,7 +76,7 @@ pub struct PurchaseAnswer {
 pub struct Purchases {
     rows: store::Transfers,
     accounts: store::Accounts,
-    chains: Chains,
+    chains: Chains<dyn Chain>,
     ambient: Ambient,
     tasks: Tasks,
     transfer_deadline: Duration,

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::error::{Forbidden, Resource, ServiceError, from_chain, from_fault};
 use super::{Ambient, Chains};
-use crate::chain::{AgentAddresses, AgentOnChain, ChainView, OperatorOnChain};
+use crate::chain::{AgentAddresses, AgentOnChain, ChainView, OperatorOnChain, ReadChain};
 use crate::domain::{Account, AccountId, Address, Operator, OperatorId, Principal};
 use crate::store;
 
@@ -50,18 +50,18 @@ impl Looks {
     }
 
     /// As [`read_operator`], which nobody reads without an account.
-    pub(super) async fn read_operator(
+    pub(super) async fn read_operator<C: ReadChain + ?Sized>(
         &self,
-        chains: &Chains,
+        chains: &Chains<C>,
         operator: &Operator,
     ) -> Result<OperatorOnChain, ServiceError> {
         self.operators.read(operator.id, async { Ok(()) }, read_operator(chains, operator)).await
     }
 
     /// As [`read_agent`]. TooManyReads: the operator's turn does not come soon.
-    pub(super) async fn read_agent(
+    pub(super) async fn read_agent<C: ReadChain + ?Sized>(
         &self,
-        chains: &Chains,
+        chains: &Chains<C>,
         operator: &Operator,
         account: &Account,
     ) -> Result<AgentOnChain, ServiceError> {
@@ -185,8 +185,8 @@ pub(super) async fn find_payer(
 }
 
 /// An account's current state on the chain. NotFound: it was closed there.
-pub(super) async fn read_agent(
-    chains: &Chains,
+pub(super) async fn read_agent<C: ReadChain + ?Sized>(
+    chains: &Chains<C>,
     operator: &Operator,
     account: &Account,
 ) -> Result<AgentOnChain, ServiceError> {
@@ -197,8 +197,8 @@ pub(super) async fn read_agent(
 }
 
 /// An operator's current state on the chain.
-pub(super) async fn read_operator(
-    chains: &Chains,
+pub(super) async fn read_operator<C: ReadChain + ?Sized>(
+    chains: &Chains<C>,
     operator: &Operator,
 ) -> Result<OperatorOnChain, ServiceError> {
     let chain = &chains.get(operator.network)?.chain;
@@ -211,8 +211,8 @@ pub(super) async fn read_operator(
 }
 
 /// The time in Unix seconds for the spend window. While clocks disagree, a spend counts as long as any of them still counts it.
-pub(super) async fn window_now(
-    chains: &Chains,
+pub(super) async fn window_now<C: ReadChain + ?Sized>(
+    chains: &Chains<C>,
     ambient: &Ambient,
     operator: &Operator,
 ) -> Result<i64, ServiceError> {

@@ -67,7 +67,7 @@ impl Requests {
     pub(super) fn new(parts: &Parts) -> Self {
         Self {
             requests: parts.store.requests.clone(),
-            chains: parts.chains.clone(),
+            chains: parts.chains.to_read(),
             ambient: parts.ambient.clone(),
             tasks: parts.tasks.clone(),
         }

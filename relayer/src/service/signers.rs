@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 
 use super::part::Part;
 use super::{Chains, Parts};
-use crate::chain::{Authority, KeyProblem};
+use crate::chain::{Authority, KeyChain, KeyProblem};
 use crate::domain::{Address, Network, OpenDefence, Operator};
 use crate::store;
 
@@ -23,7 +23,7 @@ const SAY_EVERY: Duration = Duration::from_secs(300);
 #[derive(Clone)]
 pub struct Signers {
     operators: store::Operators,
-    chains: Chains,
+    chains: Chains<dyn KeyChain>,
     known: Arc<Mutex<KnownSigners>>,
 }
 
@@ -39,7 +39,7 @@ struct KnownSigners {
 impl Signers {
     pub(super) fn new(parts: &Parts) -> Self {
         let Parts { store, chains, .. } = parts.clone();
-        Self { operators: store.operators, chains, known: Arc::default() }
+        Self { operators: store.operators, chains: chains.to(|chain| chain), known: Arc::default() }
     }
 
     /// The state of a network's authorities at the last check, in words that name no operator. One tenant whose admin

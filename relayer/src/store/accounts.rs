@@ -3,13 +3,13 @@ use super::row::{Record, Row};
 use super::stored::{Below, OrEmpty};
 use super::{Accounts, StoreError};
 use crate::domain::{
-    Account, AccountId, AccountPlace, AccountStatus, Address, Counterparties, Network, OperatorId, Timestamp,
+    Account, AccountId, AccountPlace, AccountStatus, Address, Network, OperatorId, Timestamp,
 };
 
 /// The columns of an [`Account`].
 pub(super) const COLUMNS: Sql<&str> =
     Sql("account_id, operator_id, name, metadata, address, token_account, status,
-    counterparties, duplicates, provisioning, created_at");
+    allowlist_entries, duplicates, provisioning, created_at");
 
 impl Record for Account {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
@@ -21,7 +21,7 @@ impl Record for Account {
             address: row.get("address")?,
             token_account: row.get("token_account")?,
             status: row.get("status")?,
-            counterparties: row.get("counterparties")?,
+            allowlist_entries: row.get("allowlist_entries")?,
             duplicates: row.get("duplicates")?,
             provisioning: row.get("provisioning")?,
             created_at: row.get("created_at")?,
@@ -33,13 +33,12 @@ impl Record for Account {
 pub(super) fn insert(account: &Account) -> Query {
     sql! {
         "INSERT INTO accounts
-             (account_id, operator_id, name, metadata, address, token_account, status, counterparties,
-              duplicates, provisioning, created_at, allowlist_entries)
-         VALUES ({id}, {operator_id}, {name}, {metadata}, {address}, {token_account}, {status}, {counterparties},
-              {duplicates}, {provisioning}, {created_at}, {allowlist_entries})",
+             (account_id, operator_id, name, metadata, address, token_account, status, allowlist_entries,
+              duplicates, provisioning, created_at)
+         VALUES ({id}, {operator_id}, {name}, {metadata}, {address}, {token_account}, {status}, {allowlist_entries},
+              {duplicates}, {provisioning}, {created_at})",
         account.id, account.operator_id, account.name, account.metadata, account.address, account.token_account,
-        account.status, account.counterparties, account.duplicates, account.provisioning, account.created_at,
-        allowlist_entries = account.counterparties.entries().len()
+        account.status, account.allowlist_entries, account.duplicates, account.provisioning, account.created_at
     }
 }
 
@@ -93,15 +92,15 @@ impl Accounts {
         Ok(touched == 1)
     }
 
-    /// Records the account's status and its allowlist as submitted, as last seen on the chain or just sent to it.
+    /// Records the account's status and how many entries its allowlist has, as last seen on the chain or just sent to it.
     pub async fn mark_account_policy(
         &self,
         operator: OperatorId,
         id: AccountId,
         status: AccountStatus,
-        counterparties: &Counterparties,
+        allowlist_entries: u64,
     ) -> Result<(), StoreError> {
-        set_policy(operator, id, status, counterparties).run(self.writer()).await
+        set_policy(operator, id, status, allowlist_entries).run(self.writer()).await
     }
 
     /// Records only the status, as seen on the chain.
@@ -230,17 +229,16 @@ impl Accounts {
     }
 }
 
-/// Sets an account's status and its allowlist.
+/// Sets an account's status and how many entries its allowlist has.
 pub(super) fn set_policy(
     operator: OperatorId,
     id: AccountId,
     status: AccountStatus,
-    counterparties: &Counterparties,
+    allowlist_entries: u64,
 ) -> Query {
     sql! {
-        "UPDATE accounts
-         SET status = {status}, counterparties = {counterparties}, allowlist_entries = {allowlist_entries}
+        "UPDATE accounts SET status = {status}, allowlist_entries = {allowlist_entries}
          WHERE operator_id = {operator} AND account_id = {id}",
-        operator, id, status, counterparties, allowlist_entries = counterparties.entries().len()
+        operator, id, status, allowlist_entries
     }
 }

@@ -89,8 +89,8 @@ impl From<MigrateError> for StoreError {
 }
 
 impl StoreError {
-    /// This connection is no longer usable.
-    pub(crate) fn unavailable(problem: impl ToString) -> Self {
+    /// The database did not answer; this connection is no longer usable.
+    pub fn unavailable(problem: impl ToString) -> Self {
         Self::Unavailable { problem: problem.to_string(), is_connection_lost: true }
     }
 

@@ -1,4 +1,4 @@
-//! Pending policies: how they were submitted, when to look at them, and whether they were announced.
+//! Pending policies: when to look at them, and whether they were announced.
 
 use super::accounts::set_policy;
 use super::events::announce;
@@ -12,7 +12,7 @@ use futures::FutureExt;
 /// The columns of a [`PendingPolicy`].
 const COLUMNS: Sql<&str> =
     Sql("pending_policies.operator_id, pending_policies.account_id, pending_policies.hash,
-    pending_policies.expected_version, pending_policies.counterparties, pending_policies.due_unix,
+    pending_policies.expected_version, pending_policies.allowlist_entries, pending_policies.due_unix,
     pending_policies.is_announced, pending_policies.created_at, pending_policies.sealed_by");
 
 impl Record for PendingPolicy {
@@ -22,7 +22,7 @@ impl Record for PendingPolicy {
             account_id: row.get("account_id")?,
             hash: row.get("hash")?,
             expected_version: row.get("expected_version")?,
-            counterparties: row.get("counterparties")?,
+            allowlist_entries: row.get("allowlist_entries")?,
             due_at: row.get("due_unix")?,
             is_announced: row.get("is_announced")?,
             created_at: row.get("created_at")?,
@@ -56,7 +56,7 @@ impl Policies {
         pending: &PendingPolicy,
         quotas: Quotas,
     ) -> Result<(), StoreError> {
-        let more = pending.counterparties.entries().len() as u64;
+        let more = pending.allowlist_entries;
         let known = sql! {
             "SELECT expected_version FROM pending_policies
              WHERE operator_id = {operator_id} AND account_id = {account_id} AND hash = {hash}",
@@ -64,16 +64,16 @@ impl Policies {
         };
         let insert = sql! {
             "INSERT INTO pending_policies
-                 (operator_id, account_id, hash, expected_version, counterparties, due_unix, is_announced, created_at,
-                  allowlist_entries, sealed_by)
-             VALUES ({operator_id}, {account_id}, {hash}, {expected_version}, {counterparties}, {due_at},
-                  {is_announced}, {created_at}, {more}, {sealed_by})
+                 (operator_id, account_id, hash, expected_version, allowlist_entries, due_unix, is_announced, created_at,
+                  sealed_by)
+             VALUES ({operator_id}, {account_id}, {hash}, {expected_version}, {more}, {due_at}, {is_announced},
+                  {created_at}, {sealed_by})
              ON CONFLICT (operator_id, account_id, hash) DO UPDATE SET
-                 counterparties = excluded.counterparties, due_unix = excluded.due_unix,
+                 allowlist_entries = excluded.allowlist_entries, due_unix = excluded.due_unix,
                  is_announced = excluded.is_announced, created_at = excluded.created_at,
-                 allowlist_entries = excluded.allowlist_entries, sealed_by = excluded.sealed_by",
-            pending.operator_id, pending.account_id, pending.hash, pending.expected_version, pending.counterparties,
-            pending.due_at, pending.is_announced, pending.created_at, more, pending.sealed_by
+                 sealed_by = excluded.sealed_by",
+            pending.operator_id, pending.account_id, pending.hash, pending.expected_version, more, pending.due_at,
+            pending.is_announced, pending.created_at, pending.sealed_by
         };
         let operator = pending.operator_id;
         self.write(move |tx| {
@@ -138,7 +138,7 @@ impl Policies {
         Ok(())
     }
 
-    /// Records that the proposal is in force: the account takes its allowlist, and the first writer announces it by `event`.
+    /// Records that the proposal is in force: the account counts its entries, and the first writer announces it by `event`.
     pub async fn mark_policy_applied(
         &self,
         pending: &PendingPolicy,
@@ -147,7 +147,7 @@ impl Policies {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let delete = delete(pending);
-        let account = set_policy(pending.operator_id, pending.account_id, status, &pending.counterparties);
+        let account = set_policy(pending.operator_id, pending.account_id, status, pending.allowlist_entries);
         let webhooks = self.list_all_webhooks(pending.operator_id).await?;
         let write = self.write(move |tx| {
             async move {

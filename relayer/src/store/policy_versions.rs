@@ -1,44 +1,27 @@
-//! Every version of a policy, as the indexer reads it, and who asked for it here.
+//! The versions of a policy that transactions set, and who asked for each here.
 
 use super::query::sql;
 use super::row::{Record, Row};
 use super::{Policies, StoreError};
-use crate::domain::{AccountId, Asking, OperatorId, PolicyVersion, Timestamp};
+use crate::domain::{AccountId, Asking, OperatorId, PolicyVersion, SetBy, Timestamp};
 
 impl Record for PolicyVersion {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
         let (key_id, reason): (Option<_>, _) = (row.get("key_id")?, row.get("reason")?);
         Ok(Self {
-            operator_id: row.get("operator_id")?,
-            account_id: row.get("account_id")?,
             version: row.get("version")?,
-            set_at: row.get("set_at")?,
-            signer: row.get("signer")?,
-            tx_signature: row.get("tx_signature")?,
             policy: row.get("policy")?,
+            by: SetBy {
+                signer: row.get("signer")?,
+                signature: row.get("tx_signature")?,
+                at: row.get("set_at")?,
+            },
             asking: key_id.map(|key_id| Asking { key_id, reason }),
         })
     }
 }
 
 impl Policies {
-    /// For the indexer: stores a version that was read. A repeat changes nothing; after a fork the latest reading wins.
-    pub async fn insert_policy_version(&self, version: &PolicyVersion) -> Result<(), StoreError> {
-        sql! {
-            "INSERT INTO policy_versions
-                 (operator_id, account_id, version, set_at, signer, tx_signature, policy)
-             VALUES ({operator_id}, {account_id}, {version}, {set_at}, {signer}, {tx_signature}, {policy})
-             ON CONFLICT (operator_id, account_id, version) DO UPDATE SET
-                 set_at = excluded.set_at, signer = excluded.signer, tx_signature = excluded.tx_signature,
-                 policy = CASE WHEN policy_versions.tx_signature = excluded.tx_signature
-                     THEN COALESCE(excluded.policy, policy_versions.policy) ELSE excluded.policy END",
-            version.operator_id, version.account_id, version.version, version.set_at, version.signer,
-            version.tx_signature, version.policy
-        }
-        .run(self.writer())
-        .await
-    }
-
     /// For the indexer: the version that this transaction set at `at`, where its log does not say: the one after the latest
     /// known before it. `None`: another transaction set that one, or none is known.
     pub async fn find_missing_version(
@@ -70,7 +53,8 @@ impl Policies {
         let next = before.saturating_add(1);
         let taken: Option<u64> = sql! {
             "SELECT version FROM policy_versions
-             WHERE operator_id = {operator} AND account_id = {account} AND version = {next}",
+             WHERE operator_id = {operator} AND account_id = {account} AND version = {next}
+                 AND tx_signature IS NOT NULL",
             operator, account, next
         }
         .fetch_optional(self.reader())
@@ -126,8 +110,8 @@ impl Policies {
         rows_max: u32,
     ) -> Result<Vec<PolicyVersion>, StoreError> {
         sql! {
-            "SELECT policy_versions.operator_id, policy_versions.account_id, policy_versions.version, set_at, signer,
-                 tx_signature, policy, COALESCE(at_once.key_id, later.key_id) AS key_id,
+            "SELECT policy_versions.version, set_at, signer, tx_signature, policy,
+                 COALESCE(at_once.key_id, later.key_id) AS key_id,
                  CASE WHEN at_once.key_id IS NULL THEN later.reason ELSE at_once.reason END AS reason
              FROM policy_versions
              LEFT JOIN policy_askings at_once
@@ -138,7 +122,7 @@ impl Policies {
                  ON later.operator_id = policy_versions.operator_id
                      AND later.account_id = policy_versions.account_id AND later.version = policy_versions.version
              WHERE policy_versions.operator_id = {operator} AND policy_versions.account_id = {account}
-                 AND policy_versions.version < {before}
+                 AND policy_versions.version < {before} AND tx_signature IS NOT NULL
              ORDER BY policy_versions.version DESC LIMIT {rows_max}",
             operator, account, before = before.map_or(i64::MAX, u64::cast_signed), rows_max
         }

@@ -22,7 +22,7 @@ impl Accounts {
     /// Records an account before its creation is sent to the chain. `QuotaExceeded`: the operator may have no more
     /// accounts, or not this many entries.
     pub async fn insert_account_within(&self, account: &Account, quotas: Quotas) -> Result<(), StoreError> {
-        let (operator, entries) = (account.operator_id, account.counterparties.entries().len() as u64);
+        let (operator, entries) = (account.operator_id, account.allowlist_entries);
         let insert = insert(account);
         self.write(move |tx| {
             async move {
@@ -44,10 +44,9 @@ impl Accounts {
         &self,
         operator: OperatorId,
         account: AccountId,
-        count: usize,
+        count: u64,
         quotas: Quotas,
     ) -> Result<(), StoreError> {
-        let count = count as u64;
         self.write(move |tx| {
             async move {
                 let held = hold(tx, operator).await?;

@@ -7,14 +7,14 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::value::RawValue;
 
 use super::StoreError;
-use super::row::{At, Column, Row, Stored, unreadable};
+use super::row::{At, Column, Row, Stored};
 use super::statement::{Bound, Value};
 use crate::domain::{
-    AccountId, AccountName, AccountStatus, Address, AllowedCidrs, Counterparties, Counterparty,
-    DisabledReason, DuplicateRule, EntryId, EntryKind, EventId, EventType, FailureCode, Fingerprint,
-    HashedKey, IdempotencyKey, KeyHint, KeyId, Limit, Memo, Metadata, Network, OperatorId, OperatorName,
-    PaymentNumber, PolicyReason, Provisioning, Recipient, RejectionReason, RequestFingerprint, SealedSecret,
-    Seed, Timestamp, TransferId, Unanswered, UsdcAmount, WebhookId, WebhookUrl,
+    AccountId, AccountName, AccountStatus, Address, AllowedCidrs, Counterparty, DisabledReason,
+    DuplicateRule, EntryId, EntryKind, EventId, EventType, FailureCode, Fingerprint, HashedKey,
+    IdempotencyKey, KeyHint, KeyId, Limit, Memo, Metadata, Network, OperatorId, OperatorName, PaymentNumber,
+    PolicyFields, PolicyReason, Provisioning, Recipient, RejectionReason, RequestFingerprint, SealedSecret,
+    Seed, SpendingPolicy, Timestamp, TransferId, Unanswered, UsdcAmount, WebhookId, WebhookUrl,
 };
 
 /// How types are written: a type, a name for its value, and the text or number of it.
@@ -208,19 +208,21 @@ impl Bound for Limit {
     }
 }
 
-/// A JSON list of texts as submitted. NULL: anyone.
-impl Column for Counterparties {
-    fn read_at(row: &Row<'_>, at: At) -> Result<Self, StoreError> {
-        let Some(texts) = Option::<Vec<String>>::read_at(row, at)? else { return Ok(Self::Anyone) };
-        Self::from_texts(&texts).ok_or_else(|| unreadable("counterparties"))
+/// A JSON object, as the API shows it.
+impl Stored for SpendingPolicy {
+    type As = String;
+
+    fn from_held(held: String) -> Option<Self> {
+        serde_json::from_str::<PolicyFields>(&held).ok()?.into_policy()
     }
 }
 
-impl Bound for Counterparties {
+impl Bound for SpendingPolicy {
     const NULL: Value = Value::Text(None);
 
     fn value(&self) -> Value {
-        self.texts().as_deref().value()
+        // Texts, numbers and flags always serialise.
+        Value::Text(serde_json::to_string(&PolicyFields::from(self)).ok())
     }
 }
 

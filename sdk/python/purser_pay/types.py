@@ -51,9 +51,9 @@ class AccountPolicy:
     account_id: str
     """The id of an account. Opaque; compare it as text."""
     allowed_counterparties: list[str] | None
-    """Who may be paid, as submitted; `null` for anyone."""
-    counterparty_kinds: list[str | None] | None
-    """What each entry is, in the order of the entries; `null` of an entry where it was not said."""
+    """Who may be paid, by address: wallets, then token accounts; `null` for anyone."""
+    counterparty_kinds: list[str] | None
+    """What each entry is, in the order of the entries."""
     max_daily_spend: Decimal | None
     """Most that may leave in any 24 hours; `null` for no limit."""
     max_single_transfer: Decimal | None
@@ -297,9 +297,9 @@ class PendingPolicy:
     """A policy that waits."""
 
     allowed_counterparties: list[str] | None
-    """Who may be paid, as submitted; `null` for anyone."""
-    counterparty_kinds: list[str | None] | None
-    """What each entry is, in the order of the entries; `null` of an entry where it was not said."""
+    """Who may be paid, by address: wallets, then token accounts; `null` for anyone."""
+    counterparty_kinds: list[str] | None
+    """What each entry is, in the order of the entries."""
     effective_at: datetime
     """When it can take effect."""
     max_daily_spend: Decimal | None
@@ -318,9 +318,9 @@ class Policy:
     are JSON numbers, written from integers.
     """
     allowed_counterparties: list[str] | None
-    """Who may be paid, as submitted; `null` for anyone."""
-    counterparty_kinds: list[str | None] | None
-    """What each entry is, in the order of the entries; `null` of an entry where it was not said."""
+    """Who may be paid, by address: wallets, then token accounts; `null` for anyone."""
+    counterparty_kinds: list[str] | None
+    """What each entry is, in the order of the entries."""
     max_daily_spend: Decimal | None
     """Most that may leave in any 24 hours; `null` for no limit."""
     max_single_transfer: Decimal | None

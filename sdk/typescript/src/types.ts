@@ -40,10 +40,10 @@ export type AccountId = string;
 export interface AccountPolicy {
   /** The id of an account. Opaque; compare it as text. */
   account_id: AccountId;
-  /** Who may be paid, as submitted; `null` for anyone. */
+  /** Who may be paid, by address: wallets, then token accounts; `null` for anyone. */
   allowed_counterparties: CounterpartyText[] | null;
-  /** What each entry is, in the order of the entries; `null` of an entry where it was not said. */
-  counterparty_kinds: Array<CounterpartyKindOrOther | null> | null;
+  /** What each entry is, in the order of the entries. */
+  counterparty_kinds: CounterpartyKindOrOther[] | null;
   /** Most that may leave in any 24 hours; `null` for no limit. */
   max_daily_spend: UsdcLimit | null;
   /** Most of a single transfer; `null` for no limit. */
@@ -548,10 +548,10 @@ export interface PendingData {
 
 /** A policy that waits. */
 export interface PendingPolicy {
-  /** Who may be paid, as submitted; `null` for anyone. */
+  /** Who may be paid, by address: wallets, then token accounts; `null` for anyone. */
   allowed_counterparties: CounterpartyText[] | null;
-  /** What each entry is, in the order of the entries; `null` of an entry where it was not said. */
-  counterparty_kinds: Array<CounterpartyKindOrOther | null> | null;
+  /** What each entry is, in the order of the entries. */
+  counterparty_kinds: CounterpartyKindOrOther[] | null;
   /** When it can take effect. */
   effective_at: Timestamp;
   /** Most that may leave in any 24 hours; `null` for no limit. */
@@ -569,10 +569,10 @@ export interface PendingPolicy {
  * numbers, written from integers.
  */
 export interface Policy {
-  /** Who may be paid, as submitted; `null` for anyone. */
+  /** Who may be paid, by address: wallets, then token accounts; `null` for anyone. */
   allowed_counterparties: CounterpartyText[] | null;
-  /** What each entry is, in the order of the entries; `null` of an entry where it was not said. */
-  counterparty_kinds: Array<CounterpartyKindOrOther | null> | null;
+  /** What each entry is, in the order of the entries. */
+  counterparty_kinds: CounterpartyKindOrOther[] | null;
   /** Most that may leave in any 24 hours; `null` for no limit. */
   max_daily_spend: UsdcLimit | null;
   /** Most of a single transfer; `null` for no limit. */

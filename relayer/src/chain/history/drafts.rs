@@ -4,8 +4,8 @@ use crate::chain::history::SolanaHistory;
 use crate::chain::history::landed::LandedRecord;
 use crate::chain::history::policy_steps::{PolicyCall, PolicyStep};
 use crate::chain::read::decode::{self, to_address, to_pubkey};
-use crate::chain::{ChainError, DraftOnChain, Looked, OnChainPolicy, SignaturePage};
-use crate::domain::Address;
+use crate::chain::{ChainError, DraftOnChain, Looked, SignaturePage};
+use crate::domain::{Address, SpendingPolicy};
 use purser_client::{Deployment, Proposal};
 use solana_sdk::pubkey::Pubkey;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ impl SolanaHistory {
         record: &LandedRecord,
         agent: &Address,
         hash: [u8; 32],
-    ) -> Result<Option<(u64, OnChainPolicy)>, ChainError> {
+    ) -> Result<Option<(u64, SpendingPolicy)>, ChainError> {
         if let Some((version, policy)) =
             self.policies(&[*agent], record.slot).await?.into_iter().flatten().next()
         {
@@ -89,7 +89,7 @@ struct WrittenDraft {
 
 impl WrittenDraft {
     /// The whole draft, once its opening is met.
-    fn goes_back_over(&mut self, steps: &[PolicyStep]) -> Option<(u64, OnChainPolicy)> {
+    fn goes_back_over(&mut self, steps: &[PolicyStep]) -> Option<(u64, SpendingPolicy)> {
         for step in steps.iter().rev().filter(|step| step.agent == self.agent) {
             match &step.what {
                 PolicyCall::Written { hash, start, entries } if *hash == self.hash => {
@@ -110,8 +110,8 @@ impl WrittenDraft {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chain::AllowedRecipients;
     use crate::chain::history::policy_steps::policy_steps;
+    use crate::domain::AllowedRecipients;
     use purser_client::{Called, DraftAccounts};
     use solana_sdk::instruction::Instruction;
 
@@ -128,11 +128,11 @@ mod tests {
         DraftAccounts { authority, operator, agent }
     }
 
-    fn long() -> OnChainPolicy {
+    fn long() -> SpendingPolicy {
         let wallets = (0..40).map(|byte| [byte; 32]).collect();
-        OnChainPolicy {
+        SpendingPolicy {
             require_memo: true,
-            ..OnChainPolicy::default().over(AllowedRecipients::only(wallets, vec![]))
+            ..SpendingPolicy::default().over(AllowedRecipients::only(wallets, vec![]))
         }
     }
 

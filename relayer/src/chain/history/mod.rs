@@ -11,8 +11,8 @@ use crate::chain::live::deposits::Deposits;
 use crate::chain::read::decode::{self, to_pubkey};
 use crate::chain::send::cross_check::{Sighting, cross_check};
 use crate::chain::send::flight::Landing;
-use crate::chain::{ChainError, Commitment, OnChainPolicy};
-use crate::domain::{AccountId, Address, Network};
+use crate::chain::{ChainError, Commitment};
+use crate::domain::{AccountId, Address, Network, SpendingPolicy};
 use anchor_lang::Discriminator;
 use purser::state::Agent;
 use purser_client::{AccountIds, Landed, WireLanded};
@@ -242,7 +242,7 @@ impl SolanaHistory {
         &self,
         agents: &[Address],
         slot: u64,
-    ) -> Result<Vec<Option<(u64, OnChainPolicy)>>, ChainError> {
+    ) -> Result<Vec<Option<(u64, SpendingPolicy)>>, ChainError> {
         let keys: Vec<Pubkey> = agents.iter().map(to_pubkey).collect();
         let read = self.rpc.accounts_at(self.commitment, &keys, slot).await?;
         let policy = |(key, account): (&Pubkey, &Option<RawAccount>)| {

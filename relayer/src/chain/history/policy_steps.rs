@@ -1,8 +1,7 @@
 //! What instructions say about policies. A log can be cut or emptied; what was called is signed for.
 
-use crate::chain::OnChainPolicy;
 use crate::chain::read::decode::to_address;
-use crate::domain::Address;
+use crate::domain::{Address, SpendingPolicy};
 use anchor_lang::{AnchorDeserialize, Discriminator};
 use purser::{DraftArgs, instruction};
 use purser_client::{Called, arguments, policy_of};
@@ -20,11 +19,11 @@ pub struct PolicyStep {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PolicyCall {
     /// The account begins with this policy.
-    Born(OnChainPolicy),
+    Born(SpendingPolicy),
     /// This policy replaces the one of that version.
     Set {
         expected_version: u64,
-        policy: OnChainPolicy,
+        policy: SpendingPolicy,
     },
     Paused(bool),
     /// The draft with this hash is in force.

@@ -1,8 +1,7 @@
 //! What an instruction of our program did, read from its logged event or, if the log was cut, from the instruction.
 
 use crate::chain::read::decode::{halted_by_role, to_address};
-use crate::chain::{AllowedRecipients, OnChainPolicy};
-use crate::domain::{Address, HaltedBy, Spent};
+use crate::domain::{Address, AllowedRecipients, HaltedBy, SpendingPolicy, Spent};
 use anchor_lang::Discriminator;
 use purser::events::{
     AgentClosed, AgentCreated, AllowlistRecord, HaltSet, PausedSet, PolicyRecord, PolicySet,
@@ -78,7 +77,7 @@ pub struct LoggedPolicy {
 /// The new policy, as far as one log reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PolicySetTo {
-    Whole(OnChainPolicy),
+    Whole(SpendingPolicy),
     /// The allowlist is in the draft with this hash, because it is too long for a log.
     InDraft {
         hash: [u8; 32],
@@ -192,7 +191,7 @@ fn set_to(record: &PolicyRecord) -> PolicySetTo {
         }
         AllowlistRecord::Draft { hash, .. } => return PolicySetTo::InDraft { hash: *hash },
     };
-    PolicySetTo::Whole(OnChainPolicy {
+    PolicySetTo::Whole(SpendingPolicy {
         max_single_transfer: limit(record.max_single_transfer),
         max_daily_spend: limit(record.max_daily_spend),
         require_memo: record.require_memo,

@@ -1,9 +1,9 @@
 //! The instructions that the relayer sends, each with its compute unit limit.
 
+use crate::chain::UnsignedTransfer;
 use crate::chain::read::decode::to_pubkey;
 use crate::chain::sign::payers::{SIGNATURE_FEE, rent};
-use crate::chain::{OnChainPolicy, UnsignedTransfer};
-use crate::domain::Terms;
+use crate::domain::{SpendingPolicy, Terms};
 use purser::constants::ENTRY_BYTES;
 use purser::state::{Agent, DraftView, PolicyDraft};
 use purser_client::purser::OperatorKeys;
@@ -43,7 +43,7 @@ pub fn transfer_fee(memo: &str, priority_fee_micro_lamports: u64) -> u64 {
 const TOKEN_ACCOUNT_BYTES: usize = 165;
 
 /// Rent in lamports of an agent with this policy, without its token account.
-pub fn agent_rent(policy: &OnChainPolicy) -> u64 {
+pub fn agent_rent(policy: &SpendingPolicy) -> u64 {
     rent(Agent::BYTES + policy.allowlist.len() * ENTRY_BYTES)
 }
 
@@ -55,7 +55,7 @@ pub fn rent_of(accounts: u64, entries: u64) -> u64 {
 }
 
 /// Rent in lamports of a draft of this policy.
-pub fn draft_rent(policy: &OnChainPolicy) -> u64 {
+pub fn draft_rent(policy: &SpendingPolicy) -> u64 {
     rent(PolicyDraft::BYTES + policy.allowlist.len() * ENTRY_BYTES)
 }
 
@@ -99,7 +99,7 @@ impl Instructions {
         rent_refund: Pubkey,
         operator: Pubkey,
         agent_id: [u8; 16],
-        policy: &OnChainPolicy,
+        policy: &SpendingPolicy,
     ) -> Call {
         let create = self.0.create_agent(authority, authority, rent_refund, operator, agent_id, policy);
         Call::new(create, CREATE_AGENT_UNITS).with_rent(agent_rent(policy) + rent(TOKEN_ACCOUNT_BYTES))
@@ -111,7 +111,7 @@ impl Instructions {
         at: DraftAccounts,
         rent_refund: Pubkey,
         expected_version: u32,
-        policy: &OnChainPolicy,
+        policy: &SpendingPolicy,
     ) -> Call {
         let set = self.0.set_policy(at, at.authority, rent_refund, expected_version, policy);
         Call::new(set, SET_POLICY_UNITS)

@@ -129,8 +129,8 @@ mod tests {
     use super::*;
     use crate::chain::sign::instructions::Instructions;
     use crate::chain::sign::signer::FileSigner;
-    use crate::chain::{AgentAddresses, AllowedRecipients, OnChainPolicy, UnsignedTransfer};
-    use crate::domain::{Address, Terms};
+    use crate::chain::{AgentAddresses, UnsignedTransfer};
+    use crate::domain::{Address, AllowedRecipients, SpendingPolicy, Terms};
     use purser_client::{Deployment, DraftAccounts, INLINE_ENTRIES_MAX, Proposal};
     use purser_policy::{Limit, UsdcAmount};
     use solana_sdk::hash::Hash;
@@ -256,7 +256,7 @@ mod tests {
         let entries = |from: usize, count: usize| -> Vec<[u8; 32]> {
             (from..from + count).map(|index| [index as u8; 32]).collect()
         };
-        let policy = |count: usize| OnChainPolicy {
+        let policy = |count: usize| SpendingPolicy {
             max_single_transfer: Limit::AtMost(UsdcAmount::MAX),
             max_daily_spend: Limit::AtMost(UsdcAmount::MAX),
             require_memo: true,

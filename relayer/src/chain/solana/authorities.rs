@@ -6,8 +6,12 @@ use crate::chain::sign::instructions::{Call, transfer_fee};
 use crate::chain::sign::signer::{Signer, address};
 use crate::chain::sign::signing::CallSigners;
 use crate::chain::solana::SolanaChain;
-use crate::chain::{Authority, Chain, ChainError, KeyProblem, OperatorOnChain, UnsignedTransfer};
-use crate::domain::Address;
+use crate::chain::{
+    Authority, ChainError, ChainFigures, KeyChain, KeyProblem, OperatorOnChain, ReadChain, UnsignedTransfer,
+    Wallet,
+};
+use crate::domain::{Address, OpenDefence};
+use async_trait::async_trait;
 use purser_rpc::ACCOUNTS_MAX;
 use purser_rpc::wire::RawAccount;
 use solana_sdk::pubkey::Pubkey;
@@ -16,6 +20,70 @@ use std::sync::atomic::Ordering;
 
 /// Wallets with fewer lamports than this (0.01 SOL) cause a warning.
 const LAMPORTS_LOW: u64 = 10_000_000;
+
+#[async_trait]
+impl KeyChain for SolanaChain {
+    async fn look_at_keys(&self, operators: &[Address]) -> Result<Vec<KeyProblem>, ChainError> {
+        let ours = self.signers.policy.iter().map(|signer| (signer, Authority::Policy));
+        let ours: Vec<_> =
+            ours.chain(self.signers.transfer.iter().map(|signer| (signer, Authority::Transfer))).collect();
+        futures::future::join_all(ours.iter().map(|(signer, _)| signer.look())).await;
+        let room = ACCOUNTS_MAX.saturating_sub(self.payers.keys().len()).max(1);
+        let mut problems = Vec::new();
+        let batches = operators.chunks(room).chain(operators.is_empty().then_some(operators));
+        for batch in batches {
+            let keys: Vec<Pubkey> = batch.iter().map(to_pubkey).collect();
+            let accounts = self.accounts_and_payers(&keys).await?;
+            for (key, account) in keys.iter().zip(&accounts) {
+                let found = account
+                    .as_ref()
+                    .and_then(|account| decode::operator(&self.instructions.0.program, key, account));
+                problems.extend(found.iter().flat_map(|operator| self.not_named(operator)));
+            }
+        }
+        let fee = transfer_fee("", self.prices.bounds().least);
+        problems.extend(self.payers.keys().iter().filter_map(|payer| {
+            let (lamports, address) = (self.payers.spendable(payer)?, decode::to_address(payer));
+            if lamports < fee {
+                return Some(KeyProblem::FeePayerEmpty { address, lamports });
+            }
+            (lamports < LAMPORTS_LOW).then_some(KeyProblem::FeePayerLow { address, lamports })
+        }));
+        let away = ours.into_iter().filter(|(signer, _)| signer.is_away());
+        problems.extend(away.map(|(signer, role)| {
+            let address = Address::from_bytes(signer.public_key());
+            KeyProblem::SignerUnavailable { address, role }
+        }));
+        Ok(problems)
+    }
+
+    fn figures(&self) -> ChainFigures {
+        let wallet = |role| {
+            move |signer: &Arc<dyn Signer>| Wallet {
+                address: Address::from_bytes(signer.public_key()),
+                role,
+                spendable: self.payers.spendable(&address(&**signer)),
+            }
+        };
+        let policy = self.signers.policy.iter().map(wallet(Authority::Policy));
+        let transfer = self.signers.transfer.iter().map(wallet(Authority::Transfer));
+        ChainFigures {
+            nodes: self.rpc.figures(),
+            wallets: policy.chain(transfer).collect(),
+            in_flight: self.in_flight(),
+            websocket_down_for: (!self.settings.ws_urls.is_empty()).then(|| self.connection.down_for()),
+        }
+    }
+
+    fn open_defences(&self, operator: &OperatorOnChain) -> Vec<OpenDefence> {
+        operator.open_defences(&self.settings.keypairs_here)
+    }
+
+    fn signs_with(&self, address: &Address) -> bool {
+        let mut ours = self.signers.policy.iter().chain(&self.signers.transfer);
+        ours.any(|signer| signer.public_key() == address.bytes())
+    }
+}
 
 impl SolanaChain {
     /// The next of our transfer signers that the operator names and that can pay this fee. Passes over signers that are away,
@@ -118,41 +186,6 @@ impl SolanaChain {
         let mut accounts = self.accounts(&all).await?;
         self.payers.saw(&accounts.split_off(keys.len().min(accounts.len())));
         Ok(accounts)
-    }
-
-    /// See [`Chain::look_at_keys`].
-    pub async fn key_problems(&self, operators: &[Address]) -> Result<Vec<KeyProblem>, ChainError> {
-        let ours = self.signers.policy.iter().map(|signer| (signer, Authority::Policy));
-        let ours: Vec<_> =
-            ours.chain(self.signers.transfer.iter().map(|signer| (signer, Authority::Transfer))).collect();
-        futures::future::join_all(ours.iter().map(|(signer, _)| signer.look())).await;
-        let room = ACCOUNTS_MAX.saturating_sub(self.payers.keys().len()).max(1);
-        let mut problems = Vec::new();
-        let batches = operators.chunks(room).chain(operators.is_empty().then_some(operators));
-        for batch in batches {
-            let keys: Vec<Pubkey> = batch.iter().map(to_pubkey).collect();
-            let accounts = self.accounts_and_payers(&keys).await?;
-            for (key, account) in keys.iter().zip(&accounts) {
-                let found = account
-                    .as_ref()
-                    .and_then(|account| decode::operator(&self.instructions.0.program, key, account));
-                problems.extend(found.iter().flat_map(|operator| self.not_named(operator)));
-            }
-        }
-        let fee = transfer_fee("", self.prices.bounds().least);
-        problems.extend(self.payers.keys().iter().filter_map(|payer| {
-            let (lamports, address) = (self.payers.spendable(payer)?, decode::to_address(payer));
-            if lamports < fee {
-                return Some(KeyProblem::FeePayerEmpty { address, lamports });
-            }
-            (lamports < LAMPORTS_LOW).then_some(KeyProblem::FeePayerLow { address, lamports })
-        }));
-        let away = ours.into_iter().filter(|(signer, _)| signer.is_away());
-        problems.extend(away.map(|(signer, role)| {
-            let address = Address::from_bytes(signer.public_key());
-            KeyProblem::SignerUnavailable { address, role }
-        }));
-        Ok(problems)
     }
 
     fn not_named(&self, operator: &OperatorOnChain) -> Vec<KeyProblem> {

@@ -7,6 +7,7 @@ mod provision;
 mod reads;
 mod settings;
 mod staging;
+mod stops;
 mod verify;
 
 pub use settings::{ChainSettings, ChainSigners};
@@ -18,22 +19,21 @@ use crate::chain::live::deposits::Deposits;
 use crate::chain::live::prices::Prices;
 use crate::chain::live::resolver;
 use crate::chain::live::watched::Watched;
-use crate::chain::read::decode::{self, to_address, to_pubkey};
+use crate::chain::read::decode::to_pubkey;
 use crate::chain::send::cross_check;
 use crate::chain::send::flight::Landing;
 use crate::chain::send::in_flight::InFlightTransfers;
 use crate::chain::send::submit::Submitter;
 use crate::chain::sign::instructions::{Instructions, transfer_fee};
 use crate::chain::sign::payers::Payers;
-use crate::chain::sign::signer::{Signer, address};
+use crate::chain::sign::signer::address;
 use crate::chain::sign::signing::{self, CallSigners, Distinct};
 use crate::chain::solana::notices::Notices;
 use crate::chain::{
-    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Authority, Chain, ChainError, ChainFault,
-    ChainFigures, ChainView, Commitment, Confirmed, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain,
-    Outcome, SignatureStanding, UnsignedTransfer, Wallet, clocks_agree,
+    Chain, ChainError, ChainFault, ChainView, Commitment, Confirmed, OperatorOnChain, Outcome,
+    UnsignedTransfer, clocks_agree,
 };
-use crate::domain::{AccountId, Address, Network, OpenDefence, SignedTransfer, Terms};
+use crate::domain::{Address, Network, SignedTransfer, Terms};
 use crate::tasks::Tasks;
 use crate::traces::step;
 use async_trait::async_trait;
@@ -43,7 +43,7 @@ use purser_rpc::sysvar;
 use purser_rpc::topics::Topic;
 use purser_rpc::websocket::{self, Subscriber};
 use purser_rpc::wire::RawAccount;
-use purser_rpc::{ACCOUNTS_MAX, Calls, NoClient, Rpc, Through};
+use purser_rpc::{Calls, NoClient, Rpc, Through};
 use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -233,155 +233,9 @@ impl SolanaChain {
 
 #[async_trait]
 impl Chain for SolanaChain {
-    fn network(&self) -> Network {
-        self.network
-    }
-
-    fn addresses_of(&self, operator: &Address, agent_id: [u8; 16]) -> AgentAddresses {
-        let (agent, token_account) = self.instructions.agent_addresses(&to_pubkey(operator), &agent_id);
-        AgentAddresses { agent: to_address(&agent), token_account: to_address(&token_account) }
-    }
-
-    fn account_id_of(&self, agent: &Address) -> Result<AccountId, ChainError> {
-        Ok(AccountId::from_bytes(self.account_ids()?.bytes_of(&to_pubkey(agent))))
-    }
-
-    async fn read_operator(&self, operator: &Address) -> Result<Option<OperatorOnChain>, ChainError> {
-        let key = to_pubkey(operator);
-        let accounts = self.accounts_and_payers(&[key]).await?;
-        match accounts.first().and_then(Option::as_ref) {
-            None => Ok(None),
-            // Lamports sent ahead do not create an account.
-            Some(account) if account.is_blank() => Ok(None),
-            Some(account) => decode::operator(&self.instructions.0.program, &key, account)
-                .map(Some)
-                .ok_or(ChainError::NotFound { what: "operator", address: *operator }),
-        }
-    }
-
-    async fn read_agents(&self, agents: &[AgentAddresses]) -> Result<Vec<Option<AgentOnChain>>, ChainError> {
-        self.agents(agents).await
-    }
-
-    async fn read_kinds(&self, addresses: &[Address]) -> Result<Vec<AddressKind>, ChainError> {
-        let keys: Vec<Pubkey> = addresses.iter().map(to_pubkey).collect();
-        let mut kinds = Vec::with_capacity(keys.len());
-        for keys in keys.chunks(ACCOUNTS_MAX) {
-            let accounts = self.accounts(keys).await?;
-            kinds
-                .extend(keys.iter().zip(&accounts).map(|(key, account)| decode::kind(key, account.as_ref())));
-        }
-        Ok(kinds)
-    }
-
-    async fn read_draft(&self, agent: &Address) -> Result<Option<DraftOnChain>, ChainError> {
-        self.draft_of(&to_pubkey(agent)).await
-    }
-
-    async fn create_operator(
-        &self,
-        admin_secret: &[u8],
-        id: u64,
-        guardian: Option<Address>,
-        loosening_delay_seconds: u32,
-    ) -> Result<Address, ChainError> {
-        self.provision_operator(admin_secret, id, guardian, loosening_delay_seconds).await
-    }
-
-    async fn create_agent(
-        &self,
-        operator: &OperatorOnChain,
-        agent_id: [u8; 16],
-        policy: &OnChainPolicy,
-    ) -> Result<AgentCreation, ChainError> {
-        self.provision_agent(operator, agent_id, policy).await
-    }
-
-    async fn set_policy(
-        &self,
-        operator: &OperatorOnChain,
-        agent: &AgentOnChain,
-        policy: &OnChainPolicy,
-    ) -> Result<Confirmed, ChainError> {
-        self.replace_policy(operator, agent, policy).await
-    }
-
-    fn proposal_hash(&self, agent: &AgentOnChain, policy: &OnChainPolicy) -> [u8; 32] {
-        staging::proposal(agent, policy).hash()
-    }
-
-    async fn propose_policy(
-        &self,
-        operator: &OperatorOnChain,
-        agent: &AgentOnChain,
-        policy: &OnChainPolicy,
-    ) -> Result<Confirmed, ChainError> {
-        self.seal_policy(operator, agent, policy).await
-    }
-
-    async fn apply_draft(
-        &self,
-        operator: &OperatorOnChain,
-        agent: &AgentOnChain,
-        hash: [u8; 32],
-    ) -> Result<Confirmed, ChainError> {
-        self.apply_sealed(operator, agent, hash).await
-    }
-
-    async fn drop_draft(
-        &self,
-        operator: &OperatorOnChain,
-        agent: &AgentOnChain,
-        hash: [u8; 32],
-    ) -> Result<Confirmed, ChainError> {
-        self.close_sealed(operator, agent, hash).await
-    }
-
-    async fn pause(&self, operator: &OperatorOnChain, agent: &Address) -> Result<Confirmed, ChainError> {
-        let call = self.instructions.set_paused(self.policy_accounts(operator, agent)?, true);
-        self.execute_stop(operator, call).await
-    }
-
-    async fn halt(
-        &self,
-        operator: &OperatorOnChain,
-        agent: Option<&Address>,
-    ) -> Result<Confirmed, ChainError> {
-        let authority = address(self.policy_signer(operator)?);
-        let call = self.instructions.halt(authority, to_pubkey(&operator.address), agent.map(to_pubkey));
-        self.execute_stop(operator, call).await
-    }
-
-    async fn standing(&self, signature: &str) -> Result<SignatureStanding, ChainError> {
-        let standings = self.history()?.standings(&[signature.to_owned()]).await?;
-        Ok(standings.each.into_iter().next().unwrap_or(SignatureStanding::Unknown))
-    }
-
-    fn figures(&self) -> ChainFigures {
-        let wallet = |role| {
-            move |signer: &Arc<dyn Signer>| Wallet {
-                address: Address::from_bytes(signer.public_key()),
-                role,
-                spendable: self.payers.spendable(&address(&**signer)),
-            }
-        };
-        let policy = self.signers.policy.iter().map(wallet(Authority::Policy));
-        let transfer = self.signers.transfer.iter().map(wallet(Authority::Transfer));
-        ChainFigures {
-            nodes: self.rpc.figures(),
-            wallets: policy.chain(transfer).collect(),
-            in_flight: self.in_flight(),
-            websocket_down_for: (!self.settings.ws_urls.is_empty()).then(|| self.connection.down_for()),
-        }
-    }
-
     async fn write_memo(&self, operator: &OperatorOnChain, memo: &str) -> Result<Confirmed, ChainError> {
         let call = self.instructions.memo(address(self.policy_signer(operator)?), memo);
         self.execute_for_policy(operator, call, self.settings.commitment).await
-    }
-
-    async fn look_at_keys(&self, operators: &[Address]) -> Result<Vec<KeyProblem>, ChainError> {
-        self.key_problems(operators).await
     }
 
     async fn sign_for(&self, order: &UnsignedTransfer, terms: &Terms) -> Result<SignedTransfer, ChainFault> {
@@ -393,23 +247,6 @@ impl Chain for SolanaChain {
         let payer = to_pubkey(&terms.fee_payer);
         let signed = signing::sign_for(&instructions, authority, &payer, recent).await?;
         Ok(signed.until(recent.last_valid_block_height))
-    }
-
-    fn usdc_mint(&self) -> Address {
-        self.settings.usdc_mint
-    }
-
-    fn usdc_account_of(&self, owner: &Address) -> Address {
-        to_address(&self.instructions.0.token_account(&to_pubkey(owner)))
-    }
-
-    fn open_defences(&self, operator: &OperatorOnChain) -> Vec<OpenDefence> {
-        operator.open_defences(&self.settings.keypairs_here)
-    }
-
-    fn signs_with(&self, address: &Address) -> bool {
-        let mut ours = self.signers.policy.iter().chain(&self.signers.transfer);
-        ours.any(|signer| signer.public_key() == address.bytes())
     }
 }
 

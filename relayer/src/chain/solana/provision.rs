@@ -4,14 +4,15 @@ use crate::chain::read::decode::{to_address, to_pubkey};
 use crate::chain::sign::signer::{FileSigner, address};
 use crate::chain::sign::signing::CallSigners;
 use crate::chain::solana::SolanaChain;
-use crate::chain::{AgentCreation, Chain, ChainError, OnChainPolicy, OperatorOnChain};
-use crate::domain::Address;
+use crate::chain::{AgentCreation, ChainError, OperatorOnChain, ProvisionChain, ReadChain};
+use crate::domain::{Address, SpendingPolicy};
+use async_trait::async_trait;
 use purser::constants::TRANSFER_AUTHORITIES_MAX;
 use purser_client::purser::OperatorKeys;
 
-impl SolanaChain {
-    /// Creates an operator that names this relayer's keys. If one with these keys is already there, that is success.
-    pub async fn provision_operator(
+#[async_trait]
+impl ProvisionChain for SolanaChain {
+    async fn create_operator(
         &self,
         admin_secret: &[u8],
         id: u64,
@@ -52,12 +53,11 @@ impl SolanaChain {
         }
     }
 
-    /// Creates an agent. If it is already there under the operator, that is success.
-    pub async fn provision_agent(
+    async fn create_agent(
         &self,
         on_chain: &OperatorOnChain,
         agent_id: [u8; 16],
-        policy: &OnChainPolicy,
+        policy: &SpendingPolicy,
     ) -> Result<AgentCreation, ChainError> {
         let operator = &on_chain.address;
         let authority = address(self.policy_signer(on_chain)?);

@@ -1,10 +1,14 @@
 //! Reads accounts: in batches, at one slot, never older than our own last write.
 
 use crate::chain::history::SolanaHistory;
-use crate::chain::read::decode::{self, to_pubkey};
+use crate::chain::read::decode::{self, to_address, to_pubkey};
 use crate::chain::solana::SolanaChain;
-use crate::chain::{AgentAddresses, AgentOnChain, ChainError, ChainView, OperatorOnChain, view_of};
-use crate::domain::Address;
+use crate::chain::{
+    AddressKind, AgentAddresses, AgentOnChain, ChainError, ChainView, DraftOnChain, OperatorOnChain,
+    ReadChain, view_of,
+};
+use crate::domain::{AccountId, Address, Network};
+use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt};
 use purser_core::{Destination, Payer};
 use purser_rpc::ACCOUNTS_MAX;
@@ -14,6 +18,66 @@ use solana_sdk::pubkey::Pubkey;
 
 /// Account batches read concurrently.
 const BATCHES_AT_ONCE: usize = 4;
+
+#[async_trait]
+impl ReadChain for SolanaChain {
+    fn network(&self) -> Network {
+        self.network
+    }
+
+    fn addresses_of(&self, operator: &Address, agent_id: [u8; 16]) -> AgentAddresses {
+        let (agent, token_account) = self.instructions.agent_addresses(&to_pubkey(operator), &agent_id);
+        AgentAddresses { agent: to_address(&agent), token_account: to_address(&token_account) }
+    }
+
+    fn account_id_of(&self, agent: &Address) -> Result<AccountId, ChainError> {
+        Ok(AccountId::from_bytes(self.account_ids()?.bytes_of(&to_pubkey(agent))))
+    }
+
+    async fn read_operator(&self, operator: &Address) -> Result<Option<OperatorOnChain>, ChainError> {
+        let key = to_pubkey(operator);
+        let accounts = self.accounts_and_payers(&[key]).await?;
+        match accounts.first().and_then(Option::as_ref) {
+            None => Ok(None),
+            // Lamports sent ahead do not create an account.
+            Some(account) if account.is_blank() => Ok(None),
+            Some(account) => decode::operator(&self.instructions.0.program, &key, account)
+                .map(Some)
+                .ok_or(ChainError::NotFound { what: "operator", address: *operator }),
+        }
+    }
+
+    async fn read_agents(&self, agents: &[AgentAddresses]) -> Result<Vec<Option<AgentOnChain>>, ChainError> {
+        let batches: Vec<_> =
+            agents.chunks(ACCOUNTS_MAX / 2).map(|batch| self.read_agent_batch(batch.to_vec())).collect();
+        let batches: Vec<Vec<_>> =
+            futures::stream::iter(batches).buffered(BATCHES_AT_ONCE).try_collect().await?;
+        Ok(batches.into_iter().flatten().collect())
+    }
+
+    async fn read_kinds(&self, addresses: &[Address]) -> Result<Vec<AddressKind>, ChainError> {
+        let keys: Vec<Pubkey> = addresses.iter().map(to_pubkey).collect();
+        let mut kinds = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(ACCOUNTS_MAX) {
+            let accounts = self.accounts(keys).await?;
+            kinds
+                .extend(keys.iter().zip(&accounts).map(|(key, account)| decode::kind(key, account.as_ref())));
+        }
+        Ok(kinds)
+    }
+
+    async fn read_draft(&self, agent: &Address) -> Result<Option<DraftOnChain>, ChainError> {
+        self.draft_of(&to_pubkey(agent)).await
+    }
+
+    fn usdc_mint(&self) -> Address {
+        self.settings.usdc_mint
+    }
+
+    fn usdc_account_of(&self, owner: &Address) -> Address {
+        to_address(&self.instructions.0.token_account(&to_pubkey(owner)))
+    }
+}
 
 impl SolanaChain {
     /// The history reader of the same network.
@@ -28,15 +92,6 @@ impl SolanaChain {
             activity: self.activity.clone(),
             deposits: self.deposits.clone(),
         })
-    }
-
-    /// Agents in the order asked, in concurrent batches.
-    pub async fn agents(&self, agents: &[AgentAddresses]) -> Result<Vec<Option<AgentOnChain>>, ChainError> {
-        let batches: Vec<_> =
-            agents.chunks(ACCOUNTS_MAX / 2).map(|batch| self.read_agent_batch(batch.to_vec())).collect();
-        let batches: Vec<Vec<_>> =
-            futures::stream::iter(batches).buffered(BATCHES_AT_ONCE).try_collect().await?;
-        Ok(batches.into_iter().flatten().collect())
     }
 
     /// Everything needed to decide a transfer, at one slot, with the SOL of every wallet that may pay its fee.

@@ -5,18 +5,16 @@ use crate::chain::sign::instructions::{Call, agent_rent};
 use crate::chain::sign::signer::address;
 use crate::chain::solana::SolanaChain;
 use crate::chain::{
-    AgentOnChain, Authority, ChainError, Commitment, Confirmed, DraftOnChain, OnChainPolicy, OperatorOnChain,
+    AgentOnChain, Authority, ChainError, Commitment, Confirmed, DraftOnChain, OperatorOnChain, PolicyChain,
 };
-use crate::domain::Address;
+use crate::domain::{Address, SpendingPolicy};
+use async_trait::async_trait;
 use purser::error::PurserError;
 use purser::state::DraftView;
 use purser_client::{DraftAccounts, INLINE_ENTRIES_MAX, Proposal, RentRefunds};
 use purser_policy::ALLOWLIST_ENTRIES_MAX;
 use solana_sdk::pubkey::Pubkey;
 use tokio::sync::Mutex;
-
-/// How often a pause or a halt is signed anew. Expiry takes half a minute.
-const STOP_EXPIRIES_MAX: u32 = 10;
 
 /// Allows one draft at a time per agent within this process, keyed by a byte of the address to bound memory.
 /// Another process may replace the draft in between; the program then refuses by the hash, and nothing changes.
@@ -37,13 +35,13 @@ impl DraftTurns {
     }
 }
 
-impl SolanaChain {
-    /// Replaces the whole policy over the version that was read with `agent`.
-    pub async fn replace_policy(
+#[async_trait]
+impl PolicyChain for SolanaChain {
+    async fn set_policy(
         &self,
         operator: &OperatorOnChain,
         agent: &AgentOnChain,
-        policy: &OnChainPolicy,
+        policy: &SpendingPolicy,
     ) -> Result<Confirmed, ChainError> {
         if policy.allowlist.len() > ALLOWLIST_ENTRIES_MAX {
             let error = PurserError::AllowlistTooLong;
@@ -71,12 +69,15 @@ impl SolanaChain {
         replaced
     }
 
-    /// Leaves the policy sealed in the agent's draft.
-    pub async fn seal_policy(
+    fn proposal_hash(&self, agent: &AgentOnChain, policy: &SpendingPolicy) -> [u8; 32] {
+        proposal(agent, policy).hash()
+    }
+
+    async fn propose_policy(
         &self,
         operator: &OperatorOnChain,
         agent: &AgentOnChain,
-        policy: &OnChainPolicy,
+        policy: &SpendingPolicy,
     ) -> Result<Confirmed, ChainError> {
         let more_rent = self.more_rent(agent, policy)?;
         let at = self.policy_accounts(operator, &agent.address)?;
@@ -84,8 +85,7 @@ impl SolanaChain {
         self.stage(operator, at, &proposal(agent, policy), self.settings.commitment, more_rent).await
     }
 
-    /// Puts the agent's sealed draft in force.
-    pub async fn apply_sealed(
+    async fn apply_draft(
         &self,
         operator: &OperatorOnChain,
         agent: &AgentOnChain,
@@ -96,8 +96,7 @@ impl SolanaChain {
         self.apply(operator, at, agent, &draft.policy, (to_pubkey(&draft.rent_refund), hash)).await
     }
 
-    /// Closes the agent's draft if it is the intended one.
-    pub async fn close_sealed(
+    async fn drop_draft(
         &self,
         operator: &OperatorOnChain,
         agent: &AgentOnChain,
@@ -108,7 +107,9 @@ impl SolanaChain {
         let call = self.instructions.close_draft(at, to_pubkey(&draft.rent_refund), hash);
         self.execute_for_policy(operator, call, self.settings.commitment).await
     }
+}
 
+impl SolanaChain {
     /// The agent's draft, complete or not.
     pub async fn draft_of(&self, agent: &Pubkey) -> Result<Option<DraftOnChain>, ChainError> {
         Ok(self.draft_view(agent).await?.map(|view| decode::draft_on_chain(&view)))
@@ -160,7 +161,7 @@ impl SolanaChain {
         operator: &OperatorOnChain,
         at: DraftAccounts,
         agent: &AgentOnChain,
-        policy: &OnChainPolicy,
+        policy: &SpendingPolicy,
         (draft_rent_refund, hash): (Pubkey, [u8; 32]),
     ) -> Result<Confirmed, ChainError> {
         let more_rent = self.more_rent(agent, policy)?;
@@ -188,7 +189,7 @@ impl SolanaChain {
 
     /// Lamports that a longer list adds to the agent's rent. They go back to the account's rent payer, so we pay them only if
     /// that is us: an admin may have created the account with its own wallet.
-    fn more_rent(&self, agent: &AgentOnChain, policy: &OnChainPolicy) -> Result<u64, ChainError> {
+    fn more_rent(&self, agent: &AgentOnChain, policy: &SpendingPolicy) -> Result<u64, ChainError> {
         let more = agent_rent(policy).saturating_sub(agent_rent(&agent.policy));
         if more > 0 && !self.payers.is_ours(&agent.rent_refund) {
             return Err(ChainError::RentOfAnother { agent: agent.address, rent_refund: agent.rent_refund });
@@ -213,24 +214,6 @@ impl SolanaChain {
         })
     }
 
-    /// The same for a pause or a halt, which is signed anew as long as it expires: nothing else that we do depends on it.
-    pub async fn execute_stop(
-        &self,
-        operator: &OperatorOnChain,
-        call: Call,
-    ) -> Result<Confirmed, ChainError> {
-        let mut expiries_left = STOP_EXPIRIES_MAX;
-        loop {
-            match self.execute_for_policy(operator, call.clone(), self.settings.commitment).await {
-                Err(ChainError::Expired) if expiries_left > 0 => {
-                    expiries_left -= 1;
-                    tracing::warn!(operator = %operator.address, "a pause or a halt expired; signing it again");
-                }
-                done => return done,
-            }
-        }
-    }
-
     pub fn policy_accounts(
         &self,
         operator: &OperatorOnChain,
@@ -241,7 +224,7 @@ impl SolanaChain {
     }
 }
 
-pub fn proposal(agent: &AgentOnChain, policy: &OnChainPolicy) -> Proposal {
+pub fn proposal(agent: &AgentOnChain, policy: &SpendingPolicy) -> Proposal {
     let expected_version = expected_version(agent);
     Proposal { agent: to_pubkey(&agent.address), expected_version, policy: policy.clone() }
 }

@@ -3,7 +3,8 @@
 use super::*;
 use crate::chain::ProgramCheck;
 use crate::chain::live::prices::PriceBounds;
-use crate::chain::sign::signer::FileSigner;
+use crate::chain::sign::signer::{FileSigner, Signer};
+use crate::domain::SpendingPolicy;
 use solana_sdk::signature::Keypair;
 
 fn signer() -> Arc<dyn Signer> {
@@ -77,7 +78,7 @@ async fn another_key_pays_for_what_stops_something_and_for_nothing_else() {
         address(policy),
         pubkey,
         [4; 16],
-        &OnChainPolicy::default(),
+        &SpendingPolicy::default(),
     );
     chain.payers.saw(&[holding(1_000_000_000), None, None]);
     for call in stopping.iter().chain([&create]) {

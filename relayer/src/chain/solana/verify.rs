@@ -2,7 +2,7 @@
 
 use crate::chain::read::decode::{TOKEN_PROGRAM, to_pubkey};
 use crate::chain::solana::SolanaChain;
-use crate::chain::{Chain, ChainError, ProgramCheck};
+use crate::chain::{ChainError, ProgramCheck};
 use crate::domain::Network;
 use purser_client::{AccountIds, Comparison, ProgramData, committed_sha256, compare, program_data_address};
 use purser_rpc::wire::RawAccount;
@@ -22,7 +22,7 @@ impl SolanaChain {
     /// Checks the cluster's genesis, that the program exists and which build it is, and that the mint is like USDC;
     /// logs what it found, one line each.
     pub async fn verify(&self) -> Result<(), ChainError> {
-        let network = self.network();
+        let network = self.network;
         let genesis = self.verify_cluster().await?;
         tracing::info!(%network, genesis, rpc_nodes = self.rpc.nodes(), "cluster");
 
@@ -56,7 +56,7 @@ impl SolanaChain {
         for answer in asked {
             match (answer, &agreed) {
                 (Ok(genesis), None) => {
-                    check_cluster(self.network(), self.settings.genesis_hash.as_deref(), &genesis)?;
+                    check_cluster(self.network, self.settings.genesis_hash.as_deref(), &genesis)?;
                     agreed = Some(genesis);
                 }
                 (Ok(genesis), Some(agreed)) if genesis != *agreed => {
@@ -76,7 +76,7 @@ impl SolanaChain {
     /// The genesis hash of the node at this place, if it is the expected one.
     pub async fn cluster_of(&self, node: usize) -> Result<String, ChainError> {
         let genesis = self.rpc.genesis_hash(node).await?;
-        check_cluster(self.network(), self.settings.genesis_hash.as_deref(), &genesis)?;
+        check_cluster(self.network, self.settings.genesis_hash.as_deref(), &genesis)?;
         Ok(genesis)
     }
 
@@ -113,7 +113,7 @@ impl SolanaChain {
     }
 
     async fn verify_program(&self, program: &RawAccount) -> Result<(), ChainError> {
-        let (network, id) = (self.network(), &self.settings.program_id);
+        let (network, id) = (self.network, &self.settings.program_id);
         if self.settings.program_check == ProgramCheck::Off {
             tracing::info!(%network, program = %id, "program; not comparing its hash");
             return Ok(());

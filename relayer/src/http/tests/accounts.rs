@@ -6,9 +6,10 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{ACCOUNTS_MAX, Relayer, operator_key};
+use crate::chain::AddressKind;
 use crate::domain::{
-    Account, AccountId, AccountName, AccountStatus, Address, Counterparties, DuplicateRule, OperatorId,
-    Provisioning, Timestamp,
+    Account, AccountId, AccountName, AccountStatus, Address, DuplicateRule, OperatorId, Provisioning,
+    Timestamp,
 };
 use crate::service::Ambient;
 
@@ -63,16 +64,21 @@ async fn an_account_that_was_closed_is_not_put_on_a_list_and_one_that_is_listed_
     let listing = |ids: &[&String]| json!({ "allowed_counterparties": ids });
     assert_eq!(relayer.put(&policy, &listing(&[&payee])).await.status, StatusCode::OK);
     // The admin closes both with its own wallet, and long after that a node would show them.
+    let mut addresses = Vec::new();
     for id in [&payee, &other] {
         let address = relayer.get(&format!("/v1/accounts/{id}")).await.body["solana_address"].clone();
         let address: Address = address.as_str().expect("text").parse().expect("an address");
         relayer.chain.script().agents.remove(&address);
+        relayer.chain.script().kinds.insert(address, AddressKind::Unclear);
+        addresses.push(address.to_string());
     }
     relayer.runs_sql("UPDATE accounts SET created_at = '2020-01-01T00:00:00.000000Z'");
-    let refused = relayer.put(&policy, &listing(&[&payee, &other])).await;
-    assert_eq!(refused.error(), (400, "invalid_request"));
-    assert!(refused.text.contains("was closed"), "{}", refused.text);
-    assert_eq!(relayer.put(&policy, &listing(&[&payee])).await.status, StatusCode::OK);
+    for [payee, other] in [[&payee, &other], [&addresses[0], &addresses[1]]] {
+        let refused = relayer.put(&policy, &listing(&[payee, other])).await;
+        assert_eq!(refused.error(), (400, "invalid_request"));
+        assert!(refused.text.contains("was closed"), "{}", refused.text);
+        assert_eq!(relayer.put(&policy, &listing(&[payee])).await.status, StatusCode::OK);
+    }
 }
 
 #[tokio::test]
@@ -169,7 +175,7 @@ async fn accounts_that_are_closed_on_the_chain_make_room_for_others() {
             address: Address::from_bytes([number as u8; 32]),
             token_account: Address::from_bytes([number as u8; 32]),
             status: AccountStatus::Active,
-            counterparties: Counterparties::Anyone,
+            allowlist_entries: 0,
             duplicates: DuplicateRule::AsAsked,
             provisioning: Provisioning::Ready,
             created_at: made_at,

@@ -27,7 +27,7 @@ use tower::ServiceExt;
 
 use self::scripted_chain::ScriptedChain;
 use super::{DoorRoutes, HttpSettings, TrustedProxies, router};
-use crate::chain::{FileSigner, new_keypair};
+use crate::chain::{Chain, FileSigner, new_keypair};
 use crate::domain::{
     Address, ApiKey, KeyId, KeyRole, KeyScope, Network, Operator, OperatorId, OperatorName, PlainKey, Quotas,
     SealingKey, UsdcAmount,
@@ -120,7 +120,7 @@ impl Relayer {
         let explorer = ExplorerUrl::new("https://explorer.test/tx/{signature}");
         let services = Services::new(&Parts {
             store: store.clone(),
-            chains: Chains::new([NetworkParts { chain: chain.clone(), explorer }]),
+            chains: Chains::new([NetworkParts::<dyn Chain> { chain: chain.clone(), explorer }]),
             tasks: tasks.clone(),
             ambient: Ambient::SYSTEM,
             transfer_deadline,

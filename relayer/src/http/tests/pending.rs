@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::scripted_chain::NOW;
 use super::{Answer, Relayer};
-use crate::chain::{ChainError, DraftOnChain, OnChainPolicy};
-use crate::domain::{Address, Counterparties, OperatorId, PendingPolicy, Quotas, Timestamp};
+use crate::chain::{ChainError, DraftOnChain};
+use crate::domain::{Address, OperatorId, PendingPolicy, Quotas, SpendingPolicy, Timestamp};
 use crate::service::Ambient;
 
 const DELAY: i64 = 86_400;
@@ -86,8 +86,13 @@ async fn a_loosening_waits_its_time_and_then_applies_by_itself() {
         (&waits.headers[header::ETAG], waits.body.get("tx_signature")),
         (&"\"2\"".parse().expect("text"), None)
     );
+    let other = relayer.get(&format!("/v1/accounts/{other}")).await.body["solana_address"].clone();
+    let mut listed: Vec<Address> =
+        [other.as_str().expect("text"), &wallet].map(|text| text.parse().expect("an address")).into();
+    listed.sort_by_key(|address| address.bytes());
+    let listed: Vec<String> = listed.iter().map(Address::to_string).collect();
     let policy = json!({
-        "max_single_transfer": null, "max_daily_spend": 20, "allowed_counterparties": [other, wallet],
+        "max_single_transfer": null, "max_daily_spend": 20, "allowed_counterparties": listed,
         "counterparty_kinds": ["wallet", "wallet"], "require_memo": true, "paused": false
     });
     let mut pending = policy.clone();
@@ -104,7 +109,7 @@ async fn a_loosening_waits_its_time_and_then_applies_by_itself() {
         (&read.body["version"], &read.body["max_daily_spend"], &read.body["pending"]),
         (&json!(3), &json!(20), &json!(null))
     );
-    assert_eq!(read.body["allowed_counterparties"], json!([other, wallet]), "as submitted");
+    assert_eq!(read.body["allowed_counterparties"], json!(listed));
     scene.at(DELAY + 100).await;
     assert_eq!(scene.announced().await, ["policy.pending", "policy.applied"], "once each");
     let events = scene.events().await;
@@ -332,7 +337,7 @@ async fn left_behind(scene: &Scene, seconds_ago: i64) -> PendingPolicy {
         account_id: scene.account.parse().expect("an id"),
         hash: [7; 32],
         expected_version: 2,
-        counterparties: Counterparties::Anyone,
+        allowlist_entries: 0,
         due_at: NOW,
         is_announced: false,
         sealed_by: None,
@@ -363,7 +368,7 @@ async fn abandoned_draft_is_cleared_when_nobody_can_be_making_it() {
                 let draft = DraftOnChain {
                     hash: pending.hash,
                     expected_version: 2,
-                    policy: OnChainPolicy::default(),
+                    policy: SpendingPolicy::default(),
                     sealed_at: None,
                     sealed_delay_seconds: 0,
                     rent_refund: address,
@@ -393,7 +398,7 @@ async fn abandoned_draft_is_cleared_when_nobody_can_be_making_it() {
 async fn a_loosening_that_a_wallet_sealed_is_announced_and_left_to_whoever_may_drop_it() {
     let scene = Scene::new().await;
     let wallet = Address::from_bytes([66; 32]);
-    let seal = async |policy: OnChainPolicy, hash: u8| {
+    let seal = async |policy: SpendingPolicy, hash: u8| {
         let draft = DraftOnChain {
             hash: [hash; 32],
             expected_version: 2,
@@ -412,7 +417,7 @@ async fn a_loosening_that_a_wallet_sealed_is_announced_and_left_to_whoever_may_d
         };
         scene.relayer.store.policies.insert_sealed_draft(&sealed).await.expect("noted");
     };
-    seal(OnChainPolicy::default(), 8).await;
+    seal(SpendingPolicy::default(), 8).await;
     for seconds in [1, DELAY, DELAY + 100] {
         scene.at(seconds).await;
     }
@@ -432,7 +437,7 @@ async fn a_loosening_that_a_wallet_sealed_is_announced_and_left_to_whoever_may_d
 
     // What takes its place and loosens nothing does not wait.
     let stands = scene.relayer.chain.script().agents.values().next().expect("one account").policy.clone();
-    let tight = OnChainPolicy { paused: true, ..stands };
+    let tight = SpendingPolicy { paused: true, ..stands };
     seal(tight, 9).await;
     scene.at(DELAY + 200).await;
     assert_eq!((waiting().await, scene.announced().await.len()), (0, 1));

@@ -12,10 +12,10 @@ use tokio::sync::Notify;
 
 use crate::chain::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, ChainFault, ChainView,
-    Confirmed, Destination, DraftOnChain, OnChainPolicy, OperatorOnChain, Outcome, SignatureStanding,
-    SignedTransfer, UnsignedTransfer, view_of,
+    Confirmed, Destination, DraftOnChain, KeyChain, OperatorOnChain, Outcome, PolicyChain, ProvisionChain,
+    ReadChain, SignatureStanding, SignedTransfer, StopChain, UnsignedTransfer, view_of,
 };
-use crate::domain::{AccountId, Address, HaltedBy, Network, Terms, UsdcAmount};
+use crate::domain::{AccountId, Address, HaltedBy, Network, SpendingPolicy, Terms, UsdcAmount};
 
 pub(super) const NOW: i64 = 1_790_000_000;
 
@@ -182,7 +182,7 @@ impl Script {
     fn overwrite(
         &mut self,
         seen: &AgentOnChain,
-        policy: &OnChainPolicy,
+        policy: &SpendingPolicy,
         draft: Option<&DraftOnChain>,
     ) -> Result<u64, ChainError> {
         let operator = self.operator(seen.operator);
@@ -203,7 +203,7 @@ impl Script {
 }
 
 #[async_trait]
-impl Chain for ScriptedChain {
+impl ReadChain for ScriptedChain {
     fn network(&self) -> Network {
         Network::Test
     }
@@ -235,6 +235,17 @@ impl Chain for ScriptedChain {
         Ok(self.reach()?.drafts.get(agent).cloned())
     }
 
+    fn usdc_mint(&self) -> Address {
+        filled(&[4], 1)
+    }
+
+    fn usdc_account_of(&self, owner: &Address) -> Address {
+        filled(owner.as_bytes(), 2)
+    }
+}
+
+#[async_trait]
+impl ProvisionChain for ScriptedChain {
     async fn create_operator(
         &self,
         _: &[u8],
@@ -249,7 +260,7 @@ impl Chain for ScriptedChain {
         &self,
         operator: &OperatorOnChain,
         agent_id: [u8; 16],
-        policy: &OnChainPolicy,
+        policy: &SpendingPolicy,
     ) -> Result<AgentCreation, ChainError> {
         let AgentAddresses { agent, token_account } = self.addresses_of(&operator.address, agent_id);
         self.reach()?.creations_under_way += 1;
@@ -286,12 +297,15 @@ impl Chain for ScriptedChain {
         );
         Self::done(&mut script, 1).map(AgentCreation::Created)
     }
+}
 
+#[async_trait]
+impl PolicyChain for ScriptedChain {
     async fn set_policy(
         &self,
         _: &OperatorOnChain,
         agent: &AgentOnChain,
-        policy: &OnChainPolicy,
+        policy: &SpendingPolicy,
     ) -> Result<Confirmed, ChainError> {
         self.reach()?.policies_under_way += 1;
         self.until_not(|script| script.policies_held).await;
@@ -301,7 +315,7 @@ impl Chain for ScriptedChain {
         Self::done(&mut script, version)
     }
 
-    fn proposal_hash(&self, agent: &AgentOnChain, policy: &OnChainPolicy) -> [u8; 32] {
+    fn proposal_hash(&self, agent: &AgentOnChain, policy: &SpendingPolicy) -> [u8; 32] {
         Sha256::digest(format!("{} {} {policy:?}", agent.address, agent.policy_version)).into()
     }
 
@@ -309,7 +323,7 @@ impl Chain for ScriptedChain {
         &self,
         _: &OperatorOnChain,
         agent: &AgentOnChain,
-        policy: &OnChainPolicy,
+        policy: &SpendingPolicy,
     ) -> Result<Confirmed, ChainError> {
         let hash = self.proposal_hash(agent, policy);
         let mut script = self.reach()?;
@@ -356,12 +370,15 @@ impl Chain for ScriptedChain {
         script.drafts.remove(&agent.address);
         Self::done(&mut script, 0)
     }
+}
 
+#[async_trait]
+impl StopChain for ScriptedChain {
     async fn pause(&self, _: &OperatorOnChain, agent: &Address) -> Result<Confirmed, ChainError> {
         let mut script = self.reach()?;
         let seen = script.agents.get(agent).expect("the test made it").clone();
         let version =
-            script.overwrite(&seen, &OnChainPolicy { paused: true, ..seen.policy.clone() }, None)?;
+            script.overwrite(&seen, &SpendingPolicy { paused: true, ..seen.policy.clone() }, None)?;
         Self::done(&mut script, version)
     }
 
@@ -380,7 +397,17 @@ impl Chain for ScriptedChain {
         let final_now = SignatureStanding::Finalized { slot: 1 };
         Ok(self.reach()?.standings.get(signature).copied().unwrap_or(final_now))
     }
+}
 
+#[async_trait]
+impl KeyChain for ScriptedChain {
+    fn signs_with(&self, address: &Address) -> bool {
+        *address == filled(&[3], 1)
+    }
+}
+
+#[async_trait]
+impl Chain for ScriptedChain {
     async fn write_memo(&self, _: &OperatorOnChain, memo: &str) -> Result<Confirmed, ChainError> {
         let mut script = self.reach()?;
         script.memos.push(memo.to_owned());
@@ -393,18 +420,6 @@ impl Chain for ScriptedChain {
 
     async fn sign_for(&self, order: &UnsignedTransfer, _: &Terms) -> Result<SignedTransfer, ChainFault> {
         purser_core::Signer::sign_transfer(self, order).await
-    }
-
-    fn usdc_mint(&self) -> Address {
-        filled(&[4], 1)
-    }
-
-    fn usdc_account_of(&self, owner: &Address) -> Address {
-        filled(owner.as_bytes(), 2)
-    }
-
-    fn signs_with(&self, address: &Address) -> bool {
-        *address == filled(&[3], 1)
     }
 }
 

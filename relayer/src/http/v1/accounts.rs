@@ -9,7 +9,7 @@ use super::halts::HaltBody;
 use crate::domain::schema::{self, Usdc, changed, written};
 use crate::domain::{
     AccountChange, AccountId, AccountName, AccountStatus, DuplicateRule, Invalid, Metadata, MetadataChange,
-    PolicyFields, PolicyUpdate, PolicyUpdateFields, Principal, SpendingPolicy,
+    PolicyFields, PolicyUpdate, PolicyUpdateFields, Principal,
 };
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
@@ -49,7 +49,7 @@ impl TryFrom<CreateAccountBody> for CreateAccount {
     fn try_from(body: CreateAccountBody) -> Result<Self, Invalid> {
         let name = body.name.ok_or_else(|| Invalid::new("name", "is required"))?;
         let metadata = body.metadata.map(|json| Metadata::parse(&json)).transpose()?;
-        let policy = body.policy.map_or_else(|| Ok(SpendingPolicy::default()), |json| first_policy(&json))?;
+        let policy = body.policy.map_or_else(|| Ok(PolicyUpdate::default()), |json| first_policy(&json))?;
         Ok(Self { name: AccountName::parse(name)?, metadata, policy })
     }
 }
@@ -89,7 +89,7 @@ impl TryFrom<UpdateAccountBody> for AccountChange {
 }
 
 /// The first policy of an account: missing fields take their defaults.
-fn first_policy(json: &RawValue) -> Result<SpendingPolicy, Invalid> {
+fn first_policy(json: &RawValue) -> Result<PolicyUpdate, Invalid> {
     let update = PolicyUpdate::from_json(json.get().as_bytes()).map_err(|error| error.within("policy"))?;
     if update.expected_version.is_some() {
         return Err(Invalid::new("policy.expected_version", "is of no use for a new account"));
@@ -97,7 +97,7 @@ fn first_policy(json: &RawValue) -> Result<SpendingPolicy, Invalid> {
     if update.reason.is_some() {
         return Err(Invalid::new("policy.reason", "is for changes of a policy"));
     }
-    Ok(update.merge(SpendingPolicy::default()))
+    Ok(update)
 }
 
 /// An account.

@@ -1,7 +1,6 @@
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::domain::schema::{self, Signature, Text};
@@ -28,8 +27,8 @@ pub struct PolicyVersionResponse {
     #[schema(required)]
     reason: Option<PolicyReason>,
     /// Its recipients as they stand on the chain; `null` where it could not be read any more.
-    #[schema(value_type = Option<PolicyFields>, required)]
-    policy: Option<Box<RawValue>>,
+    #[schema(required)]
+    policy: Option<PolicyFields>,
 }
 
 impl From<PolicyVersion> for PolicyVersionResponse {
@@ -37,12 +36,12 @@ impl From<PolicyVersion> for PolicyVersionResponse {
         let (key_id, reason) = version.asking.map(|asking| (asking.key_id, asking.reason)).unzip();
         Self {
             version: version.version,
-            set_at: version.set_at.into(),
-            signer: version.signer.map(Text),
-            tx_signature: version.tx_signature.into(),
+            set_at: version.by.at.into(),
+            signer: version.by.signer.map(Text),
+            tx_signature: version.by.signature.into(),
             key_id: key_id.map(Text),
             reason: reason.flatten(),
-            policy: version.policy,
+            policy: version.policy.as_ref().map(PolicyFields::from),
         }
     }
 }

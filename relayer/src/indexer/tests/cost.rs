@@ -4,8 +4,7 @@ use super::world::{Expected, World};
 use super::{AMBIENT, Scene};
 use crate::chain::Commitment;
 use crate::domain::{
-    Account, AccountId, AccountName, AccountStatus, Address, Counterparties, DuplicateRule, Network,
-    Provisioning,
+    Account, AccountId, AccountName, AccountStatus, Address, DuplicateRule, Network, Provisioning,
 };
 use crate::indexer::walk::Walked;
 use crate::store::Whose;
@@ -31,7 +30,7 @@ async fn ten_thousand_accounts_are_swept_with_at_most_110_calls() {
             address: Address::from_bytes(bytes),
             token_account: Address::from_bytes(token_account),
             status: AccountStatus::Active,
-            counterparties: Counterparties::Anyone,
+            allowlist_entries: 0,
             duplicates: DuplicateRule::AsAsked,
             provisioning: Provisioning::Ready,
             created_at: AMBIENT.now(),

@@ -20,8 +20,8 @@ use self::world::{Expected, World};
 use super::{Indexer, IndexerParts};
 use crate::chain::{Commitment, SolanaHistory};
 use crate::domain::{
-    Account, AccountName, AccountStatus, Address, Counterparties, DuplicateRule, EntryOutcome, HistoryEntry,
-    HistoryFilter, Network, Operator, OperatorName, Provisioning, Quotas, Timestamp,
+    Account, AccountName, AccountStatus, Address, DuplicateRule, EntryOutcome, HistoryEntry, HistoryFilter,
+    Network, Operator, OperatorName, Provisioning, Quotas, Timestamp,
 };
 use crate::service::{Ambient, Chains, Looks, Parts, Services, Tasks, WebhookParts};
 use crate::shares::Outgoing;
@@ -74,7 +74,7 @@ impl Scene {
                 address: agent.address,
                 token_account: agent.token_account,
                 status: AccountStatus::Active,
-                counterparties: Counterparties::Anyone,
+                allowlist_entries: 0,
                 duplicates: DuplicateRule::AsAsked,
                 provisioning: Provisioning::Ready,
                 created_at: AMBIENT.now(),

@@ -2,8 +2,7 @@ use super::world::World;
 use super::{AMBIENT, Scene};
 use crate::chain::Commitment;
 use crate::domain::{
-    Account, AccountId, AccountName, AccountStatus, Address, Counterparties, DuplicateRule, OperatorId,
-    Provisioning,
+    Account, AccountId, AccountName, AccountStatus, Address, DuplicateRule, OperatorId, Provisioning,
 };
 
 /// An account that the chain does not know, so its payments can never be found.
@@ -16,7 +15,7 @@ async fn cannot_be_completed(scene: &Scene, operator_id: OperatorId, number: u8)
         address: Address::from_bytes([200, number].repeat(16).try_into().expect("32 bytes")),
         token_account: Address::from_bytes([201, number].repeat(16).try_into().expect("32 bytes")),
         status: AccountStatus::Active,
-        counterparties: Counterparties::Anyone,
+        allowlist_entries: 0,
         duplicates: DuplicateRule::AsAsked,
         provisioning: Provisioning::Ready,
         created_at: AMBIENT.now(),

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 
 use super::address;
-use crate::chain::{OnChainPolicy, SolanaHistory};
-use crate::domain::{AccountId, Address, OperatorId, Timestamp};
+use crate::chain::SolanaHistory;
+use crate::domain::{AccountId, Address, OperatorId, SpendingPolicy, Timestamp};
 
 pub const MINT: Address = Address::from_bytes([200; 32]);
 const TOKEN_PROGRAM: Pubkey = anchor_spl::token::ID;

@@ -46,7 +46,6 @@ impl Accounts {
         mut after: Option<AccountPlace>,
         request: &PageRequest,
     ) -> Result<Page<AccountView>, ServiceError> {
-        let network = self.chains.get(operator.network)?;
         let wanted = request.limit.get() as usize;
         let rows_at_once = if status.is_some() { BATCH_ROWS } else { request.limit.get() };
         let filter = accounts_filter(operator.id, status);
@@ -65,7 +64,7 @@ impl Accounts {
             for (index, (account, agent)) in rows.into_iter().zip(agents).enumerate() {
                 after = Some(account.place());
                 let Some(agent) = agent else { continue };
-                let view = view(network, &on_chain, account, agent, (as_of, now));
+                let view = view(&on_chain, account, agent, (as_of, now));
                 if status.is_none_or(|status| status == view.status) {
                     items.push(view);
                 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::pending::{LOOK_AFTER_SECONDS, PendingDraft};
 use super::{Policies, ReadAccount};
-use crate::chain::{AgentOnChain, ChainError, DraftOnChain, OnChainPolicy};
+use crate::chain::{AgentOnChain, ChainError, DraftOnChain};
 use crate::crash_point::crash_point;
-use crate::domain::{AccountStatus, Event, Operator, PendingPolicy};
+use crate::domain::{AccountStatus, Event, Operator, PendingPolicy, SpendingPolicy};
 use crate::service::error::{Resource, ServiceError, from_chain};
 
 /// Proposals looked at in one pass.
@@ -59,7 +59,7 @@ impl Policies {
             return self.look_for_trace(&operator, &standing, pending, now).await;
         };
         if pending.sealed_by.is_some() {
-            return self.watch(&operator, &standing, pending, draft, now).await;
+            return self.watch(&standing, pending, draft, now).await;
         }
         let may_be_under_way = draft.sealed_at.is_none() && self.is_recent(pending);
         match PendingDraft::of(draft, &standing) {
@@ -73,7 +73,6 @@ impl Policies {
     /// applied nor dropped: that is for whoever sealed it, or for those whom the announcement wakes.
     async fn watch(
         &self,
-        operator: &Operator,
         standing: &ReadAccount,
         pending: &PendingPolicy,
         draft: DraftOnChain,
@@ -85,10 +84,9 @@ impl Policies {
             return Ok(self.policies.delete_pending_policy(pending).await?);
         };
         if !pending.is_announced || pending.due_at < effective_at {
-            let submitted = self.submitted(operator, &draft.policy, &pending.counterparties)?;
             tracing::warn!(account_id = %pending.account_id, signer = ?pending.sealed_by,
                 "a policy that loosens something was sealed without this service and is pending");
-            self.announce_pending(standing, pending, &submitted, effective_at).await?;
+            self.announce_pending(standing, pending, &draft.policy, effective_at).await?;
         }
         if effective_at > now { Ok(()) } else { self.put_off(pending, now).await }
     }
@@ -103,8 +101,7 @@ impl Policies {
     ) -> Result<(), ServiceError> {
         let PendingDraft { draft: DraftOnChain { policy, .. }, effective_at } = waiting;
         if !pending.is_announced || pending.due_at != effective_at {
-            let submitted = self.submitted(operator, &policy, &pending.counterparties)?;
-            self.announce_pending(standing, pending, &submitted, effective_at).await?;
+            self.announce_pending(standing, pending, &policy, effective_at).await?;
         }
         if effective_at > now {
             return Ok(());
@@ -120,7 +117,7 @@ impl Policies {
         match applied {
             Ok(confirmed) => {
                 tracing::info!(account_id = %pending.account_id, "a pending policy is in force");
-                self.announce_applied(operator, pending, &policy, Some(&confirmed.signature)).await
+                self.announce_applied(pending, &policy, Some(&confirmed.signature)).await
             }
             // Another relayer was faster, or the time is not quite up; the next pass sees which.
             Err(ChainError::PolicyChanged) => Ok(()),
@@ -143,7 +140,7 @@ impl Policies {
         let before = AgentOnChain { policy_version: pending.expected_version, ..agent.clone() };
         let is_next = agent.policy_version == pending.expected_version.saturating_add(1);
         if is_next && chain.proposal_hash(&before, &agent.policy) == pending.hash {
-            return self.announce_applied(operator, pending, &agent.policy, None).await;
+            return self.announce_applied(pending, &agent.policy, None).await;
         }
         if !pending.is_announced && self.is_recent(pending) {
             return self.put_off(pending, now).await;
@@ -153,19 +150,18 @@ impl Policies {
 
     async fn announce_applied(
         &self,
-        operator: &Operator,
         pending: &PendingPolicy,
-        policy: &OnChainPolicy,
+        policy: &SpendingPolicy,
         tx_signature: Option<&str>,
     ) -> Result<(), ServiceError> {
         let now = self.ambient.now();
-        let submitted = self.submitted(operator, policy, &pending.counterparties)?;
         let version = pending.expected_version.saturating_add(1);
         let (operator_id, account_id) = (pending.operator_id, pending.account_id);
         self.policies.mark_policy_asking(operator_id, account_id, pending.hash, version).await?;
-        let event = Event::policy_applied(pending, &submitted, version, tx_signature, now);
+        let event = Event::policy_applied(pending, policy, version, tx_signature, now);
         let status = AccountStatus::from_paused(policy.paused);
-        let applied = PendingPolicy { counterparties: submitted.allowlist, ..pending.clone() };
+        let allowlist_entries = policy.allowlist.len() as u64;
+        let applied = PendingPolicy { allowlist_entries, ..pending.clone() };
         Ok(self.policies.mark_policy_applied(&applied, status, event, now).await?)
     }
 

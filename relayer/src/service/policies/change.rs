@@ -1,6 +1,6 @@
 //! Changes policies. Nobody overwrites a policy that they have not seen: the program compares versions.
 
-use super::{Omitted, Policies, PolicyChange, PolicyComparison, ReadAccount};
+use super::{Omitted, Policies, PolicyChange, PolicyComparison, ReadAccount, view};
 use crate::chain::{AgentOnChain, Confirmed};
 use crate::domain::{
     Account, AccountId, AccountStatus, Asking, KeyId, Operator, PolicyUpdate, SpendingPolicy, Stopped,
@@ -22,15 +22,11 @@ impl Policies {
         update: &PolicyUpdate,
     ) -> Result<PolicyComparison, ServiceError> {
         let standing = self.stand(operator, id).await?;
-        let asked = self.asked(operator, &standing, update, Omitted::StayAsTheyAre)?;
-        let resolved = resolve(&self.allowlists, operator, &asked, &standing.agent.policy).await?;
-        let loosens = standing.is_loosened_by(&resolved.on_chain);
+        let after = self.asked(operator, &standing, update, Omitted::StayAsTheyAre).await?;
+        let loosens = standing.is_loosened_by(&after);
         let delay = Some(standing.operator.loosening_delay_seconds);
-        Ok(PolicyComparison {
-            before: self.submitted(operator, &standing.agent.policy, &standing.account.counterparties)?,
-            after: resolved.policy,
-            waits: delay.filter(|delay| loosens && *delay > 0),
-        })
+        let waits = delay.filter(|delay| loosens && *delay > 0);
+        Ok(PolicyComparison { before: standing.agent.policy, after, waits })
     }
 
     pub(super) async fn change(
@@ -69,8 +65,8 @@ impl Policies {
                     stopped = Some(again);
                     standing = this.stand(&operator, id).await?;
                 }
-                let asked = this.asked(&operator, &standing, &update, omitted)?;
-                if let Some(stopped) = stopped.take_if(|_| this.is_in_force(&operator, &standing, &asked)) {
+                let asked = this.asked(&operator, &standing, &update, omitted).await?;
+                if let Some(stopped) = stopped.take_if(|_| standing.agent.policy == asked) {
                     return Ok(stopped);
                 }
                 // But it must not lift a pause that may have come after the request.
@@ -78,7 +74,7 @@ impl Policies {
                 if lifts && standing.agent.policy_version != version {
                     return Err(ServiceError::PolicyChanged);
                 }
-                match this.write(&operator, &standing, &asked, &asking).await {
+                match this.write(&operator, &standing, asked, &asking).await {
                     Err(ServiceError::PolicyChanged) if tries_left > 0 => tries_left -= 1,
                     done => return done,
                 }
@@ -88,21 +84,24 @@ impl Policies {
     }
 
     /// The complete requested policy. PolicyChanged: the request was meant for another version.
-    fn asked(
+    async fn asked(
         &self,
         operator: &Operator,
         standing: &ReadAccount,
         update: &PolicyUpdate,
         omitted: Omitted,
     ) -> Result<SpendingPolicy, ServiceError> {
-        let ReadAccount { account, agent, .. } = standing;
-        if update.expected_version.is_some_and(|expected| expected != agent.policy_version) {
+        let AgentOnChain { policy: current, policy_version, .. } = &standing.agent;
+        if update.expected_version.is_some_and(|expected| expected != *policy_version) {
             return Err(ServiceError::PolicyChanged);
         }
-        let current = self.submitted(operator, &agent.policy, &account.counterparties)?;
+        let allowlist = match &update.allowed_counterparties {
+            None => None,
+            Some(asked) => Some(resolve(&self.allowlists, operator, asked, &current.allowlist).await?),
+        };
         Ok(match omitted {
-            Omitted::TakeDefaults => update.clone().replace(current),
-            Omitted::StayAsTheyAre => update.clone().merge(current),
+            Omitted::TakeDefaults => update.replace(allowlist, current),
+            Omitted::StayAsTheyAre => update.merge(allowlist, current),
         })
     }
 
@@ -110,31 +109,29 @@ impl Policies {
         &self,
         operator: &Operator,
         standing: &ReadAccount,
-        asked: &SpendingPolicy,
+        asked: SpendingPolicy,
         asking: &Asking,
     ) -> Result<PolicyChange, ServiceError> {
         let ReadAccount { account, agent, operator: on_chain } = standing;
-        let resolved = resolve(&self.allowlists, operator, asked, &agent.policy).await?;
-        if standing.is_loosened_by(&resolved.on_chain) && on_chain.loosening_delay_seconds > 0 {
-            return self.propose(operator, standing, resolved, asking).await;
+        if standing.is_loosened_by(&asked) && on_chain.loosening_delay_seconds > 0 {
+            return self.propose(operator, standing, asked, asking).await;
         }
-        let entries = resolved.on_chain.allowlist.len();
-        if entries > agent.policy.allowlist.len() {
+        let entries = asked.allowlist.len() as u64;
+        if entries > agent.policy.allowlist.len() as u64 {
             let quotas = self.quotas;
             self.accounts.reserve_entries(operator.id, account.id, entries, quotas).await?;
         }
         let chain = &self.chains.get(operator.network)?.chain;
         // Lifting a pause is bound to the version too, because by then it may be a different pause.
-        let written = chain.set_policy(on_chain, agent, &resolved.on_chain).await;
+        let written = chain.set_policy(on_chain, agent, &asked).await;
         let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
         self.note_asking(operator, account.id, &confirmed.signature, asking).await;
-        if agent.policy.paused && !resolved.policy.paused {
+        if agent.policy.paused && !asked.paused {
             self.paused.delete_pauses(operator.id, account.id).await?;
         }
-        let status = AccountStatus::from_paused(resolved.policy.paused);
-        let counterparties = resolved.policy.allowlist;
-        self.accounts.mark_account_policy(operator.id, account.id, status, &counterparties).await?;
-        self.in_force(operator, Account { counterparties, ..account.clone() }, confirmed).await
+        let status = AccountStatus::from_paused(asked.paused);
+        self.accounts.mark_account_policy(operator.id, account.id, status, entries).await?;
+        self.in_force(operator, account, confirmed).await
     }
 
     /// Pauses an open account if the update pauses it. What was meant for the version before is then meant for the paused one.
@@ -154,12 +151,6 @@ impl Policies {
         Ok(Some(paused))
     }
 
-    fn is_in_force(&self, operator: &Operator, standing: &ReadAccount, asked: &SpendingPolicy) -> bool {
-        let ReadAccount { account, agent, .. } = standing;
-        let current = self.submitted(operator, &agent.policy, &account.counterparties);
-        current.is_ok_and(|current| current == *asked)
-    }
-
     async fn pause(
         &self,
         operator: &Operator,
@@ -172,19 +163,19 @@ impl Policies {
         self.stops.note(operator, what, &confirmed).await;
         self.note_asking(operator, id, &confirmed.signature, asking).await;
         self.accounts.mark_account_status(operator.id, id, AccountStatus::Paused).await?;
-        self.in_force(operator, account, confirmed).await
+        self.in_force(operator, &account, confirmed).await
     }
 
     /// After a change, a pending policy can no longer take effect, because it was meant for the policy before.
     async fn in_force(
         &self,
         operator: &Operator,
-        account: Account,
+        account: &Account,
         confirmed: Confirmed,
     ) -> Result<PolicyChange, ServiceError> {
         self.policies.look_at_pending_policies(operator.id, account.id).await?;
-        let agent = read_agent(&self.chains, operator, &account).await.map_err(after_writing)?;
-        let view = self.view(operator, &account, &agent, None)?;
+        let agent = read_agent(&self.chains, operator, account).await.map_err(after_writing)?;
+        let view = view(account.id, &agent, None);
         Ok(PolicyChange::InForce { view, tx_signature: confirmed.signature })
     }
 }

@@ -12,15 +12,12 @@ use super::allowlist::Allowlists;
 use super::error::{Resource, ServiceError};
 use super::reads::{read_agent, read_operator};
 use super::stops::Stops;
-use super::submitted::as_submitted;
 use super::{Ambient, Chains, Parts, Tasks};
-use crate::chain::{AgentOnChain, OnChainPolicy, OperatorOnChain};
-use crate::domain::{
-    Account, AccountId, Counterparties, KeyId, Operator, PolicyUpdate, Quotas, SpendingPolicy, Timestamp,
-};
+use crate::chain::{AgentOnChain, OperatorOnChain, PolicyChain};
+use crate::domain::{Account, AccountId, KeyId, Operator, PolicyUpdate, Quotas, SpendingPolicy, Timestamp};
 use crate::store;
 
-/// An account's policy from the chain, with its allowlist as submitted.
+/// An account's policy from the chain.
 #[derive(Debug, Clone)]
 pub struct PolicyView {
     pub account_id: AccountId,
@@ -75,7 +72,7 @@ struct ReadAccount {
 
 impl ReadAccount {
     /// Whether a policy would allow anything that the policy in force refuses.
-    fn is_loosened_by(&self, policy: &OnChainPolicy) -> bool {
+    fn is_loosened_by(&self, policy: &SpendingPolicy) -> bool {
         policy.as_policy().loosens(&self.agent.policy.as_policy())
     }
 }
@@ -88,7 +85,7 @@ pub struct Policies {
     operators: store::Operators,
     paused: store::Stops,
     stops: Stops,
-    chains: Chains,
+    chains: Chains<dyn PolicyChain>,
     allowlists: Allowlists,
     ambient: Ambient,
     tasks: Tasks,
@@ -107,7 +104,7 @@ impl Policies {
             operators,
             paused,
             stops,
-            chains,
+            chains: chains.to(|chain| chain),
             allowlists,
             ambient,
             tasks,
@@ -120,7 +117,7 @@ impl Policies {
     pub async fn get(&self, operator: &Operator, id: AccountId) -> Result<PolicyView, ServiceError> {
         let standing = self.stand(operator, id).await?;
         let pending = self.pending(operator, &standing).await?;
-        self.view(operator, &standing.account, &standing.agent, pending)
+        Ok(view(id, &standing.agent, pending))
     }
 
     /// Replaces the policy on behalf of this key; `paused` alone changes only that. The policy is in force on return,
@@ -162,30 +159,14 @@ impl Policies {
         let account = self.accounts.find_account(operator.id, id).await?;
         account.ok_or(ServiceError::NotFound(Resource::Account))
     }
+}
 
-    fn view(
-        &self,
-        operator: &Operator,
-        account: &Account,
-        agent: &AgentOnChain,
-        pending: Option<PendingView>,
-    ) -> Result<PolicyView, ServiceError> {
-        Ok(PolicyView {
-            account_id: account.id,
-            policy: self.submitted(operator, &agent.policy, &account.counterparties)?,
-            version: agent.policy_version,
-            updated_at: Timestamp::from_unix_seconds(agent.policy_updated_at),
-            pending,
-        })
-    }
-
-    fn submitted(
-        &self,
-        operator: &Operator,
-        policy: &OnChainPolicy,
-        submitted: &Counterparties,
-    ) -> Result<SpendingPolicy, ServiceError> {
-        let chain = self.chains.get(operator.network)?.chain.as_ref();
-        Ok(as_submitted(chain, policy, submitted))
+fn view(id: AccountId, agent: &AgentOnChain, pending: Option<PendingView>) -> PolicyView {
+    PolicyView {
+        account_id: id,
+        policy: agent.policy.clone(),
+        version: agent.policy_version,
+        updated_at: Timestamp::from_unix_seconds(agent.policy_updated_at),
+        pending,
     }
 }

@@ -1,10 +1,9 @@
 //! Pending policies: proposed, shown and dropped. The chain holds whether one is pending, and what it says.
 
-use super::{PendingView, Policies, PolicyChange, PolicyView, ReadAccount};
+use super::{PendingView, Policies, PolicyChange, PolicyView, ReadAccount, view};
 use crate::chain::{ChainError, DraftOnChain};
 use crate::crash_point::crash_point;
 use crate::domain::{AccountId, Asking, Event, Operator, PendingPolicy, SpendingPolicy, Timestamp};
-use crate::service::allowlist::ResolvedPolicy;
 use crate::service::error::{Resource, ServiceError, after_writing, from_chain, from_fault};
 
 /// When to check the chain for a proposal whose proposer has not reported the outcome.
@@ -36,11 +35,8 @@ impl Policies {
         let Some(PendingDraft { draft, effective_at }) = self.waiting(operator, standing).await? else {
             return Ok(None);
         };
-        let account = &standing.account;
-        let written = self.policies.find_pending_policy(operator.id, account.id, draft.hash).await?;
-        let submitted = written.map_or_else(|| account.counterparties.clone(), |known| known.counterparties);
-        let policy = self.submitted(operator, &draft.policy, &submitted)?;
-        Ok(Some(PendingView { policy, effective_at: Timestamp::from_unix_seconds(effective_at) }))
+        let effective_at = Timestamp::from_unix_seconds(effective_at);
+        Ok(Some(PendingView { policy: draft.policy, effective_at }))
     }
 
     /// Up to `rows_max` accounts with a pending policy, and when each can take effect, as last seen.
@@ -71,12 +67,12 @@ impl Policies {
         &self,
         operator: &Operator,
         standing: &ReadAccount,
-        resolved: ResolvedPolicy,
+        asked: SpendingPolicy,
         asking: &Asking,
     ) -> Result<PolicyChange, ServiceError> {
         let ReadAccount { account, agent, operator: on_chain } = standing;
         let chain = &self.chains.get(operator.network)?.chain;
-        let hash = chain.proposal_hash(agent, &resolved.on_chain);
+        let hash = chain.proposal_hash(agent, &asked);
         let now = chain.now().await.map_err(|fault| from_fault(&fault))?;
         let is_it = |waiting: &PendingDraft| waiting.draft.hash == hash;
         let mut waiting = self.waiting(operator, standing).await?.filter(is_it);
@@ -86,7 +82,7 @@ impl Policies {
             account_id: account.id,
             hash,
             expected_version: agent.policy_version,
-            counterparties: resolved.policy.allowlist.clone(),
+            allowlist_entries: asked.allowlist.len() as u64,
             due_at: now.saturating_add(LOOK_AFTER_SECONDS),
             is_announced: waiting.is_some() && written.is_some_and(|written| written.is_announced),
             created_at: self.ambient.now(),
@@ -96,7 +92,7 @@ impl Policies {
         self.note_asking(operator, account.id, &hex::encode(hash), asking).await;
         if waiting.is_none() {
             crash_point!("propose.before");
-            let proposed = chain.propose_policy(on_chain, agent, &resolved.on_chain).await;
+            let proposed = chain.propose_policy(on_chain, agent, &asked).await;
             crash_point!("propose.after");
             waiting = match &proposed {
                 // Another relayer may have just proposed the same.
@@ -116,15 +112,15 @@ impl Policies {
         }
         let effective_at = match waiting {
             Some(PendingDraft { effective_at, .. }) => {
-                self.announce_pending(standing, &pending, &resolved.policy, effective_at).await?;
+                self.announce_pending(standing, &pending, &asked, effective_at).await?;
                 effective_at
             }
             // The node does not show the draft yet. The next reader announces it.
             None => now.saturating_add(i64::from(on_chain.loosening_delay_seconds)),
         };
         let effective_at = Timestamp::from_unix_seconds(effective_at);
-        let waits = PendingView { policy: resolved.policy, effective_at };
-        Ok(PolicyChange::Waits(self.view(operator, account, agent, Some(waits))?))
+        let waits = PendingView { policy: asked, effective_at };
+        Ok(PolicyChange::Waits(view(account.id, agent, Some(waits))))
     }
 
     /// Records that a proposal is pending, and announces it if nobody has.
@@ -158,7 +154,7 @@ impl Policies {
             if let Some(written) = this.policies.find_pending_policy(operator.id, id, hash).await? {
                 this.policies.delete_pending_policy(&written).await?;
             }
-            this.view(&operator, &standing.account, &standing.agent, None)
+            Ok(view(id, &standing.agent, None))
         };
         self.tasks.finish(work).await
     }

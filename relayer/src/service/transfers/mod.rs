@@ -73,7 +73,17 @@ impl Transfers {
         });
         let Parts { store, chains, looks, ambient, tasks, transfer_deadline, pending, .. } = parts.clone();
         let store::Store { transfers, accounts, .. } = store;
-        Self { transfers, accounts, chains, looks, ambient, tasks, transfer_deadline, pending, path }
+        Self {
+            transfers,
+            accounts,
+            chains: chains.to_read(),
+            looks,
+            ambient,
+            tasks,
+            transfer_deadline,
+            pending,
+            path,
+        }
     }
 
     /// Carries out a transfer and waits for its end up to the deadline; it runs on when the caller leaves.

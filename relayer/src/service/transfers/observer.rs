@@ -27,7 +27,16 @@ impl TransferObserver {
     pub fn new(parts: &Parts, events: &Events) -> Self {
         let Parts { store, chains, ambient, tasks, metrics, .. } = parts.clone();
         let store::Store { accounts, operators, events: watched, .. } = store;
-        Self { accounts, operators, watched, events: events.clone(), chains, ambient, tasks, metrics }
+        Self {
+            accounts,
+            operators,
+            watched,
+            events: events.clone(),
+            chains: chains.to_read(),
+            ambient,
+            tasks,
+            metrics,
+        }
     }
 }
 

@@ -77,7 +77,7 @@ pub(super) fn account(operator: &Operator, byte: u8) -> Account {
         address: Address::from_bytes([byte; 32]),
         token_account: Address::from_bytes([byte.wrapping_add(1); 32]),
         status: AccountStatus::Active,
-        counterparties: Counterparties::Anyone,
+        allowlist_entries: 0,
         duplicates: DuplicateRule::AsAsked,
         provisioning: Provisioning::Ready,
         created_at: at(i64::from(byte)),

@@ -130,7 +130,7 @@ impl Scene {
             address: Address::from_bytes([2; 32]),
             token_account: Address::from_bytes([3; 32]),
             status: AccountStatus::Active,
-            counterparties: Counterparties::Anyone,
+            allowlist_entries: 0,
             duplicates: DuplicateRule::AsAsked,
             provisioning: Provisioning::Ready,
             created_at: at(0),

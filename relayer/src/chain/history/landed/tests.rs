@@ -2,11 +2,10 @@
 
 mod instructions;
 
-use crate::chain::OnChainPolicy;
 use crate::chain::history::landed::{Flow, LandedRecord};
 use crate::chain::history::program_event::{LoggedPolicy, PolicySetTo, ProgramEvent};
 use crate::chain::read::decode::to_address;
-use crate::domain::{HaltedBy, Spent};
+use crate::domain::{HaltedBy, SpendingPolicy, Spent};
 use anchor_lang::Event;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

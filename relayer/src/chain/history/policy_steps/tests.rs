@@ -1,5 +1,5 @@
 use super::*;
-use crate::chain::AllowedRecipients;
+use crate::domain::AllowedRecipients;
 use purser_client::{Deployment, DraftAccounts, Proposal, RentRefunds};
 use solana_sdk::instruction::Instruction;
 
@@ -16,11 +16,11 @@ fn accounts() -> DraftAccounts {
     DraftAccounts { authority, operator, agent }
 }
 
-fn long() -> OnChainPolicy {
+fn long() -> SpendingPolicy {
     let wallets = (0..40).map(|byte| [byte; 32]).collect();
-    OnChainPolicy {
+    SpendingPolicy {
         require_memo: true,
-        ..OnChainPolicy::default().over(AllowedRecipients::only(wallets, vec![]))
+        ..SpendingPolicy::default().over(AllowedRecipients::only(wallets, vec![]))
     }
 }
 

@@ -121,7 +121,7 @@ impl World {
                     agent_id,
                     token_account: key(&token_account),
                 };
-                let policy = purser_client::args_of(&OnChainPolicy::default());
+                let policy = purser_client::args_of(&SpendingPolicy::default());
                 let birth = events::PolicySet {
                     operator: key(&operator),
                     agent: key(&address),

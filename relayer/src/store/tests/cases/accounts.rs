@@ -6,10 +6,9 @@ use super::*;
 async fn an_account_comes_back_as_it_was_written() {
     let Some(fixture) = fixture().await else { return };
     let json = RawValue::from_string(r#"{"n": 1.10, "s":"\u0000"}"#.into()).expect("JSON");
-    let texts = ["acct_01ARZ3NDEKTSV4RRFFQ69G5FAV", "11111111111111111111111111111111"];
     let written = Account {
         metadata: Some(Metadata::parse(&json).expect("valid")),
-        counterparties: Counterparties::from_texts(&texts).expect("valid"),
+        allowlist_entries: 2,
         status: AccountStatus::Paused,
         // New accounts may not have this name, but older databases may contain it.
         name: AccountName::from_stored("a\u{202e}b".into()),
@@ -85,19 +84,13 @@ async fn another_operators_account_is_not_found() {
     let Some(fixture) = fixture().await else { return };
     let stranger = OperatorId::from_bytes([99; 16]);
     let id = fixture.account.id;
-    let policy = Counterparties::Only(vec![]);
-    fixture
-        .store
-        .accounts
-        .mark_account_policy(stranger, id, AccountStatus::Paused, &policy)
-        .await
-        .expect("no row");
+    fixture.store.accounts.mark_account_policy(stranger, id, AccountStatus::Paused, 1).await.expect("no row");
     assert!(fixture.store.accounts.find_account(stranger, id).await.expect("read").is_none());
     assert!(fixture.store.accounts.find_accounts(stranger, &[id]).await.expect("read").is_empty());
     assert!(fixture.store.accounts.list_accounts(stranger, None, None, 10).await.expect("read").is_empty());
     let own =
         fixture.store.accounts.find_account(fixture.operator.id, id).await.expect("read").expect("there");
-    assert_eq!((own.status, own.counterparties), (AccountStatus::Active, Counterparties::Anyone));
+    assert_eq!((own.status, own.allowlist_entries), (AccountStatus::Active, 0));
 }
 
 #[tokio::test]
@@ -133,11 +126,7 @@ async fn accounts_are_listed_newest_first_and_by_status() {
         [11, 10, 2],
         "a new account does not shift the next page"
     );
-    store
-        .accounts
-        .mark_account_policy(operator, id(11), AccountStatus::Paused, &Counterparties::Anyone)
-        .await
-        .expect("marked");
+    store.accounts.mark_account_policy(operator, id(11), AccountStatus::Paused, 0).await.expect("marked");
     assert_eq!(list(Some(AccountStatus::Paused), None, 10).await, [11]);
     assert_eq!(list(Some(AccountStatus::Active), None, 10).await, [20, 14, 13, 12, 10, 2]);
     store.accounts.mark_account_status(operator, id(11), AccountStatus::Active).await.expect("marked");

@@ -6,7 +6,7 @@ fn pending(fixture: &Fixture, number: u8) -> PendingPolicy {
         account_id: fixture.account.id,
         hash: [number; 32],
         expected_version: u64::from(u32::MAX),
-        counterparties: Counterparties::from_texts(&["acct_01ARZ3NDEKTSV4RRFFQ69G5FAV"]).expect("valid"),
+        allowlist_entries: 1,
         due_at: i64::from(number),
         is_announced: false,
         sealed_by: None,
@@ -45,7 +45,7 @@ async fn a_proposal_comes_back_as_it_was_written_and_can_be_written_anew() {
     fixture.store.policies.insert_pending_policy(&first, Quotas::default()).await.expect("inserted");
     assert_eq!(find(&fixture, 7).await.as_ref(), Some(&first));
     let anew = PendingPolicy {
-        counterparties: Counterparties::Anyone,
+        allowlist_entries: 0,
         due_at: i64::MAX,
         is_announced: true,
         created_at: at(5),
@@ -154,19 +154,13 @@ async fn an_application_is_announced_once_with_the_accounts_allowlist() {
         fixture.store.accounts.find_account(fixture.operator.id, fixture.account.id).await.expect("read");
     let account = account.expect("there");
     assert_eq!(
-        (account.status, account.counterparties),
-        (AccountStatus::Paused, policy.counterparties.clone())
+        (account.status, account.allowlist_entries),
+        (AccountStatus::Paused, policy.allowlist_entries)
     );
     // A late mark changes nothing.
-    let open = Counterparties::Anyone;
     let (operator, id) = (fixture.operator.id, fixture.account.id);
-    fixture
-        .store
-        .accounts
-        .mark_account_policy(operator, id, AccountStatus::Active, &open)
-        .await
-        .expect("marked");
+    fixture.store.accounts.mark_account_policy(operator, id, AccountStatus::Active, 0).await.expect("marked");
     mark(&beside).await;
     let account = fixture.store.accounts.find_account(operator, id).await.expect("read").expect("there");
-    assert_eq!((account.status, account.counterparties), (AccountStatus::Active, open));
+    assert_eq!((account.status, account.allowlist_entries), (AccountStatus::Active, 0));
 }

@@ -2,17 +2,22 @@
 
 use super::*;
 
-fn version(fixture: &Fixture, number: u64, signature: &str) -> PolicyVersion {
-    PolicyVersion {
+fn version(fixture: &Fixture, number: u64, signature: &str) -> PolicySet {
+    PolicySet {
         operator_id: fixture.operator.id,
         account_id: fixture.account.id,
         version: number,
-        set_at: at(i64::try_from(number).expect("small")),
-        signer: Some(Address::from_bytes([7; 32])),
-        tx_signature: signature.into(),
-        policy: serde_json::value::RawValue::from_string(r#"{"paused":false}"#.into()).ok(),
-        asking: None,
+        policy: Some(SpendingPolicy { require_memo: true, ..SpendingPolicy::default() }),
+        by: Some(SetBy {
+            signer: Some(Address::from_bytes([7; 32])),
+            signature: signature.into(),
+            at: at(i64::try_from(number).expect("small")),
+        }),
     }
+}
+
+async fn inserts(fixture: &Fixture, set: &PolicySet) {
+    fixture.store.policies.insert_policy(set, at(60)).await.expect("kept");
 }
 
 async fn listed(fixture: &Fixture, before: Option<u64>) -> Vec<PolicyVersion> {
@@ -25,7 +30,7 @@ async fn versions_are_listed_newest_first_with_who_asked() {
     let Some(fixture) = fixture().await else { return };
     let (store, operator, account) = (&fixture.store, fixture.operator.id, fixture.account.id);
     for (number, signature) in [(1, "one"), (2, "two"), (3, "three")] {
-        store.policies.insert_policy_version(&version(&fixture, number, signature)).await.expect("kept");
+        inserts(&fixture, &version(&fixture, number, signature)).await;
     }
     let asking = |reason: Option<&str>| Asking {
         key_id: fixture.key.id,
@@ -59,12 +64,27 @@ async fn versions_are_listed_newest_first_with_who_asked() {
 async fn version_read_again_keeps_its_policy_and_one_of_another_fork_takes_its_place() {
     let Some(fixture) = fixture().await else { return };
     let first = version(&fixture, 1, "one");
-    fixture.store.policies.insert_policy_version(&first).await.expect("kept");
-    let again = PolicyVersion { policy: None, ..first.clone() };
-    fixture.store.policies.insert_policy_version(&again).await.expect("nothing to do");
-    assert!(listed(&fixture, None).await[0].policy.is_some());
-    let other = PolicyVersion { policy: None, ..version(&fixture, 1, "other") };
-    fixture.store.policies.insert_policy_version(&other).await.expect("kept");
+    inserts(&fixture, &first).await;
+    inserts(&fixture, &PolicySet { policy: None, ..first.clone() }).await;
+    assert_eq!(listed(&fixture, None).await[0].policy, first.policy);
+    inserts(&fixture, &PolicySet { policy: None, ..version(&fixture, 1, "other") }).await;
     let all = listed(&fixture, None).await;
-    assert_eq!((all.len(), all[0].tx_signature.as_str(), all[0].policy.is_none()), (1, "other", true));
+    assert_eq!((all.len(), all[0].by.signature.as_str(), &all[0].policy), (1, "other", &None));
+    // Its policy can be read after all.
+    inserts(&fixture, &version(&fixture, 1, "other")).await;
+    assert_eq!(listed(&fixture, None).await[0].policy, first.policy);
+}
+
+#[tokio::test]
+async fn version_found_in_force_is_listed_once_it_is_known_what_set_it() {
+    let Some(fixture) = fixture().await else { return };
+    let set = version(&fixture, 4, "four");
+    inserts(&fixture, &PolicySet { by: None, ..set.clone() }).await;
+    assert_eq!(listed(&fixture, None).await, []);
+    // Its transaction is read, without what it says; and then it is found in force again.
+    inserts(&fixture, &PolicySet { policy: None, ..set.clone() }).await;
+    inserts(&fixture, &PolicySet { by: None, ..set.clone() }).await;
+    let all = listed(&fixture, None).await;
+    let by = set.by.clone().expect("set");
+    assert_eq!(all, [PolicyVersion { version: 4, policy: set.policy, by, asking: None }]);
 }

@@ -6,17 +6,8 @@ fn quotas(accounts: u32, allowlist_entries: u32) -> Quotas {
     Quotas { accounts, allowlist_entries }
 }
 
-fn list(count: usize) -> Counterparties {
-    let entries = (0..count).map(|number| {
-        let mut bytes = [7; 32];
-        bytes[..8].copy_from_slice(&number.to_le_bytes());
-        AllowlistEntry::Wallet(Address::from_bytes(bytes))
-    });
-    Counterparties::Only(entries.collect())
-}
-
-fn with_list(operator: &Operator, byte: u8, count: usize) -> Account {
-    Account { counterparties: list(count), ..account(operator, byte) }
+fn with_list(operator: &Operator, byte: u8, allowlist_entries: u64) -> Account {
+    Account { allowlist_entries, ..account(operator, byte) }
 }
 
 async fn held(fixture: &Fixture) -> (u64, u64) {
@@ -77,7 +68,7 @@ async fn shortened_closed_or_dropped_allowlists_make_room_again() {
     assert!(matches!(refused, Err(StoreError::QuotaExceeded(QuotaExceeded::AllowlistEntries(10)))));
     // A shorter allowlist is always possible, even beyond a lowered quota.
     store.accounts.reserve_entries(operator, id, 8, quotas(2, 1)).await.expect("no more than before");
-    store.accounts.mark_account_policy(operator, id, AccountStatus::Active, &list(8)).await.expect("written");
+    store.accounts.mark_account_policy(operator, id, AccountStatus::Active, 8).await.expect("written");
     store.accounts.insert_account_within(&with_list(&fixture.operator, 60, 2), most).await.expect("room");
     assert_eq!(held(&fixture).await, (2, 10));
     let waiting = PendingPolicy {
@@ -85,7 +76,7 @@ async fn shortened_closed_or_dropped_allowlists_make_room_again() {
         account_id: id,
         hash: [1; 32],
         expected_version: 1,
-        counterparties: list(3),
+        allowlist_entries: 3,
         due_at: 0,
         is_announced: false,
         sealed_by: None,

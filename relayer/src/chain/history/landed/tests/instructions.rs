@@ -39,7 +39,7 @@ fn instructions() -> Vec<Written> {
         let logged = LoggedPolicy { version, signer: to_address(&authority), set };
         ProgramEvent::PolicyChanged { operator: operator_address, agent, logged: Some(logged) }
     };
-    let capped = OnChainPolicy { max_daily_spend: Limit::AtMost(usdc(5)), ..OnChainPolicy::default() };
+    let capped = SpendingPolicy { max_daily_spend: Limit::AtMost(usdc(5)), ..SpendingPolicy::default() };
     let set = |agent, version| changed(agent, version, PolicySetTo::Whole(capped.clone()));
     let halt =
         |agent, is_halted, by| ProgramEvent::HaltChanged { operator: operator_address, agent, is_halted, by };
@@ -110,7 +110,7 @@ fn instructions() -> Vec<Written> {
             }],
         ),
         written(
-            at.create_agent(authority, authority, authority, operator, [9; 16], &OnChainPolicy::default()),
+            at.create_agent(authority, authority, authority, operator, [9; 16], &SpendingPolicy::default()),
             vec![
                 events::AgentCreated {
                     operator,
@@ -136,7 +136,7 @@ fn instructions() -> Vec<Written> {
             vec![changed(agent_address, 3, PolicySetTo::Paused(true))],
         ),
         written(
-            at.set_policy(policy_at, authority, authority, 3, &OnChainPolicy::default()),
+            at.set_policy(policy_at, authority, authority, 3, &SpendingPolicy::default()),
             vec![policy_set(agent, 4)],
             vec![set(agent_address, 4)],
         ),

@@ -25,10 +25,10 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use utoipa::openapi::OpenApi;
 
 use self::output::Format;
-use crate::config::Config;
-use crate::http::{self, DoorRoutes, Inside};
-use crate::traces;
-use crate::version::Version;
+use purser_relayer::Version;
+use purser_relayer::config::Config;
+use purser_relayer::http::{self, DoorRoutes, Inside};
+use purser_relayer::traces;
 
 /// The doors beside REST that a build has: whoever composes it says which.
 pub trait Doors: Copy {

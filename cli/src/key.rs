@@ -4,10 +4,10 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
 use super::output::{Format, print_list, print_one};
-use crate::config::Config;
-use crate::domain::{AllowedCidrs, ApiKey, CellName, KeyId, KeyScope, OperatorId};
-use crate::service::{Ambient, CreateKey, NewKey};
-use crate::store::Store;
+use purser_relayer::config::Config;
+use purser_relayer::domain::{AllowedCidrs, ApiKey, CellName, KeyId, KeyScope, OperatorId};
+use purser_relayer::service::{Ambient, CreateKey, NewKey};
+use purser_relayer::store::Store;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum KeyCommand {

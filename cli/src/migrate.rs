@@ -3,8 +3,8 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::output::{Format, print_one};
-use crate::config::Config;
-use crate::store::Store;
+use purser_relayer::config::Config;
+use purser_relayer::store::Store;
 
 pub(super) async fn run(config: &Config, format: Format) -> Result<()> {
     let store = Store::open(config.database.url.expose_secret()).await?;

@@ -5,9 +5,9 @@ use clap::Args;
 use serde_json::json;
 
 use super::output::{Format, print_list};
-use crate::chain::new_keypair;
-use crate::domain::Address;
-use crate::secret_file;
+use purser_relayer::chain::new_keypair;
+use purser_relayer::domain::Address;
+use purser_relayer::secret_file;
 
 #[derive(Debug, Args)]
 pub(super) struct Keygen {

@@ -7,11 +7,13 @@ use tokio::time::timeout;
 
 use super::Findings;
 use super::files::{absent_key, problem_with};
-use crate::app::chain_of;
-use crate::chain::{Authority, Chain, ChainError, KeyProblem, OperatorOnChain, SolanaChain, Wallet};
-use crate::config::NetworkConfig;
-use crate::domain::{Address, Network, OpenDefence, Operator};
-use crate::service::{Ambient, Tasks};
+use purser_relayer::app::chain_of;
+use purser_relayer::chain::{
+    Authority, ChainError, KeyChain, KeyProblem, OperatorOnChain, ReadChain, SolanaChain, Wallet,
+};
+use purser_relayer::config::NetworkConfig;
+use purser_relayer::domain::{Address, Network, OpenDefence, Operator};
+use purser_relayer::service::{Ambient, Tasks};
 
 /// How long a question may take, for all nodes together.
 const PATIENCE: Duration = Duration::from_secs(15);

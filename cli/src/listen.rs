@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use super::log::escaped;
 use super::output::{Format, print_line};
-use crate::domain::{EventId, WebhookSecret};
-use crate::service::Ambient;
-use crate::webhook::{ATTEMPT_TIMEOUT, Payload};
+use purser_relayer::domain::{EventId, WebhookSecret};
+use purser_relayer::service::Ambient;
+use purser_relayer::webhook::{ATTEMPT_TIMEOUT, Payload};
 
 const KEY_VARIABLE: &str = "PURSER_OPERATOR_KEY";
 /// The service says something every 15 s.

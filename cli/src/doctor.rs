@@ -14,8 +14,8 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::output::{Format, print_line};
-use crate::config::Config;
-use crate::traces;
+use purser_relayer::config::Config;
+use purser_relayer::traces;
 
 /// How long a database or a listener may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -4,10 +4,10 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::output::{Format, print_one};
-use crate::config::Config;
-use crate::domain::{EventId, Timestamp, WebhookId, WebhookStatus};
-use crate::service::Ambient;
-use crate::store::{ReplayScope, Store};
+use purser_relayer::config::Config;
+use purser_relayer::domain::{EventId, Timestamp, WebhookId, WebhookStatus};
+use purser_relayer::service::Ambient;
+use purser_relayer::store::{ReplayScope, Store};
 
 #[derive(Debug, Args)]
 pub(super) struct ReplayArgs {

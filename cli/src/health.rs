@@ -8,7 +8,7 @@ use reqwest::Client;
 
 use super::doctor::reachable;
 use super::output::print_line;
-use crate::config::Config;
+use purser_relayer::config::Config;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 

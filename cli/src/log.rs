@@ -7,7 +7,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
-use crate::traces::{self, Traces};
+use purser_relayer::traces::{self, Traces};
 
 /// By default from `info` on; `PURSER_LOG` takes the filters of tracing-subscriber. With `PURSER_LOG_FORMAT=json`, each line is
 /// an object whose `span` names the request that it belongs to.

@@ -4,10 +4,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::Doors;
 use super::output::print_line;
-use crate::app::App;
-use crate::config::Config;
-use crate::traces::Traces;
-use crate::version::Version;
+use purser_relayer::Version;
+use purser_relayer::app::App;
+use purser_relayer::config::Config;
+use purser_relayer::traces::Traces;
 
 /// Serves until the first SIGINT or SIGTERM; a second one ends the process at once. Traces are flushed last.
 pub(super) async fn run(

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::{Findings, PATIENCE};
-use crate::config::ServerConfig;
+use purser_relayer::config::ServerConfig;
 
 /// More than `/healthz` answers.
 const ANSWER_BYTES_MAX: u64 = 64 * 1024;

@@ -27,9 +27,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::output::{Format, ends_progress, print_line, progress};
 use super::serve::either;
-use crate::domain::{EventId, Timestamp, WebhookSecret};
-use crate::metrics::Labels;
-use crate::webhook::standard_signature;
+use purser_relayer::domain::{EventId, Timestamp, WebhookSecret};
+use purser_relayer::webhook::standard_signature;
 
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(15);
@@ -161,7 +160,7 @@ impl AlertHook {
 struct AuditFigures {
     audits: Counter,
     failures: Counter,
-    alerts: Family<Labels<1>, Counter>,
+    alerts: Family<[(&'static str, &'static str); 1], Counter>,
     pending: Gauge,
     findings: Gauge,
     incomplete: Gauge,
@@ -212,7 +211,6 @@ impl AuditFigures {
     }
 
     /// Returns the URL.
-    #[expect(clippy::disallowed_methods, reason = "it serves as long as the process follows")]
     async fn serve(&self, address: SocketAddr) -> Result<String> {
         let listener =
             TcpListener::bind(address).await.with_context(|| format!("cannot listen at {address}"))?;
@@ -228,10 +226,6 @@ impl AuditFigures {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a follower goes by the machine's clock, without the service's parts"
-)]
 fn now() -> Timestamp {
     Timestamp::from(SystemTime::now())
 }

@@ -5,10 +5,10 @@ use serde_json::json;
 
 use super::operator::with_chain;
 use super::output::{Format, print_one};
-use crate::chain::Chain;
-use crate::config::Config;
-use crate::domain::{HaltedBy, OperatorId};
-use crate::store::Store;
+use purser_relayer::chain::{ReadChain, StopChain};
+use purser_relayer::config::Config;
+use purser_relayer::domain::{HaltedBy, OperatorId};
+use purser_relayer::store::Store;
 
 #[derive(Debug, Args)]
 pub(super) struct HaltArgs {
