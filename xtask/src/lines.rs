@@ -26,7 +26,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("audit", 8_250), // signed verdicts, --follow, and a report that says who could do what and when
     ("cli", 2_950),
     ("client", 1_390), // goal 1,100
-    ("core", 4_020),  // goal 3,500; duplicates are refused in the claim
+    ("core", 4_020),   // goal 3,500; duplicates are refused in the claim
     ("dev", 1_400),
     ("doors/dashboard", 2_600), // goal 1,800
     ("doors/mcp", 1_610),       // goal 500; `send_transfer` refuses duplicates
