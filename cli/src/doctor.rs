@@ -13,6 +13,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::Serialize;
 
+pub(super) use self::listeners::reachable;
 use super::output::{Format, print_line};
 use purser_relayer::config::Config;
 use purser_relayer::traces;

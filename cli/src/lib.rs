@@ -5,6 +5,7 @@ mod audit;
 mod doctor;
 mod follow;
 mod halt;
+mod health;
 mod init;
 mod key;
 mod keygen;
@@ -72,6 +73,8 @@ enum Command<C: Subcommand> {
     /// Check configuration, files, database, nodes, program, keys, SOL and clocks, and say how to mend what is wrong. Changes
     /// nothing. Status 1: something is wrong
     Doctor,
+    /// Ask the relayer that serves with this configuration how it is. Status 1: send requests to another, or nobody answers
+    Health,
     /// Serve the REST interface until SIGINT or SIGTERM
     Serve,
     /// Bring the database up to date
@@ -140,6 +143,7 @@ fn execute<D: Doors>(
             Command::Init(arguments) => init::run(format, &arguments),
             Command::Keygen(arguments) => keygen::run(format, &arguments),
             Command::Doctor => return doctor::run(format, common.config.as_deref()).await,
+            Command::Health => return health::run(&config()?).await,
             Command::Serve => serve::run(&config()?, traces, version, doors).await,
             Command::Migrate => migrate::run(&config()?, format).await,
             Command::Operator(command) => operator::run(&config()?, format, command).await,

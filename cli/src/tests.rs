@@ -24,6 +24,7 @@ fn config_and_json_may_stand_behind_any_command() {
         &["init", "folder", "--network", "test", "--guardian", "11111111111111111111111111111111"],
         &["keygen", "one.json", "two.json"],
         &["doctor"],
+        &["health"],
         &["migrate"],
         &["operator", "list"],
         &[

@@ -21,14 +21,25 @@ fn deploy(file: &str) -> PathBuf {
     workspace().join("deploy").join(file)
 }
 
-/// `promtool`, from `PURSER_PROMTOOL` or the path; `None`, with a note on standard error, if there is none.
 fn promtool() -> Option<Command> {
-    let program = std::env::var_os("PURSER_PROMTOOL").unwrap_or_else(|| "promtool".into());
+    tool("PURSER_PROMTOOL", "promtool")
+}
+
+/// A program that a variable names or that is on the path; `None`, with a note on standard error, if there is none.
+fn tool(variable: &str, name: &str) -> Option<Command> {
+    let program = std::env::var_os(variable).filter(|named| !named.is_empty()).unwrap_or_else(|| name.into());
     if Command::new(&program).arg("--version").output().is_ok_and(|output| output.status.success()) {
         return Some(Command::new(program));
     }
-    let _ = writeln!(std::io::stderr(), "skipped: what promtool checks, since there is none");
+    let _ = writeln!(std::io::stderr(), "skipped: what {name} checks, since there is none");
     None
+}
+
+#[test]
+fn whom_alertmanager_wakes_holds_before_amtool() {
+    let Some(mut command) = tool("PURSER_AMTOOL", "amtool") else { return };
+    command.args(["check-config", "alertmanager.yml"]).current_dir(deploy("prometheus"));
+    passes(command);
 }
 
 /// As `systemd` reads them. The units' program is not installed here, so another one takes its place.
@@ -201,6 +212,7 @@ async fn metrics_are_of_good_form_and_have_all_that_rules_and_dashboard_ask_for(
 
 /// The image's program is run here, on the folder that would be mounted; the rest of what it is told is not done.
 const DOCKER: &str = r#"#!/bin/sh
+if [ "$1 $2 $3 $4 $5" = "compose -f deploy/compose.yml exec purser" ]; then shift 5; exec "$@" --help >/dev/null; fi
 [ "$1" = run ] || exit 0
 [ "$2 $3 $5" = "--rm -v purser" ] || exit 1
 here=${4%%:*} there=${4#*:}
@@ -230,6 +242,9 @@ async fn commands_above_compose_file_and_unit_make_what_these_use() {
         fs::write(&file, script).expect("the folder is writable");
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("the file is ours");
     }
+    // What the steps after `up` take from what others printed.
+    scene.variables.push(("OPERATOR", "1".repeat(32)));
+    scene.variables.push(("OPERATOR_ID", "op_01ARZ3NDEKTSV4RRFFQ69G5FAV".to_owned()));
     let compose = fs::read_to_string(deploy("compose.yml")).expect("it is there");
     let password = scene.types(&format!("{}echo \"$POSTGRES_PASSWORD\"", commands_above(&compose)));
     let password = password.lines().last().expect("it was made");

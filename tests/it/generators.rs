@@ -1,5 +1,6 @@
 //! Clients that other people's generators make from the description. `docs/first-payment.md` has those of its own; here are those of
-//! openapi-generator, which needs a Java. Without one, or without the packages of `.ci/run`, a test says so and skips.
+//! openapi-generator, which needs a Java, and with `PURSER_TEST_LONG=1` two more and what linters say. Without one, or without the
+//! packages of `.ci/run`, a test says so and skips.
 
 use std::fs;
 use std::path::PathBuf;
@@ -68,4 +69,28 @@ async fn typescript_client_of_openapi_generator_compiles() {
     let shell = foreign::shell(folder.path(), &[programs, modules.join(".bin")], line);
     let counted = "client/models/CreateTransfer.ts:1\nclient/models/CreateX402Payment.ts:1\n";
     assert_eq!(foreign::printed(shell).await, counted);
+}
+
+/// Two linters with their recommended rules, and two more generators, fetched for it.
+#[tokio::test]
+async fn redocly_and_spectral_find_no_error_and_clients_of_hey_api_and_orval_compile() {
+    let Some(modules) = foreign::node_modules() else { return };
+    if std::env::var_os("PURSER_TEST_LONG").is_none() {
+        return;
+    }
+    let folder = temp_folder();
+    fs::write(folder.path().join(".spectral.json"), r#"{ "extends": ["spectral:oas"] }"#)
+        .expect("the folder is writable");
+    let line = "purser openapi > openapi.json
+        npm install --silent --no-audit --no-fund @redocly/cli@2 @stoplight/spectral-cli@6 @hey-api/openapi-ts@0.99 orval@8 typescript@5.9 >&2
+        redocly lint --extends=recommended openapi.json >&2
+        spectral lint --fail-severity=error openapi.json >&2
+        openapi-ts --input openapi.json --output hey --client @hey-api/client-fetch >&2
+        orval --input openapi.json --output orval/purser.ts --client fetch >&2
+        tsc --noEmit --strict --target es2022 --module esnext --moduleResolution bundler --lib es2022,dom --skipLibCheck hey/*.ts orval/*.ts
+        echo compiled";
+    // The packages of this folder, with the Node of the others.
+    let shell =
+        foreign::shell(folder.path(), &[folder.path().join("node_modules/.bin"), modules.join(".bin")], line);
+    assert_eq!(foreign::printed(shell).await, "compiled\n");
 }

@@ -16,6 +16,8 @@ use purser_tests::{Client, TestNetwork, binaries, foreign};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signature::Keypair;
+use solana_sdk::signer::Signer;
 use tempfile::TempDir;
 
 use crate::set_up::word;
@@ -318,7 +320,8 @@ async fn image_serves_as_nobody_says_how_it_is_and_pays() {
     let network = TestNetwork::shared().await;
     let (rpc, websocket, mint) = (&network.rpc_url, &network.ws_url, network.usdc_mint.to_string());
     let places = ["--rpc-url", rpc, "--ws-url", websocket, "--usdc-mint", &mint];
-    let mut init = vec!["init", "/etc/purser", "--network", "test", "--managed", "--guardian", "none"];
+    let guardian = Keypair::new().pubkey().to_string();
+    let mut init = vec!["init", "/etc/purser", "--network", "test", "--managed", "--guardian", &guardian];
     init.extend(places);
     let made = container.runs(&[], &init);
     for line in made.lines() {
@@ -335,7 +338,8 @@ async fn image_serves_as_nobody_says_how_it_is_and_pays() {
         ("PURSER__SERVER__ADMIN_LISTEN", "127.0.0.1:0".to_owned()),
     ];
     container.runs(&environment, &["migrate"]);
-    let admin = ["--admin-keypair", "/etc/purser/admin.json", "--guardian", "none"];
+    let admin =
+        ["--admin-keypair", "/etc/purser/admin.json", "--guardian", &guardian, "--loosening-delay", "0"];
     let mut create = vec!["operator", "create", "--network", "test", "--name", "Example"];
     create.extend(admin);
     container.runs(&environment, &create);

@@ -60,6 +60,8 @@ enum Command {
     Prove(prove::Args),
     /// Build the archive for Linux on x86-64, which needs no toolchain, with its checksum and a list of its parts
     Release(release::Args),
+    /// Pack the programs of an archive for npm, PyPI, hosts of MCP and containers
+    Packages(release::packages::Args),
     /// Measure the compute units, bytes and rent of every instruction
     Cu(cu::Args),
     /// Measure what users wait for and what a machine carries; figures go into docs/benchmarks.md
@@ -81,6 +83,7 @@ fn main() -> ExitCode {
         Command::Fuzz(args) => done(fuzz::run(&workspace, &args)),
         Command::Prove(args) => done(prove::run(&workspace, &args)),
         Command::Release(args) => done(release::run(&workspace, &args)),
+        Command::Packages(args) => done(release::packages::run(&workspace, &args)),
         Command::Cu(args) => done(cu::run(&workspace, &args)),
         Command::Bench(bench) => done(bench::run(&workspace, &bench)),
     });

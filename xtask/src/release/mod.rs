@@ -1,6 +1,8 @@
 //! `cargo xtask release`: the archive for whoever has no toolchain, what it is made of, and a try of it in an empty root.
 
 mod components;
+mod image;
+pub mod packages;
 mod sbom;
 mod trial;
 
@@ -158,12 +160,19 @@ fn copied(workspace: &Workspace) -> Result<Workspace> {
     Ok(Workspace { target: root.join("target"), root })
 }
 
-/// The same bytes for the same files, whoever packs them and when.
 fn pack(place: &Path, name: &str, archive: &Path) -> Result<()> {
-    let mut tar = command("tar");
-    tar.args(["--create", "--sort=name", "--format=ustar", "--mtime=@0", "--owner=0", "--group=0"]);
-    tar.args(["--numeric-owner", "--use-compress-program=gzip -9n", "--file"]).arg(archive);
+    let mut tar = tar(archive);
+    tar.args(["--owner=0", "--group=0", "--use-compress-program=gzip -9n"]);
     run_command(tar.arg("--directory").arg(place).arg(name))
+}
+
+/// The same bytes for the same files, whoever packs them and when.
+const SAME_FOR_ALL: [&str; 4] = ["--sort=name", "--format=ustar", "--mtime=@0", "--numeric-owner"];
+
+fn tar(file: &Path) -> Command {
+    let mut tar = command("tar");
+    tar.arg("--create").arg("--file").arg(file).args(SAME_FOR_ALL);
+    tar
 }
 
 fn put(from: &Path, to: &Path, mode: u32) -> Result<()> {
