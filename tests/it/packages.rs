@@ -33,7 +33,13 @@ fn packages() -> Option<&'static Path> {
 
 fn packed() -> Option<PathBuf> {
     foreign::node_modules()?;
-    foreign::python()?;
+    let python = foreign::python()?;
+    for program in ["uvx", "skillsaw"] {
+        if !python.join(program).exists() {
+            eprintln!("not run: there is no {program} beside PURSER_PYTHON, as `.ci/run` installs it");
+            return None;
+        }
+    }
     let folder = temp_folder().keep();
     let archive = std::env::var_os("PURSER_ARCHIVE").map_or_else(|| stand_in(&folder), PathBuf::from);
     let out = folder.join("out");
