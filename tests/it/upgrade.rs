@@ -5,6 +5,7 @@
 //! was said (`said.json`). `PURSER_TEST_KEEP=VERSION` keeps what this build makes: once for each release, see docs/versions.md.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -102,7 +103,10 @@ impl Kept {
 fn copies(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("the folder can be made");
     for file in fs::read_dir(from).expect("the folder is there").map_while(Result::ok) {
-        fs::copy(file.path(), to.join(file.file_name())).expect("the file can be copied");
+        let copy = to.join(file.file_name());
+        fs::copy(file.path(), &copy).expect("the file can be copied");
+        // A clone lets others read it, and a relayer refuses such keys.
+        fs::set_permissions(copy, fs::Permissions::from_mode(0o600)).expect("the copy is ours");
     }
 }
 
