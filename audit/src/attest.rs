@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use solana_sdk::signature::{Keypair, Signature};
 use solana_sdk::signer::Signer;
 
-use crate::report::Report;
+use purser_replay::report::Report;
 
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";

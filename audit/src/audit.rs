@@ -1,33 +1,20 @@
-//! One audit from start to end.
+//! One audit from start to end, on this machine.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anchor_lang::prelude::Pubkey;
-use purser_client::{Landed, WireLanded};
+use purser_replay::archive::Archive;
+use purser_replay::gather::Subject;
+use purser_replay::node::Node;
+use purser_replay::report::Report;
+use purser_replay::{AuditError, DenialsInputs, DenialsReport, Inputs, Reading};
 use reqwest::Url;
-use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use crate::AuditError;
-use crate::archive::Archive;
-use crate::check::Check;
-use crate::gather::{Subject, gather};
-use crate::history::{Api, Compared, compare, compare_balances};
-use crate::node::Node;
-use crate::order::ordered;
-use crate::program::program;
-use crate::replay::{Outcome, Place, Replay, Transaction, date};
-use crate::report::{Facts, Relayer, Report, build};
-use crate::scope::Scope;
-use crate::{signed, tables, whole};
-
-/// How often progress is reported, in transactions.
-const TOLD_EVERY: u64 = 5_000;
-
-/// How far a node may be behind this machine's clock.
-const BEHIND_SECONDS_MAX: u64 = 600;
+use crate::folder::{LinesOf, archive_in, saved_in};
+use crate::node::node_at;
+use crate::relayer::relayer_at;
 
 /// The source of an audit's data.
 pub enum Source {
@@ -54,205 +41,65 @@ pub struct Request {
 
 /// Reads, replays and reports. `tell` receives progress messages.
 pub async fn audit(request: Request, tell: &(dyn Fn(String) + Sync)) -> Result<Report, AuditError> {
+    let Request { source, api, explorer } = request;
     // Lives as long as the audit.
     let mut _unsaved = None;
-    let (archive, node, read_from) = match request.source {
-        Source::Saved(folder) => {
-            (Archive::open(&folder)?, None, format!("the directory {}", folder.display()))
-        }
+    let (archive, reading, read_from) = match source {
+        Source::Saved(folder) => (saved_in(&folder)?, None, format!("the directory {}", folder.display())),
         Source::Node { urls, program, subject, save } => {
-            let nodes = urls.into_iter().map(Node::at).collect::<Result<Vec<_>, _>>()?;
-            let (archive, folder) = gathered(&nodes, program, subject, save, tell).await?;
+            let nodes = nodes_at(&urls)?;
+            let (archive, folder) = kept(save)?;
             _unsaved = folder;
-            let hosts: Vec<String> = nodes.iter().map(Node::host).collect();
-            let word = if hosts.len() == 1 { "node" } else { "nodes" };
-            (archive, nodes.into_iter().next(), format!("the {word} {}", hosts.join(", ")))
+            (archive, Some(Reading { nodes, program, subject }), String::new())
         }
     };
-    let (scope, mut outcome) = replayed(&archive, Keep::Words, tell)?;
-    if node.is_some() {
-        is_of_today(&scope, &mut outcome);
-    }
-    let relayer = match request.api {
-        None => None,
-        Some((url, key)) => {
-            let with = Compared {
-                node: node.as_ref(),
-                account_ids: scope.account_ids,
-                until_slot: scope.manifest.until_slot,
-                until_time: scope.manifest.until_time,
-                is_whole: scope.manifest.account.is_none(),
-            };
-            let api = Api::at(&url, key)?;
-            let newer = compare(&api, &scope.agents, &mut outcome, with).await?;
-            let held = compare_balances(&api, &scope.agents, &scope.at, with, newer, &mut outcome).await?;
-            Some(Relayer { newer, held })
-        }
-    };
-    let program = program(&archive, &scope.at.program, &mut outcome)?;
-    crate::network::check(&scope.manifest.genesis_hash, &scope.at.usdc_mint, &mut outcome);
-    Ok(build(Facts {
-        scope: &scope,
-        read_from,
-        is_saved: node.is_none(),
-        outcome: &outcome,
-        program: &program,
-        explorer: request.explorer,
-        relayer,
-        archive_sha256: archive.root()?,
-    }))
+    let api = api.map(|(url, key)| relayer_at(&url, key)).transpose()?;
+    let inputs = Inputs { archive: &archive, reading, read_from, api, explorer, clock: &now };
+    purser_replay::audit(inputs, tell).await
 }
 
-/// Whether policies are kept as a whole, too.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keep {
-    Words,
-    Policies,
+pub struct DenialsRequest {
+    pub file: PathBuf,
+    /// The keys whose signatures count. Empty: the key that the first good line names.
+    pub keys: Vec<Pubkey>,
+    /// The operator that the denials must belong to. `None`: the one that the first good line names.
+    pub operator: Option<Pubkey>,
+    /// Nodes with the operator's past, and the heads. Empty: the file alone is checked.
+    pub nodes: Vec<Url>,
+    /// Saves what was read of that past here, and goes on from it.
+    pub save: Option<PathBuf>,
+    /// The program that the operator belongs to.
+    pub program: Pubkey,
 }
 
-/// Gathers into the folder, or into one that goes away with what is returned.
-pub(crate) async fn gathered(
-    nodes: &[Node],
-    program: Pubkey,
-    subject: Subject,
-    save: Option<PathBuf>,
+/// Reads the file, asks nodes for the past if there are any, and reports.
+pub async fn audit_denials(
+    request: DenialsRequest,
     tell: &(dyn Fn(String) + Sync),
-) -> Result<(Archive, Option<TempDir>), AuditError> {
-    let (folder, unsaved) = match save {
-        Some(folder) => (folder, None),
-        None => {
-            let failed = |cause| AuditError::File { path: std::env::temp_dir(), cause };
-            let made = tempfile::tempdir().map_err(failed)?;
-            (made.path().to_owned(), Some(made))
-        }
-    };
-    let archive = Archive::create(&folder)?;
-    gather(nodes, &archive, program, subject, tell).await?;
-    Ok((archive, unsaved))
+) -> Result<DenialsReport, AuditError> {
+    let DenialsRequest { file, keys, operator, nodes, save, program } = request;
+    let (archive, _unsaved) = kept(save)?;
+    let nodes = nodes_at(&nodes)?;
+    let inputs = DenialsInputs { file: &LinesOf(file), keys, operator, nodes, archive: &archive, program };
+    purser_replay::audit_denials(inputs, tell).await
 }
 
-/// Replays what was gathered.
-pub(crate) fn replayed(
-    archive: &Archive,
-    keep: Keep,
-    tell: &(dyn Fn(String) + Sync),
-) -> Result<(Scope, Outcome), AuditError> {
-    let manifest = archive.manifest()?.ok_or_else(|| AuditError::Refused("nothing was gathered".into()))?;
-    let scope = Scope::of(archive, manifest)?;
-    let outcome = replay(archive, &scope, keep, tell)?;
-    Ok((scope, outcome))
+fn nodes_at(urls: &[Url]) -> Result<Vec<Node>, AuditError> {
+    urls.iter().map(node_at).collect()
 }
 
-fn replay(
-    archive: &Archive,
-    scope: &Scope,
-    keep: Keep,
-    tell: &(dyn Fn(String) + Sync),
-) -> Result<Outcome, AuditError> {
-    let mut lists = Vec::new();
-    let mut begins = BTreeMap::new();
-    for address in scope.walked() {
-        let list = archive.signatures(&address)?;
-        begins.insert(address, list.last().map(|line| line.slot));
-        lists.push(list);
+/// The archive of a folder, or of one that goes away with what is returned.
+fn kept(save: Option<PathBuf>) -> Result<(Archive, Option<TempDir>), AuditError> {
+    if let Some(folder) = save {
+        return Ok((archive_in(&folder)?, None));
     }
-    let snapshots = scope.snapshots(archive)?;
-    let mut replay = Replay::new(scope.at, scope.operator, &scope.agents, snapshots);
-    if keep == Keep::Policies {
-        replay = replay.keeping_policies();
-    }
-    let lines = ordered(&lists);
-    drop(lists);
-    let (mut done, mut inputs) = (0, Sha256::new());
-    let within = |slot: u64| slot <= scope.manifest.until_slot;
-    for line in lines.iter().filter(|line| line.err.is_none() && within(line.slot)) {
-        let signature = line.signature.as_str();
-        let Some(saved) = archive.transaction(signature)? else {
-            return Err(AuditError::Refused(format!(
-                "the transaction {signature} is listed and not saved: gather again with --url and --save"
-            )));
-        };
-        let wire = serde_json::from_value::<WireLanded>(saved).ok();
-        let looked = wire.as_ref().map(|wire| tables::check(wire, archive)).transpose()?;
-        let read = wire.and_then(|wire| {
-            Some((signed::check(&wire), wire.read(&scope.at.program, &scope.at.usdc_mint, signature)?))
-        });
-        match read {
-            Some((signed, Landed::Well(mut landed))) if landed.keeps_inner => {
-                if let Some(looked) = looked.filter(|_| replay.is_called(&landed)) {
-                    let time = landed.block_time.unwrap_or_default();
-                    replay.looked_up(
-                        &Place { signature: signature.to_owned(), slot: landed.slot, time },
-                        &looked,
-                    );
-                }
-                landed.block_time = landed.block_time.or(line.block_time);
-                if landed.block_time.is_none() && replay.concerns(&landed) {
-                    return Err(AuditError::Refused(format!(
-                        "the node does not know when the transaction {signature} was made, so no rule that counts time can be \
-                         told: ask another node"
-                    )));
-                }
-                replay.apply(&Transaction { signature: signature.to_owned(), landed, signed });
-            }
-            Some((_, Landed::Failed)) => {}
-            Some((_, Landed::Well(_))) | None => {
-                return Err(AuditError::Refused(format!(
-                    "the node did not keep the transaction {signature} whole: ask one that keeps balances and inner instructions"
-                )));
-            }
-        }
-        inputs.update(signature);
-        done += 1;
-        if done % TOLD_EVERY == 0 {
-            tell(format!("replayed {done} of {} transactions", lines.len()));
-        }
-    }
-    let mut outcome = replay.finish();
-    outcome.inputs_sha256 = hex::encode(inputs.finalize());
-    reaches_back(scope, &begins, &outcome)?;
-    whole::check(scope, archive, &mut outcome)?;
-    Ok(outcome)
+    let failed = |cause| AuditError::File { path: std::env::temp_dir(), cause };
+    let folder = tempfile::tempdir().map_err(failed)?;
+    Ok((archive_in(folder.path())?, Some(folder)))
 }
 
-/// A node that stands still tells nothing of what came since.
-fn is_of_today(scope: &Scope, outcome: &mut Outcome) {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let until = scope.manifest.until_time.and_then(|time| u64::try_from(time).ok()).unwrap_or_default();
-    if until.saturating_add(BEHIND_SECONDS_MAX) < now {
-        let until = scope.manifest.until_time.map_or("an unknown time".to_owned(), date);
-        outcome.leaves_open(
-            Check::Dates,
-            format!("the node's newest block is of {until}, by this machine's clock long ago: what came since was not seen"),
-        );
-    }
-}
-
-/// A past whose beginning is missing says nothing: what is missing explains whatever does not fit.
-fn reaches_back(
-    scope: &Scope,
-    begins: &BTreeMap<Pubkey, Option<u64>>,
-    outcome: &Outcome,
-) -> Result<(), AuditError> {
-    let refused = |what: &str, address: &Pubkey, slot: Option<u64>| {
-        let slot = slot.map_or("with nothing".to_owned(), |slot| format!("in slot {slot}"));
-        Err(AuditError::Refused(format!(
-            "the transactions of {what} {address} begin {slot}, after its creation: the node has pruned that past or leaves it \
-             out, so nothing can be told. Ask a node that keeps all of it"
-        )))
-    };
-    let begin = |address: &Pubkey| begins.get(address).copied().flatten();
-    if outcome.operator_created.is_none() {
-        return refused("the operator", &scope.operator, begin(&scope.operator));
-    }
-    for (agent, life) in &outcome.lives {
-        let Some(created) = &life.created else { continue };
-        for address in [*agent, scope.at.token_account(agent)] {
-            let slot = begin(&address);
-            if slot.is_none_or(|slot| slot > created.slot) {
-                return refused("the account", &address, slot);
-            }
-        }
-    }
-    Ok(())
+/// By this machine's clock.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_secs().try_into().unwrap_or(i64::MAX)
 }

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use ulid::Ulid;
 
-use crate::AuditError;
-use crate::replay::{KeyRole, MomentKind};
-use crate::report::{Reference, Report};
+use purser_replay::AuditError;
+use purser_replay::replay::{KeyRole, MomentKind};
+use purser_replay::report::{Reference, Report};
 
 /// What is worth waking somebody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

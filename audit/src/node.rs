@@ -1,189 +1,41 @@
-//! One RPC node, in the questions of an audit: final data alone, lists to their ends, accounts in full.
+//! Nodes over HTTP.
 
 use std::time::Duration;
 
-use anchor_lang::Discriminator;
-use anchor_lang::prelude::Pubkey;
-use purser::state::Agent;
-use purser_rpc::{ACCOUNTS_MAX, Calls, Commitment, Patience, Rpc};
+use async_trait::async_trait;
+use purser_replay::AuditError;
+pub use purser_replay::node::Node;
+use purser_replay::node::NodeTransport;
+use purser_rpc::{Calls, Patience, Rpc};
 use reqwest::Url;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::AuditError;
-use crate::archive::{Line, SavedAccount};
-
-/// The most lines that `getSignaturesForAddress` returns at once.
-const LINES_MAX: usize = 1_000;
-/// The pause between two questions for the slot, and how many there are until it is final.
-const SLOT_PAUSE: Duration = Duration::from_millis(500);
-const SLOT_QUESTIONS: u32 = 120;
-const SIGNATURES: &str = "getSignaturesForAddress";
-const COMMITMENT: &str = Commitment::Finalized.as_str();
-
-/// A node, read at its finalized slot.
-pub struct Node {
+struct HttpNode {
     rpc: Rpc,
-    url: Url,
+    host: String,
 }
 
-impl Node {
-    /// `url` may hold a provider's key, so no message shows more of it than its host.
-    pub fn at(url: Url) -> Result<Self, AuditError> {
-        let calls = Calls { patience: Patience::LONG, ..Calls::default() };
-        let rpc = Rpc::new(&[url.to_string()], &calls, Default::default());
-        Ok(Self { rpc: rpc.map_err(|error| AuditError::Refused(error.to_string()))?, url })
+/// `url` may hold a provider's key, so no message shows more of it than its host.
+pub fn node_at(url: &Url) -> Result<Node, AuditError> {
+    let calls = Calls { patience: Patience::LONG, ..Calls::default() };
+    let rpc = Rpc::new(&[url.to_string()], &calls, Default::default());
+    let rpc = rpc.map_err(|error| AuditError::Refused(error.to_string()))?;
+    let host = url.host_str().unwrap_or("?");
+    let host = url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"));
+    Ok(Node::over(HttpNode { rpc, host }))
+}
+
+#[async_trait]
+impl NodeTransport for HttpNode {
+    async fn call(&self, method: &'static str, params: Value) -> Result<Value, String> {
+        self.rpc.ask(method, params).await.map_err(|error| error.cause.to_string())
     }
 
-    /// The node's host, for reports.
-    pub fn host(&self) -> String {
-        let host = self.url.host_str().unwrap_or("?").to_owned();
-        self.url.port().map_or(host.clone(), |port| format!("{host}:{port}"))
+    fn host(&self) -> String {
+        self.host.clone()
     }
 
-    pub async fn genesis_hash(&self) -> Result<String, AuditError> {
-        Ok(self.rpc.genesis_hash(0).await?)
-    }
-
-    /// Waits until what is newest now has reached the node's commitment. Some nodes answer accounts as of their newest block,
-    /// whatever is asked: read before, an account would hold what no list shows yet.
-    pub async fn settle(&self) -> Result<(), AuditError> {
-        const METHOD: &str = "getSlot";
-        let newest: u64 = self.rpc.ask(METHOD, json!([{ "commitment": "processed" }])).await?;
-        self.reaches(newest).await
-    }
-
-    /// Waits until this slot has reached the node's commitment.
-    pub async fn reaches(&self, newest: u64) -> Result<(), AuditError> {
-        const METHOD: &str = "getSlot";
-        for _ in 0..SLOT_QUESTIONS {
-            let reached: u64 = self.rpc.ask(METHOD, json!([{ "commitment": COMMITMENT }])).await?;
-            if reached >= newest {
-                return Ok(());
-            }
-            tokio::time::sleep(SLOT_PAUSE).await;
-        }
-        let why = format!("the node is at slot {newest}, and that slot does not become {COMMITMENT}");
-        Err(AuditError::Node { method: METHOD, why })
-    }
-
-    /// When a block was made, in Unix seconds; `None` if the node does not know.
-    pub async fn block_time(&self, slot: u64) -> Result<Option<i64>, AuditError> {
-        // A node answers an error for a slot without a block.
-        Ok(self.rpc.block_time(slot).await.unwrap_or_default())
-    }
-
-    /// The signatures of an address that are newer than `known`, newest first; without it, all that are older than `below`.
-    ///
-    /// An empty page ends a list only if it comes twice, and above a known line only if that line follows: a node that once
-    /// answered nothing would leave a gap that nobody asks for again.
-    pub async fn signatures(
-        &self,
-        address: &Pubkey,
-        known: Option<&str>,
-        below: Option<&str>,
-    ) -> Result<Vec<Line>, AuditError> {
-        let mut all: Vec<Line> = Vec::new();
-        let mut is_end = false;
-        loop {
-            let before = all.last().map(|oldest| oldest.signature.as_str()).or(below);
-            // Above a known line, the last question goes past it.
-            let until = known.filter(|_| !is_end);
-            let page = self.page(address, before, until).await?;
-            if page.is_empty() {
-                match (is_end, known) {
-                    // Nothing is newer.
-                    (false, Some(_)) if all.is_empty() => return Ok(all),
-                    (true, None) => return Ok(all),
-                    (false, _) => is_end = true,
-                    (true, Some(known)) => {
-                        let why =
-                            format!("its list of {address} ends before {known}, which it listed earlier");
-                        return Err(AuditError::Node { method: SIGNATURES, why });
-                    }
-                }
-                continue;
-            }
-            if let Some(known) = known.filter(|_| is_end) {
-                let new = page.iter().take_while(|line| line.signature != known);
-                let count = new.clone().count();
-                all.extend(new.cloned());
-                if count < page.len() {
-                    return Ok(all);
-                }
-            } else {
-                all.extend(page);
-            }
-            is_end = false;
-        }
-    }
-
-    async fn page(
-        &self,
-        address: &Pubkey,
-        before: Option<&str>,
-        until: Option<&str>,
-    ) -> Result<Vec<Line>, AuditError> {
-        let mut config = json!({ "limit": LINES_MAX, "commitment": COMMITMENT });
-        for (name, signature) in [("before", before), ("until", until)] {
-            if let Some(signature) = signature {
-                config[name] = signature.into();
-            }
-        }
-        Ok(self.rpc.ask(SIGNATURES, json!([address.to_string(), config])).await?)
-    }
-
-    /// The agent accounts of an operator that stand on the chain.
-    pub async fn agents(&self, program: &Pubkey, operator: &Pubkey) -> Result<Vec<String>, AuditError> {
-        const METHOD: &str = "getProgramAccounts";
-        let starts_with = |offset: usize, bytes: &[u8]| json!({ "memcmp": { "offset": offset, "bytes": bs58::encode(bytes).into_string() } });
-        let operator_at = Agent::DISCRIMINATOR.len() + std::mem::offset_of!(Agent, operator);
-        let config = json!({
-            "encoding": "base64", "commitment": COMMITMENT, "dataSlice": { "offset": 0, "length": 0 },
-            "filters": [starts_with(0, Agent::DISCRIMINATOR), starts_with(operator_at, operator.as_ref())],
-        });
-        let found: Vec<Value> = self.rpc.ask(METHOD, json!([program.to_string(), config])).await?;
-        let address = |account: &Value| account["pubkey"].as_str().map(str::to_owned);
-        let unreadable = || AuditError::Node { method: METHOD, why: "cannot read its answer".into() };
-        found.iter().map(address).collect::<Option<_>>().ok_or_else(unreadable)
-    }
-
-    /// The raw answer of `getTransaction`; `None` if the node does not know the transaction.
-    pub async fn transaction(&self, signature: &str) -> Result<Option<Value>, AuditError> {
-        let config = json!({
-            "encoding": "json", "maxSupportedTransactionVersion": 1, "commitment": COMMITMENT,
-        });
-        Ok(self.rpc.ask("getTransaction", json!([signature, config])).await?)
-    }
-
-    /// The slot of a transaction that succeeded, final or not; `None` if the node knows none.
-    pub async fn slot_of(&self, signature: &str) -> Result<Option<u64>, AuditError> {
-        let statuses = self.rpc.statuses(&[signature.to_owned()], true).await?.value;
-        Ok(statuses.into_iter().flatten().find(|status| status.err.is_none()).map(|status| status.slot))
-    }
-
-    /// The current accounts, in the order requested; each group of them is read at a slot of its own.
-    pub async fn accounts(&self, keys: &[Pubkey]) -> Result<Vec<(u64, Option<SavedAccount>)>, AuditError> {
-        const METHOD: &str = "getMultipleAccounts";
-        let mut all = Vec::with_capacity(keys.len());
-        for group in keys.chunks(ACCOUNTS_MAX) {
-            let keys: Vec<String> = group.iter().map(Pubkey::to_string).collect();
-            let config = json!({ "encoding": "base64", "commitment": COMMITMENT });
-            let answer: Value = self.rpc.ask(METHOD, json!([keys, config])).await?;
-            let unreadable = || AuditError::Node { method: METHOD, why: "cannot read its answer".into() };
-            let slot = answer["context"]["slot"].as_u64().ok_or_else(unreadable)?;
-            let accounts = answer["value"].as_array().filter(|found| found.len() == group.len());
-            for account in accounts.ok_or_else(unreadable)? {
-                let text = |value: &Value| value.as_str().map(str::to_owned);
-                let saved = match account {
-                    Value::Null => None,
-                    account => Some(SavedAccount {
-                        owner: text(&account["owner"]).ok_or_else(unreadable)?,
-                        data: text(&account["data"][0]).ok_or_else(unreadable)?,
-                    }),
-                };
-                all.push((slot, saved));
-            }
-        }
-        Ok(all)
+    async fn pause(&self, time: Duration) {
+        tokio::time::sleep(time).await;
     }
 }

@@ -6,22 +6,18 @@ mod support;
 
 use purser_audit::check::Check;
 use purser_audit::report::{Report, Verdict, html, text};
-use purser_audit::{Request, Source, audit};
 use purser_client::OnChainPolicy;
 use purser_policy::{Limit, UsdcAmount};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
-use support::{MICROS, Paying, TestChain, audited};
+use support::{MICROS, Paying, TestChain, audited, tried};
 
 const THIEF: Pubkey = Pubkey::new_from_array([66; 32]);
 
 /// Why an audit of this folder cannot be done.
 fn refused(chain: &TestChain) -> String {
-    let request =
-        Request { source: Source::Saved(chain.folder.path().to_owned()), api: None, explorer: None };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(audit(request, &|_| {})).expect_err("it cannot be done").to_string()
+    tried(chain.folder.path()).expect_err("it cannot be done").to_string()
 }
 
 /// What each check could not look at.

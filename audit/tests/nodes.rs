@@ -8,11 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use purser_audit::archive::{Archive, Memory};
 use purser_audit::check::Check;
 use purser_audit::gather::Subject;
+use purser_audit::node::node_at;
 use purser_audit::report::{Report, Verdict, text};
 use purser_audit::{AuditError, Request, Source, audit};
 use purser_client::OnChainPolicy;
+use purser_replay::{Inputs, Reading};
 use purser_tests::saved;
 use serde_json::{Value, json};
 use support::{Paying, TestChain};
@@ -174,6 +177,27 @@ async fn node_that_stands_still_is_incomplete_whatever_date_it_gives() {
     let (verdict, open) = check(&report, Check::Dates);
     assert_eq!(verdict, Verdict::Incomplete, "{}", text(&report));
     assert!(open.contains("it may be old"), "{open}");
+}
+
+#[tokio::test]
+async fn node_is_not_called_old_because_reading_took_long() {
+    let (chain, _) = paid();
+    let url = saved::serves(chain.folder.path()).await.parse().expect("a URL");
+    let (archive, looks) = (Archive::over(Memory::default()), AtomicU64::new(0));
+    // Two hours pass between the first look at the clock and the second.
+    let clock = || chain.now + if looks.fetch_add(1, Ordering::SeqCst) == 0 { 1 } else { 7_200 };
+    let nodes = vec![node_at(&url).expect("a node")];
+    let (program, subject) = (purser_client::purser::ID, Subject::Operator(chain.operator));
+    let inputs = Inputs {
+        archive: &archive,
+        reading: Some(Reading { nodes, program, subject }),
+        read_from: String::new(),
+        api: None,
+        explorer: None,
+        clock: &clock,
+    };
+    let report = purser_replay::audit(inputs, &|_| {}).await.expect("it can be done");
+    assert!(report.holds && report.complete, "{}", text(&report));
 }
 
 #[tokio::test]

@@ -3,12 +3,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand};
-use purser_audit::archive::Archive;
 use purser_audit::attest::{Statement, verify};
+use purser_audit::exit_status;
+use purser_audit::folder::saved_in;
 use serde_json::json;
 use solana_sdk::pubkey::Pubkey;
 
-use super::audit::{DOES_NOT_HOLD, NOT_DONE};
+use super::audit::NOT_DONE;
 use super::output::{Format, print_line, print_one};
 
 /// Longer than any attestation.
@@ -42,9 +43,7 @@ pub(super) fn run(format: Format, command: AttestCommand) -> ExitCode {
     let AttestCommand::Verify(arguments) = command;
     let verified = look(&arguments).and_then(|statement| print(format, &statement).map(|()| statement));
     match verified.map(|statement| statement.predicate) {
-        Ok(audited) if !audited.holds => ExitCode::from(DOES_NOT_HOLD),
-        Ok(audited) if !audited.complete => ExitCode::from(NOT_DONE),
-        Ok(_) => ExitCode::SUCCESS,
+        Ok(audited) => ExitCode::from(exit_status(audited.holds, audited.complete)),
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::from(NOT_DONE)
@@ -63,7 +62,7 @@ fn look(arguments: &Verify) -> Result<Statement> {
         ensure!(*audited == operator.to_string(), "{}: is about the operator {audited}", named());
     }
     if let Some(folder) = from {
-        let root = Archive::open(folder)?.root()?;
+        let root = saved_in(folder)?.root()?;
         let is_same = statement.archive_sha256() == Some(root.as_str());
         ensure!(
             is_same,

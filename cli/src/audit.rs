@@ -8,7 +8,9 @@ use clap::Args;
 use purser_audit::attest::attest;
 use purser_audit::gather::Subject;
 use purser_audit::report::{Report, html, text};
-use purser_audit::{DenialsReport, DenialsRequest, Request, Source, audit_denials, denials_text};
+use purser_audit::{
+    DenialsReport, DenialsRequest, Request, Source, audit_denials, denials_text, exit_status,
+};
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
@@ -19,8 +21,6 @@ use super::follow::{Following, follow};
 use super::operator::read_keypair;
 use super::output::{Format, ends_progress, print_line, progress};
 
-/// Something does not hold.
-pub(super) const DOES_NOT_HOLD: u8 = 1;
 /// The audit, or a part of it, could not be done.
 pub(super) const NOT_DONE: u8 = 2;
 
@@ -82,10 +82,7 @@ pub(super) async fn run(format: Format, arguments: Audit) -> ExitCode {
         };
         return match follow(format, &arguments.following, folder, &|| arguments.request()).await {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("error: {error:#}");
-                ExitCode::from(NOT_DONE)
-            }
+            Err(error) => fails(&error),
         };
     }
     let audited = match arguments.denials {
@@ -93,14 +90,14 @@ pub(super) async fn run(format: Format, arguments: Audit) -> ExitCode {
         None => audit(format, arguments).await.map(|report| (report.holds, report.complete)),
     };
     match audited {
-        Ok((false, _)) => ExitCode::from(DOES_NOT_HOLD),
-        Ok((true, false)) => ExitCode::from(NOT_DONE),
-        Ok((true, true)) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::from(NOT_DONE)
-        }
+        Ok((holds, complete)) => ExitCode::from(exit_status(holds, complete)),
+        Err(error) => fails(&error),
     }
+}
+
+fn fails(error: &anyhow::Error) -> ExitCode {
+    eprintln!("error: {error:#}");
+    ExitCode::from(NOT_DONE)
 }
 
 async fn denials(format: Format, arguments: Audit) -> Result<DenialsReport> {

@@ -2,7 +2,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use purser_audit::node::Node;
+use purser_audit::node::{Node, node_at};
 use purser_client::{Comparison, ProgramData, committed_sha256, compare, program_data_address, security_txt};
 use reqwest::Url;
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ async fn look(arguments: &VerifyProgram) -> Result<ProgramOnChain> {
     let is_hash = expected.len() == 64 && hex::decode(&expected).is_ok();
     ensure!(is_hash, "--sha256 must be 64 hex digits");
     let program_id = arguments.program_id;
-    let node = Node::at(arguments.url.clone())?;
+    let node = node_at(&arguments.url)?;
     let genesis_hash = node.genesis_hash().await?;
     let mut found = ProgramOnChain {
         is_same: false,

@@ -35,7 +35,8 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     step("names of types");
     let doors = imports::DOORS.map(|door| format!("doors/{door}/src"));
     let doors = || doors.iter().map(String::as_str);
-    let sources = ["core/src", "relayer/src", "client/src", "audit/src", "migrations/src"];
+    let sources =
+        ["core/src", "relayer/src", "client/src", "audit/replay/src", "audit/src", "migrations/src"];
     for source in sources.into_iter().chain(["policy/src", "rpc/src"]).chain(doors()) {
         names::check(&workspace.root.join(source))?;
     }

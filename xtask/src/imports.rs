@@ -67,45 +67,55 @@ const DOOR: &[Room] = &[Room {
     no_crates: &["sqlx", "rusqlite", "solana_", "anchor_", "purser_core"],
 }];
 
-/// An audit's decisions see no node, no file and no clock.
-const AUDIT: &[Room] = &[
+/// What an audit decides, and what it asks for, sees no file, no network and no clock: a page in a browser runs it too.
+const REPLAY_ALL: &[Room] = &[Room {
+    name: "src",
+    may_use: &[],
+    no_crates: &[
+        "tokio",
+        "reqwest",
+        "hyper",
+        "tempfile",
+        "purser_rpc",
+        "solana_sdk",
+        "std::env",
+        "std::fs",
+        "std::net",
+        "std::process",
+    ],
+}];
+
+/// The rooms in it. The replay asks for nothing.
+const REPLAY: &[Room] = &[
     Room {
         name: "replay",
         may_use: &["archive", "check", "signed", "tables"],
-        no_crates: &["reqwest", "tokio", "futures", "tempfile"],
+        no_crates: &["futures", "async_trait"],
     },
-    Room { name: "check", may_use: &[], no_crates: &["reqwest", "tokio"] },
-    Room { name: "scope", may_use: &["archive"], no_crates: &["reqwest", "tokio"] },
-    Room { name: "signed", may_use: &["tables"], no_crates: &["reqwest", "tokio"] },
-    Room { name: "order", may_use: &["archive"], no_crates: &["reqwest", "tokio"] },
-    Room { name: "archive", may_use: &[], no_crates: &["reqwest", "tokio"] },
+    Room { name: "check", may_use: &[], no_crates: &[] },
+    Room { name: "scope", may_use: &["archive"], no_crates: &[] },
+    Room { name: "signed", may_use: &["tables"], no_crates: &[] },
+    Room { name: "order", may_use: &["archive"], no_crates: &[] },
+    Room { name: "archive", may_use: &[], no_crates: &[] },
     Room { name: "node", may_use: &["archive"], no_crates: &[] },
-    Room { name: "tables", may_use: &["archive"], no_crates: &["reqwest", "tokio"] },
-    Room {
-        name: "gather",
-        may_use: &["archive", "node", "order", "signed", "tables"],
-        no_crates: &["reqwest"],
-    },
-    Room {
-        name: "whole",
-        may_use: &["archive", "check", "gather", "replay", "scope"],
-        no_crates: &["reqwest", "tokio"],
-    },
-    Room { name: "network", may_use: &["check", "replay"], no_crates: &["reqwest", "tokio"] },
-    Room { name: "program", may_use: &["archive", "check", "replay"], no_crates: &["reqwest", "tokio"] },
+    Room { name: "tables", may_use: &["archive"], no_crates: &[] },
+    Room { name: "gather", may_use: &["archive", "node", "order", "signed", "tables"], no_crates: &[] },
+    Room { name: "whole", may_use: &["archive", "check", "gather", "replay", "scope"], no_crates: &[] },
+    Room { name: "network", may_use: &["check", "replay"], no_crates: &[] },
+    Room { name: "program", may_use: &["archive", "check", "replay"], no_crates: &[] },
     Room { name: "history", may_use: &["check", "node", "replay"], no_crates: &[] },
     Room {
         name: "denials",
-        may_use: &["archive", "gather", "node", "replay", "signed"],
-        no_crates: &["tokio", "tempfile"],
+        may_use: &["archive", "audit", "gather", "node", "replay", "signed"],
+        no_crates: &[],
     },
     Room {
         name: "report",
         may_use: &["check", "history", "network", "program", "replay", "scope"],
-        no_crates: &["reqwest", "tokio"],
+        no_crates: &[],
     },
+    Room { name: "turns", may_use: &["node"], no_crates: &[] },
 ];
-
 /// Only the command line runs audits: the audit must not depend on the relayer that it audits, nor the other way round. And
 /// only what composes a build names its doors.
 const NEVER_NAMED: &[&str] = &["purser_audit", "purser_dashboard", "purser_mcp"];
@@ -120,7 +130,8 @@ pub fn check(root: &Path) -> Result<()> {
     let doors = DOORS.map(|door| (root.join("doors").join(door), DOOR));
     let inside = [
         (source.clone(), ROOMS),
-        (root.join("audit/src"), AUDIT),
+        (root.join("audit/replay"), REPLAY_ALL),
+        (root.join("audit/replay/src"), REPLAY),
         (root.join("core"), CORE),
         (root.join("rpc"), RPC),
     ];
@@ -249,7 +260,7 @@ fn names_crate(code: &str, name: &str) -> bool {
             !before.is_some_and(|letter| letter.is_ascii_alphanumeric() || letter == '_' || letter == ':');
         let rest = &code[at..];
         let word = identifier(rest);
-        let whole = name.ends_with('_') || word == name;
+        let whole = name.ends_with('_') || name.contains("::") || word == name;
         fresh && whole && rest[word.len()..].starts_with("::")
     })
 }

@@ -23,7 +23,9 @@ pub struct Args {
 /// The lines without tests that each crate may have. What is over its goal has today's figure, and the goal behind it: it must not
 /// grow. A feature raises its budget in its own commit, with the reason.
 const BUDGETS: &[(&str, usize)] = &[
-    ("audit", 8_250), // signed verdicts, --follow, and a report that says who could do what and when
+    ("audit", 690),          // a machine's part: HTTP, files, signed verdicts, --follow
+    ("audit/page", 300),     // in turns, for WebAssembly
+    ("audit/replay", 8_050), // what decides; questions and answers in turns are its latest raise
     ("cli", 2_950),
     ("client", 1_390), // goal 1,100
     ("core", 4_020),   // goal 3,500; duplicates are refused in the claim

@@ -8,12 +8,10 @@ mod judge;
 mod line;
 mod report;
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufRead;
 use std::path::PathBuf;
 
 use anchor_lang::prelude::Pubkey;
-use reqwest::Url;
 use serde::Deserialize;
 
 pub use self::heads::Head;
@@ -24,24 +22,44 @@ use self::decide::{Past, Refusal};
 use self::judge::{Good, Spoiled, judge};
 use self::line::{Keys, Read, Whose};
 use crate::AuditError;
-use crate::audit::{Keep, gathered, replayed};
-use crate::gather::Subject;
+use crate::archive::Archive;
+use crate::audit::{Keep, replayed};
+use crate::gather::{Subject, gather};
 use crate::node::Node;
 use crate::replay::{KeyRole, Span};
 
 /// A longer line cannot be one of ours.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 
-pub struct DenialsRequest {
-    pub file: PathBuf,
+/// A file of signed refusals, which is read twice.
+pub trait Lines: Sync {
+    fn open(&self) -> std::io::Result<Box<dyn BufRead + '_>>;
+
+    /// The name of the file for people.
+    fn path(&self) -> PathBuf;
+}
+
+impl Lines for Vec<u8> {
+    fn open(&self) -> std::io::Result<Box<dyn BufRead + '_>> {
+        Ok(Box::new(self.as_slice()))
+    }
+
+    fn path(&self) -> PathBuf {
+        "the file".into()
+    }
+}
+
+/// What an audit of denials is given.
+pub struct DenialsInputs<'a> {
+    pub file: &'a dyn Lines,
     /// The keys whose signatures count. Empty: the key that the first good line names.
     pub keys: Vec<Pubkey>,
     /// The operator that the denials must belong to. `None`: the one that the first good line names.
     pub operator: Option<Pubkey>,
     /// Nodes with the operator's past, and the heads. Empty: the file alone is checked.
-    pub nodes: Vec<Url>,
-    /// Saves what was read of that past here, and goes on from it.
-    pub save: Option<PathBuf>,
+    pub nodes: Vec<Node>,
+    /// What was read of that past already, and where more is kept.
+    pub archive: &'a Archive,
     /// The program that the operator belongs to.
     pub program: Pubkey,
 }
@@ -57,11 +75,11 @@ struct Contents {
 
 /// Reads the file, asks nodes for the past if there are any, and reports.
 pub async fn audit_denials(
-    request: DenialsRequest,
+    inputs: DenialsInputs<'_>,
     tell: &(dyn Fn(String) + Sync),
 ) -> Result<DenialsReport, AuditError> {
-    let DenialsRequest { file, keys, operator, nodes, save, program } = request;
-    let contents = read(&file, Keys::new(keys), Whose::new(operator))?;
+    let DenialsInputs { file, keys, operator, nodes, archive, program } = inputs;
+    let contents = read(file, Keys::new(keys), Whose::new(operator))?;
     if nodes.is_empty() {
         let findings = judge(&contents.good, &contents.spoiled, &[]);
         return Ok(report::build(&contents, findings, None));
@@ -70,9 +88,8 @@ pub async fn audit_denials(
         let none = "no line of the file names an operator: name it with --operator";
         AuditError::Refused(none.into())
     })?;
-    let nodes = nodes.into_iter().map(Node::at).collect::<Result<Vec<_>, _>>()?;
-    let (archive, _unsaved) = gathered(&nodes, program, Subject::Operator(operator), save, tell).await?;
-    let (scope, outcome) = replayed(&archive, Keep::Policies, tell)?;
+    gather(&nodes, archive, program, Subject::Operator(operator), tell).await?;
+    let (scope, outcome) = replayed(archive, Keep::Policies, tell).await?;
     let authorities = outcome.roles.iter().filter(|span| span.what.0 == KeyRole::PolicyAuthority);
     let authorities: Vec<Span<Pubkey>> = authorities
         .map(|span| Span { what: span.what.1, from: span.from.clone(), until: span.until.clone() })
@@ -80,15 +97,15 @@ pub async fn audit_denials(
     let found = heads::find(&nodes, &authorities, &operator).await?;
     let mut findings = judge(&contents.good, &contents.spoiled, &found.heads);
     let past = Past::new(scope.at, scope.account_ids, scope.manifest.until_time, outcome);
-    findings.extend(decided_again(&file, &contents.good, &past)?);
+    findings.extend(decided_again(file, &contents.good, &past)?);
     findings.sort_by_key(|finding| (finding.number, finding.line, finding.kind));
     Ok(report::build(&contents, findings, Some(found)))
 }
 
 /// What the chain contradicts of the good lines, which are read once more.
-fn decided_again(path: &PathBuf, good: &[Good], past: &Past) -> Result<Vec<DenialFinding>, AuditError> {
-    let failed = |cause| AuditError::File { path: path.clone(), cause };
-    let mut reader = BufReader::new(File::open(path).map_err(failed)?);
+fn decided_again(file: &dyn Lines, good: &[Good], past: &Past) -> Result<Vec<DenialFinding>, AuditError> {
+    let failed = |cause| AuditError::File { path: file.path(), cause };
+    let mut reader = file.open().map_err(failed)?;
     let (mut line, mut bytes, mut findings) = (0, Vec::new(), Vec::new());
     while next_line(&mut reader, &mut bytes).map_err(failed)? {
         line += 1;
@@ -107,9 +124,9 @@ struct RefusalLine {
     denial: Refusal,
 }
 
-fn read(path: &PathBuf, mut keys: Keys, mut whose: Whose) -> Result<Contents, AuditError> {
-    let failed = |cause| AuditError::File { path: path.clone(), cause };
-    let mut reader = BufReader::new(File::open(path).map_err(failed)?);
+fn read(file: &dyn Lines, mut keys: Keys, mut whose: Whose) -> Result<Contents, AuditError> {
+    let failed = |cause| AuditError::File { path: file.path(), cause };
+    let mut reader = file.open().map_err(failed)?;
     let (mut lines, mut good, mut spoiled) = (0, Vec::new(), Vec::new());
     let mut bytes = Vec::new();
     while next_line(&mut reader, &mut bytes).map_err(failed)? {
@@ -119,7 +136,7 @@ fn read(path: &PathBuf, mut keys: Keys, mut whose: Whose) -> Result<Contents, Au
             Read::Spoiled(claims) => spoiled.push(Spoiled { line: lines, claims }),
             Read::Newer => {
                 let why = format!("line {lines} is of a version that this build does not know");
-                return Err(AuditError::Unreadable { path: path.clone(), why });
+                return Err(AuditError::Unreadable { path: file.path(), why });
             }
         }
     }

@@ -4,7 +4,7 @@ use anchor_lang::prelude::Pubkey;
 use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use solana_sdk::signature::Signature;
+use solana_signature::Signature;
 use ulid::Ulid;
 
 use super::LINE_BYTES_MAX;

@@ -1,7 +1,6 @@
 //! Turns the findings into a report.
 
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anchor_lang::prelude::Pubkey;
 use purser::state::Operator;
@@ -32,6 +31,8 @@ pub struct Facts<'a> {
     /// `None` if none was asked.
     pub relayer: Option<Relayer>,
     pub archive_sha256: String,
+    /// Unix seconds.
+    pub made_at: i64,
 }
 
 /// What a relayer was asked for.
@@ -44,7 +45,6 @@ pub struct Relayer {
 /// Builds the report.
 pub fn build(facts: Facts) -> Report {
     let links = Links::of(facts.explorer.clone(), &facts.scope.manifest.genesis_hash);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let Facts { scope, outcome, .. } = &facts;
     let checks: Vec<CheckReport> = Check::ALL.iter().map(|check| checked(*check, outcome, &links)).collect();
     let count = |result: Verdict| checks.iter().filter(|check| check.result == result).count();
@@ -75,7 +75,7 @@ pub fn build(facts: Facts) -> Report {
         tool: concat!("purser audit ", env!("CARGO_PKG_VERSION")),
         // Known to whoever runs this, not to this crate.
         tool_sha256: None,
-        made_at: date(i64::try_from(now).unwrap_or_default()),
+        made_at: date(facts.made_at),
         from_time: outcome.operator_created.as_ref().map(Place::date),
         keys: outcome.keys.as_ref().map(keys_report),
         roles: outcome.roles.iter().map(|it| role_report(it, &links)).collect(),

@@ -15,7 +15,7 @@ use crate::node::Node;
 use crate::replay::Span;
 use crate::signed::{self, Signed};
 
-const MEMO_PROGRAM: Pubkey = solana_sdk::pubkey!("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
+const MEMO_PROGRAM: Pubkey = Pubkey::from_str_const("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
 const BEGINS: &str = "purser denials v1 ";
 /// How many transactions are requested at the same time.
 const AT_ONCE: usize = 8;

@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 use anchor_lang::prelude::Pubkey;
 use purser_client::AccountIds;
 use purser_policy::UsdcAmount;
-use solana_sdk::signature::Signature;
+use solana_signature::Signature;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use ulid::Ulid;
 
-pub use self::api::Api;
+pub use self::api::{Api, RelayerTransport};
 use self::api::{WireAccount, WireEntry};
 pub use self::solvency::{Held, compare as compare_balances};
 use crate::AuditError;

@@ -1,14 +1,14 @@
 //! Whether a transaction's signatures cover its contents. The signed message is rebuilt byte by byte from what was read:
 //! nobody between the signer and this audit can have changed an instruction, an amount or a memo.
 
+use anchor_lang::prelude::Pubkey;
 use purser_client::{WireInstruction, WireLanded, WireMessage};
 use serde_json::Value;
+use solana_hash::Hash;
 use solana_message::compiled_instruction::CompiledInstruction;
 use solana_message::v0::{self, MessageAddressTableLookup};
 use solana_message::{Message, MessageHeader, VersionedMessage};
-use solana_sdk::hash::Hash;
-use solana_sdk::pubkey::Pubkey;
-use solana_sdk::signature::Signature;
+use solana_signature::Signature;
 
 use crate::tables::{WireLookup, lookups};
 

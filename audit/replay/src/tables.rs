@@ -66,12 +66,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::archive::Snapshot;
+    use crate::archive::{Memory, Snapshot};
 
     #[test]
     fn addresses_are_those_that_the_table_holds_at_the_places_that_were_signed() {
-        let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let archive = Archive::create(folder.path()).expect("the folder is writable");
+        let archive = Archive::over(Memory::default());
         let [table, first, second] = [1, 2, 3].map(|byte| Pubkey::new_from_array([byte; 32]));
         let looked = |loaded: Value| {
             let transaction = json!({ "slot": 1, "version": 0,
@@ -80,14 +79,14 @@ mod tests {
                         { "accountKey": table.to_string(), "writableIndexes": [1], "readonlyIndexes": [0] }] } },
                 "meta": { "loadedAddresses": loaded } });
             check(&WireLanded::deserialize(transaction).expect("it is read"), &archive)
-                .expect("the folder is readable")
+                .expect("memory is readable")
         };
         let told = json!({ "writable": [second.to_string()], "readonly": [first.to_string()] });
         assert_eq!(looked(told.clone()), Looked::Unknown(table.to_string()));
         let data = [&[0; HEADER_BYTES][..], first.as_array(), second.as_array()].concat();
         let saved = SavedAccount { owner: first.to_string(), data: STANDARD.encode(data) };
         let snapshot = Snapshot { slot: 1, account: Some(saved) };
-        archive.save_account(&table, &snapshot).expect("the folder is writable");
+        archive.save_account(&table, &snapshot).expect("memory is writable");
         assert_eq!(looked(told), Looked::Well);
         let lied = json!({ "writable": [first.to_string()], "readonly": [second.to_string()] });
         assert_eq!(looked(lied), Looked::Wrong(table.to_string()));

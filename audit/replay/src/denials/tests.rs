@@ -1,5 +1,4 @@
 use std::collections::BTreeSet;
-use std::io::Write;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -8,6 +7,7 @@ use solana_sdk::signer::Signer;
 use ulid::Ulid;
 
 use super::*;
+use crate::archive::Memory;
 
 const OPERATOR: Pubkey = Pubkey::new_from_array([5; 32]);
 
@@ -62,20 +62,18 @@ async fn audited_as(
     keys: &[&Keypair],
     operator: Option<Pubkey>,
 ) -> Result<DenialsReport, AuditError> {
-    let mut file = tempfile::NamedTempFile::new().expect("a file");
-    for line in lines {
-        writeln!(file, "{line}").expect("written");
-    }
+    let file: Vec<u8> = lines.iter().flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect();
     let keys = keys.iter().map(|key| key.pubkey()).collect();
-    let request = DenialsRequest {
-        file: file.path().to_owned(),
+    let archive = Archive::over(Memory::default());
+    let inputs = DenialsInputs {
+        file: &file,
         keys,
         operator,
         nodes: Vec::new(),
-        save: None,
+        archive: &archive,
         program: purser::ID,
     };
-    audit_denials(request, &|_| {}).await
+    audit_denials(inputs, &|_| {}).await
 }
 
 /// Kind, number and last number of each finding.

@@ -1,4 +1,4 @@
-//! A directory with everything that an audit read. With it, anyone can audit again without a node, and an interrupted
+//! Everything that an audit read, as a directory of files. With it, anyone can audit again without a node, and an interrupted
 //! gathering resumes where it stopped: each file is either complete or absent.
 //!
 //! ```text
@@ -8,9 +8,9 @@
 //! accounts/<address>.json         an account as it stood, with the slot; null where there was none
 //! ```
 
-use std::fs;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use anchor_lang::prelude::Pubkey;
 use base64::Engine;
@@ -23,8 +23,9 @@ use sha2::{Digest, Sha256};
 use crate::AuditError;
 
 const VERSION: u32 = 1;
+const MANIFEST: &str = "audit.json";
 /// Where files stand, beside `audit.json`.
-const PARTS: [&str; 3] = ["signatures", "transactions", "accounts"];
+pub const PARTS: [&str; 3] = ["signatures", "transactions", "accounts"];
 
 /// The subject of the audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,40 +97,79 @@ pub struct Snapshot {
     pub account: Option<SavedAccount>,
 }
 
-/// The archive's directory.
-pub struct Archive {
-    folder: PathBuf,
+/// Where an archive is kept. Names are those of files in a directory, such as `signatures/ADDRESS.json`.
+pub trait Files: Send + Sync {
+    /// `None`: there is none of that name.
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, AuditError>;
+
+    /// Whole or not at all.
+    fn write(&self, name: &str, bytes: Vec<u8>) -> Result<(), AuditError>;
+
+    fn has(&self, name: &str) -> bool;
+
+    /// The names in one of the [`PARTS`], in any order, without what an interruption left.
+    fn names(&self, part: &str) -> Result<Vec<String>, AuditError>;
+
+    /// The name of a file for people.
+    fn path(&self, name: &str) -> PathBuf;
 }
 
-impl Archive {
-    /// Opens an archive for writing, and makes it if it is missing.
-    pub fn create(folder: &Path) -> Result<Self, AuditError> {
-        for part in PARTS {
-            let path = folder.join(part);
-            fs::create_dir_all(&path).map_err(|cause| AuditError::File { path, cause })?;
-        }
-        Ok(Self { folder: folder.to_owned() })
+/// Files in memory, for an audit that nobody continues.
+#[derive(Default)]
+pub struct Memory(Mutex<BTreeMap<String, Vec<u8>>>);
+
+impl Files for Memory {
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, AuditError> {
+        Ok(self.0.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned())
     }
 
-    /// Opens an archive for reading only.
-    pub fn open(folder: &Path) -> Result<Self, AuditError> {
-        let archive = Self { folder: folder.to_owned() };
+    fn write(&self, name: &str, bytes: Vec<u8>) -> Result<(), AuditError> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), bytes);
+        Ok(())
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(name)
+    }
+
+    fn names(&self, part: &str) -> Result<Vec<String>, AuditError> {
+        let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_in = |name: &&String| name.strip_prefix(part).is_some_and(|rest| rest.starts_with('/'));
+        Ok(files.keys().filter(is_in).cloned().collect())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        name.into()
+    }
+}
+
+/// What was read, by what it is.
+pub struct Archive(Box<dyn Files>);
+
+impl Archive {
+    /// An archive that may have to be filled yet.
+    pub fn over(files: impl Files + 'static) -> Self {
+        Self(Box::new(files))
+    }
+
+    /// One that an earlier audit saved.
+    pub fn saved(files: impl Files + 'static) -> Result<Self, AuditError> {
+        let archive = Self::over(files);
         archive.manifest()?.ok_or_else(|| {
             let what =
                 "no audit was saved there, or saving it was interrupted: finish it with --url and --save";
-            AuditError::Refused(format!("{}: {what}", folder.join("audit.json").display()))
+            AuditError::Refused(format!("{}: {what}", archive.0.path(MANIFEST).display()))
         })?;
         Ok(archive)
     }
 
     /// `None`: no gathering was finished yet.
     pub fn manifest(&self) -> Result<Option<Manifest>, AuditError> {
-        let path = self.folder.join("audit.json");
-        let manifest: Option<Manifest> = read(&path)?;
+        let manifest: Option<Manifest> = self.read(MANIFEST)?;
         match manifest {
             Some(manifest) if manifest.version != VERSION => {
                 let why = format!("it has version {}, this audit knows {VERSION}", manifest.version);
-                Err(AuditError::Unreadable { path, why })
+                Err(AuditError::Unreadable { path: self.0.path(MANIFEST), why })
             }
             manifest => Ok(manifest),
         }
@@ -138,72 +178,79 @@ impl Archive {
     /// Saves what the archive is about; the last step.
     pub fn finish(&self, mut manifest: Manifest) -> Result<(), AuditError> {
         manifest.version = VERSION;
-        write(&self.folder.join("audit.json"), &manifest)
+        self.write(MANIFEST, &manifest)
     }
 
     /// The list of an address, newest first; empty if none was saved.
     pub fn signatures(&self, address: &Pubkey) -> Result<Vec<Line>, AuditError> {
-        Ok(read(&self.path("signatures", &address.to_string())?)?.unwrap_or_default())
+        Ok(self.read(&named("signatures", &address.to_string())?)?.unwrap_or_default())
     }
 
     pub fn save_signatures(&self, address: &Pubkey, lines: &[Line]) -> Result<(), AuditError> {
-        write(&self.path("signatures", &address.to_string())?, lines)
+        self.write(&named("signatures", &address.to_string())?, lines)
     }
 
     pub fn has_transaction(&self, signature: &str) -> Result<bool, AuditError> {
-        Ok(self.path("transactions", signature)?.exists())
+        Ok(self.0.has(&named("transactions", signature)?))
     }
 
     pub fn transaction(&self, signature: &str) -> Result<Option<Value>, AuditError> {
-        read(&self.path("transactions", signature)?)
+        self.read(&named("transactions", signature)?)
     }
 
     pub fn save_transaction(&self, signature: &str, transaction: &Value) -> Result<(), AuditError> {
-        write(&self.path("transactions", signature)?, transaction)
+        self.write(&named("transactions", signature)?, transaction)
     }
 
     /// `None`: the account was not requested.
     pub fn account(&self, address: &Pubkey) -> Result<Option<Snapshot>, AuditError> {
-        read(&self.path("accounts", &address.to_string())?)
+        self.read(&named("accounts", &address.to_string())?)
     }
 
     pub fn save_account(&self, address: &Pubkey, snapshot: &Snapshot) -> Result<(), AuditError> {
-        write(&self.path("accounts", &address.to_string())?, snapshot)
+        self.write(&named("accounts", &address.to_string())?, snapshot)
     }
 
     /// The root of a Merkle tree over all files, in hex. As in RFC 6962, leaves and nodes are hashed with a byte before them that
     /// tells them apart; a leaf is a file's path in the directory, a zero byte, and the SHA-256 of its bytes, in the order of
     /// the paths.
     pub fn root(&self) -> Result<String, AuditError> {
-        let mut names = vec!["audit.json".to_owned()];
+        let mut names = vec![MANIFEST.to_owned()];
         for part in PARTS {
-            let path = self.folder.join(part);
-            let failed = |cause| AuditError::File { path: path.clone(), cause };
-            for entry in fs::read_dir(&path).map_err(failed)? {
-                let name = entry.map_err(failed)?.file_name();
-                // What an interruption left is no part of it.
-                names.extend(
-                    name.to_str().filter(|it| it.ends_with(".json")).map(|it| format!("{part}/{it}")),
-                );
-            }
+            names.extend(self.0.names(part)?);
         }
         names.sort();
         let mut leaves = Vec::with_capacity(names.len());
         for name in names {
-            let path = self.folder.join(&name);
-            let bytes = fs::read(&path).map_err(|cause| AuditError::File { path, cause })?;
+            let gone = || AuditError::Refused(format!("{} is not there", self.0.path(&name).display()));
+            let bytes = self.0.read(&name)?.ok_or_else(gone)?;
             leaves.push(hashed(&[&[0], name.as_bytes(), &[0], &Sha256::digest(bytes)]));
         }
         Ok(hex::encode(merkle_root(&leaves)))
     }
 
-    /// A node's text may become a file name only if it is base58.
-    fn path(&self, part: &str, name: &str) -> Result<PathBuf, AuditError> {
-        if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            return Err(AuditError::Refused(format!("{name:?} is neither a signature nor an address")));
-        }
-        Ok(self.folder.join(part).join(format!("{name}.json")))
+    fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, AuditError> {
+        let Some(bytes) = self.0.read(name)? else { return Ok(None) };
+        let unreadable = |error: serde_json::Error| AuditError::Unreadable {
+            path: self.0.path(name),
+            why: error.to_string(),
+        };
+        serde_json::from_slice(&bytes).map(Some).map_err(unreadable)
     }
+
+    fn write<T: Serialize + ?Sized>(&self, name: &str, value: &T) -> Result<(), AuditError> {
+        let failed =
+            |error: serde_json::Error| AuditError::File { path: self.0.path(name), cause: error.into() };
+        self.0.write(name, serde_json::to_vec(value).map_err(failed)?)
+    }
+}
+
+/// A node's text may become a file name only if it is base58.
+fn named(part: &str, name: &str) -> Result<String, AuditError> {
+    if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Err(AuditError::Refused(format!("{name:?} is neither a signature nor an address")));
+    }
+    Ok(format!("{part}/{name}.json"))
 }
 
 fn hashed(parts: &[&[u8]]) -> [u8; 32] {
@@ -226,37 +273,17 @@ fn merkle_root(leaves: &[[u8; 32]]) -> [u8; 32] {
     }
 }
 
-fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, AuditError> {
-    let bytes = match fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(cause) => return Err(AuditError::File { path: path.to_owned(), cause }),
-    };
-    let unreadable =
-        |error: serde_json::Error| AuditError::Unreadable { path: path.to_owned(), why: error.to_string() };
-    serde_json::from_slice(&bytes).map(Some).map_err(unreadable)
-}
-
-/// Writes under another name first, so that an existing file is complete.
-fn write<T: Serialize + ?Sized>(path: &Path, value: &T) -> Result<(), AuditError> {
-    let failed = |cause: std::io::Error| AuditError::File { path: path.to_owned(), cause };
-    let bytes = serde_json::to_vec(value).map_err(|error| failed(error.into()))?;
-    let beside = path.with_extension("part");
-    fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path)).map_err(failed)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn root_changes_with_every_byte_and_name_and_not_with_what_an_interruption_left() {
-        let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let archive = Archive::create(folder.path()).expect("the folder is writable");
+    fn root_changes_with_every_byte_and_name() {
+        let archive = Archive::over(Memory::default());
         let write = |name: &str, text: &str| {
-            fs::write(folder.path().join(name), text).expect("the folder is writable");
+            archive.0.write(name, text.into()).expect("memory is writable");
         };
-        write("audit.json", "{}");
+        write(MANIFEST, "{}");
         let mut roots = vec![archive.root().expect("it is readable")];
         for (name, text) in [
             ("transactions/a.json", "1"),
@@ -267,12 +294,8 @@ mod tests {
             write(name, text);
             roots.push(archive.root().expect("it is readable"));
         }
-        fs::remove_file(folder.path().join("transactions/b.json")).expect("it is there");
-        roots.push(archive.root().expect("it is readable"));
         let different = roots.iter().collect::<std::collections::BTreeSet<_>>().len();
         assert_eq!(different, roots.len(), "{roots:?}");
-        write("transactions/c.part", "4");
-        assert_eq!(archive.root().ok(), roots.pop());
     }
 
     /// The second example of RFC 6962's own tests: leaves of nothing and of one zero byte.

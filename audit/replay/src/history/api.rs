@@ -1,21 +1,20 @@
 //! What a relayer answers.
 
-use std::time::Duration;
-
-use reqwest::{Client, StatusCode, Url};
+use async_trait::async_trait;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::AuditError;
 
-const TIMEOUT: Duration = Duration::from_secs(60);
+/// How a relayer is reached.
+#[async_trait]
+pub trait RelayerTransport: Send + Sync {
+    /// Status and body of a GET, with the API key, of this path with this query.
+    async fn get(&self, path: &str, query: &[(&str, String)]) -> Result<(u16, Vec<u8>), String>;
+}
 
 /// A relayer.
-pub struct Api {
-    client: Client,
-    base: String,
-    key: String,
-}
+pub struct Api(Box<dyn RelayerTransport>);
 
 #[derive(Deserialize)]
 struct Page<T> {
@@ -69,13 +68,8 @@ pub(super) struct Denial {
 }
 
 impl Api {
-    /// `base`: with or without `/v1`.
-    pub fn at(base: &Url, key: String) -> Result<Self, AuditError> {
-        let client = Client::builder().timeout(TIMEOUT).redirect(reqwest::redirect::Policy::none()).build();
-        let client =
-            client.map_err(|error| AuditError::Refused(format!("cannot make an HTTP client: {error}")))?;
-        let base = base.as_str().trim_end_matches('/').trim_end_matches("/v1").to_owned();
-        Ok(Self { client, base, key })
+    pub fn over(transport: impl RelayerTransport + 'static) -> Self {
+        Self(Box::new(transport))
     }
 
     /// The latest visible first; `None` if the key does not give access.
@@ -128,13 +122,11 @@ impl Api {
         query: &[(&str, String)],
     ) -> Result<Option<T>, AuditError> {
         let failed = |why: String| AuditError::Node { method: what, why };
-        let url = format!("{}{path}", self.base);
-        let sent = self.client.get(url).query(query).bearer_auth(&self.key).send().await;
-        let answer = sent.map_err(|error| failed(error.to_string()))?;
-        match answer.status() {
-            StatusCode::OK => answer.json().await.map(Some).map_err(|error| failed(error.to_string())),
-            StatusCode::NOT_FOUND | StatusCode::FORBIDDEN | StatusCode::NOT_IMPLEMENTED => Ok(None),
-            StatusCode::UNAUTHORIZED => Err(failed("the relayer does not know the key".into())),
+        let (status, body) = self.0.get(path, query).await.map_err(failed)?;
+        match status {
+            200 => serde_json::from_slice(&body).map(Some).map_err(|error| failed(error.to_string())),
+            403 | 404 | 501 => Ok(None),
+            401 => Err(failed("the relayer does not know the key".into())),
             status => Err(failed(format!("HTTP {status}"))),
         }
     }
