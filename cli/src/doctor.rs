@@ -15,7 +15,7 @@ use serde::Serialize;
 
 pub(super) use self::listeners::reachable;
 use super::output::{Format, print_line};
-use purser_relayer::config::Config;
+use purser_relayer::config::{Config, Sections};
 use purser_relayer::traces;
 
 /// How long a database or a listener may take to answer.
@@ -89,10 +89,10 @@ impl Findings {
 }
 
 /// Checks everything, and returns whether all of it works as the exit status.
-pub(super) async fn run(format: Format, file: Option<&Path>) -> Result<ExitCode> {
+pub(super) async fn run<S: Sections>(format: Format, file: Option<&Path>) -> Result<ExitCode> {
     let mut findings = Findings { format, all: Vec::new() };
-    match Config::read(file) {
-        Ok(config) => look_at(&config, Config::file_of(file).as_deref(), &mut findings).await?,
+    match Config::read::<S>(file) {
+        Ok((config, _)) => look_at(&config, Config::file_of(file).as_deref(), &mut findings).await?,
         Err(error) => findings.not_ok(
             "configuration",
             error,

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::keygen;
 use super::output::{Format, print_line};
 use purser_relayer::chain::{FileSigner, Signer};
-use purser_relayer::config::Config;
+use purser_relayer::config::{Config, Sections};
 use purser_relayer::domain::{Address, Network};
 use purser_relayer::secret_file;
 use purser_relayer::service::Ambient;
@@ -98,7 +98,7 @@ struct Made {
     denials: Address,
 }
 
-pub(super) fn run(format: Format, arguments: &Init) -> Result<()> {
+pub(super) fn run<S: Sections>(format: Format, arguments: &Init) -> Result<()> {
     let folder = &arguments.folder;
     secret_file::make_folder(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let folder = folder.canonicalize()?;
@@ -108,7 +108,7 @@ pub(super) fn run(format: Format, arguments: &Init) -> Result<()> {
     }
     let text = config_text(arguments, &folder);
     // Before anything is made, so that a wrong argument is reported as one.
-    Config::parse(&text)?;
+    Config::parse::<S>(&text)?;
     let policy = find_or_make_key(&folder, POLICY)?;
     let transfer = find_or_make_key(&folder, TRANSFER)?;
     let admin = arguments.managed.then(|| find_or_make_key(&folder, ADMIN)).transpose()?;

@@ -27,21 +27,21 @@ use utoipa::openapi::OpenApi;
 
 use self::output::Format;
 use purser_relayer::Version;
-use purser_relayer::config::Config;
-use purser_relayer::http::{self, DoorRoutes, Inside};
+use purser_relayer::config::{Config, Sections};
+use purser_relayer::http;
 use purser_relayer::traces;
 
 /// The doors beside REST that a build has: whoever composes it says which.
 pub trait Doors: Copy {
     /// Commands of their own.
     type Command: Subcommand;
+    /// What the configuration says of them, which opens them.
+    type Sections: Sections + http::OpenDoors;
 
     fn run(self, command: Self::Command) -> impl Future<Output = Result<()>>;
 
     /// Their part of the OpenAPI document.
     fn described(self) -> OpenApi;
-
-    fn open(self, config: &Config, inside: Inside<'_>) -> DoorRoutes;
 }
 
 /// USDC accounts for AI agents on Solana, spending only within rules that the chain enforces.
@@ -138,13 +138,17 @@ fn execute<D: Doors>(
     log::start(traces.as_ref());
     let done = runtime.block_on(async {
         // A door's command may run where there is no configuration.
-        let config = || Config::read(common.config.as_deref());
+        let whole = || Config::read::<D::Sections>(common.config.as_deref());
+        let config = || whole().map(|(config, _)| config);
         match command {
-            Command::Init(arguments) => init::run(format, &arguments),
+            Command::Init(arguments) => init::run::<D::Sections>(format, &arguments),
             Command::Keygen(arguments) => keygen::run(format, &arguments),
-            Command::Doctor => return doctor::run(format, common.config.as_deref()).await,
+            Command::Doctor => return doctor::run::<D::Sections>(format, common.config.as_deref()).await,
             Command::Health => return health::run(&config()?).await,
-            Command::Serve => serve::run(&config()?, traces, version, doors).await,
+            Command::Serve => {
+                let (config, doors) = whole()?;
+                serve::run(&config, traces, version, &doors).await
+            }
             Command::Migrate => migrate::run(&config()?, format).await,
             Command::Operator(command) => operator::run(&config()?, format, command).await,
             Command::Halt(arguments) => halt::run(&config()?, format, arguments).await,

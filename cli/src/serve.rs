@@ -2,11 +2,11 @@ use anyhow::{Result, anyhow};
 use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::Doors;
 use super::output::print_line;
 use purser_relayer::Version;
 use purser_relayer::app::App;
 use purser_relayer::config::Config;
+use purser_relayer::http::OpenDoors;
 use purser_relayer::traces::Traces;
 
 /// Serves until the first SIGINT or SIGTERM; a second one ends the process at once. Traces are flushed last.
@@ -14,11 +14,11 @@ pub(super) async fn run(
     config: &Config,
     traces: Option<Traces>,
     version: Version,
-    doors: impl Doors,
+    doors: &impl OpenDoors,
 ) -> Result<()> {
     let mut signals = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let mut app = tokio::select! {
-        app = App::start(config, version, |inside| doors.open(config, inside)) => app?,
+        app = App::start(config, version, doors) => app?,
         () = either(&mut signals) => return Ok(()),
     };
     let mut said = json!({ "listening": app.url() });

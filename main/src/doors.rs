@@ -1,12 +1,18 @@
-//! The doors of this build, each a cargo feature: what each is given of the service. None knows another.
+//! The doors of this build, each a cargo feature: what each is given of the service, and what the configuration says of it. None
+//! knows another.
 
 #[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(all(test, feature = "mcp", feature = "x402"))]
+mod tests;
 
 use anyhow::Result;
-use purser_relayer::config::Config;
-use purser_relayer::http::{DoorRoutes, Inside};
+use purser_relayer::config;
+use purser_relayer::http::{self, DoorRoutes, Inside};
+use purser_relayer::service::Services;
+use serde::Deserialize;
 use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
 
 #[derive(Clone, Copy)]
 pub struct Doors;
@@ -19,8 +25,24 @@ pub enum Command {
     Mcp(purser_mcp::bridge::Mcp),
 }
 
+/// The sections of the configuration that are of doors.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Sections {
+    #[cfg(feature = "mcp")]
+    mcp: mcp::Section,
+}
+
+impl config::Sections for Sections {
+    const NAMES: &'static [&'static str] = &[
+        #[cfg(feature = "mcp")]
+        "mcp",
+    ];
+}
+
 impl purser_cli::Doors for Doors {
     type Command = Command;
+    type Sections = Sections;
 
     async fn run(self, command: Command) -> Result<()> {
         match command {
@@ -29,16 +51,29 @@ impl purser_cli::Doors for Doors {
         }
     }
 
-    #[cfg_attr(not(feature = "mcp"), allow(unused_mut))]
     fn described(self) -> OpenApi {
-        let mut described = OpenApi::default();
-        #[cfg(feature = "mcp")]
-        described.merge(purser_mcp::described());
-        described
+        let doors = [
+            #[cfg(feature = "mcp")]
+            purser_mcp::described(),
+            #[cfg(feature = "x402")]
+            purser_x402::described(),
+        ];
+        doors.into_iter().fold(OpenApi::default(), OpenApi::merge_from)
+    }
+}
+
+impl http::OpenDoors for Sections {
+    #[cfg_attr(not(feature = "x402"), allow(unused_variables))]
+    fn rest(&self, services: &Services) -> OpenApiRouter {
+        let doors = [
+            #[cfg(feature = "x402")]
+            purser_x402::routes(services),
+        ];
+        doors.into_iter().fold(OpenApiRouter::default(), OpenApiRouter::merge)
     }
 
     #[cfg_attr(not(all(feature = "dashboard", feature = "mcp")), allow(unused_variables, unused_mut))]
-    fn open(self, config: &Config, inside: Inside<'_>) -> DoorRoutes {
+    fn beside(&self, inside: Inside<'_>) -> DoorRoutes {
         let mut opened = DoorRoutes::default();
         #[cfg(feature = "dashboard")]
         {
@@ -46,7 +81,7 @@ impl purser_cli::Doors for Doors {
         }
         #[cfg(feature = "mcp")]
         {
-            opened.guarded = Some(mcp::open(config, inside));
+            opened.guarded = Some(mcp::open(&self.mcp, inside));
         }
         opened
     }

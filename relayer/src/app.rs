@@ -21,7 +21,7 @@ use crate::config::{
     CommitmentConfig, Config, DenialsConfig, NetworkConfig, ProgramCheckConfig, WebhooksConfig,
 };
 use crate::domain::{Address, DestinationRules, Network, Quotas, Retention, SealingKey};
-use crate::http::{self, DoorRoutes, HttpSettings, Inside, TrustedProxies};
+use crate::http::{self, HttpSettings, OpenDoors, TrustedProxies};
 use crate::indexer::{Indexer, IndexerParts};
 use crate::metrics::Metrics;
 use crate::service::{
@@ -76,11 +76,11 @@ pub struct App {
 }
 
 impl App {
-    /// Checks everything that the service needs, and starts it with the doors that `doors` opens. When this returns, it serves.
+    /// Checks everything that the service needs, and starts it with these doors. When this returns, it serves.
     pub async fn start(
         config: &Config,
         version: Version,
-        doors: impl FnOnce(Inside<'_>) -> DoorRoutes,
+        doors: &impl OpenDoors,
     ) -> Result<Self, StartError> {
         let tasks = Tasks::default();
         let started = Self::build(config, tasks.clone(), version, doors).await;
@@ -94,7 +94,7 @@ impl App {
         config: &Config,
         tasks: Tasks,
         version: Version,
-        doors: impl FnOnce(Inside<'_>) -> DoorRoutes,
+        doors: &impl OpenDoors,
     ) -> Result<Self, StartError> {
         let files = raise_open_files();
         let outgoing = Outgoing::of_files(files);

@@ -5,6 +5,7 @@ mod keys;
 mod values;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -13,14 +14,16 @@ use std::path::{Path, PathBuf};
 use config::{Environment, File, FileFormat};
 use ipnet::IpNet;
 use secrecy::{ExposeSecret, SecretString};
+use serde::de::DeserializeOwned;
 
+pub use self::values::texts;
 use self::values::{
-    addresses, from_text, numbers, optional_from_text, optional_secret, ranges, secret, secrets, texts,
+    addresses, from_text, numbers, optional_from_text, optional_secret, ranges, secret, secrets,
 };
 use crate::chain::KeySource;
 use crate::domain::{Address, CellName, Network, Quotas, Retention};
 
-/// Everything that can be set. Unknown keys are refused.
+/// Everything that can be set but for the sections of doors. Unknown keys are refused.
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -36,8 +39,6 @@ pub struct Config {
     pub keys: KeysConfig,
     #[serde(default)]
     pub webhooks: WebhooksConfig,
-    #[serde(default)]
-    pub mcp: McpConfig,
     #[serde(default)]
     pub indexer: IndexerConfig,
     #[serde(default)]
@@ -230,22 +231,6 @@ pub enum ProgramCheckConfig {
     #[default]
     Warn,
     Refuse,
-}
-
-/// `[mcp]`: from where `/mcp` may be used, each a list or text with commas, and by whom.
-#[derive(Debug, Clone, Default, serde::Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct McpConfig {
-    /// Names, with or without a port, that clients may send as `Host` to reach the service, besides `localhost`, `127.0.0.1`
-    /// and `::1`.
-    #[serde(deserialize_with = "texts")]
-    pub allowed_hosts: Vec<String>,
-    /// Web pages that may use it, such as `https://app.example.com:443`: what browsers send as `Origin`. None by default.
-    #[serde(deserialize_with = "texts")]
-    pub allowed_origins: Vec<String>,
-    /// Operator keys get tools for accounts and policies. When off, they are refused, because whoever gets an agent to use such
-    /// a key sets policies.
-    pub operator_tools: bool,
 }
 
 /// `[indexer]`
@@ -459,10 +444,16 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
+/// The sections of a build's doors, each read by its door. Refuses unknown keys, and has a default for what is not given.
+pub trait Sections: DeserializeOwned {
+    /// Their names.
+    const NAMES: &'static [&'static str];
+}
+
 impl Config {
-    /// Reads `file` and the process's environment. Without a named file it reads `purser.toml` if there is one, and otherwise
-    /// the environment alone.
-    pub fn read(file: Option<&Path>) -> Result<Self, ConfigError> {
+    /// Reads `file` and the process's environment, with the sections of doors. Without a named file it reads `purser.toml` if
+    /// there is one, and otherwise the environment alone.
+    pub fn read<S: Sections>(file: Option<&Path>) -> Result<(Self, S), ConfigError> {
         let environment = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         Self::read_with(Self::file_of(file).as_deref(), environment.collect())
@@ -474,11 +465,15 @@ impl Config {
     }
 
     /// Reads this text, and no environment.
-    pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        Self::of(None, text, config::Map::new())
+    pub fn parse<S: Sections>(text: &str) -> Result<(Self, S), ConfigError> {
+        Self::of(None, text, HashMap::new())
     }
 
-    fn read_with(file: Option<&Path>, environment: config::Map<String, String>) -> Result<Self, ConfigError> {
+    /// Reads `file` and this environment.
+    pub fn read_with<S: Sections>(
+        file: Option<&Path>,
+        environment: HashMap<String, String>,
+    ) -> Result<(Self, S), ConfigError> {
         let error =
             |problem: String| ConfigError { file: file.map(Path::to_owned), key: String::new(), problem };
         let text = match file {
@@ -496,11 +491,11 @@ impl Config {
         Self::of(file, &text, environment)
     }
 
-    fn of(
+    fn of<S: Sections>(
         file: Option<&Path>,
         text: &str,
-        environment: config::Map<String, String>,
-    ) -> Result<Self, ConfigError> {
+        environment: HashMap<String, String>,
+    ) -> Result<(Self, S), ConfigError> {
         let error =
             |key: String, problem: String| ConfigError { file: file.map(Path::to_owned), key, problem };
         let values = config::Config::builder()
@@ -513,15 +508,22 @@ impl Config {
             )
             .build()
             .map_err(|cause| error(String::new(), problem(&cause)))?;
-        let config: Self = serde_path_to_error::deserialize(values).map_err(|cause| {
-            let key = match cause.path().to_string() {
-                path if path == "." => String::new(),
-                path => path,
+        let values = values.cache.into_table().map_err(|cause| error(String::new(), problem(&cause)))?;
+        let (of_doors, own): (config::Map<_, _>, _) =
+            values.into_iter().partition(|(name, _)| S::NAMES.contains(&name.as_str()));
+        let config: Self = typed(own).map_err(|(key, problem)| {
+            let is_section = !key.is_empty() && !key.contains('.');
+            let known = S::NAMES.iter().map(|name| format!(", `{name}`"));
+            let known = if is_section && problem.contains("expected one of") {
+                known.collect()
+            } else {
+                String::new()
             };
-            error(key, problem(cause.inner()))
+            error(key, problem + &known)
         })?;
+        let sections = typed(of_doors).map_err(|(key, problem)| error(key, problem))?;
         config.check().map_err(|(key, problem)| error(key.into_owned(), problem.to_owned()))?;
-        Ok(config)
+        Ok((config, sections))
     }
 
     fn check(&self) -> Result<(), (Cow<'static, str>, &'static str)> {
@@ -568,6 +570,18 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// Reads values as a type that says what they are. Otherwise the key that is wrong, and what is wrong with it.
+fn typed<T: DeserializeOwned>(values: config::Map<String, config::Value>) -> Result<T, (String, String)> {
+    let values = config::Value::new(None, config::ValueKind::Table(values));
+    serde_path_to_error::deserialize(values).map_err(|cause| {
+        let key = match cause.path().to_string() {
+            path if path == "." => String::new(),
+            path => path,
+        };
+        (key, problem(cause.inner()))
+    })
 }
 
 /// In one line, without the key, which is named beside it.

@@ -1,4 +1,4 @@
-//! Places that operators share: look-ups, attempts of deliveries, purchases. An operator gets another place as long as it holds
+//! Places that operators share: look-ups, attempts of deliveries, requests to servers for doors. An operator gets another place as long as it holds
 //! fewer than are free, so one alone gets half of them, two a third each, and whoever comes next finds as many as each of the
 //! others has. Nobody has to be counted or configured.
 
@@ -92,8 +92,8 @@ pub struct Outgoing {
     pub(crate) quick: Shares,
     /// Attempts to all others: however many hang, the quick ones have places of their own.
     pub(crate) slow: Shares,
-    /// Purchases; each has one connection at a time.
-    pub(crate) purchases: Shares,
+    /// Requests for doors; each has one connection at a time.
+    pub(crate) fetches: Shares,
 }
 
 /// Out of this many of the files that the process may have open.
@@ -106,7 +106,7 @@ impl Outgoing {
         let places = (files / SHARE_OF_FILES).clamp(6, OUTGOING_MAX);
         // At most 768.
         let sixth = usize::try_from(places / 6).unwrap_or(1);
-        Self { quick: Shares::new(4 * sixth), slow: Shares::new(sixth), purchases: Shares::new(sixth) }
+        Self { quick: Shares::new(4 * sixth), slow: Shares::new(sixth), fetches: Shares::new(sixth) }
     }
 }
 
@@ -158,8 +158,8 @@ mod tests {
     fn a_thousand_files_leave_a_quarter_for_connections_to_others() {
         let outgoing = Outgoing::of_files(1_024);
         let count = |shares: &Shares| shares.0.lock().free;
-        assert_eq!([&outgoing.quick, &outgoing.slow, &outgoing.purchases].map(count), [168, 42, 42]);
+        assert_eq!([&outgoing.quick, &outgoing.slow, &outgoing.fetches].map(count), [168, 42, 42]);
         let outgoing = Outgoing::of_files(1 << 20);
-        assert_eq!([&outgoing.quick, &outgoing.slow, &outgoing.purchases].map(count), [512, 128, 128]);
+        assert_eq!([&outgoing.quick, &outgoing.slow, &outgoing.fetches].map(count), [512, 128, 128]);
     }
 }

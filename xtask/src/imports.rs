@@ -57,8 +57,8 @@ const CORE: &[Room] = &[Room {
 const RPC: &[Room] =
     &[Room { name: "src", may_use: &[], no_crates: &["purser", "purser_", "anchor_", "sqlx", "axum"] }];
 
-/// The doors beside REST, each a crate: none knows another, and nothing inside knows one.
-pub const DOORS: [&str; 2] = ["dashboard", "mcp"];
+/// The doors, each a crate: none knows another, and nothing inside knows one.
+pub const DOORS: [&str; 3] = ["dashboard", "mcp", "x402"];
 
 /// They see services and what HTTP offers them, neither databases nor nodes.
 const DOOR: &[Room] = &[Room {
@@ -118,7 +118,7 @@ const REPLAY: &[Room] = &[
 ];
 /// Only the command line runs audits: the audit must not depend on the relayer that it audits, nor the other way round. And
 /// only what composes a build names its doors.
-const NEVER_NAMED: &[&str] = &["purser_audit", "purser_dashboard", "purser_mcp"];
+const NEVER_NAMED: &[&str] = &["purser_audit", "purser_dashboard", "purser_mcp", "purser_x402"];
 
 /// The rooms within `chain`: each may name those before it.
 const CHAIN: [&str; 6] = ["read", "live", "sign", "send", "history", "solana"];

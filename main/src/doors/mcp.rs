@@ -1,22 +1,36 @@
-//! What MCP's door learns of the service: who asks, and how a refusal is answered.
+//! What MCP's door learns of the service: what the configuration says of it, who asks, and how a refusal is answered.
 
 use axum::Extension;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use purser_mcp::{Caller, Refusal, Settings};
-use purser_relayer::config::Config;
+use purser_relayer::config::texts;
 use purser_relayer::domain::{Invalid, Principal};
 use purser_relayer::http::{ApiError, BODY_BYTES_MAX, Code, Inside, OverRate, RequestId, check_json};
+use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
 
-pub fn open(config: &Config, inside: Inside<'_>) -> OpenApiRouter {
-    let settings = Settings {
-        allowed_hosts: config.mcp.allowed_hosts.clone(),
-        allowed_origins: config.mcp.allowed_origins.clone(),
-        operator_tools: config.mcp.operator_tools,
-        body_bytes_max: BODY_BYTES_MAX,
-    };
+/// `[mcp]`: from where `/mcp` may be used, each a list or text with commas, and by whom.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Section {
+    /// Names, with or without a port, that clients may send as `Host` to reach the service, besides `localhost`, `127.0.0.1`
+    /// and `::1`.
+    #[serde(deserialize_with = "texts")]
+    allowed_hosts: Vec<String>,
+    /// Web pages that may use it, such as `https://app.example.com:443`: what browsers send as `Origin`. None by default.
+    #[serde(deserialize_with = "texts")]
+    allowed_origins: Vec<String>,
+    /// Operator keys get tools for accounts and policies. When off, they are refused, because whoever gets an agent to use such
+    /// a key sets policies.
+    operator_tools: bool,
+}
+
+pub fn open(section: &Section, inside: Inside<'_>) -> OpenApiRouter {
+    let Section { allowed_hosts, allowed_origins, operator_tools } = section.clone();
+    let settings =
+        Settings { allowed_hosts, allowed_origins, operator_tools, body_bytes_max: BODY_BYTES_MAX };
     let door = purser_mcp::routes(inside.rest, &inside.described, settings, refuse);
     door.route_layer(from_fn(check_json)).route_layer(from_fn(name_caller))
 }
@@ -44,46 +58,9 @@ async fn name_caller(
 
 fn refuse(refusal: Refusal) -> Response {
     let error = match refusal {
-        Refusal::Forbidden(message) => ApiError::AtDoor(Code::Forbidden, message),
-        Refusal::UnknownSession(message) => ApiError::AtDoor(Code::NotFound, message),
+        Refusal::Forbidden(message) => ApiError::AtDoor(Code::Forbidden, message.into()),
+        Refusal::UnknownSession(message) => ApiError::AtDoor(Code::NotFound, message.into()),
         Refusal::NoMessage(problem) => Invalid::new("body", problem).into(),
     };
     error.into_response()
-}
-
-#[cfg(test)]
-mod tests {
-    use purser_relayer::http;
-    use serde_json::Value;
-
-    fn references(schema: &Value, found: &mut Vec<String>) {
-        match schema {
-            Value::Object(fields) => {
-                found.extend(fields.get("$ref").and_then(Value::as_str).map(str::to_owned));
-                fields.values().for_each(|value| references(value, found));
-            }
-            Value::Array(values) => values.iter().for_each(|value| references(value, found)),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
-    }
-
-    #[test]
-    fn every_tool_has_its_operation_and_schemas_hold_all_that_they_refer_to() {
-        let tools = purser_mcp::listed(&http::keyed_described());
-        assert_eq!(tools.len(), 13, "REST has the operations of all tools");
-        for tool in tools {
-            for schema in [&tool["inputSchema"], &tool["outputSchema"]] {
-                let mut found = Vec::new();
-                references(schema, &mut found);
-                for reference in found {
-                    let pointer = reference.strip_prefix('#').expect("within the schema");
-                    assert!(
-                        schema.pointer(pointer).is_some_and(Value::is_object),
-                        "{}: {reference}",
-                        tool["name"]
-                    );
-                }
-            }
-        }
-    }
 }

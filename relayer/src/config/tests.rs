@@ -23,7 +23,28 @@ const WHOLE: &str = r#"
     burst = 6
 "#;
 
+/// The sections of a build with one door.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct OneDoor {
+    gate: Gate,
+}
+
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Gate {
+    open_to: u8,
+}
+
+impl Sections for OneDoor {
+    const NAMES: &'static [&'static str] = &["gate"];
+}
+
 fn read(text: &str, environment: &[(&str, &str)]) -> Result<Config, ConfigError> {
+    read_whole(text, environment).map(|(config, _)| config)
+}
+
+fn read_whole(text: &str, environment: &[(&str, &str)]) -> Result<(Config, OneDoor), ConfigError> {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), text).expect("written");
     let environment = environment.iter().map(|(name, value)| (name.to_string(), value.to_string()));
@@ -89,7 +110,7 @@ fn missing_fields_are_named() {
     }
     let none = read("networks = {}\n[database]\nurl = \"sqlite::memory:\"", &[]).expect_err("no network");
     assert_eq!(none.key, "networks");
-    let absent = Config::read_with(Some(Path::new("/nowhere/purser.toml")), Default::default());
+    let absent = Config::read_with::<OneDoor>(Some(Path::new("/nowhere/purser.toml")), Default::default());
     assert!(absent.expect_err("absent").to_string().contains("/nowhere/purser.toml"));
 }
 
@@ -167,50 +188,19 @@ fn keys_are_one_file_or_several_and_quotas_have_defaults() {
     assert_eq!(config.quotas.allowlist_entries_per_operator, 7);
 }
 
-/// Checks the page of all settings: each stands there once for the file and once for the environment.
 #[test]
-fn every_setting_of_the_page_can_be_said_by_the_environment_alone() {
-    const PAGE: &str = include_str!("../../../docs/configuration.md");
-    let text = PAGE.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("settings");
-    let values = config::Config::builder().add_source(File::from_str(text, FileFormat::Toml)).build();
-    let values: serde_json::Value = values.expect("TOML").try_deserialize().expect("values");
-    let mut environment = Vec::new();
-    flatten("PURSER", &values, &mut environment);
-    assert!(environment.len() > 35, "{environment:?}");
-    let named: Vec<_> = environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let by_file = read(text, &[]).expect("the page is valid");
-    let map = |named: &[(&str, &str)]| {
-        named.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-    };
-    let by_environment = Config::read_with(None, map(&named)).expect("the same");
-    assert_eq!(format!("{by_environment:?}"), format!("{by_file:?}"));
-    let (url, others): (Vec<_>, Vec<_>) =
-        named.into_iter().partition(|(name, _)| *name == "PURSER__DATABASE__URL");
-    let missing = Config::read_with(None, map(&others)).expect_err("a setting is missing").to_string();
-    assert!(!url.is_empty() && missing.contains("database"), "{missing}");
-    let wrong =
-        [others, vec![("PURSER__DATABASE__URL", "x"), ("PURSER__WEBHOOKS__PORTS", "443,http")]].concat();
-    let wrong = Config::read_with(None, map(&wrong)).expect_err("no port").to_string();
-    assert!(wrong.contains("`http` is not a port") && wrong.contains("PURSER__WEBHOOKS__PORTS"), "{wrong}");
-    let nothing = Config::read_with(None, Default::default()).expect_err("nothing").to_string();
-    assert!(nothing.contains("purser init") && nothing.contains("--config"), "{nothing}");
-}
-
-fn flatten(name: &str, value: &serde_json::Value, into: &mut Vec<(String, String)>) {
-    use serde_json::Value;
-    let text = match value {
-        Value::Object(fields) => {
-            for (key, value) in fields {
-                flatten(&format!("{name}__{}", key.to_uppercase()), value, into);
-            }
-            return;
-        }
-        Value::Array(items) => items.iter().map(text_of).collect::<Vec<_>>().join(","),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => text_of(value),
-    };
-    into.push((name.to_owned(), text));
-}
-
-fn text_of(value: &serde_json::Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+fn section_of_a_door_is_read_by_it_and_no_other_is_known() {
+    let with = |lines: &str| read_whole(&format!("{WHOLE}\n{lines}"), &[]);
+    assert_eq!(with("").expect("valid").1.gate.open_to, 0);
+    assert_eq!(with("[gate]\nopen_to = 7").expect("valid").1.gate.open_to, 7);
+    let environment = [("PURSER__GATE__OPEN_TO", "8")];
+    assert_eq!(read_whole(WHOLE, &environment).expect("valid").1.gate.open_to, 8);
+    for (lines, key) in
+        [("[gate]\nopen = 7", "gate.open"), ("[gate]\nopen_to = 700", "gate.open_to"), ("[gates]", "gates")]
+    {
+        let error = with(lines).expect_err(key);
+        assert_eq!(error.key, key, "{error}");
+    }
+    let unknown = with("[gates]\nopen_to = 7").expect_err("no such door").to_string();
+    assert!(unknown.contains("`quotas`, `gate`"), "what there is: {unknown}");
 }

@@ -26,7 +26,7 @@ pub(super) fn addresses<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<Addre
 }
 
 /// A list, or one text with commas, as the environment has it.
-pub(super) fn texts<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
+pub fn texts<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
     #[derive(serde::Deserialize)]
     #[serde(untagged)]
     enum Texts {

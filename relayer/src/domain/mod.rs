@@ -24,15 +24,15 @@ mod principal;
 mod quotas;
 mod request;
 mod retention;
-pub(crate) mod schema;
+pub mod schema;
 mod sealing;
 mod session;
 mod spent;
 mod stop;
+mod terms;
 mod transfer_filter;
 mod webhook;
 mod webhook_secret;
-mod x402;
 
 pub use account::{
     Account, AccountChange, AccountName, AccountPlace, AccountStatus, DuplicateRule, METADATA_BYTES_MAX,
@@ -81,13 +81,10 @@ pub use retention::{REQUESTS_KEPT, Retention, TooOld};
 pub use session::{SESSION_IDLE_MAX, SESSION_LIFE_MAX, SESSIONS_PER_KEY_MAX, Session, SessionToken};
 pub use spent::Spent;
 pub use stop::{Stop, Stopped};
+pub use terms::Terms;
 pub use transfer_filter::TransferFilter;
 pub use webhook::{
     DisabledReason, EndpointHealth, FAILING_MAX, FAILURES_MAX, SECRET_OVERLAP, Subscription,
     WEBHOOK_ACCOUNTS_MAX, WEBHOOKS_MAX, Webhook, WebhookStatus,
 };
 pub use webhook_secret::{SealedSecret, SealingKey, SealingKeyError, Unsealable, WebhookSecret};
-pub use x402::{
-    Offer, PURCHASE_BODY_BYTES_MAX, PaidResource, Purchase, PurchaseMethod, RESOURCE_BYTES_MAX, Receipt,
-    ResourceBody, ResourceRequest, Seller, Terms, from_header, to_header,
-};

@@ -16,9 +16,8 @@ use utoipa::{PartialSchema, ToSchema};
 use super::{
     AccountName, AccountStatus, Counterparty, CounterpartyKind, Cursor, DeliveryStatus, DisabledReason,
     DuplicateRule, EntryKind, EventType, HistoryStatus, IDEMPOTENCY_KEY_CHARS_MAX, KeyHint, MEMO_CHARS_MAX,
-    METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX, PolicyReason, PurchaseMethod, REASON_CHARS_MAX,
-    RECIPIENT_CHARS_MAX, RESOURCE_BYTES_MAX, URL_CHARS_MAX, Unanswered, UsdcAmount, amount_from_json,
-    amount_to_json,
+    METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX, PolicyReason, REASON_CHARS_MAX, RECIPIENT_CHARS_MAX,
+    URL_CHARS_MAX, Unanswered, UsdcAmount, amount_from_json, amount_to_json,
 };
 
 /// Text without the NUL character, which the databases cannot store as text.
@@ -141,18 +140,6 @@ pub enum UsdcNumber {}
 /// The version of a policy.
 pub enum PolicyVersionNumber {}
 
-/// Where something is bought.
-pub enum ResourceUrlText {}
-
-/// What a seller asks for.
-pub enum OfferJson {}
-
-/// A signed payment.
-pub enum PaymentJson {}
-
-/// What was bought.
-pub enum ResourceBodyText {}
-
 /// A request's name.
 pub enum RequestIdText {}
 
@@ -180,7 +167,8 @@ pub enum CounterpartyText {}
 /// An entry of an allowlist, as it may be submitted.
 pub enum EntryOfAllowlist {}
 
-fn text() -> ObjectBuilder {
+/// Text, to be described.
+pub fn text() -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String)
 }
 
@@ -196,6 +184,7 @@ fn named(what: &str, prefix: &str) -> Object {
     )
 }
 
+/// One of these words.
 pub fn one_of(description: &str, words: impl IntoIterator<Item = &'static str>) -> Object {
     text().description(Some(description)).enum_values(Some(words)).build()
 }
@@ -215,6 +204,7 @@ fn usdc_number(description: &str) -> ObjectBuilder {
 }
 
 /// Describes types with their own written form, each under its name.
+#[macro_export]
 macro_rules! written {
     ($($kind:ty = $name:literal: $schema:expr $(, of $($part:ty),*)? $(, like $other:ty)?;)*) => {$(
         impl utoipa::PartialSchema for $kind {
@@ -242,7 +232,7 @@ macro_rules! written {
         }
     )*};
 }
-pub(crate) use written;
+pub use written;
 
 written! {
     AccountId = "AccountId": named("an account", purser_core::AccountId::PREFIX);
@@ -365,16 +355,6 @@ written! {
     WebhookUrlText = "WebhookUrl": text().format(Some(SchemaFormat::Custom("uri".to_owned())))
         .max_length(Some(URL_CHARS_MAX)).examples([json!("https://example.com/purser")])
         .description(Some("An absolute https URL of a public host, without user name, password or fragment.")).build();
-    ResourceUrlText = "ResourceUrl": text().format(Some(SchemaFormat::Custom("uri".to_owned())))
-        .max_length(Some(URL_CHARS_MAX)).examples([json!("https://example.com/report")])
-        .description(Some("An absolute https URL of a public host, without user name, password or fragment.")).build();
-    ResourceBodyText = "ResourceBody": text().max_length(Some(RESOURCE_BYTES_MAX.div_ceil(3) * 4)).build();
-    OfferJson = "X402Offer": offer_or_text();
-    PaymentJson = "X402PaymentPayload": ObjectBuilder::new()
-        .additional_properties(Some(RefOr::T(Schema::Object(anything()))))
-        .description(Some("A payment as x402 has it: `x402Version`, `accepted`, `payload`, and what the offer says of `resource` and `extensions`."))
-        .build();
-    PurchaseMethod = "Method": one_of("How a resource is asked for.", Self::ALL.map(Self::as_str));
     CounterpartyText = "CounterpartyText": formed(
         "An entry of an allowlist: an account id or an address.",
         account_or_address(), "acct_01JD5Z8K40C5B8H1S2E7G9PMAW"
@@ -415,7 +395,7 @@ pub fn changed<T: PartialSchema>(change: impl FnOnce(&mut Object)) -> Schema {
 }
 
 /// Any JSON value.
-fn anything() -> Object {
+pub fn anything() -> Object {
     ObjectBuilder::new().schema_type(SchemaType::AnyValue).build()
 }
 
@@ -427,21 +407,6 @@ fn usdc_number_or_text() -> Schema {
         .item(text)
         .description(Some("USDC with at most six fractional digits."))
         .examples([Value::from(25)])
-        .build()
-        .into()
-}
-
-fn offer_or_text() -> Schema {
-    let object = ObjectBuilder::new().additional_properties(Some(RefOr::T(Schema::Object(anything()))));
-    let text = text()
-        .max_length(Some(65_536))
-        .description(Some("The same as JSON in a text, or in base64 as in the header `PAYMENT-REQUIRED`."));
-    AnyOfBuilder::new()
-        .item(object.description(Some("The object that the seller sent.")).build())
-        .item(text.build())
-        .description(Some(
-            "An x402 offer (`PaymentRequired`), as the seller sent it: an object with `x402Version`, 2, and `accepts`.",
-        ))
         .build()
         .into()
 }

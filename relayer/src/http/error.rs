@@ -40,8 +40,8 @@ pub enum ApiError {
     },
     /// Too many unknown keys are being tried: this one was not looked up.
     TooManyUnknownKeys,
-    /// What a door beside REST refuses by itself, in its words.
-    AtDoor(Code, &'static str),
+    /// What a door refuses by itself, in its words.
+    AtDoor(Code, Cow<'static, str>),
     Timeout,
     Panic,
 }
@@ -350,20 +350,11 @@ fn service_body(error: ServiceError) -> ErrorBody {
                  again, and decide by what it says now.",
         ),
         ServiceError::InvalidRecipient(message) => ErrorBody::new(Code::InvalidRecipient, message),
-        ServiceError::OfferRefused(message) => ErrorBody::new(Code::OfferRefused, message),
         ServiceError::TooManyReads => ErrorBody::new(
             Code::RateLimited,
             "The operator's keys together ask for more reads of the chain than they may. Nothing was done. Send the same \
              request again after `Retry-After`.",
         ),
-        ServiceError::NoRoom => ErrorBody::new(
-            Code::RateLimited,
-            "The operator's purchases have as many connections open as they may have. Nothing was paid. Send the same request \
-             again after `Retry-After`.",
-        ),
-        ServiceError::NotFetched(problem) => {
-            ErrorBody::new(Code::ServerUnreachable, format!("The server {problem} Nothing was paid."))
-        }
         ServiceError::ChainUnavailable { retryable: true } => ErrorBody::new(
             Code::SolanaUnavailable,
             "Solana cannot be reached right now; nothing was done. Try again with backoff.",

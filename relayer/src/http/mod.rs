@@ -48,21 +48,22 @@ pub use listener::default_connections_max;
 pub use serve::serve;
 
 pub use self::auth::{Guard, OverRate};
-pub use self::body::{check_json, receive};
+pub use self::body::{Json, check_json, receive};
 pub use self::code::Code;
 pub use self::error::ApiError;
-pub use self::once::{Draw, carry_out, mark_replayed, shown_once};
+pub use self::once::{Draw, carry_out, idempotency_header, mark_replayed, shown_once};
+pub use self::openapi::headers::IdempotencyKeyHeader;
 pub use self::page::{Id, PathId};
 pub use self::request_id::RequestId;
 pub use self::v1::history::as_csv as history_as_csv;
+pub use self::v1::transfers::{TransferResponse, named_once, required};
 use self::v1::{
     accounts, deliveries, denials, events, halts, history, keys, limits, policies, policy_versions,
-    transfer_list, transfers, webhooks, x402,
+    transfer_list, transfers, webhooks,
 };
 use crate::metrics::Metrics;
 use crate::service::{
-    Accounts, Denials, Events, Halts, Health, History, Keys, Policies, Purchases, Services, Streams,
-    Transfers, Webhooks,
+    Accounts, Denials, Events, Halts, Health, History, Keys, Policies, Services, Streams, Transfers, Webhooks,
 };
 use crate::tasks::panic_message;
 
@@ -102,7 +103,7 @@ macro_rules! services {
 }
 
 services! {
-    Accounts: accounts, Policies: policies, Halts: halts, Transfers: transfers, Purchases: purchases, History: history,
+    Accounts: accounts, Policies: policies, Halts: halts, Transfers: transfers, History: history,
     Denials: denials, Keys: keys,
     Events: events, Streams: streams, Webhooks: webhooks, Health: health
 }
@@ -142,7 +143,6 @@ fn paying() -> OpenApiRouter<Arc<Services>> {
         .routes(routes!(transfers::create, transfer_list::list))
         .routes(routes!(transfers::preview))
         .routes(routes!(transfers::get))
-        .routes(routes!(x402::create))
         .routes(routes!(limits::get))
 }
 
@@ -156,6 +156,21 @@ fn done_once(services: &Services) -> OpenApiRouter<Arc<Services>> {
     guarded().route_layer(middleware::from_fn_with_state(services.requests.clone(), once::once))
 }
 
+/// The doors of a build: what each is made of, and the routes that it has. A build without doors has those of REST alone.
+pub trait OpenDoors {
+    /// Routes that doors add to REST: behind its guard, in its document, and there for other doors.
+    fn rest(&self, services: &Services) -> OpenApiRouter {
+        let _ = services;
+        OpenApiRouter::default()
+    }
+
+    /// Routes beside REST.
+    fn beside(&self, inside: Inside<'_>) -> DoorRoutes {
+        let _ = inside;
+        DoorRoutes::default()
+    }
+}
+
 /// What a door beside REST is made of.
 pub struct Inside<'a> {
     pub services: &'a Services,
@@ -167,7 +182,7 @@ pub struct Inside<'a> {
     pub described: OpenApi,
 }
 
-/// The routes of the doors.
+/// The routes of the doors beside REST.
 #[derive(Default)]
 pub struct DoorRoutes {
     /// Behind REST's guard. What came too soon gets through with the mark [`OverRate`].
@@ -176,43 +191,38 @@ pub struct DoorRoutes {
     pub pages: Router,
 }
 
-/// All routes: REST's, and those of the doors beside it.
-pub fn router(
-    services: &Services,
-    settings: HttpSettings,
-    doors: impl FnOnce(Inside<'_>) -> DoorRoutes,
-) -> Router {
+/// All routes: REST's, and those of the doors.
+pub fn router(services: &Services, settings: HttpSettings, doors: &impl OpenDoors) -> Router {
     let guard = Guard::new(services.keys.clone(), &settings);
-    let (rest, described) = behind_doors(services);
-    let doors = doors(Inside { services, guard: guard.clone(), rest, described });
-    let state = Arc::new(services.clone());
-    let mut routes = keyed(services)
-        .with_state(state.clone())
+    let (rest, described) = behind_doors(services, doors);
+    let doors_beside = doors.beside(Inside { services, guard: guard.clone(), rest, described });
+    let mut routes = keyed(services, doors)
         .route_layer(middleware::from_fn_with_state(guard.clone(), auth::guard))
-        .merge(open().with_state(state));
-    if let Some(guarded) = doors.guarded {
+        .merge(open().with_state(Arc::new(services.clone())));
+    if let Some(guarded) = doors_beside.guarded {
         routes =
             routes.merge(guarded.route_layer(middleware::from_fn_with_state(guard, auth::guard_and_mark)));
     }
     let (routes, described) = routes.split_for_parts();
-    let routes = routes.merge(site::router(described)).merge(doors.pages);
+    let routes = routes.merge(site::router(described)).merge(doors_beside.pages);
     dress(routes, settings.request_timeout, settings.metrics)
 }
 
 /// The routes that need a key, each done once per name.
-fn keyed(services: &Services) -> OpenApiRouter<Arc<Services>> {
+fn keyed(services: &Services, doors: &impl OpenDoors) -> OpenApiRouter {
     // Transfers have idempotency keys of their own.
-    done_once(services).merge(paying())
+    let own = done_once(services).merge(paying());
+    own.with_state(Arc::new(services.clone())).merge(doors.rest(services))
 }
 
-/// What they do.
+/// What they do, but for those of doors.
 pub fn keyed_described() -> OpenApi {
     guarded().merge(paying()).into_openapi()
 }
 
 /// The same routes for doors, which the guard stands before.
-fn behind_doors(services: &Services) -> (Router, OpenApi) {
-    let (routes, described) = keyed(services).with_state(Arc::new(services.clone())).split_for_parts();
+fn behind_doors(services: &Services, doors: &impl OpenDoors) -> (Router, OpenApi) {
+    let (routes, described) = keyed(services, doors).split_for_parts();
     let routes = routes
         .fallback(async || ApiError::RouteNotFound)
         .layer(middleware::from_fn(auth::refuse_marked))
@@ -221,10 +231,10 @@ fn behind_doors(services: &Services) -> (Router, OpenApi) {
     (routes, described)
 }
 
-/// The document of all routes, including those of other doors.
-pub fn document(other_doors: OpenApi) -> OpenApi {
+/// The document of all routes, including those of doors.
+pub fn document(of_doors: OpenApi) -> OpenApi {
     let mut described = keyed_described();
-    described.merge(other_doors);
+    described.merge(of_doors);
     described.merge(open().into_openapi());
     site::document(described)
 }

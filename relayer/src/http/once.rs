@@ -27,7 +27,7 @@ const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-repl
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 
 /// The header's value. Invalid: not UTF-8, or given twice.
-pub(super) fn idempotency_header(headers: &HeaderMap) -> Result<Option<String>, Invalid> {
+pub fn idempotency_header(headers: &HeaderMap) -> Result<Option<String>, Invalid> {
     let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
     let Some(value) = values.next() else { return Ok(None) };
     let text = std::str::from_utf8(value.as_bytes())

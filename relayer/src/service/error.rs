@@ -51,15 +51,6 @@ pub enum ServiceError {
     /// Says what the recipient is and, where known, what to pay instead.
     #[error("{0}")]
     InvalidRecipient(String),
-    /// A server that sells a resource asks for a payment that cannot or may not be made. Nothing was paid.
-    #[error("{0}")]
-    OfferRefused(String),
-    /// Such a server did not answer. Holds the reason, phrased to follow "The server". Nothing was paid.
-    #[error("the server {0}")]
-    NotFetched(&'static str),
-    /// As many other servers are being asked for the operator as may be. This one was not, and nothing was paid.
-    #[error("too many servers are being asked")]
-    NoRoom,
     /// The chain did not answer or could not be reached. `retryable` is false when something may have been done.
     #[error("the chain is unavailable")]
     ChainUnavailable { retryable: bool },

@@ -7,7 +7,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
-use super::transfers::UNUSED_PURCHASE;
+use super::transfers::UNUSED_BYTES;
 use super::{Chains, Parts, Services, Signers, Tasks, Transfers};
 use crate::chain::{ChainFigures, KeyChain, MethodCount};
 use crate::domain::{DeliveryStatus, FailureCode, Network, TransferStatus};
@@ -23,7 +23,7 @@ impl Services {
         let transfers = TransferStatus::ALL.map(TransferStatus::as_str);
         let deliveries = DeliveryStatus::ALL.map(DeliveryStatus::as_str);
         let failures = FailureCode::ALL.map(FailureCode::as_str);
-        let failures = [&failures[..], &[UNUSED_PURCHASE]].concat();
+        let failures = [&failures[..], &[UNUSED_BYTES]].concat();
         metrics.register(&mut registry, &networks, &transfers, &failures, &deliveries);
         registry.register(
             "purser_database_wait_seconds",

@@ -7,8 +7,10 @@ mod cleaning;
 mod denials;
 mod error;
 mod events;
+mod fetches;
 mod figures;
 mod halts;
+mod hand_overs;
 mod health;
 mod history;
 mod key_uses;
@@ -16,7 +18,6 @@ mod keys;
 mod part;
 mod parts;
 mod policies;
-mod purchases;
 mod reads;
 mod requests;
 mod sessions;
@@ -33,7 +34,9 @@ pub use self::accounts::{AccountView, Accounts, BalanceView, CreateAccount, acco
 pub use self::denials::{DenialParts, Denials};
 pub use self::error::{Forbidden, RequestConflict, Resource, ServiceError, Unauthorized};
 pub use self::events::{Events, EventsFilter};
+pub use self::fetches::{Asked, Fetch, FetchPlace, Fetched, Fetches, NotFetched};
 pub use self::halts::{HaltView, Halts};
+pub use self::hand_overs::{HandOvers, HandedOver, Opening, PaidOn, Reply, UnderKey, WhenSigned};
 pub use self::health::{Health, Report};
 pub use self::history::{EntryView, History};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
@@ -42,7 +45,6 @@ pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts};
 pub use self::policies::{
     PendingView, Policies, PolicyChange, PolicyComparison, PolicyView, policy_versions_filter,
 };
-pub use self::purchases::{Fetch, PurchaseAnswer, Purchases};
 pub use self::reads::Looks;
 pub use self::requests::{NamedRequest, RequestOutcome, RequestStart, Requests, Run};
 pub use self::sessions::Sessions;
@@ -53,7 +55,7 @@ pub use self::webhooks::{
     CreateWebhook, DeliveriesFilter, Hindrance, NewSecret, Replay, Resolve, Resolved, UpdateWebhook,
     WebhookParts, Webhooks, read_accounts, read_events, webhooks_filter,
 };
-pub use purser_core::{PendingLimits, RefusalLimits};
+pub use purser_core::{PendingLimits, RefusalLimits, Started};
 
 use self::cleaning::Cleaning;
 use self::figures::Figures;
@@ -85,7 +87,7 @@ pub struct Parts {
     pub webhooks: WebhookParts,
     /// `None`: refusals are not signed.
     pub denials: Option<DenialParts>,
-    /// Fetches purchases from other people's servers.
+    /// Asks other people's servers.
     pub fetch: Arc<dyn Fetch>,
     /// How many connections there may be to such servers and to receivers of webhooks.
     pub outgoing: Outgoing,
@@ -107,13 +109,14 @@ pub struct Services {
     figures: Figures,
     cleaning: Cleaning,
     stops: Stops,
-    tasks: Tasks,
+    pub tasks: Tasks,
     pub accounts: Accounts,
     pub policies: Policies,
     pub halts: Halts,
     pub signers: Signers,
     pub transfers: Transfers,
-    pub purchases: Purchases,
+    pub hand_overs: HandOvers,
+    pub fetches: Fetches,
     pub history: History,
     pub denials: Denials,
     pub keys: Keys,
@@ -142,7 +145,8 @@ impl Services {
             halts: Halts::new(parts),
             health: Health::new(parts, signers.clone()),
             signers,
-            purchases: Purchases::new(parts, transfers.clone()),
+            hand_overs: HandOvers::new(parts, transfers.clone()),
+            fetches: Fetches::new(parts),
             transfers,
             history: History::new(parts),
             denials: Denials::new(parts),

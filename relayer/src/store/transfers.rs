@@ -4,13 +4,10 @@ use super::claims::release;
 use super::events::announce;
 use super::history::record;
 use super::query::sql;
-use super::row::unreadable;
 use super::stored::Base64;
 use super::transfer_row::{COLUMNS, TransferStateColumns};
 use super::{StoreError, Transaction, Transfers};
-use crate::domain::{
-    Account, Event, OperatorId, PaidResource, Timestamp, Transfer, TransferId, TransferState,
-};
+use crate::domain::{Account, Event, OperatorId, Timestamp, Transfer, TransferId, TransferState};
 use purser_core::{GivesBack, Marked};
 
 /// How many of an account's last transfers are searched for signed ones; the others were refused.
@@ -59,23 +56,22 @@ impl Transfers {
         Ok(found.flatten().map(|bytes| bytes.0))
     }
 
-    /// Stores what was bought with a transfer, as JSON.
-    pub async fn keep_resource(
+    /// Stores what was given for a transfer by whom its bytes were handed to.
+    pub async fn keep_given(
         &self,
         operator: OperatorId,
         transfer: TransferId,
-        resource: &PaidResource,
+        given: &str,
     ) -> Result<(), StoreError> {
         sql! {
-            "UPDATE transfers SET resource = {json} WHERE operator_id = {operator} AND transfer_id = {transfer}",
-            // Text and numbers always serialise to JSON.
-            json = serde_json::to_string(resource).unwrap_or_default(), operator, transfer
+            "UPDATE transfers SET resource = {given} WHERE operator_id = {operator} AND transfer_id = {transfer}",
+            given, operator, transfer
         }
         .run(self.writer())
         .await
     }
 
-    /// Stores why the seller did not take a transfer whose bytes it holds.
+    /// Stores why whoever holds the bytes of a transfer does not take them.
     pub async fn keep_refusal(
         &self,
         operator: OperatorId,
@@ -90,20 +86,19 @@ impl Transfers {
         .await
     }
 
-    /// What was bought with a transfer, if it has arrived.
-    pub async fn find_resource(
+    /// What was given for a transfer, if it has arrived.
+    pub async fn find_given(
         &self,
         operator: OperatorId,
         transfer: TransferId,
-    ) -> Result<Option<PaidResource>, StoreError> {
-        let json: Option<String> = sql! {
+    ) -> Result<Option<String>, StoreError> {
+        sql! {
             "SELECT resource FROM transfers
              WHERE operator_id = {operator} AND transfer_id = {transfer} AND resource IS NOT NULL",
             operator, transfer
         }
         .fetch_optional(self.reader())
-        .await?;
-        json.map(|json| serde_json::from_str(&json).map_err(|_| unreadable("resource"))).transpose()
+        .await
     }
 
     /// Takes a step, adds its history entries, and announces it to the operator's webhooks.

@@ -1,9 +1,18 @@
 use super::*;
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, Sections};
 use crate::domain::Network;
 
 const KEY: &str = "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU";
 const NAMES: &str = "PURSER__NETWORKS__TEST__TRANSFER_AUTHORITY_KEYPAIR";
+
+/// The sections of a build without doors.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WithoutDoors {}
+
+impl Sections for WithoutDoors {
+    const NAMES: &'static [&'static str] = &[];
+}
 
 /// The transfer authorities of a file with these lines, under this environment.
 fn read(lines: &str, environment: &[(&str, &str)]) -> Result<Vec<KeySource>, ConfigError> {
@@ -20,7 +29,7 @@ fn read(lines: &str, environment: &[(&str, &str)]) -> Result<Vec<KeySource>, Con
     );
     let environment =
         environment.iter().map(|(name, value)| (format!("{NAMES}{name}"), (*value).to_owned())).collect();
-    let config = Config::of(None, &text, environment)?;
+    let (config, WithoutDoors {}) = Config::of(None, &text, environment)?;
     Ok(config.networks.get(Network::Test).expect("configured").transfer_authority_keypair.clone())
 }
 

@@ -25,7 +25,7 @@ const RATE_LIMIT: [(&str, &str); 3] = [
 ];
 
 /// `Idempotency-Key`: the name of the request.
-pub(crate) enum IdempotencyKeyHeader {}
+pub enum IdempotencyKeyHeader {}
 
 impl IntoParams for IdempotencyKeyHeader {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {

@@ -10,11 +10,11 @@ use axum::routing::get;
 use serde_json::json;
 use tower::ServiceExt;
 
-use super::{Answer, Relayer, operator_key, settings};
-use crate::http::{DoorRoutes, HttpSettings, dress, router};
+use super::{Answer, NoDoors, Relayer, operator_key, settings};
+use crate::http::{HttpSettings, dress, router};
 
 /// Every route that needs a key, and whether an agent key opens it for its own account.
-const ROUTES: [(&str, &str, bool); 21] = [
+const ROUTES: [(&str, &str, bool); 20] = [
     ("POST", "/v1/accounts", false),
     ("GET", "/v1/accounts", false),
     ("GET", "/v1/accounts/{account}", true),
@@ -34,7 +34,6 @@ const ROUTES: [(&str, &str, bool); 21] = [
     ("POST", "/v1/transfers", true),
     ("GET", "/v1/transfers", true),
     ("POST", "/v1/transfers/preview", true),
-    ("POST", "/v1/x402/payments", true),
     ("GET", "/v1/transfers/txn_01ARZ3NDEKTSV4RRFFQ69G5FAV", true),
 ];
 
@@ -159,8 +158,7 @@ async fn key_that_asks_too_fast_gets_retry_after() {
     let relayer = Relayer::start().await;
     let one = NonZeroU32::new(1).expect("positive");
     let settings = HttpSettings { requests_per_second: one, burst: one, ..settings() };
-    let relayer =
-        Relayer { router: router(&relayer.services, settings, |_| DoorRoutes::default()), ..relayer };
+    let relayer = Relayer { router: router(&relayer.services, settings, &NoDoors), ..relayer };
     let first = relayer.get("/v1/accounts").await;
     assert_eq!(
         (first.status, &first.headers["ratelimit-limit"]),

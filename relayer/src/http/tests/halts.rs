@@ -5,10 +5,10 @@ use axum::http::{Request, StatusCode, header};
 use serde_json::json;
 use std::num::NonZeroU32;
 
-use super::{Relayer, settings};
+use super::{NoDoors, Relayer, settings};
 use crate::chain::{Outcome, Refusal, SignatureStanding};
 use crate::domain::{Address, HaltedBy};
-use crate::http::{DoorRoutes, HttpSettings, router};
+use crate::http::{HttpSettings, router};
 
 fn halt_account(relayer: &Relayer, by: HaltedBy) {
     for agent in relayer.chain.script().agents.values_mut() {
@@ -195,7 +195,7 @@ async fn a_flood_under_the_same_key_does_not_hold_up_who_stops_it() {
     let account = relayer.account().await;
     let two = NonZeroU32::new(2).expect("positive");
     let slow = HttpSettings { requests_per_second: NonZeroU32::MIN, burst: two, ..settings() };
-    relayer.router = router(&relayer.services, slow, |_| DoorRoutes::default());
+    relayer.router = router(&relayer.services, slow, &NoDoors);
     let (one, policy) = (format!("/v1/accounts/{account}"), format!("/v1/accounts/{account}/policy"));
     let pause = json!({ "paused": true }).to_string();
     while relayer.get(&one).await.status == StatusCode::OK {}

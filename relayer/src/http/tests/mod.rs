@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use self::scripted_chain::ScriptedChain;
-use super::{DoorRoutes, HttpSettings, TrustedProxies, router};
+use super::{HttpSettings, OpenDoors, TrustedProxies, router};
 use crate::chain::{Chain, FileSigner, new_keypair};
 use crate::domain::{
     Address, ApiKey, KeyId, KeyRole, KeyScope, Network, Operator, OperatorId, OperatorName, PlainKey, Quotas,
@@ -39,6 +39,11 @@ use crate::service::{
 use crate::shares::Outgoing;
 use crate::store::Store;
 use crate::webhook::{Fetcher, SystemResolver};
+
+/// A build without doors.
+pub(super) struct NoDoors;
+
+impl OpenDoors for NoDoors {}
 
 /// One relayer. A second one over the same folder and chain is a second process.
 pub(in crate::http) struct Relayer {
@@ -146,7 +151,7 @@ impl Relayer {
             retention: crate::domain::Retention::of_days(1, 1, 1),
             metrics: crate::metrics::Metrics::default(),
         });
-        let router = router(&services, settings(), |_| DoorRoutes::default());
+        let router = router(&services, settings(), &NoDoors);
         let key = operator_key(&store, 9).await;
         Self { router, services, tasks, store, chain, folder, key }
     }

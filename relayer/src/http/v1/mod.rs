@@ -16,4 +16,3 @@ pub(super) mod policy_versions;
 pub(super) mod transfer_list;
 pub(crate) mod transfers;
 pub(crate) mod webhooks;
-pub(crate) mod x402;

@@ -47,12 +47,13 @@ pub struct CreateTransferBody {
     duplicate_of: Option<String>,
 }
 
-pub(super) fn required<T>(param: &str, value: Option<T>) -> Result<T, Invalid> {
+/// Invalid: it is not given.
+pub fn required<T>(param: &str, value: Option<T>) -> Result<T, Invalid> {
     value.ok_or_else(|| Invalid::new(param, "is required"))
 }
 
 /// The idempotency key, from the body or from the header.
-pub(super) fn named_once(body: Option<String>, header: Option<String>) -> Result<Option<String>, Invalid> {
+pub fn named_once(body: Option<String>, header: Option<String>) -> Result<Option<String>, Invalid> {
     match (body, header) {
         (Some(body), Some(header)) if body != header => {
             Err(Invalid::new("idempotency_key", "differs from the header `Idempotency-Key`"))
@@ -145,7 +146,7 @@ pub struct TransferResponse {
 }
 
 impl TransferResponse {
-    pub(super) const fn is_submitted(&self) -> bool {
+    pub const fn is_submitted(&self) -> bool {
         matches!(self.status, Text(TransferStatus::Submitted))
     }
 

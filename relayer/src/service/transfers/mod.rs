@@ -14,7 +14,7 @@ use purser_core::{
 use tokio::time::Instant;
 
 use self::observer::TransferObserver;
-pub(super) use self::observer::UNUSED_PURCHASE;
+pub(super) use self::observer::UNUSED_BYTES;
 pub use self::read::{LimitsView, Preview, PreviewRequest};
 use super::error::{Resource, ServiceError, told};
 use super::reads::{addresses, find_payer};

@@ -8,8 +8,8 @@ use crate::metrics::Metrics;
 use crate::service::{Ambient, Chains, Events, Parts, ServiceError, Tasks};
 use crate::store;
 
-/// Why a purchase failed whose seller did not use its payment, as it is counted.
-pub const UNUSED_PURCHASE: &str = "purchase_unused";
+/// Why a transfer failed whose bytes somebody else had and did not send, as it is counted.
+pub const UNUSED_BYTES: &str = "purchase_unused";
 
 #[derive(Clone)]
 pub(super) struct TransferObserver {
@@ -56,7 +56,7 @@ impl Observer for TransferObserver {
             }
             TransferState::Failed(failure) => {
                 let is_unused = transfer.fee_payer.is_some() && failure.code == FailureCode::TransferExpired;
-                let reason = if is_unused { UNUSED_PURCHASE } else { failure.code.as_str() };
+                let reason = if is_unused { UNUSED_BYTES } else { failure.code.as_str() };
                 metrics.count_failure(network, reason);
             }
             TransferState::Claimed

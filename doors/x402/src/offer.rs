@@ -2,14 +2,13 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use purser_relayer::domain::{Address, Network, Terms, TransferId, UsdcAmount};
+use purser_relayer::service::ServiceError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-mod purchase;
-
-pub use self::purchase::{PURCHASE_BODY_BYTES_MAX, Purchase, PurchaseMethod, ResourceRequest, Seller};
-use super::{Address, Network, TransferId, UsdcAmount};
+use crate::purchase::Purchase;
 
 /// Most bytes of a resource that are returned and kept.
 pub const RESOURCE_BYTES_MAX: usize = 64 * 1024;
@@ -41,6 +40,20 @@ pub struct PaidResource {
 impl PaidResource {
     pub const fn is_success(&self) -> bool {
         matches!(self.status, 200..=299)
+    }
+
+    /// As it is kept with its transfer.
+    pub fn to_json(&self) -> String {
+        // Text and numbers always serialise to JSON.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Internal: it was not written by [`Self::to_json`].
+    pub fn of_json(json: &str) -> Result<Self, ServiceError> {
+        serde_json::from_str(json).map_err(|error| {
+            tracing::error!(%error, "what was kept of a purchase cannot be read");
+            ServiceError::Internal
+        })
     }
 
     /// That the server did not take the payment it holds, as a sentence with its own words. `None`: it took it, or may still.
@@ -106,16 +119,6 @@ fn quoted(words: &str) -> String {
     words.chars().filter(is_plain).take(QUOTED_CHARS_MAX).collect::<String>().trim().to_owned()
 }
 
-/// Encodes a payment as the header `PAYMENT-SIGNATURE`.
-pub fn to_header(payment: &RawValue) -> String {
-    STANDARD.encode(payment.get())
-}
-
-/// Decodes a base64 header; `None` if it is not base64.
-pub fn from_header(text: &[u8]) -> Option<Vec<u8>> {
-    STANDARD.decode(text.trim_ascii()).ok()
-}
-
 /// A seller's offer: the header `PAYMENT-REQUIRED` over HTTP, the result of a tool call over MCP.
 #[derive(Deserialize)]
 struct Required<'a> {
@@ -163,14 +166,6 @@ pub struct Offer {
     accepted: Box<RawValue>,
     resource: Option<Box<RawValue>>,
     extensions: Option<Box<RawValue>>,
-}
-
-/// A facilitator's terms for a transaction.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Terms {
-    pub fee_payer: Address,
-    /// Its own memo beside the transfer's.
-    pub memo: Option<String>,
 }
 
 /// A payment: the header `PAYMENT-SIGNATURE` over HTTP, `_meta["x402/payment"]` over MCP.

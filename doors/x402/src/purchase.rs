@@ -1,11 +1,11 @@
 //! What agents buy by x402, and what their keys stand for.
 
+use purser_relayer::domain::{AccountId, Fingerprint, IdempotencyKey, Invalid, Memo, UsdcAmount, WebhookUrl};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::from_header;
-use crate::domain::{AccountId, Fingerprint, IdempotencyKey, Invalid, Memo, UsdcAmount, WebhookUrl};
+use crate::header::from_header;
 
 /// Longest request body, in bytes.
 pub const PURCHASE_BODY_BYTES_MAX: usize = 32 * 1024;
@@ -73,7 +73,7 @@ pub struct ResourceRequest {
 
 impl Seller {
     /// An offer that the caller has: the JSON object, or a text with it, or with it in base64 as in the header
-    /// `PAYMENT-REQUIRED`. Invalid: none of these. Whether it can be paid says [`super::Offer::choose`].
+    /// `PAYMENT-REQUIRED`. Invalid: none of these. Whether it can be paid says [`crate::offer::Offer::choose`].
     pub fn of_offer(given: &RawValue) -> Result<Self, Invalid> {
         let invalid =
             || Invalid::new("offer", "must be the JSON object that the seller sent, or a text with it");

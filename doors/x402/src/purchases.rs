@@ -2,29 +2,23 @@
 //! gets the signed bytes, and its facilitator sends them. We speak with its server, or the caller does and hands us the offer.
 //! The price is known only once a server answers, so a key stands for what is bought, not for what is paid.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use purser_core::{Duplicates, HandOver, OtherSender, Signer, Started};
-use serde_json::value::RawValue;
-use tokio::sync::oneshot;
-use tokio::time::{Instant, timeout, timeout_at};
-
-use super::error::ServiceError;
-use super::reads::find_payer;
-use super::transfers::{TransferAnswer, Transfers};
-use super::{Ambient, Chains, NetworkParts, Parts, Tasks};
-use crate::chain::{Chain, ChainFault, UnsignedTransfer};
-use crate::crash_point::crash_point;
-use crate::domain::{
-    DestinationRules, Invalid, Offer, OperatorId, PaidResource, Principal, Purchase, Recipient,
-    ResourceRequest, Seller, SignedTransfer, Terms, TransferId, TransferRequest, TransferState, WebhookUrl,
-    to_header,
+use purser_relayer::domain::{
+    Invalid, OperatorId, Principal, Recipient, TransferId, TransferRequest, TransferState, WebhookUrl,
 };
-use crate::lookup::LOOKED_UP_FOR;
-use crate::shares::Outgoing;
-use crate::store;
+use purser_relayer::service::{
+    FetchPlace, Fetches, HandOvers, HandedOver, PaidOn, Reply, ServiceError, Services, Started, Tasks,
+    TransferAnswer, UnderKey, WhenSigned,
+};
+use serde_json::value::RawValue;
+use tokio::time::{Instant, timeout_at};
+
+use crate::error::PurchaseError;
+use crate::header::to_header;
+use crate::offer::{Offer, PaidResource};
+use crate::purchase::{Purchase, ResourceRequest, Seller};
+use crate::seller;
 
 const PAYMENT_REQUIRED: u16 = 402;
 /// How long asking for an offer may take.
@@ -34,35 +28,9 @@ const HAND_OVER_PATIENCE: Duration = Duration::from_secs(30);
 /// How often to check what another request under the same key has bought.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
 
-/// Fetches resources from other people's servers.
-#[async_trait]
-pub trait Fetch: Send + Sync + 'static {
-    /// Sends the request once, with the header `PAYMENT-SIGNATURE` if there is a payment, and waits at most
-    /// `patience`. NotFetched: there was no answer. NoRoom: nobody was asked.
-    async fn fetch(
-        &self,
-        asked: &ResourceRequest,
-        payment: Option<String>,
-        patience: Duration,
-    ) -> Result<PaidResource, ServiceError>;
-}
-
-/// Signs for a facilitator, which pays the fee and sends the bytes.
-struct OnTerms {
-    chain: Arc<dyn Chain>,
-    terms: Terms,
-}
-
-#[async_trait]
-impl Signer for OnTerms {
-    async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainFault> {
-        self.chain.sign_for(order, &self.terms).await
-    }
-}
-
 /// The outcome of a purchase.
 #[derive(Debug, Clone)]
-pub struct PurchaseAnswer {
+pub(crate) struct PurchaseAnswer {
     /// `None`: the server asked for no payment.
     pub transfer: Option<TransferAnswer>,
     /// The server's last answer, where it is known.
@@ -73,31 +41,21 @@ pub struct PurchaseAnswer {
 
 /// Purchases by x402.
 #[derive(Clone)]
-pub struct Purchases {
-    rows: store::Transfers,
-    accounts: store::Accounts,
-    chains: Chains<dyn Chain>,
-    ambient: Ambient,
+pub(crate) struct Purchases {
+    hand_overs: HandOvers,
+    fetches: Fetches,
     tasks: Tasks,
-    transfer_deadline: Duration,
-    rules: Arc<DestinationRules>,
-    outgoing: Outgoing,
-    transfers: Transfers,
-    fetch: Arc<dyn Fetch>,
 }
 
 impl Purchases {
-    pub(super) fn new(parts: &Parts, transfers: Transfers) -> Self {
-        let Parts { store, chains, ambient, tasks, transfer_deadline, webhooks, outgoing, fetch, .. } =
-            parts.clone();
-        let store::Store { transfers: rows, accounts, .. } = store;
-        let rules = webhooks.rules;
-        Self { rows, accounts, chains, ambient, tasks, transfer_deadline, rules, outgoing, transfers, fetch }
+    pub fn new(services: &Services) -> Self {
+        let Services { hand_overs, fetches, tasks, .. } = services.clone();
+        Self { hand_overs, fetches, tasks }
     }
 
     /// Parses the URL of a resource. Invalid: it may not be reached.
     pub fn parse_url(&self, text: &str) -> Result<WebhookUrl, Invalid> {
-        WebhookUrl::parse(text, &self.rules)
+        self.fetches.parse_url(text)
     }
 
     /// Asks for a resource, and pays for it if the server wants that. Waits for the payment's end up to the deadline;
@@ -109,59 +67,49 @@ impl Purchases {
         &self,
         principal: &Principal,
         purchase: Purchase,
-    ) -> Result<PurchaseAnswer, ServiceError> {
-        let deadline = Instant::now() + self.transfer_deadline;
-        let account = find_payer(&self.accounts, principal, purchase.from).await?;
-        let network = self.chains.get(principal.operator().network)?.clone();
-        let key = &purchase.idempotency_key;
-        let place = self.transfers.try_place(principal, purchase.from, key);
+    ) -> Result<PurchaseAnswer, PurchaseError> {
+        let deadline = self.hand_overs.deadline();
         // Checked before the server is asked again: nothing is bought twice, whatever the price is now.
-        if let Some(started) = self.transfers.find_started(principal, key, purchase.fingerprint()).await? {
-            return self.again(principal, &purchase, started, deadline).await;
-        }
-        let place = place.ok_or(ServiceError::TooManyPending)?;
-        let operator = principal.operator().id;
+        let key = &purchase.idempotency_key;
+        let opened = self.hand_overs.open(principal, purchase.from, key, purchase.fingerprint()).await?;
+        let opening = match opened {
+            UnderKey::Earlier(started) => return self.again(principal, &purchase, started, deadline).await,
+            UnderKey::New(opening) => opening,
+        };
+        let network = self.hand_overs.network(principal)?;
         let asked = match &purchase.seller {
             Seller::Server(asked) => asked.clone(),
             Seller::Caller { offer } => {
                 let offer = choose(&network, &purchase, Some(offer.as_bytes()))?;
-                let (signed, when_signed) = oneshot::channel();
-                let (request, sent_by) = payment_of(&network, &purchase, &offer, signed);
-                let asked = (request, Duplicates::default());
-                let start = self.transfers.start(principal, account, asked, place, deadline, Some(sent_by));
-                let started = start.await?;
+                let (handed_over, when_signed) = payment_of(&network, &purchase, &offer);
+                let started = self.hand_overs.start(principal, opening, handed_over, deadline).await?;
                 // Ends without a signature if nothing may be paid, or if another request has the key.
                 let _ = timeout_at(deadline, when_signed).await;
                 return self.again(principal, &purchase, started, deadline).await;
             }
         };
-        let connecting = timeout(OFFER_PATIENCE, self.outgoing.purchases.take(Some(operator)));
-        let connection = connecting.await.map_err(|_| ServiceError::NoRoom)?;
-        let asking = self.fetch.fetch(&asked, None, OFFER_PATIENCE);
-        let resource = LOOKED_UP_FOR.scope(operator, asking).await?;
+        let operator = principal.operator_id();
+        let place = self.fetches.take_place(operator, OFFER_PATIENCE).await?;
+        let resource = seller::ask(&place, &asked, None, OFFER_PATIENCE).await?;
         if resource.status != PAYMENT_REQUIRED {
             return Ok(PurchaseAnswer { transfer: None, resource: Some(resource), payment: None });
         }
         let offer = choose(&network, &purchase, resource.required.as_deref())?;
-        let (signed, when_signed) = oneshot::channel();
-        let (request, sent_by) = payment_of(&network, &purchase, &offer, signed);
+        let (handed_over, when_signed) = payment_of(&network, &purchase, &offer);
         // From here the work runs to its end even if the client is gone: signed bytes are handed over, the resource is kept.
         let this = self.clone();
-        let handed_over = self.tasks.start(LOOKED_UP_FOR.scope(operator, async move {
-            let _connection = connection;
-            this.hand_over(operator, &asked, &offer, when_signed).await
-        }));
-        // Prices repeat.
-        let asked = (request, Duplicates::default());
-        let started = self.transfers.start(principal, account, asked, place, deadline, Some(sent_by)).await?;
+        let handing_over = self
+            .tasks
+            .start(async move { this.hand_over(operator, place, &asked, &offer, when_signed).await });
+        let started = self.hand_overs.start(principal, opening, handed_over, deadline).await?;
         if !matches!(started, Started::Ours(..)) {
             return self.answer(principal, started, deadline).await;
         }
-        let resource = timeout_at(deadline, handed_over).await.ok().and_then(Result::ok).flatten();
+        let resource = timeout_at(deadline, handing_over).await.ok().and_then(Result::ok).flatten();
         // A server that did not take the payment may still settle it; the chain shows it within a minute.
         let is_refused = resource.as_ref().is_some_and(|resource| !resource.is_success());
         let deadline = if is_refused { Instant::now() } else { deadline };
-        let mut transfer = self.transfers.answer(principal, started, deadline).await?;
+        let mut transfer = self.hand_overs.answer(principal, started, deadline).await?;
         transfer.view.transfer.refusal = resource.as_ref().and_then(PaidResource::refused);
         Ok(PurchaseAnswer { transfer: Some(transfer), resource, payment: None })
     }
@@ -170,14 +118,14 @@ impl Purchases {
     async fn hand_over(
         &self,
         operator: OperatorId,
+        place: FetchPlace,
         asked: &ResourceRequest,
         offer: &Offer,
-        when_signed: oneshot::Receiver<(TransferId, SignedTransfer)>,
+        when_signed: WhenSigned,
     ) -> Option<PaidResource> {
-        let (id, signed) = when_signed.await.ok()?;
+        let (id, signed) = self.hand_overs.signed(when_signed).await?;
         let payment = to_header(&offer.payment(id, &signed.bytes));
-        crash_point!("handed_over.after");
-        let fetched = self.fetch.fetch(asked, Some(payment), HAND_OVER_PATIENCE);
+        let fetched = seller::ask(&place, asked, Some(payment), HAND_OVER_PATIENCE);
         let resource = match self.tasks.stop.run_until_cancelled(fetched).await? {
             Ok(resource) => resource,
             Err(error) => {
@@ -185,17 +133,9 @@ impl Purchases {
                 return None;
             }
         };
-        crash_point!("bought.before");
-        if let Some(refusal) = resource.refused()
-            && let Err(error) = self.rows.keep_refusal(operator, id, &refusal).await
-        {
-            tracing::warn!(transfer_id = %id, %error, "cannot record that a seller refused");
-        }
-        if resource.is_success()
-            && let Err(error) = self.rows.keep_resource(operator, id, &resource).await
-        {
-            tracing::warn!(transfer_id = %id, %error, "cannot store what was bought");
-        }
+        let bought = resource.is_success().then(|| resource.to_json());
+        let reply = Reply { refusal: resource.refused(), given: bought };
+        self.hand_overs.keep(operator, id, reply).await;
         Some(resource)
     }
 
@@ -206,7 +146,7 @@ impl Purchases {
         purchase: &Purchase,
         started: Started,
         deadline: Instant,
-    ) -> Result<PurchaseAnswer, ServiceError> {
+    ) -> Result<PurchaseAnswer, PurchaseError> {
         let Seller::Caller { offer } = &purchase.seller else {
             return self.answer(principal, started, deadline).await;
         };
@@ -219,11 +159,11 @@ impl Purchases {
             }
             Started::Ours(..) | Started::Others(_) | Started::Over(_) => deadline,
         };
-        let transfer = self.transfers.answer(principal, started, deadline).await?;
+        let transfer = self.hand_overs.answer(principal, started, deadline).await?;
         let id = transfer.view.transfer.id;
-        let bytes = self.rows.find_signed_bytes(operator.id, id).await?;
+        let bytes = self.hand_overs.find_bytes(operator.id, id).await?;
         // The key stands for this offer, of which the same entry is chosen each time.
-        let offer = choose(self.chains.get(operator.network)?, purchase, Some(offer.as_bytes())).ok();
+        let offer = choose(&self.hand_overs.network(principal)?, purchase, Some(offer.as_bytes())).ok();
         let payment = bytes.zip(offer).map(|(bytes, offer)| offer.payment(id, &bytes));
         Ok(PurchaseAnswer { transfer: Some(transfer), resource: None, payment })
     }
@@ -236,7 +176,7 @@ impl Purchases {
         deadline: Instant,
     ) -> Result<bool, ServiceError> {
         loop {
-            let found = self.rows.find_transfer(operator, id).await?;
+            let found = self.hand_overs.find(operator, id).await?;
             match found.map(|transfer| transfer.state) {
                 Some(TransferState::Signed(_) | TransferState::Sent { .. }) => return Ok(true),
                 Some(TransferState::Claimed) => {}
@@ -256,24 +196,25 @@ impl Purchases {
         principal: &Principal,
         started: Started,
         deadline: Instant,
-    ) -> Result<PurchaseAnswer, ServiceError> {
+    ) -> Result<PurchaseAnswer, PurchaseError> {
         // What the seller has refused is not waited for.
         let refused = match &started {
             Started::Ours(id, _) | Started::Others(id) => {
-                let found = self.rows.find_transfer(principal.operator_id(), *id).await?;
+                let found = self.hand_overs.find(principal.operator_id(), *id).await?;
                 found.is_some_and(|transfer| transfer.refusal.is_some())
             }
             Started::Over(_) => false,
         };
         let deadline = if refused { Instant::now() } else { deadline };
-        let transfer = self.transfers.answer(principal, started, deadline).await?;
+        let transfer = self.hand_overs.answer(principal, started, deadline).await?;
         let paid = &transfer.view.transfer;
         loop {
-            let resource = self.rows.find_resource(paid.operator_id, paid.id).await?;
+            let given = self.hand_overs.find_given(paid.operator_id, paid.id).await?;
+            let resource = given.map(|json| PaidResource::of_json(&json)).transpose()?;
             // The payment may settle before the server answers.
             let is_expected = match &paid.state {
                 TransferState::Settled(settlement) => {
-                    self.ambient.now() <= settlement.settled_at.after(HAND_OVER_PATIENCE)
+                    self.hand_overs.is_within(settlement.settled_at, HAND_OVER_PATIENCE)
                 }
                 TransferState::Claimed
                 | TransferState::Signed(_)
@@ -290,32 +231,20 @@ impl Purchases {
 }
 
 /// The entry to pay of a seller's offer. OfferRefused: there is none.
-fn choose(
-    network: &NetworkParts,
-    purchase: &Purchase,
-    required: Option<&[u8]>,
-) -> Result<Offer, ServiceError> {
-    let chain = &network.chain;
-    let signs_here = |address: &_| chain.signs_with(address);
-    Offer::choose(required, purchase, chain.network(), &chain.usdc_mint(), signs_here)
-        .map_err(ServiceError::OfferRefused)
+fn choose(network: &PaidOn, purchase: &Purchase, required: Option<&[u8]>) -> Result<Offer, PurchaseError> {
+    let signs_here = |address: &_| network.signs_with(address);
+    Offer::choose(required, purchase, network.network(), &network.usdc_mint(), signs_here)
+        .map_err(PurchaseError::OfferRefused)
 }
 
-/// The transfer that pays an offer. Its bytes go through `signed`.
-fn payment_of(
-    network: &NetworkParts,
-    purchase: &Purchase,
-    offer: &Offer,
-    signed: oneshot::Sender<(TransferId, SignedTransfer)>,
-) -> (TransferRequest, (OtherSender, HandOver)) {
+/// The transfer that pays an offer.
+fn payment_of(network: &PaidOn, purchase: &Purchase, offer: &Offer) -> (HandedOver, WhenSigned) {
     let request = TransferRequest {
         from: purchase.from,
-        to: Recipient::TokenAccount(network.chain.usdc_account_of(&offer.pay_to)),
+        to: Recipient::TokenAccount(network.usdc_account_of(&offer.pay_to)),
         amount: offer.amount,
         memo: purchase.memo.clone(),
         idempotency_key: purchase.idempotency_key.clone(),
     };
-    let sender = OtherSender { fee_payer: offer.terms.fee_payer, fingerprint: purchase.fingerprint() };
-    let signer = Arc::new(OnTerms { chain: network.chain.clone(), terms: offer.terms.clone() });
-    (request, (sender, HandOver { signer, signed }))
+    HandedOver::new(request, purchase.fingerprint(), offer.terms.clone())
 }

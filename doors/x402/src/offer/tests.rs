@@ -1,7 +1,9 @@
+use purser_relayer::domain::{AccountId, DestinationRules, IdempotencyKey, Memo, WebhookUrl};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::domain::{AccountId, DestinationRules, IdempotencyKey, Memo, WebhookUrl};
+use crate::header::{from_header, to_header};
+use crate::purchase::{PurchaseMethod, ResourceRequest, Seller};
 
 const NETWORK: Network = Network::Test;
 

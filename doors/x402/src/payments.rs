@@ -2,24 +2,20 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use purser_relayer::domain::schema::{self, Signature, UsdcText};
+use purser_relayer::domain::{IdempotencyKey, Invalid, Memo, Principal, amount_from_text};
+use purser_relayer::http::{
+    ApiError, Code, IdempotencyKeyHeader, Json as Body, TransferResponse, idempotency_header, mark_replayed,
+    named_once, required,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::transfers::{TransferResponse, named_once, required};
-use crate::domain::schema::{
-    self, OfferJson, PaymentJson, ResourceBodyText, ResourceUrlText, Signature, UsdcText,
-};
-use crate::domain::{
-    IdempotencyKey, Invalid, Memo, PURCHASE_BODY_BYTES_MAX, PaidResource, Principal, Purchase,
-    PurchaseMethod, Receipt, ResourceBody, ResourceRequest, Seller, amount_from_text,
-};
-use crate::http::body::Json as Body;
-use crate::http::code::Code;
-use crate::http::error::ApiError;
-use crate::http::once::{idempotency_header, mark_replayed};
-use crate::http::openapi::headers::IdempotencyKeyHeader;
-use crate::service::{PurchaseAnswer, Purchases};
+use crate::offer::{PaidResource, Receipt, ResourceBody};
+use crate::purchase::{PURCHASE_BODY_BYTES_MAX, Purchase, PurchaseMethod, ResourceRequest, Seller};
+use crate::purchases::{PurchaseAnswer, Purchases};
+use crate::schema::{OfferJson, PaymentJson, ResourceBodyText, ResourceUrlText};
 
 /// Something to be bought by x402.
 #[derive(Deserialize, ToSchema)]

@@ -1,0 +1,36 @@
+//! Purchases by x402: an agent pays for what a server sells. The payment is an ordinary transfer, but for who sends its bytes, and
+//! all that this crate has of the service are requests to servers ([`Fetches`]) and such transfers ([`HandOvers`]).
+//! See [decision 25](../../../docs/decisions/0025-x402-purchases-are-transfers.md).
+//!
+//! [`Fetches`]: purser_relayer::service::Fetches
+//! [`HandOvers`]: purser_relayer::service::HandOvers
+
+mod error;
+mod header;
+mod offer;
+mod payments;
+mod purchase;
+mod purchases;
+mod schema;
+mod seller;
+
+use purser_relayer::service::Services;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use self::purchases::Purchases;
+
+/// The routes of REST that this door adds, for behind REST's guard.
+pub fn routes(services: &Services) -> OpenApiRouter {
+    door().with_state(Purchases::new(services))
+}
+
+/// Their description.
+pub fn described() -> OpenApi {
+    door().into_openapi()
+}
+
+fn door() -> OpenApiRouter<Purchases> {
+    OpenApiRouter::default().routes(routes!(payments::create))
+}
