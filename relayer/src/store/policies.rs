@@ -159,7 +159,8 @@ async fn is_news(
     }
     let newer: Option<u64> = sql! {
         "SELECT version FROM policy_versions
-         WHERE operator_id = {operator_id} AND account_id = {account_id} AND version > {version} LIMIT 1",
+         WHERE operator_id = {operator_id} AND account_id = {account_id} AND version > {version}
+         ORDER BY version DESC LIMIT 1",
         set.operator_id, set.account_id, set.version
     }
     .fetch_optional(tx)
