@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use purser_audit::attest::attest;
 use purser_audit::gather::Subject;
+use purser_audit::page::write_page;
 use purser_audit::report::{Report, html, text};
 use purser_audit::{
     DenialsReport, DenialsRequest, Request, Source, audit_denials, denials_text, exit_status,
@@ -27,10 +28,10 @@ pub(super) const NOT_DONE: u8 = 2;
 #[derive(Debug, Args)]
 pub(super) struct Audit {
     /// An RPC node that keeps all of the past; given more than once, nodes are held against each other
-    #[arg(long, required_unless_present_any = ["from", "denials"], conflicts_with = "from")]
+    #[arg(long, required_unless_present_any = ["from", "denials", "page"], conflicts_with = "from")]
     url: Vec<Url>,
     /// An operator, with all its accounts
-    #[arg(long, value_name = "ADDRESS", required_unless_present_any = ["account", "from", "denials"], conflicts_with = "account")]
+    #[arg(long, value_name = "ADDRESS", required_unless_present_any = ["account", "from", "denials", "page"], conflicts_with = "account")]
     operator: Option<Pubkey>,
     /// One agent account
     #[arg(long, value_name = "ADDRESS")]
@@ -69,12 +70,22 @@ pub(super) struct Audit {
     /// The key that signs refusals, as whoever runs the relayer told it; for each that did
     #[arg(long, value_name = "ADDRESS", requires = "denials", conflicts_with_all = ["account", "from", "html", "api"])]
     denials_key: Vec<Pubkey>,
+    /// Write a page into this directory that audits in a browser, without a server, and audit nothing now
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "operator", "account", "from", "save", "denials", "html", "api", "sign"])]
+    page: Option<PathBuf>,
     #[command(flatten)]
     following: Following,
 }
 
 /// Audits, prints the report, and returns whether everything holds as the exit status.
 pub(super) async fn run(format: Format, arguments: Audit) -> ExitCode {
+    if let Some(folder) = &arguments.page {
+        return match write_page(folder).map(|page| print_line(&page.display().to_string())) {
+            Ok(Ok(())) => ExitCode::SUCCESS,
+            Ok(Err(error)) => fails(&error),
+            Err(error) => fails(&error.into()),
+        };
+    }
     if arguments.following.follow {
         let Some(folder) = &arguments.save else {
             eprintln!("error: --follow needs --save");
