@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proves the properties of the spend window with z3, refutes mutants of it, and holds the model to the Rust.
+"""Proves the properties of the spend window, and of the window of 30 days, with z3, refutes mutants of it, and holds the model to the Rust.
 
     prove.py             windows of 4, 8 and 16 spans, and 400,000 steps against the Rust
     prove.py --long      the real one of 40 spans and one of 32 as well, and 10,000,000 steps
@@ -14,6 +14,7 @@ import time
 
 import differential
 import induction
+import month
 from model import MUTANTS, Rule
 
 SHORT = [Rule.like_the_real_one(spans) for spans in (4, 8, 16)]
@@ -94,6 +95,10 @@ def main():
     report, begun = Report(), time.monotonic()
     for name, lemma in LEMMAS.items():
         report.run(name, lambda lemma=lemma: lemma(Rule()))
+    for name, lemma in month.LEMMAS.items():
+        report.run(name, lemma)
+    for name, mutant in month.MUTANTS.items():
+        report.run(f"refuted: {name}", mutant, wanted=False)
     report.run("40 spans, bound of 32: at least 9 may join", lambda: induction.prove_that_enough_may_join(Rule()))
     for rule in SHORT + (LONG if args.long else []):
         window(report, rule)

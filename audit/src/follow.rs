@@ -24,8 +24,10 @@ pub enum AlertKind {
     ProgramChanged,
     /// There is another admin, or its place is offered.
     AdminChanged,
-    /// The admin lets somebody be paid beyond an account's list or limits.
+    /// Somebody may be paid beyond an account's list or limits, at once or later.
     GrantOpened,
+    /// A key may approve payments, or other amounts.
+    ApproverSet,
     /// Somebody got a right over an account's money: a delegate, a close authority, another owner.
     RightGiven,
     /// A check does not hold.
@@ -33,12 +35,13 @@ pub enum AlertKind {
 }
 
 impl AlertKind {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::PolicyLoosened,
         Self::DraftSealed,
         Self::ProgramChanged,
         Self::AdminChanged,
         Self::GrantOpened,
+        Self::ApproverSet,
         Self::RightGiven,
         Self::Finding,
     ];
@@ -50,6 +53,7 @@ impl AlertKind {
             Self::ProgramChanged => "audit.program_changed",
             Self::AdminChanged => "audit.admin_changed",
             Self::GrantOpened => "audit.grant_opened",
+            Self::ApproverSet => "audit.approver_set",
             Self::RightGiven => "audit.right_given",
             Self::Finding => "audit.finding",
         }
@@ -106,6 +110,8 @@ pub fn alerts(report: &Report) -> Vec<Alert> {
         let kind = match it.kind {
             MomentKind::DraftSealed => AlertKind::DraftSealed,
             MomentKind::GrantOpened => AlertKind::GrantOpened,
+            MomentKind::ApproverSet => AlertKind::ApproverSet,
+            MomentKind::BoundsLoosened => AlertKind::PolicyLoosened,
             MomentKind::RightGiven => AlertKind::RightGiven,
             MomentKind::OperatorCreated
             | MomentKind::KeysSet
@@ -116,7 +122,10 @@ pub fn alerts(report: &Report) -> Vec<Alert> {
             | MomentKind::Withdrawn
             | MomentKind::AccountClosed
             | MomentKind::GrantClosed
-            | MomentKind::GrantsVoided => continue,
+            | MomentKind::GrantsVoided
+            | MomentKind::PaidByGrant
+            | MomentKind::ApproverRemoved
+            | MomentKind::BoundsSet => continue,
         };
         all.push(alert(kind, it.account.as_ref(), it.text.clone(), Some(&it.at)));
     }

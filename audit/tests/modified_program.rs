@@ -3,7 +3,7 @@
 #[allow(dead_code, reason = "shared with the other tests")]
 mod support;
 
-use purser::{GrantPayee, GrantTerms};
+use purser::{Bounds, GrantPayee, GrantTerms};
 use purser_audit::check::Check;
 use purser_audit::report::{Report, Verdict, html, text};
 use purser_client::{OnChainPolicy, OwnedAllowlist};
@@ -113,6 +113,7 @@ fn granted() -> GrantTerms {
         beyond_single_limit: false,
         beyond_daily_limit: false,
         tag: None,
+        memo_hash: None,
         policy_version: None,
     }
 }
@@ -147,11 +148,161 @@ fn payment_by_a_grant_that_was_voided() {
 }
 
 #[test]
-fn grant_that_the_policy_authority_opened() {
+fn grants_that_only_the_admin_opens() {
+    let thief = TestChain::new(&strict(), 0).policy_key.insecure_clone();
     let mut chain = TestChain::new(&strict(), 0);
-    let thief = chain.policy_key.insecure_clone();
+    chain.opens_grant(GrantTerms { beyond_daily_limit: true, ..granted() }, &thief);
+    assert_eq!(broken(&chain.audited()), [Check::PolicyChanges]);
+    let mut chain = TestChain::new(&strict(), 0);
+    chain.halts();
     chain.opens_grant(granted(), &thief);
+    assert_eq!(broken(&chain.audited()), [Check::PolicyChanges]);
+    let mut chain = TestChain::new(&strict(), 0);
+    let stranger = Keypair::new_from_array([77; 32]);
+    chain.opens_grant(granted(), &stranger);
     assert_eq!(broken(&chain.audited()), [Check::Signer]);
+}
+
+#[test]
+fn payment_by_a_grant_of_the_policy_authority_that_had_to_wait() {
+    let by_grant = || Paying { to: STRANGER, by_grant: true, ..Paying::usdc(1) };
+    for (waits, expected) in [(3_598, &[Check::Allowlist][..]), (3_600, &[])] {
+        let mut chain = TestChain::new(&strict(), 3_600);
+        let policy_key = chain.policy_key.insecure_clone();
+        chain.opens_grant(granted(), &policy_key);
+        chain.now += waits;
+        chain.pays(&by_grant());
+        let report = chain.audited();
+        assert_eq!(broken(&report), expected, "{}", text(&report));
+    }
+}
+
+#[test]
+fn payments_of_an_account_that_pays_by_grants_alone() {
+    let mut chain = TestChain::new(&strict(), 3_600);
+    let (admin, policy_key) = (chain.admin.insecure_clone(), chain.policy_key.insecure_clone());
+    let by_grants = Bounds { by_grant_only: true, ..Bounds::default() };
+    chain.sets_bounds(by_grants, &policy_key);
+    chain.opens_grant(granted(), &admin);
+    chain.pays(&Paying { to: STRANGER, by_grant: true, ..Paying::usdc(1) });
+    let report = chain.audited();
+    assert_eq!(broken(&report), [], "{}", text(&report));
+    let told: Vec<_> = report.timeline.iter().map(|it| it.text.clone()).collect();
+    let expected = format!(", opened by the admin {}.", solana_sdk::signer::Signer::pubkey(&admin));
+    assert!(told.iter().any(|text| text.contains("was made by the grant") && text.ends_with(&expected)));
+    chain.pays(&Paying::usdc(1));
+    assert_eq!(broken(&chain.audited()), [Check::Allowlist]);
+    let mut chain = TestChain::new(&strict(), 3_600);
+    chain.sets_bounds(by_grants, &policy_key);
+    chain.sets_bounds(Bounds::default(), &policy_key);
+    assert_eq!(broken(&chain.audited()), [Check::PolicyChanges]);
+}
+
+#[test]
+fn payments_past_the_cap_of_30_days() {
+    let capped = |usdc: u64| Bounds { max_30_day_spend: Some(usdc * MICROS), ..Bounds::default() };
+    let mut chain = TestChain::new(&strict(), 0);
+    let policy_key = chain.policy_key.insecure_clone();
+    chain.sets_bounds(capped(50), &policy_key);
+    for _ in 0..5 {
+        chain.now += DAY_SECONDS + 1;
+        chain.pays(&Paying::usdc(10));
+    }
+    // A policy that is replaced meanwhile keeps what was counted.
+    chain.sets_policy(&strict(), &policy_key);
+    let report = chain.audited();
+    assert_eq!(broken(&report), [], "{}", text(&report));
+    chain.now += 25 * DAY_SECONDS;
+    chain.pays(&Paying::usdc(1));
+    assert_eq!(broken(&chain.audited()), [Check::DailyLimit]);
+    let mut chain = TestChain::new(&strict(), 60);
+    chain.sets_bounds(capped(50), &policy_key);
+    chain.sets_bounds(capped(51), &policy_key);
+    assert_eq!(broken(&chain.audited()), [Check::PolicyChanges]);
+}
+
+#[test]
+fn payments_through_a_budget_and_past_it() {
+    let mut chain = TestChain::new(&strict(), 0);
+    let (admin, policy_key) = (chain.admin.insecure_clone(), chain.policy_key.insecure_clone());
+    let budget = chain.sets_budget(15 * MICROS, &admin);
+    chain.sets_bounds(Bounds { budget: Some(budget), ..Bounds::default() }, &policy_key);
+    chain.pays(&Paying::usdc(10));
+    chain.pays(&Paying::usdc(5));
+    let report = chain.audited();
+    assert_eq!(broken(&report), [], "{}", text(&report));
+    chain.pays(&Paying::usdc(1));
+    assert_eq!(broken(&chain.audited()), [Check::DailyLimit]);
+    // Made by a key that makes none.
+    let mut chain = TestChain::new(&strict(), 0);
+    chain.sets_budget(1, &policy_key);
+    assert_eq!(broken(&chain.audited()), [Check::Signer]);
+    // Left for none, under a delay.
+    let mut chain = TestChain::new(&strict(), 60);
+    let budget = chain.sets_budget(15 * MICROS, &admin);
+    chain.sets_bounds(Bounds { budget: Some(budget), ..Bounds::default() }, &policy_key);
+    chain.sets_bounds(Bounds::default(), &policy_key);
+    assert_eq!(broken(&chain.audited()), [Check::PolicyChanges]);
+}
+
+/// One payment of so many USDC to the stranger, with the memo "m".
+fn approval(chain: &TestChain, usdc: u64) -> GrantTerms {
+    GrantTerms {
+        amount: usdc * MICROS,
+        tag: Some(chain.next_tag()),
+        memo_hash: Some(<sha2::Sha256 as sha2::Digest>::digest("m").into()),
+        policy_version: Some(1),
+        ..granted()
+    }
+}
+
+#[test]
+fn payments_that_an_approver_let_pass() {
+    let approver = Keypair::new_from_array([78; 32]);
+    let key = solana_sdk::signer::Signer::pubkey(&approver);
+    let by_grant = |usdc| Paying { to: STRANGER, by_grant: true, ..Paying::usdc(usdc) };
+    let mut chain = TestChain::new(&strict(), 3_600);
+    chain.sets_approver(&key);
+    for usdc in [5, 3] {
+        chain.approves(approval(&chain, usdc), &approver);
+        chain.pays(&by_grant(usdc));
+    }
+    let report = chain.audited();
+    assert_eq!(broken(&report), [], "{}", text(&report));
+    // More than 8 USDC in a day, and more than 5 at once.
+    let mut more = TestChain::new(&strict(), 0);
+    more.sets_approver(&key);
+    for usdc in [5, 4] {
+        more.approves(approval(&more, usdc), &approver);
+    }
+    assert_eq!(broken(&more.audited()), [Check::PolicyChanges]);
+    let mut more = TestChain::new(&strict(), 0);
+    more.sets_approver(&key);
+    more.approves(approval(&more, 6), &approver);
+    assert_eq!(broken(&more.audited()), [Check::PolicyChanges]);
+    // Not for one payment.
+    let mut loose = TestChain::new(&strict(), 0);
+    loose.sets_approver(&key);
+    loose.approves(GrantTerms { memo_hash: None, ..approval(&loose, 1) }, &approver);
+    assert_eq!(broken(&loose.audited()), [Check::PolicyChanges]);
+    // Removed since, and before.
+    let mut removed = TestChain::new(&strict(), 0);
+    removed.sets_approver(&key);
+    removed.approves(approval(&removed, 1), &approver);
+    removed.removes_approver(&key);
+    removed.pays(&by_grant(1));
+    assert_eq!(broken(&removed.audited()), [Check::Allowlist]);
+    let mut removed = TestChain::new(&strict(), 0);
+    removed.sets_approver(&key);
+    removed.removes_approver(&key);
+    removed.approves(approval(&removed, 1), &approver);
+    assert_eq!(broken(&removed.audited()), [Check::PolicyChanges]);
+    // Another memo than the one that was approved.
+    let mut other = TestChain::new(&strict(), 0);
+    other.sets_approver(&key);
+    other.approves(approval(&other, 1), &approver);
+    other.pays(&Paying { memo: "n", ..by_grant(1) });
+    assert_eq!(broken(&other.audited()), [Check::Allowlist]);
 }
 
 #[test]

@@ -6,6 +6,8 @@ pub const LOADED_BYTES: u32 = 1024 * 1024;
 
 /// Without a memo. The most expensive keys, 256 entries and a full window stay well below.
 const TRANSFER_UNITS: u32 = 5_000;
+/// More for the extended form: a grant with a memo, a cap for 30 days and a budget whose window is full.
+const EXTENDED_UNITS: u32 = 5_000;
 /// Copying and logging a memo costs by the byte.
 const MEMO_BYTE_UNITS: u32 = 2;
 
@@ -13,4 +15,9 @@ const MEMO_BYTE_UNITS: u32 = 2;
 pub fn transfer_units(memo_bytes: usize) -> u32 {
     let bytes = u32::try_from(memo_bytes.min(purser_policy::MEMO_BYTES_MAX)).unwrap_or(u32::MAX);
     TRANSFER_UNITS + MEMO_BYTE_UNITS * bytes
+}
+
+/// Compute units of the extended form.
+pub fn extended_transfer_units(memo_bytes: usize) -> u32 {
+    transfer_units(memo_bytes) + EXTENDED_UNITS
 }

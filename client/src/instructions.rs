@@ -3,8 +3,11 @@
 use anchor_lang::prelude::Pubkey;
 use anchor_lang::solana_program::instruction::{AccountMeta, Instruction};
 use anchor_lang::{InstructionData, ToAccountMetas};
-use purser::constants::{AGENT_SEED, DRAFT_SEED, GRANT_SEED, OPERATOR_SEED};
-use purser::{GrantTerms, OperatorKeys, OperatorUpdate, accounts, instruction};
+use purser::constants::{
+    AGENT_SEED, APPROVER_SEED, BUDGET_SEED, DRAFT_SEED, GRANT_SEED, INSTRUCTIONS_SYSVAR, MEMO_PROGRAM,
+    OPERATOR_SEED,
+};
+use purser::{Bounds, BudgetCaps, GrantTerms, OperatorKeys, OperatorUpdate, accounts, instruction};
 
 use crate::policy::{OnChainPolicy, Proposal, args_of};
 
@@ -94,6 +97,16 @@ impl Deployment {
     /// The one draft that an agent can have.
     pub fn draft_address(&self, agent: &Pubkey) -> Pubkey {
         self.find(&[DRAFT_SEED, agent.as_ref()])
+    }
+
+    /// The operator's approver with this key.
+    pub fn approver_address(&self, operator: &Pubkey, key: &Pubkey) -> Pubkey {
+        self.find(&[APPROVER_SEED, operator.as_ref(), key.as_ref()])
+    }
+
+    /// The operator's budget with this id.
+    pub fn budget_address(&self, operator: &Pubkey, id: u64) -> Pubkey {
+        self.find(&[BUDGET_SEED, operator.as_ref(), &id.to_le_bytes()])
     }
 
     /// The agent's grant with this id.
@@ -278,15 +291,18 @@ impl Deployment {
         self.call(accounts, instruction::TransferChecked { transfer_id, sequence, amount, memo })
     }
 
-    /// The same as [`Self::transfer_checked`], past the rules that the grant with this address waives.
-    pub fn transfer_granted(
+    /// The same as [`Self::transfer_checked`], past the rules that the grant with this address waives. An agent with
+    /// [`Bounds`] pays by this form alone, and through the budget that these name. Ask for
+    /// [`crate::extended_transfer_units`].
+    pub fn transfer_extended(
         &self,
         transfer_authority: Pubkey,
         order: &TransferOrder<'_>,
-        grant: Pubkey,
+        grant: Option<Pubkey>,
+        budget: Option<Pubkey>,
     ) -> Instruction {
         let TransferOrder { operator, agent, source, destination, .. } = *order;
-        let accounts = accounts::TransferGranted {
+        let accounts = accounts::TransferExtended {
             transfer_authority,
             operator,
             agent,
@@ -294,33 +310,117 @@ impl Deployment {
             destination,
             mint: self.usdc_mint,
             grant,
+            budget,
             token_program: TOKEN_PROGRAM,
         };
         let TransferOrder { transfer_id, sequence, amount, memo, .. } = *order;
         let memo = memo.as_bytes().to_vec();
-        self.call(accounts, instruction::TransferGranted { transfer_id, sequence, amount, memo })
+        self.call(accounts, instruction::TransferExtended { transfer_id, sequence, amount, memo })
     }
 
-    /// Lets one payee be paid beyond the policy. `payer` pays rent; `rent_refund` gets it back when the grant is closed.
+    /// Lets one payee be paid beyond the policy; signed by the admin, or the policy authority, whose grants wait where they
+    /// loosen anything. `payer` pays rent; `rent_refund` gets it back when the grant is closed.
     pub fn open_grant(
         &self,
-        admin: Pubkey,
+        authority: Pubkey,
+        payer: Pubkey,
+        rent_refund: Pubkey,
+        at: (Pubkey, Pubkey),
+        id: u64,
+        terms: GrantTerms,
+    ) -> Instruction {
+        self.open_grant_with([authority, payer, rent_refund], at, id, terms, [None, None])
+    }
+
+    /// Has an approver let a single payment pass. The two go into one transaction in this order, with nothing between: wallets
+    /// show the memo, and the program holds the grant to it.
+    pub fn approve(
+        &self,
+        approver: Pubkey,
         payer: Pubkey,
         rent_refund: Pubkey,
         (operator, agent): (Pubkey, Pubkey),
         id: u64,
         terms: GrantTerms,
+    ) -> [Instruction; 2] {
+        let memo = Instruction {
+            program_id: MEMO_PROGRAM,
+            accounts: vec![AccountMeta::new_readonly(approver, true)],
+            data: terms.approval(&agent).into_bytes(),
+        };
+        let more = [Some(self.approver_address(&operator, &approver)), Some(INSTRUCTIONS_SYSVAR)];
+        let keys = [approver, payer, rent_refund];
+        [memo, self.open_grant_with(keys, (operator, agent), id, terms, more)]
+    }
+
+    fn open_grant_with(
+        &self,
+        [authority, payer, rent_refund]: [Pubkey; 3],
+        (operator, agent): (Pubkey, Pubkey),
+        id: u64,
+        terms: GrantTerms,
+        [approver, instructions]: [Option<Pubkey>; 2],
     ) -> Instruction {
         let accounts = accounts::OpenGrant {
-            admin,
+            authority,
             payer,
             operator,
             agent,
             grant: self.grant_address(&agent, id),
             rent_refund,
+            approver,
+            instructions,
             system_program: SYSTEM_PROGRAM,
         };
         self.call(accounts, instruction::OpenGrant { id, terms })
+    }
+
+    /// Makes a key an approver, or changes its limits, in micro-USDC: for one grant, and for those of any 24 hours. `admin`
+    /// pays the rent.
+    pub fn set_approver(
+        &self,
+        admin: Pubkey,
+        operator: Pubkey,
+        key: Pubkey,
+        max_grant: u64,
+        max_daily: u64,
+    ) -> Instruction {
+        let approver = self.approver_address(&operator, &key);
+        let accounts = accounts::SetApprover { admin, operator, approver, system_program: SYSTEM_PROGRAM };
+        self.call(accounts, instruction::SetApprover { key, max_grant, max_daily })
+    }
+
+    /// Removes an approver and voids the open grants of all approvers of the operator.
+    pub fn remove_approver(&self, admin: Pubkey, operator: Pubkey, key: Pubkey) -> Instruction {
+        let approver = self.approver_address(&operator, &key);
+        self.call(accounts::RemoveApprover { admin, operator, approver }, instruction::RemoveApprover {})
+    }
+
+    /// Makes a budget, which only the admin does and pays for, or gives it other caps.
+    pub fn set_budget(&self, authority: Pubkey, operator: Pubkey, id: u64, caps: BudgetCaps) -> Instruction {
+        let budget = self.budget_address(&operator, id);
+        let accounts = accounts::SetBudget { authority, operator, budget, system_program: SYSTEM_PROGRAM };
+        self.call(accounts, instruction::SetBudget { id, caps })
+    }
+
+    /// Closes a budget in which nothing counts any more.
+    pub fn close_budget(&self, admin: Pubkey, operator: Pubkey, budget: Pubkey) -> Instruction {
+        self.call(accounts::CloseBudget { admin, operator, budget }, instruction::CloseBudget {})
+    }
+
+    /// Replaces what binds an agent beside its policy. Signed by policy authority or admin; what loosens it where loosened
+    /// policies wait, by the admin. `payer` pays for a longer account; `rent_refund`: the agent's.
+    pub fn set_bounds(
+        &self,
+        at: DraftAccounts,
+        payer: Pubkey,
+        rent_refund: Pubkey,
+        bounds: Bounds,
+    ) -> Instruction {
+        let DraftAccounts { authority, operator, agent } = at;
+        let system_program = SYSTEM_PROGRAM;
+        let accounts = accounts::SetPolicy { authority, payer, operator, agent, rent_refund, system_program };
+        self.call(accounts, instruction::SetBounds { bounds })
     }
 
     /// Takes a grant back: guardian, policy authority or admin; anyone where it has expired or is spent. `rent_refund`: the

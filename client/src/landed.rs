@@ -93,11 +93,11 @@ pub fn transfer_arguments(data: &[u8]) -> Option<instruction::Transfer> {
         let instruction::TransferChecked { transfer_id, sequence, amount, memo } = arguments(data)?;
         Some(instruction::Transfer { transfer_id, sequence, amount, memo })
     };
-    let granted = || {
-        let instruction::TransferGranted { transfer_id, sequence, amount, memo } = arguments(data)?;
+    let extended = || {
+        let instruction::TransferExtended { transfer_id, sequence, amount, memo } = arguments(data)?;
         Some(instruction::Transfer { transfer_id, sequence, amount, memo })
     };
-    arguments(data).or_else(checked).or_else(granted)
+    arguments(data).or_else(checked).or_else(extended)
 }
 
 /// The answer of `getTransaction` in `json` encoding. [`WireLanded::read`] needs only what every version says; the rest is for

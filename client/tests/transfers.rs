@@ -23,7 +23,7 @@ fn all_forms_of_a_transfer_say_the_same_of_the_same_accounts() {
     assert_eq!(plain.accounts[..5], checked.accounts[..5]);
     let keys: Vec<_> = checked.accounts[5..].iter().map(|meta| (meta.pubkey, meta.is_writable)).collect();
     assert_eq!(keys, [(deployment.usdc_mint, false), (plain.accounts[5].pubkey, false)]);
-    let granted = deployment.transfer_granted(key(10), &order, key(11));
+    let granted = deployment.transfer_extended(key(10), &order, Some(key(11)), None);
     assert_eq!(granted.accounts[..6], checked.accounts[..6]);
     assert_eq!((granted.accounts[6].pubkey, granted.accounts[6].is_writable), (key(11), true));
     for data in [&plain.data, &checked.data, &granted.data] {

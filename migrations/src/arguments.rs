@@ -137,6 +137,11 @@ pub fn limit(text: &str) -> Result<Limit, String> {
     }
 }
 
+/// An amount of USDC as decimal text.
+pub fn usdc(text: &str) -> Result<UsdcAmount, String> {
+    UsdcAmount::from_str(text).map_err(|error| error.to_string())
+}
+
 /// A time: whole seconds, or with a unit behind them.
 pub fn delay(text: &str) -> Result<u32, String> {
     let units = [("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400)];

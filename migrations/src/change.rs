@@ -68,6 +68,13 @@ impl Change {
         self
     }
 
+    /// Puts an instruction before it.
+    #[must_use]
+    pub fn behind(mut self, first: Instruction) -> Self {
+        self.instructions.insert(0, first);
+        self
+    }
+
     /// Adds what later transactions change.
     #[must_use]
     pub fn ahead(mut self, effects: Vec<Effect>) -> Self {

@@ -3,7 +3,7 @@
 
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Context, Result, anyhow};
-use purser::state::{Agent, ClosedAgent, Operator, PolicyDraft};
+use purser::state::{Agent, Approver, Budget, ClosedAgent, Grant, Operator, PolicyDraft};
 use serde_json::{Value, json};
 use solana_loader_v3_interface::state::UpgradeableLoaderState;
 use solana_rpc_client_api::config::{RpcSimulateTransactionAccountsConfig, RpcSimulateTransactionConfig};
@@ -11,12 +11,16 @@ use solana_sdk::account::Account;
 use solana_sdk::message::Message;
 use solana_sdk::transaction::Transaction;
 
+use crate::agent::bounds::in_usdc;
 use crate::agent::facts::{hex, rules};
 use crate::failure;
+use crate::grant::list::terms;
+use crate::grant::{approvers, budgets};
 use crate::landing::Refusal;
 use crate::loader::buffer::is_buffer;
 use crate::loader::program::DeployedProgram;
 use crate::network::Network;
+use crate::operator;
 use crate::operator::show::{keys, role};
 use crate::report::Table;
 use crate::tokens::{Holding, decimal, decimals, sol};
@@ -163,6 +167,9 @@ fn kind(network: &Network, address: &Pubkey, account: &Account) -> &'static str 
             () if Agent::read(data).is_some() => "account",
             () if ClosedAgent::read(data).is_some() => "closed account",
             () if Operator::read(data).is_some() => "operator",
+            () if Grant::read(data).is_some() => "grant",
+            () if Approver::read(data).is_some() => "approver",
+            () if Budget::read(data).is_some() => "budget",
             () => "draft",
         };
     }
@@ -213,12 +220,28 @@ async fn of_program(network: &Network, address: &Pubkey, data: &[u8]) -> Result<
             ("account_id", json!(network.account_ids().await?.of(address))),
             ("operator", json!(agent.operator.to_string())),
         ];
-        let state =
-            [("halted_by", json!(role(agent.halted_by))), ("policy_version", json!(agent.policy_version))];
+        let state = [
+            ("halted_by", json!(role(agent.halted_by))),
+            ("policy_version", json!(agent.policy_version)),
+            ("grant_epoch", json!(agent.grant_epoch)),
+            ("by_grant_only", json!(agent.pays_by_grant_only())),
+            ("max_30_days_usdc", json!(in_usdc(view.bounds().max_30_day_spend))),
+            ("budget", json!(view.bounds().budget.map(|budget| budget.to_string()))),
+        ];
         return Ok(id.into_iter().chain(rules(&view.policy())).chain(state).collect());
     }
     if let Some(operator) = Operator::read(data) {
         return Ok(keys(&operator).into());
+    }
+    if let Some(grant) = Grant::read(data) {
+        return Ok(terms(&grant));
+    }
+    if let Some(approver) = Approver::read(data) {
+        return Ok(approvers::facts(&approver, network.time().await?).into());
+    }
+    if let Some(budget) = Budget::read(data) {
+        let operator = operator::read(network, &budget.operator).await?;
+        return Ok(budgets::facts(&budget, &operator, network.time().await?).into());
     }
     let Some(draft) = PolicyDraft::read(data) else { return Ok(Vec::new()) };
     let mut facts = vec![

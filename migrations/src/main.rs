@@ -13,7 +13,7 @@
 //! | [`landing`] | follows one signed transaction until its outcome is certain |
 //! | [`failure`] | errors, each in one line that says what to do |
 //! | [`loader`] | the program's bytes: deploy, upgrade, refund, verify |
-//! | [`operator`], [`agent`] | one file per verb |
+//! | [`operator`], [`agent`], [`grant`] | one file per verb |
 //! | [`keys`] | new keypair files |
 //! | [`tokens`] | token accounts of either token program, and amounts of any mint |
 //! | [`report`] | the answer of a command, as text or as JSON |
@@ -23,6 +23,7 @@ mod arguments;
 mod change;
 mod effects;
 mod failure;
+mod grant;
 mod keys;
 mod landing;
 mod loader;
@@ -76,6 +77,15 @@ enum Command {
     /// Create, read and change agent accounts
     #[command(subcommand, alias = "agent")]
     Account(agent::AgentCommand),
+    /// Let an account pay beyond its policy, one payee and amount at a time
+    #[command(subcommand)]
+    Grant(grant::GrantCommand),
+    /// Say who may approve payments, and how much
+    #[command(subcommand)]
+    Approver(grant::ApproverCommand),
+    /// Cap what several accounts spend together
+    #[command(subcommand)]
+    Budget(grant::budgets::BudgetCommand),
     /// Send a transaction that --unsigned printed and somebody signed
     Submit(submit::SubmitArgs),
 }
@@ -110,6 +120,9 @@ fn run(cli: &Cli) -> Result<Report> {
             Command::NewKey(args) => keys::new_key(args),
             Command::Operator(command) => operator::run(&network()?, command).await,
             Command::Account(command) => agent::run(&network()?, command).await,
+            Command::Grant(command) => grant::run(&network()?, command).await,
+            Command::Approver(command) => grant::run_approver(&network()?, command).await,
+            Command::Budget(command) => grant::budgets::run(&network()?, command).await,
             Command::Submit(args) => submit::run(&network()?, args).await,
         }
     })

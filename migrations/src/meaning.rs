@@ -12,6 +12,7 @@ use solana_sdk::pubkey;
 use crate::agent::facts::hex;
 
 const IDL: &str = include_str!("../../programs/purser/idl/purser.json");
+const MEMO: Pubkey = pubkey!("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
 const COMPUTE_BUDGET: Pubkey = pubkey!("ComputeBudget111111111111111111111111111111");
 /// `SystemInstruction::AdvanceNonceAccount`.
 pub const ADVANCE_NONCE: [u8; 4] = [4, 0, 0, 0];
@@ -34,6 +35,9 @@ pub fn of(message: &Message, program: &Pubkey) -> Result<Value> {
         let known = match called {
             called if called == *program => of_purser(&idl, program, data, &accounts),
             called if called == COMPUTE_BUDGET => of_compute_budget(data),
+            called if called == MEMO => {
+                std::str::from_utf8(data).ok().map(|text| json!({ "memo": { "text": text } }))
+            }
             called if called == bpf_loader_upgradeable::ID => of_loader(data, &accounts),
             called if called == anchor_lang::system_program::ID && data[..] == ADVANCE_NONCE => {
                 named("advance_nonce", &["nonce", "recent_blockhashes", "authority"], &accounts)
@@ -106,7 +110,10 @@ fn fields(idl: &Value, fields: &Value, bytes: &mut &[u8]) -> Option<Map<String, 
         let name = field["name"].as_str()?;
         let value = value(idl, &field["type"], bytes)?;
         match (name, &value) {
-            ("max_single_transfer" | "max_daily_spend", Value::Number(micros)) => {
+            (
+                "max_single_transfer" | "max_daily_spend" | "max_grant" | "max_daily",
+                Value::Number(micros),
+            ) => {
                 let amount = UsdcAmount::from_micros(micros.as_u64()?);
                 facts.insert(format!("{name}_usdc"), json!(amount.to_string()));
             }
@@ -168,6 +175,7 @@ fn primitive(name: &str, bytes: &mut &[u8]) -> Option<Value> {
         "u8" => json!(u8::from_le_bytes(take(bytes)?)),
         "u16" => json!(u16::from_le_bytes(take(bytes)?)),
         "u32" => json!(u32::from_le_bytes(take(bytes)?)),
+        "i64" => json!(i64::from_le_bytes(take(bytes)?)),
         "u64" => json!(u64::from_le_bytes(take(bytes)?)),
         "pubkey" => json!(Pubkey::new_from_array(take(bytes)?).to_string()),
         _ => return None,

@@ -13,6 +13,7 @@ mod allowlist;
 mod amount;
 mod check;
 mod grant;
+mod month;
 #[cfg(feature = "alloc")]
 mod owned;
 mod policy;
@@ -24,6 +25,7 @@ pub use allowlist::{Address, Allowlist, Recipients, ALLOWLIST_ENTRIES_MAX};
 pub use amount::{AmountError, UsdcAmount, MICROS_PER_USDC};
 pub use check::{check, check_granted, explain, AccountState, Cleared, Rule, RuleOutcome, TransferRequest};
 pub use grant::{Grant, GrantRefusal, Payee, Waived};
+pub use month::{MonthWindow, MONTH_DAYS};
 #[cfg(feature = "alloc")]
 pub use owned::{owned, AllowedRecipients, SpendingPolicy};
 pub use policy::{AsAllowlist, Limit, Policy, PolicyOver, MEMO_BYTES_MAX};

@@ -5,7 +5,7 @@
 //
 // Exit status as of `purser audit`: 0 everything holds, 1 something does not, 2 it could not be done.
 
-import { createPublicKey, verify } from "node:crypto";
+import { createHash, createPublicKey, verify } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { BorshCoder, EventParser, utils, web3, type Idl } from "@anchor-lang/core";
@@ -26,7 +26,9 @@ type Landed = {
 /** Amounts in micro-USDC; `null` is no limit, and no list: anyone may be paid. */
 type Policy = { single: bigint | null; daily: bigint | null; memo: boolean; paused: boolean; wallets: string[] | null; tokenAccounts: string[] };
 type Agent = { version: number; policy: Policy; isHalted: boolean; payments: bigint };
-type Grant = { terms: any; left: bigint; epoch: number };
+/** `by`: what the key that opened it was. */
+type Grant = { terms: any; left: bigint; epoch: number; approverEpoch: number; by: string; openedAt: number; delay: number };
+type Approver = { atOnce: bigint; daily: bigint; granted: { time: number; amount: bigint }[] };
 type Draft = { args: any; entries: string[]; sealed?: { at: number; delay: number } };
 
 const { values: options } = parseArgs({ options: { url: { type: "string" }, account: { type: "string" }, idl: { type: "string" } } });
@@ -165,6 +167,12 @@ let agent: Agent | undefined;
 let draft: Draft | undefined;
 const grants = new Map<string, Grant>();
 let grantEpoch = 0; // grants of an earlier one pay nothing
+const approvers = new Map<string, Approver>(); // by their keys
+const places = new Map<string, string>(); // their accounts' addresses, and their keys
+let approverEpoch = 0; // approvers' grants of an earlier one pay nothing
+let isByGrantOnly = false;
+let budget = ""; // through which it pays; what others spend through it is left to `purser audit`
+let month: { cap: bigint; days: Map<number, bigint> } | undefined; // paid since there is a cap for 30 days, by days
 let purse = ""; // its USDC account
 let balance = 0n;
 let isClosed = false;
@@ -208,14 +216,23 @@ const payeeOf = ({ payee }: any): [string, string] => (payee.Wallet ? ["wallet",
 
 /** The rules that a payment may pass by the grant that it names: list, single limit, daily limit. */
 function waived({ args, accounts }: Call, owner: string | undefined, version: number, at: Landed): boolean[] {
-  if (accounts.grant === undefined) return [false, false, false];
+  if (accounts.grant === undefined || accounts.grant === program.address) {
+    if (isByGrantOnly) finds("allowlist", "A payment was made without a grant; the account pays by grants alone.", at);
+    return [false, false, false];
+  }
   const grant = grants.get(accounts.grant);
   const terms = grant?.terms;
   const amount = micros(args.amount);
-  const isOpen = grant && grant.epoch === grantEpoch && (terms.policy_version ?? version) === version;
+  const isVoid = grant?.by === "approver" && grant.approverEpoch !== approverEpoch;
+  const isOpen = grant && grant.epoch === grantEpoch && !isVoid && (terms.policy_version ?? version) === version;
+  const memoHash = createHash("sha256").update(args.memo).digest();
+  const isMemo = !terms?.memo_hash || String([...memoHash]) === String([...terms.memo_hash]);
+  const loosens = terms && (terms.beyond_allowlist || terms.beyond_single_limit || isByGrantOnly);
+  const delay = grant?.delay === 0 && operator.delay > 0 ? Infinity : Math.max(grant?.delay ?? 0, operator.delay);
+  const isEarly = grant?.by === "policy authority" && loosens && at.time + 1 < grant.openedAt + delay;
   const isTagged = terms?.tag === null || (String(terms?.tag.toArray("le", 8)) === String([...args.transfer_id.slice(8)]) && amount === grant?.left);
   // Blocks may be dated a second apart.
-  const isCovered = isOpen && payeeOf(terms)[1] === (terms.payee.Wallet ? owner : accounts.destination) && isTagged
+  const isCovered = isOpen && isMemo && !isEarly && payeeOf(terms)[1] === (terms.payee.Wallet ? owner : accounts.destination) && isTagged
     && BigInt(at.time - 1) < micros(terms.expires_at) && amount <= grant.left;
   if (!isCovered) {
     finds("allowlist", `A payment was made by the grant ${accounts.grant}, which did not cover it.`, at);
@@ -223,6 +240,18 @@ function waived({ args, accounts }: Call, owner: string | undefined, version: nu
   }
   grant.left -= amount;
   return [terms.beyond_allowlist, terms.beyond_single_limit, terms.beyond_daily_limit];
+}
+
+/** A grant of an approver, of any account of the operator, against its limits. What it must say in a memo is not looked at. */
+function approve({ args: { terms }, signer }: Call, at: Landed) {
+  const approver = approvers.get(signer);
+  const amount = micros(terms.amount);
+  const isOnServer = [operator.admin, operator.policyAuthority, ...operator.transferAuthorities].includes(signer);
+  if (!approver || isOnServer) return finds("signer", `${signer} approved a payment, and was no approver of the operator then.`, at);
+  approver.granted = approver.granted.filter((it) => at.time - it.time < DAY);
+  approver.granted.push({ time: at.time, amount });
+  const day = approver.granted.reduce((sum, it) => sum + it.amount, 0n);
+  if (amount > approver.atOnce || day > approver.daily) finds("policy_changes", `${signer} approved more than its limits allow.`, at);
 }
 
 function transfer(it: Call, at: Landed, events: any[]): bigint {
@@ -262,6 +291,15 @@ function transfer(it: Call, at: Landed, events: any[]): bigint {
   if (policy.daily !== null && !pastDaily && spent > policy.daily) {
     finds("rolling_day", `${usdc(spent)} left in the 24 hours up to payment ${number}; the limit was ${usdc(policy.daily)}.`, at);
   }
+  if (accounts.budget !== undefined && (accounts.budget === program.address ? "" : accounts.budget) !== budget) {
+    refuses("daily_limit", "it did not go through the account's budget");
+  }
+  if (month) {
+    const today = Math.max(Math.floor(at.time / DAY), ...month.days.keys());
+    month.days.set(today, (month.days.get(today) ?? 0n) + amount);
+    const sum = [...month.days].reduce((sum, [day, paid]) => sum + (today - day < 31 ? paid : 0n), 0n);
+    if (sum > month.cap) refuses("daily_limit", `at most ${usdc(month.cap)} in 30 days`);
+  }
   total.payments += 1;
   total.paid += amount;
   return amount;
@@ -290,6 +328,8 @@ function apply(at: Landed) {
     const { name, args, accounts, signer } = it;
     const isOperators = accounts.agent === undefined || accounts.agent === program.address;
     const isResumedToo = name === "resume" && it.more.includes(account); // accounts after a resume's own are more agents
+    const isApprovers = name === "open_grant" && accounts.approver !== program.address;
+    if (accounts.operator === operator.address && isApprovers) approve(it, at);
     if (accounts.operator !== operator.address || (!isOperators && accounts.agent !== account && !isResumedToo)) continue;
     const mayBe = (...who: string[]) => {
       if (!who.includes(signer)) finds("signer", `${signer} signed ${name} without the right to it.`, at);
@@ -322,6 +362,7 @@ function apply(at: Landed) {
         isClosed ? mayBe(admin) : mayBe(admin, policyAuthority);
         grantEpoch = isClosed ? (grantEpoch + 1) % 256 : 0; // none of the grants of the account before
         isClosed = false;
+        [isByGrantOnly, budget, month] = [false, "", undefined];
         agent = { version: 1, policy: policyOfArgs(args.policy), isHalted: false, payments: 0n };
         break;
       case "set_policy":
@@ -362,10 +403,40 @@ function apply(at: Landed) {
         mayBe(admin, policyAuthority, guardian);
         draft = undefined;
         break;
-      case "open_grant":
-        mayBe(admin);
-        grants.set(accounts.grant, { terms: args.terms, left: micros(args.terms.amount), epoch: grantEpoch });
+      case "open_grant": {
+        const { terms } = args;
+        const by = isApprovers ? "approver" : signer === admin ? "admin" : "policy authority";
+        if (!isApprovers) mayBe(admin, policyAuthority);
+        const isBound = terms.tag !== null && terms.memo_hash !== null && terms.policy_version === agent?.version;
+        const isTooMuch = by !== "admin" && (terms.beyond_daily_limit || operator.isHalted || agent?.isHalted);
+        if (isTooMuch || (isApprovers && !isBound)) finds("policy_changes", `${signer} opened a grant that only the admin opens.`, at);
+        const opened = { openedAt: at.time, delay: operator.delay, epoch: grantEpoch, approverEpoch };
+        grants.set(accounts.grant, { terms, left: micros(terms.amount), by, ...opened });
         break;
+      }
+      case "set_approver": {
+        mayBe(admin);
+        const limits = { atOnce: micros(args.max_grant), daily: micros(args.max_daily) };
+        places.set(accounts.approver, String(args.key));
+        approvers.set(String(args.key), { granted: [], ...approvers.get(String(args.key)), ...limits });
+        break;
+      }
+      case "remove_approver":
+        mayBe(admin);
+        approvers.delete(places.get(accounts.approver) ?? "");
+        approverEpoch = (approverEpoch + 1) % 256;
+        break;
+      case "set_bounds": {
+        mayBe(admin, policyAuthority);
+        const { by_grant_only, max_30_day_spend } = args.bounds;
+        const cap = limit(max_30_day_spend);
+        const next = args.bounds.budget === null ? "" : String(args.bounds.budget);
+        const isLooser = (budget !== "" && next !== budget) || (isByGrantOnly && !by_grant_only) || (month && (cap === null || cap > month.cap));
+        if (isLooser && operator.delay > 0) mayBe(admin);
+        [isByGrantOnly, budget] = [by_grant_only, next];
+        month = cap === null ? undefined : { days: new Map(), ...month, cap };
+        break;
+      }
       case "close_grant": {
         const grant = grants.get(accounts.grant);
         const isOver = grant && (grant.left === 0n || BigInt(at.time + 1) >= micros(grant.terms.expires_at));
@@ -377,7 +448,7 @@ function apply(at: Landed) {
         mayBe(admin, policyAuthority, guardian);
         grantEpoch = (grantEpoch + 1) % 256;
         break;
-      case "transfer": case "transfer_checked": case "transfer_granted":
+      case "transfer": case "transfer_checked": case "transfer_extended":
         out += transfer(it, at, paid);
         goesTo(accounts.destination, micros(it.args.amount), it, at);
         break;
@@ -430,13 +501,19 @@ function compare(state: any, token: any) {
   }
   const data = Buffer.from(state.data[0], "base64");
   const { policy_version, halted_by, tags, policy } = coder.accounts.decode("Agent", data);
-  const list = data.subarray(coder.accounts.size("Agent"));
+  // A cap for 30 days with its 32 words, and the address of a budget, stand before the list.
+  const hasMonth = (policy.bounds >> 1) % 2 === 1;
+  const body = coder.accounts.size("Agent");
+  const budgetAt = body + (hasMonth ? 264 : 0);
+  const hasBudget = (policy.bounds >> 2) % 2 === 1;
+  const list = data.subarray(budgetAt + (hasBudget ? 32 : 0));
   const entries = Array.from({ length: list.length / 32 }, (_, at) => new web3.PublicKey(list.subarray(32 * at, 32 * at + 32)).toString());
   const flag = (bit: number) => (policy.flags >> bit) % 2 === 1;
   const chain = [policy_version, halted_by !== 0, micros(tags[0]), flag(0), flag(1), flag(2) ? micros(policy.max_single_transfer) : null,
-    flag(3) ? micros(policy.max_daily_spend) : null, flag(4) ? policy.wallet_count : null, entries.join()];
+    flag(3) ? micros(policy.max_daily_spend) : null, flag(4) ? policy.wallet_count : null, entries.join(), policy.bounds, hasMonth ? data.readBigUInt64LE(body) : null,
+    hasBudget ? new web3.PublicKey(data.subarray(budgetAt, budgetAt + 32)).toString() : ""];
   const { version, isHalted, payments, policy: { paused, memo, single, daily, wallets, tokenAccounts } } = agent;
-  const signed = [version, isHalted, payments, paused, memo, single, daily, wallets?.length ?? null, [...(wallets ?? []), ...tokenAccounts].join()];
+  const signed = [version, isHalted, payments, paused, memo, single, daily, wallets?.length ?? null, [...(wallets ?? []), ...tokenAccounts].join(), (isByGrantOnly ? 1 : 0) + (month ? 2 : 0) + (budget ? 4 : 0), month?.cap ?? null, budget];
   // The seconds of the last 16 payments, two in a word, stand behind their tags.
   for (let number = payments; number > 0n && number > payments - 16n; number -= 1n) {
     const place = Number((number - 1n) % 16n);

@@ -12,11 +12,14 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytemuck::Zeroable;
 use purser::events::{
-    AgentCreated, AllowlistRecord, GrantOpened, GrantUsed, GrantsVoided, HaltSet, OperatorCreated,
-    OperatorUpdated, PolicyRecord, PolicySet, TransferExecuted, Withdrawn,
+    AgentCreated, AllowlistRecord, ApproverRemoved, ApproverSet, BoundsSet, BudgetSet, BudgetUsed,
+    GrantOpened, GrantUsed, GrantsVoided, HaltSet, OperatorCreated, OperatorUpdated, PolicyRecord, PolicySet,
+    TransferExecuted, Withdrawn,
 };
-use purser::state::{Agent, Operator, Role, StoredPolicy};
-use purser::{AllowlistArg, GrantTerms, OperatorKeys, OperatorUpdate, PolicyArgs};
+use purser::state::{Agent, Budget, Operator, Role, StoredPolicy};
+use purser::{
+    AllowlistArg, Bounds, BudgetCaps, GrantTerms, OpenedBy, OperatorKeys, OperatorUpdate, PolicyArgs,
+};
 use purser_audit::archive::{Archive, Line, Manifest, SavedAccount, Snapshot};
 use purser_audit::folder::archive_in;
 use purser_audit::report::Report;
@@ -60,6 +63,8 @@ pub struct TestChain {
     /// Heads of refusals, by the key that signed them.
     of_keys: BTreeMap<Pubkey, Vec<Line>>,
     next_tag: u64,
+    /// The one budget.
+    budget: Budget,
     /// Micro-USDC left of the one grant.
     granted: u64,
 }
@@ -115,6 +120,7 @@ impl TestChain {
             of_keys: BTreeMap::new(),
             next_tag: 1,
             granted: 0,
+            budget: Budget::zeroed(),
         };
         chain.creates_operator(delay);
         chain.creates_agent(policy);
@@ -225,15 +231,21 @@ impl TestChain {
             memo: paying.memo,
         };
         let grant = self.at.grant_address(&self.agent, 1);
-        let call = match paying.by_grant {
-            true => self.at.transfer_granted(key.pubkey(), &order, grant),
-            false => self.at.transfer(key.pubkey(), &order),
+        let is_bounded = self.agent_state.policy.is_bounded();
+        let budget = self.agent_state.budget(&self.tail).map(|key| Pubkey::new_from_array(*key));
+        let call = match (paying.by_grant, is_bounded) {
+            (false, false) => self.at.transfer(key.pubkey(), &order),
+            (by_grant, _) => {
+                let grant = by_grant.then_some(grant);
+                self.at.transfer_extended(key.pubkey(), &order, grant, budget)
+            }
         };
         let (now, amount) = (self.now, UsdcAmount::from_micros(paying.micros));
         let (window, tags) = self.agent_state.ledger_mut();
         let spent = window.spent(now).saturating_add(amount);
         window.record(now, amount);
         tags.record(purser_policy::tag_of(&transfer_id), now);
+        let _ = self.agent_state.count_month(&mut self.tail, amount, now);
         let event = TransferExecuted {
             agent: self.agent,
             number: self.agent_state.tags().recorded(),
@@ -253,6 +265,13 @@ impl TestChain {
             let used = GrantUsed { agent: self.agent, number: event.number, grant, left: self.granted };
             events.push(used.data());
         }
+        if let Some(budget) = budget {
+            let operator = self.operator_state;
+            let _ = self.budget.spend(amount, &operator, now);
+            let spent_in_window = self.budget.window().spent(now).micros();
+            events
+                .push(BudgetUsed { agent: self.agent, number: event.number, budget, spent_in_window }.data());
+        }
         if !paying.is_logged {
             events.clear();
         }
@@ -270,8 +289,9 @@ impl TestChain {
         let call = self.at.set_policy(at, key.pubkey(), self.policy_key.pubkey(), version, policy);
         self.agent_state.policy_version += 1;
         self.agent_state.policy_updated_at = self.now;
-        self.agent_state.policy = StoredPolicy::from(&policy.as_policy());
-        self.tail = tail(policy);
+        self.agent_state.set_policy(&policy.as_policy());
+        self.tail.truncate(self.agent_state.list_at());
+        self.tail.extend(tail(policy));
         let event = self.policy_set(policy, key);
         self.lands(&call, key, &[event], None)
     }
@@ -282,7 +302,68 @@ impl TestChain {
         let call = self.at.open_grant(signer, signer, signer, (operator, agent), 1, terms);
         self.granted = terms.amount;
         let grant = self.at.grant_address(&agent, 1);
-        self.lands(&call, key, &[GrantOpened { operator, agent, grant, id: 1, terms, signer }.data()], None);
+        let is_admin = signer == self.operator_state.admin;
+        let opened_by = if is_admin { OpenedBy::Admin } else { OpenedBy::PolicyAuthority };
+        let event = GrantOpened { operator, agent, grant, id: 1, terms, opened_by, signer };
+        self.lands(&call, key, &[event.data()], None);
+    }
+
+    /// Makes this key an approver for up to 5 USDC at once and 8 in a day.
+    pub fn sets_approver(&mut self, key: &Pubkey) {
+        let admin = self.admin.insecure_clone();
+        let (max_grant, max_daily) = (5 * MICROS, 8 * MICROS);
+        let call = self.at.set_approver(admin.pubkey(), self.operator, *key, max_grant, max_daily);
+        let event =
+            ApproverSet { operator: self.operator, key: *key, max_grant, max_daily, admin: admin.pubkey() };
+        self.lands(&call, &admin, &[event.data()], None);
+    }
+
+    pub fn removes_approver(&mut self, key: &Pubkey) {
+        let admin = self.admin.insecure_clone();
+        let call = self.at.remove_approver(admin.pubkey(), self.operator, *key);
+        self.operator_state.approver_epoch += 1;
+        let approver_epoch = self.operator_state.approver_epoch;
+        let event =
+            ApproverRemoved { operator: self.operator, key: *key, approver_epoch, admin: admin.pubkey() };
+        self.lands(&call, &admin, &[event.data()], None);
+    }
+
+    /// Opens the one grant as an approver, whoever signs. The tag is the one of the next payment.
+    pub fn approves(&mut self, terms: GrantTerms, key: &Keypair) {
+        let (operator, agent, signer) = (self.operator, self.agent, key.pubkey());
+        let [_memo, call] = self.at.approve(signer, signer, signer, (operator, agent), 1, terms);
+        self.granted = terms.amount;
+        let grant = self.at.grant_address(&agent, 1);
+        let opened_by = OpenedBy::Approver;
+        let event = GrantOpened { operator, agent, grant, id: 1, terms, opened_by, signer };
+        self.lands(&call, key, &[event.data()], None);
+    }
+
+    /// Replaces what binds the account beside its policy, whoever signs.
+    pub fn sets_bounds(&mut self, bounds: Bounds, key: &Keypair) {
+        let (authority, operator, agent) = (key.pubkey(), self.operator, self.agent);
+        let at = purser_client::DraftAccounts { authority, operator, agent };
+        let call = self.at.set_bounds(at, authority, self.policy_key.pubkey(), bounds);
+        self.tail = self.agent_state.set_bounds(&bounds, &self.tail);
+        let event = BoundsSet { operator, agent, bounds, signer: authority };
+        self.lands(&call, key, &[event.data()], None);
+    }
+
+    /// Makes the one budget, or gives it another cap for a day, whoever signs; as if nothing had to wait.
+    pub fn sets_budget(&mut self, micros: u64, key: &Keypair) -> Pubkey {
+        let caps = BudgetCaps { max_daily_spend: micros, max_30_day_spend: None };
+        let (operator, signer) = (self.operator, key.pubkey());
+        let call = self.at.set_budget(signer, operator, 1, caps);
+        self.budget.set_caps(&caps, false, &self.operator_state, self.now);
+        let budget = self.at.budget_address(&operator, 1);
+        let event = BudgetSet { operator, budget, id: 1, caps, loosens_at: None, signer };
+        self.lands(&call, key, &[event.data()], None);
+        budget
+    }
+
+    /// The tag of the next payment.
+    pub fn next_tag(&self) -> u64 {
+        self.next_tag + 1
     }
 
     pub fn voids_grants(&mut self) {

@@ -1,5 +1,6 @@
 //! An agent account: its policy, its recent payments, and the admin's access to its money.
 
+pub mod bounds;
 pub mod close;
 pub mod create;
 pub mod facts;
@@ -55,6 +56,8 @@ pub enum AgentCommand {
     Withdraw(withdraw::WithdrawArgs),
     /// Close an agent that paid nothing for 24 hours, with its token account and its draft; signed by the admin
     Close(close::CloseArgs),
+    /// Say what binds an account beside its policy: grants alone, a limit for 30 days, a budget; signed by policy authority or admin
+    SetBounds(bounds::BoundsArgs),
     /// Name another wallet that gets the account's rent back; signed by the one that gets it so far
     RentRefund(rent::RentRefundArgs),
     /// Send what an account holds beyond its rent to who gets it back; signed by anyone
@@ -75,6 +78,7 @@ pub async fn run(network: &Network, command: &AgentCommand) -> Result<Report> {
         AgentCommand::Unpause(args) => pause::run(network, args, false).await,
         AgentCommand::Withdraw(args) => withdraw::run(network, args).await,
         AgentCommand::Close(args) => close::run(network, args).await,
+        AgentCommand::SetBounds(args) => bounds::run(network, args).await,
         AgentCommand::RentRefund(args) => rent::set(network, args).await,
         AgentCommand::ReclaimRent(args) => rent::reclaim(network, args).await,
     }

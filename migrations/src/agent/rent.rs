@@ -3,7 +3,7 @@
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use purser::state::{Agent, ClosedAgent, PolicyDraft};
+use purser::state::{Agent, ClosedAgent, Grant, PolicyDraft};
 
 use super::AgentArgs;
 use crate::arguments;
@@ -23,7 +23,7 @@ pub struct RentRefundArgs {
 
 #[derive(Args)]
 pub struct ReclaimArgs {
-    /// The address of an agent account, a draft, or an account that was closed
+    /// The address of an agent account, a draft, a grant, or an account that was closed
     #[arg(long = "account", value_name = "ADDRESS", value_parser = arguments::address)]
     address: Pubkey,
 }
@@ -53,6 +53,7 @@ pub async fn reclaim(network: &Network, args: &ReclaimArgs) -> Result<Report> {
     let refund = Agent::read(data)
         .map(|view| view.agent.rent_refund)
         .or_else(|| PolicyDraft::read(data).map(|view| view.draft.rent_refund))
+        .or_else(|| Grant::read(data).map(|grant| grant.rent_refund))
         .or_else(|| ClosedAgent::read(data).map(|closed| closed.rent_refund));
     let refund = refund.with_context(|| format!("nobody gets rent of {address} back"))?;
     let surplus = account.lamports.saturating_sub(network.rent(data.len()).await?);

@@ -2,6 +2,7 @@ use anyhow::{Result, anyhow};
 use purser::state::{Agent, Operator};
 use purser_policy::{Limit, UsdcAmount};
 
+use super::bounds::in_usdc;
 use super::facts::{self, rules, timestamp};
 use super::{AgentArgs, LocatedAgent};
 use crate::network::Network;
@@ -38,6 +39,10 @@ pub async fn run(network: &Network, args: &AgentArgs) -> Result<Report> {
         report = report.with(name, value);
     }
     Ok(report
+        .with("by_grant_only", agent.pays_by_grant_only())
+        .with("max_30_days_usdc", in_usdc(view.bounds().max_30_day_spend))
+        .with("budget", view.bounds().budget.map(|budget| budget.to_string()))
+        .with("spent_last_30_days_usdc", view.month().map(|month| month.window().spent(now).to_string()))
         .with("waiting_policy", draft.map(|draft| facts::describe(&draft, view, operator, now)))
         .with("spent_last_24_hours_usdc", spent.to_string())
         .with("daily_remaining_usdc", remaining(policy.max_daily_spend, spent))

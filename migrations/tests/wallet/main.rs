@@ -3,6 +3,7 @@
 mod accounts;
 mod changes;
 mod docs;
+mod grants;
 mod money;
 mod operator;
 mod policy;

@@ -1,14 +1,19 @@
 //! Seeds and sizes.
 
+use anchor_lang::prelude::Pubkey;
+
 /// Operator address: `["operator", creating admin, id: u64 le]`.
 pub const OPERATOR_SEED: &[u8] = b"operator";
 /// Agent address: `["agent", operator, agent_id: 16 bytes]`.
 pub const AGENT_SEED: &[u8] = b"agent";
 /// Policy draft address: `["draft", agent]`.
 pub const DRAFT_SEED: &[u8] = b"draft";
-
 /// Grant address: `["grant", agent, id: u64 le]`.
 pub const GRANT_SEED: &[u8] = b"grant";
+/// Approver address: `["approver", operator, key]`.
+pub const APPROVER_SEED: &[u8] = b"approver";
+/// Budget address: `["budget", operator, id: u64 le]`.
+pub const BUDGET_SEED: &[u8] = b"budget";
 
 /// Bytes of an Anchor account discriminator.
 pub const DISCRIMINATOR_BYTES: usize = 8;
@@ -28,5 +33,9 @@ pub const GRANT_SECONDS_MAX: i64 = 30 * 86_400;
 pub const TRANSFER_DISCRIMINATOR: [u8; 4] = [163, 52, 200, 231];
 /// Begins a `transfer_checked`: Anchor's discriminator.
 pub const TRANSFER_CHECKED_DISCRIMINATOR: [u8; 8] = [119, 250, 202, 24, 253, 135, 244, 121];
-/// Begins a `transfer_granted`: Anchor's discriminator.
-pub const TRANSFER_GRANTED_DISCRIMINATOR: [u8; 8] = [223, 157, 228, 249, 146, 237, 121, 38];
+/// Begins a `transfer_extended`: Anchor's discriminator.
+pub const TRANSFER_EXTENDED_DISCRIMINATOR: [u8; 8] = [191, 156, 211, 91, 141, 158, 156, 194];
+/// SPL Memo.
+pub const MEMO_PROGRAM: Pubkey = Pubkey::from_str_const("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
+/// The sysvar that holds the instructions of the transaction.
+pub const INSTRUCTIONS_SYSVAR: Pubkey = Pubkey::from_str_const("Sysvar1nstructions1111111111111111111111111");

@@ -8,7 +8,7 @@ use core::mem::MaybeUninit;
 use solana_program::entrypoint::SUCCESS;
 
 use crate::constants::{
-    TRANSFER_CHECKED_DISCRIMINATOR, TRANSFER_DISCRIMINATOR, TRANSFER_GRANTED_DISCRIMINATOR,
+    TRANSFER_CHECKED_DISCRIMINATOR, TRANSFER_DISCRIMINATOR, TRANSFER_EXTENDED_DISCRIMINATOR,
 };
 use crate::error::PurserError;
 use crate::instructions::transfer::{self, Form, Views};
@@ -21,7 +21,7 @@ solana_program::entrypoint::custom_panic_default!();
 #[cfg_attr(target_os = "solana", no_mangle)]
 #[cfg_attr(hot_path, optimize(speed))]
 pub unsafe extern "C" fn entrypoint(input: *mut u8) -> u64 {
-    let mut views: Views = [const { MaybeUninit::uninit() }; Form::Granted.accounts()];
+    let mut views: Views = [const { MaybeUninit::uninit() }; Form::Extended.accounts()];
     // SAFETY: `input` comes from the runtime and outlives this call.
     let (program_id, count, data) = unsafe { pinocchio::entrypoint::deserialize(input, &mut views) };
     if let Some((form, arguments)) = transfer_form(data) {
@@ -49,7 +49,7 @@ fn transfer_form(data: &[u8]) -> Option<(Form, &[u8])> {
     let (discriminator, arguments) = data.split_first_chunk()?;
     let form = match *discriminator {
         TRANSFER_CHECKED_DISCRIMINATOR => Form::Checked,
-        TRANSFER_GRANTED_DISCRIMINATOR => Form::Granted,
+        TRANSFER_EXTENDED_DISCRIMINATOR => Form::Extended,
         _ => return None,
     };
     Some((form, arguments))

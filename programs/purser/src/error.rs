@@ -90,8 +90,22 @@ pub enum PurserError {
     GrantExpired,
     #[msg("Less is left of the grant than the amount")]
     GrantExceeded,
-    #[msg("A grant is for more than nothing, and ends later than now and within 30 days")]
+    #[msg("A grant is for more than nothing and ends within 30 days; an approver's is for one payment, memo and policy")]
     GrantTermsInvalid,
+    #[msg("The grant is above what this approver may grant at once, or in 24 hours")]
+    ApproverLimitExceeded,
+    #[msg("A memo that says what is approved must come right before an approver's grant, in the transaction itself")]
+    ApprovalMemoMismatch,
+    #[msg("The account pays by transfer_extended alone")]
+    ExtendedTransferRequired,
+    #[msg("The account pays by grants alone")]
+    GrantRequired,
+    #[msg("The amount and what left in the last 30 days are above the account's limit for them")]
+    MonthLimitExceeded,
+    #[msg("The account pays through its budget: the one given is another, or it has none")]
+    BudgetMismatch,
+    #[msg("The amount and what left through the budget are above what it allows in 24 hours or 30 days")]
+    BudgetExceeded,
 }
 
 impl PurserError {
@@ -140,6 +154,13 @@ impl PurserError {
             GrantExpired,
             GrantExceeded,
             GrantTermsInvalid,
+            ApproverLimitExceeded,
+            ApprovalMemoMismatch,
+            ExtendedTransferRequired,
+            GrantRequired,
+            MonthLimitExceeded,
+            BudgetMismatch,
+            BudgetExceeded,
         ];
         all.into_iter().find(|error| u32::from(*error) == code)
     }

@@ -8,7 +8,7 @@ use anchor_lang::solana_program::log::sol_log_data;
 use core::mem::MaybeUninit;
 use purser_policy::{Address, Allowlist, Limit, Policy, UsdcAmount};
 
-use crate::state::{GrantTerms, Operator, Role};
+use crate::state::{Bounds, BudgetCaps, GrantTerms, OpenedBy, Operator, Role};
 
 #[event]
 pub struct OperatorCreated {
@@ -186,7 +186,60 @@ pub struct RentRefundSet {
     pub rent_refund: Pubkey,
 }
 
-/// Leave to pay beyond the policy, given by the admin.
+/// What binds an agent beside its policy from here on.
+#[event]
+pub struct BoundsSet {
+    pub operator: Pubkey,
+    pub agent: Pubkey,
+    pub bounds: Bounds,
+    /// The key that signed.
+    pub signer: Pubkey,
+}
+
+/// A budget with these caps: from here on, or what they raise only from `loosens_at` on.
+#[event]
+pub struct BudgetSet {
+    pub operator: Pubkey,
+    /// Its address.
+    pub budget: Pubkey,
+    pub id: u64,
+    pub caps: BudgetCaps,
+    /// Unix seconds. A delay that is made longer moves it back.
+    pub loosens_at: Option<i64>,
+    pub signer: Pubkey,
+}
+
+/// A budget that is no more.
+#[event]
+pub struct BudgetClosed {
+    pub operator: Pubkey,
+    pub budget: Pubkey,
+    pub admin: Pubkey,
+}
+
+/// A key that may open grants for single payments from here on, within these limits.
+#[event]
+pub struct ApproverSet {
+    pub operator: Pubkey,
+    pub key: Pubkey,
+    /// Micro-USDC.
+    pub max_grant: u64,
+    /// Micro-USDC in any 24 hours.
+    pub max_daily: u64,
+    pub admin: Pubkey,
+}
+
+/// From here on no grant pays that an approver of the operator opened before.
+#[event]
+pub struct ApproverRemoved {
+    pub operator: Pubkey,
+    pub key: Pubkey,
+    /// The operator's from here on.
+    pub approver_epoch: u8,
+    pub admin: Pubkey,
+}
+
+/// Leave to pay beyond the policy, or where an agent pays by such leave alone.
 #[event]
 pub struct GrantOpened {
     pub operator: Pubkey,
@@ -195,6 +248,7 @@ pub struct GrantOpened {
     pub grant: Pubkey,
     pub id: u64,
     pub terms: GrantTerms,
+    pub opened_by: OpenedBy,
     /// The key that signed.
     pub signer: Pubkey,
 }
@@ -300,24 +354,37 @@ pub struct GrantUsed {
     pub left: u64,
 }
 
-/// [`GrantUsed`] without the heap.
-pub(crate) struct GrantUsedLog<'a> {
-    pub agent: &'a [u8; 32],
+/// Follows the [`TransferExecuted`] of a payment through a budget, and its [`GrantUsed`].
+#[event]
+pub struct BudgetUsed {
+    pub agent: Pubkey,
+    /// Of the payment.
     pub number: u64,
-    pub grant: &'a [u8; 32],
-    pub left: u64,
+    pub budget: Pubkey,
+    /// What left through the budget in the 24 hours up to and including this payment, in micro-USDC.
+    pub spent_in_window: u64,
 }
 
-impl GrantUsedLog<'_> {
+/// [`GrantUsed`] and [`BudgetUsed`] without the heap: both are an agent, a number, an account and an amount.
+pub(crate) struct UsedLog<'a> {
+    pub event: &'static [u8],
+    pub agent: &'a [u8; 32],
+    pub number: u64,
+    pub account: &'a [u8; 32],
+    pub amount: u64,
+}
+
+impl UsedLog<'_> {
+    #[inline(never)]
     pub fn write(&self) {
         sol_log_data(&[&self.encode()]);
     }
 
     fn encode(&self) -> [u8; 88] {
         let mut bytes = [0; 88];
-        let (number, left) = (self.number.to_le_bytes(), self.left.to_le_bytes());
+        let (number, amount) = (self.number.to_le_bytes(), self.amount.to_le_bytes());
         let mut rest = &mut bytes[..];
-        for part in [GrantUsed::DISCRIMINATOR, self.agent, &number, self.grant, &left] {
+        for part in [self.event, self.agent, &number, self.account, &amount] {
             let (room, behind) = rest.split_at_mut(part.len());
             room.copy_from_slice(part);
             rest = behind;
@@ -359,11 +426,14 @@ mod tests {
     use anchor_lang::Event;
 
     #[test]
-    fn use_of_a_grant_is_logged_in_the_bytes_of_its_event() {
-        let log = GrantUsedLog { agent: &[1; 32], number: u64::MAX - 1, grant: &[3; 32], left: 4 };
-        let (agent, grant) = (Pubkey::from(*log.agent), Pubkey::from(*log.grant));
-        let event = GrantUsed { agent, number: log.number, grant, left: log.left };
-        assert_eq!(log.encode().to_vec(), event.data());
+    fn use_of_a_grant_or_a_budget_is_logged_in_the_bytes_of_its_event() {
+        let log =
+            |event| UsedLog { event, agent: &[1; 32], number: u64::MAX - 1, account: &[3; 32], amount: 4 };
+        let (agent, number, account) = (Pubkey::from([1; 32]), u64::MAX - 1, Pubkey::from([3; 32]));
+        let granted = GrantUsed { agent, number, grant: account, left: 4 };
+        assert_eq!(log(GrantUsed::DISCRIMINATOR).encode().to_vec(), granted.data());
+        let budgeted = BudgetUsed { agent, number, budget: account, spent_in_window: 4 };
+        assert_eq!(log(BudgetUsed::DISCRIMINATOR).encode().to_vec(), budgeted.data());
     }
 
     #[test]

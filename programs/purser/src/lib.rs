@@ -21,7 +21,7 @@ pub mod state;
 pub mod token_account;
 
 pub use instructions::*;
-pub use state::{GrantPayee, GrantTerms};
+pub use state::{Bounds, BudgetCaps, GrantPayee, GrantTerms, OpenedBy};
 
 declare_id!("PujGKaV9Hdg61jtnWf7vFc2ptse8aFEuEAqr81Gv1rx");
 
@@ -132,11 +132,11 @@ pub mod purser {
         err!(anchor_lang::error::ErrorCode::InstructionFallbackNotFound)
     }
 
-    /// The same as `transfer_checked`, past the rules that the grant waives.
+    /// The same as `transfer_checked`, past the rules that the grant waives. Accounts that are bounded pay by this alone.
     #[cfg(not(target_os = "solana"))]
-    #[instruction(discriminator = &constants::TRANSFER_GRANTED_DISCRIMINATOR)]
-    pub fn transfer_granted(
-        ctx: Context<TransferGranted>,
+    #[instruction(discriminator = &constants::TRANSFER_EXTENDED_DISCRIMINATOR)]
+    pub fn transfer_extended(
+        ctx: Context<TransferExtended>,
         transfer_id: [u8; 16],
         sequence: u32,
         amount: u64,
@@ -146,7 +146,8 @@ pub mod purser {
         err!(anchor_lang::error::ErrorCode::InstructionFallbackNotFound)
     }
 
-    /// Lets one payee be paid beyond the policy, up to an amount and an end. Admin only.
+    /// Lets one payee be paid beyond the policy, up to an amount and an end: admin, at once and alone past the daily limit;
+    /// policy authority, after the loosening delay; an approver, at once, for a single payment that a memo describes.
     pub fn open_grant(ctx: Context<OpenGrant>, id: u64, terms: GrantTerms) -> Result<()> {
         instructions::grant::open_grant(ctx, id, terms)
     }
@@ -159,6 +160,37 @@ pub mod purser {
     /// Voids every open grant of an agent.
     pub fn void_grants(ctx: Context<SetPaused>) -> Result<()> {
         instructions::grant::void_grants(ctx)
+    }
+
+    /// Replaces what binds an agent beside its policy. What loosens it where loosened policies wait: admin only.
+    pub fn set_bounds(ctx: Context<SetPolicy>, bounds: Bounds) -> Result<()> {
+        instructions::set_bounds::handler(ctx, bounds)
+    }
+
+    /// Makes a key an approver, or changes its limits, in micro-USDC: for one grant, and for those of 24 hours. Admin only.
+    pub fn set_approver(
+        ctx: Context<SetApprover>,
+        key: Pubkey,
+        max_grant: u64,
+        max_daily: u64,
+    ) -> Result<()> {
+        instructions::approver::set_approver(ctx, key, max_grant, max_daily)
+    }
+
+    /// Removes an approver and voids all open grants of approvers. Admin only.
+    pub fn remove_approver(ctx: Context<RemoveApprover>) -> Result<()> {
+        instructions::approver::remove_approver(ctx)
+    }
+
+    /// Makes a budget or changes its caps: the admin, at once; the policy authority, who makes none, waits where it raises one;
+    /// the guardian lowers.
+    pub fn set_budget(ctx: Context<SetBudget>, id: u64, caps: BudgetCaps) -> Result<()> {
+        instructions::budget::set_budget(ctx, id, caps)
+    }
+
+    /// Closes a budget in which nothing counts any more. Admin only.
+    pub fn close_budget(ctx: Context<CloseBudget>) -> Result<()> {
+        instructions::budget::close_budget(ctx)
     }
 
     /// Takes `amount` out of any token account of the agent, in the mint's smallest unit. Admin only.

@@ -2,7 +2,7 @@ use purser::error::PurserError::{self, *};
 use purser_policy::{UsdcAmount, Violation};
 
 /// Clients know these codes: new ones may be added, existing ones never change.
-const CODES: [(PurserError, u32); 41] = [
+const CODES: [(PurserError, u32); 48] = [
     (DuplicateTransfer, 6000),
     (Paused, 6001),
     (MemoRequired, 6002),
@@ -44,6 +44,13 @@ const CODES: [(PurserError, u32); 41] = [
     (GrantExpired, 6038),
     (GrantExceeded, 6039),
     (GrantTermsInvalid, 6040),
+    (ApproverLimitExceeded, 6041),
+    (ApprovalMemoMismatch, 6042),
+    (ExtendedTransferRequired, 6043),
+    (GrantRequired, 6044),
+    (MonthLimitExceeded, 6045),
+    (BudgetMismatch, 6046),
+    (BudgetExceeded, 6047),
 ];
 
 #[test]
@@ -52,7 +59,7 @@ fn every_error_keeps_its_code() {
         assert_eq!(u32::from(error), code);
         assert!(PurserError::from_code(code) == Some(error), "{code}");
     }
-    for unknown in [0, 2000, 5999, 6041, u32::MAX] {
+    for unknown in [0, 2000, 5999, 6048, u32::MAX] {
         assert!(PurserError::from_code(unknown).is_none(), "{unknown}");
     }
 }

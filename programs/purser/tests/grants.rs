@@ -7,13 +7,13 @@ use anchor_spl::token;
 use purser::error::PurserError;
 use purser::events::{GrantClosed, GrantOpened, GrantUsed, GrantsVoided};
 use purser::state::{ClosedAgent, Grant};
-use purser::{GrantPayee, GrantTerms, PolicyArgs};
+use purser::{GrantPayee, GrantTerms, OpenedBy, PolicyArgs};
 use solana_instruction_error::InstructionError;
 
 use crate::support::{
-    address, agent, any_signer, attack, keys, only, open_policy, operator, program, raw, signer, terms,
-    token_account, Expected, Payment, TokenAccountState, Who, World, AGENT_ID, BALANCE, DAY, MINT, NOON,
-    PAYEE, PAYEE_OWNER, WALLETS,
+    address, agent, any_signer, approver, attack, ignored, keys, only, open_policy, operator, program, raw,
+    signer, terms, token_account, Expected, Payment, TokenAccountState, Who, World, AGENT_ID, BALANCE, DAY,
+    MINT, NOON, PAYEE, PAYEE_OWNER, WALLETS,
 };
 
 const ID: u64 = 7;
@@ -185,24 +185,127 @@ fn a_grant_for_a_version_of_the_policy_ends_with_it() {
 }
 
 #[test]
-fn the_admin_alone_opens_a_grant_and_at_once_whatever_the_delay() {
+fn the_admin_opens_any_grant_at_once_and_the_policy_authority_none_past_the_daily_limit() {
     let mut world = World::new();
     world.delay(3600);
     let main = world.main;
+    let within = GrantTerms { beyond_daily_limit: false, ..terms() };
     for who in Who::everyone().filter(|who| *who != Who::Admin) {
         let call = main.open_grant(ID, terms()).signed_by(who);
         world.refuse_as(&format!("{who:?}"), &call, PurserError::Unauthorized);
+        if who != Who::PolicyAuthority {
+            let call = main.open_grant(ID, within).signed_by(who);
+            world.refuse_as(&format!("{who:?}"), &call, PurserError::Unauthorized);
+        }
     }
-    let outcome = world.accept(&main.open_grant(ID, terms()));
-    outcome.emitted(GrantOpened {
-        operator: main.operator,
-        agent: main.agent,
-        grant: main.grant(ID),
-        id: ID,
-        terms: terms(),
-        signer: Who::Admin.key(),
-    });
+    let by =
+        [(Who::Admin, OpenedBy::Admin, terms()), (Who::PolicyAuthority, OpenedBy::PolicyAuthority, within)];
+    for (id, (who, opened_by, terms)) in (ID..).zip(by) {
+        let outcome = world.accept(&main.open_grant(id, terms).signed_by(who));
+        outcome.emitted(GrantOpened {
+            operator: main.operator,
+            agent: main.agent,
+            grant: main.grant(id),
+            id,
+            terms,
+            opened_by,
+            signer: who.key(),
+        });
+    }
     world.refuse(&main.open_grant(ID, terms()), Expected::ALREADY_IN_USE);
+}
+
+/// A tight policy, a delay of an hour, and a grant of the policy authority with these terms.
+fn waiting(terms: GrantTerms) -> World {
+    let mut world = World::new();
+    world.policy(|policy| *policy = tight());
+    world.delay(3600);
+    world.accept(&world.main.open_grant(ID, terms).signed_by(Who::PolicyAuthority));
+    world
+}
+
+/// Past list and single limit.
+fn two() -> GrantTerms {
+    GrantTerms { beyond_daily_limit: false, ..terms() }
+}
+
+#[test]
+fn a_grant_of_the_policy_authority_waits_for_the_longer_delay_of_then_and_now() {
+    let main = World::new().main;
+    let call = main.transfer_granted(payment(TAG, 6), ID);
+    for (now, waits) in [(3600, 3600), (60, 3600), (0, 3600), (7200, 7200)] {
+        let mut world = waiting(two());
+        world.delay(now);
+        world.set_clock(NOON + waits - 1);
+        world.refuse_as(&format!("{now}"), &call, PurserError::LooseningMustWait);
+        world.set_clock(NOON + waits);
+        world.accept(&call);
+    }
+    // Opened while nothing had to wait: at once, and never any more once something has to.
+    let mut world = World::new();
+    world.policy(|policy| *policy = tight());
+    world.accept(&main.open_grant(ID, two()).signed_by(Who::PolicyAuthority));
+    world.accept(&call);
+    world.delay(1);
+    world.set_clock(NOON + DAY - 1);
+    world.refuse(&main.transfer_granted(payment(TAG + 1, 6), ID), PurserError::LooseningMustWait);
+}
+
+#[test]
+fn a_grant_of_the_policy_authority_that_waives_nothing_waits_only_where_grants_alone_pay() {
+    let cap = GrantTerms { beyond_allowlist: false, beyond_single_limit: false, ..two() };
+    let mut world = World::new();
+    world.delay(3600);
+    let main = world.main;
+    world.accept(&main.open_grant(ID, cap).signed_by(Who::PolicyAuthority));
+    world.accept(&main.transfer_granted(payment(TAG, 1), ID));
+    // Opened ahead of the mark it gains nothing.
+    world.accept(&main.set_bounds(true));
+    world.refuse(&main.transfer_granted(payment(TAG + 1, 1), ID), PurserError::LooseningMustWait);
+    world.accept(&main.open_grant(ID + 1, cap));
+    world.accept(&main.transfer_granted(payment(TAG + 1, 1), ID + 1));
+    world.set_clock(NOON + 3600);
+    world.accept(&main.transfer_granted(payment(TAG + 2, 1), ID));
+}
+
+#[test]
+fn in_a_halt_the_admin_alone_opens_grants() {
+    for halts in [|world: &World| world.main.halt(), |world: &World| world.main.halt_operator()] {
+        let mut world = World::new();
+        let main = world.main;
+        world.accept(&halts(&world));
+        world.refuse(&main.open_grant(ID, two()).signed_by(Who::PolicyAuthority), PurserError::Halted);
+        world.accept(&main.open_grant(ID, two()));
+        world.refuse(&main.transfer_granted(payment(TAG, 1), ID), PurserError::Halted);
+    }
+    // What waits through a halt can be taken back in it.
+    let mut world = waiting(two());
+    let main = world.main;
+    world.accept(&main.halt());
+    world.set_clock(NOON + 3600);
+    world.accept(&main.close_grant(ID));
+    world.accept(&main.resume());
+    world.refuse(&main.transfer_granted(payment(TAG, 1), ID), PurserError::UnknownLayout);
+}
+
+#[test]
+fn a_grant_for_a_memo_pays_with_that_memo_alone() {
+    let memo_hash = Some(solana_sha256_hasher::hash(b"invoice 7").to_bytes());
+    let mut world = granted(GrantTerms { memo_hash, ..terms() });
+    let main = world.main;
+    for memo in ["", "invoice 8", "invoice 7 "] {
+        let call = main.transfer_granted(Payment { memo, ..payment(TAG, 1) }, ID);
+        world.refuse_as(memo, &call, PurserError::GrantMismatch);
+    }
+    world.accept(&main.transfer_granted(Payment { memo: "invoice 7", ..payment(TAG, 1) }, ID));
+    // The hash of no memo stands for no memo.
+    let memo_hash = Some(solana_sha256_hasher::hash(b"").to_bytes());
+    let mut world = granted(GrantTerms { memo_hash, ..terms() });
+    world.refuse(
+        &main.transfer_granted(Payment { memo: "m", ..payment(TAG, 1) }, ID),
+        PurserError::GrantMismatch,
+    );
+    world.accept(&main.transfer_granted(payment(TAG, 1), ID));
 }
 
 #[test]
@@ -218,6 +321,7 @@ fn terms_that_make_no_sense_are_refused() {
         // Stored, they would stand for any payment and any version.
         GrantTerms { tag: Some(0), ..terms() },
         GrantTerms { policy_version: Some(0), ..terms() },
+        GrantTerms { memo_hash: Some([0; 32]), ..terms() },
     ];
     for terms in wrong {
         world.refuse_as(
@@ -352,7 +456,10 @@ fn every_wrong_account_in_every_slot_is_refused() {
                 .but(&["sibling_source", "twin_source", "foreign_source"], PurserError::GrantMismatch)
                 .read_only(InstructionError::PrivilegeEscalation),
             raw("mint", Expected::MINT_MISMATCH),
-            raw("grant", PurserError::UnknownLayout).read_only(InstructionError::ReadonlyDataModified),
+            raw("grant", PurserError::UnknownLayout)
+                .but(&["purser_program"], PurserError::RecipientNotAllowed)
+                .read_only(InstructionError::ReadonlyDataModified),
+            raw("budget", PurserError::BudgetMismatch),
             raw("token_program", InstructionError::MissingAccount),
         ],
     );
@@ -361,12 +468,16 @@ fn every_wrong_account_in_every_slot_is_refused() {
         // Named as the refund address too, the payer would be writable by that.
         &main.open_grant(ID + 1, terms()).with(5, Who::Stranger.key()),
         &[
-            signer("admin", PurserError::Unauthorized),
-            any_signer("payer").read_only(InstructionError::PrivilegeEscalation),
+            signer("authority", PurserError::Unauthorized),
+            any_signer("payer"),
             operator(PurserError::Unauthorized).but(&["twin_operator"], PurserError::WrongOperator),
             agent(ErrorCode::ConstraintSeeds).but(&["truncated_agent"], ErrorCode::ConstraintSeeds),
-            address("grant", ErrorCode::ConstraintSeeds).read_only(InstructionError::PrivilegeEscalation),
+            address("grant", ErrorCode::ConstraintSeeds)
+                .but(&["system_program", "purser_program", "clock"], ErrorCode::ConstraintSeeds),
             address("rent_refund", PurserError::WrongRentRefund).accepts(&WALLETS).accepts(&["draft"]),
+            // None: the program's own address.
+            approver("approver"),
+            ignored("instructions"),
             program("system_program"),
         ],
     );

@@ -4,7 +4,7 @@
 use anchor_lang::prelude::Pubkey;
 use anchor_spl::token;
 use purser::state::Agent;
-use purser::PolicyArgs;
+use purser::{GrantPayee, GrantTerms, PolicyArgs};
 
 use crate::support::{
     only, open_policy, terms, token_account, Call, Payment, Place, Proposal, Random, TokenAccountState, Who,
@@ -131,6 +131,23 @@ impl Attack {
         self.drafts[which] = Some(draft);
     }
 
+    /// Lets its own wallet be paid by a grant, and pays by it.
+    fn grant(&mut self, place: Place) {
+        let now = self.world.now();
+        let terms = GrantTerms {
+            payee: GrantPayee::Wallet(Who::Stranger.key()),
+            amount: BALANCE,
+            expires_at: now + 30 * DAY,
+            beyond_daily_limit: false,
+            ..terms()
+        };
+        self.tries(&place.open_grant(2, terms).signed_by(Who::PolicyAuthority));
+        self.tag += 1;
+        let amount = CAPS[1] / 2;
+        let payment = Payment { tag: self.tag, amount, to: LOOT, ..Payment::default() };
+        self.tries(&place.transfer_granted(payment, 2));
+    }
+
     /// Creates an agent with its own policy, through which the others' money could go.
     fn detour(&mut self) {
         self.bought = self.bought.wrapping_add(1);
@@ -172,6 +189,7 @@ impl Attack {
         match strategy {
             Strategy::Greedy => {
                 for (which, place) in self.places().into_iter().enumerate() {
+                    self.grant(place);
                     self.loosen(which, open_policy());
                     for to in [LOOT, PAYEE] {
                         self.pay(place, to);
@@ -187,7 +205,7 @@ impl Attack {
                     let place = self.places()[which];
                     let to = [LOOT, PAYEE, self.world.sibling.source, self.world.main.source]
                         [self.random.below(4) as usize];
-                    match self.random.below(7) {
+                    match self.random.below(8) {
                         0 => self.loosen(which, open_policy()),
                         1 => {
                             let limit = Some(self.random.below(2 * BALANCE));
@@ -208,6 +226,7 @@ impl Attack {
                             self.loosen(which, policy);
                         }
                         2 => drop(self.tries(&place.set_paused(true))),
+                        7 => self.grant(place),
                         3 => self.detour(),
                         4 => {
                             let call = self.drafts[which].as_ref().map(Proposal::close);
@@ -240,6 +259,9 @@ fn run(strategy: Strategy, delay: u32, defence: Defence) -> Outflow {
             Defence::Drops(who, hours) if seconds % (hours * HOUR) == 0 => {
                 for draft in attack.drafts.clone().into_iter().flatten() {
                     attack.tries(&draft.close().signed_by(who));
+                }
+                for place in attack.places() {
+                    attack.world.accept(&place.void_grants().signed_by(who));
                 }
             }
             _ => {}

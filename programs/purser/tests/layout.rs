@@ -4,8 +4,8 @@ use anchor_lang::prelude::Pubkey;
 use anchor_lang::Discriminator;
 use purser::error::PurserError;
 use purser::instruction;
-use purser::state::{Agent, Grant, Operator, PolicyDraft};
-use purser::{GrantPayee, GrantTerms, OperatorUpdate, PolicyArgs};
+use purser::state::{Agent, Approver, Budget, Grant, Operator, PolicyDraft};
+use purser::{Bounds, GrantPayee, GrantTerms, OperatorUpdate, PolicyArgs};
 
 use crate::support::{
     attack_layouts, keys, only, open_policy, stored, terms, Call, Expected, Payment, Who, World, AGENT_ID,
@@ -141,16 +141,20 @@ fn a_draft_is_152_bytes_and_32_for_each_entry_in_this_order() {
 }
 
 #[test]
-fn a_grant_is_176_bytes_in_this_order() {
+fn a_grant_is_224_bytes_in_this_order() {
     let mut world = World::new();
     let main = world.main;
     world.accept(&main.void_grants());
+    world.delay(3_600);
+    world.accept(&main.set_approver(Who::Stranger, 1, 2));
+    world.accept(&main.remove_approver(Who::Stranger));
     let payee = GrantPayee::TokenAccount(PAYEE);
     let terms =
-        GrantTerms { payee, tag: Some(7), policy_version: Some(9), beyond_single_limit: false, ..terms() };
+        GrantTerms { payee, tag: Some(7), policy_version: Some(9), memo_hash: Some([8; 32]), ..terms() };
+    let terms = GrantTerms { beyond_single_limit: false, ..terms };
     world.accept(&main.open_grant(5, terms));
     let data = world.account(&main.grant(5)).data;
-    assert_eq!((data.len(), Grant::BYTES), (176, 176));
+    assert_eq!((data.len(), Grant::BYTES), (224, 224));
     let mut fields = Fields(data);
     assert_eq!(fields.take::<8>(), Grant::DISCRIMINATOR);
     let seeds: [&[u8]; 3] = [b"grant", main.agent.as_ref(), &5u64.to_le_bytes()];
@@ -163,7 +167,53 @@ fn a_grant_is_176_bytes_in_this_order() {
     for key in [main.operator, main.agent, PAYEE, Who::DraftPayer.key()] {
         assert_eq!(fields.key(), key);
     }
+    assert_eq!(fields.take(), NOON.to_le_bytes());
+    assert_eq!(fields.take(), 3_600u32.to_le_bytes());
+    assert_eq!(fields.take(), [1, 0, 0, 0]);
+    assert_eq!(fields.take(), [8; 32]);
     assert!(fields.0.is_empty());
+}
+
+#[test]
+fn an_approver_is_592_bytes_in_this_order() {
+    let mut world = World::new();
+    let main = world.main;
+    world.accept(&main.set_approver(Who::Stranger, 5, 6));
+    let data = world.account(&main.approver(Who::Stranger)).data;
+    assert_eq!((data.len(), Approver::BYTES), (592, 592));
+    let mut fields = Fields(data);
+    assert_eq!(fields.take::<8>(), Approver::DISCRIMINATOR);
+    let key = Who::Stranger.key();
+    let seeds: [&[u8]; 3] = [b"approver", main.operator.as_ref(), key.as_ref()];
+    let bump = Pubkey::find_program_address(&seeds, &purser::ID).1;
+    assert_eq!(fields.take(), [3, bump, 0, 0, 0, 0, 0, 0]);
+    assert_eq!([fields.take(), fields.take()], [5, 6].map(u64::to_le_bytes));
+    assert_eq!((fields.key(), fields.key()), (main.operator, key));
+    assert_eq!(fields.0, [0; 496]);
+}
+
+#[test]
+fn a_budget_is_856_bytes_in_this_order() {
+    let mut world = World::new();
+    let main = world.main;
+    world.accept(&main.set_budget(5, 6, Some(7)));
+    world.delay(3_600);
+    world.accept(&main.set_budget(5, 8, None).signed_by(Who::PolicyAuthority));
+    let data = world.account(&main.budget(5)).data;
+    assert_eq!((data.len(), Budget::BYTES), (856, 856));
+    let mut fields = Fields(data);
+    assert_eq!(fields.take::<8>(), Budget::DISCRIMINATOR);
+    let seeds: [&[u8]; 3] = [b"budget", main.operator.as_ref(), &5u64.to_le_bytes()];
+    let bump = Pubkey::find_program_address(&seeds, &purser::ID).1;
+    assert_eq!(fields.take(), [3, bump, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(fields.take(), 5u64.to_le_bytes());
+    assert_eq!(fields.key(), main.operator);
+    for number in [6, 7, 8, u64::MAX] {
+        assert_eq!(fields.take(), number.to_le_bytes());
+    }
+    assert_eq!(fields.take(), NOON.to_le_bytes());
+    assert_eq!(fields.take(), 3_600u64.to_le_bytes());
+    assert_eq!(fields.0, [0; 496 + 256]);
 }
 
 #[test]
@@ -200,6 +250,9 @@ fn calls(world: &mut World) -> Vec<(&'static str, Call)> {
         ("close_agent", main.close_agent()),
         ("open_grant", main.open_grant(1, terms())),
         ("void_grants", main.void_grants()),
+        ("set_bounds", main.set_bounds(true)),
+        ("set_approver", main.set_approver(Who::Stranger, 1, 1)),
+        ("set_budget", main.set_budget(1, 1, None)),
         ("set_rent_refund", main.set_rent_refund(Who::Stranger.key())),
     ]
 }
@@ -214,6 +267,19 @@ fn every_instruction_refuses_accounts_of_another_layout_and_of_too_few_bytes() {
     let granted = Payment { tag: 9, amount: 1, ..Payment::default() };
     attack_layouts(&world, "transfer_granted", &world.main.transfer_granted(granted, 1));
     attack_layouts(&world, "close_grant", &world.main.close_grant(1));
+    world.accept(&world.main.set_approver(Who::Stranger, 1, 1));
+    attack_layouts(&world, "set_approver again", &world.main.set_approver(Who::Stranger, 2, 2));
+    world.accept(&world.main.set_budget(1, 9, None));
+    attack_layouts(&world, "set_budget again", &world.main.set_budget(1, 8, None));
+    attack_layouts(&world, "close_budget", &world.main.close_budget(1));
+    {
+        let (mut world, main) = (world.clone(), world.main);
+        let budget = Some(main.budget(1));
+        world.accept(&main.bounds(Bounds { budget, ..Bounds::default() }));
+        let payment = Payment { tag: 8, amount: 1, ..Payment::default() };
+        attack_layouts(&world, "transfer through a budget", &main.transfer_through(payment, None, budget));
+    }
+    attack_layouts(&world, "remove_approver", &world.main.remove_approver(Who::Stranger));
     let proposal = world.propose(PolicyArgs { allowlist: only(&keys(2), &[]), ..open_policy() });
     world.accept(&proposal.open());
     attack_layouts(&world, "write_draft", &proposal.write(0, 1));
@@ -244,7 +310,7 @@ fn an_account_of_the_layout_before_is_refused() {
 fn no_other_instruction_begins_like_a_transfer() {
     let transfer = instruction::Transfer::DISCRIMINATOR;
     assert_eq!(transfer.len(), 4);
-    let others: [&[u8]; 21] = [
+    let others: [&[u8]; 26] = [
         instruction::TransferChecked::DISCRIMINATOR,
         instruction::CreateOperator::DISCRIMINATOR,
         instruction::UpdateOperator::DISCRIMINATOR,
@@ -265,7 +331,12 @@ fn no_other_instruction_begins_like_a_transfer() {
         instruction::OpenGrant::DISCRIMINATOR,
         instruction::CloseGrant::DISCRIMINATOR,
         instruction::VoidGrants::DISCRIMINATOR,
-        instruction::TransferGranted::DISCRIMINATOR,
+        instruction::TransferExtended::DISCRIMINATOR,
+        instruction::SetBounds::DISCRIMINATOR,
+        instruction::SetApprover::DISCRIMINATOR,
+        instruction::RemoveApprover::DISCRIMINATOR,
+        instruction::SetBudget::DISCRIMINATOR,
+        instruction::CloseBudget::DISCRIMINATOR,
     ];
     for (index, other) in others.iter().enumerate() {
         assert!(other.len() == 8 && !other.starts_with(transfer));

@@ -6,6 +6,9 @@ mod support;
 
 mod accept_admin;
 mod apply_draft;
+mod approvers;
+mod bounds;
+mod budgets;
 mod close_agent;
 mod close_draft;
 mod closed_agents;

@@ -37,6 +37,7 @@ async fn payments_past_list_and_limits_by_the_admins_grants_hold() {
         beyond_single_limit: true,
         beyond_daily_limit: false,
         tag: None,
+        memo_hash: None,
         policy_version: None,
     };
     lands(&[program.open_grant(wallet, wallet, wallet, at, 1, terms)], admin).await;
@@ -47,7 +48,7 @@ async fn payments_past_list_and_limits_by_the_admins_grants_hold() {
         let order = chain.order(&order).await;
         let payer = app.transfer_authority();
         let grant = program.grant_address(&ada.address, grant);
-        lands(&[program.transfer_granted(payer.pubkey(), &order, grant)], payer).await;
+        lands(&[program.transfer_extended(payer.pubkey(), &order, Some(grant), None)], payer).await;
     }
     assert_eq!(chain.usdc_micros(&payee).await, 18_000_000);
     // A deposit and two payments.

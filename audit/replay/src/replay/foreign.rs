@@ -3,9 +3,9 @@
 use anchor_lang::Discriminator;
 use anchor_lang::prelude::Pubkey;
 use purser::events::{
-    AgentClosed, AgentCreated, DraftClosed, DraftSealed, DraftWritten, GrantClosed, GrantOpened, GrantUsed,
-    GrantsVoided, HaltSet, OperatorCreated, OperatorUpdated, PausedSet, PolicySet, RentRefundSet,
-    TransferExecuted, Withdrawn,
+    AgentClosed, AgentCreated, ApproverRemoved, ApproverSet, BoundsSet, BudgetClosed, BudgetSet, BudgetUsed,
+    DraftClosed, DraftSealed, DraftWritten, GrantClosed, GrantOpened, GrantUsed, GrantsVoided, HaltSet,
+    OperatorCreated, OperatorUpdated, PausedSet, PolicySet, RentRefundSet, TransferExecuted, Withdrawn,
 };
 use purser::instruction;
 use purser_client::{EventLog, LandedWell};
@@ -13,7 +13,7 @@ use purser_client::{EventLog, LandedWell};
 use super::{Place, Replay};
 
 /// First the events that name the operator, then those that name the account.
-const OF_OPERATORS: [(&[u8], &str); 14] = [
+const OF_OPERATORS: [(&[u8], &str); 19] = [
     (OperatorCreated::DISCRIMINATOR, "OperatorCreated"),
     (OperatorUpdated::DISCRIMINATOR, "OperatorUpdated"),
     (AgentCreated::DISCRIMINATOR, "AgentCreated"),
@@ -22,6 +22,11 @@ const OF_OPERATORS: [(&[u8], &str); 14] = [
     (DraftClosed::DISCRIMINATOR, "DraftClosed"),
     (PausedSet::DISCRIMINATOR, "PausedSet"),
     (HaltSet::DISCRIMINATOR, "HaltSet"),
+    (ApproverRemoved::DISCRIMINATOR, "ApproverRemoved"),
+    (ApproverSet::DISCRIMINATOR, "ApproverSet"),
+    (BoundsSet::DISCRIMINATOR, "BoundsSet"),
+    (BudgetSet::DISCRIMINATOR, "BudgetSet"),
+    (BudgetClosed::DISCRIMINATOR, "BudgetClosed"),
     (GrantOpened::DISCRIMINATOR, "GrantOpened"),
     (GrantClosed::DISCRIMINATOR, "GrantClosed"),
     (GrantsVoided::DISCRIMINATOR, "GrantsVoided"),
@@ -29,10 +34,11 @@ const OF_OPERATORS: [(&[u8], &str); 14] = [
     (Withdrawn::DISCRIMINATOR, "Withdrawn"),
     (AgentClosed::DISCRIMINATOR, "AgentClosed"),
 ];
-const OF_AGENTS: [(&[u8], &str); 3] = [
+const OF_AGENTS: [(&[u8], &str); 4] = [
     (DraftWritten::DISCRIMINATOR, "DraftWritten"),
     (TransferExecuted::DISCRIMINATOR, "TransferExecuted"),
     (GrantUsed::DISCRIMINATOR, "GrantUsed"),
+    (BudgetUsed::DISCRIMINATOR, "BudgetUsed"),
 ];
 
 impl Replay {

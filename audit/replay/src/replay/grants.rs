@@ -1,52 +1,149 @@
-//! Grants: opened, used, closed, voided.
+//! Grants: opened, used, closed, voided; and approvers, who open some.
 
 use anchor_lang::prelude::Pubkey;
 use bytemuck::Zeroable;
-use purser::constants::{GRANT_SEED, LAYOUT_VERSION};
-use purser::events::{GrantClosed, GrantOpened, GrantUsed, GrantsVoided};
-use purser::state::{Authority, Grant};
-use purser::{GrantPayee, GrantTerms, instruction};
+use purser::constants::{APPROVER_SEED, GRANT_SEED, LAYOUT_VERSION};
+use purser::events::{ApproverRemoved, ApproverSet, GrantClosed, GrantOpened, GrantUsed, GrantsVoided};
+use purser::state::{Approver, Authority, Grant, Operator, Role};
+use purser::{GrantPayee, GrantTerms, OpenedBy, instruction};
 use purser_client::{Called, arguments};
 use purser_policy::{TransferRequest, UsdcAmount, Waived};
 
 use super::step::Step;
-use super::{AgentBook, MomentKind};
+use super::{AgentBook, GrantBook, MomentKind};
 use crate::check::Check;
+
+/// Where the opening of a grant names the approver that signs it.
+const APPROVER_PLACE: usize = 6;
 
 impl Step<'_> {
     pub(super) fn open_grant(&mut self, called: &Called) -> Option<()> {
         let instruction::OpenGrant { id, terms } = arguments(&called.data)?;
         let (agent, address, rent_refund) =
             (*called.accounts.get(3)?, *called.accounts.get(4)?, *called.accounts.get(5)?);
-        let (signer, _) = self.role(called, Some(agent), Authority::Administer)?;
-        let Some(book) = self.agent(agent) else { return Some(()) };
+        let approver = Some(*called.accounts.get(APPROVER_PLACE)?).filter(|key| *key != called.program);
+        let (signer, opened_by) = match approver {
+            Some(_) => (self.signer(called, Some(agent))?, OpenedBy::Approver),
+            None => match self.role(called, Some(agent), Authority::SetPolicy)? {
+                (signer, Role::Admin) => (signer, OpenedBy::Admin),
+                (signer, Role::PolicyAuthority | Role::Guardian) => (signer, OpenedBy::PolicyAuthority),
+            },
+        };
+        let (Some(operator), Some(book)) = (self.operator(), self.agent(agent)) else { return Some(()) };
+        self.examine(Check::PolicyChanges, Some(agent));
+        let mut refused = Vec::new();
+        if opened_by != OpenedBy::Admin && terms.beyond_daily_limit {
+            refused.push("past the daily limit the admin alone lets anybody");
+        }
+        if opened_by != OpenedBy::Admin && operator.halted_by | book.agent.halted_by != 0 {
+            refused.push("in a halt the admin alone opens any");
+        }
+        if let Some(approver) = approver {
+            refused.extend(self.approved(approver, signer, (&operator, &book), &terms));
+        }
+        for why in refused {
+            let text = format!("{signer} opened the grant {address}: {why}.");
+            self.mismatch(Check::PolicyChanges, Some(agent), text);
+        }
         let seeds: [&[u8]; 3] = [GRANT_SEED, agent.as_ref(), &id.to_le_bytes()];
         let (_, bump) = Pubkey::find_program_address(&seeds, &self.at.program);
         let mut grant = Grant {
             version: LAYOUT_VERSION,
             bump,
-            epoch: book.agent.grant_epoch,
             id,
             operator: self.address,
             agent,
             rent_refund,
             ..Grant::zeroed()
         };
-        grant.set_terms(&terms);
-        self.world.grants.insert(address, grant);
-        let event = GrantOpened { operator: self.address, agent, grant: address, id, terms, signer };
+        grant.set_terms(&terms, opened_by, (&operator, &book.agent), self.now);
+        self.world.grants.insert(address, GrantBook { grant, opener: signer });
+        let event =
+            GrantOpened { operator: self.address, agent, grant: address, id, terms, opened_by, signer };
         self.expect(Some(agent), &event, "GrantOpened");
         self.tells(
             MomentKind::GrantOpened,
             Some(agent),
-            format!("The grant {address} was opened by {signer}: {}.", words(&terms)),
+            format!("The grant {address} was opened by {}: {}.", opener(opened_by, signer), words(&terms)),
         );
+        Some(())
+    }
+
+    /// Counts a grant against its approver's limits. Returns what it broke. The memo that the program asks for is no
+    /// instruction of the program, and is not looked at.
+    fn approved(
+        &mut self,
+        address: Pubkey,
+        signer: Pubkey,
+        (operator, book): (&Operator, &AgentBook),
+        terms: &GrantTerms,
+    ) -> Vec<&'static str> {
+        let now = self.now;
+        let Some(approver) = self.world.approvers.get_mut(&address) else {
+            return vec!["it was no approver of the operator then"];
+        };
+        let mut broken = Vec::new();
+        if approver.key != signer || !operator.may_approve(&signer) {
+            broken.push("it was no approver of the operator then");
+        }
+        if !terms.is_one_payment(&book.agent) {
+            broken.push("an approver's is for one payment, under the policy in force");
+        }
+        if approver.grants(terms.amount, now).is_err() {
+            broken.push("it is above the approver's limits");
+        }
+        broken
+    }
+
+    pub(super) fn set_approver(&mut self, called: &Called) -> Option<()> {
+        let instruction::SetApprover { key, max_grant, max_daily } = arguments(&called.data)?;
+        let address = *called.accounts.get(2)?;
+        let (admin, _) = self.role(called, None, Authority::Administer)?;
+        let Some(operator) = self.operator() else { return Some(()) };
+        let seeds: [&[u8]; 3] = [APPROVER_SEED, self.address.as_ref(), key.as_ref()];
+        let (derived, bump) = Pubkey::find_program_address(&seeds, &self.at.program);
+        self.examine(Check::State, None);
+        if derived != address || !operator.may_approve(&key) {
+            let text = format!("{key} became an approver, and has another part or another address.");
+            self.mismatch(Check::State, None, text);
+        }
+        let new =
+            Approver { version: LAYOUT_VERSION, bump, operator: self.address, key, ..Approver::zeroed() };
+        let approver = self.world.approvers.entry(address).or_insert(new);
+        (approver.max_grant, approver.max_daily) = (max_grant, max_daily);
+        let event = ApproverSet { operator: self.address, key, max_grant, max_daily, admin };
+        self.expect(None, &event, "ApproverSet");
+        let [at_once, a_day] = [max_grant, max_daily].map(UsdcAmount::from_micros);
+        self.tells(
+            MomentKind::ApproverSet,
+            None,
+            format!("{key} may approve payments of up to {at_once} USDC, and {a_day} USDC in 24 hours."),
+        );
+        Some(())
+    }
+
+    pub(super) fn remove_approver(&mut self, called: &Called) -> Option<()> {
+        let address = *called.accounts.get(2)?;
+        let (admin, _) = self.role(called, None, Authority::Administer)?;
+        let Some(mut operator) = self.operator() else { return Some(()) };
+        let Some(approver) = self.world.approvers.remove(&address) else {
+            let text = format!("The approver {address} was removed, and its beginning was not read.");
+            self.mismatch(Check::State, None, text);
+            return Some(());
+        };
+        operator.approver_epoch = operator.approver_epoch.wrapping_add(1);
+        self.world.operator = Some(operator);
+        let (key, approver_epoch) = (approver.key, operator.approver_epoch);
+        let event = ApproverRemoved { operator: self.address, key, approver_epoch, admin };
+        self.expect(None, &event, "ApproverRemoved");
+        let text = format!("{key} approves nothing any more, and all grants of approvers were voided.");
+        self.tells(MomentKind::ApproverRemoved, None, text);
         Some(())
     }
 
     pub(super) fn close_grant(&mut self, called: &Called) -> Option<()> {
         let address = *called.accounts.get(2)?;
-        let Some(grant) = self.world.grants.remove(&address) else {
+        let Some(GrantBook { grant, .. }) = self.world.grants.remove(&address) else {
             self.unknown(address, None);
             return Some(());
         };
@@ -85,16 +182,22 @@ impl Step<'_> {
         &mut self,
         grant: Option<Pubkey>,
         agent: Pubkey,
-        book: &AgentBook,
+        (operator, book): (&Operator, &AgentBook),
         request: &TransferRequest,
     ) -> Waived {
-        let Some(address) = grant else { return Waived::NOTHING };
-        let Some(grant) = self.world.grants.get(&address) else {
+        let Some(address) = grant else {
+            if book.agent.pays_by_grant_only() {
+                let text = "A payment was made without a grant; the account pays by grants alone.".to_owned();
+                self.mismatch(Check::Allowlist, Some(agent), text);
+            }
+            return Waived::NOTHING;
+        };
+        let Some(GrantBook { grant, .. }) = self.world.grants.get(&address) else {
             self.unknown(address, Some(agent));
             return Waived::NOTHING;
         };
         let now = book.agent.window().effective(self.now);
-        match grant.waives_for(agent.as_array(), &book.agent, request, now) {
+        match grant.waives_for(agent.as_array(), (operator, &book.agent), request, now) {
             Ok(waived) => waived,
             Err(why) => {
                 let text =
@@ -107,15 +210,29 @@ impl Step<'_> {
 
     /// Counts a payment against the grant that let it through.
     pub(super) fn grant_used(&mut self, address: Pubkey, agent: Pubkey, number: u64, amount: UsdcAmount) {
-        let Some(grant) = self.world.grants.get_mut(&address) else { return };
+        let Some(GrantBook { grant, opener: key }) = self.world.grants.get_mut(&address) else { return };
         grant.left = grant.left.saturating_sub(amount.micros());
+        let by = opener(grant.opened_by(), *key);
         let event = GrantUsed { agent, number, grant: address, left: grant.left };
         self.expect(Some(agent), &event, "GrantUsed");
+        self.tells(
+            MomentKind::PaidByGrant,
+            Some(agent),
+            format!("Payment {number} of {amount} USDC was made by the grant {address}, opened by {by}."),
+        );
     }
 
     fn unknown(&mut self, grant: Pubkey, agent: Option<Pubkey>) {
         let text = format!("The grant {grant} was used, and its opening was not read.");
         self.mismatch(Check::State, agent, text);
+    }
+}
+
+fn opener(opened_by: OpenedBy, key: Pubkey) -> String {
+    match opened_by {
+        OpenedBy::Admin => format!("the admin {key}"),
+        OpenedBy::PolicyAuthority => format!("the policy authority {key}"),
+        OpenedBy::Approver => format!("the approver {key}"),
     }
 }
 
@@ -131,10 +248,10 @@ fn words(terms: &GrantTerms) -> String {
         (terms.beyond_daily_limit, "the daily limit"),
     ];
     let beyond: Vec<&str> = beyond.into_iter().filter(|(is, _)| *is).map(|(_, what)| what).collect();
-    format!(
-        "{} USDC to {payee} until {}, beyond {}",
-        UsdcAmount::from_micros(terms.amount),
-        super::date(terms.expires_at),
-        beyond.join(" and ")
-    )
+    let beyond = match beyond.as_slice() {
+        [] => String::new(),
+        beyond => format!(", beyond {}", beyond.join(" and ")),
+    };
+    let (amount, end) = (UsdcAmount::from_micros(terms.amount), super::date(terms.expires_at));
+    format!("{amount} USDC to {payee} until {end}{beyond}")
 }

@@ -2,6 +2,7 @@
 //! decision again, under the policy in force at that time. The result must match the program's log, the balances of token
 //! accounts, and in the end the accounts as they stand. Pure.
 
+mod budgets;
 mod dates;
 mod drafts;
 mod foreign;
@@ -22,7 +23,7 @@ mod tokens;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anchor_lang::prelude::Pubkey;
-use purser::state::{Agent, ClosedAgent, Grant, Operator, PolicyDraft};
+use purser::state::{Agent, Approver, Budget, ClosedAgent, Grant, Operator, PolicyDraft};
 use purser_client::{Deployment, EventLog, LandedWell, TokenBalance};
 
 use crate::archive::Snapshot;
@@ -62,6 +63,13 @@ struct DraftBook {
     tail: Vec<u8>,
 }
 
+#[derive(Debug, Clone)]
+struct GrantBook {
+    grant: Grant,
+    /// The key that signed.
+    opener: Pubkey,
+}
+
 /// The program's state.
 #[derive(Debug, Clone, Default)]
 struct World {
@@ -72,7 +80,9 @@ struct World {
     /// What closed agents left at their addresses.
     closed: BTreeMap<Pubkey, ClosedAgent>,
     /// By their own addresses.
-    grants: BTreeMap<Pubkey, Grant>,
+    grants: BTreeMap<Pubkey, GrantBook>,
+    approvers: BTreeMap<Pubkey, Approver>,
+    budgets: BTreeMap<Pubkey, Budget>,
 }
 
 /// Replays one operator.
@@ -184,6 +194,8 @@ impl Replay {
                 replace(&mut self.world.drafts, &world.drafts, key);
                 replace(&mut self.world.closed, &world.closed, key);
                 replace(&mut self.world.grants, &world.grants, key);
+                replace(&mut self.world.approvers, &world.approvers, key);
+                replace(&mut self.world.budgets, &world.budgets, key);
             }
         }
         found
@@ -197,7 +209,9 @@ impl Replay {
             agents: named().filter_map(|key| Some((*key, self.world.agents.get(key)?.clone()))).collect(),
             drafts: named().filter_map(|key| Some((*key, self.world.drafts.get(key)?.clone()))).collect(),
             closed: named().filter_map(|key| Some((*key, *self.world.closed.get(key)?))).collect(),
-            grants: named().filter_map(|key| Some((*key, *self.world.grants.get(key)?))).collect(),
+            grants: named().filter_map(|key| Some((*key, self.world.grants.get(key)?.clone()))).collect(),
+            budgets: named().filter_map(|key| Some((*key, *self.world.budgets.get(key)?))).collect(),
+            approvers: named().filter_map(|key| Some((*key, *self.world.approvers.get(key)?))).collect(),
         };
         let log = landed.log.as_ref().map(|lines| EventLog::read(&self.at.program, lines));
         let is_ours = |payload: &Vec<u8>| self.concerns_us(payload, landed);

@@ -158,6 +158,12 @@ pub enum MomentKind {
     GrantOpened,
     GrantClosed,
     GrantsVoided,
+    PaidByGrant,
+    ApproverSet,
+    ApproverRemoved,
+    BoundsSet,
+    /// Bounds that allow what those before them refused.
+    BoundsLoosened,
     /// Somebody got a right over an account's money.
     RightGiven,
 }

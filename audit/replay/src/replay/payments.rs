@@ -15,8 +15,9 @@ use super::step::Step;
 use super::{AgentBook, MomentKind, Movement, Payment};
 use crate::check::Check;
 
-/// Where a payment by a grant names it.
+/// Where an extended payment names its grant and its budget.
 const GRANT_PLACE: usize = 6;
+const BUDGET_PLACE: usize = 7;
 
 /// Every check that a payment goes through here under a policy: one without a limit has none to look at.
 fn decided(policy: &Policy) -> impl Iterator<Item = Check> + use<> {
@@ -68,11 +69,20 @@ impl Step<'_> {
             recipient: destination.as_array(),
             recipient_owner: recipient_owner.as_array(),
         };
-        let by_grant = called.data.starts_with(instruction::TransferGranted::DISCRIMINATOR);
-        let grant = if by_grant { Some(*called.accounts.get(GRANT_PLACE)?) } else { None };
-        let waived = self.waived(grant, address, &book, &request);
+        let is_extended = called.data.starts_with(instruction::TransferExtended::DISCRIMINATOR);
+        // The program's own address stands for none.
+        let named = |place| {
+            let key = called.accounts.get(place).filter(|_| is_extended);
+            key.copied().filter(|key| *key != called.program)
+        };
+        let (grant, budget) = (named(GRANT_PLACE), named(BUDGET_PLACE));
+        let waived = self.waived(grant, address, (&operator, &book), &request);
         let spent = self.decide(address, &operator, &mut book, (&request, waived), transfer.sequence);
         let number = book.agent.tags().recorded();
+        if book.agent.count_month(&mut book.tail, request.amount, self.now).is_err() {
+            let text = format!("Payment {number} went past the account's limit for 30 days.");
+            self.mismatch(Check::DailyLimit, Some(address), text);
+        }
         let event = TransferExecuted {
             agent: address,
             number,
@@ -90,6 +100,7 @@ impl Step<'_> {
         if let Some(grant) = grant {
             self.grant_used(grant, address, number, request.amount);
         }
+        self.budget_used(budget, address, (&operator, &book), number, request.amount);
         // What a grant let past the daily limit is bound by the grant.
         let cap =
             if waived.has(Waived::DAILY_LIMIT) { Limit::Unlimited } else { book.policy().max_daily_spend };
@@ -125,7 +136,7 @@ impl Step<'_> {
         }
         let state = AccountState {
             halted: operator.halted_by | agent.halted_by != 0,
-            policy: book.agent.policy.with(&book.tail),
+            policy: book.agent.policy.with(book.agent.list(&book.tail)),
             window: agent.window(),
             tags: agent.tags(),
         };

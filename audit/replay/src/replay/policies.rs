@@ -4,7 +4,7 @@ use anchor_lang::prelude::Pubkey;
 use bytemuck::Zeroable;
 use purser::constants::{AGENT_SEED, LAYOUT_VERSION};
 use purser::events::{
-    AgentClosed, AgentCreated, AllowlistRecord, DraftClosed, PausedSet, PolicyRecord, PolicySet,
+    AgentClosed, AgentCreated, AllowlistRecord, BoundsSet, DraftClosed, PausedSet, PolicyRecord, PolicySet,
     RentRefundSet,
 };
 use purser::instruction;
@@ -103,8 +103,10 @@ impl Step<'_> {
             self.mismatch(Check::PolicyChanges, Some(address), text);
             book.agent.policy_version = expected;
         }
-        book.agent.policy = StoredPolicy::from(policy);
-        book.tail = tail(policy);
+        book.agent.set_policy(policy);
+        // Bounds stand before the list.
+        book.tail.truncate(book.agent.list_at());
+        book.tail.extend(tail(policy));
         let version = self.policy_changed(address, &mut book, signer);
         self.world.agents.insert(address, book);
         version
@@ -145,6 +147,36 @@ impl Step<'_> {
         self.world.agents.insert(address, book);
         let event = PausedSet { operator: self.address, agent: address, paused, policy_version, signer };
         self.expect(Some(address), &event, "PausedSet");
+        Some(())
+    }
+
+    pub(super) fn set_bounds(&mut self, called: &Called) -> Option<()> {
+        let instruction::SetBounds { bounds } = arguments(&called.data)?;
+        let address = *called.accounts.get(3)?;
+        let (signer, role) = self.role(called, Some(address), Authority::SetPolicy)?;
+        let Some(mut book) = self.agent(address) else { return Some(()) };
+        let waits = self.operator().is_some_and(|operator| operator.loosening_delay_seconds > 0);
+        self.examine(Check::PolicyChanges, Some(address));
+        let loosens = bounds.loosens(&book.agent.bounds(&book.tail));
+        if loosens && waits && role != Role::Admin {
+            let text = format!(
+                "{signer} loosened the account's bounds; where loosened policies wait, only the admin does."
+            );
+            self.mismatch(Check::PolicyChanges, Some(address), text);
+        }
+        book.tail = book.agent.set_bounds(&bounds, &book.tail);
+        self.world.agents.insert(address, book);
+        let event = BoundsSet { operator: self.address, agent: address, bounds, signer };
+        self.expect(Some(address), &event, "BoundsSet");
+        let kind = if loosens { MomentKind::BoundsLoosened } else { MomentKind::BoundsSet };
+        let what = match bounds.by_grant_only {
+            true => "The account pays by grants alone",
+            false => "The account pays with grants and without",
+        };
+        let cap = bounds.max_30_day_spend.map(UsdcAmount::from_micros);
+        let cap = cap.map_or(String::new(), |cap| format!(", at most {cap} USDC in 30 days"));
+        let budget = bounds.budget.map_or(String::new(), |budget| format!(", through the budget {budget}"));
+        self.tells(kind, Some(address), format!("{what}{cap}{budget}, by {signer}."));
         Some(())
     }
 
@@ -229,7 +261,7 @@ impl Step<'_> {
 
 impl AgentBook {
     pub(super) fn policy(&self) -> Policy<'_> {
-        self.agent.policy.with(&self.tail)
+        self.agent.policy.with(self.agent.list(&self.tail))
     }
 }
 

@@ -52,7 +52,7 @@ const fn named_at(
     Instruction { discriminator, operator_place, replay }
 }
 
-static INSTRUCTIONS: [Instruction; 22] = [
+static INSTRUCTIONS: [Instruction; 27] = [
     named_at(1, instruction::Transfer::DISCRIMINATOR, |step, called| step.transfer(called)),
     named_at(1, instruction::TransferChecked::DISCRIMINATOR, |step, called| step.transfer(called)),
     named_at(1, instruction::CreateOperator::DISCRIMINATOR, |step, called| step.create_operator(called)),
@@ -69,10 +69,15 @@ static INSTRUCTIONS: [Instruction; 22] = [
     named_at(1, instruction::Resume::DISCRIMINATOR, |step, called| step.halt(called, false)),
     named_at(1, instruction::Withdraw::DISCRIMINATOR, |step, called| step.withdraw(called)),
     named_at(1, instruction::CloseAgent::DISCRIMINATOR, |step, called| step.close_agent(called)),
-    named_at(1, instruction::TransferGranted::DISCRIMINATOR, |step, called| step.transfer(called)),
+    named_at(1, instruction::TransferExtended::DISCRIMINATOR, |step, called| step.transfer(called)),
     named_at(2, instruction::OpenGrant::DISCRIMINATOR, |step, called| step.open_grant(called)),
     named_at(1, instruction::CloseGrant::DISCRIMINATOR, |step, called| step.close_grant(called)),
     named_at(1, instruction::VoidGrants::DISCRIMINATOR, |step, called| step.void_grants(called)),
+    named_at(2, instruction::SetBounds::DISCRIMINATOR, |step, called| step.set_bounds(called)),
+    named_at(1, instruction::SetApprover::DISCRIMINATOR, |step, called| step.set_approver(called)),
+    named_at(1, instruction::SetBudget::DISCRIMINATOR, |step, called| step.set_budget(called)),
+    named_at(1, instruction::CloseBudget::DISCRIMINATOR, |step, called| step.close_budget(called)),
+    named_at(1, instruction::RemoveApprover::DISCRIMINATOR, |step, called| step.remove_approver(called)),
     named_at(1, instruction::SetRentRefund::DISCRIMINATOR, |step, called| step.set_rent_refund(called)),
     // Moves lamports alone, which nothing here counts; it names no operator.
     named_at(0, instruction::ReclaimRent::DISCRIMINATOR, |_, _| Some(())),

@@ -1,5 +1,4 @@
 use anchor_lang::prelude::*;
-use anchor_lang::system_program;
 use anchor_spl::associated_token::{self, AssociatedToken};
 use anchor_spl::token::Token;
 
@@ -7,10 +6,8 @@ use crate::constants::{AGENT_SEED, LAYOUT_VERSION};
 use crate::error::PurserError;
 use crate::events::{AgentCreated, PolicyRecord, PolicySet};
 use crate::instructions::policy_args::PolicyArgs;
-use crate::instructions::room::{check_refund, pay_rent};
-use crate::state::{
-    begin, tail_bytes, write_tail, Agent, Authority, ClosedAgent, Known, Operator, Role, StoredPolicy,
-};
+use crate::instructions::room::{check_refund, create, pay_rent};
+use crate::state::{begin, tail_bytes, write_tail, Agent, Authority, ClosedAgent, Known, Operator, Role};
 use crate::token_account::TokenAccount;
 
 #[derive(Accounts)]
@@ -47,19 +44,13 @@ pub(crate) fn handler(ctx: Context<CreateAgent>, agent_id: [u8; 16], args: Polic
     let closed = ClosedAgent::epoch_at(&accounts.agent)?;
     require!(role == Role::Admin || closed.is_none(), PurserError::AgentClosed);
     let bytes = Agent::BYTES + tail_bytes(&policy.allowlist);
-    pay_rent(&accounts.agent, bytes, &accounts.payer)?;
     let bump = [ctx.bumps.agent];
     if closed.is_some() {
+        pay_rent(&accounts.agent, bytes, &accounts.payer)?;
         accounts.agent.resize(bytes)?;
     } else {
         let seeds: [&[u8]; 4] = [AGENT_SEED, accounts.operator.as_ref().key.as_ref(), &agent_id, &bump];
-        let agent = accounts.agent.to_account_info();
-        let allocate = system_program::Allocate { account_to_allocate: agent.clone() };
-        let signers = &[&seeds[..]];
-        let context = CpiContext::new_with_signer(system_program::ID, allocate, signers);
-        system_program::allocate(context, bytes as u64)?;
-        let assign = system_program::Assign { account_to_assign: agent };
-        system_program::assign(CpiContext::new_with_signer(system_program::ID, assign, signers), &crate::ID)?;
+        create(&accounts.agent, bytes, &accounts.payer, &seeds)?;
     }
     associated_token::create_idempotent(CpiContext::new(
         accounts.associated_token_program.key(),
@@ -92,7 +83,7 @@ pub(crate) fn handler(ctx: Context<CreateAgent>, agent_id: [u8; 16], args: Polic
         agent.token_account = accounts.token_account.key();
         agent.rent_refund = accounts.rent_refund.key();
         agent.grant_epoch = closed.map_or(0, |epoch| epoch.wrapping_add(1));
-        agent.policy = StoredPolicy::from(&policy);
+        agent.set_policy(&policy);
         agent.policy_changed(now)?;
         write_tail(tail, &policy.allowlist);
     }

@@ -5,7 +5,8 @@ use anchor_spl::token::{self, spl_token::state::Mint};
 use crate::constants::{LAYOUT_VERSION, OPERATOR_SEED, USDC_DECIMALS};
 use crate::error::PurserError;
 use crate::events::OperatorCreated;
-use crate::state::Operator;
+use crate::instructions::room::create;
+use crate::state::{begin, Operator};
 
 /// The keys that an operator hands out, and how long loosened policies wait.
 #[derive(AnchorSerialize, AnchorDeserialize, Clone, Debug, PartialEq, Eq)]
@@ -23,35 +24,35 @@ pub struct CreateOperator<'info> {
     /// Signs, so that nobody can take an operator address before its admin.
     #[account(mut)]
     pub admin: Signer<'info>,
-    #[account(
-        init,
-        payer = admin,
-        space = Operator::BYTES,
-        seeds = [OPERATOR_SEED, admin.key().as_ref(), &id.to_le_bytes()],
-        bump
-    )]
-    pub operator: AccountLoader<'info, Operator>,
+    /// CHECK: the address by its seeds; the system program refuses where anything is.
+    #[account(mut, seeds = [OPERATOR_SEED, admin.key().as_ref(), &id.to_le_bytes()], bump)]
+    pub operator: UncheckedAccount<'info>,
     /// CHECK: owner and contents are checked by `check_mint`.
     pub usdc_mint: UncheckedAccount<'info>,
     pub system_program: Program<'info, System>,
 }
 
 pub(crate) fn handler(ctx: Context<CreateOperator>, id: u64, keys: OperatorKeys) -> Result<()> {
-    check_mint(&ctx.accounts.usdc_mint)?;
-    let mut operator = ctx.accounts.operator.load_init()?;
+    let accounts = &*ctx.accounts;
+    check_mint(&accounts.usdc_mint)?;
+    let (admin, bump) = (accounts.admin.key(), [ctx.bumps.operator]);
+    let seeds: [&[u8]; 4] = [OPERATOR_SEED, admin.as_ref(), &id.to_le_bytes(), &bump];
+    create(&accounts.operator, Operator::BYTES, &accounts.admin, &seeds)?;
+    let mut data = accounts.operator.try_borrow_mut_data()?;
+    let (operator, _) = begin::<Operator>(&mut data).ok_or(PurserError::UnknownLayout)?;
     operator.version = LAYOUT_VERSION;
-    operator.bump = ctx.bumps.operator;
+    [operator.bump] = bump;
     operator.loosening_delay_seconds = keys.loosening_delay_seconds;
     operator.id = id;
-    operator.created_by = ctx.accounts.admin.key();
-    operator.admin = ctx.accounts.admin.key();
+    operator.created_by = admin;
+    operator.admin = admin;
     operator.policy_authority = keys.policy_authority;
     operator.guardian = keys.guardian.unwrap_or_default();
-    operator.usdc_mint = ctx.accounts.usdc_mint.key();
+    operator.usdc_mint = accounts.usdc_mint.key();
     operator.set_transfer_authorities(&keys.transfer_authorities)?;
     operator.check()?;
     emit!(OperatorCreated {
-        operator: ctx.accounts.operator.key(),
+        operator: accounts.operator.key(),
         id,
         usdc_mint: operator.usdc_mint,
         keys: (&*operator).into(),

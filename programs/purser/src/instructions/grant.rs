@@ -4,63 +4,107 @@ use anchor_lang::AccountsClose;
 use crate::constants::{GRANT_SECONDS_MAX, GRANT_SEED, LAYOUT_VERSION};
 use crate::error::PurserError;
 use crate::events::{GrantClosed, GrantOpened, GrantsVoided};
-use crate::instructions::room::check_refund;
+use crate::instructions::approval;
+use crate::instructions::room::{check_refund, create};
 use crate::instructions::set_paused::SetPaused;
-use crate::state::{Agent, Authority, Grant, GrantTerms, Known, Operator};
+use crate::state::{begin, Agent, Approver, Authority, Grant, GrantTerms, Known, OpenedBy, Operator, Role};
 
-/// The admin lets one payee be paid beyond the policy, at once: nothing that the admin does waits.
+/// Lets one payee be paid beyond the policy, or at all where an agent pays by grants alone. One of the admin pays at once, and
+/// so does one of an approver, which is for a single payment; one of the policy authority waits where it loosens anything.
 #[derive(Accounts)]
 #[instruction(id: u64)]
 pub struct OpenGrant<'info> {
-    pub admin: Signer<'info>,
+    /// Admin, policy authority, or the approver's key.
+    pub authority: Signer<'info>,
     /// Pays for the grant, and says by its signature who gets it back.
     #[account(mut)]
     pub payer: Signer<'info>,
     pub operator: AccountLoader<'info, Operator>,
     pub agent: AccountLoader<'info, Agent>,
-    #[account(
-        init,
-        payer = payer,
-        space = Grant::BYTES,
-        seeds = [GRANT_SEED, agent.key().as_ref(), &id.to_le_bytes()],
-        bump
-    )]
-    pub grant: AccountLoader<'info, Grant>,
+    /// CHECK: the address by its seeds; the system program refuses where anything is.
+    #[account(mut, seeds = [GRANT_SEED, agent.key().as_ref(), &id.to_le_bytes()], bump)]
+    pub grant: UncheckedAccount<'info>,
     /// CHECK: gets the rent back; must be a wallet.
     #[account(mut)]
     pub rent_refund: UncheckedAccount<'info>,
+    /// Where an approver signs.
+    #[account(mut)]
+    pub approver: Option<AccountLoader<'info, Approver>>,
+    /// CHECK: where an approver signs, the sysvar of this transaction's instructions.
+    pub instructions: Option<UncheckedAccount<'info>>,
     pub system_program: Program<'info, System>,
 }
 
 pub(crate) fn open_grant(ctx: Context<OpenGrant>, id: u64, terms: GrantTerms) -> Result<()> {
     let accounts = &*ctx.accounts;
-    accounts.operator.known()?.authorise(accounts.admin.key, Authority::Administer)?;
+    let operator = accounts.operator.known()?;
     let agent = accounts.agent.known()?;
+    let opened_by = match &accounts.approver {
+        Some(_) => OpenedBy::Approver,
+        None => match operator.authorise(accounts.authority.key, Authority::SetPolicy)? {
+            Role::Admin => OpenedBy::Admin,
+            Role::PolicyAuthority | Role::Guardian => OpenedBy::PolicyAuthority,
+        },
+    };
     agent.check_operator(&accounts.operator.key())?;
-    check_refund(&accounts.rent_refund)?;
     let now = Clock::get()?.unix_timestamp;
     let ends = terms.expires_at > now && terms.expires_at <= now.saturating_add(GRANT_SECONDS_MAX);
     // Stored, 0 stands for none: a grant for one payment would become one for all.
-    let named = terms.tag != Some(0) && terms.policy_version != Some(0);
+    let named = terms.tag != Some(0) && terms.policy_version != Some(0) && terms.memo_hash != Some([0; 32]);
     require!(terms.amount > 0 && ends && named, PurserError::GrantTermsInvalid);
-    let mut grant = accounts.grant.load_init()?;
-    grant.version = LAYOUT_VERSION;
-    grant.bump = ctx.bumps.grant;
-    grant.epoch = agent.grant_epoch;
-    grant.id = id;
-    grant.operator = accounts.operator.key();
-    grant.agent = accounts.agent.key();
-    grant.rent_refund = accounts.rent_refund.key();
-    grant.set_terms(&terms);
+    if opened_by != OpenedBy::Admin {
+        require!(!terms.beyond_daily_limit, PurserError::Unauthorized);
+        require!(operator.halted_by | agent.halted_by == 0, PurserError::Halted);
+    }
+    if let Some(approver) = &accounts.approver {
+        approve(accounts, approver, (&operator, &agent), &terms, now)?;
+    }
+    let (agent_key, bump) = (accounts.agent.key(), [ctx.bumps.grant]);
+    let seeds: [&[u8]; 4] = [GRANT_SEED, agent_key.as_ref(), &id.to_le_bytes(), &bump];
+    create(&accounts.grant, Grant::BYTES, &accounts.payer, &seeds)?;
+    // By now the grant belongs to this program, and is no wallet.
+    check_refund(&accounts.rent_refund)?;
+    {
+        let mut data = accounts.grant.try_borrow_mut_data()?;
+        let (grant, _) = begin::<Grant>(&mut data).ok_or(PurserError::UnknownLayout)?;
+        grant.version = LAYOUT_VERSION;
+        [grant.bump] = bump;
+        grant.id = id;
+        grant.operator = accounts.operator.key();
+        grant.agent = agent_key;
+        grant.rent_refund = accounts.rent_refund.key();
+        grant.set_terms(&terms, opened_by, (&operator, &agent), now);
+    }
     emit!(GrantOpened {
-        operator: grant.operator,
-        agent: grant.agent,
+        operator: accounts.operator.key(),
+        agent: agent_key,
         grant: accounts.grant.key(),
         id,
         terms,
-        signer: accounts.admin.key(),
+        opened_by,
+        signer: accounts.authority.key(),
     });
     Ok(())
+}
+
+/// That an approver says by its signature what is approved, within its limits.
+#[inline(never)]
+fn approve<'info>(
+    accounts: &OpenGrant<'info>,
+    approver: &AccountLoader<'info, Approver>,
+    (operator, agent): (&Operator, &Agent),
+    terms: &GrantTerms,
+    now: i64,
+) -> Result<()> {
+    let mut approver = approver.known_mut()?;
+    require_keys_eq!(approver.operator, accounts.operator.key(), PurserError::WrongOperator);
+    // The operator may have given the key another part since.
+    let signer = accounts.authority.key;
+    require!(approver.key == *signer && operator.may_approve(signer), PurserError::Unauthorized);
+    require!(terms.is_one_payment(agent), PurserError::GrantTermsInvalid);
+    let sysvar: Option<&AccountInfo> = accounts.instructions.as_ref().map(AsRef::as_ref);
+    approval::check(sysvar, &terms.approval(accounts.agent.as_ref().key))?;
+    Ok(approver.grants(terms.amount, now)?)
 }
 
 /// Whoever may halt takes a grant back; one that is over goes by anyone's hand. The agent is not looked at, so that one that

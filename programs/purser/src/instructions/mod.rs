@@ -2,6 +2,9 @@
 
 pub mod accept_admin;
 pub mod apply_draft;
+mod approval;
+pub mod approver;
+pub mod budget;
 pub mod close_agent;
 pub mod close_draft;
 pub mod create_agent;
@@ -12,6 +15,7 @@ pub mod open_draft;
 pub mod policy_args;
 pub mod rent;
 pub(crate) mod room;
+pub mod set_bounds;
 pub mod set_paused;
 pub mod set_policy;
 pub mod transfer;
@@ -21,6 +25,8 @@ pub mod write_draft;
 
 pub use accept_admin::*;
 pub use apply_draft::*;
+pub use approver::*;
+pub use budget::*;
 pub use close_agent::*;
 pub use close_draft::*;
 pub use create_agent::*;

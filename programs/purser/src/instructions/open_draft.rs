@@ -4,9 +4,9 @@ use purser_policy::ALLOWLIST_ENTRIES_MAX;
 use crate::constants::{DRAFT_SEED, LAYOUT_VERSION};
 use crate::error::PurserError;
 use crate::instructions::policy_args::limit;
-use crate::instructions::room::check_refund;
+use crate::instructions::room::{check_refund, create};
 use crate::instructions::write_draft::seal;
-use crate::state::{Agent, Authority, Known, Operator, PolicyDraft, StoredPolicy};
+use crate::state::{begin, Agent, Authority, Known, Operator, PolicyDraft, StoredPolicy};
 
 /// A whole policy whose entries are written later.
 #[derive(AnchorSerialize, AnchorDeserialize, Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,6 @@ pub struct EntryCounts {
 }
 
 #[derive(Accounts)]
-#[instruction(args: DraftArgs)]
 pub struct OpenDraft<'info> {
     /// Policy authority or admin.
     pub authority: Signer<'info>,
@@ -39,14 +38,9 @@ pub struct OpenDraft<'info> {
     pub payer: Signer<'info>,
     pub operator: AccountLoader<'info, Operator>,
     pub agent: AccountLoader<'info, Agent>,
-    #[account(
-        init,
-        payer = payer,
-        space = bytes(&args)?,
-        seeds = [DRAFT_SEED, agent.key().as_ref()],
-        bump
-    )]
-    pub draft: AccountLoader<'info, PolicyDraft>,
+    /// CHECK: the address by its seeds; the system program refuses where anything is.
+    #[account(mut, seeds = [DRAFT_SEED, agent.key().as_ref()], bump)]
+    pub draft: UncheckedAccount<'info>,
     /// CHECK: gets the rent back; must be a wallet.
     #[account(mut)]
     pub rent_refund: UncheckedAccount<'info>,
@@ -60,13 +54,18 @@ pub(crate) fn handler(ctx: Context<OpenDraft>, args: DraftArgs) -> Result<()> {
     let agent = accounts.agent.known()?;
     agent.check_operator(&accounts.operator.key())?;
     require!(agent.policy_version == args.expected_version, PurserError::PolicyChanged);
+    let (count, agent_key, bump) = (entry_count(&args)?, accounts.agent.key(), [ctx.bumps.draft]);
+    let seeds: [&[u8]; 3] = [DRAFT_SEED, agent_key.as_ref(), &bump];
+    create(&accounts.draft, PolicyDraft::bytes(count), &accounts.payer, &seeds)?;
+    // By now the draft belongs to this program, and is no wallet.
     check_refund(&accounts.rent_refund)?;
-    let mut draft = accounts.draft.load_init()?;
+    let mut data = accounts.draft.try_borrow_mut_data()?;
+    let (draft, _) = begin::<PolicyDraft>(&mut data).ok_or(PurserError::UnknownLayout)?;
     draft.version = LAYOUT_VERSION;
-    draft.bump = ctx.bumps.draft;
-    draft.entry_count = entry_count(&args)?;
+    [draft.bump] = bump;
+    draft.entry_count = count;
     draft.expected_version = args.expected_version;
-    draft.agent = accounts.agent.key();
+    draft.agent = agent_key;
     draft.rent_refund = accounts.rent_refund.key();
     draft.hash = args.hash;
     draft.policy = StoredPolicy::new(
@@ -76,7 +75,7 @@ pub(crate) fn handler(ctx: Context<OpenDraft>, args: DraftArgs) -> Result<()> {
         args.entries.map(|entries| entries.wallets),
     );
     if draft.entry_count == 0 {
-        emit!(seal(&mut draft, &[], &agent, &operator, accounts.authority.key)?);
+        emit!(seal(draft, &[], &agent, &operator, accounts.authority.key)?);
     }
     Ok(())
 }
@@ -85,9 +84,4 @@ fn entry_count(args: &DraftArgs) -> Result<u16> {
     let count = args.entries.map_or(Some(0), |entries| entries.wallets.checked_add(entries.token_accounts));
     let count = count.filter(|count| usize::from(*count) <= ALLOWLIST_ENTRIES_MAX);
     count.ok_or(error!(PurserError::AllowlistTooLong))
-}
-
-/// Refuses before there is anything to pay for.
-fn bytes(args: &DraftArgs) -> Result<usize> {
-    Ok(PolicyDraft::bytes(entry_count(args)?))
 }

@@ -5,7 +5,7 @@ use purser_policy::{Address, Allowlist, Limit, Policy, UsdcAmount, ALLOWLIST_ENT
 
 use crate::error::PurserError;
 use crate::instructions::room::{pay_rent, return_rent};
-use crate::state::{tail_bytes, write_tail, Agent, Known, StoredPolicy};
+use crate::state::{tail_bytes, write_tail, Agent, Known};
 
 /// The whole policy. Amounts in micro-USDC; `None` is no limit.
 #[derive(AnchorSerialize, AnchorDeserialize, Clone, Debug, PartialEq, Eq)]
@@ -67,10 +67,10 @@ pub(crate) fn must_not_loosen(
     policy: &Policy,
     error: PurserError,
 ) -> Result<()> {
-    let stored = agent.known()?.policy;
+    let stored = *agent.known()?;
     let info: &AccountInfo = agent.as_ref();
     let data = info.try_borrow_data()?;
-    let current = stored.with(data.get(Agent::BYTES..).unwrap_or(&[]));
+    let current = stored.policy.with(stored.list(data.get(Agent::BYTES..).unwrap_or(&[])));
     if policy.loosens(&current) {
         return Err(error.into());
     }
@@ -86,19 +86,32 @@ pub(crate) fn replace<'info>(
     rent_refund: &AccountInfo<'info>,
 ) -> Result<u32> {
     let info: &AccountInfo = agent.as_ref();
+    let list_at = Agent::BYTES + agent.known()?.list_at();
+    resize(agent, list_at + tail_bytes(&policy.allowlist), payer, rent_refund)?;
+    if let Some(tail) = info.try_borrow_mut_data()?.get_mut(list_at..) {
+        write_tail(tail, &policy.allowlist);
+    }
+    let mut agent = agent.known_mut()?;
+    agent.set_policy(policy);
+    agent.policy_changed(Clock::get()?.unix_timestamp)?;
+    Ok(agent.policy_version)
+}
+
+/// Makes an agent's account as long as this. `payer` pays for more length; for less, `rent_refund` gets back what was paid.
+#[inline(never)]
+pub(crate) fn resize<'info>(
+    agent: &AccountLoader<'info, Agent>,
+    bytes: usize,
+    payer: &Signer<'info>,
+    rent_refund: &AccountInfo<'info>,
+) -> Result<()> {
+    let info: &AccountInfo = agent.as_ref();
     require_keys_eq!(agent.known()?.rent_refund, *rent_refund.key, PurserError::WrongRentRefund);
-    let bytes = Agent::BYTES + tail_bytes(&policy.allowlist);
     pay_rent(info, bytes, payer)?;
     let shrinks = bytes < info.data_len();
     info.resize(bytes)?;
     if shrinks {
         return_rent(info, rent_refund)?;
     }
-    if let Some(tail) = info.try_borrow_mut_data()?.get_mut(Agent::BYTES..) {
-        write_tail(tail, &policy.allowlist);
-    }
-    let mut agent = agent.known_mut()?;
-    agent.policy = StoredPolicy::from(policy);
-    agent.policy_changed(Clock::get()?.unix_timestamp)?;
-    Ok(agent.policy_version)
+    Ok(())
 }

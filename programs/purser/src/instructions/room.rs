@@ -16,6 +16,26 @@ pub(crate) fn pay_rent<'info>(info: &AccountInfo<'info>, bytes: usize, payer: &S
     Ok(())
 }
 
+/// Makes an account of this program at the address that `seeds` with their bump give. Lamports sent ahead are no obstacle;
+/// where an account stands already, the system program refuses.
+#[inline(never)]
+pub(crate) fn create<'info>(
+    info: &AccountInfo<'info>,
+    bytes: usize,
+    payer: &Signer<'info>,
+    seeds: &[&[u8]],
+) -> Result<()> {
+    pay_rent(info, bytes, payer)?;
+    let signers = &[seeds];
+    let allocate = system_program::Allocate { account_to_allocate: info.clone() };
+    system_program::allocate(
+        CpiContext::new_with_signer(system_program::ID, allocate, signers),
+        bytes as u64,
+    )?;
+    let assign = system_program::Assign { account_to_assign: info.clone() };
+    system_program::assign(CpiContext::new_with_signer(system_program::ID, assign, signers), &crate::ID)
+}
+
 /// Gives `to` the lamports of `info` beyond the rent of its bytes. An account of fewer lamports than an empty one needs may
 /// not exist: then they stay here, because nobody who cuts a list may have to wait for lamports of somebody else.
 #[inline(never)]

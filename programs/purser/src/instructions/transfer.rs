@@ -9,8 +9,8 @@ use purser_policy::{check_granted, tag_of, AccountState, TransferRequest, UsdcAm
 
 use crate::constants::{AGENT_SEED, DISCRIMINATOR_BYTES, LAYOUT_VERSION, USDC_DECIMALS};
 use crate::error::PurserError;
-use crate::events::{GrantUsedLog, TransferExecutedLog};
-use crate::state::{Agent, Grant, Operator};
+use crate::events::{BudgetUsed, GrantUsed, TransferExecutedLog, UsedLog};
+use crate::state::{existing, Agent, Budget, Grant, Operator};
 use crate::token_account::{same, TokenAccount};
 
 /// What the interface says; `process` does the checks.
@@ -51,9 +51,9 @@ pub struct TransferChecked<'info> {
     pub token_program: Program<'info, Token>,
 }
 
-/// The same as [`TransferChecked`], past the rules that the grant waives.
+/// The same as [`TransferChecked`], past the rules that the grant waives. An agent with bounds pays by this form alone.
 #[derive(Accounts)]
-pub struct TransferGranted<'info> {
+pub struct TransferExtended<'info> {
     pub transfer_authority: Signer<'info>,
     pub operator: AccountLoader<'info, Operator>,
     #[account(mut)]
@@ -67,31 +67,33 @@ pub struct TransferGranted<'info> {
     /// CHECK: the token program holds it against both token accounts, and its decimals against USDC's.
     pub mint: UncheckedAccount<'info>,
     #[account(mut)]
-    pub grant: AccountLoader<'info, Grant>,
+    pub grant: Option<AccountLoader<'info, Grant>>,
+    #[account(mut)]
+    pub budget: Option<AccountLoader<'info, Budget>>,
     pub token_program: Program<'info, Token>,
 }
 
-/// What moves the money, and whether a grant waives rules; the other checks and the records are the same.
+/// What moves the money, and whether bounds and a grant are looked at; the other checks and the records are the same.
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
     Plain,
     Checked,
-    Granted,
+    Extended,
 }
 
 impl Form {
-    /// Accounts of [`Transfer`], [`TransferChecked`] and [`TransferGranted`].
+    /// Accounts of [`Transfer`], [`TransferChecked`] and [`TransferExtended`]. One that the latter has none of is this program.
     pub(crate) const fn accounts(self) -> usize {
         match self {
             Self::Plain => 6,
             Self::Checked => 7,
-            Self::Granted => 8,
+            Self::Extended => 9,
         }
     }
 }
 
 /// Room for the accounts of every form.
-pub(crate) type Views = [MaybeUninit<AccountView>; Form::Granted.accounts()];
+pub(crate) type Views = [MaybeUninit<AccountView>; Form::Extended.accounts()];
 
 /// `TokenInstruction`, SPL Token interface.
 const TOKEN_TRANSFER: u8 = 3;
@@ -107,7 +109,8 @@ type Outcome<T> = core::result::Result<T, PurserError>;
 pub(crate) unsafe fn process(views: &mut Views, form: Form, arguments: &[u8]) -> Outcome<()> {
     // Last comes the mint of a checked transfer, or the token program, whose own account is looked at nowhere: the payment
     // calls it by its constant id.
-    let [authority, operator_view, agent_view, source_view, destination_view, mint, granting @ ..] = views;
+    let [authority, operator_view, agent_view, source_view, destination_view, mint, grant_view, budget_view, _] =
+        views;
     // SAFETY: every form has these, and the caller says that they are written.
     let (authority, operator_view, agent_view, source_view, destination_view, mint) = unsafe {
         (
@@ -154,9 +157,14 @@ pub(crate) unsafe fn process(views: &mut Views, form: Form, arguments: &[u8]) ->
         Ok(clock) => clock.unix_timestamp,
         Err(_) => return Err(PurserError::MalformedInstruction),
     };
+    // Bounds stand before the list; of an agent that has any, the other forms go no further than its tags.
+    let list = match form {
+        Form::Plain | Form::Checked => &*tail,
+        Form::Extended => agent.list(tail),
+    };
     let state = AccountState {
         halted: operator.halted_by | agent.halted_by != 0,
-        policy: agent.policy.with(tail),
+        policy: agent.policy.with(list),
         window: agent.window(),
         tags: agent.tags(),
     };
@@ -169,16 +177,52 @@ pub(crate) unsafe fn process(views: &mut Views, form: Form, arguments: &[u8]) ->
     };
     let mut granted = None;
     let cleared = check_granted(&state, &request, now, |now| {
-        let Form::Granted = form else { return Ok(Waived::NOTHING) };
+        let Form::Extended = form else {
+            return if agent.policy.is_bounded() {
+                Err(PurserError::ExtendedTransferRequired)
+            } else {
+                Ok(Waived::NOTHING)
+            };
+        };
         // SAFETY: this form has it, and the caller says that it is written.
-        let view = unsafe { granting[0].assume_init_mut() };
+        let view = unsafe { grant_view.assume_init_mut() };
         let address = view.clone();
+        if same(address.address().as_array(), crate::ID.as_array()) {
+            return if agent.pays_by_grant_only() {
+                Err(PurserError::GrantRequired)
+            } else {
+                Ok(Waived::NOTHING)
+            };
+        }
         // SAFETY: as above; no other account can be the grant: discriminators and owners differ.
-        let grant = grant(&address, unsafe { view.borrow_unchecked_mut() })?;
-        let waived = grant.waives_for(agent_address.address().as_array(), agent, &request, now)?;
+        let grant = own::<Grant>(&address, unsafe { view.borrow_unchecked_mut() })?;
+        let waived =
+            grant.waives_for(agent_address.address().as_array(), (operator, &*agent), &request, now)?;
         granted = Some((grant, address));
         Ok::<_, PurserError>(waived)
     })?;
+    // The last of the rules. A refusal from here on leaves nothing behind.
+    let mut used = None;
+    if let Form::Extended = form {
+        agent.count_month(tail, request.amount, now)?;
+        // SAFETY: this form has it, and the caller says that it is written.
+        let view = unsafe { budget_view.assume_init_mut() };
+        let address = view.clone();
+        // The program's own address stands for none.
+        let named = agent.budget(tail).copied().unwrap_or(crate::ID.to_bytes());
+        if !same(address.address().as_array(), &named) {
+            return Err(PurserError::BudgetMismatch);
+        }
+        if !same(&named, crate::ID.as_array()) {
+            // SAFETY: as above; no other account can be the budget: discriminators and owners differ.
+            let budget = own::<Budget>(&address, unsafe { view.borrow_unchecked_mut() })?;
+            if !same(budget.operator.as_array(), agent.operator.as_array()) {
+                return Err(PurserError::WrongOperator);
+            }
+            budget.spend(request.amount, operator, now)?;
+            used = Some((budget.window().spent(now).micros(), address));
+        }
+    }
     if token_account(source_view).balance() < Some(amount) {
         return Err(PurserError::InsufficientBalance);
     }
@@ -202,11 +246,22 @@ pub(crate) unsafe fn process(views: &mut Views, form: Form, arguments: &[u8]) ->
         // Never less than 0: the grant covers the amount.
         grant.left = grant.left.saturating_sub(amount);
         let (agent, grant_address) = (agent_address.address().as_array(), address.address().as_array());
-        GrantUsedLog { agent, number, grant: grant_address, left: grant.left }.write();
+        UsedLog {
+            event: GrantUsed::DISCRIMINATOR,
+            agent,
+            number,
+            account: grant_address,
+            amount: grant.left,
+        }
+        .write();
+    }
+    if let Some((amount, address)) = used {
+        let (agent, account) = (agent_address.address().as_array(), address.address().as_array());
+        UsedLog { event: BudgetUsed::DISCRIMINATOR, agent, number, account, amount }.write();
     }
     match form {
         Form::Plain => pay(agent, [source_view, destination_view, &agent_address], amount),
-        Form::Checked | Form::Granted => {
+        Form::Checked | Form::Extended => {
             pay_checked(agent, [source_view, mint, destination_view, &agent_address], amount)
         }
     }
@@ -255,9 +310,9 @@ fn operator<'a>(view: &AccountView, data: &'a [u8]) -> Outcome<&'a Operator> {
     }
 }
 
-/// The agent and the tail that holds its allowlist.
+/// The agent and the tail that holds its bounds and its allowlist.
 #[inline(always)]
-fn agent<'a>(view: &AccountView, data: &'a mut [u8]) -> Outcome<(&'a mut Agent, &'a [u8])> {
+fn agent<'a>(view: &AccountView, data: &'a mut [u8]) -> Outcome<(&'a mut Agent, &'a mut [u8])> {
     let unknown = PurserError::UnknownLayout;
     let (discriminator, rest) = data.split_first_chunk_mut::<DISCRIMINATOR_BYTES>().ok_or(unknown)?;
     let (body, tail) = rest.split_at_mut_checked(size_of::<Agent>()).ok_or(unknown)?;
@@ -270,17 +325,11 @@ fn agent<'a>(view: &AccountView, data: &'a mut [u8]) -> Outcome<(&'a mut Agent, 
     }
 }
 
-/// The grant that a [`TransferGranted`] names.
+/// The grant or budget that a [`TransferExtended`] names.
 #[inline(never)]
-fn grant<'a>(view: &AccountView, data: &'a mut [u8]) -> Outcome<&'a mut Grant> {
-    let unknown = PurserError::UnknownLayout;
-    let (discriminator, body) = data.split_first_chunk_mut::<DISCRIMINATOR_BYTES>().ok_or(unknown)?;
-    let grant: &mut Grant = bytemuck::try_from_bytes_mut(body).map_err(|_| unknown)?;
-    if is_own::<Grant>(view, discriminator) && grant.version == LAYOUT_VERSION {
-        Ok(grant)
-    } else {
-        Err(unknown)
-    }
+fn own<'a, T: Discriminator + bytemuck::Pod>(view: &AccountView, data: &'a mut [u8]) -> Outcome<&'a mut T> {
+    let is_ours = same(view.owner().as_array(), crate::ID.as_array());
+    existing(data).filter(|_| is_ours).ok_or(PurserError::UnknownLayout)
 }
 
 /// Whether this program owns the account and wrote it as a `T`.

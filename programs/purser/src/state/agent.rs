@@ -1,9 +1,9 @@
 //! An agent's account: its policy, and what it did lately.
 
 use anchor_lang::prelude::*;
-use purser_policy::{Allowlist, Limit, Policy, RecentTags, SpendWindow, UsdcAmount};
+use purser_policy::{Allowlist, Limit, MonthWindow, Policy, RecentTags, SpendWindow, UsdcAmount};
 
-use crate::constants::{AGENT_SEED, DISCRIMINATOR_BYTES};
+use crate::constants::{AGENT_SEED, DISCRIMINATOR_BYTES, ENTRY_BYTES};
 use crate::error::PurserError;
 
 use super::tail::read_tail;
@@ -14,8 +14,13 @@ const HAS_MAX_SINGLE_TRANSFER: u8 = 1 << 2;
 const HAS_MAX_DAILY_SPEND: u8 = 1 << 3;
 const HAS_ALLOWLIST: u8 = 1 << 4;
 
+/// Bits of [`StoredPolicy::bounds`].
+const BY_GRANT_ONLY: u8 = 1;
+const HAS_MONTH: u8 = 1 << 1;
+const HAS_BUDGET: u8 = 1 << 2;
+
 /// Words of a [`SpendWindow`] and of [`RecentTags`].
-const WINDOW_WORDS: usize = size_of::<SpendWindow>() / 8;
+pub(super) const WINDOW_WORDS: usize = size_of::<SpendWindow>() / 8;
 const TAGS_WORDS: usize = size_of::<RecentTags>() / 8;
 
 /// A policy without its allowlist's entries, as accounts store it.
@@ -31,12 +36,64 @@ pub struct StoredPolicy {
     pub wallet_count: u16,
     /// Bit 0 paused, 1 memo required, 2 `max_single_transfer` applies, 3 `max_daily_spend` applies, 4 allowlist applies.
     pub flags: u8,
-    pub reserved: [u8; 5],
+    /// Of an agent, [`Bounds`], which a new policy keeps; of a draft 0. Not 0: `transfer` and `transfer_checked` pay nothing.
+    pub bounds: u8,
+    pub reserved: [u8; 4],
+}
+
+/// What binds an agent beside its policy. Who sets policies without knowing of these changes none.
+#[derive(AnchorSerialize, AnchorDeserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// It pays by grants alone, which say whom and how much.
+    pub by_grant_only: bool,
+    /// Micro-USDC in any 30 days, by calendar days. No grant goes past it.
+    pub max_30_day_spend: Option<u64>,
+    /// It pays through this budget alone, which other agents may share.
+    pub budget: Option<Pubkey>,
+}
+
+impl Bounds {
+    /// Whether these allow anything that `current` refuse.
+    pub fn loosens(&self, current: &Self) -> bool {
+        let raises = |cap: u64| self.max_30_day_spend.is_none_or(|new| new > cap);
+        current.by_grant_only && !self.by_grant_only
+            || current.max_30_day_spend.is_some_and(raises)
+            || current.budget.is_some() && self.budget != current.budget
+    }
+}
+
+/// Stands between an agent and its allowlist where it has a cap for 30 days.
+#[zero_copy]
+#[derive(Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Month {
+    /// Micro-USDC.
+    pub cap: u64,
+    /// `purser_policy::MonthWindow`: the newest day with a spend, then the sums of 31 days, each at its number modulo 31.
+    pub window: [u64; MONTH_WORDS],
+}
+
+pub(super) const MONTH_WORDS: usize = size_of::<MonthWindow>() / 8;
+
+impl Month {
+    pub fn window(&self) -> &MonthWindow {
+        bytemuck::must_cast_ref(&self.window)
+    }
+
+    pub fn window_mut(&mut self) -> &mut MonthWindow {
+        bytemuck::must_cast_mut(&mut self.window)
+    }
+
+    /// Whether `amount` more fits at Unix second `now`.
+    pub fn allows(&self, amount: UsdcAmount, now: i64) -> bool {
+        self.window().spent(now).checked_add(amount).is_some_and(|sum| sum.micros() <= self.cap)
+    }
 }
 
 /// An agent account. Address: `["agent", operator, agent_id]`.
 ///
-/// The allowlist follows at the tail, 32 bytes an entry: sorted wallets, then sorted token accounts.
+/// A [`Month`] and the address of a budget follow where `policy.bounds` says so, then the allowlist, 32 bytes an entry: sorted wallets, then sorted token
+/// accounts.
 #[account(zero_copy)]
 #[derive(Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -82,7 +139,8 @@ impl StoredPolicy {
                 | flag(HAS_MAX_SINGLE_TRANSFER, has_single)
                 | flag(HAS_MAX_DAILY_SPEND, has_daily)
                 | flag(HAS_ALLOWLIST, wallet_count.is_some()),
-            reserved: [0; 5],
+            bounds: 0,
+            reserved: [0; 4],
         }
     }
 
@@ -111,6 +169,12 @@ impl StoredPolicy {
 
     pub fn set_paused(&mut self, paused: bool) {
         self.flags = (self.flags & !PAUSED) | flag(PAUSED, paused);
+    }
+
+    /// Whether only `transfer_extended` pays.
+    #[inline(always)]
+    pub fn is_bounded(&self) -> bool {
+        self.bounds != 0
     }
 
     fn has(&self, flag: u8) -> bool {
@@ -143,6 +207,89 @@ impl Agent {
 
     pub fn ledger_mut(&mut self) -> (&mut SpendWindow, &mut RecentTags) {
         (bytemuck::must_cast_mut(&mut self.window), bytemuck::must_cast_mut(&mut self.tags))
+    }
+
+    /// Puts another policy in force, within the same bounds.
+    pub fn set_policy(&mut self, policy: &Policy) {
+        self.policy = StoredPolicy { bounds: self.policy.bounds, ..StoredPolicy::from(policy) };
+    }
+
+    pub fn pays_by_grant_only(&self) -> bool {
+        self.policy.bounds & BY_GRANT_ONLY != 0
+    }
+
+    /// `tail`: what follows the agent.
+    pub fn bounds(&self, tail: &[u8]) -> Bounds {
+        Bounds {
+            by_grant_only: self.pays_by_grant_only(),
+            max_30_day_spend: self.month(tail).map(|month| month.cap),
+            budget: self.budget(tail).map(|budget| Pubkey::new_from_array(*budget)),
+        }
+    }
+
+    /// The tail of `entries` behind these bounds, in the place of `tail`. A cap that was there keeps what it counted.
+    pub fn set_bounds(&mut self, bounds: &Bounds, tail: &[u8]) -> Vec<u8> {
+        let month = bounds.max_30_day_spend.map(|cap| match self.month(tail) {
+            Some(month) => Month { cap, ..month },
+            None => Month { cap, window: [0; MONTH_WORDS] },
+        });
+        let list = self.list(tail);
+        self.policy.bounds = flag(BY_GRANT_ONLY, bounds.by_grant_only)
+            | flag(HAS_MONTH, month.is_some())
+            | flag(HAS_BUDGET, bounds.budget.is_some());
+        let month = month.as_ref().map_or(&[][..], bytemuck::bytes_of);
+        let budget = bounds.budget.as_ref().map_or(&[][..], |budget| budget.as_ref());
+        [month, budget, list].concat()
+    }
+
+    /// Bytes of the tail before the allowlist.
+    pub fn list_at(&self) -> usize {
+        let budget = if self.policy.bounds & HAS_BUDGET != 0 { ENTRY_BYTES } else { 0 };
+        self.month_bytes() + budget
+    }
+
+    fn month_bytes(&self) -> usize {
+        if self.policy.bounds & HAS_MONTH != 0 {
+            size_of::<Month>()
+        } else {
+            0
+        }
+    }
+
+    /// The part of `tail` that holds the allowlist.
+    pub fn list<'a>(&self, tail: &'a [u8]) -> &'a [u8] {
+        tail.get(self.list_at()..).unwrap_or(&[])
+    }
+
+    /// The cap for 30 days at the beginning of `tail`.
+    pub fn month(&self, tail: &[u8]) -> Option<Month> {
+        let bytes = tail.get(..self.month_bytes()).filter(|bytes| !bytes.is_empty())?;
+        bytemuck::try_pod_read_unaligned(bytes).ok()
+    }
+
+    /// The budget that it pays through, behind that cap.
+    pub fn budget<'a>(&self, tail: &'a [u8]) -> Option<&'a [u8; 32]> {
+        let has = self.policy.bounds & HAS_BUDGET != 0;
+        tail.get(self.month_bytes()..)?.first_chunk().filter(|_| has)
+    }
+
+    /// Counts `amount` in the cap for 30 days at the beginning of `tail`, if there is one. What no longer fits is refused.
+    #[inline(never)]
+    pub fn count_month(
+        &self,
+        tail: &mut [u8],
+        amount: UsdcAmount,
+        now: i64,
+    ) -> core::result::Result<(), PurserError> {
+        let Some(mut month) = self.month(tail) else { return Ok(()) };
+        if !month.allows(amount, now) {
+            return Err(PurserError::MonthLimitExceeded);
+        }
+        month.window_mut().record(now, amount);
+        if let Some(room) = tail.get_mut(..size_of::<Month>()) {
+            room.copy_from_slice(bytemuck::bytes_of(&month));
+        }
+        Ok(())
     }
 
     /// Counts a change of the policy.
@@ -178,7 +325,15 @@ pub struct AgentView {
 
 impl AgentView {
     pub fn policy(&self) -> Policy<'_> {
-        self.agent.policy.with(&self.tail)
+        self.agent.policy.with(self.agent.list(&self.tail))
+    }
+
+    pub fn bounds(&self) -> Bounds {
+        self.agent.bounds(&self.tail)
+    }
+
+    pub fn month(&self) -> Option<Month> {
+        self.agent.month(&self.tail)
     }
 }
 

@@ -2,16 +2,20 @@
 //! layout version.
 
 mod agent;
+mod approver;
+mod budget;
 mod closed;
 mod draft;
 mod grant;
 mod operator;
 mod tail;
 
-pub use agent::{Agent, AgentView, StoredPolicy};
+pub use agent::{Agent, AgentView, Bounds, Month, StoredPolicy};
+pub use approver::Approver;
+pub use budget::{Budget, BudgetCaps};
 pub use closed::ClosedAgent;
 pub use draft::{waits_seconds, DraftView, PolicyDraft};
-pub use grant::{Grant, GrantPayee, GrantTerms};
+pub use grant::{Grant, GrantPayee, GrantTerms, OpenedBy};
 pub use operator::{Authority, Operator, Role};
 pub(crate) use tail::write_tail;
 pub use tail::{read_tail, tail_bytes};
@@ -74,6 +78,13 @@ pub(crate) fn begin<T: Discriminator + bytemuck::Pod>(data: &mut [u8]) -> Option
     let (discriminator, body) = head.split_at_mut_checked(DISCRIMINATOR_BYTES)?;
     discriminator.copy_from_slice(T::DISCRIMINATOR);
     Some((bytemuck::try_from_bytes_mut(body).ok()?, tail))
+}
+
+/// The `T` that `data` holds in this layout.
+pub(crate) fn existing<T: Discriminator + bytemuck::Pod>(data: &mut [u8]) -> Option<&mut T> {
+    let known = data.starts_with(T::DISCRIMINATOR) && data.get(VERSION_AT) == Some(&LAYOUT_VERSION);
+    let body = data.get_mut(DISCRIMINATOR_BYTES..DISCRIMINATOR_BYTES + size_of::<T>()).filter(|_| known)?;
+    bytemuck::try_from_bytes_mut(body).ok()
 }
 
 /// Reads the fixed part of an account's data off chain. `None` unless it is a `T` in this layout.

@@ -14,7 +14,9 @@ pub struct Operator {
     pub bump: u8,
     /// Not 0: all its agents are halted, by the [`Role`] with this [number](Role::halt_number).
     pub halted_by: u8,
-    pub reserved: u8,
+    /// Raised when an approver is removed: since then no grant pays that an approver opened before. Grants end within 30 days,
+    /// so that a number that comes back finds none.
+    pub approver_epoch: u8,
     /// How long a policy that loosens anything waits before it can be applied.
     pub loosening_delay_seconds: u32,
     pub id: u64,
@@ -106,6 +108,12 @@ impl Operator {
             PurserError::TransferAuthorityCount
         );
         Ok(())
+    }
+
+    /// Whether `key` may be an approver: whoever steals a server must not hold it too, and the admin needs none.
+    pub fn may_approve(&self, key: &Pubkey) -> bool {
+        let others = [Pubkey::default(), self.admin, self.policy_authority];
+        !others.contains(key) && !self.transfer_authorities.contains(key)
     }
 
     /// Whoever steals a server holds its transfer authorities: none of them may be another key too.

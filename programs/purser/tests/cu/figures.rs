@@ -40,6 +40,14 @@ fn a_grant_costs_at_most_600_units_more_than_what_it_waives() {
 }
 
 #[test]
+fn a_transfer_by_all_that_there_is_stays_within_what_clients_ask_for() {
+    for name in ["transfer_all_rules_granted", "transfer_all_rules_month", "transfer_all_rules_budget"] {
+        let most = purser_client::extended_transfer_units(20).into();
+        assert!(row(name).cu_max <= most, "{name}: {}", row(name).cu_max);
+    }
+}
+
+#[test]
 fn a_transfers_cost_hardly_depends_on_its_keys() {
     let row = row("transfer_all_rules");
     assert!((row.cu_max - row.cu_min) * 20 <= row.cu_median, "{} to {}", row.cu_min, row.cu_max);

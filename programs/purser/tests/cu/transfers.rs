@@ -1,7 +1,7 @@
 //! Transfers: with memos of every script, and with all rules on.
 
-use purser::{GrantPayee, GrantTerms};
-use purser_client::{OwnedAllowlist, TransferOrder};
+use purser::{Bounds, BudgetCaps, GrantPayee, GrantTerms};
+use purser_client::{DraftAccounts, OwnedAllowlist, TransferOrder};
 use purser_policy::{id_with_tag, SPANS_MAX};
 use solana_instruction::Instruction;
 use solana_keypair::Keypair;
@@ -92,6 +92,7 @@ fn granted(bench: &mut Bench, fixture: &Fixture, after: u32) -> Result<u32> {
         beyond_single_limit: true,
         beyond_daily_limit: false,
         tag: None,
+        memo_hash: None,
         policy_version: None,
     };
     let open = at.open_grant(admin, admin, admin, (fixture.operator, fixture.agent), 1, terms);
@@ -99,11 +100,50 @@ fn granted(bench: &mut Bench, fixture: &Fixture, after: u32) -> Result<u32> {
     require_full_window(bench, fixture)?;
     let grant = at.grant_address(&fixture.agent, 1);
     let order = order(fixture, after, MEMO_20_CHARACTERS);
-    let transfer = at.transfer_granted(payer.pubkey(), &order, grant);
+    let transfer = at.transfer_extended(payer.pubkey(), &order, Some(grant), None);
     bench.measure_transfer("transfer_all_rules_granted", transfer, payer, MEMO_20_CHARACTERS.len())?;
+    let by_budget = budgeted(bench, fixture, after + 1)?;
     let close = at.close_grant(admin, fixture.operator, grant, admin);
     bench.measure("close_grant", close, &fixture.admin)?;
-    Ok(1)
+    Ok(1 + by_budget)
+}
+
+/// All rules, in the extended form with a cap for 30 days, and then through a budget whose window is full too. Returns how many
+/// were made.
+fn budgeted(bench: &mut Bench, fixture: &Fixture, after: u32) -> Result<u32> {
+    let at = fixture.at;
+    let keys = OwnedAllowlist::only(vec![fixture.recipient.to_bytes()], Vec::new());
+    fixture.apply(bench, &rules(keys), None)?;
+    let (admin, payer) = (fixture.admin.pubkey(), &fixture.payers[0]);
+    let accounts = DraftAccounts { authority: admin, operator: fixture.operator, agent: fixture.agent };
+    let view =
+        purser::state::Agent::read(&bench.data(&fixture.agent)).ok_or("the agent has another layout")?;
+    let refund = view.agent.rent_refund;
+    let mut made = 0;
+    let mut bounds = Bounds { max_30_day_spend: Some(1_000_000 * USDC), ..Bounds::default() };
+    bench.measure("set_bounds_month", at.set_bounds(accounts, admin, refund, bounds), &fixture.admin)?;
+    let mut pays = |bench: &mut Bench, name: Option<&'static str>, budget| -> Result<()> {
+        let order = order(fixture, after + made, MEMO_20_CHARACTERS);
+        let transfer = at.transfer_extended(payer.pubkey(), &order, None, budget);
+        made += 1;
+        match name {
+            Some(name) => bench.measure(name, transfer, payer),
+            None => bench.run(transfer, payer).map(drop),
+        }
+    };
+    pays(bench, Some("transfer_all_rules_month"), None)?;
+    let caps = BudgetCaps { max_daily_spend: 1_000_000 * USDC, max_30_day_spend: Some(1_000_000 * USDC) };
+    bench.measure("set_budget", at.set_budget(admin, fixture.operator, 1, caps), &fixture.admin)?;
+    let budget = Some(at.budget_address(&fixture.operator, 1));
+    bounds = Bounds { budget, max_30_day_spend: None, ..bounds };
+    bench.measure("set_bounds_budget", at.set_bounds(accounts, admin, refund, bounds), &fixture.admin)?;
+    for spend in 0..SPANS_MAX as u32 {
+        pays(bench, None, budget)?;
+        bench.advance(uneven_gap_seconds(spend));
+    }
+    pays(bench, Some("transfer_all_rules_budget"), budget)?;
+    bench.run(at.set_bounds(accounts, admin, refund, Bounds::default()), &fixture.admin)?;
+    Ok(made)
 }
 
 fn both(keys: &Keys, wallet: anchor_lang::prelude::Pubkey) -> OwnedAllowlist {

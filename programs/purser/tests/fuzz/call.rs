@@ -6,11 +6,14 @@ use anchor_lang::prelude::{AccountMeta, Pubkey};
 use anchor_lang::{system_program, InstructionData};
 use anchor_spl::{associated_token, token};
 use purser::{
-    instruction, AllowlistArg, DraftArgs, EntryCounts, GrantTerms, OperatorKeys, OperatorUpdate, PolicyArgs,
+    instruction, AllowlistArg, Bounds, BudgetCaps, DraftArgs, EntryCounts, GrantTerms, OperatorKeys,
+    OperatorUpdate, PolicyArgs,
 };
 use solana_instruction::Instruction;
 
 use crate::oracle::Policy;
+
+const MEMO: Pubkey = Pubkey::from_str_const("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
 
 #[derive(Clone, Debug)]
 pub struct Call {
@@ -57,11 +60,31 @@ pub enum Args {
     ResumeMore,
     Transfer(Payment),
     TransferChecked(Payment),
-    TransferGranted(Payment),
+    /// With a grant and a budget in the last slots, or none: the program's own address.
+    TransferExtended(Payment),
+    /// With an approver and the instructions sysvar in the last two slots, or none. `memo`: what the transaction says before.
     OpenGrant {
         id: u64,
         terms: GrantTerms,
+        memo: Option<String>,
     },
+    SetApprover {
+        key: Pubkey,
+        max_grant: u64,
+        max_daily: u64,
+    },
+    RemoveApprover,
+    SetBounds {
+        by_grant_only: bool,
+        /// For 30 days.
+        cap: Option<u64>,
+        budget: Option<Pubkey>,
+    },
+    SetBudget {
+        id: u64,
+        caps: BudgetCaps,
+    },
+    CloseBudget,
     CloseGrant,
     VoidGrants,
     Withdraw {
@@ -130,8 +153,12 @@ impl Args {
             Self::ResumeMore => &[Signer, Write, Write, Write, Write],
             Self::Transfer(_) => &[Signer, Read, Write, Write, Write],
             Self::TransferChecked(_) => &[Signer, Read, Write, Write, Write, Read],
-            Self::TransferGranted(_) => &[Signer, Read, Write, Write, Write, Read, Write],
-            Self::OpenGrant { .. } => &[Signer, Payer, Read, Read, Write, Refund],
+            Self::TransferExtended(_) => &[Signer, Read, Write, Write, Write, Read, Write, Write],
+            Self::OpenGrant { .. } => &[Signer, Payer, Read, Read, Write, Refund, Write, Read],
+            Self::SetApprover { .. } => &[Payer, Read, Write],
+            Self::RemoveApprover => &[Payer, Write, Write],
+            Self::SetBudget { .. } | Self::CloseBudget => &[Payer, Read, Write],
+            Self::SetBounds { .. } => &[Signer, Payer, Read, Write, Write],
             Self::CloseGrant => &[Signer, Read, Write, Write],
             Self::VoidGrants => &[Signer, Read, Write],
             Self::Withdraw { .. } => &[Signer, Read, Read, Write, Read, Write, Read],
@@ -149,8 +176,11 @@ impl Args {
             | Self::SetPolicy { .. }
             | Self::OpenDraft(_)
             | Self::OpenGrant { .. }
+            | Self::SetApprover { .. }
+            | Self::SetBounds { .. }
+            | Self::SetBudget { .. }
             | Self::ApplyDraft { .. } => &[system_program::ID],
-            Self::Transfer(_) | Self::TransferChecked(_) | Self::TransferGranted(_) => &[token::ID],
+            Self::Transfer(_) | Self::TransferChecked(_) | Self::TransferExtended(_) => &[token::ID],
             Self::CloseAgent => &[token::ID, system_program::ID],
             _ => &[],
         }
@@ -182,10 +212,20 @@ impl Args {
             Self::TransferChecked(Payment { transfer_id, sequence, amount, memo }) => {
                 instruction::TransferChecked { transfer_id, sequence, amount, memo }.data()
             }
-            Self::TransferGranted(Payment { transfer_id, sequence, amount, memo }) => {
-                instruction::TransferGranted { transfer_id, sequence, amount, memo }.data()
+            Self::TransferExtended(Payment { transfer_id, sequence, amount, memo }) => {
+                instruction::TransferExtended { transfer_id, sequence, amount, memo }.data()
             }
-            Self::OpenGrant { id, terms } => instruction::OpenGrant { id, terms }.data(),
+            Self::OpenGrant { id, terms, .. } => instruction::OpenGrant { id, terms }.data(),
+            Self::SetApprover { key, max_grant, max_daily } => {
+                instruction::SetApprover { key, max_grant, max_daily }.data()
+            }
+            Self::RemoveApprover => instruction::RemoveApprover {}.data(),
+            Self::SetBudget { id, caps } => instruction::SetBudget { id, caps }.data(),
+            Self::CloseBudget => instruction::CloseBudget {}.data(),
+            Self::SetBounds { by_grant_only, cap, budget } => {
+                let bounds = Bounds { by_grant_only, max_30_day_spend: cap, budget };
+                instruction::SetBounds { bounds }.data()
+            }
             Self::CloseGrant => instruction::CloseGrant {}.data(),
             Self::VoidGrants => instruction::VoidGrants {}.data(),
             Self::Withdraw { amount } => instruction::Withdraw { amount }.data(),
@@ -220,7 +260,18 @@ impl Call {
             .map(|(_, key)| *key)
     }
 
-    pub fn instruction(&self) -> Instruction {
+    /// The call, and the memo before it.
+    pub fn instructions(&self) -> Vec<Instruction> {
+        let memo = match &self.args {
+            Args::OpenGrant { memo: Some(memo), .. } => {
+                Some(Instruction { program_id: MEMO, accounts: vec![], data: memo.clone().into_bytes() })
+            }
+            _ => None,
+        };
+        memo.into_iter().chain([self.instruction()]).collect()
+    }
+
+    fn instruction(&self) -> Instruction {
         let meta = |(at, (slot, key)): (usize, (&Slot, &Pubkey))| AccountMeta {
             pubkey: *key,
             is_signer: matches!(slot, Slot::Signer | Slot::Payer) && (at > 0 || self.signed),

@@ -34,6 +34,10 @@ pub struct OperatorPlace {
     pub admin: Pubkey,
     pub id: u64,
     pub address: Pubkey,
+    /// The addresses of its approvers, by the number of the person.
+    pub approvers: Vec<Pubkey>,
+    /// The addresses of its budgets with the ids 0 and 1.
+    pub budgets: [Pubkey; 2],
 }
 
 /// A place for an agent, and its accounts.
@@ -84,6 +88,19 @@ pub fn grant_address(agent: &Pubkey, id: u64) -> Pubkey {
     known.unwrap_or_else(|| derive(&[b"grant", agent.as_ref(), &id.to_le_bytes()]))
 }
 
+pub fn budget_address(operator: &Pubkey, id: u64) -> Pubkey {
+    let place = CAST.operators.iter().find(|place| place.address == *operator);
+    let known = place.and_then(|place| place.budgets.get(id as usize).copied());
+    known.unwrap_or_else(|| derive(&[b"budget", operator.as_ref(), &id.to_le_bytes()]))
+}
+
+pub fn approver_address(operator: &Pubkey, key: &Pubkey) -> Pubkey {
+    let place = CAST.operators.iter().find(|place| place.address == *operator);
+    let person = CAST.people.iter().position(|person| person == key);
+    let known = place.zip(person).map(|(place, person)| place.approvers[person]);
+    known.unwrap_or_else(|| derive(&[b"approver", operator.as_ref(), key.as_ref()]))
+}
+
 pub fn token_account_address(owner: &Pubkey, mint: &Pubkey) -> Pubkey {
     let known = CAST.agents.iter().find(|place| place.address == *owner && *mint == MINT);
     known.map_or_else(|| get_associated_token_address(owner, mint), |place| place.source)
@@ -106,7 +123,9 @@ impl Cast {
             (0..PEOPLE).map(|person| Pubkey::new_from_array([1 + person as u8; 32])).collect();
         let operator = |admin: Pubkey, id: u64| {
             let address = derive(&[b"operator", admin.as_ref(), &id.to_le_bytes()]);
-            OperatorPlace { admin, id, address }
+            let approver = |key: &Pubkey| derive(&[b"approver", address.as_ref(), key.as_ref()]);
+            let budgets = [0u64, 1].map(|id| derive(&[b"budget", address.as_ref(), &id.to_le_bytes()]));
+            OperatorPlace { admin, id, address, approvers: people.iter().map(approver).collect(), budgets }
         };
         let operators = vec![operator(people[0], 0), operator(people[0], 1), operator(people[1], 0)];
         let ids = [[7; 16], *b"an agent account", *b"an agent accounu"];
@@ -120,6 +139,8 @@ impl Cast {
         let mut everything = people.clone();
         everything.extend(MINTS.iter().map(|(mint, ..)| *mint));
         everything.extend(operators.iter().map(|place| place.address));
+        everything.extend(operators.iter().map(|place| place.approvers[2]));
+        everything.extend(operators.iter().flat_map(|place| place.budgets));
         everything.extend(agents.iter().flat_map(|place| [place.address, place.source, place.draft]));
         everything.extend(agents.iter().flat_map(|place| place.grants));
         everything.extend(agents.iter().flat_map(|place| place.others));

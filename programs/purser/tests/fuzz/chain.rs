@@ -62,6 +62,8 @@ impl Chain {
             agents: Default::default(),
             drafts: Default::default(),
             grants: Default::default(),
+            approvers: Default::default(),
+            budgets: Default::default(),
             closed: Default::default(),
             tokens: CAST.recipients.iter().cloned().collect(),
             mints: MINTS.iter().map(|(mint, program, _)| (*mint, *program)).collect(),
@@ -95,12 +97,18 @@ impl Chain {
     }
 
     pub fn answer(&mut self, call: &Call) -> Answer {
-        let message = Message::new(&[call.instruction()], Some(&FEE_PAYER));
+        let instructions = call.instructions();
+        let own = (instructions.len() - 1) as u8;
+        let message = Message::new(&instructions, Some(&FEE_PAYER));
         match self.svm.send_transaction(Transaction::new_unsigned(message)) {
             Ok(done) => Ok(events(&done.logs)),
             Err(failed) => Err(match failed.err {
-                TransactionError::InstructionError(0, InstructionError::Custom(code)) => Refusal::Code(code),
-                TransactionError::InstructionError(0, error) => Refusal::Other(format!("{error:?}")),
+                TransactionError::InstructionError(at, InstructionError::Custom(code)) if at == own => {
+                    Refusal::Code(code)
+                }
+                TransactionError::InstructionError(at, error) if at == own => {
+                    Refusal::Other(format!("{error:?}"))
+                }
                 error => Refusal::Other(format!("the transaction: {error:?}")),
             }),
         }

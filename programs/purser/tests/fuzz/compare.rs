@@ -8,7 +8,10 @@ use solana_program_pack::Pack;
 
 use crate::cast::CAST;
 use crate::chain::Chain;
-use crate::oracle::{as_u64, Agent, Draft, Grant, Model, Operator, Policy, Role, Token, SPANS};
+use crate::oracle::{
+    as_u64, Agent, Approver, Budget, Draft, Grant, Model, Opener, Operator, Policy, Role, Token, Window,
+    SPANS,
+};
 
 /// The differences, for people to read.
 pub type Differences = Vec<String>;
@@ -29,7 +32,8 @@ impl Differing<'_> {
 /// Compares everything that both sides know.
 pub fn everything(chain: &Chain, model: &Model) -> Differences {
     let known = model.operators.keys().chain(model.agents.keys()).chain(model.drafts.keys());
-    let known = known.chain(model.closed.keys()).chain(model.grants.keys());
+    let known = known.chain(model.closed.keys()).chain(model.grants.keys()).chain(model.approvers.keys());
+    let known = known.chain(model.budgets.keys());
     let known = known.chain(model.tokens.keys()).chain(model.lamports.keys()).chain(&CAST.everything);
     known.flat_map(|key| one(chain, model, key)).collect()
 }
@@ -72,6 +76,16 @@ pub fn one(chain: &Chain, model: &Model, key: &Pubkey) -> Differences {
             Some(grant) => grants(&grant, expected, &mut found),
             None => found.push("the grant cannot be read".to_owned()),
         }
+    } else if let Some(expected) = model.budgets.get(key) {
+        match stored::Budget::read(data).filter(|_| data.len() == stored::Budget::BYTES) {
+            Some(budget) => budgets(&budget, expected, &mut found),
+            None => found.push("the budget cannot be read".to_owned()),
+        }
+    } else if let Some(expected) = model.approvers.get(key) {
+        match stored::Approver::read(data).filter(|_| data.len() == stored::Approver::BYTES) {
+            Some(approver) => approvers(&approver, expected, &mut found),
+            None => found.push("the approver cannot be read".to_owned()),
+        }
     } else if let Some(expected) = model.tokens.get(key) {
         let state = TokenState::unpack_from_slice(data).unwrap_or_default();
         let program = account.map(|account| *account.owner()).unwrap_or_default();
@@ -98,6 +112,7 @@ fn operators(found: &stored::Operator, expected: &Operator, differences: &mut Di
         delay: found.loosening_delay_seconds,
         mint: found.usdc_mint,
         halted_by: role(found.halted_by),
+        approver_epoch: found.approver_epoch,
     };
     differing.check("fields", &operator, expected);
     let free = found.transfer_authorities.iter().skip(expected.transfer_authorities.len());
@@ -119,9 +134,20 @@ fn agents(view: &stored::AgentView, bytes: usize, expected: &Agent, differences:
     differing.check("policy_updated_at", agent.policy_updated_at, expected.updated_at);
     differing.check("halted_by", role(agent.halted_by), expected.halted_by);
     differing.check("grant_epoch", agent.grant_epoch, expected.grant_epoch);
-    differing.check("length", bytes, stored::Agent::BYTES + 32 * expected.policy.entry_count());
+    differing.check("length", bytes, expected.bytes());
     differing.check("policy", &policy(&view.policy()), &expected.policy);
-    differing.check("window", window(&agent.window), (expected.window.latest, spans(expected)));
+    let bounds = u8::from(expected.by_grant_only)
+        | u8::from(expected.month.is_some()) << 1
+        | u8::from(expected.budget.is_some()) << 2;
+    differing.check("budget", view.bounds().budget, expected.budget);
+    differing.check("bounds", agent.policy.bounds, bounds);
+    let month = view.month().map(|month| (month.cap, month.window[0] as i64, month.window[1..].to_vec()));
+    let stored = expected.month.as_ref().map(|month| {
+        let (latest, sums) = month.stored();
+        (month.cap, latest, sums.to_vec())
+    });
+    differing.check("month", month, stored);
+    differing.check("window", window(&agent.window), spans(&expected.window));
     differing.check("payments", agent.tags[0], expected.payments);
     let newest = expected.tags.iter().rev().take(16).enumerate();
     for (back, (tag, second)) in newest {
@@ -149,12 +175,42 @@ fn grants(found: &stored::Grant, expected: &Grant, differences: &mut Differences
         tag: some(found.tag),
         version: some(found.policy_version.into()).map(|version| version as u32),
         rent_refund: found.rent_refund,
+        memo_hash: Some(found.memo_hash).filter(|hash| *hash != [0; 32]),
+        opener: match (found.flags >> 4) & 3 {
+            0 => Opener::Admin,
+            1 => Opener::PolicyAuthority,
+            _ => Opener::Approver,
+        },
+        opened_at: found.opened_at,
+        delay: found.opened_delay_seconds,
+        approver_epoch: found.approver_epoch,
     };
     Differing { of: "grant", found: differences }.check("fields", &grant, expected);
 }
 
-fn spans(agent: &Agent) -> Vec<(u32, u64)> {
-    agent.window.spans.iter().map(|(last, amount)| (*last as u32, as_u64(*amount))).collect()
+fn budgets(found: &stored::Budget, expected: &Budget, differences: &mut Differences) {
+    let mut differing = Differing { of: "budget", found: differences };
+    let some = |cap: u64| Some(cap).filter(|cap| *cap != u64::MAX);
+    differing.check("id", (found.operator, found.id), (expected.operator, expected.id));
+    differing.check("caps", (found.max_daily_spend, some(found.max_30_day_spend)), expected.caps);
+    let waiting =
+        ((found.waiting_daily, some(found.waiting_30_day)), found.raised_at, found.raised_delay_seconds);
+    differing.check("waiting", Some(waiting).filter(|(_, at, _)| *at != 0), expected.waiting);
+    differing.check("day", window(&found.window), spans(&expected.day));
+    let (latest, sums) = expected.month.stored();
+    differing.check("month", (found.month[0] as i64, &found.month[1..]), (latest, &sums[..]));
+}
+
+fn approvers(found: &stored::Approver, expected: &Approver, differences: &mut Differences) {
+    let mut differing = Differing { of: "approver", found: differences };
+    let keys = (found.operator, found.key, found.max_grant, found.max_daily);
+    differing.check("keys", keys, (expected.operator, expected.key, expected.max_grant, expected.max_daily));
+    differing.check("window", window(&found.window), spans(&expected.granted));
+}
+
+fn spans(window: &Window) -> (i64, Vec<(u32, u64)>) {
+    let spans = window.spans.iter().map(|(last, amount)| (*last as u32, as_u64(*amount))).collect();
+    (window.latest, spans)
 }
 
 /// Newest second, number of spans, then twelve bytes for each span: its last second and its amount.

@@ -84,7 +84,7 @@ impl World {
     /// Whether `step` is a payment on a day with more different seconds of spends than the window keeps apart.
     pub fn is_beyond_exact(&self, step: &Step) -> bool {
         let Step::Call { call: Call { args, slots, .. }, .. } = step else { return false };
-        if !matches!(args, Args::Transfer(_) | Args::TransferChecked(_) | Args::TransferGranted(_)) {
+        if !matches!(args, Args::Transfer(_) | Args::TransferChecked(_) | Args::TransferExtended(_)) {
             return false;
         }
         self.model.agents.get(&slots[2]).is_some_and(|agent| agent.window.seconds_of_the_day() > SPANS)

@@ -3,7 +3,7 @@ use anchor_lang::prelude::{AccountMeta, Pubkey};
 use anchor_lang::Discriminator;
 use purser::error::PurserError;
 use purser::instruction;
-use purser::state::{Agent, Grant, Operator, PolicyDraft};
+use purser::state::{Agent, Approver, Budget, Grant, Operator, PolicyDraft};
 
 use super::{Call, Expected, Who, World};
 
@@ -29,6 +29,7 @@ enum Kind {
     Program,
     Address,
     Raw,
+    Ignored,
 }
 
 /// A signer; `other` is the answer to any other key that signs.
@@ -95,6 +96,17 @@ pub fn address(name: &'static str, other: impl Into<Expected>) -> Slot {
     Slot::new(name, Kind::Address, other)
 }
 
+/// An optional approver.
+pub fn approver(name: &'static str) -> Slot {
+    let kind = Kind::State { discriminator: Approver::DISCRIMINATOR, bytes: Approver::BYTES };
+    Slot::new(name, kind, PurserError::Unauthorized)
+}
+
+/// An account that nothing looks at.
+pub fn ignored(name: &'static str) -> Slot {
+    Slot::new(name, Kind::Ignored, PurserError::Unauthorized)
+}
+
 /// An account of an instruction that bypasses Anchor. `other` is also the answer to a missing signature.
 pub fn raw(name: &'static str, other: impl Into<Expected>) -> Slot {
     let other = other.into();
@@ -147,6 +159,9 @@ impl Slot {
         if let Some((_, answer)) = self.exceptions.iter().find(|(known, _)| *known == name) {
             return answer.clone();
         }
+        if matches!(self.kind, Kind::Ignored) {
+            return None;
+        }
         // No transaction can make these writable.
         let never_written = ["system_program", "purser_program", "clock"].contains(&name);
         Some(match &self.kind {
@@ -170,7 +185,7 @@ impl Slot {
             {
                 self.read_only.clone()
             }
-            Kind::Signer | Kind::Program | Kind::Address | Kind::Raw => self.other.clone(),
+            Kind::Signer | Kind::Program | Kind::Address | Kind::Raw | Kind::Ignored => self.other.clone(),
         })
     }
 }
@@ -244,6 +259,8 @@ pub fn attack_layouts(world: &World, name: &str, call: &Call) {
         Some(Operator::DISCRIMINATOR) => Operator::BYTES,
         Some(Agent::DISCRIMINATOR) => Agent::BYTES,
         Some(Grant::DISCRIMINATOR) => Grant::BYTES,
+        Some(Approver::DISCRIMINATOR) => Approver::BYTES,
+        Some(Budget::DISCRIMINATOR) => Budget::BYTES,
         _ => PolicyDraft::BYTES,
     };
     for slot in &call.accounts {

@@ -16,11 +16,12 @@ mod world;
 
 pub use account_bytes::{mint_account, token_account, TokenAccountState};
 pub use attacks::{
-    address, agent, any_signer, attack, attack_layouts, draft, operator, program, raw, signer, WALLETS,
+    address, agent, any_signer, approver, attack, attack_layouts, draft, ignored, operator, program, raw,
+    signer, WALLETS,
 };
 pub use call::{Call, Payment, Place};
 pub use expected::Expected;
-pub use grants::terms;
+pub use grants::{memo, terms};
 pub use oracle::Spends;
 pub use policies::{
     assert_policy, entries, hash, keys, many_keys, only, open_policy, record, stored, Proposal,

@@ -139,7 +139,7 @@ impl World {
         let forms = [
             instruction::Transfer::DISCRIMINATOR,
             instruction::TransferChecked::DISCRIMINATOR,
-            instruction::TransferGranted::DISCRIMINATOR,
+            instruction::TransferExtended::DISCRIMINATOR,
         ];
         let Some(form) = forms.into_iter().find(|form| instruction.data.starts_with(form)) else {
             return instruction;

@@ -129,6 +129,10 @@ impl World {
     }
 
     /// Sets the chain's clock, in Unix seconds.
+    pub fn now(&self) -> i64 {
+        self.svm.get_sysvar::<Clock>().unix_timestamp
+    }
+
     pub fn set_clock(&mut self, unix_timestamp: i64) {
         let clock = Clock { unix_timestamp, ..self.svm.get_sysvar::<Clock>() };
         self.svm.set_sysvar(&clock);

@@ -98,6 +98,13 @@ fn refusal(error: PurserError) -> Option<Refusal> {
         | PurserError::GrantExpired
         | PurserError::GrantExceeded
         | PurserError::GrantTermsInvalid
+        | PurserError::ApproverLimitExceeded
+        | PurserError::ApprovalMemoMismatch
+        | PurserError::ExtendedTransferRequired
+        | PurserError::GrantRequired
+        | PurserError::MonthLimitExceeded
+        | PurserError::BudgetMismatch
+        | PurserError::BudgetExceeded
         | PurserError::MalformedInstruction => None,
     }
 }

@@ -15,6 +15,28 @@ impl Actions {
         Call::new(Args::CreateAgent { agent_id: place.id, policy }, slots)
     }
 
+    pub(super) fn set_bounds(&mut self, scene: &Scene, sight: &Sight) -> Call {
+        let Scene { place, operator, agent, .. } = scene;
+        let spent = agent.month.as_ref().map_or(0, |month| month.spent(sight.at));
+        let cap = match self.random.below(6) {
+            0 => None,
+            1 => agent.month.as_ref().map(|month| month.cap),
+            2 => Some(spent.saturating_add(self.random.below(3))),
+            3 => Some(self.random.below(2_000)),
+            _ => Some(spent.saturating_add(self.random.below(60_000))),
+        };
+        let signer = self.setter(operator);
+        let slots = [signer, self.person(), place.operator, place.address, self.mostly(agent.rent_refund)];
+        let budget = match self.random.below(8) {
+            0 => None,
+            1 => Some(CAST.operators[self.below(3)].budgets[0]),
+            2 => Some(purser::ID),
+            3..5 => agent.budget,
+            _ => Some(scene.operator_place.budgets[self.below(2)]),
+        };
+        Call::new(Args::SetBounds { by_grant_only: self.one_in(6), cap, budget }, slots)
+    }
+
     /// Changes who gets rent back, or sends somewhere what is more than rent.
     pub(super) fn rent(&mut self, scene: &Scene, sight: &Sight) -> Call {
         let Scene { place, agent, .. } = scene;

@@ -2,11 +2,13 @@
 
 use anchor_lang::prelude::Pubkey;
 use purser::{GrantPayee, GrantTerms};
+use solana_sdk_ids::sysvar;
+use solana_sha256_hasher::hash;
 
 use super::{Actions, Scene, Sight};
 use crate::call::{Args, Call};
-use crate::cast::CAST;
-use crate::oracle::{Grant, DAY};
+use crate::cast::{approver_address, CAST};
+use crate::oracle::{approval, Agent, Grant, Model, DAY};
 
 impl Actions {
     /// Opens, closes or voids.
@@ -25,7 +27,7 @@ impl Actions {
             return Call::new(Args::CloseGrant, [signer, place.operator, key, refund]);
         }
         let (account, token) = &CAST.recipients[self.below(14)];
-        let terms = GrantTerms {
+        let mut terms = GrantTerms {
             payee: if self.one_in(2) {
                 GrantPayee::Wallet(token.owner)
             } else {
@@ -35,16 +37,84 @@ impl Actions {
             expires_at: self.end(sight.at),
             beyond_allowlist: !self.one_in(3),
             beyond_single_limit: !self.one_in(3),
-            beyond_daily_limit: self.one_in(3),
+            beyond_daily_limit: self.one_in(4),
             tag: self.one_in(4).then(|| self.fresh_tag()),
+            memo_hash: self.one_in(4).then(|| self.memo_hash(agent)),
             policy_version: self.one_in(4).then(|| agent.version.saturating_sub(u32::from(self.one_in(10)))),
         };
-        let slots = [self.admin(operator), self.person(), place.operator, place.address, key, self.person()];
-        Call::new(Args::OpenGrant { id: id as u64, terms }, slots)
+        let approvers = approvers_of(sight.model, &place.operator);
+        let slots = |signer, payer, refund, [approver, sysvar]: [Pubkey; 2]| {
+            [signer, payer, place.operator, place.address, key, refund, approver, sysvar]
+        };
+        let (payer, refund) = (self.person(), self.person());
+        if approvers.is_empty() || !self.one_in(3) {
+            let signer = if self.one_in(2) { self.admin(operator) } else { self.setter(operator) };
+            let slots = slots(signer, payer, refund, [purser::ID; 2]);
+            return Call::new(Args::OpenGrant { id: id as u64, terms, memo: None }, slots);
+        }
+        let approver = approvers[self.below(approvers.len())];
+        // Mostly as an approver has to.
+        terms.beyond_daily_limit &= self.one_in(8);
+        if !self.one_in(12) {
+            terms.tag = Some(self.fresh_tag());
+        }
+        if !self.one_in(12) {
+            terms.memo_hash = Some(self.memo_hash(agent));
+        }
+        if !self.one_in(12) {
+            terms.policy_version = Some(agent.version);
+        }
+        if let Some(known) = sight.model.approvers.get(&approver_address(&place.operator, &approver)) {
+            let left = known.max_daily.saturating_sub(known.granted.spent(sight.at));
+            match self.random.below(8) {
+                0 => terms.amount = known.max_grant.saturating_add(self.random.below(2)),
+                1..3 => terms.amount = left.max(1).saturating_add(self.random.below(2)),
+                _ => terms.amount = terms.amount.min(known.max_grant / 3).max(1),
+            }
+        }
+        let memo = match self.random.below(16) {
+            0 => None,
+            1 => Some("Purser: let".to_owned()),
+            2 => Some(approval(&place.operator, &terms)),
+            3 => Some(approval(&place.address, &GrantTerms { amount: terms.amount ^ 1, ..terms })),
+            4 => Some(approval(&place.address, &GrantTerms { expires_at: terms.expires_at ^ 1, ..terms })),
+            _ => Some(approval(&place.address, &terms)),
+        };
+        let signer = self.mostly(approver);
+        let sysvar = if self.one_in(40) { sysvar::clock::ID } else { sysvar::instructions::ID };
+        let slots = slots(signer, payer, refund, [approver_address(&place.operator, &approver), sysvar]);
+        Call::new(Args::OpenGrant { id: id as u64, terms, memo }, slots)
+    }
+
+    /// Makes somebody an approver, changes or removes one.
+    pub(super) fn approver(&mut self, scene: &Scene, sight: &Sight) -> Call {
+        let Scene { place, operator, .. } = scene;
+        let approvers = approvers_of(sight.model, &place.operator);
+        let known = (!approvers.is_empty()).then(|| approvers[self.below(approvers.len())]);
+        let key = known.filter(|_| !self.one_in(3)).unwrap_or_else(|| self.person());
+        let address = approver_address(&place.operator, &key);
+        let admin = self.admin(operator);
+        if known == Some(key) && self.one_in(3) {
+            return Call::new(Args::RemoveApprover, [admin, place.operator, address]);
+        }
+        let max_grant = self.random.below(2_000);
+        let max_daily = self.random.below(6_000);
+        Call::new(Args::SetApprover { key, max_grant, max_daily }, [admin, place.operator, address])
+    }
+
+    /// The hash of a memo that payments by a grant will have.
+    fn memo_hash(&mut self, agent: &Agent) -> [u8; 32] {
+        if self.one_in(40) {
+            return [0; 32];
+        }
+        let memo = self.memo(&agent.policy);
+        let hash = hash(&memo).to_bytes();
+        self.memos.insert(hash, memo);
+        hash
     }
 
     /// A payment by one of the grants, mostly such as that is for.
-    pub(super) fn transfer_granted(&mut self, scene: &Scene, sight: &Sight) -> Call {
+    pub(super) fn transfer_extended(&mut self, scene: &Scene, sight: &Sight) -> Call {
         let (mut slots, mut payment) = self.payment(scene, sight);
         let key = scene.place.grants[self.below(3)];
         if let Some(grant) = sight.model.grants.get(&key) {
@@ -62,13 +132,19 @@ impl Actions {
                 payment.transfer_id[8..].copy_from_slice(&tag.to_le_bytes());
                 payment.amount = grant.left.max(1).saturating_add(u64::from(self.one_in(12)));
             }
+            let memo = grant.memo_hash.and_then(|hash| self.memos.get(&hash).cloned());
+            if let Some(memo) = memo.filter(|_| !self.one_in(12)) {
+                payment.memo = memo;
+            }
         }
         let key = match self.random.below(60) {
             0 => CAST.agents[self.below(CAST.agents.len())].grants[0],
             1 => CAST.everything[self.below(CAST.everything.len())],
+            2..6 => purser::ID,
             _ => key,
         };
-        Call::new(Args::TransferGranted(payment), [&slots[..], &[self.mint(scene), key]].concat())
+        let more = [self.mint(scene), key, self.budget_of(scene)];
+        Call::new(Args::TransferExtended(payment), [&slots[..], &more].concat())
     }
 
     fn paid_by(&mut self, grant: &Grant) -> Option<Pubkey> {
@@ -108,4 +184,10 @@ impl Actions {
             self.setter(scene.operator)
         }
     }
+}
+
+/// The keys of the operator's approvers.
+fn approvers_of(model: &Model, operator: &Pubkey) -> Vec<Pubkey> {
+    let own = model.approvers.values().filter(|approver| approver.operator == *operator);
+    own.map(|approver| approver.key).collect()
 }

@@ -10,8 +10,9 @@ mod transfers;
 use std::collections::HashMap;
 
 use anchor_lang::prelude::Pubkey;
+use purser::BudgetCaps;
 
-use crate::call::{Call, Slot};
+use crate::call::{Args, Call, Slot};
 use crate::cast::{AgentPlace, OperatorPlace, CAST};
 use crate::oracle::{Agent, Model, Operator, Policy, DAY};
 use crate::random::Random;
@@ -34,6 +35,8 @@ pub struct Actions {
     next_tag: u64,
     /// The policies that drafts are to hold.
     plans: HashMap<Pubkey, Policy>,
+    /// Memos of payments that grants are for, by their hashes.
+    memos: HashMap<[u8; 32], Vec<u8>>,
 }
 
 impl Actions {
@@ -47,6 +50,7 @@ impl Actions {
             wants_limits: false,
             next_tag: 1,
             plans: HashMap::new(),
+            memos: HashMap::new(),
         }
     }
 
@@ -111,7 +115,10 @@ impl Actions {
             158..162 => self.create_agent(place, operator),
             162..175 => self.rent(&scene, sight),
             175..215 => self.grant(&scene, sight),
-            215..280 => self.transfer_granted(&scene, sight),
+            215..280 => self.transfer_extended(&scene, sight),
+            280..290 => self.approver(&scene, sight),
+            290..297 => self.set_bounds(&scene, sight),
+            297..307 => self.budget(&scene, sight),
             _ => self.transfer(&scene, sight),
         }
     }
@@ -124,6 +131,13 @@ impl Actions {
         }
         if agent.halted_by.is_some() && self.one_in(4) {
             return Some(self.resume(operator, place, place.address));
+        }
+        let is_bounded = agent.by_grant_only || agent.month.is_some() || agent.budget.is_some();
+        if is_bounded && self.one_in(if agent.by_grant_only { 20 } else { 150 }) {
+            let cap = agent.month.as_ref().map(|month| month.cap.saturating_add(2_000));
+            let slots = [operator.admin, self.person(), place.operator, place.address, agent.rent_refund];
+            let budget = agent.budget.filter(|_| !self.one_in(4));
+            return Some(Call::new(Args::SetBounds { by_grant_only: false, cap, budget }, slots));
         }
         if agent.policy.paused && self.one_in(4) {
             return Some(self.unpause(operator, place));
@@ -205,6 +219,42 @@ impl Actions {
             }
             _ => CAST.everything[self.below(CAST.everything.len())],
         };
+    }
+
+    /// Makes a budget, changes or closes one.
+    fn budget(&mut self, scene: &Scene, sight: &mut Sight) -> Call {
+        let Scene { place, operator_place, .. } = scene;
+        let id = self.below(2);
+        let address = operator_place.budgets[id];
+        let known = sight.model.budgets.get(&address);
+        if known.is_some() && self.one_in(4) {
+            if let (Some(budget), true) = (known, self.one_in(2)) {
+                // Around the moment at which the month is empty.
+                let (day, _) = budget.month.stored();
+                sight.at = sight.at.max((day + 31) * DAY - 1 + self.random.below(3) as i64);
+            }
+            let slots = [self.admin(scene.operator), place.operator, address];
+            return Call::new(Args::CloseBudget, slots);
+        }
+        let spent = known.map_or(0, |budget| budget.day.spent(sight.at));
+        let month = known.map_or(0, |budget| budget.month.spent(sight.at));
+        let cap = |this: &mut Self, spent: u64| match this.random.below(8) {
+            0 => u64::MAX,
+            1 => this.random.below(3_000),
+            2 => spent.saturating_add(this.random.below(3)),
+            _ => spent.saturating_add(this.random.below(30_000)),
+        };
+        let caps = BudgetCaps {
+            max_daily_spend: cap(self, spent),
+            max_30_day_spend: (!self.one_in(3)).then(|| cap(self, month)),
+        };
+        let signer = match self.random.below(8) {
+            0 => scene.operator.guardian.unwrap_or(scene.operator.admin),
+            1 => self.person(),
+            2..5 => scene.operator.policy_authority,
+            _ => scene.operator.admin,
+        };
+        Call::new(Args::SetBudget { id: id as u64, caps }, [signer, place.operator, address])
     }
 
     fn person(&mut self) -> Pubkey {

@@ -9,11 +9,31 @@ use crate::oracle::Policy;
 
 impl Actions {
     pub(super) fn transfer(&mut self, scene: &Scene, sight: &Sight) -> Call {
+        // Where grants alone pay, most payments name one.
+        if scene.agent.by_grant_only && !self.one_in(8) {
+            return self.transfer_extended(scene, sight);
+        }
+        let is_bounded = scene.agent.month.is_some() || scene.agent.budget.is_some();
+        if is_bounded && !self.one_in(20) {
+            let (slots, payment) = self.payment(scene, sight);
+            let slots = [&slots[..], &[self.mint(scene), purser::ID, self.budget_of(scene)]].concat();
+            return Call::new(Args::TransferExtended(payment), slots);
+        }
         let (slots, payment) = self.payment(scene, sight);
         if self.one_in(2) {
             return Call::new(Args::Transfer(payment), slots);
         }
         Call::new(Args::TransferChecked(payment), [&slots[..], &[self.mint(scene)]].concat())
+    }
+
+    /// The agent's budget, if it has one; rarely another one.
+    pub(super) fn budget_of(&mut self, scene: &Scene) -> Pubkey {
+        match self.random.below(60) {
+            0 => purser::ID,
+            1 => CAST.operators[self.below(3)].budgets[self.below(2)],
+            2 => CAST.everything[self.below(CAST.everything.len())],
+            _ => scene.agent.budget.unwrap_or(purser::ID),
+        }
     }
 
     pub(super) fn mint(&mut self, scene: &Scene) -> Pubkey {
@@ -102,6 +122,10 @@ impl Actions {
         let balance = sight.model.tokens.get(&scene.place.source).map_or(0, |token| token.amount);
         let spent = scene.agent.window.spent(sight.at);
         let left = policy.daily.map(|most| most.saturating_sub(spent));
+        let month = scene.agent.month.as_ref();
+        let month = month.map(|month| month.cap.saturating_sub(month.spent(sight.at)));
+        let budget = scene.agent.budget.and_then(|key| sight.model.budgets.get(&key));
+        let budget = budget.map(|budget| budget.caps.0.saturating_sub(budget.day.spent(sight.at)));
         let about = [3, 60, 300, 3_000][self.below(4)];
         let plain = 1 + self.random.below(about);
         let amount = match self.random.below(100) {
@@ -109,6 +133,8 @@ impl Actions {
             1..4 => balance + self.random.below(2),
             4..7 => policy.single.unwrap_or(plain).saturating_add(self.random.below(2)),
             7..15 => left.unwrap_or(plain).max(1).saturating_add(self.random.below(2)),
+            27..31 if month.is_some() => month.unwrap_or(plain).max(1).saturating_add(self.random.below(2)),
+            31..35 if budget.is_some() => budget.unwrap_or(plain).max(1).saturating_add(self.random.below(2)),
             // About half of what is left, so that payments reach the limits.
             15..18 => left.unwrap_or(plain).div_ceil(2).max(1),
             25 => u64::MAX - self.random.below(2),
@@ -120,7 +146,7 @@ impl Actions {
     }
 
     /// Characters of one to four bytes, uniform or mixed, some at the length limit; rarely invalid UTF-8.
-    fn memo(&mut self, policy: &Policy) -> Vec<u8> {
+    pub(super) fn memo(&mut self, policy: &Policy) -> Vec<u8> {
         const CHARACTERS: [&str; 5] = ["x", "é", "€", "🪙", "\u{7f}"];
         let wanted = if policy.memo { !self.one_in(12) } else { self.one_in(4) };
         if !wanted {

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use anchor_lang::prelude::Pubkey;
 use anchor_lang::Event;
 use anchor_spl::token;
-use purser::events::{AgentClosed, AgentCreated, DraftClosed, PausedSet, PolicySet};
+use purser::events::{AgentClosed, AgentCreated, BoundsSet, DraftClosed, PausedSet, PolicySet};
 
+use super::month::MONTH_BYTES;
 use super::rent::check_refund;
 use super::{code, ensure, Agent, Answer, Model, Policy, Refusal, Role, Window};
 use crate::cast;
@@ -16,6 +17,15 @@ pub(super) const ENTRY_BYTES: usize = 32;
 const TOKEN_ACCOUNT_BYTES: usize = 165;
 /// What stays of a closed agent.
 pub(super) const CLOSED_BYTES: usize = 8 + 8 + 32;
+
+impl Agent {
+    /// Length of its account.
+    pub fn bytes(&self) -> usize {
+        let month = if self.month.is_some() { MONTH_BYTES } else { 0 };
+        let budget = if self.budget.is_some() { 32 } else { 0 };
+        AGENT_BYTES + month + budget + ENTRY_BYTES * self.policy.entry_count()
+    }
+}
 
 impl Model {
     pub(super) fn create_agent(&mut self, id: &[u8; 16], policy: &Policy, slots: &[Pubkey]) -> Answer {
@@ -60,6 +70,9 @@ impl Model {
             window: Window::default(),
             payments: 0,
             grant_epoch: closed.map_or(0, |(_, epoch)| epoch.wrapping_add(1)),
+            by_grant_only: false,
+            month: None,
+            budget: None,
             past_the_cap: None,
             tags: VecDeque::new(),
         };
@@ -91,22 +104,14 @@ impl Model {
         Ok(vec![self.policy_set(address, None, signer)])
     }
 
-    /// `payer` pays for a longer account. What a shorter one frees goes to the payer of the agent.
     pub(super) fn put_in_force(&mut self, address: &Pubkey, policy: Policy, payer: &Pubkey) {
         let now = self.now;
-        let rent = self.rent(AGENT_BYTES + ENTRY_BYTES * policy.entry_count());
         let agent = self.agents.get_mut(address).expect("known");
-        let shrinks = policy.entry_count() < agent.policy.entry_count();
-        let rent_refund = agent.rent_refund;
+        let before = agent.bytes();
         agent.policy = policy;
         agent.version += 1;
         agent.updated_at = now;
-        let has = self.lamports(address);
-        if has < rent {
-            self.pay(payer, address, rent - has);
-        } else if shrinks {
-            self.pay(address, &rent_refund, has - rent);
-        }
+        self.resized(address, before, payer);
     }
 
     pub(super) fn policy_set(&self, address: &Pubkey, draft: Option<[u8; 32]>, signer: &Pubkey) -> Vec<u8> {
@@ -142,6 +147,48 @@ impl Model {
             signer: *signer,
         };
         Ok(vec![event.data()])
+    }
+
+    pub(super) fn set_bounds(
+        &mut self,
+        by_grant_only: bool,
+        cap: Option<u64>,
+        budget: Option<Pubkey>,
+        slots: &[Pubkey],
+    ) -> Answer {
+        let [signer, payer, operator_address, address, rent_refund] = slots else {
+            unreachable!("five slots")
+        };
+        let operator = self.operator(operator_address)?;
+        let agent = self.agent(address)?;
+        let role = operator.setter(signer)?;
+        ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
+        let raises = agent.month.as_ref().is_some_and(|month| cap.is_none_or(|cap| cap > month.cap));
+        let leaves = agent.budget.is_some() && agent.budget != budget;
+        let loosens = agent.by_grant_only && !by_grant_only || raises || leaves;
+        ensure(!loosens || role == Role::Admin || operator.delay == 0, code::LOOSENING_MUST_WAIT)?;
+        ensure(agent.rent_refund == *rent_refund, code::WRONG_RENT_REFUND)?;
+        let before = agent.bytes();
+        let agent = self.agents.get_mut(address).expect("known");
+        agent.by_grant_only = by_grant_only;
+        agent.budget = budget;
+        agent.month = cap.map(|cap| agent.month.take().unwrap_or_default().with_cap(cap));
+        self.resized(address, before, payer);
+        let bounds = purser::Bounds { by_grant_only, max_30_day_spend: cap, budget };
+        let (operator, agent, signer) = (*operator_address, *address, *signer);
+        Ok(vec![BoundsSet { operator, agent, bounds, signer }.data()])
+    }
+
+    /// `payer` pays for a longer account. What a shorter one frees goes to its refund address.
+    fn resized(&mut self, address: &Pubkey, before: usize, payer: &Pubkey) {
+        let agent = &self.agents[address];
+        let (bytes, rent_refund) = (agent.bytes(), agent.rent_refund);
+        let (rent, has) = (self.rent(bytes), self.lamports(address));
+        if has < rent {
+            self.pay(payer, address, rent - has);
+        } else if bytes < before {
+            self.pay(address, &rent_refund, has - rent);
+        }
     }
 
     pub(super) fn close_agent(&mut self, slots: &[Pubkey]) -> Answer {

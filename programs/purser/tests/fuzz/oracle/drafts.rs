@@ -64,11 +64,11 @@ impl Model {
         let count =
             |counts: purser::EntryCounts| usize::from(counts.wallets) + usize::from(counts.token_accounts);
         let count = args.entries.map_or(0, count);
-        ensure(count <= ENTRIES_MAX, code::ALLOWLIST_TOO_LONG)?;
-        ensure(!self.drafts.contains_key(address), code::ALREADY_IN_USE)?;
         operator.setter(signer)?;
         ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
         ensure(agent.version == args.expected_version, code::POLICY_CHANGED)?;
+        ensure(count <= ENTRIES_MAX, code::ALLOWLIST_TOO_LONG)?;
+        ensure(!self.drafts.contains_key(address), code::ALREADY_IN_USE)?;
         check_refund(rent_refund)?;
         let mut draft = Draft {
             agent: *agent_address,

@@ -3,14 +3,15 @@
 use anchor_lang::prelude::Pubkey;
 use anchor_lang::Event;
 use purser::events::{GrantClosed, GrantOpened, GrantsVoided};
-use purser::{GrantPayee, GrantTerms};
+use purser::{GrantPayee, GrantTerms, OpenedBy};
+use solana_sha256_hasher::hash;
 
 use super::rent::check_refund;
-use super::{code, ensure, Agent, Answer, Model, Refusal, DAY};
+use super::{code, ensure, Agent, Answer, Model, Operator, Refusal, Role, DAY};
 use crate::call::Payment;
 use crate::cast;
 
-pub(super) const GRANT_BYTES: usize = 8 + 168;
+pub(super) const GRANT_BYTES: usize = 8 + 216;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
@@ -27,6 +28,19 @@ pub struct Grant {
     pub tag: Option<u64>,
     pub version: Option<u32>,
     pub rent_refund: Pubkey,
+    pub memo_hash: Option<[u8; 32]>,
+    pub opener: Opener,
+    pub opened_at: i64,
+    /// Of the operator, at that moment.
+    pub delay: u32,
+    pub approver_epoch: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opener {
+    Admin,
+    PolicyAuthority,
+    Approver,
 }
 
 impl Grant {
@@ -34,7 +48,7 @@ impl Grant {
     pub(super) fn lets_past(
         &self,
         address: &Pubkey,
-        agent: &Agent,
+        (operator, agent): (&Operator, &Agent),
         payment: &Payment,
         recipient: [&Pubkey; 2],
         now: i64,
@@ -48,9 +62,17 @@ impl Grant {
             _ => unreachable!("one payee"),
         };
         let whole = self.tag.is_none_or(|tag| tag == payment.tag() && self.left == payment.amount);
-        ensure(own && version && payee && whole, code::GRANT_MISMATCH)?;
+        let memo = self.memo_hash.is_none_or(|expected| expected == hash(&payment.memo).to_bytes());
+        let approved = self.opener != Opener::Approver || self.approver_epoch == operator.approver_epoch;
+        ensure(own && version && payee && whole && memo && approved, code::GRANT_MISMATCH)?;
         ensure(now < self.expires_at, code::GRANT_EXPIRED)?;
         ensure(payment.amount <= self.left, code::GRANT_EXCEEDED)?;
+        let loosens = self.past.contains(&true) || agent.by_grant_only;
+        if self.opener == Opener::PolicyAuthority && loosens {
+            let ripens = !(self.delay == 0 && operator.delay > 0);
+            let waits = i64::from(self.delay.max(operator.delay));
+            ensure(ripens && now >= self.opened_at + waits, code::LOOSENING_MUST_WAIT)?;
+        }
         Ok(self.past)
     }
 }
@@ -60,20 +82,43 @@ impl Model {
         self.grants.get(key).ok_or_else(|| self.not_of_the_kind(key))
     }
 
-    pub(super) fn open_grant(&mut self, id: u64, terms: &GrantTerms, slots: &[Pubkey]) -> Answer {
-        let [signer, payer, operator_address, address, key, rent_refund] = slots else {
-            unreachable!("six slots")
+    pub(super) fn open_grant(
+        &mut self,
+        id: u64,
+        terms: &GrantTerms,
+        memo: Option<&str>,
+        slots: &[Pubkey],
+    ) -> Answer {
+        let [signer, payer, operator_address, address, key, rent_refund, approver, sysvar] = slots else {
+            unreachable!("eight slots")
         };
         let operator = self.operator(operator_address)?;
         let agent = self.agent(address)?;
+        // The program's own address stands for no approver.
+        let approver = Some(approver).filter(|approver| **approver != purser::ID);
+        if approver.is_some_and(|approver| !self.approvers.contains_key(approver)) {
+            return Err(self.not_of_the_kind(approver.expect("one")));
+        }
         ensure(*key == cast::grant_address(address, id), code::CONSTRAINT_SEEDS)?;
-        ensure(!self.grants.contains_key(key), code::ALREADY_IN_USE)?;
-        ensure(operator.admin == *signer, code::UNAUTHORIZED)?;
+        let opener = match approver {
+            Some(_) => Opener::Approver,
+            None if operator.setter(signer)? == Role::Admin => Opener::Admin,
+            None => Opener::PolicyAuthority,
+        };
         ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
-        check_refund(rent_refund)?;
         let time = terms.expires_at > self.now && terms.expires_at - self.now <= 30 * DAY;
         let sound = terms.amount > 0 && terms.tag != Some(0) && terms.policy_version != Some(0);
-        ensure(time && sound, code::GRANT_TERMS_INVALID)?;
+        ensure(time && sound && terms.memo_hash != Some([0; 32]), code::GRANT_TERMS_INVALID)?;
+        if opener != Opener::Admin {
+            ensure(!terms.beyond_daily_limit, code::UNAUTHORIZED)?;
+            ensure(operator.halted_by.is_none() && agent.halted_by.is_none(), code::HALTED)?;
+        }
+        if let Some(approver) = approver {
+            let keys = [signer, operator_address, approver, sysvar];
+            self.check_approval(keys, (address, agent), terms, memo)?;
+        }
+        ensure(!self.grants.contains_key(key), code::ALREADY_IN_USE)?;
+        check_refund(rent_refund)?;
         let grant = Grant {
             operator: *operator_address,
             agent: *address,
@@ -89,7 +134,16 @@ impl Model {
             tag: terms.tag,
             version: terms.policy_version,
             rent_refund: *rent_refund,
+            memo_hash: terms.memo_hash,
+            opener,
+            opened_at: self.now,
+            delay: operator.delay,
+            approver_epoch: operator.approver_epoch,
         };
+        if let Some(approver) = approver {
+            let now = self.now;
+            self.approvers.get_mut(approver).expect("known").granted.record(now, terms.amount);
+        }
         self.grants.insert(*key, grant);
         let missing = self.rent(GRANT_BYTES).saturating_sub(self.lamports(key));
         self.pay(payer, key, missing);
@@ -99,6 +153,11 @@ impl Model {
             grant: *key,
             id,
             terms: *terms,
+            opened_by: match opener {
+                Opener::Admin => OpenedBy::Admin,
+                Opener::PolicyAuthority => OpenedBy::PolicyAuthority,
+                Opener::Approver => OpenedBy::Approver,
+            },
             signer: *signer,
         };
         Ok(vec![event.data()])

@@ -2,10 +2,13 @@
 //! decides anything here. Client types only encode events.
 
 mod agents;
+mod approvers;
+mod budgets;
 pub mod code;
 mod drafts;
 mod grants;
 mod money;
+mod month;
 mod operators;
 mod policy;
 mod rent;
@@ -17,8 +20,11 @@ use std::collections::{BTreeMap, VecDeque};
 use anchor_lang::prelude::Pubkey;
 use anchor_spl::token;
 
+pub use approvers::{approval, Approver};
+pub use budgets::Budget;
 pub use drafts::draft_hash;
-pub use grants::Grant;
+pub use grants::{Grant, Opener};
+pub use month::Month;
 pub use policy::{Only, Policy};
 pub use window::{as_u64, Window, DAY, SPANS, STRETCH};
 
@@ -50,6 +56,8 @@ pub struct Model {
     pub agents: BTreeMap<Pubkey, Agent>,
     pub drafts: BTreeMap<Pubkey, Draft>,
     pub grants: BTreeMap<Pubkey, Grant>,
+    pub approvers: BTreeMap<Pubkey, Approver>,
+    pub budgets: BTreeMap<Pubkey, Budget>,
     /// The admins that closed agents, and the grant epochs of these, by address.
     pub closed: BTreeMap<Pubkey, (Pubkey, u8)>,
     pub tokens: BTreeMap<Pubkey, Token>,
@@ -74,6 +82,7 @@ pub struct Operator {
     pub delay: u32,
     pub mint: Pubkey,
     pub halted_by: Option<Role>,
+    pub approver_epoch: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +102,10 @@ pub struct Agent {
     pub updated_at: i64,
     pub halted_by: Option<Role>,
     pub grant_epoch: u8,
+    pub by_grant_only: bool,
+    /// The cap for 30 days, and what was paid since there is one.
+    pub month: Option<Month>,
+    pub budget: Option<Pubkey>,
     pub policy: Policy,
     pub window: Window,
     /// The second of the newest payment past the daily limit, by the window's time.
@@ -134,8 +147,8 @@ impl Model {
         if let Args::Transfer(payment) | Args::TransferChecked(payment) = &call.args {
             return self.transfer(payment, &call.slots, signed);
         }
-        if let Args::TransferGranted(payment) = &call.args {
-            return self.transfer_granted(payment, &call.slots, signed);
+        if let Args::TransferExtended(payment) = &call.args {
+            return self.transfer_extended(payment, &call.slots, signed);
         }
         if let Args::ReclaimRent = &call.args {
             return self.reclaim_rent(&call.slots);
@@ -145,7 +158,7 @@ impl Model {
         }
         let slots = &call.slots[..];
         match &call.args {
-            Args::Transfer(_) | Args::TransferChecked(_) | Args::TransferGranted(_) | Args::ReclaimRent => {
+            Args::Transfer(_) | Args::TransferChecked(_) | Args::TransferExtended(_) | Args::ReclaimRent => {
                 unreachable!("answered above")
             }
             Args::CreateOperator { id, keys } => self.create_operator(*id, keys, slots),
@@ -163,7 +176,16 @@ impl Model {
             Args::Withdraw { amount } => self.withdraw(*amount, slots),
             Args::CloseAgent => self.close_agent(slots),
             Args::SetRentRefund => self.set_rent_refund(slots),
-            Args::OpenGrant { id, terms } => self.open_grant(*id, terms, slots),
+            Args::OpenGrant { id, terms, memo } => self.open_grant(*id, terms, memo.as_deref(), slots),
+            Args::SetApprover { key, max_grant, max_daily } => {
+                self.set_approver(key, *max_grant, *max_daily, slots)
+            }
+            Args::RemoveApprover => self.remove_approver(slots),
+            Args::SetBounds { by_grant_only, cap, budget } => {
+                self.set_bounds(*by_grant_only, *cap, *budget, slots)
+            }
+            Args::SetBudget { id, caps } => self.set_budget(*id, caps, slots),
+            Args::CloseBudget => self.close_budget(slots),
             Args::CloseGrant => self.close_grant(slots),
             Args::VoidGrants => self.void_grants(slots),
         }
@@ -194,6 +216,8 @@ impl Model {
             || self.agents.contains_key(key)
             || self.drafts.contains_key(key)
             || self.grants.contains_key(key)
+            || self.approvers.contains_key(key)
+            || self.budgets.contains_key(key)
             || self.closed.contains_key(key);
         let code = if own { code::DISCRIMINATOR_MISMATCH } else { code::OWNED_BY_WRONG_PROGRAM };
         code.into()

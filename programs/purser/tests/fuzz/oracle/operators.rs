@@ -90,8 +90,8 @@ impl Model {
     pub(super) fn create_operator(&mut self, id: u64, keys: &OperatorKeys, slots: &[Pubkey]) -> Answer {
         let [admin, address, mint] = slots else { unreachable!("three slots") };
         ensure(*address == cast::operator_address(admin, id), code::CONSTRAINT_SEEDS)?;
-        ensure(!self.operators.contains_key(address), code::ALREADY_IN_USE)?;
         ensure(*mint != cast::NINE_DECIMALS && self.mints.get(mint) == Some(&token::ID), code::WRONG_MINT)?;
+        ensure(!self.operators.contains_key(address), code::ALREADY_IN_USE)?;
         let mut operator = Operator {
             id,
             created_by: *admin,
@@ -103,6 +103,7 @@ impl Model {
             delay: keys.loosening_delay_seconds,
             mint: *mint,
             halted_by: None,
+            approver_epoch: 0,
         };
         operator.set_transfer_authorities(&keys.transfer_authorities)?;
         operator.check()?;

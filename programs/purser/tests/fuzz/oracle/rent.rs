@@ -4,7 +4,7 @@ use anchor_lang::prelude::Pubkey;
 use anchor_lang::Event;
 use purser::events::RentRefundSet;
 
-use super::agents::{AGENT_BYTES, CLOSED_BYTES, ENTRY_BYTES};
+use super::agents::{CLOSED_BYTES, ENTRY_BYTES};
 use super::drafts::DRAFT_BYTES;
 use super::grants::GRANT_BYTES;
 use super::{code, ensure, Answer, Model, Refusal};
@@ -30,7 +30,7 @@ impl Model {
     pub(super) fn reclaim_rent(&mut self, slots: &[Pubkey]) -> Answer {
         let [address, to] = slots else { unreachable!("two slots") };
         let (refund, bytes) = if let Some(agent) = self.agents.get(address) {
-            (agent.rent_refund, AGENT_BYTES + ENTRY_BYTES * agent.policy.entry_count())
+            (agent.rent_refund, agent.bytes())
         } else if let Some(draft) = self.drafts.get(address) {
             (draft.rent_refund, DRAFT_BYTES + ENTRY_BYTES * draft.count)
         } else if let Some(grant) = self.grants.get(address) {

@@ -3,7 +3,7 @@
 use anchor_lang::prelude::Pubkey;
 use anchor_lang::Event;
 use anchor_spl::token;
-use purser::events::{GrantUsed, TransferExecuted};
+use purser::events::{BudgetUsed, GrantUsed, TransferExecuted};
 
 use super::{as_u64, code, ensure, Agent, Answer, Model, Refusal, DAY, STRETCH};
 use crate::call::Payment;
@@ -54,19 +54,23 @@ impl Model {
         self.transfer_by(payment, slots, signed, None)
     }
 
-    /// The last slot is the grant.
-    pub(super) fn transfer_granted(&mut self, payment: &Payment, slots: &[Pubkey], signed: bool) -> Answer {
-        let (grant, slots) = slots.split_last().expect("seven slots");
-        self.transfer_by(payment, slots, signed, Some(grant))
+    /// The last slots are the grant and the budget, or none: the program's own address.
+    pub(super) fn transfer_extended(&mut self, payment: &Payment, slots: &[Pubkey], signed: bool) -> Answer {
+        let (more, slots) =
+            slots.split_last_chunk::<2>().map(|(slots, more)| (more, slots)).expect("eight slots");
+        let [grant, budget] = more.map(|key| Some(key).filter(|key| *key != purser::ID));
+        self.transfer_by(payment, slots, signed, Some((grant, budget)))
     }
 
+    /// `extended`: the grant and the budget of the extended form.
     fn transfer_by(
         &mut self,
         payment: &Payment,
         slots: &[Pubkey],
         signed: bool,
-        grant: Option<&Pubkey>,
+        extended: Option<(Option<Pubkey>, Option<Pubkey>)>,
     ) -> Answer {
+        let (grant, budget) = extended.unwrap_or_default();
         let [signer, operator_address, address, source, destination, mint @ ..] = slots else {
             unreachable!("five slots, and the mint of a checked one")
         };
@@ -83,16 +87,34 @@ impl Model {
         ensure(recipient_owner != *address, code::RECIPIENT_IS_SOURCE)?;
         ensure(agent.covers(sequence), code::STALE_SEQUENCE)?;
         ensure(!agent.has_paid(tag, self.now), code::DUPLICATE_TRANSFER)?;
-        let past = match grant {
+        let past = match &grant {
             Some(grant) => {
                 let now = agent.window.effective(self.now);
                 let grant = self.grants.get(grant).ok_or(code::UNKNOWN_LAYOUT)?;
-                grant.lets_past(address, agent, payment, [destination, &recipient_owner], now)?
+                let recipient = [destination, &recipient_owner];
+                grant.lets_past(address, (operator, agent), payment, recipient, now)?
             }
-            None => [false; 3],
+            None => {
+                let is_bounded = agent.by_grant_only || agent.month.is_some() || agent.budget.is_some();
+                ensure(extended.is_some() || !is_bounded, code::EXTENDED_TRANSFER_REQUIRED)?;
+                ensure(!agent.by_grant_only, code::GRANT_REQUIRED)?;
+                [false; 3]
+            }
         };
         ensure(operator.halted_by.is_none() && agent.halted_by.is_none(), code::HALTED)?;
         agent.check_policy(amount, &memo, self.now, [destination, &recipient_owner], past)?;
+        let within = agent.month.as_ref().is_none_or(|month| month.allows(amount, self.now));
+        ensure(within, code::MONTH_LIMIT_EXCEEDED)?;
+        // The program's own address in the account means no budget.
+        ensure(
+            extended.is_none() || budget == agent.budget.filter(|key| *key != purser::ID),
+            code::BUDGET_MISMATCH,
+        )?;
+        if let Some(budget) = &budget {
+            let budget = self.budgets.get(budget).ok_or(code::UNKNOWN_LAYOUT)?;
+            ensure(budget.operator == *operator_address, code::WRONG_OPERATOR)?;
+            ensure(budget.allows(amount, operator, self.now), code::BUDGET_EXCEEDED)?;
+        }
         let from = &self.tokens[source];
         ensure(from.amount >= amount, code::INSUFFICIENT_BALANCE)?;
         ensure(!from.frozen, code::ACCOUNT_FROZEN)?;
@@ -103,6 +125,9 @@ impl Model {
         let agent = self.agents.get_mut(address).expect("known");
         let spent_in_window = agent.window.spent(now).saturating_add(amount);
         agent.window.record(now, amount);
+        if let Some(month) = &mut agent.month {
+            month.record(now, amount);
+        }
         agent.payments += 1;
         agent.tags.push_back((tag, agent.window.latest));
         if agent.tags.len() > TAGS_KEPT {
@@ -126,10 +151,18 @@ impl Model {
         let number = agent.payments;
         self.broken = self.broken.take().or(broken);
         let mut events = vec![event.data()];
-        if let Some(key) = grant {
+        if let Some(key) = &grant {
             let grant = self.grants.get_mut(key).expect("known");
             grant.left -= amount;
             let used = GrantUsed { agent: *address, number, grant: *key, left: grant.left };
+            events.push(used.data());
+        }
+        if let Some(key) = &budget {
+            let budget = self.budgets.get_mut(key).expect("known");
+            budget.day.record(now, amount);
+            budget.month.record(now, amount);
+            let spent_in_window = budget.day.spent(now);
+            let used = BudgetUsed { agent: *address, number, budget: *key, spent_in_window };
             events.push(used.data());
         }
         Ok(events)

@@ -1,0 +1,167 @@
+use anchor_lang::prelude::Pubkey;
+use anyhow::{Context, Result, ensure};
+use clap::{Args, Subcommand};
+use purser::BudgetCaps;
+use purser::state::{Budget, Operator};
+use purser_policy::{Limit, UsdcAmount};
+use serde_json::{Value, json};
+
+use crate::agent::bounds::in_usdc;
+use crate::agent::facts::timestamp;
+use crate::agent::of_operator::{agents_of, owned};
+use crate::arguments;
+use crate::change::Change;
+use crate::network::Network;
+use crate::operator::{self, OperatorName};
+use crate::report::{Report, Table};
+
+#[derive(Subcommand)]
+pub enum BudgetCommand {
+    /// Make a budget, which accounts name with `account set-bounds --budget`; signed by the admin
+    Create(BudgetArgs),
+    /// Give a budget other caps; what the policy authority raises waits for the loosening delay, what is lowered holds at once
+    /// and drops what waits; signed by admin, policy authority or, to lower, guardian
+    Set(BudgetArgs),
+    /// List an operator's budgets, what left through each, and what waits (reads only)
+    List(OperatorName),
+    /// Close a budget in which nothing counts, 31 days after its last payment at the latest; signed by the admin
+    Close(CloseArgs),
+}
+
+#[derive(Args)]
+pub struct BudgetArgs {
+    #[command(flatten)]
+    name: OperatorName,
+    /// The budget's number among those of the operator
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    budget_id: u64,
+    /// The most that may leave through it in any 24 hours, in USDC
+    #[arg(long, value_name = "USDC", value_parser = arguments::usdc)]
+    max_daily: UsdcAmount,
+    /// The most in any 30 days, by calendar days; or `none`
+    #[arg(long, value_name = "USDC|none", value_parser = arguments::limit, default_value = "none")]
+    max_30_days: Limit,
+}
+
+#[derive(Args)]
+pub struct CloseArgs {
+    #[command(flatten)]
+    name: OperatorName,
+    /// The budget's number among those of the operator
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    budget_id: u64,
+}
+
+pub async fn run(network: &Network, command: &BudgetCommand) -> Result<Report> {
+    match command {
+        BudgetCommand::Create(args) => set(network, args, true).await,
+        BudgetCommand::Set(args) => set(network, args, false).await,
+        BudgetCommand::List(name) => list(network, name).await,
+        BudgetCommand::Close(args) => close(network, args).await,
+    }
+}
+
+async fn set(network: &Network, args: &BudgetArgs, is_new: bool) -> Result<Report> {
+    let operator = args.name.address(network)?;
+    let deployment = network.deployment(operator::read(network, &operator).await?.usdc_mint);
+    let address = deployment.budget_address(&operator, args.budget_id);
+    let known = find(network, &address).await?;
+    ensure!(
+        known.is_some() != is_new,
+        match is_new {
+            true => format!("the budget {address} is there already: change it with `budget set`"),
+            false => format!(
+                "the operator {operator} has no budget {}: make it with `budget create`",
+                args.budget_id
+            ),
+        }
+    );
+    let caps = BudgetCaps {
+        max_daily_spend: args.max_daily.micros(),
+        max_30_day_spend: match args.max_30_days {
+            Limit::AtMost(cap) => Some(cap.micros()),
+            Limit::Unlimited => None,
+        },
+    };
+    let signing = network.signing()?;
+    let set = deployment.set_budget(signing.address(), operator, args.budget_id, caps);
+    let title = if is_new { "budget made" } else { "budget set" };
+    let change = Change::new(title, set).with("budget", address.to_string());
+    signing
+        .carry_out(change, async |signature| {
+            let budget = find(network, &address).await?.context("the budget is not there any more")?;
+            let operator = operator::read(network, &operator).await?;
+            let report = facts(&budget, &operator, network.time().await?)
+                .into_iter()
+                .fold(Report::new(title).with("budget", address.to_string()), |report, (name, value)| {
+                    report.with(name, value)
+                });
+            Ok(report.with("signature", signature.to_string()))
+        })
+        .await
+}
+
+async fn close(network: &Network, args: &CloseArgs) -> Result<Report> {
+    let operator = args.name.address(network)?;
+    let deployment = network.deployment(operator::read(network, &operator).await?.usdc_mint);
+    let address = deployment.budget_address(&operator, args.budget_id);
+    find(network, &address).await?.with_context(|| format!("{address} is not a budget"))?;
+    let agents = agents_of(network, &operator).await?;
+    let names = |(_, view): &&(Pubkey, purser::state::AgentView)| view.bounds().budget == Some(address);
+    let named: Vec<String> = agents.iter().filter(names).map(|(agent, _)| agent.to_string()).collect();
+    let signing = network.signing()?;
+    let close = deployment.close_budget(signing.address(), operator, address);
+    let report =
+        Report::new("budget closed; accounts that name it pay nothing until they name another, or none")
+            .with("budget", address.to_string())
+            .with("named_by", named);
+    let change = Change::of(report.clone(), close);
+    signing.carry_out(change, async |signature| Ok(report.with("signature", signature.to_string()))).await
+}
+
+async fn list(network: &Network, name: &OperatorName) -> Result<Report> {
+    let address = name.address(network)?;
+    let operator = operator::read(network, &address).await?;
+    let now = network.time().await?;
+    let found = owned::<Budget>(network, std::mem::offset_of!(Budget, operator), &address).await?;
+    let mut found: Vec<_> = found.iter().filter_map(|(at, data)| Some((at, Budget::read(data)?))).collect();
+    found.sort_by_key(|(_, budget)| budget.id);
+    let row = |(at, budget): &(&Pubkey, Budget)| {
+        let first = [("budget", json!(at.to_string())), ("id", json!(budget.id))];
+        first.into_iter().chain(facts(budget, &operator, now)).collect::<Vec<_>>()
+    };
+    let rows: Vec<_> = found.iter().map(row).collect();
+    let columns = rows.first().map_or(Vec::new(), |row| row.iter().map(|(name, _)| *name).collect());
+    let rows: Vec<Vec<Value>> =
+        rows.into_iter().map(|row| row.into_iter().map(|(_, value)| value).collect()).collect();
+    Ok(Report::new("budgets").with("operator", address.to_string()).with("count", rows.len()).table(Table {
+        name: "budgets",
+        columns,
+        headings: 0,
+        rows,
+    }))
+}
+
+async fn find(network: &Network, address: &Pubkey) -> Result<Option<Budget>> {
+    let account = network.account(address).await?.filter(|account| account.owner == network.program);
+    Ok(account.and_then(|account| Budget::read(&account.data)))
+}
+
+/// What is printed of a budget. `now`: the chain's Unix second.
+pub fn facts(budget: &Budget, operator: &Operator, now: i64) -> [(&'static str, Value); 6] {
+    let caps = budget.caps(operator, now);
+    let waits = budget.loosens_at(operator).filter(|at| now < *at);
+    let waiting = (budget.waiting_30_day != u64::MAX).then_some(budget.waiting_30_day);
+    let waiting = json!({
+        "max_daily_usdc": in_usdc(Some(budget.waiting_daily)), "max_30_days_usdc": in_usdc(waiting),
+        "from": waits.map(timestamp),
+    });
+    [
+        ("max_daily_usdc", json!(in_usdc(Some(caps.max_daily_spend)))),
+        ("max_30_days_usdc", json!(in_usdc(caps.max_30_day_spend))),
+        ("spent_last_24_hours_usdc", json!(budget.window().spent(now).to_string())),
+        ("spent_last_30_days_usdc", json!(budget.month().spent(now).to_string())),
+        ("waiting", json!(waits.map(|_| waiting))),
+        ("empty", json!(budget.is_empty(now))),
+    ]
+}

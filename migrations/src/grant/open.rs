@@ -1,0 +1,121 @@
+use anchor_lang::prelude::Pubkey;
+use anyhow::{Context, Result, ensure};
+use clap::{ArgGroup, Args};
+use purser::{GrantPayee, GrantTerms};
+use purser_policy::UsdcAmount;
+use sha2::{Digest, Sha256};
+
+use super::list::describe;
+use crate::agent::AgentArgs;
+use crate::agent::facts::timestamp;
+use crate::arguments;
+use crate::change::Change;
+use crate::network::Network;
+use crate::report::Report;
+
+#[derive(Args)]
+#[command(group(ArgGroup::new("payee").required(true).args(["to_wallet", "to_token_account"])))]
+pub struct OpenArgs {
+    #[command(flatten)]
+    agent: AgentArgs,
+    /// Pay any token account that this wallet owns at that moment
+    #[arg(long, value_name = "ADDRESS", value_parser = arguments::address)]
+    to_wallet: Option<Pubkey>,
+    /// Pay this token account
+    #[arg(long, value_name = "ADDRESS", value_parser = arguments::address)]
+    to_token_account: Option<Pubkey>,
+    /// The most that may be paid, in USDC
+    #[arg(long, value_name = "USDC", value_parser = arguments::usdc)]
+    amount: UsdcAmount,
+    /// How long, from now: seconds, or as 15m, 1h, 2d; at most 30d
+    #[arg(long = "for", value_name = "TIME", value_parser = arguments::delay)]
+    seconds: u32,
+    /// Past the allowlist
+    #[arg(long)]
+    beyond_list: bool,
+    /// Past the largest single transfer
+    #[arg(long)]
+    beyond_single_limit: bool,
+    /// Past the daily limit, against which it counts all the same; the admin alone
+    #[arg(long)]
+    beyond_daily_limit: bool,
+    /// For the one payment with this tag (the last eight bytes of its id, as a number), of all of the amount
+    #[arg(long, value_name = "N")]
+    tag: Option<u64>,
+    /// For payments with this memo alone
+    #[arg(long, value_name = "TEXT")]
+    memo: Option<String>,
+    /// Until the account's policy changes
+    #[arg(long)]
+    this_policy: bool,
+    /// The grant's number among those of the account [default: the chain's second]
+    #[arg(long, value_name = "N")]
+    grant_id: Option<u64>,
+}
+
+pub async fn run(network: &Network, args: &OpenArgs) -> Result<Report> {
+    let located = args.agent.locate(network).await?;
+    let signing = network.signing()?;
+    let (wallet, now) = (signing.address(), network.time().await?);
+    let (operator, agent) = (&located.operator, &located.view.agent);
+    let is_approver = ![operator.admin, operator.policy_authority].contains(&wallet);
+    let terms = args.terms(now, agent.policy_version)?;
+    ensure!(
+        wallet == operator.admin || !terms.beyond_daily_limit,
+        "past the daily limit the admin alone lets anybody: sign with {}, or leave out --beyond-daily-limit",
+        operator.admin
+    );
+    ensure!(
+        !is_approver || terms.is_one_payment(agent),
+        "{wallet} is neither admin nor policy authority, and an approver's grant is for one payment: name it with --tag, \
+         --memo and --this-policy"
+    );
+    let id = args.grant_id.unwrap_or(now.unsigned_abs());
+    let (deployment, at) = (located.deployment, (located.operator_address, located.address));
+    let grant = deployment.grant_address(&located.address, id);
+    let title = "grant opened";
+    let change = if is_approver {
+        let [memo, open] = deployment.approve(wallet, wallet, wallet, at, id, terms);
+        Change::new(title, open).behind(memo).with("memo", terms.approval(&located.address))
+    } else {
+        Change::new(title, deployment.open_grant(wallet, wallet, wallet, at, id, terms))
+    };
+    let change = change
+        .with("agent", located.address.to_string())
+        .with("grant", grant.to_string())
+        .with("amount_usdc", args.amount.to_string())
+        .with("ends_at", timestamp(terms.expires_at));
+    signing
+        .carry_out(change, async |signature| {
+            let (after, now) = (args.agent.locate(network).await?, network.time().await?);
+            let account = network.account(&grant).await?.context("the grant is not there any more")?;
+            let mut report = Report::new(title).with("agent", after.address.to_string());
+            for (name, value) in describe(&grant, &account.data, &after, now).context("no grant")? {
+                report = report.with(name, value);
+            }
+            Ok(report.with("signature", signature.to_string()))
+        })
+        .await
+}
+
+impl OpenArgs {
+    fn terms(&self, now: i64, policy_version: u32) -> Result<GrantTerms> {
+        let wallet = self.to_wallet.map(GrantPayee::Wallet);
+        let payee =
+            wallet.or(self.to_token_account.map(GrantPayee::TokenAccount)).context("nobody to pay")?;
+        ensure!(!self.amount.is_zero(), "a grant is for more than nothing: --amount");
+        ensure!(self.seconds > 0, "a grant ends later than now: --for");
+        ensure!(self.tag != Some(0), "no payment has the tag 0");
+        Ok(GrantTerms {
+            payee,
+            amount: self.amount.micros(),
+            expires_at: now.saturating_add(i64::from(self.seconds)),
+            beyond_allowlist: self.beyond_list,
+            beyond_single_limit: self.beyond_single_limit,
+            beyond_daily_limit: self.beyond_daily_limit,
+            tag: self.tag,
+            memo_hash: self.memo.as_ref().map(|memo| Sha256::digest(memo).into()),
+            policy_version: self.this_policy.then_some(policy_version),
+        })
+    }
+}

@@ -1,0 +1,54 @@
+//! A person's key that lets single payments past a policy, within limits of its own.
+
+use anchor_lang::prelude::*;
+use purser_policy::{SpendWindow, UsdcAmount};
+
+use crate::constants::DISCRIMINATOR_BYTES;
+use crate::error::PurserError;
+
+use super::agent::WINDOW_WORDS;
+
+/// An approver. Address: `["approver", operator, key]`.
+#[account(zero_copy)]
+#[derive(Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Approver {
+    pub version: u8,
+    pub bump: u8,
+    pub reserved: [u8; 6],
+    /// The largest grant, in micro-USDC.
+    pub max_grant: u64,
+    /// The most that its grants of any 24 hours may add up to, in micro-USDC.
+    pub max_daily: u64,
+    pub operator: Pubkey,
+    pub key: Pubkey,
+    /// `purser_policy::SpendWindow` of what it granted, paid or not.
+    pub window: [u64; WINDOW_WORDS],
+}
+
+const _: () = assert!(core::mem::size_of::<Approver>() == 584);
+
+impl Approver {
+    pub const BYTES: usize = DISCRIMINATOR_BYTES + core::mem::size_of::<Self>();
+
+    pub fn window(&self) -> &SpendWindow {
+        bytemuck::must_cast_ref(&self.window)
+    }
+
+    /// Counts a grant of `amount` micro-USDC at Unix second `now`, if both limits allow it.
+    pub fn grants(&mut self, amount: u64, now: i64) -> core::result::Result<(), PurserError> {
+        let window: &mut SpendWindow = bytemuck::must_cast_mut(&mut self.window);
+        let granted = window.spent(now).checked_add(UsdcAmount::from_micros(amount));
+        let within = granted.is_some_and(|sum| sum.micros() <= self.max_daily);
+        if amount > self.max_grant || !within {
+            return Err(PurserError::ApproverLimitExceeded);
+        }
+        window.record(now, UsdcAmount::from_micros(amount));
+        Ok(())
+    }
+
+    /// Reads the data of an account that the program owns, as an RPC node returns it.
+    pub fn read(data: &[u8]) -> Option<Self> {
+        super::read_body(data)
+    }
+}
