@@ -9,6 +9,7 @@ mod apply_draft;
 mod approvers;
 mod bounds;
 mod budgets;
+mod called;
 mod close_agent;
 mod close_draft;
 mod closed_agents;

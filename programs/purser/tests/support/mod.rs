@@ -3,6 +3,7 @@
 mod account_bytes;
 mod attacks;
 mod call;
+mod caller;
 mod cast;
 mod events;
 mod expected;
@@ -20,6 +21,7 @@ pub use attacks::{
     signer, WALLETS,
 };
 pub use call::{Call, Payment, Place};
+pub use caller::vault;
 pub use expected::Expected;
 pub use grants::{memo, terms};
 pub use oracle::Spends;
