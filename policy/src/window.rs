@@ -70,7 +70,8 @@ impl SpendWindow {
     pub const EMPTY: Self = Self { latest: 0, len: 0, spans: [Span { last: 0, amount: 0 }; SPANS_MAX] };
 
     /// The amount that counts at Unix second `now`.
-    #[inline]
+    // On chain a call of this costs more than its body, and a second caller would make it one.
+    #[inline(always)]
     pub fn spent(&self, now: i64) -> UsdcAmount {
         UsdcAmount::from_micros(sum(self.counting(now)))
     }
@@ -97,7 +98,7 @@ impl SpendWindow {
     }
 
     /// Adds a spend at Unix second `now`.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, now: i64, amount: UsdcAmount) {
         let now = self.effective(now);
         self.forget_expired(now);
@@ -131,7 +132,7 @@ impl SpendWindow {
     }
 
     /// The spans that count at `now`. They expire oldest first, so the first one that counts is enough to find.
-    #[inline]
+    #[inline(always)]
     fn counting(&self, now: i64) -> &[Span] {
         let now = self.effective(now);
         let elapsed = (now as u64).wrapping_sub(self.latest as u64);
@@ -147,7 +148,7 @@ impl SpendWindow {
         spans
     }
 
-    #[inline]
+    #[inline(always)]
     fn forget_expired(&mut self, now: i64) {
         let len = self.len();
         let counting = self.counting(now).len();
@@ -158,7 +159,7 @@ impl SpendWindow {
     }
 
     /// With all spans taken: joins the least of those that may to the next one, which can be the new one.
-    #[inline]
+    #[inline(always)]
     fn join_least_and_push(&mut self, mut new: Span) {
         let at = self.least_to_join(&new);
         if let Some(least) = self.spans.get(at).copied() {

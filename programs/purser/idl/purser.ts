@@ -1,9 +1,3 @@
-/**
- * Program IDL in camelCase format in order to be used in JS/TS.
- *
- * Note that this is only a type helper and is not the actual IDL. The original
- * IDL stands beside it as `purser.json`.
- */
 export type Purser = {
   "address": "PujGKaV9Hdg61jtnWf7vFc2ptse8aFEuEAqr81Gv1rx",
   "metadata": {
@@ -187,6 +181,40 @@ export type Purser = {
         {
           "name": "systemProgram",
           "address": "11111111111111111111111111111111"
+        }
+      ],
+      "args": []
+    },
+    {
+      "name": "closeBudget",
+      "docs": [
+        "Closes a budget in which nothing counts any more. Admin only."
+      ],
+      "discriminator": [
+        205,
+        29,
+        212,
+        191,
+        194,
+        200,
+        168,
+        24
+      ],
+      "accounts": [
+        {
+          "name": "admin",
+          "docs": [
+            "Gets the rent of the account."
+          ],
+          "writable": true,
+          "signer": true
+        },
+        {
+          "name": "operator"
+        },
+        {
+          "name": "budget",
+          "writable": true
         }
       ],
       "args": []
@@ -576,7 +604,8 @@ export type Purser = {
     {
       "name": "openGrant",
       "docs": [
-        "Lets one payee be paid beyond the policy, up to an amount and an end. Admin only."
+        "Lets one payee be paid beyond the policy, up to an amount and an end: admin, at once and alone past the daily limit;",
+        "policy authority, after the loosening delay; an approver, at once, for a single payment that a memo describes."
       ],
       "discriminator": [
         115,
@@ -590,7 +619,10 @@ export type Purser = {
       ],
       "accounts": [
         {
-          "name": "admin",
+          "name": "authority",
+          "docs": [
+            "Admin, policy authority, or the approver's key."
+          ],
           "signer": true
         },
         {
@@ -636,6 +668,18 @@ export type Purser = {
         {
           "name": "rentRefund",
           "writable": true
+        },
+        {
+          "name": "approver",
+          "docs": [
+            "Where an approver signs."
+          ],
+          "writable": true,
+          "optional": true
+        },
+        {
+          "name": "instructions",
+          "optional": true
         },
         {
           "name": "systemProgram",
@@ -685,6 +729,41 @@ export type Purser = {
       "args": []
     },
     {
+      "name": "removeApprover",
+      "docs": [
+        "Removes an approver and voids all open grants of approvers. Admin only."
+      ],
+      "discriminator": [
+        214,
+        72,
+        133,
+        48,
+        50,
+        58,
+        227,
+        224
+      ],
+      "accounts": [
+        {
+          "name": "admin",
+          "docs": [
+            "Gets the rent of the account."
+          ],
+          "writable": true,
+          "signer": true
+        },
+        {
+          "name": "operator",
+          "writable": true
+        },
+        {
+          "name": "approver",
+          "writable": true
+        }
+      ],
+      "args": []
+    },
+    {
       "name": "resume",
       "docs": [
         "Lifts a halt, and those of the agents that follow. Admin only."
@@ -718,6 +797,215 @@ export type Purser = {
         }
       ],
       "args": []
+    },
+    {
+      "name": "setApprover",
+      "docs": [
+        "Makes a key an approver, or changes its limits, in micro-USDC: for one grant, and for those of 24 hours. Admin only."
+      ],
+      "discriminator": [
+        139,
+        202,
+        200,
+        122,
+        109,
+        173,
+        219,
+        116
+      ],
+      "accounts": [
+        {
+          "name": "admin",
+          "docs": [
+            "Pays for the account."
+          ],
+          "writable": true,
+          "signer": true
+        },
+        {
+          "name": "operator"
+        },
+        {
+          "name": "approver",
+          "writable": true,
+          "pda": {
+            "seeds": [
+              {
+                "kind": "const",
+                "value": [
+                  97,
+                  112,
+                  112,
+                  114,
+                  111,
+                  118,
+                  101,
+                  114
+                ]
+              },
+              {
+                "kind": "account",
+                "path": "operator"
+              },
+              {
+                "kind": "arg",
+                "path": "key"
+              }
+            ]
+          }
+        },
+        {
+          "name": "systemProgram",
+          "address": "11111111111111111111111111111111"
+        }
+      ],
+      "args": [
+        {
+          "name": "key",
+          "type": "pubkey"
+        },
+        {
+          "name": "maxGrant",
+          "type": "u64"
+        },
+        {
+          "name": "maxDaily",
+          "type": "u64"
+        }
+      ]
+    },
+    {
+      "name": "setBounds",
+      "docs": [
+        "Replaces what binds an agent beside its policy. What loosens it where loosened policies wait: admin only."
+      ],
+      "discriminator": [
+        102,
+        94,
+        161,
+        128,
+        243,
+        3,
+        17,
+        26
+      ],
+      "accounts": [
+        {
+          "name": "authority",
+          "docs": [
+            "Policy authority or admin."
+          ],
+          "signer": true
+        },
+        {
+          "name": "payer",
+          "docs": [
+            "Pays for a longer allowlist."
+          ],
+          "writable": true,
+          "signer": true
+        },
+        {
+          "name": "operator"
+        },
+        {
+          "name": "agent",
+          "writable": true
+        },
+        {
+          "name": "rentRefund",
+          "writable": true
+        },
+        {
+          "name": "systemProgram",
+          "address": "11111111111111111111111111111111"
+        }
+      ],
+      "args": [
+        {
+          "name": "bounds",
+          "type": {
+            "defined": {
+              "name": "bounds"
+            }
+          }
+        }
+      ]
+    },
+    {
+      "name": "setBudget",
+      "docs": [
+        "Makes a budget or changes its caps: the admin, at once; the policy authority, who makes none, waits where it raises one;",
+        "the guardian lowers."
+      ],
+      "discriminator": [
+        148,
+        121,
+        226,
+        12,
+        183,
+        120,
+        26,
+        227
+      ],
+      "accounts": [
+        {
+          "name": "authority",
+          "docs": [
+            "Admin or policy authority; to lower, the guardian too. Made by the admin alone, who pays for it."
+          ],
+          "writable": true,
+          "signer": true
+        },
+        {
+          "name": "operator"
+        },
+        {
+          "name": "budget",
+          "writable": true,
+          "pda": {
+            "seeds": [
+              {
+                "kind": "const",
+                "value": [
+                  98,
+                  117,
+                  100,
+                  103,
+                  101,
+                  116
+                ]
+              },
+              {
+                "kind": "account",
+                "path": "operator"
+              },
+              {
+                "kind": "arg",
+                "path": "id"
+              }
+            ]
+          }
+        },
+        {
+          "name": "systemProgram",
+          "address": "11111111111111111111111111111111"
+        }
+      ],
+      "args": [
+        {
+          "name": "id",
+          "type": "u64"
+        },
+        {
+          "name": "caps",
+          "type": {
+            "defined": {
+              "name": "budgetCaps"
+            }
+          }
+        }
+      ]
     },
     {
       "name": "setPaused",
@@ -989,19 +1277,19 @@ export type Purser = {
       ]
     },
     {
-      "name": "transferGranted",
+      "name": "transferExtended",
       "docs": [
-        "The same as `transfer_checked`, past the rules that the grant waives."
+        "The same as `transfer_checked`, past the rules that the grant waives. Accounts that are bounded pay by this alone."
       ],
       "discriminator": [
-        223,
-        157,
-        228,
-        249,
-        146,
-        237,
-        121,
-        38
+        191,
+        156,
+        211,
+        91,
+        141,
+        158,
+        156,
+        194
       ],
       "accounts": [
         {
@@ -1028,7 +1316,13 @@ export type Purser = {
         },
         {
           "name": "grant",
-          "writable": true
+          "writable": true,
+          "optional": true
+        },
+        {
+          "name": "budget",
+          "writable": true,
+          "optional": true
         },
         {
           "name": "tokenProgram",
@@ -1245,6 +1539,32 @@ export type Purser = {
       ]
     },
     {
+      "name": "approver",
+      "discriminator": [
+        234,
+        150,
+        242,
+        84,
+        178,
+        2,
+        120,
+        60
+      ]
+    },
+    {
+      "name": "budget",
+      "discriminator": [
+        35,
+        151,
+        58,
+        65,
+        187,
+        148,
+        119,
+        218
+      ]
+    },
+    {
       "name": "policyDraft",
       "discriminator": [
         166,
@@ -1309,6 +1629,84 @@ export type Purser = {
         251,
         241,
         34
+      ]
+    },
+    {
+      "name": "approverRemoved",
+      "discriminator": [
+        140,
+        180,
+        22,
+        154,
+        106,
+        110,
+        129,
+        87
+      ]
+    },
+    {
+      "name": "approverSet",
+      "discriminator": [
+        126,
+        88,
+        188,
+        77,
+        152,
+        206,
+        31,
+        120
+      ]
+    },
+    {
+      "name": "boundsSet",
+      "discriminator": [
+        191,
+        111,
+        120,
+        118,
+        170,
+        140,
+        252,
+        210
+      ]
+    },
+    {
+      "name": "budgetClosed",
+      "discriminator": [
+        156,
+        139,
+        102,
+        110,
+        220,
+        12,
+        193,
+        36
+      ]
+    },
+    {
+      "name": "budgetSet",
+      "discriminator": [
+        151,
+        45,
+        229,
+        243,
+        179,
+        219,
+        252,
+        60
+      ]
+    },
+    {
+      "name": "budgetUsed",
+      "discriminator": [
+        43,
+        169,
+        45,
+        63,
+        24,
+        66,
+        229,
+        155
       ]
     },
     {
@@ -1711,7 +2109,42 @@ export type Purser = {
     {
       "code": 6040,
       "name": "grantTermsInvalid",
-      "msg": "A grant is for more than nothing, and ends later than now and within 30 days"
+      "msg": "A grant is for more than nothing and ends within 30 days; an approver's is for one payment, memo and policy"
+    },
+    {
+      "code": 6041,
+      "name": "approverLimitExceeded",
+      "msg": "The grant is above what this approver may grant at once, or in 24 hours"
+    },
+    {
+      "code": 6042,
+      "name": "approvalMemoMismatch",
+      "msg": "A memo that says what is approved must come right before an approver's grant, in the transaction itself"
+    },
+    {
+      "code": 6043,
+      "name": "extendedTransferRequired",
+      "msg": "The account pays by transfer_extended alone"
+    },
+    {
+      "code": 6044,
+      "name": "grantRequired",
+      "msg": "The account pays by grants alone"
+    },
+    {
+      "code": 6045,
+      "name": "monthLimitExceeded",
+      "msg": "The amount and what left in the last 30 days are above the account's limit for them"
+    },
+    {
+      "code": 6046,
+      "name": "budgetMismatch",
+      "msg": "The account pays through its budget: the one given is another, or it has none"
+    },
+    {
+      "code": 6047,
+      "name": "budgetExceeded",
+      "msg": "The amount and what left through the budget are above what it allows in 24 hours or 30 days"
     }
   ],
   "types": [
@@ -1720,7 +2153,8 @@ export type Purser = {
       "docs": [
         "An agent account. Address: `[\"agent\", operator, agent_id]`.",
         "",
-        "The allowlist follows at the tail, 32 bytes an entry: sorted wallets, then sorted token accounts."
+        "A [`Month`] and the address of a budget follow where `policy.bounds` says so, then the allowlist, 32 bytes an entry: sorted wallets, then sorted token",
+        "accounts."
       ],
       "serialization": "bytemuck",
       "repr": {
@@ -1990,6 +2424,445 @@ export type Purser = {
       }
     },
     {
+      "name": "approver",
+      "docs": [
+        "An approver. Address: `[\"approver\", operator, key]`."
+      ],
+      "serialization": "bytemuck",
+      "repr": {
+        "kind": "c"
+      },
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "version",
+            "type": "u8"
+          },
+          {
+            "name": "bump",
+            "type": "u8"
+          },
+          {
+            "name": "reserved",
+            "type": {
+              "array": [
+                "u8",
+                6
+              ]
+            }
+          },
+          {
+            "name": "maxGrant",
+            "docs": [
+              "The largest grant, in micro-USDC."
+            ],
+            "type": "u64"
+          },
+          {
+            "name": "maxDaily",
+            "docs": [
+              "The most that its grants of any 24 hours may add up to, in micro-USDC."
+            ],
+            "type": "u64"
+          },
+          {
+            "name": "operator",
+            "type": "pubkey"
+          },
+          {
+            "name": "key",
+            "type": "pubkey"
+          },
+          {
+            "name": "window",
+            "docs": [
+              "`purser_policy::SpendWindow` of what it granted, paid or not."
+            ],
+            "type": {
+              "array": [
+                "u64",
+                62
+              ]
+            }
+          }
+        ]
+      }
+    },
+    {
+      "name": "approverRemoved",
+      "docs": [
+        "From here on no grant pays that an approver of the operator opened before."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "operator",
+            "type": "pubkey"
+          },
+          {
+            "name": "key",
+            "type": "pubkey"
+          },
+          {
+            "name": "approverEpoch",
+            "docs": [
+              "The operator's from here on."
+            ],
+            "type": "u8"
+          },
+          {
+            "name": "admin",
+            "type": "pubkey"
+          }
+        ]
+      }
+    },
+    {
+      "name": "approverSet",
+      "docs": [
+        "A key that may open grants for single payments from here on, within these limits."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "operator",
+            "type": "pubkey"
+          },
+          {
+            "name": "key",
+            "type": "pubkey"
+          },
+          {
+            "name": "maxGrant",
+            "docs": [
+              "Micro-USDC."
+            ],
+            "type": "u64"
+          },
+          {
+            "name": "maxDaily",
+            "docs": [
+              "Micro-USDC in any 24 hours."
+            ],
+            "type": "u64"
+          },
+          {
+            "name": "admin",
+            "type": "pubkey"
+          }
+        ]
+      }
+    },
+    {
+      "name": "bounds",
+      "docs": [
+        "What binds an agent beside its policy. Who sets policies without knowing of these changes none."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "byGrantOnly",
+            "docs": [
+              "It pays by grants alone, which say whom and how much."
+            ],
+            "type": "bool"
+          },
+          {
+            "name": "max30DaySpend",
+            "docs": [
+              "Micro-USDC in any 30 days, by calendar days. No grant goes past it."
+            ],
+            "type": {
+              "option": "u64"
+            }
+          },
+          {
+            "name": "budget",
+            "docs": [
+              "It pays through this budget alone, which other agents may share."
+            ],
+            "type": {
+              "option": "pubkey"
+            }
+          }
+        ]
+      }
+    },
+    {
+      "name": "boundsSet",
+      "docs": [
+        "What binds an agent beside its policy from here on."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "operator",
+            "type": "pubkey"
+          },
+          {
+            "name": "agent",
+            "type": "pubkey"
+          },
+          {
+            "name": "bounds",
+            "type": {
+              "defined": {
+                "name": "bounds"
+              }
+            }
+          },
+          {
+            "name": "signer",
+            "docs": [
+              "The key that signed."
+            ],
+            "type": "pubkey"
+          }
+        ]
+      }
+    },
+    {
+      "name": "budget",
+      "docs": [
+        "A budget: what the agents that name it may spend together. Address: `[\"budget\", operator, id: u64 le]`."
+      ],
+      "serialization": "bytemuck",
+      "repr": {
+        "kind": "c"
+      },
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "version",
+            "type": "u8"
+          },
+          {
+            "name": "bump",
+            "type": "u8"
+          },
+          {
+            "name": "reserved",
+            "type": {
+              "array": [
+                "u8",
+                6
+              ]
+            }
+          },
+          {
+            "name": "id",
+            "type": "u64"
+          },
+          {
+            "name": "operator",
+            "type": "pubkey"
+          },
+          {
+            "name": "maxDailySpend",
+            "docs": [
+              "Micro-USDC in any 24 hours."
+            ],
+            "type": "u64"
+          },
+          {
+            "name": "max30DaySpend",
+            "docs": [
+              "Micro-USDC in any 30 days; `u64::MAX` is no cap."
+            ],
+            "type": "u64"
+          },
+          {
+            "name": "waitingDaily",
+            "docs": [
+              "The caps that wait, where `raised_at` is not 0."
+            ],
+            "type": "u64"
+          },
+          {
+            "name": "waiting30Day",
+            "type": "u64"
+          },
+          {
+            "name": "raisedAt",
+            "docs": [
+              "Unix seconds; 0: none wait."
+            ],
+            "type": "i64"
+          },
+          {
+            "name": "raisedDelaySeconds",
+            "docs": [
+              "The operator's loosening delay at that moment."
+            ],
+            "type": "u32"
+          },
+          {
+            "name": "reservedToo",
+            "type": {
+              "array": [
+                "u8",
+                4
+              ]
+            }
+          },
+          {
+            "name": "window",
+            "docs": [
+              "`purser_policy::SpendWindow`."
+            ],
+            "type": {
+              "array": [
+                "u64",
+                62
+              ]
+            }
+          },
+          {
+            "name": "month",
+            "docs": [
+              "`purser_policy::MonthWindow`."
+            ],
+            "type": {
+              "array": [
+                "u64",
+                32
+              ]
+            }
+          }
+        ]
+      }
+    },
+    {
+      "name": "budgetCaps",
+      "docs": [
+        "The caps of a budget, in micro-USDC."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "maxDailySpend",
+            "type": "u64"
+          },
+          {
+            "name": "max30DaySpend",
+            "type": {
+              "option": "u64"
+            }
+          }
+        ]
+      }
+    },
+    {
+      "name": "budgetClosed",
+      "docs": [
+        "A budget that is no more."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "operator",
+            "type": "pubkey"
+          },
+          {
+            "name": "budget",
+            "type": "pubkey"
+          },
+          {
+            "name": "admin",
+            "type": "pubkey"
+          }
+        ]
+      }
+    },
+    {
+      "name": "budgetSet",
+      "docs": [
+        "A budget with these caps: from here on, or what they raise only from `loosens_at` on."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "operator",
+            "type": "pubkey"
+          },
+          {
+            "name": "budget",
+            "docs": [
+              "Its address."
+            ],
+            "type": "pubkey"
+          },
+          {
+            "name": "id",
+            "type": "u64"
+          },
+          {
+            "name": "caps",
+            "type": {
+              "defined": {
+                "name": "budgetCaps"
+              }
+            }
+          },
+          {
+            "name": "loosensAt",
+            "docs": [
+              "Unix seconds. A delay that is made longer moves it back."
+            ],
+            "type": {
+              "option": "i64"
+            }
+          },
+          {
+            "name": "signer",
+            "type": "pubkey"
+          }
+        ]
+      }
+    },
+    {
+      "name": "budgetUsed",
+      "docs": [
+        "Follows the [`TransferExecuted`] of a payment through a budget, and its [`GrantUsed`]."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "agent",
+            "type": "pubkey"
+          },
+          {
+            "name": "number",
+            "docs": [
+              "Of the payment."
+            ],
+            "type": "u64"
+          },
+          {
+            "name": "budget",
+            "type": "pubkey"
+          },
+          {
+            "name": "spentInWindow",
+            "docs": [
+              "What left through the budget in the 24 hours up to and including this payment, in micro-USDC."
+            ],
+            "type": "u64"
+          }
+        ]
+      }
+    },
+    {
       "name": "draftArgs",
       "docs": [
         "A whole policy whose entries are written later."
@@ -2222,7 +3095,7 @@ export type Purser = {
             "name": "flags",
             "docs": [
               "Bit 0 beyond the allowlist, 1 beyond the largest single transfer, 2 beyond the daily limit; 3: the payee is a token",
-              "account, and otherwise a wallet."
+              "account, and otherwise a wallet; 4 opened by the policy authority, 5 by an approver, and otherwise by the admin."
             ],
             "type": "u8"
           },
@@ -2283,6 +3156,48 @@ export type Purser = {
               "Gets the rent of this account back: named by who paid it."
             ],
             "type": "pubkey"
+          },
+          {
+            "name": "openedAt",
+            "docs": [
+              "Unix seconds."
+            ],
+            "type": "i64"
+          },
+          {
+            "name": "openedDelaySeconds",
+            "docs": [
+              "The operator's loosening delay at that moment."
+            ],
+            "type": "u32"
+          },
+          {
+            "name": "approverEpoch",
+            "docs": [
+              "The operator's `approver_epoch` at that moment."
+            ],
+            "type": "u8"
+          },
+          {
+            "name": "reserved",
+            "type": {
+              "array": [
+                "u8",
+                3
+              ]
+            }
+          },
+          {
+            "name": "memoHash",
+            "docs": [
+              "Not all zeroes: for payments alone whose memo has this SHA-256."
+            ],
+            "type": {
+              "array": [
+                "u8",
+                32
+              ]
+            }
           }
         ]
       }
@@ -2324,7 +3239,7 @@ export type Purser = {
     {
       "name": "grantOpened",
       "docs": [
-        "Leave to pay beyond the policy, given by the admin."
+        "Leave to pay beyond the policy, or where an agent pays by such leave alone."
       ],
       "type": {
         "kind": "struct",
@@ -2353,6 +3268,14 @@ export type Purser = {
             "type": {
               "defined": {
                 "name": "grantTerms"
+              }
+            }
+          },
+          {
+            "name": "openedBy",
+            "type": {
+              "defined": {
+                "name": "openedBy"
               }
             }
           },
@@ -2438,6 +3361,20 @@ export type Purser = {
             ],
             "type": {
               "option": "u64"
+            }
+          },
+          {
+            "name": "memoHash",
+            "docs": [
+              "For payments alone whose memo has this SHA-256."
+            ],
+            "type": {
+              "option": {
+                "array": [
+                  "u8",
+                  32
+                ]
+              }
             }
           },
           {
@@ -2554,6 +3491,26 @@ export type Purser = {
       }
     },
     {
+      "name": "openedBy",
+      "docs": [
+        "The key that opened a grant."
+      ],
+      "type": {
+        "kind": "enum",
+        "variants": [
+          {
+            "name": "admin"
+          },
+          {
+            "name": "policyAuthority"
+          },
+          {
+            "name": "approver"
+          }
+        ]
+      }
+    },
+    {
       "name": "operator",
       "docs": [
         "An operator. Address: `[\"operator\", created_by, id: u64 le]`."
@@ -2581,7 +3538,11 @@ export type Purser = {
             "type": "u8"
           },
           {
-            "name": "reserved",
+            "name": "approverEpoch",
+            "docs": [
+              "Raised when an approver is removed: since then no grant pays that an approver opened before. Grants end within 30 days,",
+              "so that a number that comes back finds none."
+            ],
             "type": "u8"
           },
           {
@@ -3142,11 +4103,18 @@ export type Purser = {
             "type": "u8"
           },
           {
+            "name": "bounds",
+            "docs": [
+              "Of an agent, [`Bounds`], which a new policy keeps; of a draft 0. Not 0: `transfer` and `transfer_checked` pay nothing."
+            ],
+            "type": "u8"
+          },
+          {
             "name": "reserved",
             "type": {
               "array": [
                 "u8",
-                5
+                4
               ]
             }
           }

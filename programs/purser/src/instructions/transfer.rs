@@ -219,8 +219,7 @@ pub(crate) unsafe fn process(views: &mut Views, form: Form, arguments: &[u8]) ->
             if !same(budget.operator.as_array(), agent.operator.as_array()) {
                 return Err(PurserError::WrongOperator);
             }
-            budget.spend(request.amount, operator, now)?;
-            used = Some((budget.window().spent(now).micros(), address));
+            used = Some((budget.spend(request.amount, operator, now)?.micros(), address));
         }
     }
     if token_account(source_view).balance() < Some(amount) {

@@ -337,6 +337,20 @@ impl AgentView {
     }
 }
 
+/// Records `amount` where no more than `cap` micro-USDC counts in 24 hours with it, and returns what counts then. `None`: it is
+/// more, and nothing is recorded. For windows beside an agent's own, of which each payment looks at one at most.
+#[inline(never)]
+pub(super) fn record_within(
+    window: &mut SpendWindow,
+    cap: u64,
+    amount: UsdcAmount,
+    now: i64,
+) -> Option<UsdcAmount> {
+    let spent = window.spent(now).checked_add(amount).filter(|sum| sum.micros() <= cap)?;
+    window.record(now, amount);
+    Some(spent)
+}
+
 fn micros(limit: Limit) -> (u64, bool) {
     match limit {
         Limit::AtMost(amount) => (amount.micros(), true),

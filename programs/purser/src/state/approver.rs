@@ -6,7 +6,7 @@ use purser_policy::{SpendWindow, UsdcAmount};
 use crate::constants::DISCRIMINATOR_BYTES;
 use crate::error::PurserError;
 
-use super::agent::WINDOW_WORDS;
+use super::agent::{record_within, WINDOW_WORDS};
 
 /// An approver. Address: `["approver", operator, key]`.
 #[account(zero_copy)]
@@ -37,13 +37,11 @@ impl Approver {
 
     /// Counts a grant of `amount` micro-USDC at Unix second `now`, if both limits allow it.
     pub fn grants(&mut self, amount: u64, now: i64) -> core::result::Result<(), PurserError> {
-        let window: &mut SpendWindow = bytemuck::must_cast_mut(&mut self.window);
-        let granted = window.spent(now).checked_add(UsdcAmount::from_micros(amount));
-        let within = granted.is_some_and(|sum| sum.micros() <= self.max_daily);
-        if amount > self.max_grant || !within {
+        if amount > self.max_grant {
             return Err(PurserError::ApproverLimitExceeded);
         }
-        window.record(now, UsdcAmount::from_micros(amount));
+        let (window, amount) = (bytemuck::must_cast_mut(&mut self.window), UsdcAmount::from_micros(amount));
+        record_within(window, self.max_daily, amount, now).ok_or(PurserError::ApproverLimitExceeded)?;
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use purser_policy::{MonthWindow, SpendWindow, UsdcAmount};
 use crate::constants::DISCRIMINATOR_BYTES;
 use crate::error::PurserError;
 
-use super::agent::{MONTH_WORDS, WINDOW_WORDS};
+use super::agent::{record_within, MONTH_WORDS, WINDOW_WORDS};
 use super::draft::waits_seconds;
 use super::operator::Operator;
 
@@ -100,24 +100,24 @@ impl Budget {
         }
     }
 
-    /// Counts a payment of an agent that names this budget, if both caps allow it.
+    /// Counts a payment of an agent that names this budget, if both caps allow it. Returns what counts in 24 hours with it.
     #[inline(never)]
     pub fn spend(
         &mut self,
         amount: UsdcAmount,
         operator: &Operator,
         now: i64,
-    ) -> core::result::Result<(), PurserError> {
-        let [day, month] = self.caps(operator, now).stored();
-        let fits = |spent: UsdcAmount, cap| spent.checked_add(amount).is_some_and(|sum| sum.micros() <= cap);
-        if !fits(self.window().spent(now), day) || !fits(self.month().spent(now), month) {
+    ) -> core::result::Result<UsdcAmount, PurserError> {
+        let [day_cap, month_cap] = self.caps(operator, now).stored();
+        let month: &mut MonthWindow = bytemuck::must_cast_mut(&mut self.month);
+        let in_month = month.spent(now).checked_add(amount);
+        if !in_month.is_some_and(|sum| sum.micros() <= month_cap) {
             return Err(PurserError::BudgetExceeded);
         }
-        let window: &mut SpendWindow = bytemuck::must_cast_mut(&mut self.window);
-        window.record(now, amount);
-        let month: &mut MonthWindow = bytemuck::must_cast_mut(&mut self.month);
+        let window = bytemuck::must_cast_mut(&mut self.window);
+        let spent = record_within(window, day_cap, amount, now).ok_or(PurserError::BudgetExceeded)?;
         month.record(now, amount);
-        Ok(())
+        Ok(spent)
     }
 
     /// Whether nothing counts in either window: made anew it would stand where it stands.
