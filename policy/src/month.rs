@@ -36,18 +36,40 @@ impl MonthWindow {
     pub fn spent(&self, now: i64) -> UsdcAmount {
         let mut window = *self;
         window.forget(now);
-        UsdcAmount::from_micros(window.sums.iter().fold(0, |sum, day| sum.saturating_add(*day)))
+        window.sum()
     }
 
     /// Adds a spend at Unix second `now`.
     pub fn record(&mut self, now: i64, amount: UsdcAmount) {
         self.forget(now);
+        self.add(amount);
+    }
+
+    /// Adds a spend at Unix second `now`, if no more than `cap` counts with it. Says whether it did.
+    #[inline(always)]
+    pub fn record_within(&mut self, cap: UsdcAmount, now: i64, amount: UsdcAmount) -> bool {
+        self.forget(now);
+        let fits = self.sum().checked_add(amount).is_some_and(|sum| sum <= cap);
+        if fits {
+            self.add(amount);
+        }
+        fits
+    }
+
+    #[inline(always)]
+    fn sum(&self) -> UsdcAmount {
+        UsdcAmount::from_micros(self.sums.iter().fold(0, |sum, day| sum.saturating_add(*day)))
+    }
+
+    #[inline(always)]
+    fn add(&mut self, amount: UsdcAmount) {
         if let Some(today) = self.sums.get_mut(slot(self.latest)) {
             *today = today.saturating_add(amount.micros());
         }
     }
 
     /// Makes the day of `now` the newest one, unless there is a newer one, and empties those that no longer count.
+    #[inline(always)]
     fn forget(&mut self, now: i64) {
         let today = (now.max(0).unsigned_abs() / SECONDS).max(self.latest);
         let passed = (today - self.latest).min(DAYS);

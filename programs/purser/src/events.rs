@@ -365,31 +365,31 @@ pub struct BudgetUsed {
     pub spent_in_window: u64,
 }
 
-/// [`GrantUsed`] and [`BudgetUsed`] without the heap: both are an agent, a number, an account and an amount.
-pub(crate) struct UsedLog<'a> {
-    pub event: &'static [u8],
-    pub agent: &'a [u8; 32],
-    pub number: u64,
-    pub account: &'a [u8; 32],
-    pub amount: u64,
+/// [`GrantUsed`] and [`BudgetUsed`] without the heap: each part is a whole number of words, which are cheap to write.
+#[zero_copy]
+#[repr(C)]
+pub(crate) struct UsedLog {
+    event: [u8; 8],
+    agent: [u8; 32],
+    number: u64,
+    account: [u8; 32],
+    amount: u64,
 }
 
-impl UsedLog<'_> {
-    #[inline(never)]
-    pub fn write(&self) {
-        sol_log_data(&[&self.encode()]);
+impl UsedLog {
+    #[inline(always)]
+    pub fn of<T: Discriminator>(agent: &[u8; 32], number: u64, account: &[u8; 32], amount: u64) -> Self {
+        let event = T::DISCRIMINATOR.first_chunk().copied().unwrap_or_default();
+        Self { event, agent: *agent, number, account: *account, amount }
     }
 
-    fn encode(&self) -> [u8; 88] {
-        let mut bytes = [0; 88];
-        let (number, amount) = (self.number.to_le_bytes(), self.amount.to_le_bytes());
-        let mut rest = &mut bytes[..];
-        for part in [self.event, self.agent, &number, self.account, &amount] {
-            let (room, behind) = rest.split_at_mut(part.len());
-            room.copy_from_slice(part);
-            rest = behind;
-        }
-        bytes
+    #[inline(never)]
+    pub fn write(&self) {
+        sol_log_data(&[self.encoded()]);
+    }
+
+    fn encoded(&self) -> &[u8] {
+        bytemuck::bytes_of(self)
     }
 }
 
@@ -427,13 +427,12 @@ mod tests {
 
     #[test]
     fn use_of_a_grant_or_a_budget_is_logged_in_the_bytes_of_its_event() {
-        let log =
-            |event| UsedLog { event, agent: &[1; 32], number: u64::MAX - 1, account: &[3; 32], amount: 4 };
         let (agent, number, account) = (Pubkey::from([1; 32]), u64::MAX - 1, Pubkey::from([3; 32]));
-        let granted = GrantUsed { agent, number, grant: account, left: 4 };
-        assert_eq!(log(GrantUsed::DISCRIMINATOR).encode().to_vec(), granted.data());
-        let budgeted = BudgetUsed { agent, number, budget: account, spent_in_window: 4 };
-        assert_eq!(log(BudgetUsed::DISCRIMINATOR).encode().to_vec(), budgeted.data());
+        let granted = UsedLog::of::<GrantUsed>(&[1; 32], number, &[3; 32], 4);
+        assert_eq!(granted.encoded(), GrantUsed { agent, number, grant: account, left: 4 }.data());
+        let budgeted = UsedLog::of::<BudgetUsed>(&[1; 32], number, &[3; 32], 4);
+        let event = BudgetUsed { agent, number, budget: account, spent_in_window: 4 };
+        assert_eq!(budgeted.encoded(), event.data());
     }
 
     #[test]

@@ -186,41 +186,17 @@ pub(crate) unsafe fn process(views: &mut Views, form: Form, arguments: &[u8]) ->
         };
         // SAFETY: this form has it, and the caller says that it is written.
         let view = unsafe { grant_view.assume_init_mut() };
-        let address = view.clone();
-        if same(address.address().as_array(), crate::ID.as_array()) {
-            return if agent.pays_by_grant_only() {
-                Err(PurserError::GrantRequired)
-            } else {
-                Ok(Waived::NOTHING)
-            };
-        }
-        // SAFETY: as above; no other account can be the grant: discriminators and owners differ.
-        let grant = own::<Grant>(&address, unsafe { view.borrow_unchecked_mut() })?;
-        let waived =
-            grant.waives_for(agent_address.address().as_array(), (operator, &*agent), &request, now)?;
-        granted = Some((grant, address));
+        let address = agent_address.address().as_array();
+        let (waived, grant) = waived_by_grant(view, address, (operator, &*agent), &request, now)?;
+        granted = grant;
         Ok::<_, PurserError>(waived)
     })?;
     // The last of the rules. A refusal from here on leaves nothing behind.
     let mut used = None;
     if let Form::Extended = form {
-        agent.count_month(tail, request.amount, now)?;
         // SAFETY: this form has it, and the caller says that it is written.
         let view = unsafe { budget_view.assume_init_mut() };
-        let address = view.clone();
-        // The program's own address stands for none.
-        let named = agent.budget(tail).copied().unwrap_or(crate::ID.to_bytes());
-        if !same(address.address().as_array(), &named) {
-            return Err(PurserError::BudgetMismatch);
-        }
-        if !same(&named, crate::ID.as_array()) {
-            // SAFETY: as above; no other account can be the budget: discriminators and owners differ.
-            let budget = own::<Budget>(&address, unsafe { view.borrow_unchecked_mut() })?;
-            if !same(budget.operator.as_array(), agent.operator.as_array()) {
-                return Err(PurserError::WrongOperator);
-            }
-            used = Some((budget.spend(request.amount, operator, now)?.micros(), address));
-        }
+        used = count_in_bounds(view, (operator, &*agent), tail, request.amount, now)?;
     }
     if token_account(source_view).balance() < Some(amount) {
         return Err(PurserError::InsufficientBalance);
@@ -241,22 +217,8 @@ pub(crate) unsafe fn process(views: &mut Views, form: Form, arguments: &[u8]) ->
         memo,
     }
     .write();
-    if let Some((grant, address)) = granted {
-        // Never less than 0: the grant covers the amount.
-        grant.left = grant.left.saturating_sub(amount);
-        let (agent, grant_address) = (agent_address.address().as_array(), address.address().as_array());
-        UsedLog {
-            event: GrantUsed::DISCRIMINATOR,
-            agent,
-            number,
-            account: grant_address,
-            amount: grant.left,
-        }
-        .write();
-    }
-    if let Some((amount, address)) = used {
-        let (agent, account) = (agent_address.address().as_array(), address.address().as_array());
-        UsedLog { event: BudgetUsed::DISCRIMINATOR, agent, number, account, amount }.write();
+    if let Form::Extended = form {
+        log_used(agent_address.address().as_array(), number, amount, granted, used);
     }
     match form {
         Form::Plain => pay(agent, [source_view, destination_view, &agent_address], amount),
@@ -265,6 +227,78 @@ pub(crate) unsafe fn process(views: &mut Views, form: Form, arguments: &[u8]) ->
         }
     }
     Ok(())
+}
+
+/// The rules that a payment may pass by the grant at `view`, and that grant; the program's own address stands for none.
+#[inline(never)]
+#[cfg_attr(hot_path, optimize(speed))]
+fn waived_by_grant<'a>(
+    view: &'a mut AccountView,
+    agent_address: &[u8; 32],
+    (operator, agent): (&Operator, &Agent),
+    request: &TransferRequest,
+    now: i64,
+) -> Outcome<(Waived, Option<(&'a mut Grant, AccountView)>)> {
+    let address = view.clone();
+    if same(address.address().as_array(), crate::ID.as_array()) {
+        return if agent.pays_by_grant_only() {
+            Err(PurserError::GrantRequired)
+        } else {
+            Ok((Waived::NOTHING, None))
+        };
+    }
+    // SAFETY: no other account can be the grant: discriminators and owners differ.
+    let grant = own::<Grant>(&address, unsafe { view.borrow_unchecked_mut() })?;
+    let waived = grant.waives_for(agent_address, (operator, agent), request, now)?;
+    Ok((waived, Some((grant, address))))
+}
+
+/// Counts a payment against the agent's cap for 30 days, and in the budget at `view`; the program's own address stands for
+/// none. Returns what counts in that budget in 24 hours.
+#[inline(never)]
+#[cfg_attr(hot_path, optimize(speed))]
+fn count_in_bounds(
+    view: &mut AccountView,
+    (operator, agent): (&Operator, &Agent),
+    tail: &mut [u8],
+    amount: UsdcAmount,
+    now: i64,
+) -> Outcome<Option<(UsdcAmount, AccountView)>> {
+    agent.count_month(tail, amount, now)?;
+    let address = view.clone();
+    let named = agent.budget(tail).unwrap_or(crate::ID.as_array());
+    if !same(address.address().as_array(), named) {
+        return Err(PurserError::BudgetMismatch);
+    }
+    if same(named, crate::ID.as_array()) {
+        return Ok(None);
+    }
+    // SAFETY: no other account can be the budget: discriminators and owners differ.
+    let budget = own::<Budget>(&address, unsafe { view.borrow_unchecked_mut() })?;
+    if !same(budget.operator.as_array(), agent.operator.as_array()) {
+        return Err(PurserError::WrongOperator);
+    }
+    Ok(Some((budget.spend(amount, operator, now)?, address)))
+}
+
+/// Takes a payment off its grant, and logs by which grant and budget it was made.
+#[inline(never)]
+#[cfg_attr(hot_path, optimize(speed))]
+fn log_used(
+    agent: &[u8; 32],
+    number: u64,
+    amount: u64,
+    granted: Option<(&mut Grant, AccountView)>,
+    used: Option<(UsdcAmount, AccountView)>,
+) {
+    if let Some((grant, address)) = granted {
+        // Never less than 0: the grant covers the amount.
+        grant.left = grant.left.saturating_sub(amount);
+        UsedLog::of::<GrantUsed>(agent, number, address.address().as_array(), grant.left).write();
+    }
+    if let Some((spent, address)) = used {
+        UsedLog::of::<BudgetUsed>(agent, number, address.address().as_array(), spent.micros()).write();
+    }
 }
 
 /// What the instruction's data says after its discriminator, in Borsh: nothing less, nothing more.
@@ -326,6 +360,7 @@ fn agent<'a>(view: &AccountView, data: &'a mut [u8]) -> Outcome<(&'a mut Agent, 
 
 /// The grant or budget that a [`TransferExtended`] names.
 #[inline(never)]
+#[cfg_attr(hot_path, optimize(speed))]
 fn own<'a, T: Discriminator + bytemuck::Pod>(view: &AccountView, data: &'a mut [u8]) -> Outcome<&'a mut T> {
     let is_ours = same(view.owner().as_array(), crate::ID.as_array());
     existing(data).filter(|_| is_ours).ok_or(PurserError::UnknownLayout)

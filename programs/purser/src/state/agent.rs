@@ -83,11 +83,6 @@ impl Month {
     pub fn window_mut(&mut self) -> &mut MonthWindow {
         bytemuck::must_cast_mut(&mut self.window)
     }
-
-    /// Whether `amount` more fits at Unix second `now`.
-    pub fn allows(&self, amount: UsdcAmount, now: i64) -> bool {
-        self.window().spent(now).checked_add(amount).is_some_and(|sum| sum.micros() <= self.cap)
-    }
 }
 
 /// An agent account. Address: `["agent", operator, agent_id]`.
@@ -275,6 +270,7 @@ impl Agent {
 
     /// Counts `amount` in the cap for 30 days at the beginning of `tail`, if there is one. What no longer fits is refused.
     #[inline(never)]
+    #[cfg_attr(hot_path, optimize(speed))]
     pub fn count_month(
         &self,
         tail: &mut [u8],
@@ -282,10 +278,10 @@ impl Agent {
         now: i64,
     ) -> core::result::Result<(), PurserError> {
         let Some(mut month) = self.month(tail) else { return Ok(()) };
-        if !month.allows(amount, now) {
+        let cap = UsdcAmount::from_micros(month.cap);
+        if !record_in_month(month.window_mut(), cap, amount, now) {
             return Err(PurserError::MonthLimitExceeded);
         }
-        month.window_mut().record(now, amount);
         if let Some(room) = tail.get_mut(..size_of::<Month>()) {
             room.copy_from_slice(bytemuck::bytes_of(&month));
         }
@@ -340,6 +336,7 @@ impl AgentView {
 /// Records `amount` where no more than `cap` micro-USDC counts in 24 hours with it, and returns what counts then. `None`: it is
 /// more, and nothing is recorded. For windows beside an agent's own, of which each payment looks at one at most.
 #[inline(never)]
+#[cfg_attr(hot_path, optimize(speed))]
 pub(super) fn record_within(
     window: &mut SpendWindow,
     cap: u64,
@@ -349,6 +346,18 @@ pub(super) fn record_within(
     let spent = window.spent(now).checked_add(amount).filter(|sum| sum.micros() <= cap)?;
     window.record(now, amount);
     Some(spent)
+}
+
+/// The same for 30 days. Says whether it recorded it.
+#[inline(never)]
+#[cfg_attr(hot_path, optimize(speed))]
+pub(super) fn record_in_month(
+    window: &mut MonthWindow,
+    cap: UsdcAmount,
+    amount: UsdcAmount,
+    now: i64,
+) -> bool {
+    window.record_within(cap, now, amount)
 }
 
 fn micros(limit: Limit) -> (u64, bool) {

@@ -6,7 +6,7 @@ use purser_policy::{MonthWindow, SpendWindow, UsdcAmount};
 use crate::constants::DISCRIMINATOR_BYTES;
 use crate::error::PurserError;
 
-use super::agent::{record_within, MONTH_WORDS, WINDOW_WORDS};
+use super::agent::{record_in_month, record_within, MONTH_WORDS, WINDOW_WORDS};
 use super::draft::waits_seconds;
 use super::operator::Operator;
 
@@ -102,6 +102,7 @@ impl Budget {
 
     /// Counts a payment of an agent that names this budget, if both caps allow it. Returns what counts in 24 hours with it.
     #[inline(never)]
+    #[cfg_attr(hot_path, optimize(speed))]
     pub fn spend(
         &mut self,
         amount: UsdcAmount,
@@ -110,14 +111,11 @@ impl Budget {
     ) -> core::result::Result<UsdcAmount, PurserError> {
         let [day_cap, month_cap] = self.caps(operator, now).stored();
         let month: &mut MonthWindow = bytemuck::must_cast_mut(&mut self.month);
-        let in_month = month.spent(now).checked_add(amount);
-        if !in_month.is_some_and(|sum| sum.micros() <= month_cap) {
+        if !record_in_month(month, UsdcAmount::from_micros(month_cap), amount, now) {
             return Err(PurserError::BudgetExceeded);
         }
         let window = bytemuck::must_cast_mut(&mut self.window);
-        let spent = record_within(window, day_cap, amount, now).ok_or(PurserError::BudgetExceeded)?;
-        month.record(now, amount);
-        Ok(spent)
+        record_within(window, day_cap, amount, now).ok_or(PurserError::BudgetExceeded)
     }
 
     /// Whether nothing counts in either window: made anew it would stand where it stands.

@@ -8,6 +8,7 @@ use solana_program::hash::hash;
 
 use crate::constants::DISCRIMINATOR_BYTES;
 use crate::error::PurserError;
+use crate::token_account::same;
 
 use super::agent::Agent;
 use super::draft::waits_seconds;
@@ -171,7 +172,7 @@ impl Grant {
 
     /// The rules that this payment of `agent`, at `address`, may pass. `now`: by the agent's window, so that a clock that is
     /// behind opens nothing again.
-    #[inline(never)]
+    #[inline(always)]
     pub fn waives_for(
         &self,
         address: &[u8; 32],
@@ -182,8 +183,8 @@ impl Grant {
         let is_version = [0, agent.policy_version].contains(&self.policy_version);
         let is_approved = !self.has(BY_APPROVER) || self.approver_epoch == operator.approver_epoch;
         let is_in_force = is_version && is_approved && self.epoch == agent.grant_epoch;
-        let is_memo = self.memo_hash == [0; 32] || self.memo_hash == hash(request.memo).to_bytes();
-        if self.agent.as_array() != address || !is_in_force || !is_memo {
+        let is_memo = same(&self.memo_hash, &[0; 32]) || same(&self.memo_hash, &hash(request.memo).to_bytes());
+        if !same(self.agent.as_array(), address) || !is_in_force || !is_memo {
             return Err(PurserError::GrantMismatch);
         }
         let waived = self.as_policy().waives_for(request, now)?;
