@@ -360,7 +360,6 @@ fn agent<'a>(view: &AccountView, data: &'a mut [u8]) -> Outcome<(&'a mut Agent, 
 
 /// The grant or budget that a [`TransferExtended`] names.
 #[inline(never)]
-#[cfg_attr(hot_path, optimize(speed))]
 fn own<'a, T: Discriminator + bytemuck::Pod>(view: &AccountView, data: &'a mut [u8]) -> Outcome<&'a mut T> {
     let is_ours = same(view.owner().as_array(), crate::ID.as_array());
     existing(data).filter(|_| is_ours).ok_or(PurserError::UnknownLayout)

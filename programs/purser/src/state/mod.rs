@@ -81,7 +81,6 @@ pub(crate) fn begin<T: Discriminator + bytemuck::Pod>(data: &mut [u8]) -> Option
 }
 
 /// The `T` that `data` holds in this layout.
-#[inline(always)]
 pub(crate) fn existing<T: Discriminator + bytemuck::Pod>(data: &mut [u8]) -> Option<&mut T> {
     let known = data.starts_with(T::DISCRIMINATOR) && data.get(VERSION_AT) == Some(&LAYOUT_VERSION);
     let body = data.get_mut(DISCRIMINATOR_BYTES..DISCRIMINATOR_BYTES + size_of::<T>()).filter(|_| known)?;
