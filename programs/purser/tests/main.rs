@@ -29,6 +29,7 @@ mod rent;
 mod revival;
 mod set_paused;
 mod set_policy;
+mod thieves;
 mod transfer;
 mod transfer_memo;
 mod transfer_rules;
