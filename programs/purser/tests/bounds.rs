@@ -1,5 +1,6 @@
 //! What binds an agent beside its policy: who says so, and that only the extended form of a transfer pays then.
 
+use anchor_lang::prelude::Pubkey;
 use purser::error::PurserError;
 use purser::events::BoundsSet;
 use purser::state::Agent;
@@ -195,4 +196,44 @@ fn the_list_stays_what_it_is_before_and_after_a_cap_of_30_days() {
     );
     world.accept(&main.transfer(payment(3)));
     world.refuse(&main.bounds(capped(1)).with(4, Who::Stranger.key()), PurserError::WrongRentRefund);
+}
+
+#[test]
+fn bounds_loosen_where_there_is_a_payment_that_they_pass_and_the_current_ones_refuse() {
+    let [first, second] = [Pubkey::new_from_array([1; 32]), Pubkey::new_from_array([2; 32])];
+    let mut all = Vec::new();
+    for by_grant_only in [false, true] {
+        for max_30_day_spend in [None, Some(0), Some(1), Some(2), Some(u64::MAX)] {
+            for budget in [None, Some(first), Some(second)] {
+                all.push(Bounds { by_grant_only, max_30_day_spend, budget });
+            }
+        }
+    }
+    // By a grant or not, how much, what was spent before, and the room in the two budgets.
+    let mut payments = Vec::new();
+    for by_grant in [false, true] {
+        for amount in [1, 2, u64::MAX] {
+            for spent in [0, 1, 2, u64::MAX] {
+                for room in [[false, false], [false, true], [true, false], [true, true]] {
+                    payments.push((by_grant, amount, spent, room));
+                }
+            }
+        }
+    }
+    let passes = |bounds: &Bounds, (by_grant, amount, spent, room): (bool, u64, u64, [bool; 2])| {
+        let after = u128::from(spent) + u128::from(amount);
+        (by_grant || !bounds.by_grant_only)
+            && bounds.max_30_day_spend.is_none_or(|cap| after <= u128::from(cap))
+            && bounds.budget.is_none_or(|budget| room[usize::from(budget == second)])
+    };
+    for new in &all {
+        for current in &all {
+            let mut passed = payments.iter().filter(|payment| passes(new, **payment)).peekable();
+            // Each rule is looked at by itself: one that is looser waits, even where another lets nothing pass.
+            let nothing = passed.peek().is_none();
+            let more = passed.any(|payment| !passes(current, *payment));
+            let loosens = new.loosens(current);
+            assert!(loosens == more || loosens && nothing, "{new:?} for {current:?}");
+        }
+    }
 }

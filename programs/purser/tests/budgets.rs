@@ -213,3 +213,34 @@ fn a_budget_closes_once_both_windows_are_empty_so_that_none_made_anew_lets_two_c
     world.accept(&main.close_budget(ID));
     world.refuse(&pay(main, 2, 1), PurserError::UnknownLayout);
 }
+
+#[test]
+fn caps_of_a_budget_loosen_where_there_is_a_payment_that_they_pass_and_the_current_ones_refuse() {
+    const VALUES: [u64; 4] = [0, 1, 2, u64::MAX];
+    let mut all = Vec::new();
+    for max_daily_spend in VALUES {
+        for max_30_day_spend in [None].into_iter().chain(VALUES.map(Some)) {
+            all.push(BudgetCaps { max_daily_spend, max_30_day_spend });
+        }
+    }
+    // How much, and what was spent before, in the day and in the month: each cap is looked at by itself.
+    let mut payments = Vec::new();
+    for amount in [1, 2, u64::MAX] {
+        payments.extend(VALUES.map(|day| VALUES.map(|month| (amount, day, month))).concat());
+    }
+    // No month is counted past `u64::MAX`, so that this as a cap is none.
+    let passes = |caps: &BudgetCaps, (amount, day, month): (u64, u64, u64)| {
+        let fits = |spent, cap| u128::from(spent) + u128::from(amount) <= u128::from(cap);
+        fits(day, caps.max_daily_spend) && fits(month, caps.max_30_day_spend.unwrap_or(u64::MAX))
+    };
+    for new in &all {
+        for current in &all {
+            let mut passed = payments.iter().filter(|payment| passes(new, **payment)).peekable();
+            // Each rule is looked at by itself: one that is looser waits, even where another lets nothing pass.
+            let nothing = passed.peek().is_none();
+            let more = passed.any(|payment| !passes(current, *payment));
+            let loosens = new.loosens(current);
+            assert!(loosens == more || loosens && nothing, "{new:?} for {current:?}");
+        }
+    }
+}
