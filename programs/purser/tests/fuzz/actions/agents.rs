@@ -34,7 +34,8 @@ impl Actions {
             3..5 => agent.budget,
             _ => Some(scene.operator_place.budgets[self.below(2)]),
         };
-        Call::new(Args::SetBounds { by_grant_only: self.one_in(6), cap, budget }, slots)
+        let by_grant_only = self.one_in(if self.calm { 10 } else { 3 });
+        Call::new(Args::SetBounds { by_grant_only, cap, budget }, slots)
     }
 
     /// Changes who gets rent back, or sends somewhere what is more than rent.

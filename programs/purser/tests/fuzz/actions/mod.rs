@@ -95,6 +95,18 @@ impl Actions {
             return self.create_agent(place, operator);
         };
         let scene = Scene { place, operator_place, operator, agent };
+        if operator.halted_by.is_some() && self.one_in(5) {
+            return self.budget(&scene, sight);
+        }
+        if agent.by_grant_only {
+            let has_grants = place.grants.iter().any(|key| sight.model.grants.contains_key(key));
+            if self.one_in(if has_grants { 12 } else { 2 }) {
+                return self.grant(&scene, sight);
+            }
+            if self.one_in(40) {
+                return self.set_bounds(&scene, sight);
+            }
+        }
         if let Some(remedy) = self.remedy(&scene) {
             return remedy;
         }
@@ -114,11 +126,11 @@ impl Actions {
             155..158 => self.create_operator(operator_place),
             158..162 => self.create_agent(place, operator),
             162..175 => self.rent(&scene, sight),
-            175..215 => self.grant(&scene, sight),
-            215..280 => self.transfer_extended(&scene, sight),
-            280..290 => self.approver(&scene, sight),
-            290..297 => self.set_bounds(&scene, sight),
-            297..307 => self.budget(&scene, sight),
+            175..225 => self.grant(&scene, sight),
+            225..290 => self.transfer_extended(&scene, sight),
+            290..305 => self.approver(&scene, sight),
+            305..320 => self.set_bounds(&scene, sight),
+            320..345 => self.budget(&scene, sight),
             _ => self.transfer(&scene, sight),
         }
     }
@@ -133,10 +145,17 @@ impl Actions {
             return Some(self.resume(operator, place, place.address));
         }
         let is_bounded = agent.by_grant_only || agent.month.is_some() || agent.budget.is_some();
-        if is_bounded && self.one_in(if agent.by_grant_only { 20 } else { 150 }) {
-            let cap = agent.month.as_ref().map(|month| month.cap.saturating_add(2_000));
+        // Days of many payments have no low caps.
+        let (odds, more) = match (self.calm, agent.by_grant_only) {
+            (true, true) => (20, 60_000),
+            (true, false) => (30, 60_000),
+            (false, true) => (60, 2_000),
+            (false, false) => (150, 2_000),
+        };
+        if is_bounded && self.one_in(odds) {
+            let cap = agent.month.as_ref().map(|month| month.cap.saturating_add(more));
             let slots = [operator.admin, self.person(), place.operator, place.address, agent.rent_refund];
-            let budget = agent.budget.filter(|_| !self.one_in(4));
+            let budget = agent.budget.filter(|_| !self.one_in(if self.calm { 2 } else { 4 }));
             return Some(Call::new(Args::SetBounds { by_grant_only: false, cap, budget }, slots));
         }
         if agent.policy.paused && self.one_in(4) {
@@ -150,7 +169,12 @@ impl Actions {
         let token = model.tokens.get(&place.source);
         let agent = model.agents.contains_key(&place.address);
         let balance = token.map_or(0, |token| token.amount);
-        let odds = if balance < 2_000 && agent { 2 } else { 60 };
+        // Some agents find USDC at their address when they are created.
+        let odds = match agent {
+            true if balance < 2_000 => 2,
+            true => 60,
+            false => 8,
+        };
         if self.one_in(odds) {
             let amount = if self.one_in(40) { 1 << 62 } else { self.random.below(200_000) };
             // Keeps every balance within the total supply.
@@ -228,10 +252,11 @@ impl Actions {
         let address = operator_place.budgets[id];
         let known = sight.model.budgets.get(&address);
         if known.is_some() && self.one_in(4) {
-            if let (Some(budget), true) = (known, self.one_in(2)) {
-                // Around the moment at which the month is empty.
+            if let (Some(budget), 0..2) = (known, self.random.below(3)) {
+                // Around the moment at which the month is empty, or the day.
                 let (day, _) = budget.month.stored();
-                sight.at = sight.at.max((day + 31) * DAY - 1 + self.random.below(3) as i64);
+                let free = if self.one_in(3) { (day + 31) * DAY } else { budget.day.latest + DAY + 1 };
+                sight.at = sight.at.max(free - 1 + self.random.below(3) as i64);
             }
             let slots = [self.admin(scene.operator), place.operator, address];
             return Call::new(Args::CloseBudget, slots);

@@ -27,8 +27,8 @@ impl Actions {
         let people = self.people(&[operator.admin, operator.policy_authority]);
         let mut update = OperatorUpdate::default();
         match self.random.below(12) {
-            0 | 1 => update.loosening_delay_seconds = Some(self.delay()),
-            2 | 3 => update.guardian = Some(self.guardian(operator.policy_authority)),
+            0..3 => update.loosening_delay_seconds = Some(self.delay()),
+            3 => update.guardian = Some(self.guardian(operator.policy_authority)),
             4 => update.policy_authority = Some(people[0]),
             5 => update.pending_admin = Some(self.guardian(operator.policy_authority)),
             6 => {

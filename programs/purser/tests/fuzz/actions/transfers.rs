@@ -8,7 +8,7 @@ use crate::cast::{CAST, MINTS};
 use crate::oracle::Policy;
 
 impl Actions {
-    pub(super) fn transfer(&mut self, scene: &Scene, sight: &Sight) -> Call {
+    pub(super) fn transfer(&mut self, scene: &Scene, sight: &mut Sight) -> Call {
         // Where grants alone pay, most payments name one.
         if scene.agent.by_grant_only && !self.one_in(8) {
             return self.transfer_extended(scene, sight);
@@ -65,7 +65,7 @@ impl Actions {
         (slots, payment)
     }
 
-    fn destination(&mut self, scene: &Scene) -> Pubkey {
+    pub(super) fn destination(&mut self, scene: &Scene) -> Pubkey {
         if self.one_in(60) {
             let agent = &CAST.agents[self.below(CAST.agents.len())];
             return [agent.source, agent.address, scene.place.source][self.below(3)];
