@@ -231,7 +231,8 @@ async fn of_program(network: &Network, address: &Pubkey, data: &[u8]) -> Result<
         return Ok(id.into_iter().chain(rules(&view.policy())).chain(state).collect());
     }
     if let Some(operator) = Operator::read(data) {
-        return Ok(keys(&operator).into());
+        let epoch = [("approver_epoch", json!(operator.approver_epoch))];
+        return Ok(keys(&operator).into_iter().chain(epoch).collect());
     }
     if let Some(grant) = Grant::read(data) {
         return Ok(terms(&grant));

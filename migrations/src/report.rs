@@ -51,6 +51,13 @@ impl Report {
         self
     }
 
+    /// Adds facts.
+    #[must_use]
+    pub fn with_all(mut self, facts: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
+        self.facts.extend(facts);
+        self
+    }
+
     #[must_use]
     pub fn table(mut self, table: Table) -> Self {
         self.table = Some(table);

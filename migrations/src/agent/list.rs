@@ -58,6 +58,6 @@ pub async fn run(network: &Network, name: &OperatorName) -> Result<Report> {
         .with("operator", operator_address.to_string())
         .with("count", rows.len())
         .with("total_usdc", total.to_string())
-        .with(waiting::ALL, waiting)
+        .with("waiting_policies", waiting)
         .table(Table { name: "accounts", columns: COLUMNS.to_vec(), headings: 0, rows }))
 }

@@ -8,7 +8,6 @@ use purser_client::RentRefunds;
 use serde_json::{Map, Value, json};
 
 use super::facts::{State, describe, hex, state, timestamp};
-use super::of_operator::agents_of;
 use super::{AgentArgs, LocatedAgent, show};
 use crate::change::Change;
 use crate::network::Network;
@@ -84,15 +83,7 @@ pub async fn drop(network: &Network, args: &WaitingArgs) -> Result<Report> {
     signing.carry_out(change, async |signature| Ok(report.with("signature", signature.to_string()))).await
 }
 
-/// What [`all`] is called where it is printed.
-pub const ALL: &str = "waiting_policies";
-
-/// Every policy that waits at an operator, by account; `null` where none does. `operator`: as it will be.
-pub async fn all(network: &Network, address: &Pubkey, operator: &Operator) -> Result<Value> {
-    of(network, &agents_of(network, address).await?, operator).await
-}
-
-/// The same for these agents.
+/// The policies that wait for these agents, by account; `null` where none does. `operator`: as it will be.
 pub async fn of(network: &Network, agents: &[(Pubkey, AgentView)], operator: &Operator) -> Result<Value> {
     let deployment = network.deployment(operator.usdc_mint);
     let places: Vec<Pubkey> = agents.iter().map(|(agent, _)| deployment.draft_address(agent)).collect();
@@ -106,7 +97,12 @@ pub async fn of(network: &Network, agents: &[(Pubkey, AgentView)], operator: &Op
         facts.extend(describe(&draft, view, operator, now));
         waiting.push(Value::Object(facts));
     }
-    Ok(if waiting.is_empty() { Value::Null } else { Value::Array(waiting) })
+    Ok(listed(waiting))
+}
+
+/// A list, or `null` where nothing is in it.
+pub fn listed(found: Vec<Value>) -> Value {
+    if found.is_empty() { Value::Null } else { Value::Array(found) }
 }
 
 impl WaitingArgs {

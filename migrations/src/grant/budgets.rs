@@ -91,11 +91,8 @@ async fn set(network: &Network, args: &BudgetArgs, is_new: bool) -> Result<Repor
         .carry_out(change, async |signature| {
             let budget = find(network, &address).await?.context("the budget is not there any more")?;
             let operator = operator::read(network, &operator).await?;
-            let report = facts(&budget, &operator, network.time().await?)
-                .into_iter()
-                .fold(Report::new(title).with("budget", address.to_string()), |report, (name, value)| {
-                    report.with(name, value)
-                });
+            let facts = facts(&budget, &operator, network.time().await?);
+            let report = Report::new(title).with("budget", address.to_string()).with_all(facts);
             Ok(report.with("signature", signature.to_string()))
         })
         .await
@@ -150,18 +147,25 @@ async fn find(network: &Network, address: &Pubkey) -> Result<Option<Budget>> {
 /// What is printed of a budget. `now`: the chain's Unix second.
 pub fn facts(budget: &Budget, operator: &Operator, now: i64) -> [(&'static str, Value); 6] {
     let caps = budget.caps(operator, now);
-    let waits = budget.loosens_at(operator).filter(|at| now < *at);
-    let waiting = (budget.waiting_30_day != u64::MAX).then_some(budget.waiting_30_day);
-    let waiting = json!({
-        "max_daily_usdc": in_usdc(Some(budget.waiting_daily)), "max_30_days_usdc": in_usdc(waiting),
-        "from": waits.map(timestamp),
-    });
     [
         ("max_daily_usdc", json!(in_usdc(Some(caps.max_daily_spend)))),
         ("max_30_days_usdc", json!(in_usdc(caps.max_30_day_spend))),
         ("spent_last_24_hours_usdc", json!(budget.window().spent(now).to_string())),
         ("spent_last_30_days_usdc", json!(budget.month().spent(now).to_string())),
-        ("waiting", json!(waits.map(|_| waiting))),
+        ("waiting", json!(raise(budget, operator, now).filter(|raise| raise["state"] == "waiting"))),
         ("empty", json!(budget.is_empty(now))),
     ]
+}
+
+/// The caps that its last raise had to wait for: in force from a second on, which is moved back where the delay gets longer.
+pub fn raise(budget: &Budget, operator: &Operator, now: i64) -> Option<Value> {
+    let month = (budget.waiting_30_day != u64::MAX).then_some(budget.waiting_30_day);
+    let from = budget.loosens_at(operator);
+    (budget.raised_at != 0).then(|| {
+        json!({
+            "state": if from.is_some_and(|at| now >= at) { "in_force" } else { "waiting" },
+            "max_daily_usdc": in_usdc(Some(budget.waiting_daily)), "max_30_days_usdc": in_usdc(month),
+            "from": from.map(timestamp),
+        })
+    })
 }

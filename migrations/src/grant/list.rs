@@ -1,13 +1,13 @@
 use anchor_lang::prelude::Pubkey;
 use anyhow::Result;
 use purser::OpenedBy;
-use purser::state::Grant;
-use purser_policy::UsdcAmount;
+use purser::state::{Agent, Grant, Operator};
+use purser_policy::{UsdcAmount, Waived};
 use serde_json::{Value, json};
 
+use crate::agent::AgentArgs;
 use crate::agent::facts::timestamp;
 use crate::agent::of_operator::owned;
-use crate::agent::{AgentArgs, LocatedAgent};
 use crate::network::Network;
 use crate::report::{Report, Table};
 
@@ -15,10 +15,11 @@ pub async fn run(network: &Network, args: &AgentArgs) -> Result<Report> {
     let located = args.locate(network).await?;
     let now = network.time().await?;
     let agent_at = std::mem::offset_of!(Grant, agent);
-    let mut found = owned::<Grant>(network, agent_at, &located.address).await?;
-    found.sort_by_key(|(_, data)| Grant::read(data).map(|grant| grant.id));
-    let rows: Vec<_> =
-        found.iter().filter_map(|(address, data)| describe(address, data, &located, now)).collect();
+    let found = owned::<Grant>(network, agent_at, &located.address).await?;
+    let mut found: Vec<_> = found.iter().filter_map(|(at, data)| Some((at, Grant::read(data)?))).collect();
+    found.sort_by_key(|(_, grant)| grant.id);
+    let under = (&located.operator, &located.view.agent);
+    let rows: Vec<_> = found.iter().map(|(address, grant)| describe(address, grant, under, now)).collect();
     let columns = rows.first().map_or(Vec::new(), |row| row.iter().map(|(name, _)| *name).collect());
     let rows: Vec<Vec<Value>> =
         rows.into_iter().map(|row| row.into_iter().map(|(_, it)| it).collect()).collect();
@@ -28,30 +29,41 @@ pub async fn run(network: &Network, args: &AgentArgs) -> Result<Report> {
         .table(Table { name: "grants", columns, headings: 0, rows }))
 }
 
-/// What is printed of a grant.
+/// What is printed of a grant of this agent. `now`: the chain's Unix second.
 pub fn describe(
     address: &Pubkey,
-    data: &[u8],
-    located: &LocatedAgent,
+    grant: &Grant,
+    under: (&Operator, &Agent),
     now: i64,
-) -> Option<Vec<(&'static str, Value)>> {
-    let grant = Grant::read(data)?;
-    let agent = &located.view.agent;
-    let is_void = grant.epoch != agent.grant_epoch
-        || grant.opened_by() == OpenedBy::Approver && grant.approver_epoch != located.operator.approver_epoch
-        || ![0, agent.policy_version].contains(&grant.policy_version);
-    let waits = (grant.opened_by() == OpenedBy::PolicyAuthority).then(|| grant.loosens_at(&located.operator));
-    let (state, pays_from) = match waits {
+) -> Vec<(&'static str, Value)> {
+    let (state, pays_from) = match has_to_wait(grant, under.1).then(|| grant.loosens_at(under.0)) {
         _ if grant.is_over(now) => ("over", None),
-        _ if is_void => ("void", None),
+        _ if is_void(grant, under) => ("void", None),
         Some(None) => ("never", None),
-        Some(Some(at)) if now < at => ("waiting", Some(timestamp(at))),
-        Some(Some(_)) | None => ("open", None),
+        Some(Some(at)) if now < at => ("waiting", Some(at)),
+        Some(at) => ("open", at),
+        None => ("open", None),
     };
-    let mut facts =
-        vec![("grant", json!(address.to_string())), ("state", json!(state)), ("pays_from", json!(pays_from))];
-    facts.extend(terms(&grant));
-    Some(facts)
+    let mut facts = vec![
+        ("grant", json!(address.to_string())),
+        ("state", json!(state)),
+        ("pays_from", json!(pays_from.map(timestamp))),
+    ];
+    facts.extend(terms(grant));
+    facts
+}
+
+/// Whether it is of the policy authority and allows what is refused without it.
+pub fn has_to_wait(grant: &Grant, agent: &Agent) -> bool {
+    let loosens = Waived::from_bits(grant.flags) != Waived::NOTHING || agent.pays_by_grant_only();
+    loosens && grant.opened_by() == OpenedBy::PolicyAuthority
+}
+
+/// Whether it pays nothing any more because of what changed since it was opened.
+pub fn is_void(grant: &Grant, (operator, agent): (&Operator, &Agent)) -> bool {
+    grant.epoch != agent.grant_epoch
+        || grant.opened_by() == OpenedBy::Approver && grant.approver_epoch != operator.approver_epoch
+        || ![0, agent.policy_version].contains(&grant.policy_version)
 }
 
 /// What a grant is for.

@@ -5,6 +5,7 @@ pub mod budgets;
 pub mod close;
 pub mod list;
 pub mod open;
+pub mod waiting;
 
 use anyhow::Result;
 use clap::Subcommand;

@@ -1,6 +1,7 @@
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Context, Result, ensure};
 use clap::{ArgGroup, Args};
+use purser::state::Grant;
 use purser::{GrantPayee, GrantTerms};
 use purser_policy::UsdcAmount;
 use sha2::{Digest, Sha256};
@@ -88,11 +89,11 @@ pub async fn run(network: &Network, args: &OpenArgs) -> Result<Report> {
     signing
         .carry_out(change, async |signature| {
             let (after, now) = (args.agent.locate(network).await?, network.time().await?);
-            let account = network.account(&grant).await?.context("the grant is not there any more")?;
-            let mut report = Report::new(title).with("agent", after.address.to_string());
-            for (name, value) in describe(&grant, &account.data, &after, now).context("no grant")? {
-                report = report.with(name, value);
-            }
+            let account = network.account(&grant).await?;
+            let opened = account.and_then(|account| Grant::read(&account.data));
+            let opened = opened.context("the grant is not there any more")?;
+            let facts = describe(&grant, &opened, (&after.operator, &after.view.agent), now);
+            let report = Report::new(title).with("agent", after.address.to_string()).with_all(facts);
             Ok(report.with("signature", signature.to_string()))
         })
         .await

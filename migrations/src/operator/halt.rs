@@ -10,9 +10,9 @@ use serde_json::json;
 use super::OperatorName;
 use super::show::role;
 use crate::agent::of_operator::agents_of;
-use crate::agent::waiting;
 use crate::arguments::{self, AgentName};
 use crate::change::Change;
+use crate::grant::waiting;
 use crate::network::{Mode, Network};
 use crate::report::{Outcome, Report};
 
@@ -61,12 +61,12 @@ pub async fn resume(network: &Network, args: &ResumeArgs) -> Result<Report> {
     let deployment = network.deployment(operator.usdc_mint);
     let signing = network.signing()?;
     let title = "agents resumed, but for those that are halted or paused by themselves";
-    // What a thief sealed before the halt or in it can be in force soon after it: the admin looks first.
-    let waits = waiting::of(network, &agents, &Operator { halted_by: 0, ..operator }).await?;
+    // What a thief left to wait before the halt or in it can be in force soon after it: the admin looks first.
+    let waits = waiting::all(network, &address, &Operator { halted_by: 0, ..operator }, &agents).await?;
     let about = Report::new(title)
         .with("operator", address.to_string())
         .with("accounts", json!(chosen.iter().map(|agent| account_ids.of(agent)).collect::<Vec<_>>()))
-        .with(waiting::ALL, waits);
+        .with_all(waits);
     let mut parts: Vec<&[Pubkey]> = chosen.chunks(RESUMED_MAX).collect();
     if parts.is_empty() {
         parts.push(&[]);

@@ -15,11 +15,11 @@ pub async fn run(network: &Network, name: &OperatorName) -> Result<Report> {
 
 /// Everything that the chain holds of an operator.
 pub fn describe(title: &str, address: &Pubkey, operator: &Operator) -> Report {
-    let report = Report::new(title)
+    Report::new(title)
         .with("operator", address.to_string())
         .with("id", operator.id)
-        .with("created_by", operator.created_by.to_string());
-    keys(operator).into_iter().fold(report, |report, (name, value)| report.with(name, value))
+        .with("created_by", operator.created_by.to_string())
+        .with_all(keys(operator))
 }
 
 /// The changeable fields of an operator, and its mint.

@@ -7,9 +7,10 @@ use purser::state::Operator;
 use super::OperatorName;
 use super::create::check_transfer_authorities;
 use super::show::describe;
-use crate::agent::waiting;
+use crate::agent::of_operator::agents_of;
 use crate::arguments::{self, AddressOrNone};
 use crate::change::Change;
+use crate::grant::waiting;
 use crate::network::Network;
 use crate::report::Report;
 
@@ -75,21 +76,22 @@ pub async fn run(network: &Network, args: &UpdateArgs) -> Result<Report> {
         loosening_delay_seconds: args.loosening_delay,
     };
     let update = network.deployment(before.usdc_mint).update_operator(signing.address(), address, update);
-    let change = Change::new("operator updated", update).with("operator", address.to_string());
     let waits = match args.loosening_delay {
-        // Sealed under another delay, they may wait for longer than this one says, or for the admin.
+        // What began to wait under another delay may wait for longer than this one says, or for the admin.
         Some(seconds) => {
             let after = Operator { loosening_delay_seconds: seconds, ..before };
-            Some(waiting::all(network, &address, &after).await?)
+            let agents = agents_of(network, &address).await?;
+            waiting::all(network, &address, &after, &agents).await?.to_vec()
         }
-        None => None,
+        None => Vec::new(),
     };
-    let change = waits.iter().fold(change, |change, waits| change.with(waiting::ALL, waits.clone()));
+    let title = "operator updated";
+    let report = Report::new(title).with("operator", address.to_string()).with_all(waits.clone());
+    let change = Change::of(report, update);
     signing
         .carry_out(change, async |signature| {
             let operator = super::read(network, &address).await?;
-            let report = describe("operator updated", &address, &operator);
-            let report = waits.into_iter().fold(report, |report, waits| report.with(waiting::ALL, waits));
+            let report = describe(title, &address, &operator).with_all(waits);
             Ok(report.with("signature", signature.to_string()))
         })
         .await

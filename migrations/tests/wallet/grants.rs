@@ -133,3 +133,112 @@ async fn budget_is_made_named_raised_lowered_and_closed() {
     let closed = room.done(&admin, &["budget", "close", "--operator", &operator]);
     assert_eq!(closed["named_by"], json!([agent]));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn grants_and_raises_that_wait_are_shown_before_a_halt_is_lifted_and_where_the_delay_changes() {
+    let room = Room::new();
+    let (admin, policy) = (room.wallet("admin").await, room.wallet("policy").await);
+    let operator = room.creates_operator(&admin, &policy, &["--loosening-delay", "1h"]);
+    let agent = room.creates_agent(&operator, &policy, 0).await.to_string();
+    let payee = Keypair::new().pubkey().to_string();
+    let open = |id: &'static str, more: &[&'static str]| {
+        let usual = ["grant", "open", "--account", &agent, "--to-wallet", &payee, "--amount", "2.5"];
+        [&usual[..], &["--for", "1d", "--grant-id", id], more].concat()
+    };
+    let waiting = room.done(&policy, &open("1", &["--beyond-list"]));
+    // One that allows nothing more does not wait, nor does the admin's. One that was taken back is gone.
+    assert_eq!(room.done(&policy, &open("2", &[]))["state"], json!("open"));
+    room.done(&admin, &open("3", &["--beyond-list"]));
+    let taken_back = room.done(&policy, &open("4", &["--beyond-list"]));
+    room.answers(&policy, &["grant", "close", "--grant", taken_back["grant"].as_str().unwrap()], 0);
+    let caps = |verb: &'static str, daily| ["budget", verb, "--operator", &operator, "--max-daily", daily];
+    let made = room.done(&admin, &caps("create", "10"));
+    let raised = room.done(&policy, &caps("set", "20"));
+    room.done(&policy, &["operator", "halt", "--operator", &operator]);
+    let account_id = room.answers(&admin, &["account", "show", "--account", &agent], 0)["account_id"].clone();
+
+    let resume_all = ["operator", "resume", "--operator", &operator];
+    let states = |shown: &Value, grants: &[&str], budgets: &[&str]| {
+        let of = |list: &Value| list.as_array().cloned().unwrap_or_default();
+        let (waiting, raises) = (of(&shown["waiting_grants"]), of(&shown["waiting_budgets"]));
+        assert_eq!(waiting.iter().map(|grant| &grant["state"]).collect::<Vec<_>>(), grants, "{shown}");
+        let raises: Vec<_> = raises.iter().map(|budget| &budget["raised_to"]["state"]).collect();
+        assert_eq!(raises, budgets, "{shown}");
+    };
+    for resume in [&resume_all[..], &["account", "resume", "--account", &agent]] {
+        let shown = room.shown(&admin, resume);
+        states(&shown, &["waiting"], &["waiting"]);
+        let (grant, budget) = (&shown["waiting_grants"][0], &shown["waiting_budgets"][0]);
+        assert_eq!((&grant["grant"], &grant["account_id"]), (&waiting["grant"], &account_id));
+        assert_eq!(grant["pays_from"], waiting["pays_from"]);
+        assert_eq!((&budget["budget"], &budget["raised_to"]), (&made["budget"], &raised["waiting"]));
+        assert_eq!(budget["raised_to"]["max_daily_usdc"], json!("20.000000"));
+        assert_eq!(shown["waiting_policies"], Value::Null);
+    }
+    // Where an account pays by grants alone, each of them lets it pay.
+    room.done(&admin, &["account", "set-bounds", "--account", &agent, "--by-grant-only", "true"]);
+    states(&room.shown(&admin, &resume_all), &["waiting", "waiting"], &["waiting"]);
+    // What has waited long enough is held up by the halt alone, and by a longer delay.
+    room.chain.stands_at(room.chain.now().await + 3_601).await;
+    states(&room.shown(&admin, &resume_all), &["open", "open"], &["in_force"]);
+    let delay = ["operator", "update", "--operator", &operator, "--loosening-delay", "2h"];
+    states(&room.shown(&admin, &delay), &["waiting", "waiting"], &["waiting"]);
+    states(&room.done(&admin, &delay), &["waiting", "waiting"], &["waiting"]);
+    room.answers(&admin, &["grant", "void", "--account", &agent], 0);
+    room.done(&policy, &caps("set", "5"));
+    states(&room.done(&admin, &resume_all), &[], &[]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_transaction_does_with_grants_approvers_budgets_and_bounds_is_read_from_its_bytes() {
+    let room = Room::new();
+    let (admin, policy) = (room.wallet("admin").await, room.wallet("policy").await);
+    let operator = room.creates_operator(&admin, &policy, &[]);
+    let agent = room.creates_agent(&operator, &policy, 0).await.to_string();
+    let key = Keypair::new().pubkey().to_string();
+    let reads = |name: &str, words: &[&str]| {
+        let printed = room.printed(&admin, words);
+        let does = printed["does"][0][name].clone();
+        assert!(does.is_object(), "{printed}");
+        assert_eq!(printed["refused_now"], Value::Null);
+        (does, printed)
+    };
+    let open = |to| {
+        ["grant", "open", "--account", &agent, to, &key, "--amount", "2.5", "--for", "1d", "--beyond-list"]
+    };
+    for (to, kind) in [("--to-token-account", "TokenAccount"), ("--to-wallet", "Wallet")] {
+        let (does, printed) = reads("open_grant", &open(to));
+        let terms = &does["terms"];
+        assert_eq!((&terms["payee"], &terms["amount_usdc"]), (&json!({ kind: key }), &json!("2.500000")));
+        assert_eq!((&terms["beyond_allowlist"], &does["agent"]), (&json!(true), &json!(agent)));
+        assert_eq!((&terms["expires_at"], &does["approver"]), (&printed["ends_at"], &Value::Null));
+    }
+    let opened = room.done(&admin, &open("--to-wallet"));
+    let (does, printed) =
+        reads("close_grant", &["grant", "close", "--grant", opened["grant"].as_str().unwrap()]);
+    assert_eq!((&does["grant"], row(&printed, "grant", "left_usdc").1), (&opened["grant"], &Value::Null));
+    let (does, printed) = reads("void_grants", &["grant", "void", "--account", &agent]);
+    assert_eq!(does["agent"], json!(agent));
+    assert_eq!(row(&printed, "account", "grant_epoch"), (&json!(0), &json!(1)));
+
+    let approver = |verb| ["approver", verb, "--operator", &operator, "--key", &key];
+    let add = [&approver("add")[..], &["--max-grant", "3", "--max-daily", "4"]].concat();
+    let (does, _) = reads("set_approver", &add);
+    assert_eq!((&does["max_grant_usdc"], &does["max_daily_usdc"]), (&json!("3.000000"), &json!("4.000000")));
+    assert_eq!(does["key"], json!(key));
+    room.done(&admin, &add);
+    let (_, printed) = reads("remove_approver", &approver("remove"));
+    assert_eq!(row(&printed, "operator", "approver_epoch"), (&json!(0), &json!(1)));
+
+    let create = ["budget", "create", "--operator", &operator, "--max-daily", "10", "--max-30-days", "90"];
+    let (does, _) = reads("set_budget", &create);
+    let caps = json!({ "max_daily_spend_usdc": "10.000000", "max_30_day_spend_usdc": "90.000000" });
+    assert_eq!(does["caps"], caps);
+    let budget = room.done(&admin, &create)["budget"].clone();
+    let name = ["account", "set-bounds", "--account", &agent, "--budget", budget.as_str().unwrap()];
+    let (does, _) = reads("set_bounds", &[&name[..], &["--max-30-days", "50"]].concat());
+    let bounds = json!({ "by_grant_only": false, "max_30_day_spend_usdc": "50.000000", "budget": budget });
+    assert_eq!(does["bounds"], bounds);
+    let (does, printed) = reads("close_budget", &["budget", "close", "--operator", &operator]);
+    assert_eq!((&does["budget"], row(&printed, "budget", "empty").1), (&budget, &Value::Null));
+}
