@@ -38,6 +38,12 @@ fn runs(room: &Room, wallet: &Wallet, name: &str, arguments: &str) -> Value {
     serde_json::from_str(line).unwrap()
 }
 
+#[test]
+fn the_error_of_a_bounded_account_has_its_number_on_the_page() {
+    let number = u32::from(purser::error::PurserError::ExtendedTransferRequired);
+    assert!(pages().contains(&format!("error {number} (`ExtendedTransferRequired`)")), "{number}");
+}
+
 /// The line below the upgrade, which has a node of its own and no key.
 fn runs_after_an_upgrade(room: &Room) {
     let pages = pages();
@@ -59,6 +65,7 @@ async fn emergency_steps_do_what_they_say() {
     // The pages rotate the policy key and one hot key in quiet, and then again in an emergency.
     let quiet = room.wallet("quiet").await;
     let (stolen, next) = (room.wallet("stolen").await, room.wallet("next").await);
+    let approver = room.wallet("approver").await;
     let keys = ["--guardian", &guardian.address(), "--loosening-delay", "1d"];
     let operator = room.creates_operator(&admin, &quiet, &keys);
     let agent = room.creates_agent(&operator, &quiet, 5_000_000).await.to_string();
@@ -80,6 +87,10 @@ async fn emergency_steps_do_what_they_say() {
         ("transfer-authority.json", file("transfer-authority.json")),
         ("MULTISIG_VAULT", Keypair::new().pubkey().to_string()),
         ("TOKEN_ACCOUNT", payee.to_string()),
+        ("BUDGET", room.chain.program().budget_address(&operator.parse().unwrap(), 1).to_string()),
+        ("APPROVER", approver.address()),
+        ("PAYEE", Keypair::new().pubkey().to_string()),
+        ("TAG", "77".to_string()),
         ("RECIPIENT", payee.to_string()),
         ("OPERATOR", operator.clone()),
         ("ACCOUNT", agent.clone()),
@@ -95,7 +106,12 @@ async fn emergency_steps_do_what_they_say() {
     for (name, arguments) in commands {
         let filled = places.iter().fold(arguments.clone(), |text, (place, value)| text.replace(place, value));
         let rotated = room.done(&admin, &["operator", "show"])["policy_authority"] == json!(next.address());
-        let wallet: &Wallet = if name == "halt-all" { &guardian } else { &admin };
+        let wallet: &Wallet = match name.as_str() {
+            "halt-all" | "grant-close" | "grant-void" => &guardian,
+            "grant-open" if arguments.contains("--tag") => &approver,
+            "grant-open" | "budget-set" => &next,
+            _ => &admin,
+        };
         match name.as_str() {
             "upgrade-authority" => gives_upgrade_authority(&room, &admin).await,
             // An older build is in place of the committed one.
@@ -117,6 +133,11 @@ async fn emergency_steps_do_what_they_say() {
         let filled = match filled.contains("SIGNED") {
             true => filled.replace("SIGNED", &signed(&last, &admin.keypair)),
             false => filled,
+        };
+        // The first of those that the line before listed.
+        let filled = match last["grants"][0]["grant"].as_str() {
+            Some(grant) => filled.replace("GRANT", grant),
+            None => filled,
         };
         let answer = runs(&room, wallet, &name, &filled);
         println!("$ anchor run {name} -- {filled}\n{answer}");
