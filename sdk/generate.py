@@ -197,7 +197,7 @@ def typescript(document: Document) -> str:
             open_form = [named(part) for part in schema.get("anyOf", []) if "$ref" in part]
             shape = " | ".join([*open_form, "(string & {})"]) if open_form else "string" if name in MONEY else "Record<string, unknown>" if name == "Metadata" else kind(schema)
             lines.append(f"export type {name} = {shape};")
-    lines += ["", "/** What there is to say of an event, by its type. */", "export interface EventData {"]
+    lines += ["", "/** The payload of each event, by its type. */", "export interface EventData {"]
     lines += [f'  "{event}": {data};' for event, data in sorted(datas.items())]
     return "\n".join([*lines, "}"]) + "\n"
 

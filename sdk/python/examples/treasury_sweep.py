@@ -17,7 +17,7 @@ with Purser.operator() as operator:
         surplus = account.balance_usdc - floor
         if surplus <= 0 or account.account_id == treasury:
             continue
-        # Begun again after a stop, the same day asks for the same payment.
+        # Started again after a stop, the same day asks for the same payment.
         name = f"{account.account_id}:sweep:{day}"
         try:
             paid = operator.pay(account=account.account_id, to=treasury, usdc=surplus, name=name, memo="sweep")

@@ -11,7 +11,7 @@ const operator = Purser.operator();
 for await (const { account_id: account, balance_usdc } of operator.accounts.list({ status: "active" })) {
   const surplus = microsOfUsdc(balance_usdc) - microsOfUsdc(floor);
   if (surplus <= 0n || account === treasury) continue;
-  // Begun again after a stop, the same day asks for the same payment.
+  // Started again after a stop, the same day asks for the same payment.
   const name = `${account}:sweep:${day}`;
   try {
     const paid = await operator.pay({ account, to: treasury, microUsdc: surplus, name, memo: "sweep" });

@@ -964,7 +964,7 @@ export interface X402Receipt {
   error_reason?: string | null;
 }
 
-/** What there is to say of an event, by its type. */
+/** The payload of each event, by its type. */
 export interface EventData {
   "account.halted": HaltedData;
   "balance.low_threshold": LowBalanceData;
