@@ -113,7 +113,7 @@ impl Staged<'_> {
             (_, 1) => "policy set".to_string(),
             (false, _) => format!("policy set, by {left} transactions, the first of which is this one"),
             (true, _) => format!(
-                "policy sealed in a draft, by {left} transactions, the first of which is this one; it loosens the policy, so                  it waits {} seconds and is put in force with `account apply-policy`",
+                "policy sealed in a draft, by {left} transactions, the first of which is this one; it loosens the policy, so it waits {} seconds and is put in force with `account apply-policy`",
                 self.located.operator.loosening_delay_seconds
             ),
         };
