@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::output::{Format, print_list, print_one};
 use purser_relayer::config::Config;
-use purser_relayer::domain::{AllowedCidrs, ApiKey, CellName, KeyId, KeyScope, OperatorId};
+use purser_relayer::domain::{AllowedCidrs, ApiKey, CellName, KeyHolder, KeyId, OperatorId, Scope, Scopes};
 use purser_relayer::service::{Ambient, CreateKey, NewKey};
 use purser_relayer::store::Store;
 
@@ -33,6 +33,9 @@ pub(super) struct CreateKeyArgs {
     /// A range that it may be used from, such as 203.0.113.0/24; several times for several, without it from anywhere
     #[arg(long = "allowed-cidr", value_name = "RANGE")]
     allowed_cidrs: Vec<String>,
+    /// What it may do, with commas between: read, pay, policy, halt, reject-approvals; without them admin, which is everything
+    #[arg(long, value_name = "SCOPES", value_delimiter = ',')]
+    scopes: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -65,13 +68,14 @@ async fn create(
     format: Format,
     arguments: CreateKeyArgs,
 ) -> Result<()> {
-    let CreateKeyArgs { operator, name, expires_at, allowed_cidrs } = arguments;
+    let CreateKeyArgs { operator, name, expires_at, allowed_cidrs, scopes } = arguments;
     let operator = store.operators.find_operator(operator).await?.context("no such operator")?;
     let cidrs = (!allowed_cidrs.is_empty()).then_some(allowed_cidrs);
     let ambient = Ambient::of(store);
     let (drawn, now) = (ambient.draw(), ambient.now());
-    let asked = CreateKey::parse(name, expires_at, cidrs)?;
-    let NewKey { record: key, plain } = asked.make(&operator, KeyScope::Operator, cell, &drawn, now)?;
+    let scopes = (!scopes.is_empty()).then_some(scopes);
+    let asked = CreateKey::parse(name, expires_at, cidrs, scopes)?;
+    let NewKey { record: key, plain } = asked.make(&operator, KeyHolder::Operator, cell, &drawn, now)?;
     store.keys.insert_key(&key, &plain.hash()).await?;
     print_one(
         format,
@@ -80,6 +84,7 @@ async fn create(
             ("key", json!(plain.expose())),
             ("operator_id", json!(operator.id.to_string())),
             ("network", json!(operator.network.as_str())),
+            ("scopes", words(key.scopes)),
         ],
     )
 }
@@ -98,7 +103,7 @@ async fn revoke(store: &Store, format: Format, id: KeyId) -> Result<()> {
     print_one(format, &fields)
 }
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 11] = [
     "id",
     "hint",
     "account_id",
@@ -108,22 +113,26 @@ const NAMES: [&str; 9] = [
     "revoked_at",
     "last_used_at",
     "allowed_cidrs",
+    "scopes",
+    "made_by",
 ];
 
+fn words(scopes: Scopes) -> Value {
+    scopes.list().map(Scope::as_str).collect()
+}
+
 fn row(key: &ApiKey) -> Vec<Value> {
-    let account_id = match key.scope {
-        KeyScope::Operator => None,
-        KeyScope::Agent(account_id) => Some(account_id.to_string()),
-    };
     vec![
         json!(key.id.to_string()),
         json!(key.hint.as_str()),
-        json!(account_id),
+        json!(key.holder.account_id().map(|id| id.to_string())),
         json!(key.name),
         json!(key.created_at.to_string()),
         json!(key.expires_at.map(|at| at.to_string())),
         json!(key.revoked_at.map(|at| at.to_string())),
         json!(key.last_used_at.map(|at| at.to_string())),
         json!(key.allowed_cidrs.as_ref().map(AllowedCidrs::texts)),
+        words(key.scopes),
+        json!(key.made_by.map(|id| id.to_string())),
     ]
 }

@@ -53,6 +53,7 @@ fn config_and_json_may_stand_behind_any_command() {
         &["halt", "--operator", operator],
         &["openapi"],
         &["key", "create", "--operator", operator],
+        &["key", "create", "--operator", operator, "--scopes", "read,halt"],
         &["key", "list", "--operator", operator],
         &["key", "revoke", key],
         &["replay", "--webhook", webhook, "--event", event],

@@ -6,7 +6,7 @@ use purser_tests::{Agent, Answer, AppSettings, Client, Operator, TestApp, TestNe
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 
-use crate::routes::{Opens, ROUTES, Route};
+use crate::routes::{Opens, ROUTES, Route, SCOPES};
 use crate::x402::road::Road;
 
 /// An operator with two accounts, and one of everything that a path can name.
@@ -69,7 +69,7 @@ impl Scene {
             "/v1/accounts" => json!({ "name": "Another" }),
             "/v1/accounts/{id}" => json!({ "name": "Renamed" }),
             "/v1/accounts/{id}/policy" => json!({ "max_single_transfer": 5 }),
-            "/v1/accounts/{id}/keys" => json!({}),
+            "/v1/accounts/{id}/keys" | "/v1/keys" => json!({}),
             // Permitted, then refused as invalid: nothing in this suite could resume what it halts.
             "/v1/halt" | "/v1/accounts/{id}/halt" => json!({ "unknown": true }),
             "/v1/transfers" | "/v1/transfers/preview" => {
@@ -224,6 +224,60 @@ async fn operator_key_opens_every_route() {
     }
 }
 
+/// Whether an answer says that a scope is missing, and which.
+fn lacks_a_scope(answer: &Answer, route: &Route) -> bool {
+    let says = answer["message"].as_str().is_some_and(|message| message.starts_with("This needs"));
+    let lacks = answer.status == 403 && answer["error"] == "forbidden" && says;
+    let named = route.scopes.iter().all(|scope| answer.text.contains(&format!("`{scope}`")));
+    assert!(!lacks || named, "{} {}: {}", route.method, route.path, answer.text);
+    lacks
+}
+
+#[tokio::test]
+async fn key_with_one_scope_opens_the_routes_that_need_it_and_no_other() {
+    let scene = Scene::set().await;
+    for scope in SCOPES {
+        let made = scene.operator.client.post("/v1/keys", &json!({ "scopes": [scope] })).await;
+        let key = scene.operator.client.with_key(made.has_status(201).text_of("key"));
+        for route in lasting_routes() {
+            let answer = scene.asks(route, &key).await;
+            let is_open = scope == "admin" || route.scopes.contains(&scope);
+            let place = format!("{scope}: {} {}: {}", route.method, route.path, answer.text);
+            assert_eq!(lacks_a_scope(&answer, route), !is_open, "{place}");
+            let expected = match (route.method, route.path) {
+                _ if !is_open => 403..404,
+                ("POST", "/v1/halt" | "/v1/accounts/{id}/halt") => 400..401,
+                ("DELETE", "/v1/accounts/{id}/policy/pending") => 404..405,
+                // It did not make the agent's key, and an agent does nothing else than read and pay.
+                ("DELETE", "/v1/keys/{id}") if scope != "admin" => 403..404,
+                ("POST", "/v1/accounts/{id}/keys") if !matches!(scope, "pay" | "admin") => 403..404,
+                _ => 200..300,
+            };
+            assert!(expected.contains(&answer.status), "{place}");
+        }
+        key.delete("/v1/keys/self").await.has_status(204);
+        key.get("/v1/accounts").await.is_error(401, "unauthorized");
+    }
+}
+
+#[tokio::test]
+async fn agent_key_with_one_scope_opens_no_more_of_its_account() {
+    let scene = Scene::set().await;
+    for scope in ["read", "pay"] {
+        let body = json!({ "scopes": [scope] });
+        let made = scene.operator.client.post(&scene.ada.path("/keys"), &body).await.has_status(201);
+        assert_eq!(made["scopes"], json!([scope]));
+        let key = scene.operator.client.with_key(made.text_of("key"));
+        for route in lasting_routes().filter(|route| route.opens == Opens::OperatorAndAgent) {
+            let answer = scene.asks(route, &key).await;
+            let is_open = route.scopes.contains(&scope);
+            assert_eq!(lacks_a_scope(&answer, route), !is_open, "{scope}: {}", answer.text);
+            assert_eq!(answer.status, if is_open { 200 } else { 403 }, "{scope}: {}", answer.text);
+        }
+        key.delete("/v1/keys/self").await.has_status(204);
+    }
+}
+
 #[tokio::test]
 async fn agent_key_opens_only_what_concerns_its_own_account() {
     let scene = Scene::set().await;
@@ -271,10 +325,15 @@ async fn key_of_another_operator_opens_nothing_of_this_one() {
         let answer = scene.asks(route, &stranger.client).await;
         let place = format!("{} {}: {}", route.method, route.path, answer.text);
         match (route.method, route.path) {
-            ("POST", "/v1/accounts" | "/v1/webhooks") => assert_eq!(answer.status, 201, "{place}"),
+            ("POST", "/v1/accounts" | "/v1/keys" | "/v1/webhooks") => {
+                assert_eq!(answer.status, 201, "{place}")
+            }
             // It names no account: each operator halts its own.
             ("POST", "/v1/halt" | "/v1/accounts/{id}/halt") => assert_eq!(answer.status, 400, "{place}"),
-            ("GET", "/v1/accounts" | "/v1/denials" | "/v1/transfers" | "/v1/events" | "/v1/webhooks") => {
+            (
+                "GET",
+                "/v1/accounts" | "/v1/denials" | "/v1/keys" | "/v1/transfers" | "/v1/events" | "/v1/webhooks",
+            ) => {
                 assert_eq!(answer.status, 200, "{place}");
                 assert!(!answer.text.contains(&scene.ada.id), "{place}");
                 assert!(!answer.text.contains(&scene.webhook_id), "{place}");

@@ -90,6 +90,7 @@ mod restart;
 mod rotation;
 mod routes;
 mod schemathesis;
+mod scopes;
 mod scripted_node;
 mod sdk;
 mod sealing_key;

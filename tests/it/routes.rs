@@ -26,6 +26,8 @@ pub struct Route {
     pub method: &'static str,
     pub path: &'static str,
     pub opens: Opens,
+    /// A key needs one of them, or `admin`.
+    pub scopes: &'static [&'static str],
 }
 
 impl Route {
@@ -39,47 +41,67 @@ impl Route {
     }
 }
 
-const fn route(method: &'static str, path: &'static str, opens: Opens) -> Route {
-    Route { method, path, opens }
+const fn route(
+    method: &'static str,
+    path: &'static str,
+    opens: Opens,
+    scopes: &'static [&'static str],
+) -> Route {
+    Route { method, path, opens, scopes }
 }
 
+/// Every scope of a key.
+pub const SCOPES: [&str; 6] = ["read", "pay", "policy", "halt", "reject-approvals", "admin"];
+
+const READ: &[&str] = &["read"];
+const PAY: &[&str] = &["pay"];
+const READ_OR_PAY: &[&str] = &["read", "pay"];
+const POLICY: &[&str] = &["policy"];
+const HALT: &[&str] = &["halt"];
+const ADMIN: &[&str] = &["admin"];
+/// Whatever a key may do, but for `read` alone.
+const CHANGES: &[&str] = &["pay", "policy", "halt", "reject-approvals"];
+const ANY: &[&str] = &["read", "pay", "policy", "halt", "reject-approvals"];
+
 /// All routes that need a key.
-pub const ROUTES: [Route; 35] = [
-    route("POST", "/v1/accounts", Opens::Operator),
-    route("GET", "/v1/accounts", Opens::Operator),
-    route("GET", "/v1/accounts/{id}", Opens::OperatorAndAgent),
-    route("PATCH", "/v1/accounts/{id}", Opens::Operator),
-    route("GET", "/v1/accounts/{id}/balance", Opens::OperatorAndAgent),
-    route("GET", "/v1/accounts/{id}/policy", Opens::Operator),
-    route("PUT", "/v1/accounts/{id}/policy", Opens::Operator),
-    route("PATCH", "/v1/accounts/{id}/policy", Opens::Operator),
-    route("DELETE", "/v1/accounts/{id}/policy/pending", Opens::Operator),
-    route("GET", "/v1/accounts/{id}/policy/versions", Opens::Operator),
-    route("GET", "/v1/accounts/{id}/limits", Opens::OperatorAndAgent),
-    route("GET", "/v1/accounts/{id}/transactions", Opens::OperatorAndAgent),
-    route("POST", "/v1/accounts/{id}/keys", Opens::Operator),
-    route("GET", "/v1/accounts/{id}/keys", Opens::Operator),
-    route("DELETE", "/v1/keys/{id}", Opens::Operator),
-    route("DELETE", "/v1/keys/self", Opens::Once),
-    route("POST", "/v1/halt", Opens::Operator),
-    route("POST", "/v1/accounts/{id}/halt", Opens::Operator),
-    route("GET", "/v1/denials", Opens::Operator),
-    route("POST", "/v1/transfers", Opens::OperatorAndAgent),
-    route("GET", "/v1/transfers", Opens::OperatorAndAgent),
-    route("POST", "/v1/transfers/preview", Opens::OperatorAndAgent),
-    route("GET", "/v1/transfers/{id}", Opens::OperatorAndAgent),
-    route("POST", "/v1/x402/payments", Opens::OperatorAndAgent),
-    route("GET", "/v1/events", Opens::Operator),
-    route("GET", "/v1/events/{id}", Opens::Operator),
-    route("POST", "/v1/webhooks", Opens::Operator),
-    route("GET", "/v1/webhooks", Opens::Operator),
-    route("GET", "/v1/webhooks/{id}", Opens::Operator),
-    route("PATCH", "/v1/webhooks/{id}", Opens::Operator),
-    route("DELETE", "/v1/webhooks/{id}", Opens::Operator),
-    route("POST", "/v1/webhooks/{id}/rotate_secret", Opens::Operator),
-    route("POST", "/v1/webhooks/{id}/test", Opens::Operator),
-    route("GET", "/v1/webhooks/{id}/deliveries", Opens::Operator),
-    route("POST", "/v1/webhooks/{id}/replay", Opens::Operator),
+pub const ROUTES: [Route; 37] = [
+    route("POST", "/v1/accounts", Opens::Operator, ADMIN),
+    route("GET", "/v1/accounts", Opens::Operator, READ),
+    route("GET", "/v1/accounts/{id}", Opens::OperatorAndAgent, READ),
+    route("PATCH", "/v1/accounts/{id}", Opens::Operator, ADMIN),
+    route("GET", "/v1/accounts/{id}/balance", Opens::OperatorAndAgent, READ),
+    route("GET", "/v1/accounts/{id}/policy", Opens::Operator, READ),
+    route("PUT", "/v1/accounts/{id}/policy", Opens::Operator, POLICY),
+    route("PATCH", "/v1/accounts/{id}/policy", Opens::Operator, POLICY),
+    route("DELETE", "/v1/accounts/{id}/policy/pending", Opens::Operator, POLICY),
+    route("GET", "/v1/accounts/{id}/policy/versions", Opens::Operator, READ),
+    route("GET", "/v1/accounts/{id}/limits", Opens::OperatorAndAgent, READ),
+    route("GET", "/v1/accounts/{id}/transactions", Opens::OperatorAndAgent, READ),
+    route("POST", "/v1/accounts/{id}/keys", Opens::Operator, CHANGES),
+    route("GET", "/v1/accounts/{id}/keys", Opens::Operator, READ),
+    route("POST", "/v1/keys", Opens::Operator, CHANGES),
+    route("GET", "/v1/keys", Opens::Operator, READ),
+    route("DELETE", "/v1/keys/{id}", Opens::Operator, ANY),
+    route("DELETE", "/v1/keys/self", Opens::Once, ANY),
+    route("POST", "/v1/halt", Opens::Operator, HALT),
+    route("POST", "/v1/accounts/{id}/halt", Opens::Operator, HALT),
+    route("GET", "/v1/denials", Opens::Operator, READ),
+    route("POST", "/v1/transfers", Opens::OperatorAndAgent, PAY),
+    route("GET", "/v1/transfers", Opens::OperatorAndAgent, READ),
+    route("POST", "/v1/transfers/preview", Opens::OperatorAndAgent, READ_OR_PAY),
+    route("GET", "/v1/transfers/{id}", Opens::OperatorAndAgent, READ_OR_PAY),
+    route("POST", "/v1/x402/payments", Opens::OperatorAndAgent, PAY),
+    route("GET", "/v1/events", Opens::Operator, READ),
+    route("GET", "/v1/events/{id}", Opens::Operator, READ),
+    route("POST", "/v1/webhooks", Opens::Operator, ADMIN),
+    route("GET", "/v1/webhooks", Opens::Operator, READ),
+    route("GET", "/v1/webhooks/{id}", Opens::Operator, READ),
+    route("PATCH", "/v1/webhooks/{id}", Opens::Operator, ADMIN),
+    route("DELETE", "/v1/webhooks/{id}", Opens::Operator, ADMIN),
+    route("POST", "/v1/webhooks/{id}/rotate_secret", Opens::Operator, ADMIN),
+    route("POST", "/v1/webhooks/{id}/test", Opens::Operator, ADMIN),
+    route("GET", "/v1/webhooks/{id}/deliveries", Opens::Operator, READ),
+    route("POST", "/v1/webhooks/{id}/replay", Opens::Operator, ADMIN),
 ];
 
 /// The OpenAPI document, as the command prints it.
@@ -90,7 +112,7 @@ pub fn document() -> Value {
 }
 
 #[test]
-fn every_route_of_the_document_is_in_the_matrix_with_the_keys_that_open_it() {
+fn every_route_of_the_document_is_in_the_matrix_with_the_keys_and_scopes_that_open_it() {
     let document = document();
     let mut described = BTreeSet::new();
     for (path, operations) in document["paths"].as_object().expect("paths") {
@@ -101,7 +123,8 @@ fn every_route_of_the_document_is_in_the_matrix_with_the_keys_that_open_it() {
                 continue;
             }
             let opens = if has("agent_key") { "both" } else { "operator" };
-            described.insert((method.to_uppercase(), path.clone(), opens));
+            let scopes = operation["x-scopes"].as_array().expect("which scopes").clone();
+            described.insert((method.to_uppercase(), path.clone(), opens, Value::from(scopes).to_string()));
         }
     }
     let known = ROUTES.iter().map(|route| {
@@ -109,7 +132,8 @@ fn every_route_of_the_document_is_in_the_matrix_with_the_keys_that_open_it() {
             Opens::Operator => "operator",
             Opens::OperatorAndAgent | Opens::Once => "both",
         };
-        (route.method.to_owned(), route.path.to_owned(), opens)
+        let scopes = Value::from(route.scopes).to_string();
+        (route.method.to_owned(), route.path.to_owned(), opens, scopes)
     });
     assert_eq!(known.collect::<BTreeSet<_>>(), described);
 }

@@ -303,6 +303,13 @@ async fn opens(kept: Kept) {
     }
     let own = format!("/v1/accounts/{}", text("/agent/id"));
     client.with_key(&text("/agent/key")).get(&own).await.has_status(200);
+    // Keys of before there were scopes have all.
+    for (list, scopes) in [("/v1/keys", json!(["admin"])), (&*format!("{own}/keys"), json!(["read", "pay"]))]
+    {
+        let listed = client.get(list).await.has_status(200);
+        let keys = listed["data"].as_array().expect("a list");
+        assert!(!keys.is_empty() && keys.iter().all(|key| key["scopes"] == scopes), "{}", listed.text);
+    }
     for asked in facts["asked"].as_array().expect("a list") {
         let path = asked["path"].as_str().expect("a text");
         let again = match asked["name"].as_str() {

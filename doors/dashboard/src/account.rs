@@ -6,7 +6,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_relayer::domain::{
-    AccountId, ApiKey, EntryOutcome, HaltScope, HistoryFilter, KeyId, PolicyUpdate, UsdcAmount,
+    AccountId, ApiKey, EntryOutcome, HaltScope, HistoryFilter, KeyHolder, KeyId, PolicyUpdate, UsdcAmount,
 };
 use purser_relayer::http::{ApiError, Draw, shown_once};
 use purser_relayer::service::{
@@ -96,7 +96,7 @@ async fn answer(
         services.accounts.get(principal, id),
         services.transfers.limits(principal, id),
         services.policies.get(operator, id),
-        services.keys.list(operator, id, first_page(KEYS)?),
+        services.keys.list(operator, KeyHolder::Agent(id), first_page(KEYS)?),
         services.history.list(principal, id, all, first_page(ENTRIES)?),
     )?;
     let shown = AccountPage {
@@ -171,9 +171,12 @@ pub async fn create_key(
     form: Form,
 ) -> Result<Response, PageError> {
     let given = |field: &'static str| form.given(field).map(str::to_owned);
-    let asked = CreateKey::parse(given("name"), given("expires_at"), None);
+    let asked = CreateKey::parse(given("name"), given("expires_at"), None, None);
     let made = match asked {
-        Ok(asked) => services.keys.create(&signed.operator, id, asked, drawn).await.map_err(ApiError::from),
+        Ok(asked) => {
+            let holder = KeyHolder::Agent(id);
+            services.keys.create(&signed.principal, holder, asked, drawn).await.map_err(ApiError::from)
+        }
         Err(invalid) => Err(invalid.into()),
     };
     match made {

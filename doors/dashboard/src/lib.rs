@@ -9,6 +9,7 @@ mod chart;
 mod form;
 mod history;
 mod home;
+mod keys;
 mod once;
 mod page;
 mod policy;
@@ -63,6 +64,8 @@ pub fn routes(services: &Services, guard: Guard) -> Router {
         .route("/dashboard/accounts/{id}/keys/revoke", post(account::revoke_key))
         .route("/dashboard/accounts/{id}/history", get(history::show))
         .route("/dashboard/accounts/{id}/history.csv", get(history::file))
+        .route("/dashboard/keys", get(keys::show).post(keys::create))
+        .route("/dashboard/keys/revoke", post(keys::revoke))
         .route("/dashboard/transfers", get(transfers::show))
         .route("/dashboard/transfers/{id}", get(transfers::one))
         .route("/dashboard/preview", get(transfers::ask).post(transfers::preview))

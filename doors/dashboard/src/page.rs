@@ -19,6 +19,7 @@ pub enum Section {
     Accounts,
     Transfers,
     Webhooks,
+    Keys,
 }
 
 /// The frame around every page.

@@ -1,13 +1,13 @@
 //! Signing in and out, and who is signed in. A request that changes something must come from one of our own pages.
 
 use askama::Template;
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::{
     Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts,
 };
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use purser_relayer::domain::{Operator, PlainKey, Principal, SessionToken};
+use purser_relayer::domain::{Operator, PlainKey, Principal, Scope, Scopes, SessionToken};
 use purser_relayer::http::ApiError;
 use purser_relayer::service::{Forbidden, ServiceError, Unauthorized};
 use tracing::Span;
@@ -134,7 +134,8 @@ pub async fn guard(State(desk): State<Desk>, mut request: Request, next: Next) -
     };
     let key_id = signed.principal.key_id();
     Span::current().record("key_id", display(key_id));
-    let is_stop = request.method() == Method::POST
+    let is_stop = signed.principal.may_stop()
+        && request.method() == Method::POST
         && ["/halt", "/pause", "/stop-all"].iter().any(|form| request.uri().path().ends_with(form));
     let checked = if is_stop {
         desk.guard.check_stop_rate(&signed.principal)
@@ -144,8 +145,30 @@ pub async fn guard(State(desk): State<Desk>, mut request: Request, next: Next) -
     if let Err(error) = checked {
         return PageError::from(error).into_response();
     }
+    let path = request.extensions().get::<MatchedPath>().map_or("", |path| path.as_str());
+    let needed = Scopes::of(needed(request.method(), path));
+    if !signed.principal.scopes().have_one_of(needed) {
+        let refusal = ServiceError::Forbidden(Forbidden::ScopeNeeded(needed));
+        return PageError::from(ApiError::from(refusal)).into_response();
+    }
     request.extensions_mut().insert(signed);
     next.run(request).await
+}
+
+/// The scopes of which a page or form needs one, as the operation of REST that does the same.
+fn needed(method: &Method, path: &str) -> &'static [Scope] {
+    if matches!(*method, Method::GET | Method::HEAD) {
+        return &[Scope::Read];
+    }
+    match path.strip_prefix("/dashboard").unwrap_or_default() {
+        "/sign-out" => &Scope::ALL,
+        "/preview" => &[Scope::Read, Scope::Pay],
+        "/stop-all" | "/accounts/{id}/halt" => &[Scope::Halt],
+        "/accounts/{id}/pause" | "/accounts/{id}/policy" | "/accounts/{id}/policy/drop" => &[Scope::Policy],
+        "/keys" | "/accounts/{id}/keys" => &[Scope::Pay, Scope::Policy, Scope::Halt, Scope::RejectApprovals],
+        "/keys/revoke" | "/accounts/{id}/keys/revoke" => &Scope::ALL,
+        _ => &[Scope::Admin],
+    }
 }
 
 async fn signed(desk: &Desk, headers: &HeaderMap, from: &Extensions) -> Result<Signed, ApiError> {

@@ -154,7 +154,10 @@ fn door() -> OpenApiRouter<Door> {
             "A session that this key did not open, or in the revision of 2026-07-28 an unknown method."),
     ),
     security(("agent_key" = [])),
-    extensions(("x-errors" = json!(["not_found"]))),
+    extensions(
+        ("x-scopes" = json!(["read", "pay", "policy", "halt", "reject-approvals"])),
+        ("x-errors" = json!(["not_found"])),
+    ),
 )]
 async fn answer(
     State(door): State<Door>,

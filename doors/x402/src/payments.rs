@@ -236,7 +236,7 @@ impl TryFrom<PurchaseAnswer> for PurchaseResponse {
             headers(("Idempotent-Replayed" = String, description = "`true` for a repeated request."))),
     ),
     security(("operator_key" = []), ("agent_key" = [])),
-    extensions(("x-errors" = json!([
+    extensions(("x-scopes" = json!(["pay"])), ("x-errors" = json!([
         Code::PolicyViolation, Code::AccountPaused, Code::InsufficientBalance, Code::AccountFrozen, Code::NotFound,
         Code::IdempotencyConflict, Code::InvalidRecipient, Code::OfferRefused, Code::PaymentRefused, Code::TooManyPending,
         Code::TooManyRefusals, Code::ServerUnreachable,

@@ -41,6 +41,11 @@ impl AllowedCidrs {
         self.0.iter().any(|range| range.contains(&address))
     }
 
+    /// Whether each of these ranges is within one of ours.
+    pub fn cover(&self, others: &Self) -> bool {
+        others.0.iter().all(|other| self.0.iter().any(|range| range.contains(other)))
+    }
+
     /// The ranges as shown and stored.
     pub fn texts(&self) -> Vec<String> {
         self.0.iter().map(IpNet::to_string).collect()

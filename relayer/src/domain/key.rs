@@ -5,7 +5,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::{AccountId, AllowedCidrs, CellName, KeyId, Network, OperatorId, Timestamp};
+use super::{AccountId, AllowedCidrs, CellName, KeyId, Network, OperatorId, Scopes, Timestamp};
 
 words! {
     /// The kind of key, as it stands in its text.
@@ -15,21 +15,29 @@ words! {
     }
 }
 
-/// What a key gives access to.
+/// Who holds a key, and so whose things it opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyScope {
-    /// Everything the operator has.
+pub enum KeyHolder {
+    /// The operator: everything it has.
     Operator,
-    /// One account.
+    /// The agent of one account.
     Agent(AccountId),
 }
 
-impl KeyScope {
-    /// The key role with this scope.
+impl KeyHolder {
+    /// The role in the text of its keys.
     pub const fn role(&self) -> KeyRole {
         match self {
-            KeyScope::Operator => KeyRole::Operator,
-            KeyScope::Agent(_) => KeyRole::Agent,
+            KeyHolder::Operator => KeyRole::Operator,
+            KeyHolder::Agent(_) => KeyRole::Agent,
+        }
+    }
+
+    /// The account of an agent.
+    pub const fn account_id(&self) -> Option<AccountId> {
+        match self {
+            KeyHolder::Operator => None,
+            KeyHolder::Agent(account_id) => Some(*account_id),
         }
     }
 }
@@ -152,7 +160,10 @@ impl KeyHint {
 pub struct ApiKey {
     pub id: KeyId,
     pub operator_id: OperatorId,
-    pub scope: KeyScope,
+    pub holder: KeyHolder,
+    pub scopes: Scopes,
+    /// The key that made it; `None`: the command line did, or 0.1.0.
+    pub made_by: Option<KeyId>,
     /// A label; display only.
     pub name: Option<String>,
     pub hint: KeyHint,

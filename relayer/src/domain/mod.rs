@@ -25,6 +25,7 @@ mod quotas;
 mod request;
 mod retention;
 pub mod schema;
+mod scopes;
 mod sealing;
 mod session;
 mod spent;
@@ -56,7 +57,7 @@ pub use history::{
     Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, HistoryStatus, Party, PlacedEntry,
     entry_id, own_settlement, position_after,
 };
-pub use key::{ApiKey, HashedKey, KeyHint, KeyRole, KeyScope, PlainKey};
+pub use key::{ApiKey, HashedKey, KeyHint, KeyHolder, KeyRole, PlainKey};
 pub use label::check_name;
 pub use operator::{OpenDefence, Operator, OperatorName};
 pub use page::{Cursor, Page, PageLimit, PageRequest};
@@ -78,6 +79,7 @@ pub use purser_policy::{AllowedRecipients, SpendingPolicy};
 pub use quotas::{QuotaExceeded, Quotas};
 pub use request::{AnswerKey, Drawn, RequestFingerprint, Seed, StoredAnswer, StoredBody};
 pub use retention::{REQUESTS_KEPT, Retention, TooOld};
+pub use scopes::{Scope, Scopes};
 pub use session::{SESSION_IDLE_MAX, SESSION_LIFE_MAX, SESSIONS_PER_KEY_MAX, Session, SessionToken};
 pub use spent::Spent;
 pub use stop::{Stop, Stopped};

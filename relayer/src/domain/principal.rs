@@ -1,12 +1,12 @@
-use super::{AccountId, KeyId, Operator, OperatorId};
+use super::{AccountId, KeyId, Operator, OperatorId, Scope, Scopes};
 
 /// The caller, identified by the API key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Principal {
     /// The operator: all of its accounts.
-    Operator { operator: Operator, key_id: KeyId },
+    Operator { operator: Operator, key_id: KeyId, scopes: Scopes },
     /// An agent: one account of the operator, and never its policy.
-    Agent { operator: Operator, account_id: AccountId, key_id: KeyId },
+    Agent { operator: Operator, account_id: AccountId, key_id: KeyId, scopes: Scopes },
 }
 
 impl Principal {
@@ -26,6 +26,21 @@ impl Principal {
     pub fn key_id(&self) -> KeyId {
         match self {
             Self::Operator { key_id, .. } | Self::Agent { key_id, .. } => *key_id,
+        }
+    }
+
+    /// What the key in use may do.
+    pub fn scopes(&self) -> Scopes {
+        match self {
+            Self::Operator { scopes, .. } | Self::Agent { scopes, .. } => *scopes,
+        }
+    }
+
+    /// Whether it can halt or pause something. No agent can.
+    pub fn may_stop(&self) -> bool {
+        match self {
+            Self::Operator { scopes, .. } => scopes.have_one_of(Scopes::of(&[Scope::Halt, Scope::Policy])),
+            Self::Agent { .. } => false,
         }
     }
 }

@@ -16,8 +16,8 @@ use utoipa::{PartialSchema, ToSchema};
 use super::{
     AccountName, AccountStatus, Counterparty, CounterpartyKind, Cursor, DeliveryStatus, DisabledReason,
     DuplicateRule, EntryKind, EventType, HistoryStatus, IDEMPOTENCY_KEY_CHARS_MAX, KeyHint, MEMO_CHARS_MAX,
-    METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX, PolicyReason, REASON_CHARS_MAX, RECIPIENT_CHARS_MAX,
-    URL_CHARS_MAX, Unanswered, UsdcAmount, amount_from_json, amount_to_json,
+    METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX, PolicyReason, REASON_CHARS_MAX, RECIPIENT_CHARS_MAX, Scope,
+    Scopes, URL_CHARS_MAX, Unanswered, UsdcAmount, amount_from_json, amount_to_json,
 };
 
 /// Text without the NUL character, which the databases cannot store as text.
@@ -83,7 +83,7 @@ macro_rules! as_text {
     )*};
 }
 
-as_text! { AccountStatus CounterpartyKind DeliveryStatus DisabledReason DuplicateRule EntryKind EventType HistoryStatus Unanswered }
+as_text! { AccountStatus CounterpartyKind DeliveryStatus DisabledReason DuplicateRule EntryKind EventType HistoryStatus Scope Unanswered }
 
 /// Text that is answered as it is, under a name of its own.
 macro_rules! named_text {
@@ -145,6 +145,9 @@ pub enum RequestIdText {}
 
 /// An API key, which is a secret.
 pub enum PlainKeyText {}
+
+/// What an agent key may do, in a request.
+pub enum AgentScope {}
 
 /// A range of addresses.
 pub enum CidrText {}
@@ -345,6 +348,10 @@ written! {
     CidrText = "Cidr": formed(
         "A range of IPv4 or IPv6 addresses in CIDR notation, or one address.", "^[0-9A-Fa-f.:]{2,45}(/[0-9]{1,3})?$", "203.0.113.0/24"
     );
+    Scope = "Scope": one_of(
+        "What a key may do. `admin` stands for all of them, and for what has no scope of its own.", Self::ALL.map(Self::as_str)
+    );
+    AgentScope = "AgentScope": one_of("What an agent key may do.", Scopes::OF_AGENTS.list().map(Scope::as_str));
     PolicyReason = "PolicyReason": bounded(
         "Why the policy was changed, in the words of who asked for it.", (1, REASON_CHARS_MAX), LABEL, "new supplier"
     );

@@ -53,7 +53,8 @@ pub(super) async fn refuse_marked(mut request: Request, next: Next) -> Response 
         return next.run(request).await;
     };
     let mut refused = Some(refusal);
-    if let Some(principal @ Principal::Operator { .. }) = request.extensions().get().cloned() {
+    let principal = request.extensions().get::<Principal>().cloned();
+    if let Some(principal) = principal.filter(Principal::may_stop) {
         let is_stop;
         (request, is_stop) = stops::is_stop(request).await;
         if is_stop {
@@ -85,8 +86,8 @@ impl Guard {
         };
         Span::current().record("key_id", display(principal.key_id()));
         let mut verdict = self.rate_limit.check(&principal);
-        // No agent stops anything, so none uses up its operator's limit for that.
-        if verdict.refused().is_some() && matches!(principal, Principal::Operator { .. }) {
+        // Whoever cannot stop anything does not use up the operator's limit for that.
+        if verdict.refused().is_some() && principal.may_stop() {
             let is_stop;
             (request, is_stop) = stops::is_stop(request).await;
             if is_stop {

@@ -410,10 +410,25 @@ fn forbidden(reason: Forbidden) -> Cow<'static, str> {
     match reason {
         Forbidden::OperatorKeyNeeded => "This needs an operator key; an agent key may not do it.".into(),
         Forbidden::OtherAccount => "An agent key is good for its own account only.".into(),
-        Forbidden::OtherOperatorKey => {
-            "An operator key revokes itself and agent keys. Another operator key is revoked on the service's own machine: \
-             `purser key revoke KEY_ID`."
+        Forbidden::OtherKey => {
+            "A key revokes itself and the keys that it made; with the scope `admin` agents' keys too. Another one is revoked on \
+             the service's own machine: `purser key revoke KEY_ID`."
                 .into()
+        }
+        Forbidden::ScopeNeeded(scopes) => {
+            let words: Vec<String> = scopes.list().map(|scope| format!("`{scope}`")).collect();
+            match words.as_slice() {
+                [] => "No key opens this.".into(),
+                [scope] => format!("This needs the scope {scope}, which this key does not have.").into(),
+                _ => format!(
+                    "This needs one of the scopes {}, of which this key has none.",
+                    words.join(", ")
+                )
+                .into(),
+            }
+        }
+        Forbidden::MoreThanItself(field) => {
+            format!("A key makes none that may do more than itself, and in `{field}` this one would.").into()
         }
         Forbidden::OtherAddress(Some(address)) => {
             format!("This key may be used from its `allowed_cidrs` only; the request came from {address}.").into()

@@ -18,6 +18,7 @@ mod page;
 mod patience;
 mod rate_limit;
 mod request_id;
+mod scopes;
 mod serve;
 mod site;
 mod stops;
@@ -120,6 +121,7 @@ fn guarded() -> OpenApiRouter<Arc<Services>> {
         .routes(routes!(history::list))
         .routes(routes!(denials::list))
         .routes(routes!(keys::create, keys::list))
+        .routes(routes!(keys::create_operators, keys::list_operators))
         .routes(routes!(keys::revoke))
         .routes(routes!(keys::revoke_own))
         .routes(routes!(halts::create))
@@ -185,7 +187,7 @@ pub struct Inside<'a> {
 /// The routes of the doors beside REST.
 #[derive(Default)]
 pub struct DoorRoutes {
-    /// Behind REST's guard. What came too soon gets through with the mark [`OverRate`].
+    /// Behind REST's guard, with scopes of their own. What came too soon gets through with the mark [`OverRate`].
     pub guarded: Option<OpenApiRouter>,
     /// Guarded by themselves.
     pub pages: Router,
@@ -200,6 +202,7 @@ pub fn router(services: &Services, settings: HttpSettings, doors: &impl OpenDoor
         .route_layer(middleware::from_fn_with_state(guard.clone(), auth::guard))
         .merge(open().with_state(Arc::new(services.clone())));
     if let Some(guarded) = doors_beside.guarded {
+        let guarded = scopes::check_scopes(guarded);
         routes =
             routes.merge(guarded.route_layer(middleware::from_fn_with_state(guard, auth::guard_and_mark)));
     }
@@ -208,11 +211,11 @@ pub fn router(services: &Services, settings: HttpSettings, doors: &impl OpenDoor
     dress(routes, settings.request_timeout, settings.metrics)
 }
 
-/// The routes that need a key, each done once per name.
+/// The routes that need a key and its scopes, each done once per name.
 fn keyed(services: &Services, doors: &impl OpenDoors) -> OpenApiRouter {
     // Transfers have idempotency keys of their own.
     let own = done_once(services).merge(paying());
-    own.with_state(Arc::new(services.clone())).merge(doors.rest(services))
+    scopes::check_scopes(own.with_state(Arc::new(services.clone())).merge(doors.rest(services)))
 }
 
 /// What they do, but for those of doors.

@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use purser_core::{ChainFault, LedgerError, PaymentError};
 
 use crate::chain::ChainError;
-use crate::domain::{Counterparties, Invalid, Network, QuotaExceeded, TransferId};
+use crate::domain::{Counterparties, Invalid, Network, QuotaExceeded, Scopes, TransferId};
 use crate::store::StoreError;
 
 /// Why a service refused a request or could not do it. Transfers that end badly are transfers, not errors.
@@ -91,8 +91,12 @@ pub enum Unauthorized {
 pub enum Forbidden {
     OperatorKeyNeeded,
     OtherAccount,
-    /// An operator key revokes itself and agent keys, no other operator key.
-    OtherOperatorKey,
+    /// A key revokes itself and what it made; with `admin` agents' keys too.
+    OtherKey,
+    /// The key has none of these scopes. Without any, no key opens what was asked for.
+    ScopeNeeded(Scopes),
+    /// A key makes none that may do more than itself: in this field it would.
+    MoreThanItself(&'static str),
     /// The key is restricted to other addresses. `None`: the caller's address is unknown.
     OtherAddress(Option<IpAddr>),
 }

@@ -4,8 +4,8 @@ use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
 use super::key_uses::KeyUses;
 use super::{Ambient, Parts};
 use crate::domain::{
-    AccountId, AllowedCidrs, ApiKey, CellName, Cursor, Drawn, Invalid, KeyId, KeyScope, NAME_CHARS_MAX,
-    Operator, OperatorId, Page, PageRequest, PlainKey, Principal, Timestamp, check_name,
+    AllowedCidrs, ApiKey, CellName, Cursor, Drawn, Invalid, KeyHolder, KeyId, NAME_CHARS_MAX, Operator,
+    OperatorId, Page, PageRequest, PlainKey, Principal, Scope, Scopes, Timestamp, check_name,
 };
 use crate::store::{self, StoreError};
 
@@ -15,15 +15,18 @@ pub struct CreateKey {
     pub name: Option<String>,
     pub expires_at: Option<Timestamp>,
     pub allowed_cidrs: Option<AllowedCidrs>,
+    /// `None`: all that it can have.
+    pub scopes: Option<Scopes>,
 }
 
 impl CreateKey {
     /// Invalid: a name that is blank, longer than 200 characters or overrides text direction; an invalid expiry
-    /// time; a malformed range, or an empty list of ranges.
+    /// time; a malformed range, or an empty list of ranges; an unknown scope, or an empty list of scopes.
     pub fn parse(
         name: Option<String>,
         expires_at: Option<String>,
         allowed_cidrs: Option<Vec<String>>,
+        scopes: Option<Vec<String>>,
     ) -> Result<Self, Invalid> {
         if let Some(name) = &name {
             check_name("name", name, NAME_CHARS_MAX)?;
@@ -33,14 +36,40 @@ impl CreateKey {
             name,
             expires_at: expires_at.map_err(|error| Invalid::new(EXPIRES_AT, error.to_string()))?,
             allowed_cidrs: allowed_cidrs.as_deref().map(AllowedCidrs::parse).transpose()?,
+            scopes: scopes.as_deref().map(Scopes::parse).transpose()?,
         })
     }
 
-    /// Makes the key in this cell, and its record. Invalid: it would expire before it begins.
+    /// As `maker` may make it: where nothing is asked for, the new key is like it. An agent is elsewhere than who makes its key, so
+    /// its addresses and its end are its own. Forbidden: the new key could do more than `maker`.
+    fn within(mut self, maker: &ApiKey, holder: KeyHolder) -> Result<Self, Forbidden> {
+        let asked = self.scopes.or(match holder {
+            KeyHolder::Operator => Some(maker.scopes),
+            KeyHolder::Agent(_) => maker.scopes.covered(Scopes::OF_AGENTS),
+        });
+        self.scopes = asked.filter(|asked| maker.scopes.cover(*asked));
+        if self.scopes.is_none() {
+            return Err(Forbidden::MoreThanItself(SCOPES));
+        }
+        if let (KeyHolder::Operator, Some(end)) = (holder, maker.expires_at)
+            && *self.expires_at.get_or_insert(end) > end
+        {
+            return Err(Forbidden::MoreThanItself(EXPIRES_AT));
+        }
+        if let (KeyHolder::Operator, Some(ranges)) = (holder, &maker.allowed_cidrs)
+            && !ranges.cover(self.allowed_cidrs.get_or_insert_with(|| ranges.clone()))
+        {
+            return Err(Forbidden::MoreThanItself(ALLOWED_CIDRS));
+        }
+        Ok(self)
+    }
+
+    /// Makes the key in this cell, and its record. Invalid: it would expire before it begins, or has scopes that no key of this
+    /// holder can have.
     pub fn make(
         self,
         operator: &Operator,
-        scope: KeyScope,
+        holder: KeyHolder,
         cell: Option<&CellName>,
         drawn: &Drawn,
         now: Timestamp,
@@ -48,11 +77,18 @@ impl CreateKey {
         if self.expires_at.is_some_and(|expires_at| expires_at <= now) {
             return Err(Invalid::new(EXPIRES_AT, "must be in the future"));
         }
-        let plain = PlainKey::new(scope.role(), operator.network, cell, *drawn.secret);
+        let most = Scopes::of_holder(holder);
+        let scopes = self.scopes.unwrap_or(most);
+        if !most.cover(scopes) {
+            return Err(Invalid::new(SCOPES, "may be `read` and `pay` for an agent's key, and no others"));
+        }
+        let plain = PlainKey::new(holder.role(), operator.network, cell, *drawn.secret);
         let record = ApiKey {
             id: KeyId::new(drawn.at, drawn.id_bits),
             operator_id: operator.id,
-            scope,
+            holder,
+            scopes,
+            made_by: None,
             name: self.name,
             hint: plain.hint(),
             created_at: now,
@@ -73,13 +109,18 @@ pub struct NewKey {
 }
 
 const EXPIRES_AT: &str = "expires_at";
+const ALLOWED_CIDRS: &str = "allowed_cidrs";
+const SCOPES: &str = "scopes";
 
-/// Binds a cursor of the key list to its operator and account.
-pub fn keys_filter(operator_id: OperatorId, account_id: AccountId) -> String {
-    format!("keys|{operator_id}|{account_id}")
+/// Binds a cursor of the key list to its operator and holder.
+pub fn keys_filter(operator_id: OperatorId, holder: KeyHolder) -> String {
+    match holder {
+        KeyHolder::Operator => format!("keys|{operator_id}"),
+        KeyHolder::Agent(account_id) => format!("keys|{operator_id}|{account_id}"),
+    }
 }
 
-/// API keys: authenticates callers and manages agents' keys.
+/// API keys: authenticates callers and manages keys.
 #[derive(Clone)]
 pub struct Keys {
     keys: store::Keys,
@@ -145,9 +186,10 @@ impl Keys {
             }
         }
         self.uses.note(record.id, now);
-        Ok(match record.scope {
-            KeyScope::Operator => Principal::Operator { operator, key_id: record.id },
-            KeyScope::Agent(account_id) => Principal::Agent { operator, account_id, key_id: record.id },
+        let ApiKey { id: key_id, scopes, .. } = record;
+        Ok(match record.holder {
+            KeyHolder::Operator => Principal::Operator { operator, key_id, scopes },
+            KeyHolder::Agent(account_id) => Principal::Agent { operator, account_id, key_id, scopes },
         })
     }
 
@@ -165,25 +207,31 @@ impl Keys {
         self.uses.write_until_stopped();
     }
 
-    /// Makes a key for one account; with `drawn` from a request's name, repeating the call gives the same key. Invalid:
-    /// `expires_at` is not in the future, or the operator has reached its maximum of keys. NotFound: the account.
+    /// Makes a key for the operator or one account; with `drawn` from a request's name, repeating the call gives the same key.
+    /// Invalid: `expires_at` is not in the future, scopes that an agent cannot have, or the operator has reached its maximum of
+    /// keys. NotFound: the account. Forbidden: it could do more than the caller's key.
     pub async fn create(
         &self,
-        operator: &Operator,
-        account_id: AccountId,
+        caller: &Principal,
+        holder: KeyHolder,
         asked: CreateKey,
         drawn: Option<Drawn>,
     ) -> Result<NewKey, ServiceError> {
-        self.find_account(operator, account_id).await?;
+        let operator = caller.operator();
+        self.find_holder(operator, holder).await?;
         let now = self.ambient.now();
         let is_named = drawn.is_some();
         let drawn = drawn.unwrap_or_else(|| self.ambient.draw());
-        let scope = KeyScope::Agent(account_id);
         if is_named && let Some(record) = self.find_made(operator, &drawn).await? {
-            let plain = PlainKey::new(scope.role(), operator.network, self.cell.as_ref(), *drawn.secret);
+            let plain = PlainKey::new(holder.role(), operator.network, self.cell.as_ref(), *drawn.secret);
             return Ok(NewKey { record, plain });
         }
-        let NewKey { record, plain } = asked.make(operator, scope, self.cell.as_ref(), &drawn, now)?;
+        let maker = self.keys.find_key_of(operator.id, caller.key_id()).await?;
+        let maker = maker.filter(|maker| maker.revoked_at.is_none());
+        let maker = maker.ok_or(ServiceError::Unauthorized(Unauthorized::RevokedKey))?;
+        let asked = asked.within(&maker, holder).map_err(ServiceError::Forbidden)?;
+        let NewKey { record, plain } = asked.make(operator, holder, self.cell.as_ref(), &drawn, now)?;
+        let record = ApiKey { made_by: Some(maker.id), ..record };
         let keys_max = self.keys_max;
         match self.keys.insert_key_within(&record, &plain.hash(), keys_max).await {
             Ok(()) => Ok(NewKey { record, plain }),
@@ -203,39 +251,43 @@ impl Keys {
         Ok(self.keys.find_key_of(operator.id, KeyId::new(drawn.at, drawn.id_bits)).await?)
     }
 
-    /// The keys of one account, newest first, expired and revoked ones included. NotFound: the account.
+    /// The operator's own keys or those of one account, newest first, expired and revoked ones included. NotFound: the account.
     pub async fn list(
         &self,
         operator: &Operator,
-        account_id: AccountId,
+        holder: KeyHolder,
         request: PageRequest,
     ) -> Result<Page<ApiKey>, ServiceError> {
-        self.find_account(operator, account_id).await?;
+        self.find_holder(operator, holder).await?;
         let after = request.after.as_ref().map(|cursor| cursor.position().parse::<KeyId>()).transpose();
         let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
         let rows_max = request.limit.get() + 1;
-        let rows = self.keys.list_account_keys(operator.id, account_id, after, rows_max).await?;
-        let filter = keys_filter(operator.id, account_id);
+        let rows = self.keys.list_keys_of(operator.id, holder, after, rows_max).await?;
+        let filter = keys_filter(operator.id, holder);
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.id.to_string())))
     }
 
-    /// Revokes an agent key, or the caller's own key, at once; revoking it again changes nothing. NotFound: no key of the operator.
-    /// Forbidden: another operator key, because whoever steals one key could lock the others out of the halt.
+    /// Revokes the caller's own key, one that it made, directly or through others, or with `admin` an agent's key, at once; revoking
+    /// it again changes nothing. What the key made lives on. NotFound: no key of the operator. Forbidden: another key, because
+    /// whoever steals one key could lock the others out of the halt.
     pub async fn revoke(&self, caller: &Principal, key_id: KeyId) -> Result<(), ServiceError> {
         let operator_id = caller.operator_id();
         let missing = || ServiceError::NotFound(Resource::Key);
         let key = self.keys.find_key_of(operator_id, key_id).await?.ok_or_else(missing)?;
-        match key.scope {
-            KeyScope::Operator if key_id != caller.key_id() => {
-                return Err(ServiceError::Forbidden(Forbidden::OtherOperatorKey));
-            }
-            KeyScope::Operator | KeyScope::Agent(_) => {}
+        let own = caller.key_id();
+        let is_agents = key.holder.account_id().is_some();
+        let may = key_id == own
+            || is_agents && caller.scopes().cover(Scopes::of(&[Scope::Admin]))
+            || self.keys.is_made_by(operator_id, key_id, own).await?;
+        if !may {
+            return Err(ServiceError::Forbidden(Forbidden::OtherKey));
         }
         let revoked = self.keys.mark_key_revoked(operator_id, key_id, self.ambient.now()).await?;
         revoked.map(|_| ()).ok_or_else(missing)
     }
 
-    async fn find_account(&self, operator: &Operator, account_id: AccountId) -> Result<(), ServiceError> {
+    async fn find_holder(&self, operator: &Operator, holder: KeyHolder) -> Result<(), ServiceError> {
+        let Some(account_id) = holder.account_id() else { return Ok(()) };
         let account = self.accounts.find_account(operator.id, account_id).await?;
         account.map(|_| ()).ok_or(ServiceError::NotFound(Resource::Account))
     }

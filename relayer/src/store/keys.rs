@@ -5,19 +5,23 @@ use super::query::{Query, Sql, sql};
 use super::row::{Record, Row};
 use super::stored::Below;
 use super::{Keys, StoreError};
-use crate::domain::{AccountId, ApiKey, HashedKey, KeyId, KeyScope, Operator, OperatorId, Timestamp};
+use crate::domain::{ApiKey, HashedKey, KeyHolder, KeyId, Operator, OperatorId, Scopes, Timestamp};
 
 /// The columns of an [`ApiKey`].
 pub(super) const COLUMNS: Sql<&str> =
-    Sql("api_keys.key_id, api_keys.operator_id, api_keys.account_id, api_keys.name, api_keys.hint,
-    api_keys.created_at, api_keys.expires_at, api_keys.revoked_at, api_keys.last_used_at, api_keys.allowed_cidrs");
+    Sql("api_keys.key_id, api_keys.operator_id, api_keys.account_id, api_keys.scopes, api_keys.made_by,
+    api_keys.name, api_keys.hint, api_keys.created_at, api_keys.expires_at, api_keys.revoked_at, api_keys.last_used_at,
+    api_keys.allowed_cidrs");
 
 impl Record for ApiKey {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let holder = row.get::<Option<_>>("account_id")?.map_or(KeyHolder::Operator, KeyHolder::Agent);
         Ok(Self {
             id: row.get("key_id")?,
             operator_id: row.get("operator_id")?,
-            scope: row.get::<Option<AccountId>>("account_id")?.map_or(KeyScope::Operator, KeyScope::Agent),
+            holder,
+            scopes: row.get::<Option<_>>("scopes")?.unwrap_or(Scopes::of_holder(holder)),
+            made_by: row.get("made_by")?,
             name: row.get("name")?,
             hint: row.get("hint")?,
             created_at: row.get("created_at")?,
@@ -39,17 +43,14 @@ impl Record for OwnedKey {
 }
 
 fn insert(key: &ApiKey, hash: &HashedKey) -> Query {
-    let account_id = match key.scope {
-        KeyScope::Operator => None,
-        KeyScope::Agent(account_id) => Some(account_id),
-    };
     sql! {
         "INSERT INTO api_keys
-             (key_id, key_hash, operator_id, account_id, name, hint, created_at, expires_at, revoked_at, allowed_cidrs)
-         VALUES ({id}, {hash}, {operator_id}, {account_id}, {name}, {hint}, {created_at}, {expires_at}, {revoked_at},
-             {allowed_cidrs})",
-        key.id, hash, key.operator_id, account_id, key.name, key.hint, key.created_at, key.expires_at, key.revoked_at,
-        key.allowed_cidrs
+             (key_id, key_hash, operator_id, account_id, scopes, made_by, name, hint, created_at, expires_at, revoked_at,
+             allowed_cidrs)
+         VALUES ({id}, {hash}, {operator_id}, {account_id}, {scopes}, {made_by}, {name}, {hint}, {created_at},
+             {expires_at}, {revoked_at}, {allowed_cidrs})",
+        key.id, hash, key.operator_id, account_id = key.holder.account_id(), key.scopes, key.made_by, key.name, key.hint,
+        key.created_at, key.expires_at, key.revoked_at, key.allowed_cidrs
     }
 }
 
@@ -124,22 +125,52 @@ impl Keys {
         .await
     }
 
-    /// Up to `rows_max` keys of one account made before `after`, newest first.
-    pub async fn list_account_keys(
+    /// Up to `rows_max` keys of one holder made before `after`, newest first: the operator's own, or those of an account.
+    pub async fn list_keys_of(
         &self,
         operator: OperatorId,
-        account: AccountId,
+        holder: KeyHolder,
         after: Option<KeyId>,
         rows_max: u32,
     ) -> Result<Vec<ApiKey>, StoreError> {
-        sql! {
-            "SELECT {columns} FROM api_keys
-             WHERE operator_id = {operator} AND account_id = {account} AND key_id < {below}
-             ORDER BY key_id DESC LIMIT {rows_max}",
-            columns = COLUMNS, operator, account, below = Below(after), rows_max
+        let below = Below(after);
+        let listed = match holder {
+            KeyHolder::Operator => sql! {
+                "SELECT {columns} FROM api_keys
+                 WHERE operator_id = {operator} AND account_id IS NULL AND key_id < {below}
+                 ORDER BY key_id DESC LIMIT {rows_max}",
+                columns = COLUMNS, operator, below, rows_max
+            },
+            KeyHolder::Agent(account) => sql! {
+                "SELECT {columns} FROM api_keys
+                 WHERE operator_id = {operator} AND account_id = {account} AND key_id < {below}
+                 ORDER BY key_id DESC LIMIT {rows_max}",
+                columns = COLUMNS, operator, account, below, rows_max
+            },
+        };
+        listed.fetch_all(self.lister()).await
+    }
+
+    /// Whether `maker` made this key of the operator, or a key that made it, and so on.
+    pub async fn is_made_by(
+        &self,
+        operator: OperatorId,
+        key: KeyId,
+        maker: KeyId,
+    ) -> Result<bool, StoreError> {
+        let found: Option<KeyId> = sql! {
+            "WITH RECURSIVE makers (key_id) AS (
+                 SELECT made_by FROM api_keys WHERE operator_id = {operator} AND key_id = {key}
+                 UNION
+                 SELECT api_keys.made_by FROM api_keys JOIN makers ON makers.key_id = api_keys.key_id
+                 WHERE api_keys.operator_id = {operator}
+             )
+             SELECT key_id FROM makers WHERE key_id = {maker}",
+            operator, key, maker
         }
-        .fetch_all(self.lister())
-        .await
+        .fetch_optional(self.reader())
+        .await?;
+        Ok(found.is_some())
     }
 
     /// Revokes one of the operator's keys from `now` on. `None` when the operator has no such key; a key that is

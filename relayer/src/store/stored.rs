@@ -13,8 +13,8 @@ use crate::domain::{
     AccountId, AccountName, AccountStatus, Address, AllowedCidrs, Counterparty, DisabledReason,
     DuplicateRule, EntryId, EntryKind, EventId, EventType, FailureCode, Fingerprint, HashedKey,
     IdempotencyKey, KeyHint, KeyId, Limit, Memo, Metadata, Network, OperatorId, OperatorName, PaymentNumber,
-    PolicyFields, PolicyReason, Provisioning, Recipient, RejectionReason, RequestFingerprint, SealedSecret,
-    Seed, SpendingPolicy, Timestamp, TransferId, Unanswered, UsdcAmount, WebhookId, WebhookUrl,
+    PolicyFields, PolicyReason, Provisioning, Recipient, RejectionReason, RequestFingerprint, Scopes,
+    SealedSecret, Seed, SpendingPolicy, Timestamp, TransferId, Unanswered, UsdcAmount, WebhookId, WebhookUrl,
 };
 
 /// How types are written: a type, a name for its value, and the text or number of it.
@@ -65,7 +65,7 @@ macro_rules! as_text {
 as_text! {
     AccountId EntryId EventId KeyId OperatorId TransferId WebhookId
     AccountStatus Address Counterparty DisabledReason DuplicateRule EntryKind EventType FailureCode Network Provisioning
-    RejectionReason Timestamp Unanswered UsdcAmount
+    RejectionReason Scopes Timestamp Unanswered UsdcAmount
 }
 
 written! {

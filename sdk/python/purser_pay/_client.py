@@ -436,10 +436,13 @@ class Keys:
         name: str | None = None,
         expires_at: datetime | str | None = None,
         allowed_cidrs: Sequence[str] | None = None,
+        scopes: Sequence[str] | None = None,
         once: str | None = None,
     ) -> types.NewKey:
         """A new key, whose text is shown this once."""
-        body = given_fields(name=name, expires_at=text_of_time(expires_at), allowed_cidrs=allowed_cidrs)
+        body = given_fields(
+            name=name, expires_at=text_of_time(expires_at), allowed_cidrs=allowed_cidrs, scopes=scopes
+        )
         call = Call.once(f"/accounts/{quote(account)}/keys", body, once)
         return read(types.NewKey, (self._purser._ask(call)).json)
 

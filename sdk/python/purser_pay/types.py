@@ -232,7 +232,7 @@ class Halted:
 
 @dataclass(frozen=True, kw_only=True)
 class Key:
-    """An agent key, without the key itself."""
+    """A key, without the key itself."""
 
     account_id: str | None
     """The account that it opens; `null` of an operator key."""
@@ -248,10 +248,14 @@ class Key:
     """The id of an API key. Opaque; compare it as text."""
     last_used_at: datetime | None
     """About a minute late; `null` before its first use."""
+    made_by: str | None
+    """The key that made it; `null` where the command line did."""
     name: str | None
     """A label for people, not unique: 1 to 200 characters, not blank, none that override the direction of text."""
     revoked_at: datetime | None
     """Since then it is not valid."""
+    scopes: list[str]
+    """What it may do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,10 +290,14 @@ class NewKey:
     """An API key: a secret."""
     last_used_at: datetime | None
     """About a minute late; `null` before its first use."""
+    made_by: str | None
+    """The key that made it; `null` where the command line did."""
     name: str | None
     """A label for people, not unique: 1 to 200 characters, not blank, none that override the direction of text."""
     revoked_at: datetime | None
     """Since then it is not valid."""
+    scopes: list[str]
+    """What it may do."""
 
 
 @dataclass(frozen=True, kw_only=True)

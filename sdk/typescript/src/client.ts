@@ -344,10 +344,16 @@ class Keys {
   /** A new key, whose text is shown this once. */
   create(
     account: string,
-    options: { name?: string; expiresAt?: Moment; allowedCidrs?: string[]; once?: string } = {},
+    options: {
+      name?: string;
+      expiresAt?: Moment;
+      allowedCidrs?: string[];
+      scopes?: types.Scope[];
+      once?: string;
+    } = {},
   ): Promise<types.NewKey> {
-    const { name, expiresAt, allowedCidrs } = options;
-    const body = { name, expires_at: text(expiresAt), allowed_cidrs: allowedCidrs };
+    const { name, expiresAt, allowedCidrs, scopes } = options;
+    const body = { name, expires_at: text(expiresAt), allowed_cidrs: allowedCidrs, scopes };
     return asked(this.#line, once(path(account, "/keys"), body, options.once));
   }
 

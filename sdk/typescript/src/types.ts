@@ -437,7 +437,7 @@ export interface InitiatedData {
   tx_signature: TransactionSignature;
 }
 
-/** An agent key, without the key itself. */
+/** A key, without the key itself. */
 export interface Key {
   /** The account that it opens; `null` of an operator key. */
   account_id: AccountId | null;
@@ -453,10 +453,14 @@ export interface Key {
   id: KeyId;
   /** About a minute late; `null` before its first use. */
   last_used_at: Timestamp | null;
+  /** The key that made it; `null` where the command line did. */
+  made_by: KeyId | null;
   /** A label for people, not unique: 1 to 200 characters, not blank, none that override the direction of text. */
   name: Name | null;
   /** Since then it is not valid. */
   revoked_at: Timestamp | null;
+  /** What it may do. */
+  scopes: ScopeOrOther[];
 }
 
 /** The id of an API key. Opaque; compare it as text. */
@@ -517,10 +521,14 @@ export interface NewKey {
   key: ApiKey;
   /** About a minute late; `null` before its first use. */
   last_used_at: Timestamp | null;
+  /** The key that made it; `null` where the command line did. */
+  made_by: KeyId | null;
   /** A label for people, not unique: 1 to 200 characters, not blank, none that override the direction of text. */
   name: Name | null;
   /** Since then it is not valid. */
   revoked_at: Timestamp | null;
+  /** What it may do. */
+  scopes: ScopeOrOther[];
 }
 
 /** A policy and which version of the account's it is. */
@@ -717,6 +725,12 @@ export type Rule =
   | "max_daily_spend"
   | "balance"
   | (string & {});
+
+/** What a key may do. `admin` stands for all of them, and for what has no scope of its own. */
+export type Scope = "read" | "pay" | "policy" | "halt" | "reject-approvals" | "admin" | (string & {});
+
+/** What a key may do. `admin` stands for all of them, and for what has no scope of its own. */
+export type ScopeOrOther = Scope | (string & {});
 
 /** The `SettledData` of the service's description. */
 export interface SettledData {

@@ -5,7 +5,7 @@ use utoipa::openapi::link::Link;
 use utoipa::openapi::path::Operation;
 
 /// The operation that answers, where the id is in its answer, and the operations that take it as their `id`.
-pub(super) const LINKS: [(&str, &str, &[&str]); 5] = [
+pub(super) const LINKS: [(&str, &str, &[&str]); 6] = [
     (
         "create_account",
         "account_id",
@@ -25,6 +25,7 @@ pub(super) const LINKS: [(&str, &str, &[&str]); 5] = [
         ],
     ),
     ("create_key", "id", &["revoke_key"]),
+    ("create_operator_key", "id", &["revoke_key"]),
     ("create_transfer", "transfer_id", &["get_transfer"]),
     (
         "create_webhook",

@@ -21,7 +21,7 @@ const DESCRIPTION: &str = "\
 USDC accounts for AI agents on Solana, spending only within rules that the chain enforces.
 
 Every call but those tagged Service carries `Authorization: Bearer <API_KEY>`. The key says which operator or agent asks, and on \
-which network. Bodies are JSON; unknown fields and parameters are refused. Amounts are decimal strings of USDC with six \
+which network; its scopes say what it may do: a route needs one of its `x-scopes`, and `admin` stands for all of them. Bodies are JSON; unknown fields and parameters are refused. Amounts are decimal strings of USDC with six \
 fractional digits; JSON numbers are taken and given exactly where a schema says `number`. Times are ISO 8601 in UTC.
 
 Every answer has `X-Request-Id`. Every error has the schema `ErrorBody`; decide by its `error`. What is not HTTP \
@@ -35,7 +35,7 @@ const TAGS: [(&str, &str); 10] = [
     ("Policies", "What an account may spend, enforced on the chain. Operators alone see and set it."),
     ("Transfers", "Payments, each made exactly once per idempotency key."),
     ("History", "What happened to an account's money."),
-    ("Keys", "Keys of agents, each for one account."),
+    ("Keys", "Keys of the operator, and of agents, each for one account."),
     ("Halts", "A stop that is separate from the policy and that only the operator's admin lifts."),
     ("Events", "What happened, as it is announced."),
     ("Webhooks", "Where announcements are delivered."),

@@ -7,7 +7,7 @@ use utoipa::openapi::OpenApi;
 
 use super::errors::example_of;
 use super::links::LINKS;
-use crate::domain::EventType;
+use crate::domain::{EventType, Scope};
 use crate::http::code::Code;
 use crate::http::tests::Relayer;
 
@@ -50,6 +50,20 @@ fn every_operation_says_what_it_is_and_has_a_name_of_its_own() {
         let known = document["tags"].as_array().expect("tags");
         assert!(tags.iter().all(|tag| known.iter().any(|known| known["name"] == *tag)), "{name}: {tags:?}");
         assert!(operation["security"].is_array(), "{name} does not say which key it needs");
+    }
+}
+
+#[test]
+fn every_operation_that_needs_a_key_names_scopes_that_there_are() {
+    let document = document();
+    for (path, method, operation) in operations(&document) {
+        let needs_key = operation["security"].as_array().expect("keys").iter().any(|key| *key != json!({}));
+        let named = operation["x-scopes"].as_array();
+        assert_eq!(named.is_some(), needs_key, "{method} {path}");
+        let named: Vec<_> =
+            named.into_iter().flatten().map(|scope| scope.as_str().expect("a word")).collect();
+        let known = named.iter().filter(|scope| Scope::from_stored(scope).is_some()).count();
+        assert!(known == named.len() && (known > 0 || !needs_key), "{method} {path}: {named:?}");
     }
 }
 

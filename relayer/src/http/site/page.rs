@@ -57,7 +57,7 @@ fn operation(document: &Value, path: &str, method: &str, operation: &Value) -> S
         escaped(path),
         words(text(&operation["summary"])),
         paragraphs(&operation["description"]),
-        keys(&operation["security"]),
+        keys(operation),
         id = escaped(text(&operation["operationId"])),
     );
     let parameters = operation["parameters"].as_array().into_iter().flatten();
@@ -88,13 +88,19 @@ fn operation(document: &Value, path: &str, method: &str, operation: &Value) -> S
     html + "</table></details></section>"
 }
 
-fn keys(security: &Value) -> String {
-    let schemes = security.as_array().into_iter().flatten().flat_map(|one| fields(one).map(|(name, _)| name));
+fn keys(operation: &Value) -> String {
+    let schemes = operation["security"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .flat_map(|one| fields(one).map(|(name, _)| name));
     let schemes: Vec<&str> = schemes.collect();
     if schemes.is_empty() {
         String::new()
     } else {
-        format!("<p class=\"quiet\">Key: {}</p>", escaped(&schemes.join(" or ")))
+        let scopes: Vec<&str> = operation["x-scopes"].as_array().into_iter().flatten().map(text).collect();
+        let (schemes, scopes) = (schemes.join(" or "), scopes.join(" or "));
+        format!("<p class=\"quiet\">Key: {}; scope: {}</p>", escaped(&schemes), escaped(&scopes))
     }
 }
 

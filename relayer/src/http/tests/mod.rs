@@ -12,6 +12,7 @@ mod paid_before;
 mod pending;
 mod policies;
 mod refusals;
+mod scopes;
 mod scripted_chain;
 mod transfers;
 
@@ -29,8 +30,8 @@ use self::scripted_chain::ScriptedChain;
 use super::{HttpSettings, OpenDoors, TrustedProxies, router};
 use crate::chain::{Chain, FileSigner, new_keypair};
 use crate::domain::{
-    Address, ApiKey, KeyId, KeyRole, KeyScope, Network, Operator, OperatorId, OperatorName, PlainKey, Quotas,
-    SealingKey, UsdcAmount,
+    Address, ApiKey, KeyHolder, KeyId, KeyRole, Network, Operator, OperatorId, OperatorName, PlainKey,
+    Quotas, Scopes, SealingKey, UsdcAmount,
 };
 use crate::service::{
     Ambient, Chains, DenialParts, ExplorerUrl, Looks, NetworkParts, Parts, PendingLimits, RefusalLimits,
@@ -254,7 +255,9 @@ async fn operator_key(store: &Store, number: u8) -> String {
     let record = ApiKey {
         id: KeyId::new(now, Ambient::SYSTEM.id_bits()),
         operator_id: operator.id,
-        scope: KeyScope::Operator,
+        holder: KeyHolder::Operator,
+        scopes: Scopes::of_holder(KeyHolder::Operator),
+        made_by: None,
         name: None,
         hint: plain.hint(),
         created_at: now,

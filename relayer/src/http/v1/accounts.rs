@@ -179,7 +179,7 @@ list_parameters!(AccountsParameters(LIMIT_DEFAULT) {
     request_body = CreateAccountBody,
     responses((status = 201, body = AccountResponse, description = "The account, with its policy.")),
     security(("operator_key" = [])),
-    extensions(("x-errors" = json!([
+    extensions(("x-scopes" = json!(["admin"])), ("x-errors" = json!([
         Code::QuotaExceeded, Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
         Code::SignerUnavailable
     ]))),
@@ -203,6 +203,7 @@ pub async fn create(
     params(AccountsParameters),
     responses((status = 200, body = PageResponse<AccountResponse>, description = "A page of accounts.")),
     security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["read"]))),
 )]
 pub async fn list(
     State(accounts): State<Accounts>,
@@ -220,7 +221,7 @@ pub async fn list(
     params(Id<AccountId>),
     responses((status = 200, body = AccountResponse, description = "The account.")),
     security(("operator_key" = []), ("agent_key" = [])),
-    extensions(("x-errors" = json!([Code::SolanaUnavailable]))),
+    extensions(("x-scopes" = json!(["read"])), ("x-errors" = json!([Code::SolanaUnavailable]))),
 )]
 pub async fn get(
     State(accounts): State<Accounts>,
@@ -237,7 +238,7 @@ pub async fn get(
     request_body = UpdateAccountBody,
     responses((status = 200, body = AccountResponse, description = "The account as it is now.")),
     security(("operator_key" = [])),
-    extensions(("x-errors" = json!([Code::SolanaUnavailable]))),
+    extensions(("x-scopes" = json!(["admin"])), ("x-errors" = json!([Code::SolanaUnavailable]))),
 )]
 pub async fn patch(
     State(accounts): State<Accounts>,
@@ -256,7 +257,7 @@ pub async fn patch(
     params(Id<AccountId>),
     responses((status = 200, body = BalanceResponse, description = "The balance.")),
     security(("operator_key" = []), ("agent_key" = [])),
-    extensions(("x-errors" = json!([Code::SolanaUnavailable]))),
+    extensions(("x-scopes" = json!(["read"])), ("x-errors" = json!([Code::SolanaUnavailable]))),
 )]
 pub async fn balance(
     State(accounts): State<Accounts>,

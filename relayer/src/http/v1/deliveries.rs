@@ -185,6 +185,7 @@ list_parameters!(DeliveriesParameters(LIMIT_DEFAULT) {
     params(Id<WebhookId>, DeliveriesParameters),
     responses((status = 200, body = PageResponse<DeliveryResponse>, description = "A page of deliveries.")),
     security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["read"]))),
 )]
 pub async fn list(
     State(webhooks): State<Webhooks>,
@@ -208,6 +209,7 @@ pub async fn list(
     request_body = ReplayBody,
     responses((status = 202, body = ReplayResponse, description = "How many events are sent again.")),
     security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["admin"]))),
 )]
 pub async fn replay(
     State(webhooks): State<Webhooks>,
@@ -227,6 +229,7 @@ pub async fn replay(
     params(Id<WebhookId>),
     responses((status = 202, body = WebhookTestEvent, description = "The test event, which is being sent.")),
     security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["admin"]))),
 )]
 pub async fn test(
     State(webhooks): State<Webhooks>,

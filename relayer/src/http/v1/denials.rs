@@ -57,7 +57,7 @@ list_parameters!(DenialsParameters(LIMIT_DEFAULT) {
         (String = "application/x-ndjson"),
     ))),
     security(("operator_key" = [])),
-    extensions(("x-errors" = json!([Code::NotConfigured]))),
+    extensions(("x-scopes" = json!(["read"])), ("x-errors" = json!([Code::NotConfigured]))),
 )]
 pub async fn list(
     State(denials): State<Denials>,

@@ -32,6 +32,7 @@ list_parameters!(EventsParameters(LIMIT_DEFAULT) {
         (String = "text/event-stream"),
     ))),
     security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["read"]))),
 )]
 pub async fn list(
     State(events): State<Events>,
@@ -63,6 +64,7 @@ pub async fn list(
     params(Id<EventId>),
     responses((status = 200, body = AnyEvent, description = "The event.")),
     security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["read"]))),
 )]
 pub async fn get(
     State(events): State<Events>,

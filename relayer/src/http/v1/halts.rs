@@ -50,7 +50,7 @@ impl From<HaltView> for HaltResponse {
     request_body = Option<Nothing>,
     responses((status = 200, body = HaltResponse, description = "The operator is halted.")),
     security(("operator_key" = [])),
-    extensions(("x-errors" = json!([
+    extensions(("x-scopes" = json!(["halt"])), ("x-errors" = json!([
         Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
         Code::SignerUnavailable
     ]))),
@@ -73,7 +73,7 @@ pub async fn create(
     request_body = Option<Nothing>,
     responses((status = 200, body = HaltResponse, description = "The account is halted.")),
     security(("operator_key" = [])),
-    extensions(("x-errors" = json!([
+    extensions(("x-scopes" = json!(["halt"])), ("x-errors" = json!([
         Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
         Code::SignerUnavailable
     ]))),

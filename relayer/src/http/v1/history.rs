@@ -170,6 +170,7 @@ list_parameters!(HistoryParameters(LIMIT_DEFAULT) {
         (String = "text/csv"),
     ))),
     security(("operator_key" = []), ("agent_key" = [])),
+    extensions(("x-scopes" = json!(["read"]))),
 )]
 pub async fn list(
     State(history): State<History>,

@@ -4,8 +4,8 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::domain::schema::{self, CidrText, PlainKeyText, Text};
-use crate::domain::{AccountId, AccountName, ApiKey, Invalid, KeyHint, KeyId, KeyScope, Principal};
+use crate::domain::schema::{self, AgentScope, CidrText, PlainKeyText, Text};
+use crate::domain::{AccountId, AccountName, ApiKey, Invalid, KeyHint, KeyHolder, KeyId, Principal, Scope};
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
 use crate::http::error::ApiError;
@@ -26,17 +26,46 @@ pub struct CreateKeyBody {
     /// From which addresses it may be used, as ranges in CIDR notation; without it, from anywhere.
     #[schema(value_type = Option<Vec<CidrText>>, min_items = 1, max_items = 50)]
     allowed_cidrs: Option<Vec<String>>,
+    /// What it may do; without them, both, or of both what the key may that asks.
+    #[schema(value_type = Option<Vec<AgentScope>>, min_items = 1, max_items = 6)]
+    scopes: Option<Vec<String>>,
 }
 
 impl TryFrom<CreateKeyBody> for CreateKey {
     type Error = Invalid;
 
     fn try_from(body: CreateKeyBody) -> Result<Self, Invalid> {
-        CreateKey::parse(body.name, body.expires_at, body.allowed_cidrs)
+        CreateKey::parse(body.name, body.expires_at, body.allowed_cidrs, body.scopes)
     }
 }
 
-/// An agent key, without the key itself.
+/// A new operator key. What is left out is as of the key that asks.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = CreateOperatorKey)]
+pub struct CreateOperatorKeyBody {
+    #[schema(value_type = Option<AccountName>)]
+    name: Option<String>,
+    /// From then on it is not valid. In the future, and no later than the key that asks.
+    #[schema(value_type = Option<schema::Timestamp>)]
+    expires_at: Option<String>,
+    /// From which addresses it may be used, as ranges in CIDR notation, all of them within those of the key that asks.
+    #[schema(value_type = Option<Vec<CidrText>>, min_items = 1, max_items = 50)]
+    allowed_cidrs: Option<Vec<String>>,
+    /// What it may do, which is no more than the key that asks.
+    #[schema(value_type = Option<Vec<Scope>>, min_items = 1, max_items = 6)]
+    scopes: Option<Vec<String>>,
+}
+
+impl TryFrom<CreateOperatorKeyBody> for CreateKey {
+    type Error = Invalid;
+
+    fn try_from(body: CreateOperatorKeyBody) -> Result<Self, Invalid> {
+        CreateKey::parse(body.name, body.expires_at, body.allowed_cidrs, body.scopes)
+    }
+}
+
+/// A key, without the key itself.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Key)]
 pub struct KeyResponse {
@@ -60,17 +89,19 @@ pub struct KeyResponse {
     /// From which addresses it may be used; `null` for any.
     #[schema(value_type = Option<Vec<CidrText>>, required, max_items = 50)]
     allowed_cidrs: Option<Vec<String>>,
+    /// What it may do.
+    #[schema(min_items = 1, max_items = 6)]
+    scopes: Vec<Scope>,
+    /// The key that made it; `null` where the command line did.
+    #[schema(required)]
+    made_by: Option<schema::KeyId>,
 }
 
 impl From<ApiKey> for KeyResponse {
     fn from(key: ApiKey) -> Self {
-        let account_id = match key.scope {
-            KeyScope::Operator => None,
-            KeyScope::Agent(account_id) => Some(account_id.into()),
-        };
         Self {
             id: key.id.into(),
-            account_id,
+            account_id: key.holder.account_id().map(Text),
             name: key.name,
             hint: key.hint,
             created_at: key.created_at.into(),
@@ -78,6 +109,8 @@ impl From<ApiKey> for KeyResponse {
             revoked_at: key.revoked_at.map(Text),
             last_used_at: key.last_used_at.map(Text),
             allowed_cidrs: key.allowed_cidrs.map(|cidrs| cidrs.texts()),
+            scopes: key.scopes.list().collect(),
+            made_by: key.made_by.map(Text),
         }
     }
 }
@@ -100,22 +133,47 @@ impl From<NewKey> for NewKeyResponse {
 
 /// Make an agent key
 ///
-/// It opens this account alone, and never its policy. The answer shows it, and nothing else ever does.
+/// It opens this account alone, and never its policy. The answer shows it, and nothing else ever does. A key makes none that may
+/// do more than itself.
 #[utoipa::path(
     post, path = "/v1/accounts/{id}/keys", operation_id = "create_key", tag = "Keys",
     params(Id<AccountId>),
     request_body = CreateKeyBody,
     responses((status = 201, body = NewKeyResponse, description = "The key.")),
     security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["pay", "policy", "halt", "reject-approvals"]))),
 )]
 pub async fn create(
     State(keys): State<Keys>,
-    OperatorOnly(operator): OperatorOnly,
+    _: OperatorOnly,
+    caller: Principal,
     Id(account_id): Id<AccountId>,
     Draw(drawn): Draw,
     Body(body): Body<CreateKeyBody>,
 ) -> Result<ShownOnce<NewKeyResponse>, ApiError> {
-    let created = keys.create(&operator, account_id, body.try_into()?, drawn).await?;
+    let created = keys.create(&caller, KeyHolder::Agent(account_id), body.try_into()?, drawn).await?;
+    Ok(ShownOnce(StatusCode::CREATED, created.into()))
+}
+
+/// Make an operator key
+///
+/// It may do no more than the key that asks, ends no later, and is used from no other addresses; a key with `read` alone makes none.
+/// The answer shows it, and nothing else ever does. Whoever runs the service makes the first one (`purser key create`).
+#[utoipa::path(
+    post, path = "/v1/keys", operation_id = "create_operator_key", tag = "Keys",
+    request_body = CreateOperatorKeyBody,
+    responses((status = 201, body = NewKeyResponse, description = "The key.")),
+    security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["pay", "policy", "halt", "reject-approvals"]))),
+)]
+pub async fn create_operators(
+    State(keys): State<Keys>,
+    _: OperatorOnly,
+    caller: Principal,
+    Draw(drawn): Draw,
+    Body(body): Body<CreateOperatorKeyBody>,
+) -> Result<ShownOnce<NewKeyResponse>, ApiError> {
+    let created = keys.create(&caller, KeyHolder::Operator, body.try_into()?, drawn).await?;
     Ok(ShownOnce(StatusCode::CREATED, created.into()))
 }
 
@@ -129,6 +187,7 @@ list_parameters!(KeysParameters(LIMIT_DEFAULT) {});
     params(Id<AccountId>, KeysParameters),
     responses((status = 200, body = PageResponse<KeyResponse>, description = "A page of keys.")),
     security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["read"]))),
 )]
 pub async fn list(
     State(keys): State<Keys>,
@@ -136,19 +195,42 @@ pub async fn list(
     Id(account_id): Id<AccountId>,
     query: ListQuery,
 ) -> Result<Json<PageResponse<KeyResponse>>, ApiError> {
-    let request = query.page(LIMIT_DEFAULT, &keys_filter(operator.id, account_id))?;
-    Ok(Json(keys.list(&operator, account_id, request).await?.map(KeyResponse::from).into()))
+    let holder = KeyHolder::Agent(account_id);
+    let request = query.page(LIMIT_DEFAULT, &keys_filter(operator.id, holder))?;
+    Ok(Json(keys.list(&operator, holder, request).await?.map(KeyResponse::from).into()))
+}
+
+/// List the operator's own keys
+///
+/// Newest first, revoked and expired ones too, but for those of agents.
+#[utoipa::path(
+    get, path = "/v1/keys", operation_id = "list_operator_keys", tag = "Keys",
+    params(KeysParameters),
+    responses((status = 200, body = PageResponse<KeyResponse>, description = "A page of keys.")),
+    security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["read"]))),
+)]
+pub async fn list_operators(
+    State(keys): State<Keys>,
+    OperatorOnly(operator): OperatorOnly,
+    query: ListQuery,
+) -> Result<Json<PageResponse<KeyResponse>>, ApiError> {
+    let holder = KeyHolder::Operator;
+    let request = query.page(LIMIT_DEFAULT, &keys_filter(operator.id, holder))?;
+    Ok(Json(keys.list(&operator, holder, request).await?.map(KeyResponse::from).into()))
 }
 
 /// Revoke a key
 ///
-/// An agent key, or the operator key that this request is made with. Another operator key is 403: who stole one key cannot
-/// take the others away. Whoever runs the service revokes those (`purser key revoke`).
+/// The key that asks, a key that it made, directly or through others, and with the scope `admin` any key of an agent. Another key is
+/// 403: who stole one key cannot take the others away. Whoever runs the service revokes those (`purser key revoke`). What a
+/// revoked key made lives on.
 #[utoipa::path(
     delete, path = "/v1/keys/{id}", operation_id = "revoke_key", tag = "Keys",
     params(Id<KeyId>),
     responses((status = 204, description = "The key is revoked.")),
     security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["read", "pay", "policy", "halt", "reject-approvals"]))),
 )]
 pub async fn revoke(
     State(keys): State<Keys>,
@@ -168,6 +250,7 @@ pub async fn revoke(
     delete, path = "/v1/keys/self", operation_id = "revoke_own_key", tag = "Keys",
     responses((status = 204, description = "The key is revoked.")),
     security(("operator_key" = []), ("agent_key" = [])),
+    extensions(("x-scopes" = json!(["read", "pay", "policy", "halt", "reject-approvals"]))),
 )]
 pub async fn revoke_own(State(keys): State<Keys>, caller: Principal) -> Result<StatusCode, ApiError> {
     keys.revoke(&caller, caller.key_id()).await?;

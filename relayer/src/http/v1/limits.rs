@@ -74,7 +74,7 @@ impl From<LimitsView> for LimitsResponse {
     params(Id<AccountId>),
     responses((status = 200, body = LimitsResponse, description = "The limits.")),
     security(("operator_key" = []), ("agent_key" = [])),
-    extensions(("x-errors" = json!([Code::SolanaUnavailable]))),
+    extensions(("x-scopes" = json!(["read"])), ("x-errors" = json!([Code::SolanaUnavailable]))),
 )]
 pub async fn get(
     State(transfers): State<Transfers>,

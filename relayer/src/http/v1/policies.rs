@@ -169,7 +169,7 @@ fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Invalid> {
     params(Id<AccountId>),
     responses((status = 200, body = PolicyResponse, description = "The policy.")),
     security(("operator_key" = [])),
-    extensions(("x-errors" = json!([Code::SolanaUnavailable]))),
+    extensions(("x-scopes" = json!(["read"])), ("x-errors" = json!([Code::SolanaUnavailable]))),
 )]
 pub async fn get(
     State(policies): State<Policies>,
@@ -203,7 +203,7 @@ const CHANGE_ERRORS: [Code; 6] = [
         (status = 202, body = PolicyResponse, description = "It loosens something and is pending: see `pending`."),
     ),
     security(("operator_key" = [])),
-    extensions(("x-errors" = json!(CHANGE_ERRORS))),
+    extensions(("x-scopes" = json!(["policy"])), ("x-errors" = json!(CHANGE_ERRORS))),
 )]
 pub async fn put(
     State(policies): State<Policies>,
@@ -230,7 +230,7 @@ pub async fn put(
         (status = 202, body = PolicyResponse, description = "It loosens something and is pending: see `pending`."),
     ),
     security(("operator_key" = [])),
-    extensions(("x-errors" = json!(CHANGE_ERRORS))),
+    extensions(("x-scopes" = json!(["policy"])), ("x-errors" = json!(CHANGE_ERRORS))),
 )]
 pub async fn patch(
     State(policies): State<Policies>,
@@ -250,7 +250,7 @@ pub async fn patch(
     params(Id<AccountId>),
     responses((status = 200, body = PolicyResponse, description = "The policy that stays in force.")),
     security(("operator_key" = [])),
-    extensions(("x-errors" = json!([
+    extensions(("x-scopes" = json!(["policy"])), ("x-errors" = json!([
         Code::PolicyChanged, Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
         Code::SignerUnavailable
     ]))),

@@ -56,6 +56,7 @@ list_parameters!(PolicyVersionsParameters(LIMIT_DEFAULT) {});
     params(Id<AccountId>, PolicyVersionsParameters),
     responses((status = 200, body = PageResponse<PolicyVersionResponse>, description = "A page of versions.")),
     security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["read"]))),
 )]
 pub async fn list(
     State(policies): State<Policies>,

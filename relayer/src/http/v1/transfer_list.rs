@@ -34,6 +34,7 @@ list_parameters!(TransfersParameters(LIMIT_DEFAULT) {
     params(TransfersParameters),
     responses((status = 200, body = PageResponse<TransferResponse>, description = "A page of transfers.")),
     security(("operator_key" = []), ("agent_key" = [])),
+    extensions(("x-scopes" = json!(["read"]))),
 )]
 pub async fn list(
     State(transfers): State<Transfers>,

@@ -256,7 +256,7 @@ fn answer(answer: TransferAnswer) -> Response {
             headers(("Idempotent-Replayed" = String, description = "`true` for a repeated request."))),
     ),
     security(("operator_key" = []), ("agent_key" = [])),
-    extensions(("x-errors" = json!([
+    extensions(("x-scopes" = json!(["pay"])), ("x-errors" = json!([
         Code::PolicyViolation, Code::AccountPaused, Code::InsufficientBalance, Code::AccountFrozen, Code::NotFound,
         Code::IdempotencyConflict, Code::LikelyDuplicate, Code::InvalidRecipient, Code::TooManyPending, Code::TooManyRefusals,
         Code::TransferFailed,
@@ -281,6 +281,7 @@ pub async fn create(
     params(Id<TransferId>),
     responses((status = 200, body = TransferResponse, description = "The transfer, in whatever state.")),
     security(("operator_key" = []), ("agent_key" = [])),
+    extensions(("x-scopes" = json!(["read", "pay"]))),
 )]
 pub async fn get(
     State(transfers): State<Transfers>,
@@ -348,7 +349,10 @@ impl From<Preview> for PreviewResponse {
     request_body = PreviewTransferBody,
     responses((status = 200, body = PreviewResponse, description = "Whether it would be paid, and the result of every rule.")),
     security(("operator_key" = []), ("agent_key" = [])),
-    extensions(("x-errors" = json!([Code::NotFound, Code::InvalidRecipient, Code::SolanaUnavailable]))),
+    extensions(
+        ("x-scopes" = json!(["read", "pay"])),
+        ("x-errors" = json!([Code::NotFound, Code::InvalidRecipient, Code::SolanaUnavailable])),
+    ),
 )]
 pub async fn preview(
     State(transfers): State<Transfers>,

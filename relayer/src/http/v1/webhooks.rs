@@ -195,7 +195,7 @@ impl From<NewSecret> for NewSecretResponse {
     request_body = CreateWebhookBody,
     responses((status = 201, body = NewSecretResponse, description = "The webhook and its secret.")),
     security(("operator_key" = [])),
-    extensions(("x-errors" = json!([Code::NotConfigured]))),
+    extensions(("x-scopes" = json!(["admin"])), ("x-errors" = json!([Code::NotConfigured]))),
 )]
 pub async fn create(
     State(webhooks): State<Webhooks>,
@@ -215,6 +215,7 @@ list_parameters!(WebhooksParameters(LIMIT_DEFAULT) {});
     params(WebhooksParameters),
     responses((status = 200, body = PageResponse<WebhookResponse>, description = "A page of webhooks.")),
     security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["read"]))),
 )]
 pub async fn list(
     State(webhooks): State<Webhooks>,
@@ -231,6 +232,7 @@ pub async fn list(
     params(Id<WebhookId>),
     responses((status = 200, body = WebhookResponse, description = "The webhook.")),
     security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["read"]))),
 )]
 pub async fn get(
     State(webhooks): State<Webhooks>,
@@ -247,6 +249,7 @@ pub async fn get(
     request_body = WebhookBody,
     responses((status = 200, body = WebhookResponse, description = "The webhook as it is now.")),
     security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["admin"]))),
 )]
 pub async fn patch(
     State(webhooks): State<Webhooks>,
@@ -263,6 +266,7 @@ pub async fn patch(
     params(Id<WebhookId>),
     responses((status = 204, description = "Nothing is delivered to it any more.")),
     security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["admin"]))),
 )]
 pub async fn remove(
     State(webhooks): State<Webhooks>,
@@ -281,7 +285,7 @@ pub async fn remove(
     params(Id<WebhookId>),
     responses((status = 200, body = NewSecretResponse, description = "The webhook and its new secret.")),
     security(("operator_key" = [])),
-    extensions(("x-errors" = json!([Code::NotConfigured]))),
+    extensions(("x-scopes" = json!(["admin"])), ("x-errors" = json!([Code::NotConfigured]))),
 )]
 pub async fn rotate_secret(
     State(webhooks): State<Webhooks>,

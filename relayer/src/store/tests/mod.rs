@@ -84,12 +84,14 @@ pub(super) fn account(operator: &Operator, byte: u8) -> Account {
     }
 }
 
-pub(super) fn key(operator: &Operator, scope: KeyScope, byte: u8) -> (ApiKey, PlainKey) {
-    let plain = PlainKey::new(scope.role(), operator.network, None, [byte; 32]);
+pub(super) fn key(operator: &Operator, holder: KeyHolder, byte: u8) -> (ApiKey, PlainKey) {
+    let plain = PlainKey::new(holder.role(), operator.network, None, [byte; 32]);
     let key = ApiKey {
         id: KeyId::from_bytes([byte; 16]),
         operator_id: operator.id,
-        scope,
+        holder,
+        scopes: Scopes::of_holder(holder),
+        made_by: None,
         name: Some("laptop".into()),
         hint: plain.hint(),
         created_at: at(0),
@@ -106,7 +108,7 @@ impl Fixture {
         let store = Store::open(&place.url()).await.expect("opened");
         let operator = operator(1);
         let account = account(&operator, 2);
-        let (key, plain) = key(&operator, KeyScope::Operator, 3);
+        let (key, plain) = key(&operator, KeyHolder::Operator, 3);
         store.operators.insert_operator(&operator).await.expect("inserted");
         store.accounts.insert_account(&account).await.expect("inserted");
         store.keys.insert_key(&key, &plain.hash()).await.expect("inserted");

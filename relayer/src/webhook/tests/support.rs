@@ -140,7 +140,9 @@ impl Scene {
         let key = ApiKey {
             id: KeyId::from_bytes([4; 16]),
             operator_id: operator.id,
-            scope: KeyScope::Operator,
+            holder: KeyHolder::Operator,
+            scopes: Scopes::of_holder(KeyHolder::Operator),
+            made_by: None,
             name: None,
             hint: plain.hint(),
             created_at: at(0),

@@ -214,7 +214,7 @@ async fn a_key_is_the_operators_own_and_the_networks_own() {
     let Some(fixture) = fixture().await else { return };
     let other = operator(40);
     let other_account = account(&other, 41);
-    let (other_key, plain) = key(&other, KeyScope::Operator, 42);
+    let (other_key, plain) = key(&other, KeyHolder::Operator, 42);
     fixture.store.operators.insert_operator(&other).await.expect("inserted");
     fixture.store.accounts.insert_account(&other_account).await.expect("inserted");
     fixture.store.keys.insert_key(&other_key, &plain.hash()).await.expect("inserted");

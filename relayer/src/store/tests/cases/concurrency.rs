@@ -76,7 +76,7 @@ async fn concurrent_additions_do_not_exceed_the_limit() {
     let mut made = JoinSet::new();
     for number in 0..60u8 {
         let store = stores[usize::from(number % 2)].clone();
-        let (key, plain) = key(&fixture.operator, KeyScope::Agent(fixture.account.id), 100 + number);
+        let (key, plain) = key(&fixture.operator, KeyHolder::Agent(fixture.account.id), 100 + number);
         made.spawn(async move { store.keys.insert_key_within(&key, &plain.hash(), 20).await });
     }
     let made = made.join_all().await;
@@ -85,7 +85,7 @@ async fn concurrent_additions_do_not_exceed_the_limit() {
     assert!(made.iter().all(|made| matches!(made, Ok(()) | Err(StoreError::Full))), "{made:?}");
     let keys = fixture.store.keys.list_keys(fixture.operator.id).await.expect("listed");
     fixture.store.keys.mark_key_revoked(fixture.operator.id, keys[0].id, at(1)).await.expect("revoked");
-    let (next, plain) = key(&fixture.operator, KeyScope::Operator, 99);
+    let (next, plain) = key(&fixture.operator, KeyHolder::Operator, 99);
     fixture.store.keys.insert_key_within(&next, &plain.hash(), 20).await.expect("a revoked one makes room");
 
     let mut registered = JoinSet::new();

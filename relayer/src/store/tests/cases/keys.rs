@@ -3,7 +3,7 @@ use super::*;
 #[tokio::test]
 async fn a_key_is_found_by_its_hash_alone() {
     let Some(fixture) = fixture().await else { return };
-    let (agent_key, plain) = key(&fixture.operator, KeyScope::Agent(fixture.account.id), 60);
+    let (agent_key, plain) = key(&fixture.operator, KeyHolder::Agent(fixture.account.id), 60);
     let agent_key = ApiKey { expires_at: Some(at(9)), name: None, ..agent_key };
     fixture.store.keys.insert_key(&agent_key, &plain.hash()).await.expect("inserted");
     let found = fixture.reopen().await.keys.find_key_by_hash(&plain.hash()).await.expect("read");
@@ -19,7 +19,7 @@ async fn a_key_is_found_by_its_hash_alone() {
 #[tokio::test]
 async fn the_database_does_not_hold_the_key() {
     let Some(fixture) = fixture().await else { return };
-    let (agent_key, plain) = key(&fixture.operator, KeyScope::Agent(fixture.account.id), 60);
+    let (agent_key, plain) = key(&fixture.operator, KeyHolder::Agent(fixture.account.id), 60);
     fixture.store.keys.insert_key(&agent_key, &plain.hash()).await.expect("inserted");
     let secret = &plain.expose()[12..30];
     match &fixture.place {
@@ -61,22 +61,22 @@ async fn keys_are_listed_by_operator_and_by_account() {
     let Some(fixture) = fixture().await else { return };
     let (store, operator) = (&fixture.store, fixture.operator.id);
     for byte in 60..64 {
-        let (agent_key, plain) = key(&fixture.operator, KeyScope::Agent(fixture.account.id), byte);
+        let (agent_key, plain) = key(&fixture.operator, KeyHolder::Agent(fixture.account.id), byte);
         store.keys.insert_key(&agent_key, &plain.hash()).await.expect("inserted");
     }
+    let agent = KeyHolder::Agent(fixture.account.id);
     let all = store.keys.list_keys(operator).await.expect("listed");
     assert_eq!(all.iter().map(|key| key.id.bytes()[0]).collect::<Vec<_>>(), [63, 62, 61, 60, 3]);
-    let of_account =
-        store.keys.list_account_keys(operator, fixture.account.id, None, 3).await.expect("listed");
+    let of_account = store.keys.list_keys_of(operator, agent, None, 3).await.expect("listed");
     assert_eq!(of_account.iter().map(|key| key.id.bytes()[0]).collect::<Vec<_>>(), [63, 62, 61]);
     let after = Some(of_account[2].id);
-    let rest = store.keys.list_account_keys(operator, fixture.account.id, after, 3).await.expect("listed");
+    let of_operator = store.keys.list_keys_of(operator, KeyHolder::Operator, None, 3).await.expect("listed");
+    assert_eq!(of_operator.iter().map(|key| key.id).collect::<Vec<_>>(), [fixture.key.id]);
+    let rest = store.keys.list_keys_of(operator, agent, after, 3).await.expect("listed");
     assert_eq!(rest.iter().map(|key| key.id.bytes()[0]).collect::<Vec<_>>(), [60]);
     let stranger = OperatorId::from_bytes([99; 16]);
     assert!(store.keys.list_keys(stranger).await.expect("listed").is_empty());
-    assert!(
-        store.keys.list_account_keys(stranger, fixture.account.id, None, 3).await.expect("listed").is_empty()
-    );
+    assert!(store.keys.list_keys_of(stranger, agent, None, 3).await.expect("listed").is_empty());
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn an_agent_key_for_another_operators_account_is_refused_by_the_database()
     let Some(fixture) = fixture().await else { return };
     let other = operator(40);
     fixture.store.operators.insert_operator(&other).await.expect("inserted");
-    let (stolen, plain) = key(&other, KeyScope::Agent(fixture.account.id), 60);
+    let (stolen, plain) = key(&other, KeyHolder::Agent(fixture.account.id), 60);
     assert!(matches!(
         fixture.store.keys.insert_key(&stolen, &plain.hash()).await,
         Err(StoreError::Postgres(_) | StoreError::Sqlite(_))
@@ -95,7 +95,7 @@ async fn an_agent_key_for_another_operators_account_is_refused_by_the_database()
 async fn a_key_keeps_its_ranges_and_its_latest_use() {
     let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;
-    let (bound, plain) = key(&fixture.operator, KeyScope::Agent(fixture.account.id), 60);
+    let (bound, plain) = key(&fixture.operator, KeyHolder::Agent(fixture.account.id), 60);
     let ranges = AllowedCidrs::parse(&["10.0.0.0/8".to_owned(), "::1".to_owned()]).expect("valid");
     let bound = ApiKey { allowed_cidrs: Some(ranges), ..bound };
     store.keys.insert_key(&bound, &plain.hash()).await.expect("inserted");
@@ -115,4 +115,51 @@ async fn a_key_keeps_its_ranges_and_its_latest_use() {
     assert_eq!(own.map(|key| key.id), Some(bound.id));
     let strangers = store.keys.find_key_of(OperatorId::from_bytes([99; 16]), bound.id).await.expect("read");
     assert_eq!(strangers, None);
+}
+
+#[tokio::test]
+async fn a_key_keeps_its_scopes_and_one_without_has_all_that_its_holder_can_have() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    for (byte, holder) in [(60, KeyHolder::Operator), (61, KeyHolder::Agent(fixture.account.id))] {
+        let (bound, plain) = key(&fixture.operator, holder, byte);
+        let read = ApiKey { scopes: Scopes::of(&[Scope::Read]), ..bound.clone() };
+        store.keys.insert_key(&read, &plain.hash()).await.expect("inserted");
+        let found = async || store.keys.find_key(bound.id).await.expect("read").expect("there");
+        assert_eq!(found().await, read);
+        // As 0.1.0 wrote it.
+        let forgotten = sql! {"UPDATE api_keys SET scopes = NULL WHERE key_id = {id}", id = bound.id};
+        forgotten.run(store.writer()).await.expect("written");
+        assert_eq!(found().await, bound);
+        let unknown = sql! {"UPDATE api_keys SET scopes = 'read all' WHERE key_id = {id}", id = bound.id};
+        unknown.run(store.writer()).await.expect("written");
+        assert!(store.keys.find_key(bound.id).await.is_err(), "a scope that nobody knows opens nothing");
+    }
+}
+
+#[tokio::test]
+async fn makers_of_a_key_are_found_through_all_that_lie_between() {
+    let Some(fixture) = fixture().await else { return };
+    let (store, operator) = (&fixture.store, fixture.operator.id);
+    let mut line = vec![fixture.key.id];
+    for byte in 60..64 {
+        let (child, plain) = key(&fixture.operator, KeyHolder::Operator, byte);
+        let child = ApiKey { made_by: line.last().copied(), ..child };
+        store.keys.insert_key(&child, &plain.hash()).await.expect("inserted");
+        assert_eq!(store.keys.find_key(child.id).await.expect("read"), Some(child.clone()));
+        line.push(child.id);
+    }
+    let (beside, plain) = key(&fixture.operator, KeyHolder::Operator, 70);
+    let beside = ApiKey { made_by: Some(line[1]), ..beside };
+    store.keys.insert_key(&beside, &plain.hash()).await.expect("inserted");
+    let is_made_by = async |key, maker| store.keys.is_made_by(operator, key, maker).await.expect("read");
+    for (at, key) in line.iter().enumerate() {
+        for (before, maker) in line.iter().enumerate() {
+            assert_eq!(is_made_by(*key, *maker).await, before < at, "{at} by {before}");
+        }
+    }
+    assert!(is_made_by(beside.id, line[0]).await && is_made_by(beside.id, line[1]).await);
+    assert!(!is_made_by(beside.id, line[2]).await && !is_made_by(line[2], beside.id).await);
+    let stranger = OperatorId::from_bytes([99; 16]);
+    assert!(!store.keys.is_made_by(stranger, line[1], line[0]).await.expect("read"));
 }

@@ -67,7 +67,7 @@ async fn names_are_their_operators_own() {
 #[tokio::test]
 async fn abandoned_request_is_taken_up_once_with_the_same_seed_and_api_key() {
     let Some(fixture) = fixture().await else { return };
-    let (other_key, plain) = key(&fixture.operator, KeyScope::Operator, 60);
+    let (other_key, plain) = key(&fixture.operator, KeyHolder::Operator, 60);
     fixture.store.keys.insert_key(&other_key, &plain.hash()).await.expect("inserted");
     let left = asked(&fixture, "a", "{}", 0);
     claims(&fixture, &left).await;

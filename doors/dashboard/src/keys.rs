@@ -1,0 +1,114 @@
+//! The operator's own keys.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+use purser_relayer::domain::{ApiKey, Invalid, KeyHolder, KeyId, Scope};
+use purser_relayer::http::{ApiError, Draw, shown_once};
+use purser_relayer::service::{CreateKey, NewKey, Resource, ServiceError, Services};
+
+use super::form::Form;
+use super::home::first_page;
+use super::page::{Complaint, Frame, PageError, QueryParams, Section, page, see};
+use super::session::Signed;
+use super::text::filters;
+
+/// How many keys the page shows, newest first.
+const KEYS: u32 = 100;
+
+#[derive(Template)]
+#[template(path = "keys.html")]
+struct KeysPage {
+    frame: Frame,
+    keys: Vec<ApiKey>,
+    /// The key that opened the session.
+    own: KeyId,
+    /// What it may give to others.
+    scopes: Vec<Scope>,
+    form: Form,
+    complaint: Option<Complaint>,
+}
+
+impl KeysPage {
+    fn is_chosen(&self, scope: &Scope) -> bool {
+        self.form.all("scopes").any(|chosen| chosen == scope.as_str())
+    }
+}
+
+pub async fn show(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    asked: QueryParams,
+) -> Result<Response, PageError> {
+    let notice = asked.given("revoked").map(|_| "The key is revoked.".to_owned());
+    answer(&services, &signed, notice, Form::default(), None).await
+}
+
+async fn answer(
+    services: &Services,
+    signed: &Signed,
+    notice: Option<String>,
+    form: Form,
+    complaint: Option<Complaint>,
+) -> Result<Response, PageError> {
+    let shown = KeysPage {
+        frame: Frame::new(&signed.operator, Section::Keys).with_notice(notice),
+        keys: services.keys.list(&signed.operator, KeyHolder::Operator, first_page(KEYS)?).await?.items,
+        own: signed.principal.key_id(),
+        scopes: signed.principal.scopes().grantable().collect(),
+        form,
+        complaint,
+    };
+    Ok(page(&shown, shown.complaint.as_ref()))
+}
+
+/// A key, shown once.
+#[derive(Template)]
+#[template(path = "operator_key.html")]
+struct KeyPage {
+    frame: Frame,
+    new: NewKey,
+}
+
+pub async fn create(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    Draw(drawn): Draw,
+    form: Form,
+) -> Result<Response, PageError> {
+    let made = match asked(&form) {
+        Ok(asked) => {
+            let made = services.keys.create(&signed.principal, KeyHolder::Operator, asked, drawn);
+            made.await.map_err(ApiError::from)
+        }
+        Err(invalid) => Err(invalid.into()),
+    };
+    match made {
+        Ok(new) => {
+            let frame = Frame::new(&signed.operator, Section::Keys);
+            Ok(shown_once(page(&KeyPage { frame, new }, None)))
+        }
+        Err(error) => answer(&services, &signed, None, form, Some(Complaint::of(error)?)).await,
+    }
+}
+
+/// A form without scopes is refused: it would give all that the session's key has.
+fn asked(form: &Form) -> Result<CreateKey, Invalid> {
+    let given = |field: &'static str| form.given(field).map(str::to_owned);
+    let scopes = form.all("scopes").map(str::to_owned).collect();
+    CreateKey::parse(given("name"), given("expires_at"), None, Some(scopes))
+}
+
+pub async fn revoke(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    form: Form,
+) -> Result<Response, PageError> {
+    let key: KeyId = form.text("key").parse().map_err(|_| ServiceError::NotFound(Resource::Key))?;
+    match services.keys.revoke(&signed.principal, key).await {
+        Ok(()) => Ok(see("/dashboard/keys?revoked=1")),
+        Err(error) => answer(&services, &signed, None, Form::default(), Some(Complaint::of(error)?)).await,
+    }
+}
