@@ -67,7 +67,7 @@ async fn answer(
 /// A key, shown once.
 #[derive(Template)]
 #[template(path = "operator_key.html")]
-struct KeyPage {
+struct OperatorKeyPage {
     frame: Frame,
     new: NewKey,
 }
@@ -88,7 +88,7 @@ pub async fn create(
     match made {
         Ok(new) => {
             let frame = Frame::new(&signed.operator, Section::Keys);
-            Ok(shown_once(page(&KeyPage { frame, new }, None)))
+            Ok(shown_once(page(&OperatorKeyPage { frame, new }, None)))
         }
         Err(error) => answer(&services, &signed, None, form, Some(Complaint::of(error)?)).await,
     }

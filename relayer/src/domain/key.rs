@@ -33,6 +33,14 @@ impl KeyHolder {
         }
     }
 
+    /// All that its keys can have: what each had before there were scopes.
+    pub const fn all_scopes(&self) -> Scopes {
+        match self {
+            KeyHolder::Operator => Scopes::ALL,
+            KeyHolder::Agent(_) => Scopes::OF_AGENTS,
+        }
+    }
+
     /// The account of an agent.
     pub const fn account_id(&self) -> Option<AccountId> {
         match self {

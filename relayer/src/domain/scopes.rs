@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use purser_core::{UnknownWord, words};
 
-use super::{Invalid, KeyHolder};
+use super::Invalid;
 
 const PARAM: &str = "scopes";
 
@@ -26,6 +26,7 @@ words! {
 pub struct Scopes(u8);
 
 impl Scopes {
+    pub const ALL: Self = Self::of(&[Scope::Admin]);
     /// All that an agent key can have.
     pub const OF_AGENTS: Self = Self::of(&[Scope::Read, Scope::Pay]);
 
@@ -36,14 +37,6 @@ impl Scopes {
             at += 1;
         }
         Self(bits)
-    }
-
-    /// All that a key of this holder can have: what each had before there were scopes.
-    pub const fn of_holder(holder: KeyHolder) -> Self {
-        match holder {
-            KeyHolder::Operator => Self::of(&[Scope::Admin]),
-            KeyHolder::Agent(_) => Self::OF_AGENTS,
-        }
     }
 
     /// Invalid: none, more than there are, or an unknown one. One that is given twice counts once.
@@ -85,7 +78,7 @@ impl Scopes {
     }
 
     const fn has_all(self) -> bool {
-        self.0 & Self::of(&[Scope::Admin]).0 != 0
+        self.0 & Self::ALL.0 != 0
     }
 }
 

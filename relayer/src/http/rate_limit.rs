@@ -114,7 +114,7 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Address, KeyHolder, Network, Operator, OperatorName, Scopes, Timestamp};
+    use crate::domain::{Address, Network, Operator, OperatorName, Scopes, Timestamp};
 
     fn limit(per_second: u32, burst: u32, times: u32) -> RateLimit {
         let positive = |number| NonZeroU32::new(number).expect("positive");
@@ -130,7 +130,7 @@ mod tests {
             address: Address::from_bytes([operator; 32]),
             created_at: Timestamp::from_unix_seconds(0),
         };
-        let scopes = Scopes::of_holder(KeyHolder::Operator);
+        let scopes = Scopes::ALL;
         Principal::Operator { operator, key_id: KeyId::from_bytes([key; 16]), scopes }
     }
 

@@ -5,7 +5,7 @@ use super::key_uses::KeyUses;
 use super::{Ambient, Parts};
 use crate::domain::{
     AllowedCidrs, ApiKey, CellName, Cursor, Drawn, Invalid, KeyHolder, KeyId, NAME_CHARS_MAX, Operator,
-    OperatorId, Page, PageRequest, PlainKey, Principal, Scope, Scopes, Timestamp, check_name,
+    OperatorId, Page, PageRequest, PlainKey, Principal, Scopes, Timestamp, check_name,
 };
 use crate::store::{self, StoreError};
 
@@ -77,7 +77,7 @@ impl CreateKey {
         if self.expires_at.is_some_and(|expires_at| expires_at <= now) {
             return Err(Invalid::new(EXPIRES_AT, "must be in the future"));
         }
-        let most = Scopes::of_holder(holder);
+        let most = holder.all_scopes();
         let scopes = self.scopes.unwrap_or(most);
         if !most.cover(scopes) {
             return Err(Invalid::new(SCOPES, "may be `read` and `pay` for an agent's key, and no others"));
@@ -277,7 +277,7 @@ impl Keys {
         let own = caller.key_id();
         let is_agents = key.holder.account_id().is_some();
         let may = key_id == own
-            || is_agents && caller.scopes().cover(Scopes::of(&[Scope::Admin]))
+            || is_agents && caller.scopes().cover(Scopes::ALL)
             || self.keys.is_made_by(operator_id, key_id, own).await?;
         if !may {
             return Err(ServiceError::Forbidden(Forbidden::OtherKey));

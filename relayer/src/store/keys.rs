@@ -5,7 +5,7 @@ use super::query::{Query, Sql, sql};
 use super::row::{Record, Row};
 use super::stored::Below;
 use super::{Keys, StoreError};
-use crate::domain::{ApiKey, HashedKey, KeyHolder, KeyId, Operator, OperatorId, Scopes, Timestamp};
+use crate::domain::{ApiKey, HashedKey, KeyHolder, KeyId, Operator, OperatorId, Timestamp};
 
 /// The columns of an [`ApiKey`].
 pub(super) const COLUMNS: Sql<&str> =
@@ -20,7 +20,7 @@ impl Record for ApiKey {
             id: row.get("key_id")?,
             operator_id: row.get("operator_id")?,
             holder,
-            scopes: row.get::<Option<_>>("scopes")?.unwrap_or(Scopes::of_holder(holder)),
+            scopes: row.get::<Option<_>>("scopes")?.unwrap_or(holder.all_scopes()),
             made_by: row.get("made_by")?,
             name: row.get("name")?,
             hint: row.get("hint")?,

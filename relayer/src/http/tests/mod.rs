@@ -256,7 +256,7 @@ async fn operator_key(store: &Store, number: u8) -> String {
         id: KeyId::new(now, Ambient::SYSTEM.id_bits()),
         operator_id: operator.id,
         holder: KeyHolder::Operator,
-        scopes: Scopes::of_holder(KeyHolder::Operator),
+        scopes: Scopes::ALL,
         made_by: None,
         name: None,
         hint: plain.hint(),

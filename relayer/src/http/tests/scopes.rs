@@ -10,9 +10,7 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
 use super::Relayer;
-use crate::domain::{
-    Address, KeyHolder, KeyId, Network, Operator, OperatorId, OperatorName, Principal, Scope, Scopes,
-};
+use crate::domain::{Address, KeyId, Network, Operator, OperatorId, OperatorName, Principal, Scope, Scopes};
 use crate::http::scopes::check_scopes;
 use crate::service::Ambient;
 
@@ -94,7 +92,7 @@ async fn what_no_description_names_is_closed_to_every_key() {
     };
     let key_id = KeyId::from_bytes([1; 16]);
     let holding = |scopes| Some(Principal::Operator { operator: operator.clone(), key_id, scopes });
-    let admin = holding(Scopes::of_holder(KeyHolder::Operator));
+    let admin = holding(Scopes::ALL);
     let all_but_admin = holding(Scopes::of(&Scope::ALL[..5]));
     assert_eq!(asked(admin.clone(), Method::GET, "/known").await, 200);
     assert_eq!(asked(admin.clone(), Method::HEAD, "/known").await, 200);

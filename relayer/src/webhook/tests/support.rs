@@ -141,7 +141,7 @@ impl Scene {
             id: KeyId::from_bytes([4; 16]),
             operator_id: operator.id,
             holder: KeyHolder::Operator,
-            scopes: Scopes::of_holder(KeyHolder::Operator),
+            scopes: Scopes::ALL,
             made_by: None,
             name: None,
             hint: plain.hint(),
