@@ -6,6 +6,7 @@
 //! | [`node`] | a node over HTTP |
 //! | `relayer` | a relayer's REST API over HTTP |
 //! | [`folder`] | a directory with everything that was read |
+//! | [`page`] | the audit as a page for a browser |
 //! | [`attest`] | the verdict, signed |
 //! | [`follow`] | what is worth an alert, and what was told already |
 
@@ -14,6 +15,7 @@ mod audit;
 pub mod folder;
 pub mod follow;
 pub mod node;
+pub mod page;
 mod relayer;
 
 pub use audit::{DenialsRequest, Request, Source, audit, audit_denials};

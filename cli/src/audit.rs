@@ -7,12 +7,14 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use purser_audit::attest::attest;
 use purser_audit::gather::Subject;
+use purser_audit::page::write_page;
 use purser_audit::report::{Report, html, text};
 use purser_audit::{
     DenialsReport, DenialsRequest, Request, Source, audit_denials, denials_text, exit_status,
 };
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
@@ -27,10 +29,10 @@ pub(super) const NOT_DONE: u8 = 2;
 #[derive(Debug, Args)]
 pub(super) struct Audit {
     /// An RPC node that keeps all of the past; given more than once, nodes are held against each other
-    #[arg(long, required_unless_present_any = ["from", "denials"], conflicts_with = "from")]
+    #[arg(long, required_unless_present_any = ["from", "denials", "page"], conflicts_with = "from")]
     url: Vec<Url>,
     /// An operator, with all its accounts
-    #[arg(long, value_name = "ADDRESS", required_unless_present_any = ["account", "from", "denials"], conflicts_with = "account")]
+    #[arg(long, value_name = "ADDRESS", required_unless_present_any = ["account", "from", "denials", "page"], conflicts_with = "account")]
     operator: Option<Pubkey>,
     /// One agent account
     #[arg(long, value_name = "ADDRESS")]
@@ -69,12 +71,18 @@ pub(super) struct Audit {
     /// The key that signs refusals, as whoever runs the relayer told it; for each that did
     #[arg(long, value_name = "ADDRESS", requires = "denials", conflicts_with_all = ["account", "from", "html", "api"])]
     denials_key: Vec<Pubkey>,
+    /// Audit nothing, and write index.html into this directory: a page that audits in a browser, without a server
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "operator", "account", "from", "save", "denials", "html", "api", "sign"])]
+    page: Option<PathBuf>,
     #[command(flatten)]
     following: Following,
 }
 
 /// Audits, prints the report, and returns whether everything holds as the exit status.
 pub(super) async fn run(format: Format, arguments: Audit) -> ExitCode {
+    if let Some(folder) = &arguments.page {
+        return page(format, folder).map_or_else(|error| fails(&error), |()| ExitCode::SUCCESS);
+    }
     if arguments.following.follow {
         let Some(folder) = &arguments.save else {
             eprintln!("error: --follow needs --save");
@@ -92,6 +100,14 @@ pub(super) async fn run(format: Format, arguments: Audit) -> ExitCode {
     match audited {
         Ok((holds, complete)) => ExitCode::from(exit_status(holds, complete)),
         Err(error) => fails(&error),
+    }
+}
+
+fn page(format: Format, folder: &Path) -> Result<()> {
+    let page = write_page(folder)?.display().to_string();
+    match format {
+        Format::Json => print_line(&json!({ "page": page }).to_string()),
+        Format::Text => print_line(&page),
     }
 }
 

@@ -7,6 +7,7 @@ mod cheats;
 mod follow;
 mod grants;
 mod own_program;
+mod page;
 mod rebuild;
 
 use std::fs;

@@ -4,8 +4,9 @@ use std::fs;
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-use axum::http::{StatusCode, Uri, header};
-use axum::response::IntoResponse;
+use axum::http::{HeaderValue, StatusCode, Uri, header};
+use axum::middleware::map_response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
 use base64::Engine;
@@ -30,9 +31,18 @@ pub async fn lies(
     };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port is free");
     let address = listener.local_addr().expect("it has an address");
-    let node = Router::new().route("/", post(answers));
+    let node = Router::new().route("/", post(answers).options(async || {}));
+    let node = node.layer(map_response(for_pages));
     tokio::spawn(async move { axum::serve(listener, node).await });
     format!("http://{address}")
+}
+
+/// Public nodes let pages of every origin ask.
+async fn for_pages(mut answer: Response) -> Response {
+    let headers = answer.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("content-type"));
+    answer
 }
 
 /// Such a node, before which `gate` stands: it may let a call wait, or turn it away for so many seconds.

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 
 use crate::parts::{Part, has_clippy};
 use crate::workspace::{Workspace, command, run as run_command};
-use crate::{circles, frozen, idl, imports, lines, localnet, names};
+use crate::{circles, frozen, idl, imports, lines, localnet, names, page};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -31,6 +31,9 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 
     step("released migrations");
     frozen::check(&workspace.root)?;
+
+    step("module of the audit's page");
+    page::check(&workspace.root)?;
 
     step("names of types");
     let doors = imports::DOORS.map(|door| format!("doors/{door}/src"));

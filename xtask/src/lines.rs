@@ -23,8 +23,8 @@ pub struct Args {
 /// The lines without tests that each crate may have. What is over its goal has today's figure, and the goal behind it: it must not
 /// grow. A feature raises its budget in its own commit, with the reason.
 const BUDGETS: &[(&str, usize)] = &[
-    ("audit", 690),          // a machine's part: HTTP, files, signed verdicts, --follow
-    ("audit/page", 300),     // in turns, for WebAssembly
+    ("audit", 740), // a machine's part: HTTP, files, signed verdicts, --follow; the page is its latest raise
+    ("audit/page", 400), // in turns, for WebAssembly; its build is its latest raise
     ("audit/replay", 8_050), // what decides; questions and answers in turns are its latest raise
     ("cli", 2_950),
     ("client", 1_390), // goal 1,100
@@ -41,7 +41,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("relayer", 37_820), // goal 17,500; keys have scopes, and makers
     ("rpc", 1_900),      // goal 1,800
     ("simulate", 1_920),
-    ("xtask", 3_560), // `packages` is its latest raise
+    ("xtask", 3_680), // `page` is its latest raise
 ];
 
 #[derive(Debug, PartialEq, Eq, Serialize)]

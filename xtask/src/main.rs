@@ -15,6 +15,7 @@ mod lines;
 mod localnet;
 mod mutants;
 mod names;
+mod page;
 mod parts;
 mod postgres;
 mod prove;
@@ -48,6 +49,8 @@ enum Command {
     Check(check::Args),
     /// Build the on-chain program into programs/purser/idl/purser.so
     Sbf(sbf::Args),
+    /// Build the audit of a browser tab into audit/page/built/purser_page.wasm
+    Page(page::Args),
     /// Generate programs/purser/idl/purser.json and purser.ts from the program
     Idl(idl::Args),
     /// Let the relayer die at every step, and check by the chain that every payment was made exactly once
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Command::Lines(args) => done(lines::run(&workspace, &args)),
         Command::Check(args) => done(check::run(&workspace, &args)),
         Command::Sbf(args) => done(sbf::run(&workspace, &args)),
+        Command::Page(args) => done(page::run(&workspace, &args)),
         Command::Idl(args) => done(idl::run(&workspace, &args)),
         Command::Crash(args) => done(crash::run(&workspace, &args)),
         Command::Simulate(args) => done(simulate::run(&workspace, &args)),

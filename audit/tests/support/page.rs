@@ -1,13 +1,26 @@
-//! The same audit as a page in a browser takes it: in turns, without waiting, on files in memory.
+//! The same audit as a page in a browser takes it: in turns, without waiting, on files in memory; and where there is a Node, by the
+//! page's worker with the committed module.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use purser_audit::archive::PARTS;
 use purser_audit::report::Report;
 use purser_audit::{AuditError, exit_status};
 use purser_page::running::{Files, Running};
+use purser_tests::{binaries, foreign};
 use serde_json::{Value, json};
+
+/// A Node that audits a directory for each line, until the tests end.
+struct Worker {
+    directories: ChildStdin,
+    ends: BufReader<ChildStdout>,
+}
+
+static WORKER: LazyLock<Option<Mutex<Worker>>> = LazyLock::new(|| Some(Mutex::new(Worker::started()?)));
 
 /// A page says of a directory what the command line says of it.
 pub fn says_the_same(folder: &Path, audited: &Result<Report, AuditError>) {
@@ -21,6 +34,15 @@ pub fn says_the_same(folder: &Path, audited: &Result<Report, AuditError>) {
             break said["end"].clone();
         }
     };
+    if let Some(worker) = &*WORKER {
+        let said = worker.lock().unwrap_or_else(PoisonError::into_inner).audits(folder)["end"].clone();
+        assert_eq!((&said["status"], &said["verdict"]), (&end["status"], &end["verdict"]), "{said}");
+        let report = |end: &Value| {
+            let report: Option<Value> = serde_json::from_str(end["json"].as_str().unwrap_or_default()).ok();
+            report.map(comparable)
+        };
+        assert_eq!(report(&said), report(&end));
+    }
     match audited {
         Ok(report) => {
             assert_eq!(end["status"], exit_status(report.holds, report.complete), "{end}");
@@ -33,6 +55,28 @@ pub fn says_the_same(folder: &Path, audited: &Result<Report, AuditError>) {
             let error = error.to_string().replace(&format!("{}/", folder.display()), "");
             assert_eq!(end["verdict"], format!("error: {error}"));
         }
+    }
+}
+
+impl Worker {
+    fn started() -> Option<Worker> {
+        let node = foreign::node_modules()?.join(".bin/node");
+        let mut worker = Command::new(node);
+        worker.arg(foreign::file("audit_page.mjs"));
+        worker.args(
+            ["worker.js", "built/purser_page.wasm"]
+                .map(|file| binaries::workspace().join("audit/page").join(file)),
+        );
+        let Child { stdin, stdout, .. } =
+            worker.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("node starts");
+        Some(Worker { directories: stdin?, ends: BufReader::new(stdout?) })
+    }
+
+    fn audits(&mut self, folder: &Path) -> Value {
+        writeln!(self.directories, "{}", folder.display()).expect("node runs");
+        let mut line = String::new();
+        self.ends.read_line(&mut line).expect("node runs");
+        serde_json::from_str(&line).unwrap_or_else(|_| panic!("the worker said {line:?}"))
     }
 }
 
@@ -52,7 +96,7 @@ fn files_of(folder: &Path) -> Files {
 
 /// Without what belongs to the machine and the moment.
 fn comparable(mut report: Value) -> Value {
-    for field in ["made_at", "read_from"] {
+    for field in ["made_at", "read_from", "tool_sha256"] {
         report.as_object_mut().and_then(|fields| fields.remove(field));
     }
     report
