@@ -183,7 +183,8 @@ impl Grant {
         let is_version = [0, agent.policy_version].contains(&self.policy_version);
         let is_approved = !self.has(BY_APPROVER) || self.approver_epoch == operator.approver_epoch;
         let is_in_force = is_version && is_approved && self.epoch == agent.grant_epoch;
-        let is_memo = same(&self.memo_hash, &[0; 32]) || same(&self.memo_hash, &hash(request.memo).to_bytes());
+        let is_memo =
+            same(&self.memo_hash, &[0; 32]) || same(&self.memo_hash, &hash(request.memo).to_bytes());
         if !same(self.agent.as_array(), address) || !is_in_force || !is_memo {
             return Err(PurserError::GrantMismatch);
         }
