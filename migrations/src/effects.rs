@@ -11,11 +11,9 @@ use solana_sdk::account::Account;
 use solana_sdk::message::Message;
 use solana_sdk::transaction::Transaction;
 
-use crate::agent::bounds::in_usdc;
-use crate::agent::facts::{hex, rules};
+use crate::agent::facts::{hex, in_usdc, rules};
 use crate::failure;
-use crate::grant::list::terms;
-use crate::grant::{approvers, budgets};
+use crate::grant::facts::{of_approver, of_budget, terms};
 use crate::landing::Refusal;
 use crate::loader::buffer::is_buffer;
 use crate::loader::program::DeployedProgram;
@@ -238,11 +236,11 @@ async fn of_program(network: &Network, address: &Pubkey, data: &[u8]) -> Result<
         return Ok(terms(&grant));
     }
     if let Some(approver) = Approver::read(data) {
-        return Ok(approvers::facts(&approver, network.time().await?).into());
+        return Ok(of_approver(&approver, network.time().await?).into());
     }
     if let Some(budget) = Budget::read(data) {
         let operator = operator::read(network, &budget.operator).await?;
-        return Ok(budgets::facts(&budget, &operator, network.time().await?).into());
+        return Ok(of_budget(&budget, &operator, network.time().await?).into());
     }
     let Some(draft) = PolicyDraft::read(data) else { return Ok(Vec::new()) };
     let mut facts = vec![

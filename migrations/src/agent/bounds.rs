@@ -5,6 +5,7 @@ use purser::state::Budget;
 use purser_policy::{Limit, UsdcAmount};
 
 use super::AgentArgs;
+use super::facts::in_usdc;
 use crate::arguments::{self, AddressOrNone};
 use crate::change::Change;
 use crate::network::Network;
@@ -74,9 +75,4 @@ pub async fn run(network: &Network, args: &BoundsArgs) -> Result<Report> {
         .with("budget", bounds.budget.map(|budget| budget.to_string()));
     let change = Change::of(report.clone(), set);
     signing.carry_out(change, async |signature| Ok(report.with("signature", signature.to_string()))).await
-}
-
-/// Micro-USDC in words.
-pub fn in_usdc(micros: Option<u64>) -> Option<String> {
-    micros.map(|micros| UsdcAmount::from_micros(micros).to_string())
 }

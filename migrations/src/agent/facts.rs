@@ -2,7 +2,7 @@
 
 use anchor_lang::prelude::Pubkey;
 use purser::state::{AgentView, DraftView, Operator};
-use purser_policy::{Address, Allowlist, Limit, Policy};
+use purser_policy::{Address, Allowlist, Limit, Policy, UsdcAmount};
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -16,6 +16,11 @@ pub fn rules(policy: &Policy) -> [(&'static str, Value); 5] {
         ("paused", json!(policy.paused)),
         ("allowed_counterparties", counterparties(&policy.allowlist)),
     ]
+}
+
+/// Micro-USDC in words.
+pub fn in_usdc(micros: Option<u64>) -> Option<String> {
+    micros.map(|micros| UsdcAmount::from_micros(micros).to_string())
 }
 
 fn limit(limit: Limit) -> Option<String> {

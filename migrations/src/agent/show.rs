@@ -2,8 +2,7 @@ use anyhow::{Result, anyhow};
 use purser::state::{Agent, Operator};
 use purser_policy::{Limit, UsdcAmount};
 
-use super::bounds::in_usdc;
-use super::facts::{self, rules, timestamp};
+use super::facts::{self, in_usdc, rules, timestamp};
 use super::{AgentArgs, LocatedAgent};
 use crate::network::Network;
 use crate::operator::show::role;

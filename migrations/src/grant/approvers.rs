@@ -5,6 +5,7 @@ use purser::state::Approver;
 use purser_policy::UsdcAmount;
 use serde_json::{Value, json};
 
+use super::facts::of_approver;
 use crate::agent::of_operator::owned;
 use crate::arguments;
 use crate::change::Change;
@@ -83,22 +84,12 @@ pub async fn list(network: &Network, name: &OperatorName) -> Result<Report> {
     found.sort_by_key(|approver| approver.key);
     let rows: Vec<Vec<Value>> = found
         .iter()
-        .map(|approver| facts(approver, now).into_iter().map(|(_, value)| value).collect())
+        .map(|approver| of_approver(approver, now).into_iter().map(|(_, value)| value).collect())
         .collect();
-    let columns = found.first().map_or(Vec::new(), |first| facts(first, now).map(|(name, _)| name).to_vec());
+    let columns =
+        found.first().map_or(Vec::new(), |first| of_approver(first, now).map(|(name, _)| name).to_vec());
     Ok(Report::new("approvers")
         .with("operator", address.to_string())
         .with("count", rows.len())
         .table(Table { name: "approvers", columns, headings: 0, rows }))
-}
-
-/// What is printed of an approver. `now`: the chain's Unix second.
-pub fn facts(approver: &Approver, now: i64) -> [(&'static str, Value); 4] {
-    let usdc = |micros| json!(UsdcAmount::from_micros(micros).to_string());
-    [
-        ("key", json!(approver.key.to_string())),
-        ("max_grant_usdc", usdc(approver.max_grant)),
-        ("max_daily_usdc", usdc(approver.max_daily)),
-        ("granted_last_24_hours_usdc", usdc(approver.window().spent(now).micros())),
-    ]
 }

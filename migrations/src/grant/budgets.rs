@@ -2,12 +2,11 @@ use anchor_lang::prelude::Pubkey;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand};
 use purser::BudgetCaps;
-use purser::state::{Budget, Operator};
+use purser::state::Budget;
 use purser_policy::{Limit, UsdcAmount};
 use serde_json::{Value, json};
 
-use crate::agent::bounds::in_usdc;
-use crate::agent::facts::timestamp;
+use super::facts::of_budget;
 use crate::agent::of_operator::{agents_of, owned};
 use crate::arguments;
 use crate::change::Change;
@@ -91,7 +90,7 @@ async fn set(network: &Network, args: &BudgetArgs, is_new: bool) -> Result<Repor
         .carry_out(change, async |signature| {
             let budget = find(network, &address).await?.context("the budget is not there any more")?;
             let operator = operator::read(network, &operator).await?;
-            let facts = facts(&budget, &operator, network.time().await?);
+            let facts = of_budget(&budget, &operator, network.time().await?);
             let report = Report::new(title).with("budget", address.to_string()).with_all(facts);
             Ok(report.with("signature", signature.to_string()))
         })
@@ -125,7 +124,7 @@ async fn list(network: &Network, name: &OperatorName) -> Result<Report> {
     found.sort_by_key(|(_, budget)| budget.id);
     let row = |(at, budget): &(&Pubkey, Budget)| {
         let first = [("budget", json!(at.to_string())), ("id", json!(budget.id))];
-        first.into_iter().chain(facts(budget, &operator, now)).collect::<Vec<_>>()
+        first.into_iter().chain(of_budget(budget, &operator, now)).collect::<Vec<_>>()
     };
     let rows: Vec<_> = found.iter().map(row).collect();
     let columns = rows.first().map_or(Vec::new(), |row| row.iter().map(|(name, _)| *name).collect());
@@ -142,30 +141,4 @@ async fn list(network: &Network, name: &OperatorName) -> Result<Report> {
 async fn find(network: &Network, address: &Pubkey) -> Result<Option<Budget>> {
     let account = network.account(address).await?.filter(|account| account.owner == network.program);
     Ok(account.and_then(|account| Budget::read(&account.data)))
-}
-
-/// What is printed of a budget. `now`: the chain's Unix second.
-pub fn facts(budget: &Budget, operator: &Operator, now: i64) -> [(&'static str, Value); 6] {
-    let caps = budget.caps(operator, now);
-    [
-        ("max_daily_usdc", json!(in_usdc(Some(caps.max_daily_spend)))),
-        ("max_30_days_usdc", json!(in_usdc(caps.max_30_day_spend))),
-        ("spent_last_24_hours_usdc", json!(budget.window().spent(now).to_string())),
-        ("spent_last_30_days_usdc", json!(budget.month().spent(now).to_string())),
-        ("waiting", json!(raise(budget, operator, now).filter(|raise| raise["state"] == "waiting"))),
-        ("empty", json!(budget.is_empty(now))),
-    ]
-}
-
-/// The caps that its last raise had to wait for: in force from a second on, which is moved back where the delay gets longer.
-pub fn raise(budget: &Budget, operator: &Operator, now: i64) -> Option<Value> {
-    let month = (budget.waiting_30_day != u64::MAX).then_some(budget.waiting_30_day);
-    let from = budget.loosens_at(operator);
-    (budget.raised_at != 0).then(|| {
-        json!({
-            "state": if from.is_some_and(|at| now >= at) { "in_force" } else { "waiting" },
-            "max_daily_usdc": in_usdc(Some(budget.waiting_daily)), "max_30_days_usdc": in_usdc(month),
-            "from": from.map(timestamp),
-        })
-    })
 }

@@ -3,6 +3,7 @@
 pub mod approvers;
 pub mod budgets;
 pub mod close;
+pub mod facts;
 pub mod list;
 pub mod open;
 pub mod waiting;

@@ -7,8 +7,7 @@ use anyhow::Result;
 use purser::state::{AgentView, Budget, Grant, Operator};
 use serde_json::{Value, json};
 
-use super::budgets::raise;
-use super::list::{describe, has_to_wait, is_void};
+use super::facts::{has_to_wait, is_void, of_grant, raise};
 use crate::agent::of_operator::owned;
 use crate::agent::waiting::{self, listed};
 use crate::network::Network;
@@ -31,7 +30,7 @@ pub async fn all(
         let is_open = !grant.is_over(now) && !is_void(&grant, under);
         let id = [("account_id", json!(account_ids.of(agent)))];
         (is_open && has_to_wait(&grant, under.1))
-            .then(|| id.into_iter().chain(describe(at, &grant, under, now)).collect::<Value>())
+            .then(|| id.into_iter().chain(of_grant(at, &grant, under, now)).collect::<Value>())
     });
     let grants = listed(grants.collect());
     let found = owned::<Budget>(network, offset_of!(Budget, operator), address).await?;
