@@ -18,7 +18,6 @@ use crate::landing::Refusal;
 use crate::loader::buffer::is_buffer;
 use crate::loader::program::DeployedProgram;
 use crate::network::Network;
-use crate::operator;
 use crate::operator::show::{keys, role};
 use crate::report::Table;
 use crate::tokens::{Holding, decimal, decimals, sol};
@@ -239,7 +238,9 @@ async fn of_program(network: &Network, address: &Pubkey, data: &[u8]) -> Result<
         return Ok(of_approver(&approver, network.time().await?).into());
     }
     if let Some(budget) = Budget::read(data) {
-        let operator = operator::read(network, &budget.operator).await?;
+        let operator = network.account(&budget.operator).await?;
+        let operator = operator.and_then(|account| Operator::read(&account.data));
+        let operator = operator.with_context(|| format!("{} is not an operator", budget.operator))?;
         return Ok(of_budget(&budget, &operator, network.time().await?).into());
     }
     let Some(draft) = PolicyDraft::read(data) else { return Ok(Vec::new()) };
