@@ -1,7 +1,9 @@
 //! Each rule twice: the relayer refuses with 402 and `checks`; and the chain refuses the same transfer for the same
 //! violation, when the transfer authority's key signs it for the program directly.
 
+use purser::Bounds;
 use purser::error::PurserError;
+use purser_client::DraftAccounts;
 use purser_tests::agent::random_tag;
 use purser_tests::chain::{DirectOutcome, DirectTransfer};
 use purser_tests::{Agent, Operator};
@@ -194,4 +196,30 @@ async fn no_other_key_can_transfer_on_chain() {
     let landing = operator.chain.transfers(&borrowed, operator.app().transfer_authority()).await;
     assert_eq!(landing, refused_as(PurserError::WrongOperator));
     assert_eq!(agent.balance_micros().await, 100_000_000);
+}
+
+/// The service signs no `transfer_extended`, so the program refuses an account that is bound by more than its policy, and a
+/// payment under another key goes through once that is over.
+#[tokio::test]
+async fn account_with_a_cap_for_30_days_is_refused_on_chain_until_the_cap_is_gone() {
+    let (agent, payee) = agent_under(json!({})).await;
+    let (chain, app) = (&agent.operator.chain, agent.operator.app());
+    let sets = async |max_30_day_spend| {
+        let (admin, at) = (app.admin(), agent.operator.address);
+        let accounts = DraftAccounts { authority: admin.pubkey(), operator: at, agent: agent.address };
+        let refund = chain.agent(&agent.address).await.agent.rent_refund;
+        let bounds = Bounds { max_30_day_spend, ..Bounds::default() };
+        let set = chain.program().set_bounds(accounts, admin.pubkey(), refund, bounds);
+        let outcome = chain.lands(set, admin).await;
+        assert!(matches!(outcome, DirectOutcome::Settled(_)), "{outcome:?}");
+    };
+    sets(Some(50_000_000)).await;
+    let before = agent.balance_micros().await;
+    let failed = agent.pays("1").to(&payee).await.is_error(502, "transfer_failed");
+    let code = u32::from(PurserError::ExtendedTransferRequired).to_string();
+    assert!(format!("{failed:?}").contains(&code), "{failed:?}");
+    assert_eq!(agent.balance_micros().await, before);
+    sets(None).await;
+    agent.pays("1").to(&payee).await.is_settled();
+    assert_eq!(agent.balance_micros().await, before - 1_000_000);
 }

@@ -3,7 +3,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use purser::state::Approver;
 use purser_policy::UsdcAmount;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::facts::of_approver;
 use crate::agent::of_operator::owned;

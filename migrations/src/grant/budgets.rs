@@ -24,7 +24,7 @@ pub enum BudgetCommand {
     /// List an operator's budgets, what left through each, and what waits (reads only)
     List(OperatorName),
     /// Close a budget in which nothing counts, 31 days after its last payment at the latest; signed by the admin
-    Close(CloseArgs),
+    Close(CloseBudgetArgs),
 }
 
 #[derive(Args)]
@@ -43,7 +43,7 @@ pub struct BudgetArgs {
 }
 
 #[derive(Args)]
-pub struct CloseArgs {
+pub struct CloseBudgetArgs {
     #[command(flatten)]
     name: OperatorName,
     /// The budget's number among those of the operator
@@ -97,7 +97,7 @@ async fn set(network: &Network, args: &BudgetArgs, is_new: bool) -> Result<Repor
         .await
 }
 
-async fn close(network: &Network, args: &CloseArgs) -> Result<Report> {
+async fn close(network: &Network, args: &CloseBudgetArgs) -> Result<Report> {
     let operator = args.name.address(network)?;
     let deployment = network.deployment(operator::read(network, &operator).await?.usdc_mint);
     let address = deployment.budget_address(&operator, args.budget_id);

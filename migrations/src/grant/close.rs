@@ -11,13 +11,13 @@ use crate::network::Network;
 use crate::report::Report;
 
 #[derive(Args)]
-pub struct CloseArgs {
+pub struct CloseGrantArgs {
     /// The grant's address, as `grant list` says
     #[arg(long, value_name = "ADDRESS", value_parser = arguments::address)]
     grant: Pubkey,
 }
 
-pub async fn run(network: &Network, args: &CloseArgs) -> Result<Report> {
+pub async fn run(network: &Network, args: &CloseGrantArgs) -> Result<Report> {
     let address = args.grant;
     let account = network.account(&address).await?.filter(|account| account.owner == network.program);
     let grant = account.and_then(|account| Grant::read(&account.data));

@@ -24,7 +24,7 @@ pub enum GrantCommand {
     /// List an account's grants, and when those that wait begin to pay (reads only)
     List(AgentArgs),
     /// Take a grant back; signed by guardian, policy authority or admin, or once it is over by anyone
-    Close(close::CloseArgs),
+    Close(close::CloseGrantArgs),
     /// Take all grants of an account back at once; signed by guardian, policy authority or admin
     Void(AgentArgs),
 }

@@ -6,7 +6,7 @@ use purser::{GrantPayee, GrantTerms};
 use purser_policy::UsdcAmount;
 use sha2::{Digest, Sha256};
 
-use super::list::describe;
+use super::facts::of_grant;
 use crate::agent::AgentArgs;
 use crate::agent::facts::timestamp;
 use crate::arguments;
@@ -92,7 +92,7 @@ pub async fn run(network: &Network, args: &OpenArgs) -> Result<Report> {
             let account = network.account(&grant).await?;
             let opened = account.and_then(|account| Grant::read(&account.data));
             let opened = opened.context("the grant is not there any more")?;
-            let facts = describe(&grant, &opened, (&after.operator, &after.view.agent), now);
+            let facts = of_grant(&grant, &opened, (&after.operator, &after.view.agent), now);
             let report = Report::new(title).with("agent", after.address.to_string()).with_all(facts);
             Ok(report.with("signature", signature.to_string()))
         })
