@@ -1,3 +1,9 @@
+/**
+ * Program IDL in camelCase format in order to be used in JS/TS.
+ *
+ * Note that this is only a type helper and is not the actual IDL. The original
+ * IDL stands beside it as `purser.json`.
+ */
 export type Purser = {
   "address": "PujGKaV9Hdg61jtnWf7vFc2ptse8aFEuEAqr81Gv1rx",
   "metadata": {
