@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use purser_policy::{Allowlist, AsAllowlist, PolicyOver, RecentTags, SpendWindow, UsdcAmount, tag_of};
+use purser_policy::{
+    Allowlist, AsAllowlist, PolicyOver, RecentTags, SpendWindow, UsdcAmount, Waived, tag_of,
+};
 
 use super::{AccountId, Address, Halt, Network, OperatorId};
 
@@ -87,8 +89,28 @@ pub struct ChainView {
     /// The issuer of USDC has frozen the token account: nothing leaves it.
     pub is_frozen: bool,
     pub destination: Destination,
+    /// The grant that covers the payment for which this was read, if one was asked for.
+    pub granted: Option<Granted>,
+    /// Set where the account is bound by more than its policy, or a grant is used: then it pays by `transfer_extended`.
+    pub beyond: Option<Beyond>,
     /// Unix seconds, by the chain's clock at that slot.
     pub now: i64,
+}
+
+/// A grant that is in force and covers a payment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Granted {
+    pub address: Address,
+    /// The rules that the payment may pass.
+    pub waived: Waived,
+}
+
+/// What a payment names beyond the policy.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Beyond {
+    pub grant: Option<Address>,
+    /// The budget that the account pays through.
+    pub budget: Option<Address>,
 }
 
 /// A decided transfer, ready to sign.
@@ -107,6 +129,8 @@ pub struct UnsignedTransfer {
     pub amount: UsdcAmount,
     /// Empty when there is none.
     pub memo: String,
+    /// Set for a payment in the extended form.
+    pub beyond: Option<Beyond>,
     /// An earlier signature of it has expired, so it now pays the highest priority fee allowed.
     pub has_expired: bool,
 }
@@ -134,6 +158,8 @@ pub enum Refusal {
     SourceFrozen,
     /// The destination was payable when checked, and no longer was on chain.
     InvalidRecipient,
+    /// The grant does not cover it any more, or not yet.
+    GrantVoid,
     /// Too many payments since it was signed: nothing shows that it was not paid before. Look again, and sign anew.
     StaleSequence,
     /// The operator's admin has named other transfer authorities since. Look again, and sign anew.

@@ -66,6 +66,7 @@ impl Transfer {
             }
             TransferState::Settled(_) => PaymentMeans::Contradicts,
             TransferState::Claimed
+            | TransferState::PendingApproval(_)
             | TransferState::Signed(_)
             | TransferState::Sent { .. }
             | TransferState::Rejected(_)
@@ -80,6 +81,7 @@ impl Transfer {
                 })
             }
             TransferState::Claimed
+            | TransferState::PendingApproval(_)
             | TransferState::Signed(_)
             | TransferState::Sent { .. }
             | TransferState::Rejected(_)
@@ -104,6 +106,7 @@ impl Transfer {
                 ..self.clone()
             }),
             TransferState::Claimed
+            | TransferState::PendingApproval(_)
             | TransferState::Signed(_)
             | TransferState::Sent { .. }
             | TransferState::Settled(_)
@@ -150,6 +153,7 @@ mod tests {
             },
             fee_payer: None,
             refusal: None,
+            approval: crate::Approval::Never,
             policy_version: None,
             reopened: 0,
             state,

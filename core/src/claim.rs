@@ -1,6 +1,6 @@
 //! What a used idempotency key allows.
 
-use super::{FailureCode, IDEMPOTENCY_SECONDS, Transfer, TransferId, TransferState};
+use super::{Approval, FailureCode, IDEMPOTENCY_SECONDS, Transfer, TransferId, TransferState};
 
 /// What a request finds under its idempotency key.
 #[derive(Debug, Clone)]
@@ -43,14 +43,18 @@ pub enum Reuse {
 
 impl UsedKey {
     /// `agreed`: the Unix seconds that the chain and the host agree on. Without them nothing expires.
-    pub fn reused_by(&self, fingerprint: &str, agreed: Option<i64>) -> Reuse {
+    /// `approval`: what the request says.
+    pub fn reused_by(&self, fingerprint: &str, agreed: Option<i64>, approval: Approval) -> Reuse {
         let is_same = self.fingerprint == fingerprint;
         let has_expired = agreed.is_some_and(|now| self.expires_at() <= now);
         let transfer = || self.transfer.clone();
         let answer = |claim| Reuse::Answer(Box::new(claim));
         match &self.transfer.state {
             // The try is or will be in flight, so the key stays taken, however old it is.
-            TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => {
+            TransferState::Claimed
+            | TransferState::PendingApproval(_)
+            | TransferState::Signed(_)
+            | TransferState::Sent { .. } => {
                 answer(if is_same { Claim::InFlight(transfer()) } else { Claim::Conflict })
             }
             TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_)
@@ -61,9 +65,13 @@ impl UsedKey {
             TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) if !is_same => {
                 answer(Claim::Conflict)
             }
+            // Nobody was asked about it yet.
+            TransferState::Rejected(rejection) if approval.is_wanted(rejection.reason) => Reuse::Retry,
             TransferState::Settled(_) | TransferState::Rejected(_) => answer(Claim::Replay(transfer())),
-            // Whoever refuses to send them would get signed bytes at every try.
-            TransferState::Failed(failure) if failure.code == FailureCode::PaymentRefused => {
+            // Whoever refuses to send them would get signed bytes at every try; and a person's no stands.
+            TransferState::Failed(failure)
+                if [FailureCode::PaymentRefused, FailureCode::ApprovalRejected].contains(&failure.code) =>
+            {
                 answer(Claim::Replay(transfer()))
             }
             TransferState::Failed(_) => Reuse::Retry,
@@ -80,6 +88,7 @@ impl UsedKey {
                 self.expires_unix.max(forgotten)
             }
             TransferState::Claimed
+            | TransferState::PendingApproval(_)
             | TransferState::Signed(_)
             | TransferState::Sent { .. }
             | TransferState::Rejected(_)
@@ -114,6 +123,7 @@ mod tests {
             },
             fee_payer: None,
             refusal: None,
+            approval: Approval::Never,
             policy_version: None,
             reopened: 0,
             state,
@@ -149,12 +159,18 @@ mod tests {
     fn a_settled_key_outlives_the_tag_of_its_payment() {
         let key = settled_after(100);
         let forgotten = CLAIMED_AT + 100 + IDEMPOTENCY_SECONDS;
-        assert!(matches!(answered(key.reused_by("f", Some(forgotten - 1))), Claim::Replay(_)));
-        assert!(matches!(key.reused_by("f", Some(forgotten)), Reuse::Expired));
+        assert!(matches!(
+            answered(key.reused_by("f", Some(forgotten - 1), Approval::Never)),
+            Claim::Replay(_)
+        ));
+        assert!(matches!(key.reused_by("f", Some(forgotten), Approval::Never), Reuse::Expired));
         // Nor does it expire sooner than 24 h after its claim.
         let early = settled_after(-100);
         let claimed = CLAIMED_AT + IDEMPOTENCY_SECONDS;
-        assert!(matches!(answered(early.reused_by("f", Some(claimed - 1))), Claim::Replay(_)));
+        assert!(matches!(
+            answered(early.reused_by("f", Some(claimed - 1), Approval::Never)),
+            Claim::Replay(_)
+        ));
     }
 
     #[test]
@@ -162,21 +178,27 @@ mod tests {
         let mut key = settled_after(0);
         key.transfer.updated_at = AT(CLAIMED_AT + 3 * 3_600);
         let forgotten = CLAIMED_AT + 3 * 3_600 + IDEMPOTENCY_SECONDS;
-        assert!(matches!(answered(key.reused_by("f", Some(forgotten - 1))), Claim::Replay(_)));
-        assert!(matches!(key.reused_by("f", Some(forgotten)), Reuse::Expired));
+        assert!(matches!(
+            answered(key.reused_by("f", Some(forgotten - 1), Approval::Never)),
+            Claim::Replay(_)
+        ));
+        assert!(matches!(key.reused_by("f", Some(forgotten), Approval::Never), Reuse::Expired));
     }
 
     #[test]
     fn nothing_expires_while_the_clocks_disagree() {
-        assert!(matches!(answered(settled_after(0).reused_by("f", None)), Claim::Replay(_)));
-        assert!(matches!(failed().reused_by("f", None), Reuse::Retry));
+        assert!(matches!(answered(settled_after(0).reused_by("f", None, Approval::Never)), Claim::Replay(_)));
+        assert!(matches!(failed().reused_by("f", None, Approval::Never), Reuse::Retry));
     }
 
     #[test]
     fn another_request_conflicts_until_the_key_expires() {
         for key in [settled_after(0), failed()] {
-            assert!(matches!(answered(key.reused_by("g", Some(CLAIMED_AT))), Claim::Conflict));
-            assert!(matches!(key.reused_by("g", Some(i64::MAX)), Reuse::Expired));
+            assert!(matches!(
+                answered(key.reused_by("g", Some(CLAIMED_AT), Approval::Never)),
+                Claim::Conflict
+            ));
+            assert!(matches!(key.reused_by("g", Some(i64::MAX), Approval::Never), Reuse::Expired));
         }
     }
 
@@ -185,8 +207,11 @@ mod tests {
         let signed = SignedTransfer { bytes: vec![1], signature: "s".into(), last_valid_block_height: 9 };
         for state in [TransferState::Claimed, TransferState::Signed(signed)] {
             let key = used(state);
-            assert!(matches!(answered(key.reused_by("f", Some(i64::MAX))), Claim::InFlight(_)));
-            assert!(matches!(answered(key.reused_by("g", Some(i64::MAX))), Claim::Conflict));
+            assert!(matches!(
+                answered(key.reused_by("f", Some(i64::MAX), Approval::Never)),
+                Claim::InFlight(_)
+            ));
+            assert!(matches!(answered(key.reused_by("g", Some(i64::MAX), Approval::Never)), Claim::Conflict));
         }
     }
 }

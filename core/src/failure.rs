@@ -10,7 +10,7 @@ pub struct Failure {
 }
 
 words! {
-    /// Kinds of failure. All but one may be retried under the same idempotency key.
+    /// Kinds of failure. All but two may be retried under the same idempotency key.
     pub enum FailureCode {
         InsufficientBalance = "insufficient_balance",
         /// The issuer of USDC has frozen the paying token account.
@@ -25,6 +25,12 @@ words! {
         PaymentRefused = "payment_refused",
         /// The process that held the claim stopped before it signed.
         Interrupted = "interrupted",
+        /// A person was asked, and said no. Not retried.
+        ApprovalRejected = "approval_rejected",
+        /// A person was asked, and did not answer in time.
+        ApprovalExpired = "approval_expired",
+        /// A person was asked, and what they were asked about holds no longer: the policy has changed, or the account was stopped.
+        ApprovalVoid = "approval_void",
         /// The operator's admin has replaced our transfer authorities with others.
         AuthorityRotated = "authority_rotated",
         /// The wallets that could pay the fee have no SOL.

@@ -20,6 +20,7 @@ macro_rules! step {
 mod words;
 
 mod address;
+mod approval;
 mod chain;
 mod chain_wins;
 mod claim;
@@ -42,9 +43,10 @@ mod transfer;
 mod transfer_state;
 
 pub use address::{Address, AddressError};
+pub use approval::{Approval, ApprovalRequested, ApprovalWanted};
 pub use chain::{
-    AgentAddresses, ChainFault, ChainView, Destination, Outcome, Payer, Refusal, SharedAllowlist,
-    UnsignedTransfer, clocks_agree,
+    AgentAddresses, Beyond, ChainFault, ChainView, Destination, Granted, Outcome, Payer, Refusal,
+    SharedAllowlist, UnsignedTransfer, clocks_agree,
 };
 pub use chain_wins::{Contradiction, PaymentMade, PaymentMeans, happened_at};
 pub use claim::{Claim, Reuse, UsedKey};
@@ -66,7 +68,7 @@ pub use outside::{
 };
 pub use path::{
     Carrier, Decision, Ended, HandOver, MoneyPath, Order, Payment, PaymentError, PendingLimits, PendingPlace,
-    Started, decide,
+    Rejected, Started, decide,
 };
 pub use payments::{KnownPayments, PaymentNumber};
 pub use purser_policy::{Limit, UsdcAmount};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Address, Fingerprint, IDEMPOTENCY_SECONDS, KeyId, Network, OperatorId, SignedTransfer, Timestamp,
-    TransferId, TransferRequest, UsedKey,
+    Address, Approval, Fingerprint, IDEMPOTENCY_SECONDS, KeyId, Network, OperatorId, SignedTransfer,
+    Timestamp, TransferId, TransferRequest, UsedKey,
 };
 
 /// A transfer that asks for its idempotency key.
@@ -17,6 +17,7 @@ pub struct NewTransfer {
     pub key_id: KeyId,
     pub request: TransferRequest,
     pub duplicates: Duplicates,
+    pub approval: Approval,
     /// Set when somebody else sends its bytes.
     pub sender: Option<OtherSender>,
     /// See [`SignedAhead`].

@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use super::chain::clocks_agree;
 use super::{
     AccountId, Address, ChainFault, ChainView, Claim, ClaimClock, IdempotencyKey, Network, NewTransfer,
-    OperatorId, Outcome, Payer, PaymentMade, SignedTransfer, Timestamp, Transfer, TransferId, TransferState,
-    UnsignedTransfer, UsdcAmount, UsedKey, WrongState,
+    OperatorId, Outcome, Payer, Payment, PaymentMade, SignedTransfer, Timestamp, Transfer, TransferId,
+    TransferState, UnsignedTransfer, UsdcAmount, UsedKey, WrongState,
 };
 
 /// How long reading the clocks may take.
@@ -26,6 +26,9 @@ pub enum LedgerError {
     /// Another worker moved the transfer on since the caller read it: read it again.
     #[error("the transfer has moved on")]
     Superseded,
+    /// The account has as many transfers that wait for a person as it may. Nothing was written.
+    #[error("too many transfers of the account wait for approval")]
+    TooManyApprovals,
     /// A write may have taken effect.
     #[error("{0}")]
     Unavailable(String),
@@ -169,8 +172,14 @@ pub trait Chain: Signer {
     /// The chain's clock, unix seconds, cached for less than 1 s.
     async fn now(&self) -> Result<i64, ChainFault>;
 
-    /// Reads operator, agent, source, destination and clock in one call, at one slot.
-    async fn read_for_transfer(&self, payer: &Payer, destination: &Address) -> Result<ChainView, ChainFault>;
+    /// Reads operator, agent, source, destination and clock in one call, at one slot; and where `granted` is set, the grant under its
+    /// tag, if it covers that payment.
+    async fn read_for_transfer(
+        &self,
+        payer: &Payer,
+        destination: &Address,
+        granted: Option<&Payment<'_>>,
+    ) -> Result<ChainView, ChainFault>;
 
     /// The same from what we know, without asking a node; our transfers in flight count as made. It may be a moment old, or
     /// wrong: enough to go ahead on, never to refuse on. `None` when part of it is not known.

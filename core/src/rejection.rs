@@ -31,6 +31,14 @@ words! {
 }
 
 impl RejectionReason {
+    /// Whether a grant may let such a payment pass.
+    pub const fn is_approvable(self) -> bool {
+        match self {
+            Self::RecipientNotAllowed | Self::SingleLimitExceeded | Self::DailyLimitExceeded => true,
+            Self::Halted | Self::Paused | Self::MemoRequired | Self::MemoTooLong => false,
+        }
+    }
+
     /// The reason for a violation; `None` for `DuplicateTransfer`, which means that the payment was made.
     pub const fn of(violation: &Violation) -> Option<Self> {
         match violation {

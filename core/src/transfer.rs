@@ -1,8 +1,8 @@
 use sha2::{Digest, Sha256};
 
 use super::{
-    AccountId, Address, Fingerprint, IdempotencyKey, KeyId, Memo, Network, OperatorId, Recipient, Timestamp,
-    TransferId, TransferState, UsdcAmount,
+    AccountId, Address, Approval, Fingerprint, IdempotencyKey, KeyId, Memo, Network, OperatorId, Recipient,
+    Timestamp, TransferId, TransferState, UsdcAmount,
 };
 
 /// A requested transfer whose fields all have a valid form.
@@ -46,6 +46,8 @@ pub struct Transfer {
     pub fee_payer: Option<Address>,
     /// Why whoever was to send its bytes did not take them, as a sentence. They may land all the same until they expire.
     pub refusal: Option<String>,
+    /// Whether a person is asked where policy refuses it.
+    pub approval: Approval,
     /// The version of its account's policy that judged it last: the one whose rules had all passed before it was signed, or
     /// the one that rejected it. `None`: none has judged it, or which one is not known.
     pub policy_version: Option<u64>,
@@ -64,7 +66,10 @@ impl Transfer {
                 self.fee_payer.is_none().then_some(&signed.signature)
             }
             TransferState::Settled(settlement) => Some(&settlement.signature),
-            TransferState::Claimed | TransferState::Rejected(_) | TransferState::Failed(_) => None,
+            TransferState::Claimed
+            | TransferState::PendingApproval(_)
+            | TransferState::Rejected(_)
+            | TransferState::Failed(_) => None,
         }
     }
 }

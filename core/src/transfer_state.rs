@@ -1,12 +1,14 @@
 use std::fmt;
 
-use super::{Failure, Rejection, Timestamp};
+use super::{ApprovalWanted, Failure, Rejection, Timestamp};
 
 /// A transfer's progress. Each variant carries its facts; each method returns the next state or refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransferState {
     /// Its idempotency key is claimed; nothing is signed.
     Claimed,
+    /// A person is asked whether it may be paid beyond the policy; nothing is signed.
+    PendingApproval(ApprovalWanted),
     /// Stored before the first send: from now on it may be on the chain.
     Signed(SignedTransfer),
     /// A node accepted it.
@@ -51,6 +53,7 @@ words! {
     /// The status that clients see.
     pub enum TransferStatus {
         Submitted = "submitted",
+        PendingApproval = "pending_approval",
         Settled = "settled",
         Rejected = "rejected",
         Failed = "failed",
@@ -70,6 +73,7 @@ impl TransferState {
     pub const fn status(&self) -> TransferStatus {
         match self {
             Self::Claimed | Self::Signed(_) | Self::Sent { .. } => TransferStatus::Submitted,
+            Self::PendingApproval(_) => TransferStatus::PendingApproval,
             Self::Settled(_) => TransferStatus::Settled,
             Self::Rejected(_) => TransferStatus::Rejected,
             Self::Failed(_) => TransferStatus::Failed,
@@ -80,6 +84,7 @@ impl TransferState {
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Claimed => "claimed",
+            Self::PendingApproval(_) => "pending_approval",
             Self::Signed(_) => "signed",
             Self::Sent { .. } => "sent",
             Self::Settled(_) => "settled",
@@ -92,14 +97,33 @@ impl TransferState {
     pub const fn signed(&self) -> Option<&SignedTransfer> {
         match self {
             Self::Signed(signed) | Self::Sent { signed, .. } => Some(signed),
-            Self::Claimed | Self::Settled(_) | Self::Rejected(_) | Self::Failed(_) => None,
+            Self::Claimed
+            | Self::PendingApproval(_)
+            | Self::Settled(_)
+            | Self::Rejected(_)
+            | Self::Failed(_) => None,
+        }
+    }
+
+    /// Asks a person, before anything is signed.
+    pub fn ask(&self, wanted: ApprovalWanted) -> Result<Self, WrongState> {
+        match self {
+            Self::Claimed => Ok(Self::PendingApproval(wanted)),
+            Self::PendingApproval(_)
+            | Self::Signed(_)
+            | Self::Sent { .. }
+            | Self::Settled(_)
+            | Self::Rejected(_)
+            | Self::Failed(_) => Err(self.wrong("pending_approval")),
         }
     }
 
     /// Signs for the first time, or again after the previous bytes expired unseen.
     pub fn sign(&self, signed: SignedTransfer) -> Result<Self, WrongState> {
         match self {
-            Self::Claimed | Self::Signed(_) | Self::Sent { .. } => Ok(Self::Signed(signed)),
+            Self::Claimed | Self::PendingApproval(_) | Self::Signed(_) | Self::Sent { .. } => {
+                Ok(Self::Signed(signed))
+            }
             Self::Settled(_) | Self::Rejected(_) | Self::Failed(_) => Err(self.wrong("signed")),
         }
     }
@@ -108,9 +132,12 @@ impl TransferState {
     pub fn send(&self, sent_at: Timestamp) -> Result<Self, WrongState> {
         match self {
             Self::Signed(signed) => Ok(Self::Sent { signed: signed.clone(), sent_at }),
-            Self::Claimed | Self::Sent { .. } | Self::Settled(_) | Self::Rejected(_) | Self::Failed(_) => {
-                Err(self.wrong("sent"))
-            }
+            Self::Claimed
+            | Self::PendingApproval(_)
+            | Self::Sent { .. }
+            | Self::Settled(_)
+            | Self::Rejected(_)
+            | Self::Failed(_) => Err(self.wrong("sent")),
         }
     }
 
@@ -131,7 +158,7 @@ impl TransferState {
 
     fn end(&self, end: Self) -> Result<Self, WrongState> {
         match self {
-            Self::Claimed | Self::Signed(_) | Self::Sent { .. } => Ok(end),
+            Self::Claimed | Self::PendingApproval(_) | Self::Signed(_) | Self::Sent { .. } => Ok(end),
             Self::Settled(_) | Self::Rejected(_) | Self::Failed(_) => Err(self.wrong(end.as_str())),
         }
     }

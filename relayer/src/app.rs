@@ -25,8 +25,8 @@ use crate::http::{self, HttpSettings, OpenDoors, TrustedProxies};
 use crate::indexer::{Indexer, IndexerParts};
 use crate::metrics::Metrics;
 use crate::service::{
-    Ambient, Chains, DenialParts, ExplorerUrl, Looks, NetworkParts, Parts, PendingLimits, RefusalLimits,
-    Services, Tasks, WebhookParts,
+    Ambient, ApprovalLinks, Chains, DenialParts, ExplorerUrl, Looks, NetworkParts, Parts, PendingLimits,
+    RefusalLimits, Services, Tasks, WebhookParts,
 };
 use crate::shares::Outgoing;
 use crate::store::{Store, StoreError};
@@ -136,6 +136,12 @@ impl App {
                 per_account: config.transfers.refusals_per_account_daily.get(),
                 per_operator: config.transfers.refusals_per_operator_daily.get(),
             },
+            approval_links: config
+                .server
+                .public_url
+                .as_deref()
+                .zip(webhooks.sealing_key.clone())
+                .map(|(public_url, key)| ApprovalLinks::new(public_url, key)),
             webhooks: webhooks.clone(),
             fetch: Arc::new(fetcher(&webhooks)?),
             outgoing: outgoing.clone(),

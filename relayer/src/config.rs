@@ -55,6 +55,9 @@ pub struct Config {
 pub struct ServerConfig {
     /// Port 0 takes any free port.
     pub listen: SocketAddr,
+    /// The service's address as people reach it, such as `https://pay.example.com`: for links to approvals. Without it, and without a
+    /// key for webhooks, approvals have no links.
+    pub public_url: Option<String>,
     /// Where `/metrics`, `/readyz` and `/healthz` are served to whoever runs the service; without it, nowhere. They need no key,
     /// so this must be an address that only the operators of the service reach.
     pub admin_listen: Option<SocketAddr>,
@@ -73,6 +76,7 @@ impl Default for ServerConfig {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            public_url: None,
             admin_listen: None,
             request_timeout_seconds: 60,
             connections_max: None,
@@ -546,6 +550,12 @@ impl Config {
                 ));
             }
         }
+        if self.server.public_url.as_deref().is_some_and(|url| !is_public_url(url)) {
+            return Err((
+                "server.public_url".into(),
+                "must begin with https://, or with http:// for a loopback address",
+            ));
+        }
         if !(1..=600).contains(&self.server.request_timeout_seconds) {
             return Err(("server.request_timeout_seconds".into(), "must be from 1 to 600"));
         }
@@ -570,6 +580,15 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// Wallets take no link without TLS.
+fn is_public_url(text: &str) -> bool {
+    let Ok(url) = reqwest::Url::parse(text) else { return false };
+    let is_local = matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
+    url.query().is_none()
+        && url.fragment().is_none()
+        && (url.scheme() == "https" || url.scheme() == "http" && is_local)
 }
 
 /// Reads values as a type that says what they are. Otherwise the key that is wrong, and what is wrong with it.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_core::{
-    Duplicates, Ended, Fingerprint, IdempotencyKey, KeyId, MoneyPath, Order, PaymentError, PendingLimits,
-    Recipient, Started, Transfer, TransferRequest, TransferState, UsdcAmount,
+    Approval, Duplicates, Ended, Fingerprint, IdempotencyKey, KeyId, MoneyPath, Order, PaymentError,
+    PendingLimits, Recipient, Started, Transfer, TransferRequest, TransferState, UsdcAmount,
 };
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::names::{PAYEE, payer};
+use crate::names::{PAYEE, amount, payer};
 use crate::relayer::DEADLINE;
 use crate::world::{Answer, Told, World};
 
@@ -28,11 +28,6 @@ fn request(number: usize, amount: u64) -> TransferRequest {
         memo: None,
         idempotency_key: key(number),
     }
-}
-
-/// What is asked for under a key.
-pub const fn amount(number: usize) -> u64 {
-    100 + number as u64
 }
 
 /// Asks for the key's payment through the storm.
@@ -105,12 +100,14 @@ async fn carry_out(path: &MoneyPath, request: TransferRequest) -> Result<Transfe
             let key_id = KeyId::from_bytes([7; 16]);
             // Each key is for another amount, so none looks like another.
             let duplicates = Duplicates::default();
-            path.begin(Order { payer, key_id, request, duplicates, sent_by: None, deadline }, place).await?
+            let approval = Approval::Request;
+            let order = Order { payer, key_id, request, duplicates, approval, sent_by: None, deadline };
+            path.begin(order, place).await?
         }
         None => {
             let fingerprint = Fingerprint::of(&request);
             let whose = (payer.network, payer.operator_id);
-            path.find_started(whose, &key, fingerprint).await?.ok_or(PaymentError::Gone)?
+            path.find_started(whose, &key, fingerprint, Approval::Request).await?.ok_or(PaymentError::Gone)?
         }
     };
     let (id, watch) = match started {
@@ -124,7 +121,10 @@ async fn carry_out(path: &MoneyPath, request: TransferRequest) -> Result<Transfe
 
 fn told(transfer: &Transfer) -> Told {
     match &transfer.state {
-        TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => Told::Submitted,
+        TransferState::Claimed
+        | TransferState::PendingApproval(_)
+        | TransferState::Signed(_)
+        | TransferState::Sent { .. } => Told::Submitted,
         TransferState::Settled(settlement) => Told::Settled(settlement.signature.clone()),
         TransferState::Rejected(_) => Told::Rejected,
         TransferState::Failed(failure) => Told::Failed(failure.code),

@@ -7,8 +7,8 @@ use purser_core::{
     happened_at,
 };
 use purser_policy::{
-    AccountState, Allowlist, Policy, RecentTags, SpendWindow, TransferRequest, UsdcAmount, Violation, check,
-    id_with_tag, tag_of,
+    AccountState, Allowlist, Limit, Policy, RecentTags, SpendWindow, TransferRequest, UsdcAmount, Violation,
+    Waived, check_granted, id_with_tag, tag_of,
 };
 
 use crate::names::{PAYEE, PAYEE_OWNER, payer};
@@ -31,11 +31,32 @@ pub struct Account {
     pub balance: UsdcAmount,
     pub paused: bool,
     pub halted: bool,
+    /// Where there is a limit, a person is asked about what exceeds it.
+    pub max_single: Limit,
+    pub policy_version: u64,
+    /// By tag: for one payment each.
+    pub grants: BTreeMap<u64, OpenGrant>,
+}
+
+/// A grant for one payment.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenGrant {
+    pub amount: u64,
+    pub expires_at: i64,
+    pub policy_version: u64,
 }
 
 impl Account {
     pub fn policy<'a>(&self) -> Policy<'a> {
-        Policy { paused: self.paused, allowlist: Allowlist::Anyone, ..Policy::OPEN }
+        let max_single_transfer = self.max_single;
+        Policy { paused: self.paused, allowlist: Allowlist::Anyone, max_single_transfer, ..Policy::OPEN }
+    }
+
+    /// What a payment may pass by the grant under its tag.
+    pub fn granted(&self, tag: u64, amount: UsdcAmount, now: i64) -> Option<Waived> {
+        let grant = self.grants.get(&tag)?;
+        let is_covered = grant.amount == amount.micros() && now < grant.expires_at;
+        (is_covered && grant.policy_version == self.policy_version).then_some(Waived::SINGLE_LIMIT)
     }
 
     pub fn halt(&self) -> Option<Halt> {
@@ -89,13 +110,16 @@ impl Leap {
 }
 
 impl TrueChain {
-    pub fn new(balance: u64, leap: Leap) -> Self {
+    pub fn new(balance: u64, max_single: Limit, leap: Leap) -> Self {
         let account = Account {
             tags: RecentTags::EMPTY,
             window: SpendWindow::EMPTY,
             balance: UsdcAmount::from_micros(balance),
             paused: false,
             halted: false,
+            max_single,
+            policy_version: 1,
+            grants: BTreeMap::new(),
         };
         Self {
             transactions: Vec::new(),
@@ -158,6 +182,7 @@ impl TrueChain {
                 sequence,
                 amount: UsdcAmount::from_micros(1),
                 memo: String::new(),
+                beyond: None,
                 has_expired: false,
             };
             let signature = self.sign(order, self.tip + LIFE);
@@ -234,23 +259,42 @@ fn execute(account: &mut Account, order: &UnsignedTransfer, now: i64) -> Result<
     if !account.tags.covers(order.sequence) {
         return Err(Refusal::StaleSequence);
     }
+    let tag = tag_of(&order.transfer_id);
     let recipient: Address = order.destination;
     let request = TransferRequest {
-        tag: tag_of(&order.transfer_id),
+        tag,
         amount: order.amount,
         memo: order.memo.as_bytes(),
         recipient: recipient.as_bytes(),
         recipient_owner: PAYEE_OWNER.as_bytes(),
     };
+    let by_grant = order.beyond.is_some_and(|beyond| beyond.grant.is_some());
+    let waived = match account.granted(tag, order.amount, now) {
+        _ if !by_grant => Ok(Waived::NOTHING),
+        Some(waived) => Ok(waived),
+        None => Err(Refusal::GrantVoid),
+    };
     let policy = account.policy();
     let state = AccountState { halted: account.halted, policy, window: &account.window, tags: &account.tags };
-    let cleared = check(&state, &request, now).map_err(|violation| refusal(&violation))?;
+    let cleared = check_granted(&state, &request, now, |_| waived.map_err(Refused))
+        .map_err(|Refused(refusal)| refusal)?;
     if account.balance < order.amount {
         return Err(Refusal::InsufficientBalance);
     }
     cleared.record(&mut account.window, &mut account.tags);
+    if by_grant {
+        account.grants.remove(&tag);
+    }
     account.balance = account.balance.saturating_sub(order.amount);
     Ok(account.tags.recorded())
+}
+
+struct Refused(Refusal);
+
+impl From<Violation> for Refused {
+    fn from(violation: Violation) -> Self {
+        Self(refusal(&violation))
+    }
 }
 
 fn refusal(violation: &Violation) -> Refusal {

@@ -73,7 +73,7 @@ impl Database {
         let fingerprint = new.fingerprint().to_hex();
         let (key_use, is_retry) = match self.used(&new.request.idempotency_key) {
             None => (KeyUse::begins(0, clock), false),
-            Some(used) => match used.reused_by(&fingerprint, clock.agreed) {
+            Some(used) => match used.reused_by(&fingerprint, clock.agreed, new.approval) {
                 Reuse::Expired => (KeyUse::begins(used.uses, clock), false),
                 Reuse::Retry => (KeyUse::goes_on(&used), true),
                 Reuse::Answer(claim) => return *claim,
@@ -91,6 +91,7 @@ impl Database {
             request: new.request.clone(),
             fee_payer: new.sender.map(|sender| sender.fee_payer),
             refusal: None,
+            approval: new.approval,
             policy_version: ahead.map(|ahead| ahead.policy_version),
             reopened: 0,
             state,
@@ -147,6 +148,7 @@ impl Database {
             }
             TransferState::Settled(_)
             | TransferState::Claimed
+            | TransferState::PendingApproval(_)
             | TransferState::Signed(_)
             | TransferState::Sent { .. }
             | TransferState::Rejected(_)
@@ -167,8 +169,11 @@ impl Database {
             let entry = Entry { payment, number: None, read_at: None };
             self.history.entry(settlement.signature.clone()).or_insert(entry);
         }
-        let policy_version = before.policy_version;
-        row.transfer = Transfer { state: next, policy_version, updated_at: now, ..before.clone() };
+        let approval = match &next {
+            TransferState::PendingApproval(wanted) => wanted.requested(),
+            _ => before.approval,
+        };
+        row.transfer = Transfer { state: next, approval, updated_at: now, ..before.clone() };
         Ok(Marked { transfer: row.transfer.clone(), is_watched: false })
     }
 
@@ -223,7 +228,10 @@ impl Database {
 
 pub fn is_open(state: &TransferState) -> bool {
     match state {
-        TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => true,
+        TransferState::Claimed
+        | TransferState::PendingApproval(_)
+        | TransferState::Signed(_)
+        | TransferState::Sent { .. } => true,
         TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) => false,
     }
 }

@@ -93,9 +93,10 @@ impl Ledger for SimLedger {
                 TransferState::Failed(failure) => format!(": {}", failure.code.as_str()),
                 TransferState::Signed(signed) => format!(" as transaction {}", signed.signature),
                 TransferState::Settled(settlement) => format!(" by transaction {}", settlement.signature),
-                TransferState::Claimed | TransferState::Sent { .. } | TransferState::Rejected(_) => {
-                    String::new()
-                }
+                TransferState::Claimed
+                | TransferState::PendingApproval(_)
+                | TransferState::Sent { .. }
+                | TransferState::Rejected(_) => String::new(),
             };
             format!("{}: {id} is {}{more}", self.process.name, state.as_str())
         });

@@ -3,6 +3,8 @@
 use purser_core::{AccountId, Address, AgentAddresses, Network, OperatorId, Payer};
 
 pub const PAYEE: Address = Address::from_bytes([8; 32]);
+/// The grant that is named, whichever it is: a payment has one.
+pub const GRANT: Address = Address::from_bytes([10; 32]);
 pub const PAYEE_OWNER: Address = Address::from_bytes([9; 32]);
 
 /// The one account that pays.
@@ -17,4 +19,9 @@ pub const fn payer() -> Payer {
             token_account: Address::from_bytes([5; 32]),
         },
     }
+}
+
+/// What is asked for under a key.
+pub const fn amount(number: usize) -> u64 {
+    100 + number as u64
 }

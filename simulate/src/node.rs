@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use purser_core::{
-    Address, Chain, ChainFault, ChainView, Destination, Outcome, Payer, SharedAllowlist, SignedTransfer,
-    Signer, UnsignedTransfer,
+    Address, Beyond, Chain, ChainFault, ChainView, Destination, Granted, Outcome, Payer, Payment,
+    SharedAllowlist, SignedTransfer, Signer, UnsignedTransfer,
 };
 use purser_policy::{Allowlist, AsAllowlist, UsdcAmount};
 use tokio::time::{Instant, sleep};
 
 use crate::chain::{CONFIRMED, FINALIZED, LIFE, Landed};
-use crate::names::PAYEE_OWNER;
+use crate::names::{GRANT, PAYEE_OWNER};
 use crate::world::{Process, State, World};
 
 /// The shortest time in which bytes can expire.
@@ -42,20 +42,24 @@ impl SimChain {
         Self { world, process, seen_slot: AtomicU64::new(0), in_flight: Mutex::default() }
     }
 
-    fn view(&self, state: &State, slot: u64, counts_ours: bool) -> ChainView {
+    fn view(&self, state: &State, slot: u64, counts_ours: bool, granted: Option<&Payment<'_>>) -> ChainView {
         let account = state.chain.at(slot).clone();
         let now = state.chain.second_of(slot);
+        let waived = granted.and_then(|payment| account.granted(payment.tag, payment.amount, now));
+        let granted = waived.map(|waived| Granted { address: GRANT, waived });
         let mut view = ChainView {
             transfer_authorities: Vec::new(),
             halt: account.halt(),
             policy: account.policy().over(SharedAllowlist::new(Anyone)),
-            policy_version: 1,
+            policy_version: account.policy_version,
             window: account.window,
             counted_tags: account.tags,
             tags: account.tags,
             balance: account.balance,
             is_frozen: false,
             destination: Destination::TokenAccount { owner: PAYEE_OWNER },
+            granted,
+            beyond: granted.map(|granted| Beyond { grant: Some(granted.address), budget: None }),
             now,
         };
         if counts_ours {
@@ -131,12 +135,17 @@ impl Chain for SimChain {
         }))
     }
 
-    async fn read_for_transfer(&self, _: &Payer, _: &Address) -> Result<ChainView, ChainFault> {
+    async fn read_for_transfer(
+        &self,
+        _: &Payer,
+        _: &Address,
+        granted: Option<&Payment<'_>>,
+    ) -> Result<ChainView, ChainFault> {
         self.asks("view").await?;
         Ok(self.world.with(|state| {
             let node = state.nodes[state.rng.below(state.nodes.len() as u64) as usize];
             let slot = state.chain.tip.saturating_sub(CONFIRMED + node.lag);
-            self.view(state, slot.max(self.seen_slot.load(Ordering::Relaxed)), false)
+            self.view(state, slot.max(self.seen_slot.load(Ordering::Relaxed)), false, granted)
         }))
     }
 
@@ -146,7 +155,7 @@ impl Chain for SimChain {
         }
         Some(self.world.with(|state| {
             let slot = state.chain.tip.saturating_sub(CONFIRMED + state.rng.below(20));
-            self.view(state, slot.max(self.seen_slot.load(Ordering::Relaxed)), true)
+            self.view(state, slot.max(self.seen_slot.load(Ordering::Relaxed)), true, None)
         }))
     }
 

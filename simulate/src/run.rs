@@ -9,9 +9,9 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::{amount, ask_until_final, call, key};
-use crate::chain::FINALIZED;
-use crate::names::payer;
+use crate::caller::{ask_until_final, call, key};
+use crate::chain::{Account, FINALIZED, OpenGrant};
+use crate::names::{amount, payer};
 use crate::relayer::keep_running;
 use crate::world::{Answer, Node, Told, World};
 
@@ -56,7 +56,11 @@ async fn play(seed: u64, is_traced: bool) -> Verdict {
         state.nodes.fill(Node::default());
         state.databases.iter_mut().for_each(|database| database.is_away = false);
         state.clocks.fill(0);
+        let now = state.chain.second_of(state.chain.tip);
         state.chain.change(|account| (account.paused, account.halted) = (false, false));
+        for number in 0..keys {
+            state.chain.change(|account| approve(account, number, now));
+        }
     });
     sleep(Duration::from_secs(60)).await;
     let mut last = Vec::new();
@@ -83,7 +87,7 @@ async fn storm(world: Arc<World>) {
     let rounds = world.draw(0, 14);
     for _ in 0..rounds {
         world.pause(100, 12_000).await;
-        match world.draw(0, 12) {
+        match world.draw(0, 15) {
             0 | 1 => {
                 let (payments, random) = (world.draw(1, 20), world.draw(0, u64::MAX - 1));
                 world.tell(|| format!("others make {payments} payments out of the account"));
@@ -150,6 +154,23 @@ async fn storm(world: Arc<World>) {
                     state.chain.change(|account| (account.paused, account.halted) = (paused, halted));
                 });
             }
+            12 | 13 => {
+                let number = world.draw(0, 2) as usize;
+                world.tell(|| format!("a person approves key-{number}"));
+                world.with(|state| {
+                    let now = state.chain.second_of(state.chain.tip);
+                    state.chain.change(|account| approve(account, number, now));
+                });
+            }
+            14 => {
+                world.tell(|| "the policy changes, and grants are taken back".into());
+                world.with(|state| {
+                    state.chain.change(|account| {
+                        account.policy_version += 1;
+                        account.grants.clear();
+                    });
+                });
+            }
             _ => {
                 let relayer = world.with(|state| {
                     let number = state.rng.below(state.relayers.len() as u64) as usize;
@@ -161,6 +182,15 @@ async fn storm(world: Arc<World>) {
             }
         }
     }
+}
+
+/// Opens the grant that a transfer under this key waits for.
+fn approve(account: &mut Account, number: usize, now: i64) {
+    let payer = payer();
+    let tag = transfer_tag(&payer.operator, &payer.addresses.agent, &key(number));
+    let grant =
+        OpenGrant { amount: amount(number), expires_at: now + DAY, policy_version: account.policy_version };
+    account.grants.insert(tag, grant);
 }
 
 /// One node of several begins to lie, or a single one lags.

@@ -3,13 +3,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use purser_core::{FailureCode, MoneyPath, Timestamp, TransferId};
+use purser_core::{FailureCode, Limit, MoneyPath, Timestamp, TransferId, UsdcAmount};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::chain::{self, CONFIRMED, FINALIZED, FIRST_SLOT, Leap, TrueChain};
 use crate::database::Database;
+use crate::names::amount;
 use crate::rng::Rng;
 use crate::tasks::SimTasks;
 
@@ -96,9 +97,12 @@ impl World {
         // In some worlds a day passes, and keys are free again.
         let seconds = if rng.chance(30) { rng.between(23 * 3_600, 30 * 3_600).cast_signed() } else { 0 };
         let leap = Leap { slot: FIRST_SLOT + rng.between(20, 300), seconds };
+        // In some worlds a person has to approve all but the first key's payment.
+        let max_single =
+            if rng.chance(40) { Limit::AtMost(UsdcAmount::from_micros(amount(0))) } else { Limit::Unlimited };
         let depth = if rng.chance(50) { CONFIRMED } else { FINALIZED };
         let state = State {
-            chain: TrueChain::new(1_000_000_000, leap),
+            chain: TrueChain::new(1_000_000_000, max_single, leap),
             nodes,
             databases,
             clocks: vec![0; relayers],

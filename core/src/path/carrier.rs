@@ -98,6 +98,10 @@ impl Carrier {
                     self.fail_interrupted(transfer).await?
                 }
                 TransferState::Claimed => self.sign(transfer).instrument(step!("transfer.sign")).await?,
+                TransferState::PendingApproval(wanted) => {
+                    let wanted = wanted.clone();
+                    self.look_for_grant(transfer, &wanted).instrument(step!("transfer.approval")).await?
+                }
                 TransferState::Signed(_) | TransferState::Sent { .. } if transfer.fee_payer.is_some() => {
                     self.hand_over(transfer).instrument(step!("transfer.hand_over")).await?
                 }
@@ -175,7 +179,8 @@ impl Carrier {
         loop {
             let asked = payment(transfer.id.tag(), &transfer.request, destination);
             // A view known without asking is enough to sign; nothing is refused before the chain was read.
-            let known = if is_read { None } else { self.clearly_allowed(&asked) };
+            let is_read_anyway = is_read || transfer.approval.requested().is_some();
+            let known = if is_read_anyway { None } else { self.clearly_allowed(&asked) };
             let (view, decision) = match known {
                 Some((view, checks)) => {
                     self.checks = Some(checks);
@@ -183,7 +188,8 @@ impl Carrier {
                 }
                 None => {
                     let read_at = self.now();
-                    let view = match self.read(&destination).await {
+                    let granted = transfer.approval.requested().map(|_| &asked);
+                    let view = match self.chain.read_for_transfer(&self.payer, &destination, granted).await {
                         Ok(view) => view,
                         Err(error) if transfer.state.signed().is_none() => {
                             return self.fail_unsigned(transfer, &error).await;
@@ -227,6 +233,9 @@ impl Carrier {
                     let allowed = allowed_by(&view, transfer);
                     self.sign_and_store(allowed, destination, &view).await
                 }
+                Decision::Rejected(rejection) if self.may_ask(&transfer, &rejection) => {
+                    self.ask(transfer, rejection).await
+                }
                 Decision::Rejected(rejection) => self.reject(transfer, rejection).await,
                 Decision::Failing(failure, None) => {
                     self.checks = None;
@@ -243,7 +252,7 @@ impl Carrier {
         }
     }
 
-    async fn sign_and_store(
+    pub(super) async fn sign_and_store(
         &mut self,
         transfer: Transfer,
         destination: Address,
@@ -303,7 +312,7 @@ impl Carrier {
 
     /// Reads everything that the decision needs, at one slot.
     pub async fn read(&self, destination: &Address) -> Result<ChainView, ChainFault> {
-        self.chain.read_for_transfer(&self.payer, destination).await
+        self.chain.read_for_transfer(&self.payer, destination, None).await
     }
 
     /// The view and every rule's result, if everything needed is known and the transfer can be signed.
@@ -336,13 +345,14 @@ impl Carrier {
             sequence: view.tags.sequence(),
             amount: payment.amount,
             memo: payment.memo.to_owned(),
+            beyond: view.beyond,
             has_expired: self.has_expired,
         }
     }
 }
 
 /// The transfer after every rule of the policy in force has passed.
-fn allowed_by(view: &ChainView, transfer: Transfer) -> Transfer {
+pub(super) fn allowed_by(view: &ChainView, transfer: Transfer) -> Transfer {
     Transfer { policy_version: Some(view.policy_version), ..transfer }
 }
 

@@ -34,7 +34,10 @@ impl PaymentError {
         match self {
             Self::Ledger(error) => match error {
                 LedgerError::Unavailable(_) => false,
-                LedgerError::Superseded | LedgerError::WrongState(_) | LedgerError::Failed(_) => true,
+                LedgerError::Superseded
+                | LedgerError::TooManyApprovals
+                | LedgerError::WrongState(_)
+                | LedgerError::Failed(_) => true,
             },
             Self::Inconsistent(_) => true,
             Self::KeyTaken

@@ -1,6 +1,7 @@
 //! The way of a payment: claimed under its key, decided, signed, stored, sent, followed to its end and recorded, by whichever process
 //! holds its lease.
 
+mod approval;
 mod carrier;
 mod decide;
 mod error;
@@ -29,9 +30,9 @@ use self::pending::{Ending, PendingTransfer, PendingTransfers};
 use self::seen::SeenPayments;
 use crate::crash_point;
 use crate::{
-    AccountId, Chain, ChainFault, Claim, ClaimClock, Duplicates, Fingerprint, IdempotencyKey, KeyId, Network,
-    NewTransfer, OperatorId, OtherSender, Outside, Payer, Reuse, Transfer, TransferId, TransferRequest,
-    TransferStatus, agreed_now, transfer_tag,
+    AccountId, Approval, Chain, ChainFault, Claim, ClaimClock, Duplicates, Fingerprint, IdempotencyKey,
+    KeyId, Network, NewTransfer, OperatorId, OtherSender, Outside, Payer, Reuse, Transfer, TransferId,
+    TransferRequest, TransferStatus, agreed_now, transfer_tag,
 };
 
 /// How often to check a transfer that another process carries out.
@@ -57,10 +58,19 @@ pub struct Order {
     pub key_id: KeyId,
     pub request: TransferRequest,
     pub duplicates: Duplicates,
+    pub approval: Approval,
     /// Set when somebody else sends the bytes.
     pub sent_by: Option<(OtherSender, HandOver)>,
     /// When its caller gets an answer.
     pub deadline: Instant,
+}
+
+/// What a person's no made of a transfer.
+#[derive(Debug)]
+pub enum Rejected {
+    Done(Box<Transfer>),
+    /// It does not wait for a person any more, or never did.
+    TooLate(Box<Transfer>),
 }
 
 /// What stands under a request's idempotency key; a new transfer has been started.
@@ -99,13 +109,14 @@ impl MoneyPath {
         (network, operator): (Network, OperatorId),
         key: &IdempotencyKey,
         fingerprint: Fingerprint,
+        approval: Approval,
     ) -> Result<Option<Started>, PaymentError> {
         let Some(used) = self.outside.ledger.find_used_key(operator, network, key).await? else {
             return Ok(None);
         };
         let agreed = agreed_now(&**self.chain(network)?, self.outside.clock.now()).await;
         let id = used.transfer.id;
-        let claim = match used.reused_by(&fingerprint.to_hex(), agreed) {
+        let claim = match used.reused_by(&fingerprint.to_hex(), agreed, approval) {
             Reuse::Expired | Reuse::Retry => return Ok(None),
             Reuse::Answer(claim) => *claim,
         };
@@ -123,7 +134,7 @@ impl MoneyPath {
 
     /// Claims a transfer and starts it. Must run to its end: the claim and the start belong together.
     pub async fn begin(&self, order: Order, place: PendingPlace) -> Result<Started, PaymentError> {
-        let Order { payer, key_id, request, duplicates, sent_by, deadline } = order;
+        let Order { payer, key_id, request, duplicates, approval, sent_by, deadline } = order;
         let (sender, hand_over) = sent_by.unzip();
         let now = self.outside.clock.now();
         let tag = transfer_tag(&payer.operator, &payer.addresses.agent, &request.idempotency_key);
@@ -134,6 +145,7 @@ impl MoneyPath {
             key_id,
             request,
             duplicates,
+            approval,
             sender,
             signed: None,
         };
@@ -146,7 +158,9 @@ impl MoneyPath {
             && let Err(refused) = carrier.check_refusals(&asked).await
         {
             let whose = (payer.network, payer.operator_id);
-            let found = self.find_started(whose, &asked.request.idempotency_key, asked.fingerprint()).await?;
+            let found = self
+                .find_started(whose, &asked.request.idempotency_key, asked.fingerprint(), approval)
+                .await?;
             return found.ok_or(refused);
         }
         let clock = ClaimClock { now, lease_expires_at: now.after(sweep::LEASE), agreed };
@@ -203,7 +217,10 @@ impl MoneyPath {
                 let transfer = self.find(operator, id).await?;
                 match transfer.state.status() {
                     TransferStatus::Submitted => {}
-                    TransferStatus::Settled | TransferStatus::Rejected | TransferStatus::Failed => {
+                    TransferStatus::PendingApproval
+                    | TransferStatus::Settled
+                    | TransferStatus::Rejected
+                    | TransferStatus::Failed => {
                         return Ok(Ended { transfer, checks: None });
                     }
                 }

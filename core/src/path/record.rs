@@ -153,6 +153,7 @@ impl Carrier {
                 noted.map_or(transfer, |noted| noted.transfer)
             }
             TransferState::Claimed
+            | TransferState::PendingApproval(_)
             | TransferState::Sent { .. }
             | TransferState::Settled(_)
             | TransferState::Rejected(_)
@@ -169,7 +170,7 @@ impl Carrier {
         self.outside.ledger.mark(transfer, next?, self.now()).await
     }
 
-    async fn recorded(&self, before: Transfer, recorded: Result<Marked, LedgerError>) -> Stepped {
+    pub(super) async fn recorded(&self, before: Transfer, recorded: Result<Marked, LedgerError>) -> Stepped {
         match recorded {
             Ok(recorded) => Ok(Step::Took(recorded.transfer)),
             Err(error) => self.superseded(before, error).await,

@@ -4,6 +4,8 @@
 
 mod account;
 mod accounts;
+mod approvals;
+mod approve;
 mod assets;
 mod chart;
 mod form;
@@ -64,6 +66,9 @@ pub fn routes(services: &Services, guard: Guard) -> Router {
         .route("/dashboard/accounts/{id}/keys/revoke", post(account::revoke_key))
         .route("/dashboard/accounts/{id}/history", get(history::show))
         .route("/dashboard/accounts/{id}/history.csv", get(history::file))
+        .route("/dashboard/approvals", get(approvals::show))
+        .route("/dashboard/approvals/{id}", get(approvals::one))
+        .route("/dashboard/approvals/{id}/reject", post(approvals::reject))
         .route("/dashboard/keys", get(keys::show).post(keys::create))
         .route("/dashboard/keys/revoke", post(keys::revoke))
         .route("/dashboard/transfers", get(transfers::show))
@@ -82,6 +87,7 @@ pub fn routes(services: &Services, guard: Guard) -> Router {
         .route("/dashboard/sign-in", get(session::ask).post(session::sign_in))
         .route("/dashboard/assets/{name}", get(assets::serve))
         .route_layer(middleware::from_fn_with_state(desk.clone(), session::from_own_pages))
+        .merge(approve::routes())
         .route_layer(middleware::map_response(as_page))
         .with_state(desk)
 }

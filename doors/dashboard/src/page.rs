@@ -18,6 +18,7 @@ pub enum Section {
     Home,
     Accounts,
     Transfers,
+    Approvals,
     Webhooks,
     Keys,
 }

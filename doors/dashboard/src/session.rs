@@ -165,6 +165,7 @@ fn needed(method: &Method, path: &str) -> &'static [Scope] {
         "/preview" => &[Scope::Read, Scope::Pay],
         "/stop-all" | "/accounts/{id}/halt" => &[Scope::Halt],
         "/accounts/{id}/pause" | "/accounts/{id}/policy" | "/accounts/{id}/policy/drop" => &[Scope::Policy],
+        "/approvals/{id}/reject" => &[Scope::RejectApprovals, Scope::Policy],
         "/keys" | "/accounts/{id}/keys" => &[Scope::Pay, Scope::Policy, Scope::Halt, Scope::RejectApprovals],
         "/keys/revoke" | "/accounts/{id}/keys/revoke" => &Scope::ALL,
         _ => &[Scope::Admin],

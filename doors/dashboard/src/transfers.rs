@@ -7,8 +7,8 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_relayer::domain::{
     AllowedRecipients, CheckedRule, Checks, Cursor, Failure, FailureCode, IdempotencyKey, Invalid, Memo,
-    PageLimit, PageRequest, Recipient, RuleCheck, SpendingPolicy, TransferFilter, TransferId, TransferState,
-    TransferStatus, amount_from_text,
+    PageLimit, PageRequest, Recipient, RejectionReason, RuleCheck, SpendingPolicy, TransferFilter,
+    TransferId, TransferState, TransferStatus, amount_from_text,
 };
 use purser_relayer::http::ApiError;
 use purser_relayer::service::{Preview, PreviewRequest, Services, TransferView};
@@ -75,6 +75,7 @@ impl TransferPage {
     /// How each rule judged a rejected transfer.
     fn checks(&self) -> &[RuleCheck] {
         match &self.view.transfer.state {
+            TransferState::PendingApproval(wanted) => &wanted.rejection.checks.0,
             TransferState::Rejected(rejection) => &rejection.checks.0,
             TransferState::Claimed
             | TransferState::Signed(_)
@@ -88,11 +89,15 @@ impl TransferPage {
     fn passed(&self) -> Vec<PassedRule> {
         let transfer = &self.view.transfer;
         let (is_judged, was_covered) = match &transfer.state {
-            TransferState::Claimed | TransferState::Rejected(_) => (false, false),
+            TransferState::Claimed | TransferState::PendingApproval(_) | TransferState::Rejected(_) => {
+                (false, false)
+            }
             TransferState::Settled(_) => (true, true),
             TransferState::Signed(_) | TransferState::Sent { .. } => {
                 (transfer.policy_version.is_some(), true)
             }
+            // What a person was asked about has not passed.
+            TransferState::Failed(_) if transfer.approval.requested().is_some() => (false, false),
             TransferState::Failed(failure) => (transfer.policy_version.is_some(), !is_of_balance(failure)),
         };
         if !is_judged {
@@ -111,14 +116,19 @@ impl TransferPage {
         let unread = if self.policy.is_none() { " (what that allowed is not on record here)" } else { "" };
         let by = self.view.transfer.policy_version.map(|version| format!("version {version} of the policy"));
         let by = by.map(|by| match &self.view.transfer.state {
-            TransferState::Rejected(_) => by,
+            TransferState::PendingApproval(_) | TransferState::Rejected(_) => by,
             TransferState::Claimed
             | TransferState::Signed(_)
             | TransferState::Sent { .. }
             | TransferState::Settled(_)
             | TransferState::Failed(_) => by + unread,
         });
+        if let Some(requested) = self.view.transfer.approval.requested() {
+            return self.words_of_approval(requested.reason, by);
+        }
         match (&self.view.transfer.state, by) {
+            // It has an approval.
+            (TransferState::PendingApproval(_), _) => String::new(),
             (TransferState::Claimed, _) => "Nothing has been checked yet.".to_owned(),
             (TransferState::Signed(_) | TransferState::Sent { .. }, Some(by)) => {
                 format!("Every rule passed before it was signed, by {by}. The chain checks each again.")
@@ -147,6 +157,24 @@ impl TransferPage {
     }
 }
 
+impl TransferPage {
+    /// A person was asked about it.
+    fn words_of_approval(&self, reason: RejectionReason, by: Option<String>) -> String {
+        let by = by.map_or_else(String::new, |by| format!(" by {by}"));
+        let asked = format!("The policy refused it{by} ({}), and a person was asked.", reason.as_str());
+        let then = match &self.view.transfer.state {
+            TransferState::Claimed | TransferState::PendingApproval(_) => "Nobody has answered yet.",
+            TransferState::Signed(_) | TransferState::Sent { .. } => {
+                "A grant covers it; the chain checks that too."
+            }
+            TransferState::Settled(_) => "A grant covered it on the chain.",
+            TransferState::Rejected(_) => "The chain refused it.",
+            TransferState::Failed(_) => "What became of that is said above.",
+        };
+        format!("{asked} {then}")
+    }
+}
+
 /// Whether the money was missing, or frozen.
 fn is_of_balance(failure: &Failure) -> bool {
     match failure.code {
@@ -157,6 +185,9 @@ fn is_of_balance(failure: &Failure) -> bool {
         | FailureCode::TransferExpired
         | FailureCode::PaymentRefused
         | FailureCode::Interrupted
+        | FailureCode::ApprovalRejected
+        | FailureCode::ApprovalExpired
+        | FailureCode::ApprovalVoid
         | FailureCode::AuthorityRotated
         | FailureCode::FeePayerEmpty
         | FailureCode::SignerUnavailable => false,

@@ -85,10 +85,20 @@ fn of_payment(refused: &Refused) -> Option<String> {
 }
 
 fn rejected(refused: &Refused) -> String {
+    if refused.body["approvable"] == true {
+        let asks =
+            "A person may approve it: call again with the same idempotency_key and approval `request`.";
+        return format!("{} {asks}", instead(refused)).trim_start().to_owned();
+    }
+    format!("{} {NEW_KEY}", instead(refused)).trim_start().to_owned()
+}
+
+/// What is possible instead.
+fn instead(refused: &Refused) -> String {
     let none = Vec::new();
     let checks = refused.body["checks"].as_array().unwrap_or(&none);
     let broken = checks.iter().find(|check| check["ok"] == false);
-    let possible = match broken.and_then(|check| check["rule"].as_str()) {
+    match broken.and_then(|check| check["rule"].as_str()) {
         _ if refused.code() == "account_paused" => "Your operator has to end that.".to_owned(),
         Some("require_memo") => "Give a memo of at most 200 characters.".to_owned(),
         Some("allowed_counterparties") => {
@@ -96,8 +106,7 @@ fn rejected(refused: &Refused) -> String {
         }
         Some("max_single_transfer" | "max_daily_spend") => at_most(checks, &refused.body["retry_at"]),
         _ => String::new(),
-    };
-    format!("{possible} {NEW_KEY}").trim_start().to_owned()
+    }
 }
 
 /// `At most 3.20 USDC until 14:05 UTC on 2026-01-31.`
@@ -149,6 +158,10 @@ fn failed(code: &str, wait: &str) -> String {
         "payment_refused" => {
             "This idempotency_key stays refused. Buy elsewhere: under a new one this seller would refuse again.".to_owned()
         }
+        "approval_rejected" => {
+            "Nothing was paid, and this idempotency_key stays refused: a person said no. Do not ask again for the same.".to_owned()
+        }
+        "approval_expired" => format!("Nothing was paid. {SAME_KEY} and approval `request` to ask once more."),
         "transfer_failed" => format!("Nothing was paid. {SAME_KEY} to try once more."),
         _ => format!("Nothing was paid. {SAME_KEY}{wait}."),
     }

@@ -110,7 +110,7 @@ pub(crate) static FOR_AGENTS: &[Tool] = &[
         title: "Would it be paid?",
         description: "Says whether a transfer would be allowed now, and how every rule judges it. Pays nothing.",
         operation: "preview_transfer",
-        left_out: &[FROM, "idempotency_key", REFUSE_DUPLICATE, "duplicate_of"],
+        left_out: &[FROM, "idempotency_key", REFUSE_DUPLICATE, "duplicate_of", "approval"],
         required: &["to", "amount"],
         ..READING
     },
@@ -121,7 +121,8 @@ pub(crate) static FOR_AGENTS: &[Tool] = &[
                       be taken back. Answers with status `settled`, or `submitted` when settlement takes longer: then ask \
                       get_transfer how it ended. When no answer came, call again with the same idempotency_key. A payment like \
                       one of the last ten minutes under another key is refused as `likely_duplicate`; give its transfer_id \
-                      as duplicate_of only if both are meant.",
+                      as duplicate_of only if both are meant. With approval `request`, what your limits refuse can wait for a \
+                      person: then the status is `pending_approval`, and get_transfer tells later how it ended.",
         operation: "create_transfer",
         left_out: &[FROM, REFUSE_DUPLICATE],
         set: &[REFUSE_DUPLICATE],

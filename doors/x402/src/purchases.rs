@@ -180,7 +180,13 @@ impl Purchases {
             match found.map(|transfer| transfer.state) {
                 Some(TransferState::Signed(_) | TransferState::Sent { .. }) => return Ok(true),
                 Some(TransferState::Claimed) => {}
-                Some(TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_))
+                // Nobody is asked about a purchase: somebody waits for its bytes.
+                Some(
+                    TransferState::PendingApproval(_)
+                    | TransferState::Settled(_)
+                    | TransferState::Rejected(_)
+                    | TransferState::Failed(_),
+                )
                 | None => return Ok(false),
             }
             let pause = self.tasks.stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY));
@@ -217,6 +223,7 @@ impl Purchases {
                     self.hand_overs.is_within(settlement.settled_at, HAND_OVER_PATIENCE)
                 }
                 TransferState::Claimed
+                | TransferState::PendingApproval(_)
                 | TransferState::Signed(_)
                 | TransferState::Sent { .. }
                 | TransferState::Rejected(_)

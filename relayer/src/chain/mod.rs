@@ -22,7 +22,9 @@ pub use history::{
     SignatureStandings, SolanaHistory,
 };
 pub use live::prices::PriceBounds;
-pub use roles::{Chain, KeyChain, PolicyChain, ProvisionChain, ReadChain, StopChain};
+pub use roles::{
+    ApprovalOrder, ApproveChain, Chain, KeyChain, PolicyChain, ProvisionChain, ReadChain, StopChain,
+};
 pub use sign::beside::keypairs_in;
 pub use sign::instructions::rent_of;
 pub use sign::signer::{FileSigner, Signer, new_keypair};

@@ -8,7 +8,7 @@ use super::{
     Confirmed, DraftOnChain, KeyProblem, OperatorOnChain, SignatureStanding, SignedTransfer,
     UnsignedTransfer,
 };
-use crate::domain::{AccountId, Address, Network, OpenDefence, SpendingPolicy, Terms};
+use crate::domain::{AccountId, Address, Network, OpenDefence, SpendingPolicy, Terms, UsdcAmount};
 
 /// Looks: at addresses, which asks no node, and at accounts.
 #[async_trait]
@@ -124,6 +124,34 @@ pub trait StopChain: ReadChain {
     async fn standing(&self, signature: &str) -> Result<SignatureStanding, ChainError>;
 }
 
+/// What an approver is asked to sign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalOrder {
+    /// Its wallet, which pays the fee and the grant's rent, and gets that back.
+    pub approver: Address,
+    pub operator: Address,
+    pub agent: Address,
+    /// The token account to pay.
+    pub payee: Address,
+    pub amount: UsdcAmount,
+    /// The transfer's; empty when there is none.
+    pub memo: String,
+    pub tag: u64,
+    pub policy_version: u64,
+    /// Unix seconds.
+    pub expires_at: i64,
+}
+
+/// Prepares what others sign.
+#[async_trait]
+pub trait ApproveChain: ReadChain {
+    /// An unsigned transaction that opens the grant for one payment. `None`: the wallet is no approver of the operator.
+    async fn approval(&self, order: &ApprovalOrder) -> Result<Option<Vec<u8>>, ChainError> {
+        let _ = order;
+        Ok(None)
+    }
+}
+
 /// Looks at our own keys, and what they hold.
 #[async_trait]
 pub trait KeyChain: ReadChain {
@@ -149,7 +177,7 @@ pub trait KeyChain: ReadChain {
 
 /// All of it.
 #[async_trait]
-pub trait Chain: ProvisionChain + PolicyChain + StopChain + KeyChain {
+pub trait Chain: ProvisionChain + PolicyChain + StopChain + ApproveChain + KeyChain {
     /// Writes `memo` on the chain through the memo program, signed by a policy authority of the operator, and waits for the
     /// commitment. Writing it twice does no harm.
     async fn write_memo(&self, operator: &OperatorOnChain, memo: &str) -> Result<Confirmed, ChainError>;

@@ -2,7 +2,7 @@
 
 use crate::domain::{Address, Halt, HaltedBy, OpenDefence, SpendingPolicy};
 use purser::state::waits_seconds;
-use purser_core::{ChainView, Destination, SharedAllowlist};
+use purser_core::{Beyond, ChainView, Destination, Granted, SharedAllowlist};
 use purser_policy::{RecentTags, SpendWindow, UsdcAmount};
 use purser_rpc::NodeFigures;
 use std::path::PathBuf;
@@ -64,6 +64,8 @@ pub struct AgentOnChain {
     pub balance: UsdcAmount,
     /// The issuer of USDC has frozen the token account: nothing leaves it.
     pub is_frozen: bool,
+    /// Set where it pays by the extended form alone.
+    pub beyond: Option<Beyond>,
 }
 
 /// A policy in an agent's draft on chain.
@@ -106,6 +108,7 @@ pub fn view_of(
     mut agent: AgentOnChain,
     tags: RecentTags,
     destination: Destination,
+    granted: Option<Granted>,
     now: i64,
 ) -> ChainView {
     let allowlist = std::mem::take(&mut agent.policy.allowlist);
@@ -120,6 +123,13 @@ pub fn view_of(
         balance: agent.balance,
         is_frozen: agent.is_frozen,
         destination,
+        granted,
+        beyond: match granted {
+            Some(Granted { address, .. }) => {
+                Some(Beyond { grant: Some(address), ..agent.beyond.unwrap_or_default() })
+            }
+            None => agent.beyond,
+        },
         now,
     }
 }
@@ -219,6 +229,7 @@ pub(super) mod tests {
             tags: RecentTags::EMPTY,
             balance: UsdcAmount::from_micros(100),
             is_frozen: false,
+            beyond: None,
         }
     }
 }

@@ -1,3 +1,4 @@
+mod approvals;
 mod described;
 mod entries;
 mod policies;
@@ -46,6 +47,18 @@ words! {
         PolicyChanged = "policy.changed",
         /// An account was halted, alone or with its operator.
         AccountHalted = "account.halted",
+        /// Policy refused a transfer, and a person is asked.
+        ApprovalRequested = "approval.requested",
+        /// A grant covers the transfer, which is being paid by it.
+        ApprovalGranted = "approval.granted",
+        /// A person, or whoever had asked for the transfer, said no.
+        ApprovalRejected = "approval.rejected",
+        /// Nobody approved the transfer in time.
+        ApprovalExpired = "approval.expired",
+        /// What a person was asked about holds no longer.
+        ApprovalVoid = "approval.void",
+        /// The transfer was paid by its grant.
+        ApprovalUsed = "approval.used",
         /// An operator asked for a test of one webhook. Cannot be subscribed to.
         WebhookTest = "webhook.test",
     }

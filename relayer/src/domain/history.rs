@@ -308,6 +308,7 @@ mod tests {
             },
             fee_payer: None,
             refusal: None,
+            approval: crate::domain::Approval::Never,
             policy_version: None,
             reopened: 0,
             state: TransferState::Claimed,

@@ -3,6 +3,7 @@
 
 mod account;
 mod amount;
+mod approval;
 mod balance;
 mod body;
 mod cell;
@@ -40,6 +41,7 @@ pub use account::{
     METADATA_KEYS_MAX, Metadata, MetadataChange, NAME_CHARS_MAX, Provisioning,
 };
 pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json};
+pub use approval::{ApprovalFilter, ApprovalState};
 pub use balance::{BalanceSeen, KnownBalance, PaidBefore};
 pub use body::{no_json, param_of, read_body};
 pub use cell::{CellName, CellNameError};
@@ -67,13 +69,13 @@ pub use policy::{PolicyFields, PolicyUpdate};
 pub use policy_version::{Asking, PolicyReason, PolicyVersion, REASON_CHARS_MAX};
 pub use principal::Principal;
 pub use purser_core::{
-    AccountId, Address, AddressError, CheckedRule, Checks, Claim, Contradiction, EntryId, EventId, Failure,
-    FailureCode, Fingerprint, Halt, HaltScope, HaltedBy, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS,
-    IdError, IdempotencyKey, Invalid, KeyId, KnownPayments, Limit, MEMO_CHARS_MAX, Memo, Network, OperatorId,
-    PaymentMade, PaymentMeans, PaymentNumber, RECIPIENT_CHARS_MAX, Recipient, Rejection, RejectionReason,
-    Reuse, RuleCheck, Settlement, SignedTransfer, Timestamp, Transfer, TransferId, TransferRequest,
-    TransferState, TransferStatus, UsdcAmount, UsedKey, WebhookId, WrongState, check_text, happened_at,
-    new_agent_id, transfer_tag,
+    AccountId, Address, AddressError, Approval, ApprovalRequested, ApprovalWanted, CheckedRule, Checks,
+    Claim, Contradiction, EntryId, EventId, Failure, FailureCode, Fingerprint, Halt, HaltScope, HaltedBy,
+    IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdError, IdempotencyKey, Invalid, KeyId, KnownPayments,
+    Limit, MEMO_CHARS_MAX, Memo, Network, OperatorId, PaymentMade, PaymentMeans, PaymentNumber,
+    RECIPIENT_CHARS_MAX, Recipient, Rejection, RejectionReason, Reuse, RuleCheck, Settlement, SignedTransfer,
+    Timestamp, Transfer, TransferId, TransferRequest, TransferState, TransferStatus, UsdcAmount, UsedKey,
+    WebhookId, WrongState, check_text, happened_at, new_agent_id, transfer_tag,
 };
 pub use purser_policy::{AllowedRecipients, SpendingPolicy};
 pub use quotas::{QuotaExceeded, Quotas};

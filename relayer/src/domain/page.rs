@@ -103,6 +103,11 @@ impl<T> Page<T> {
         Self { items, next }
     }
 
+    /// The same page with other items, without those that are none.
+    pub fn filter_map<U>(self, each: impl FnMut(T) -> Option<U>) -> Page<U> {
+        Page { items: self.items.into_iter().filter_map(each).collect(), next: self.next }
+    }
+
     /// The same page with other items.
     pub fn map<U>(self, each: impl FnMut(T) -> U) -> Page<U> {
         Page { items: self.items.into_iter().map(each).collect(), next: self.next }

@@ -36,6 +36,14 @@ impl Principal {
         }
     }
 
+    /// Whether what belongs to this account is shown to it.
+    pub fn may_see(&self, account: AccountId) -> bool {
+        match self {
+            Self::Operator { .. } => true,
+            Self::Agent { account_id, .. } => *account_id == account,
+        }
+    }
+
     /// Whether it can halt or pause something. No agent can.
     pub fn may_stop(&self) -> bool {
         match self {

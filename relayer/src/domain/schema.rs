@@ -150,6 +150,7 @@ pub enum PlainKeyText {}
 pub enum AgentScope {}
 
 /// A range of addresses.
+pub enum ApprovalLink {}
 pub enum CidrText {}
 
 /// A webhook's secret.
@@ -266,6 +267,8 @@ written! {
         "The signature of a Solana transaction, base58.", "^[1-9A-HJ-NP-Za-km-z]{64,88}$",
         "5UfDuX7hXqTqQGxJ3sFk1o4oD6WQy1xWQk8vQq4YHnFPtUoQmCwF4bV8H5kZbYdR3sEo2gJ1aWn7VtC9LpXzK6Mr"
     );
+    ApprovalLink = "ApprovalUrl": text().format(Some(SchemaFormat::Custom("uri".to_owned())))
+        .description(Some("A page without a key. Whoever has the link sees the payment; to approve takes an approver's wallet.")).build();
     ExplorerLink = "ExplorerUrl": text().format(Some(SchemaFormat::Custom("uri".to_owned())))
         .description(Some("A link to the transaction in a chain explorer.")).build();
     Timestamp = "Timestamp": text().format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))

@@ -2,13 +2,16 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretBox, SecretString};
+use sha2::Sha256;
 use zeroize::Zeroizing;
 
 use super::WebhookId;
 use super::sealing::{self, NONCE_BYTES};
 
 const PREFIX: &str = "whsec_";
+const TAG_BYTES: usize = 16;
 
 /// A webhook's signing secret as its holder has it: `whsec_` and the base64 of 256 random bits. Shown once.
 #[derive(Clone)]
@@ -99,6 +102,26 @@ impl SealingKey {
     ) -> SealedSecret {
         let text = secret.expose().as_bytes();
         SealedSecret(sealing::seal(self.0.expose_secret(), webhook.to_string().as_bytes(), text, nonce))
+    }
+
+    /// 16 bytes that only this key makes of `bytes`, for this purpose alone.
+    pub fn tag(&self, purpose: &[u8], bytes: &[u8]) -> [u8; TAG_BYTES] {
+        let mac: [u8; 32] = self.mac(purpose, bytes).finalize().into_bytes().into();
+        mac.first_chunk().copied().unwrap_or_default()
+    }
+
+    /// Whether `tag` is that of `bytes`. Takes as long whatever is wrong with it.
+    pub fn is_tag(&self, purpose: &[u8], bytes: &[u8], tag: &[u8]) -> bool {
+        tag.len() == TAG_BYTES && self.mac(purpose, bytes).verify_truncated_left(tag).is_ok()
+    }
+
+    fn mac(&self, purpose: &[u8], bytes: &[u8]) -> Hmac<Sha256> {
+        let key = Zeroizing::new([self.0.expose_secret().as_slice(), purpose].concat());
+        // HMAC takes keys of any length.
+        let mac = <Hmac<Sha256> as KeyInit>::new_from_slice(&key);
+        let mut mac = mac.unwrap_or_else(|_| Hmac::new(&Default::default()));
+        mac.update(bytes);
+        mac
     }
 
     /// Opens a secret that was sealed for the row of `webhook`.

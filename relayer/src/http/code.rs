@@ -75,6 +75,16 @@ codes! {
     AccountFrozen PAYMENT_REQUIRED "account_frozen" retryable false
         "The issuer of USDC has frozen the account's token account."
         "Only the issuer can thaw it. Send again after that, under the same idempotency key.";
+    ApprovalRejected PAYMENT_REQUIRED "approval_rejected" retryable false
+        "A person was asked about the transfer, and said no; or it was withdrawn. Nothing was sent."
+        "Do not ask again for the same. What is different takes a new idempotency key.";
+    ApprovalExpired PAYMENT_REQUIRED "approval_expired" retryable false
+        "A person was asked about the transfer, and did not approve it in time. Nothing was sent."
+        "Send the same request again, under the same idempotency key, to ask once more.";
+    ApprovalVoid PAYMENT_REQUIRED "approval_void" retryable false
+        "What a person was asked about holds no longer: the policy was changed, the account stopped, or the grant taken back. \
+         Nothing was sent."
+        "Send the same request again, under the same idempotency key, to have it decided anew.";
     Forbidden FORBIDDEN "forbidden"
         "The key may not do this: an agent key outside its own account, or an operator key at `/mcp`."
         "Use the right key.";
@@ -100,6 +110,9 @@ codes! {
     PolicyChanged CONFLICT "policy_changed" retryable false
         "The policy is at another version than the change was meant for. Nothing was changed."
         "Read the policy again, and decide by what it says now.";
+    ApprovalClosed CONFLICT "approval_closed" retryable false
+        "The transfer does not wait for a person, or not any more: it was granted, or it has ended."
+        "Ask for the transfer. To stop a payment that is granted, pause or halt the account.";
     PayloadTooLarge PAYLOAD_TOO_LARGE "payload_too_large"
         "The body is over 64 KiB."
         "Send less.";

@@ -93,6 +93,9 @@ pub const fn failure_code(code: FailureCode) -> Code {
         FailureCode::SolanaUnavailable | FailureCode::TransferExpired | FailureCode::Interrupted => {
             Code::SolanaUnavailable
         }
+        FailureCode::ApprovalRejected => Code::ApprovalRejected,
+        FailureCode::ApprovalExpired => Code::ApprovalExpired,
+        FailureCode::ApprovalVoid => Code::ApprovalVoid,
         FailureCode::AuthorityRotated => Code::AuthorityRotated,
         FailureCode::FeePayerEmpty => Code::FeePayerEmpty,
         FailureCode::SignerUnavailable => Code::SignerUnavailable,
@@ -133,6 +136,10 @@ pub(crate) struct ErrorBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     retry_at: Option<schema::Timestamp>,
+    /// `true`: a person can approve it, if it is sent again under the same idempotency key with `"approval": "request"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool)]
+    approvable: Option<bool>,
     /// What every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Vec<CheckBody>, max_items = 6)]
@@ -165,6 +172,7 @@ impl ErrorBody {
             status: None,
             retryable: code.retryable().0,
             retry_at: None,
+            approvable: None,
             checks: None,
         }
     }
@@ -349,6 +357,13 @@ fn service_body(error: ServiceError) -> ErrorBody {
             "The policy is at another version than this change was meant for; nothing was changed. Read the policy \
                  again, and decide by what it says now.",
         ),
+        ServiceError::ApprovalClosed(status) => ErrorBody {
+            status: Some(Text(status)),
+            ..ErrorBody::new(
+                Code::ApprovalClosed,
+                format!("The transfer does not wait for approval: it is `{status}`. Nothing was done."),
+            )
+        },
         ServiceError::InvalidRecipient(message) => ErrorBody::new(Code::InvalidRecipient, message),
         ServiceError::TooManyReads => ErrorBody::new(
             Code::RateLimited,
@@ -445,6 +460,7 @@ const fn missing(resource: Resource) -> &'static str {
         Resource::Account => "There is no such account.",
         Resource::Payer => "There is no such account to pay from.",
         Resource::Transfer => "There is no such transfer.",
+        Resource::Approval => "There is no such approval: nobody was asked about such a transfer.",
         Resource::Key => "There is no such key.",
         Resource::Event => "There is no such event.",
         Resource::Webhook => "There is no such webhook.",
@@ -465,6 +481,7 @@ fn unpaid_body(transfer: &Unpaid, checks: Option<Checks>) -> ErrorBody {
         TransferState::Rejected(rejection) => ErrorBody {
             retry_at: rejection.retry_at.map(Text),
             checks: Some(CheckBody::list(&rejection.checks)),
+            approvable: rejection.reason.is_approvable().then_some(true),
             ..ErrorBody::new(rejection_code(rejection.reason), rejection.message.clone())
         },
         TransferState::Failed(failed) => {
@@ -475,6 +492,7 @@ fn unpaid_body(transfer: &Unpaid, checks: Option<Checks>) -> ErrorBody {
         }
         // The others are answered as transfers; see `v1::transfers`.
         TransferState::Claimed
+        | TransferState::PendingApproval(_)
         | TransferState::Signed(_)
         | TransferState::Sent { .. }
         | TransferState::Settled(_) => match refused_and_open(transfer.refusal.as_ref(), &transfer.state) {

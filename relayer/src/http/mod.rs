@@ -59,12 +59,13 @@ pub use self::request_id::RequestId;
 pub use self::v1::history::as_csv as history_as_csv;
 pub use self::v1::transfers::{TransferResponse, named_once, required};
 use self::v1::{
-    accounts, deliveries, denials, events, halts, history, keys, limits, policies, policy_versions,
-    transfer_list, transfers, webhooks,
+    accounts, approvals, deliveries, denials, events, halts, history, keys, limits, policies,
+    policy_versions, transfer_list, transfers, webhooks,
 };
 use crate::metrics::Metrics;
 use crate::service::{
-    Accounts, Denials, Events, Halts, Health, History, Keys, Policies, Services, Streams, Transfers, Webhooks,
+    Accounts, Approvals, Denials, Events, Halts, Health, History, Keys, Policies, Services, Streams,
+    Transfers, Webhooks,
 };
 use crate::tasks::panic_message;
 
@@ -104,7 +105,7 @@ macro_rules! services {
 }
 
 services! {
-    Accounts: accounts, Policies: policies, Halts: halts, Transfers: transfers, History: history,
+    Accounts: accounts, Approvals: approvals, Policies: policies, Halts: halts, Transfers: transfers, History: history,
     Denials: denials, Keys: keys,
     Events: events, Streams: streams, Webhooks: webhooks, Health: health
 }
@@ -120,6 +121,9 @@ fn guarded() -> OpenApiRouter<Arc<Services>> {
         .routes(routes!(policy_versions::list))
         .routes(routes!(history::list))
         .routes(routes!(denials::list))
+        .routes(routes!(approvals::list))
+        .routes(routes!(approvals::get, approvals::withdraw))
+        .routes(routes!(approvals::reject))
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::create_operators, keys::list_operators))
         .routes(routes!(keys::revoke))

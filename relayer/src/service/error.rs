@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use purser_core::{ChainFault, LedgerError, PaymentError};
 
 use crate::chain::ChainError;
-use crate::domain::{Counterparties, Invalid, Network, QuotaExceeded, Scopes, TransferId};
+use crate::domain::{Counterparties, Invalid, Network, QuotaExceeded, Scopes, TransferId, TransferStatus};
 use crate::store::StoreError;
 
 /// Why a service refused a request or could not do it. Transfers that end badly are transfers, not errors.
@@ -48,6 +48,9 @@ pub enum ServiceError {
     /// The policy is not the version that the change was meant for, or changed on the way. Nothing was changed.
     #[error("the policy has changed")]
     PolicyChanged,
+    /// The transfer does not wait for a person: it is in this state.
+    #[error("the approval is closed")]
+    ApprovalClosed(TransferStatus),
     /// Says what the recipient is and, where known, what to pay instead.
     #[error("{0}")]
     InvalidRecipient(String),
@@ -116,6 +119,8 @@ pub enum Resource {
     /// The account that a request names as its payer.
     Payer,
     Transfer,
+    /// A transfer about which a person was asked.
+    Approval,
     Key,
     Event,
     Webhook,

@@ -16,8 +16,8 @@ use super::{Ambient, Chains, NetworkParts, Parts};
 use crate::chain::{Chain, ChainFault, UnsignedTransfer};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Account, AccountId, Address, Fingerprint, IdempotencyKey, Network, OperatorId, Principal, SignedTransfer,
-    Terms, Timestamp, Transfer, TransferId, TransferRequest,
+    Account, AccountId, Address, Approval, Fingerprint, IdempotencyKey, Network, OperatorId, Principal,
+    SignedTransfer, Terms, Timestamp, Transfer, TransferId, TransferRequest,
 };
 use crate::store;
 
@@ -104,7 +104,9 @@ impl HandOvers {
     ) -> Result<UnderKey, ServiceError> {
         let account = find_payer(&self.accounts, principal, from).await?;
         let place = self.transfers.try_place(principal, from, key);
-        if let Some(started) = self.transfers.find_started(principal, key, fingerprint).await? {
+        if let Some(started) =
+            self.transfers.find_started(principal, key, fingerprint, Approval::Never).await?
+        {
             return Ok(UnderKey::Earlier(started));
         }
         let place = place.ok_or(ServiceError::TooManyPending)?;
@@ -125,7 +127,7 @@ impl HandOvers {
         let sender = OtherSender { fee_payer: terms.fee_payer, fingerprint };
         let PaidOn(chain) = self.network(principal)?;
         let sent_by = (sender, HandOver { signer: Arc::new(OnTerms { chain, terms }), signed });
-        let asked = (transfer, Duplicates::default());
+        let asked = (transfer, Duplicates::default(), Approval::Never);
         self.transfers.start(principal, account, asked, place, deadline, Some(sent_by)).await
     }
 

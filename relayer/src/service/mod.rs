@@ -3,6 +3,8 @@
 
 mod accounts;
 mod allowlist;
+mod approval_links;
+mod approvals;
 mod cleaning;
 mod denials;
 mod error;
@@ -31,6 +33,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::accounts::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
+pub use self::approval_links::ApprovalLinks;
+pub use self::approvals::{ApprovalView, Approvals, GrantTerms, LinkedApproval};
 pub use self::denials::{DenialParts, Denials};
 pub use self::error::{Forbidden, RequestConflict, Resource, ServiceError, Unauthorized};
 pub use self::events::{Events, EventsFilter};
@@ -87,6 +91,8 @@ pub struct Parts {
     pub webhooks: WebhookParts,
     /// `None`: refusals are not signed.
     pub denials: Option<DenialParts>,
+    /// `None`: approvals have no links.
+    pub approval_links: Option<ApprovalLinks>,
     /// Asks other people's servers.
     pub fetch: Arc<dyn Fetch>,
     /// How many connections there may be to such servers and to receivers of webhooks.
@@ -115,6 +121,7 @@ pub struct Services {
     pub halts: Halts,
     pub signers: Signers,
     pub transfers: Transfers,
+    pub approvals: Approvals,
     pub hand_overs: HandOvers,
     pub fetches: Fetches,
     pub history: History,
@@ -145,6 +152,7 @@ impl Services {
             halts: Halts::new(parts),
             health: Health::new(parts, signers.clone()),
             signers,
+            approvals: Approvals::new(parts, transfers.path()),
             hand_overs: HandOvers::new(parts, transfers.clone()),
             fetches: Fetches::new(parts),
             transfers,
@@ -185,6 +193,12 @@ impl Services {
     /// One pass over what is deleted by its age, or with something else.
     pub(crate) async fn clean_up(&self) -> Result<(), ServiceError> {
         self.cleaning.clean_up().await
+    }
+
+    /// One pass over the transfers that nobody carries.
+    #[cfg(test)]
+    pub(crate) async fn sweep_transfers(&self) {
+        self.transfers.path().sweep().await.expect("swept");
     }
 
     /// One pass over the pauses and halts that are not final.

@@ -10,7 +10,7 @@ use super::transfer_row::{COLUMNS, TransferStateColumns};
 use super::writer::Turn;
 use super::{StoreError, Transaction, Transfers};
 use crate::domain::{
-    Claim, IdempotencyKey, Network, OperatorId, Reuse, Transfer, TransferId, TransferState, UsedKey,
+    Approval, Claim, IdempotencyKey, Network, OperatorId, Reuse, Transfer, TransferId, TransferState, UsedKey,
 };
 use purser_core::{ClaimClock, DUPLICATE_WITHIN, GivesBack, KeyUse, NewTransfer};
 
@@ -94,7 +94,7 @@ async fn try_claim(
     let used = used(new.operator_id, new.network, &new.request.idempotency_key).fetch_optional(&mut *tx);
     let used: Option<UsedKey> = used.await?;
     let Some(used) = used else { return duplicate.ok_or(StoreError::Contended) };
-    let (key_use, is_retry) = match used.reused_by(fingerprint, clock.agreed) {
+    let (key_use, is_retry) = match used.reused_by(fingerprint, clock.agreed, new.approval) {
         Reuse::Expired => match duplicate {
             Some(duplicate) => return Ok(duplicate),
             None => (KeyUse::begins(used.uses, clock), false),
@@ -188,7 +188,7 @@ async fn insert_transfer(
                          AND (created_at > {since} OR COALESCE(read_at, '') > {since})) AS is_stored)
          INSERT INTO transfers
              (transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo,
-              idempotency_key, key_use, key_expires_unix, fingerprint, fee_payer,
+              idempotency_key, key_use, key_expires_unix, fingerprint, fee_payer, asks_approval,
               lease_holder, lease_expires_at, created_at, updated_at,
               state,
               signed_bytes,
@@ -196,7 +196,7 @@ async fn insert_transfer(
               last_valid_block_height,
               policy_version)
          SELECT {id}, {operator_id}, {network}, {from}, {key_id}, {to}, {amount}, {memo},
-             {idempotency_key}, {key_use}, {expires_unix}, {fingerprint}, {fee_payer},
+             {idempotency_key}, {key_use}, {expires_unix}, {fingerprint}, {fee_payer}, {asks_approval},
              {holder}, {lease_expires_at}, {now}, {now},
              CASE WHEN is_stored THEN 'signed' ELSE {claimed} END,
              CASE WHEN is_stored THEN {signed_bytes} END,
@@ -208,7 +208,8 @@ async fn insert_transfer(
          RETURNING state",
         new.id, new.operator_id, new.network, new.key_id, request.from, request.to, request.amount, request.memo,
         request.idempotency_key, key_use = key_use.number, key_use.expires_unix, fingerprint,
-        fee_payer = new.sender.map(|sender| sender.fee_payer), tag = tag_text(new.id.tag()),
+        fee_payer = new.sender.map(|sender| sender.fee_payer),
+        asks_approval = u64::from(new.approval != Approval::Never), tag = tag_text(new.id.tag()),
         holder, clock.lease_expires_at, clock.now, since = OrEmpty(clock.since()),
         claimed = TransferState::Claimed.as_str(),
         signed_bytes = signed.signed_bytes.unwrap_or(Base64(Vec::new())), signed.tx_signature,
@@ -229,6 +230,7 @@ async fn insert_transfer(
         request: request.clone(),
         fee_payer: new.sender.map(|sender| sender.fee_payer),
         refusal: None,
+        approval: new.approval,
         policy_version: signed.map(|ahead| ahead.policy_version),
         reopened: 0,
         state,

@@ -60,6 +60,9 @@ pub enum StoreError {
     /// The operator has reached its maximum of these.
     #[error("the operator has as many as it may have")]
     Full,
+    /// The account has as many transfers that wait for a person as it may.
+    #[error("too many transfers of the account wait for approval")]
+    TooManyApprovals,
     /// Others got in first at every try.
     #[error("others keep changing the same rows")]
     Contended,

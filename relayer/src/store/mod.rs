@@ -19,6 +19,7 @@
 
 mod account_changes;
 mod accounts;
+mod approvals;
 mod attempts;
 mod balances;
 mod chain_wins;

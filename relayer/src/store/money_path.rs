@@ -13,6 +13,7 @@ impl From<StoreError> for LedgerError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Superseded => Self::Superseded,
+            StoreError::TooManyApprovals => Self::TooManyApprovals,
             StoreError::WrongState(wrong) => Self::WrongState(wrong),
             StoreError::Unavailable { .. } | StoreError::NoRoom => Self::Unavailable(error.to_string()),
             error => Self::Failed(error.to_string()),

@@ -16,7 +16,8 @@ impl Transfers {
         rows_max: u32,
     ) -> Result<Vec<Transfer>, StoreError> {
         let TransferFilter { account, status, idempotency_key, since, until } = filter;
-        let is_submitted = *status == Some(TransferStatus::Submitted);
+        let is_submitted =
+            matches!(status, Some(TransferStatus::Submitted | TransferStatus::PendingApproval));
         // Few transfers share a key, and few are in flight. `|| ''` keeps SQLite from using other indexes.
         let few = if idempotency_key.is_some() || is_submitted { " || ''" } else { "" };
         let of_operator = if is_submitted { "(operator_id || '')" } else { "operator_id" };
@@ -27,7 +28,12 @@ impl Transfers {
         };
         let of_status = match status {
             Some(TransferStatus::Submitted) => {
-                "state IN ('claimed', 'signed', 'sent') AND 'submitted'".into()
+                "state IN ('claimed', 'signed', 'sent') AND (state <> 'claimed' OR message IS NULL)
+                     AND 'submitted'"
+                    .into()
+            }
+            Some(TransferStatus::PendingApproval) => {
+                "state = 'claimed' AND message IS NOT NULL AND 'pending_approval'".into()
             }
             // Matches the condition of the status indexes.
             Some(TransferStatus::Settled | TransferStatus::Rejected | TransferStatus::Failed) => {

@@ -8,8 +8,8 @@ use super::row::{Record, Row, Stored, unreadable};
 use super::statement::{Bound, Value};
 use super::stored::Base64;
 use crate::domain::{
-    CheckedRule, Checks, Failure, Limit, Rejection, RuleCheck, Settlement, SignedTransfer, Timestamp,
-    Transfer, TransferRequest, TransferState, UsdcAmount,
+    Approval, ApprovalRequested, ApprovalWanted, CheckedRule, Checks, Failure, Limit, Rejection, RuleCheck,
+    Settlement, SignedTransfer, Timestamp, Transfer, TransferRequest, TransferState, UsdcAmount,
 };
 
 /// The columns of a [`Transfer`].
@@ -20,6 +20,7 @@ pub(super) const COLUMNS: Sql<&str> =
     transfers.signed_bytes, transfers.tx_signature,
     transfers.last_valid_block_height, transfers.sent_at, transfers.slot, transfers.ended_at,
     transfers.reason, transfers.message, transfers.checks, transfers.policy_version, transfers.reopened, transfers.retry_at,
+    transfers.asks_approval, transfers.approval_reason, transfers.approval_expires_at,
     transfers.created_at, transfers.updated_at");
 
 impl Record for Transfer {
@@ -38,6 +39,7 @@ impl Record for Transfer {
             },
             fee_payer: row.get("fee_payer")?,
             refusal: row.get("refusal")?,
+            approval: read_approval(row)?,
             policy_version: row.get("policy_version")?,
             reopened: row.get("reopened")?,
             state: read_state(row)?,
@@ -49,7 +51,13 @@ impl Record for Transfer {
 
 fn read_state(row: &Row<'_>) -> Result<TransferState, StoreError> {
     Ok(match row.get::<String>("state")?.as_str() {
-        "claimed" => TransferState::Claimed,
+        "claimed" => match row.get::<Option<String>>("message")? {
+            None => TransferState::Claimed,
+            Some(_) => TransferState::PendingApproval(ApprovalWanted {
+                rejection: read_rejection(row, row.get("updated_at")?)?,
+                expires_at: row.get("approval_expires_at")?,
+            }),
+        },
         "signed" => TransferState::Signed(read_signed(row)?),
         "sent" => TransferState::Sent { signed: read_signed(row)?, sent_at: row.get("sent_at")? },
         "settled" => TransferState::Settled(Settlement {
@@ -59,20 +67,34 @@ fn read_state(row: &Row<'_>) -> Result<TransferState, StoreError> {
             // Stands in the history.
             number: None,
         }),
-        "rejected" => TransferState::Rejected(Rejection {
-            reason: row.get("reason")?,
-            message: row.get("message")?,
-            checks: row.get("checks")?,
-            policy_version: row.get("policy_version")?,
-            retry_at: row.get("retry_at")?,
-            rejected_at: row.get("ended_at")?,
-        }),
+        "rejected" => TransferState::Rejected(read_rejection(row, row.get("ended_at")?)?),
         "failed" => TransferState::Failed(Failure {
             code: row.get("reason")?,
             message: row.get("message")?,
             failed_at: row.get("ended_at")?,
         }),
         _ => return Err(unreadable("state")),
+    })
+}
+
+fn read_rejection(row: &Row<'_>, rejected_at: Timestamp) -> Result<Rejection, StoreError> {
+    Ok(Rejection {
+        reason: row.get("reason")?,
+        message: row.get("message")?,
+        checks: row.get("checks")?,
+        policy_version: row.get("policy_version")?,
+        retry_at: row.get("retry_at")?,
+        rejected_at,
+    })
+}
+
+fn read_approval(row: &Row<'_>) -> Result<Approval, StoreError> {
+    Ok(match row.get("approval_expires_at")? {
+        Some(expires_at) => {
+            Approval::Requested(ApprovalRequested { reason: row.get("approval_reason")?, expires_at })
+        }
+        None if row.get::<u64>("asks_approval")? == 1 => Approval::Request,
+        None => Approval::Never,
     })
 }
 
@@ -107,12 +129,27 @@ pub(super) struct TransferStateColumns<'a> {
     pub message: Option<&'a str>,
     pub checks: Option<&'a Checks>,
     pub retry_at: Option<Timestamp>,
+    pub approval_reason: Option<&'static str>,
+    pub approval_expires_at: Option<Timestamp>,
+}
+
+/// A state in the column `state`, which was there before approvals.
+pub(super) const fn stored(state: &TransferState) -> &'static str {
+    match state {
+        TransferState::PendingApproval(_) => "claimed",
+        other => other.as_str(),
+    }
 }
 
 impl<'a> From<&'a TransferState> for TransferStateColumns<'a> {
     fn from(state: &'a TransferState) -> Self {
         match state {
             TransferState::Claimed => Self::default(),
+            TransferState::PendingApproval(wanted) => Self {
+                approval_reason: Some(wanted.rejection.reason.as_str()),
+                approval_expires_at: Some(wanted.expires_at),
+                ..Self::refused(&wanted.rejection)
+            },
             TransferState::Signed(signed) => Self::from(signed),
             TransferState::Sent { signed, sent_at } => Self { sent_at: Some(*sent_at), ..Self::from(signed) },
             TransferState::Settled(settlement) => Self {
@@ -121,20 +158,27 @@ impl<'a> From<&'a TransferState> for TransferStateColumns<'a> {
                 ended_at: Some(settlement.settled_at),
                 ..Self::default()
             },
-            TransferState::Rejected(rejection) => Self {
-                ended_at: Some(rejection.rejected_at),
-                reason: Some(rejection.reason.as_str()),
-                message: Some(&rejection.message),
-                checks: Some(&rejection.checks),
-                retry_at: rejection.retry_at,
-                ..Self::default()
-            },
+            TransferState::Rejected(rejection) => {
+                Self { ended_at: Some(rejection.rejected_at), ..Self::refused(rejection) }
+            }
             TransferState::Failed(failure) => Self {
                 ended_at: Some(failure.failed_at),
                 reason: Some(failure.code.as_str()),
                 message: Some(&failure.message),
                 ..Self::default()
             },
+        }
+    }
+}
+
+impl<'a> TransferStateColumns<'a> {
+    fn refused(rejection: &'a Rejection) -> Self {
+        Self {
+            reason: Some(rejection.reason.as_str()),
+            message: Some(&rejection.message),
+            checks: Some(&rejection.checks),
+            retry_at: rejection.retry_at,
+            ..Self::default()
         }
     }
 }

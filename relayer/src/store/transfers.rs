@@ -1,11 +1,12 @@
 use futures::FutureExt;
 
+use super::approvals::has_room_to_ask;
 use super::claims::release;
 use super::events::announce;
 use super::history::record;
 use super::query::sql;
 use super::stored::Base64;
-use super::transfer_row::{COLUMNS, TransferStateColumns};
+use super::transfer_row::{COLUMNS, TransferStateColumns, stored};
 use super::{StoreError, Transaction, Transfers};
 use crate::domain::{Account, Event, OperatorId, Timestamp, Transfer, TransferId, TransferState};
 use purser_core::{GivesBack, Marked};
@@ -139,6 +140,9 @@ impl Transfers {
         let (transfer, next) = (transfer.clone(), moved.clone());
         let write = self.write(move |tx| {
             async move {
+                if matches!(next.state, TransferState::PendingApproval(_)) {
+                    has_room_to_ask(tx, &transfer).await?;
+                }
                 write_state(tx, &transfer, &next).await?;
                 if let Some(gives_back) = gives_back {
                     release(tx, &transfer, gives_back).await?;
@@ -159,15 +163,16 @@ impl Transfers {
 
 /// The transfer in its next state. A rejection names the policy that decided, if that was read.
 pub(super) fn moved(transfer: &Transfer, next: TransferState, now: Timestamp) -> Transfer {
-    let policy_version = match &next {
-        TransferState::Rejected(rejection) => rejection.policy_version,
+    let (policy_version, approval) = match &next {
+        TransferState::Rejected(rejection) => (rejection.policy_version, transfer.approval),
+        TransferState::PendingApproval(wanted) => (wanted.rejection.policy_version, wanted.requested()),
         TransferState::Claimed
         | TransferState::Signed(_)
         | TransferState::Sent { .. }
         | TransferState::Settled(_)
-        | TransferState::Failed(_) => transfer.policy_version,
+        | TransferState::Failed(_) => (transfer.policy_version, transfer.approval),
     };
-    Transfer { state: next, policy_version, updated_at: now, ..transfer.clone() }
+    Transfer { state: next, policy_version, approval, updated_at: now, ..transfer.clone() }
 }
 
 /// Moves a transfer from the state (and signature) that the caller knows to `next`; `Superseded` if it has moved on.
@@ -188,13 +193,14 @@ pub(super) async fn write_state(
              last_valid_block_height = COALESCE({last_valid_block_height}, last_valid_block_height),
              sent_at = COALESCE({sent_at}, sent_at), slot = {slot}, ended_at = {ended_at}, reason = {reason},
              message = {message}, checks = {checks}, retry_at = {retry_at}, policy_version = {policy_version},
-             reopened = {reopened}
+             reopened = {reopened}, approval_reason = COALESCE({approval_reason}, approval_reason),
+             approval_expires_at = COALESCE({approval_expires_at}, approval_expires_at)
          WHERE operator_id = {operator_id} AND transfer_id = {id} AND state = {state_before}
              AND ({signature_before} = '' OR tx_signature = {signature_before})",
-        transfer.operator_id, transfer.id, state_before = transfer.state.as_str(), signature_before,
-        state = next.state.as_str(), next.updated_at, next.policy_version, next.reopened,
+        transfer.operator_id, transfer.id, state_before = stored(&transfer.state), signature_before,
+        state = stored(&next.state), next.updated_at, next.policy_version, next.reopened,
         to.signed_bytes, to.tx_signature, to.last_valid_block_height, to.sent_at, to.slot, to.ended_at, to.reason,
-        to.message, to.checks, to.retry_at
+        to.message, to.checks, to.retry_at, to.approval_reason, to.approval_expires_at
     }
     .execute(tx)
     .await?;

@@ -2,9 +2,10 @@
 
 use crate::chain::{AddressKind, AgentOnChain, Destination, DraftOnChain, OperatorOnChain};
 use crate::domain::{Address, HaltedBy};
-use purser::state::{Agent, DraftView, Operator, PolicyDraft, Role};
+use purser::state::{Agent, DraftView, Grant, Operator, PolicyDraft, Role};
 use purser_client::owned;
-use purser_policy::UsdcAmount;
+use purser_core::{Beyond, Granted};
+use purser_policy::{TransferRequest, UsdcAmount};
 use solana_sdk::pubkey::Pubkey;
 
 use purser_rpc::wire::RawAccount;
@@ -84,7 +85,31 @@ pub fn agent(
         tags: *view.agent.tags(),
         balance: token_account.and_then(balance).unwrap_or(UsdcAmount::ZERO),
         is_frozen: token_account.is_some_and(is_frozen),
+        beyond: view
+            .agent
+            .policy
+            .is_bounded()
+            .then(|| Beyond { grant: None, budget: view.bounds().budget.as_ref().map(to_address) }),
     })
+}
+
+/// The grant at `address`, if it is in force and covers the payment by these accounts of `program` at Unix second `now`.
+pub fn granted(
+    program: &Pubkey,
+    address: &Pubkey,
+    [operator, agent, grant]: [&RawAccount; 3],
+    agent_address: &Pubkey,
+    payment: &TransferRequest<'_>,
+    now: i64,
+) -> Option<Granted> {
+    if [operator, agent, grant].iter().any(|account| account.owner != *program) {
+        return None;
+    }
+    let (operator, view) = (Operator::read(&operator.data)?, Agent::read(&agent.data)?);
+    let now = view.agent.window().effective(now);
+    let of = (&operator, &view.agent);
+    let waived = Grant::read(&grant.data)?.waives_for(agent_address.as_array(), of, payment, now).ok()?;
+    Some(Granted { address: to_address(address), waived })
 }
 
 /// A draft of `program`; `None` for anything else.

@@ -71,6 +71,9 @@ fn refusal(error: PurserError) -> Option<Refusal> {
         | PurserError::RecipientWrongMint
         | PurserError::RecipientFrozen
         | PurserError::RecipientIsSource => Some(Refusal::InvalidRecipient),
+        PurserError::GrantMismatch | PurserError::GrantExpired | PurserError::GrantExceeded => {
+            Some(Refusal::GrantVoid)
+        }
         PurserError::StaleSequence => Some(Refusal::StaleSequence),
         PurserError::Unauthorized => Some(Refusal::AuthorityRotated),
         PurserError::WrongOperator
@@ -94,9 +97,6 @@ fn refusal(error: PurserError) -> Option<Refusal> {
         | PurserError::LooseningDelayTooLong
         | PurserError::WrongRentRefund
         | PurserError::AgentClosed
-        | PurserError::GrantMismatch
-        | PurserError::GrantExpired
-        | PurserError::GrantExceeded
         | PurserError::GrantTermsInvalid
         | PurserError::ApproverLimitExceeded
         | PurserError::ApprovalMemoMismatch

@@ -123,6 +123,7 @@ mod tests {
             sequence: 0,
             amount: UsdcAmount::from_micros(micros),
             memo: String::new(),
+            beyond: None,
             has_expired: false,
         }
     }

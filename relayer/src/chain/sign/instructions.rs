@@ -9,8 +9,9 @@ use purser::state::{Agent, DraftView, PolicyDraft};
 use purser_client::purser::OperatorKeys;
 use purser_client::{
     Deployment, DraftAccounts, LOADED_BYTES, Proposal, RentRefunds, Staging, Step, StepKind, TransferOrder,
-    transfer_units,
+    extended_transfer_units, transfer_units,
 };
+use purser_core::Beyond;
 use solana_compute_budget_interface::ComputeBudgetInstruction;
 use solana_sdk::instruction::{AccountMeta, Instruction};
 use solana_sdk::pubkey::Pubkey;
@@ -163,8 +164,13 @@ impl Instructions {
     }
 
     pub fn transfer(&self, transfer_authority: Pubkey, order: &UnsignedTransfer) -> Call {
-        let transfer = self.0.transfer(transfer_authority, &client_order(order));
-        Call::new(transfer, transfer_units(order.memo.len()))
+        let (client_order, memo_bytes) = (client_order(order), order.memo.len());
+        let Some(Beyond { grant, budget }) = order.beyond else {
+            return Call::new(self.0.transfer(transfer_authority, &client_order), transfer_units(memo_bytes));
+        };
+        let [grant, budget] = [grant, budget].map(|address| address.as_ref().map(to_pubkey));
+        let transfer = self.0.transfer_extended(transfer_authority, &client_order, grant, budget);
+        Call::new(transfer, extended_transfer_units(memo_bytes))
     }
 
     /// All instructions of a transaction that a facilitator sends on `terms`: unit limit, unit price, the transfer in the form

@@ -158,6 +158,7 @@ mod tests {
             sequence: u32::MAX,
             amount: UsdcAmount::MAX,
             memo: memo.into(),
+            beyond: None,
             has_expired: false,
         }
     }

@@ -1,5 +1,6 @@
 //! [`Chain`] on a Solana node: reads, writes and follows through the modules beside it.
 
+mod approvals;
 mod authorities;
 mod execute;
 mod notices;
@@ -38,7 +39,7 @@ use crate::tasks::Tasks;
 use crate::traces::step;
 use async_trait::async_trait;
 use purser_client::{AccountIds, Deployment};
-use purser_core::Payer;
+use purser_core::{Payer, Payment};
 use purser_rpc::sysvar;
 use purser_rpc::topics::Topic;
 use purser_rpc::websocket::{self, Subscriber};
@@ -269,8 +270,13 @@ impl purser_core::Chain for SolanaChain {
         Ok(self.clock.now().await?)
     }
 
-    async fn read_for_transfer(&self, payer: &Payer, destination: &Address) -> Result<ChainView, ChainFault> {
-        Ok(self.transfer_view(payer, destination).await?)
+    async fn read_for_transfer(
+        &self,
+        payer: &Payer,
+        destination: &Address,
+        granted: Option<&Payment<'_>>,
+    ) -> Result<ChainView, ChainFault> {
+        Ok(self.transfer_view(payer, destination, granted).await?)
     }
 
     fn known_for_transfer(&self, payer: &Payer, destination: &Address) -> Option<ChainView> {

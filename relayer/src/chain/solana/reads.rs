@@ -10,7 +10,8 @@ use crate::chain::{
 use crate::domain::{AccountId, Address, Network};
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt};
-use purser_core::{Destination, Payer};
+use purser_core::{Destination, Payer, Payment};
+use purser_policy::TransferRequest;
 use purser_rpc::ACCOUNTS_MAX;
 use purser_rpc::sysvar;
 use purser_rpc::wire::RawAccount;
@@ -94,16 +95,25 @@ impl SolanaChain {
         })
     }
 
-    /// Everything needed to decide a transfer, at one slot, with the SOL of every wallet that may pay its fee.
-    pub async fn transfer_view(&self, payer: &Payer, destination: &Address) -> Result<ChainView, ChainError> {
+    /// Everything needed to decide a transfer, at one slot, with the SOL of every wallet that may pay its fee, and the grant for
+    /// this payment, if one is asked for.
+    pub async fn transfer_view(
+        &self,
+        payer: &Payer,
+        destination: &Address,
+        granted: Option<&Payment<'_>>,
+    ) -> Result<ChainView, ChainError> {
         let keys = transfer_keys(payer, destination);
         let [operator_key, agent_key, token_key, destination_key] = keys;
         let fixed = [operator_key, agent_key, token_key, destination_key, sysvar::CLOCK];
-        let all: Vec<Pubkey> = fixed.iter().chain(self.payers.keys()).copied().collect();
+        let grant_key = granted.map(|payment| self.instructions.0.grant_address(&agent_key, payment.tag));
+        let all: Vec<Pubkey> = fixed.iter().chain(&grant_key).chain(self.payers.keys()).copied().collect();
         let watched = self.watched.live(&keys);
         let mut read = self.rpc.accounts(&all, self.written_slot()).await?;
         let unreadable = |reason: &str| ChainError::Unavailable { during: "transfer", reason: reason.into() };
-        self.payers.saw(&read.value.split_off(fixed.len().min(read.value.len())));
+        let wallets = fixed.len() + usize::from(grant_key.is_some());
+        self.payers.saw(&read.value.split_off(wallets.min(read.value.len())));
+        let grant_account = grant_key.and_then(|_| read.value.pop()).flatten();
         let Ok([operator_account, agent_account, token_account, destination_account, clock]) =
             <[Option<RawAccount>; 5]>::try_from(read.value)
         else {
@@ -122,8 +132,21 @@ impl SolanaChain {
         }
         let (operator, agent, destination) =
             self.decoded(payer, destination, accounts.each_ref().map(Option::as_ref))?;
+        let granted = granted.zip(grant_key).and_then(|(payment, grant_key)| {
+            let Destination::TokenAccount { owner } = destination else { return None };
+            let [operator_account, agent_account, ..] = &accounts;
+            let found = [operator_account.as_ref()?, agent_account.as_ref()?, grant_account.as_ref()?];
+            let payment = TransferRequest {
+                tag: payment.tag,
+                amount: payment.amount,
+                memo: payment.memo.as_bytes(),
+                recipient: payment.destination.as_bytes(),
+                recipient_owner: owner.as_bytes(),
+            };
+            decode::granted(&self.instructions.0.program, &grant_key, found, &agent_key, &payment, now)
+        });
         let tags = agent.tags;
-        Ok(view_of(operator, agent, tags, destination, now))
+        Ok(view_of(operator, agent, tags, destination, granted, now))
     }
 
     /// The same from the accounts that the websocket keeps up to date, counting our transfers in flight.
@@ -134,7 +157,7 @@ impl SolanaChain {
         let (operator, mut agent, destination) = self.decoded(payer, destination, accounts).ok()?;
         let tags = agent.tags;
         self.transfers_in_flight.count_in(&mut agent, now);
-        Some(view_of(operator, agent, tags, destination, now))
+        Some(view_of(operator, agent, tags, destination, None, now))
     }
 
     /// Operator, agent and destination, if they are what they should be.

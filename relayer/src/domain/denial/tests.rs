@@ -47,6 +47,7 @@ fn refused(number: u8) -> Refused {
             },
             fee_payer: None,
             refusal: None,
+            approval: crate::domain::Approval::Never,
             policy_version: rejection.policy_version,
             reopened: 0,
             state: TransferState::Rejected(rejection),

@@ -4,6 +4,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
+use super::approvals::ApprovalData;
 use super::entries::{DepositData, ThresholdData, WithdrawalData};
 use super::policies::{AppliedData, ChangedData, HaltedData, PendingData};
 use super::{
@@ -70,6 +71,20 @@ impl EventType {
             Self::AccountHalted => {
                 self.with::<HaltedData>("An account was halted, by itself or with its operator.")
             }
+            Self::ApprovalRequested => self.with::<ApprovalData>(
+                "Policy refused a transfer by a rule that a grant may waive, and it waits for a person: `pending_approval`.",
+            ),
+            Self::ApprovalGranted => {
+                self.with::<ApprovalData>("An approver's grant is on the chain, and the transfer is being paid by it.")
+            }
+            Self::ApprovalRejected => self.with::<ApprovalData>(
+                "Somebody said no to a transfer that waited for a person, or the agent has withdrawn it.",
+            ),
+            Self::ApprovalExpired => self.with::<ApprovalData>("Nobody approved a transfer in time."),
+            Self::ApprovalVoid => self.with::<ApprovalData>(
+                "A transfer can no longer be approved: the policy was changed, the account stopped, or the grant taken back.",
+            ),
+            Self::ApprovalUsed => self.with::<ApprovalData>("A transfer was paid by its grant, and is final."),
             Self::WebhookTest => self.with::<TestData>("You asked for it with `POST /v1/webhooks/{id}/test`."),
         }
     }

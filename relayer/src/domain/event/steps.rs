@@ -15,12 +15,14 @@ impl Event {
                 (Some(_), _) => None,
             },
             TransferState::Claimed
+            | TransferState::PendingApproval(_)
             | TransferState::Sent { .. }
             | TransferState::Settled(_)
             | TransferState::Rejected(_)
             | TransferState::Failed(_) => None,
         };
-        match next {
+        let of_approval = Self::of_approval(transfer, next, now);
+        let of_transfer: Vec<Self> = match next {
             TransferState::Sent { signed, .. } => {
                 vec![Self::transfer_initiated(transfer, &signed.signature, now)]
             }
@@ -35,7 +37,10 @@ impl Event {
                 let failed = (transfer.reopened > 0).then(|| Self::transfer_failed(transfer, failure, now));
                 unnoted.into_iter().chain(failed).collect()
             }
-            TransferState::Claimed | TransferState::Signed(_) => Vec::new(),
-        }
+            TransferState::Claimed | TransferState::PendingApproval(_) | TransferState::Signed(_) => {
+                Vec::new()
+            }
+        };
+        of_approval.into_iter().chain(of_transfer).collect()
     }
 }

@@ -20,6 +20,7 @@ fn transfer() -> Transfer {
         },
         fee_payer: None,
         refusal: None,
+        approval: crate::domain::Approval::Never,
         policy_version: None,
         reopened: 0,
         state: TransferState::Claimed,

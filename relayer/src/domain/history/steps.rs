@@ -31,6 +31,7 @@ pub fn own_settlement<'a>(transfer: &Transfer, next: &'a TransferState) -> Optio
             signed.is_some_and(|signed| signed.signature == settlement.signature).then_some(settlement)
         }
         TransferState::Claimed
+        | TransferState::PendingApproval(_)
         | TransferState::Signed(_)
         | TransferState::Sent { .. }
         | TransferState::Rejected(_)

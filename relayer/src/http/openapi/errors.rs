@@ -13,7 +13,7 @@ use utoipa::{PartialSchema, ToSchema};
 use super::{component, headers, needs_key};
 use crate::domain::{
     CheckedRule, Checks, Failure, FailureCode, Invalid, Limit, QuotaExceeded, Rejection, RejectionReason,
-    RuleCheck, Timestamp, TransferId, TransferState, UsdcAmount,
+    RuleCheck, Timestamp, TransferId, TransferState, TransferStatus, UsdcAmount,
 };
 use crate::http::code::Code;
 use crate::http::error::{ApiError, ErrorBody, Unpaid};
@@ -141,6 +141,17 @@ fn example(code: Code) -> ApiError {
         Code::AccountFrozen => {
             failed(FailureCode::AccountFrozen, "The issuer of USDC has frozen the account.")
         }
+        Code::ApprovalRejected => {
+            failed(FailureCode::ApprovalRejected, "The operator rejected it; nothing was paid.")
+        }
+        Code::ApprovalExpired => {
+            failed(FailureCode::ApprovalExpired, "Nobody approved it in time; nothing was paid.")
+        }
+        Code::ApprovalVoid => failed(
+            FailureCode::ApprovalVoid,
+            "The policy was changed while it waited for approval. Nothing was paid.",
+        ),
+        Code::ApprovalClosed => ServiceError::ApprovalClosed(TransferStatus::Settled).into(),
         Code::Forbidden => ServiceError::Forbidden(Forbidden::OperatorKeyNeeded).into(),
         Code::NotFound => ServiceError::NotFound(Resource::Account).into(),
         Code::MethodNotAllowed => ApiError::MethodNotAllowed,

@@ -3,6 +3,7 @@
 mod accounts;
 mod addresses;
 mod answers;
+mod approvals;
 mod denials;
 mod faults;
 mod halts;
@@ -137,6 +138,7 @@ impl Relayer {
                 key: Arc::new(FileSigner::from_bytes(denials_key()).expect("a keypair")),
                 head_interval: Some(HEAD_INTERVAL),
             }),
+            approval_links: None,
             webhooks: WebhookParts {
                 sealing_key: Some(Arc::new(SealingKey::parse(&"5e".repeat(32)).expect("a key"))),
                 rules: Arc::default(),

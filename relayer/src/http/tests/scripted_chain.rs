@@ -5,15 +5,15 @@ use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use purser::error::PurserError;
-use purser_core::Payer;
+use purser_core::{Granted, Payer, Payment};
 use purser_policy::{RecentTags, SpendWindow};
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 
 use crate::chain::{
-    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, ChainFault, ChainView,
-    Confirmed, Destination, DraftOnChain, KeyChain, OperatorOnChain, Outcome, PolicyChain, ProvisionChain,
-    ReadChain, SignatureStanding, SignedTransfer, StopChain, UnsignedTransfer, view_of,
+    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, ApproveChain, Chain, ChainError, ChainFault,
+    ChainView, Confirmed, Destination, DraftOnChain, KeyChain, OperatorOnChain, Outcome, PolicyChain,
+    ProvisionChain, ReadChain, SignatureStanding, SignedTransfer, StopChain, UnsignedTransfer, view_of,
 };
 use crate::domain::{AccountId, Address, HaltedBy, Network, SpendingPolicy, Terms, UsdcAmount};
 
@@ -32,6 +32,8 @@ pub(super) struct Script {
     pub lost_answers: VecDeque<ChainError>,
     pub agents: HashMap<Address, AgentOnChain>,
     pub destinations: HashMap<Address, Destination>,
+    /// By tag.
+    pub grants: HashMap<u64, Granted>,
     /// In order; once they run out, everything settles.
     pub outcomes: VecDeque<Outcome>,
     /// Answers to the next block time questions; afterwards it is `now`.
@@ -86,6 +88,7 @@ impl ScriptedChain {
             kinds: HashMap::new(),
             lost_answers: VecDeque::new(),
             agents: HashMap::new(),
+            grants: HashMap::new(),
             destinations: HashMap::new(),
             outcomes: VecDeque::new(),
             block_times: VecDeque::new(),
@@ -293,6 +296,7 @@ impl ProvisionChain for ScriptedChain {
                 tags: RecentTags::EMPTY,
                 balance: UsdcAmount::ZERO,
                 is_frozen: false,
+                beyond: None,
             },
         );
         Self::done(&mut script, 1).map(AgentCreation::Created)
@@ -399,6 +403,8 @@ impl StopChain for ScriptedChain {
     }
 }
 
+impl ApproveChain for ScriptedChain {}
+
 #[async_trait]
 impl KeyChain for ScriptedChain {
     fn signs_with(&self, address: &Address) -> bool {
@@ -443,7 +449,12 @@ impl purser_core::Chain for ScriptedChain {
         Ok(self.reach()?.now)
     }
 
-    async fn read_for_transfer(&self, payer: &Payer, destination: &Address) -> Result<ChainView, ChainFault> {
+    async fn read_for_transfer(
+        &self,
+        payer: &Payer,
+        destination: &Address,
+        granted: Option<&Payment<'_>>,
+    ) -> Result<ChainView, ChainFault> {
         self.script().reads += 1;
         self.until_not(|script| script.reads_held).await;
         let script = self.reach()?;
@@ -457,7 +468,8 @@ impl purser_core::Chain for ScriptedChain {
             None => script.destinations.get(destination).copied().unwrap_or(Destination::Missing),
         };
         let tags = agent.tags;
-        Ok(view_of(script.operator(payer.operator), agent, tags, destination, script.now))
+        let granted = granted.and_then(|payment| script.grants.get(&payment.tag)).copied();
+        Ok(view_of(script.operator(payer.operator), agent, tags, destination, granted, script.now))
     }
 
     async fn has_passed(&self, _: u64, _: tokio::time::Instant) -> Result<bool, ChainFault> {

@@ -8,11 +8,11 @@ use utoipa::ToSchema;
 
 use super::checks::CheckBody;
 use crate::domain::schema::{
-    self, ExplorerLink, Message, RecipientText, Signature, Text, Usdc, UsdcText, changed, written,
+    self, ApprovalLink, ExplorerLink, Message, RecipientText, Signature, Text, Usdc, UsdcText, changed, one_of, written,
 };
 use crate::domain::{
-    IdempotencyKey, Invalid, Memo, Principal, Recipient, Transfer, TransferId, TransferRequest,
-    TransferState, TransferStatus, amount_from_text,
+    Approval, IdempotencyKey, Invalid, Memo, Principal, Recipient, Rejection, TransferId,
+    TransferRequest, TransferState, TransferStatus, amount_from_text,
 };
 use crate::http::body::Json as Body;
 use crate::http::code::Code;
@@ -20,7 +20,15 @@ use crate::http::error::{ApiError, failure_code, refused_and_open, rejection_cod
 use crate::http::once::{idempotency_header, mark_replayed};
 use crate::http::openapi::headers::IdempotencyKeyHeader;
 use crate::http::page::Id;
-use crate::service::{ExplorerUrl, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers};
+use crate::service::{Preview, PreviewRequest, TransferAnswer, TransferView, Transfers};
+
+written! {
+    ApprovalWord = "ApprovalRequest": one_of(
+        "`request`: a person is asked, and the transfer waits as `pending_approval`; `never`: it is rejected.", ["never", "request"]
+    );
+}
+
+enum ApprovalWord {}
 
 /// A payment to be made.
 #[derive(Deserialize, ToSchema)]
@@ -45,6 +53,9 @@ pub struct CreateTransferBody {
     /// The transfer that this one repeats on purpose: it is not refused for looking like that one.
     #[schema(value_type = Option<schema::TransferId>)]
     duplicate_of: Option<String>,
+    /// What becomes of it where policy refuses it by a rule that a grant may waive: the payee, the largest transfer or the daily limit.
+    #[schema(value_type = Option<ApprovalWord>)]
+    approval: Option<String>,
 }
 
 /// Invalid: it is not given.
@@ -78,12 +89,20 @@ impl CreateTransferBody {
         Ok((asked, key.map(IdempotencyKey::parse).transpose()?))
     }
 
-    fn into_request(self, header: Option<String>) -> Result<(TransferRequest, Duplicates), Invalid> {
+    fn into_request(
+        self,
+        header: Option<String>,
+    ) -> Result<(TransferRequest, Duplicates, Approval), Invalid> {
+        let approval = match self.approval.as_deref() {
+            None | Some("never") => Approval::Never,
+            Some("request") => Approval::Request,
+            Some(_) => return Err(Invalid::new("approval", "must be `never` or `request`")),
+        };
         let meant = self.duplicate_of.as_ref().map(|id| Invalid::unless("duplicate_of", id)).transpose()?;
         let duplicates = Duplicates { are_refused: self.refuse_duplicate.unwrap_or(false), meant };
         let (PreviewRequest { from, to, amount, memo }, key) = self.parse(header)?;
         let idempotency_key = required("idempotency_key", key)?;
-        Ok((TransferRequest { from, to, amount, memo, idempotency_key }, duplicates))
+        Ok((TransferRequest { from, to, amount, memo, idempotency_key }, duplicates, approval))
     }
 
     pub(crate) fn into_preview(self, header: Option<String>) -> Result<PreviewRequest, Invalid> {
@@ -143,6 +162,18 @@ pub struct TransferResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Vec<CheckBody>, max_items = 6)]
     checks: Option<Vec<CheckBody>>,
+    /// `true`: a person can approve it, if it is sent again under the same idempotency key with `"approval": "request"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool)]
+    approvable: Option<bool>,
+    /// Of one about which a person was asked: until when it can be approved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    approval_expires_at: Option<schema::Timestamp>,
+    /// The page to show to whoever approves it, where the service has a `server.public_url`. Whoever has the link sees the payment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = ApprovalLink)]
+    approval_url: Option<String>,
 }
 
 impl TransferResponse {
@@ -150,7 +181,8 @@ impl TransferResponse {
         matches!(self.status, Text(TransferStatus::Submitted))
     }
 
-    fn new(transfer: &Transfer, explorer: &ExplorerUrl) -> Self {
+    fn new(view: &TransferView) -> Self {
+        let TransferView { transfer, explorer, .. } = view;
         let request = &transfer.request;
         let bare = Self {
             transfer_id: transfer.id.into(),
@@ -168,6 +200,14 @@ impl TransferResponse {
             message: None,
             retry_at: None,
             checks: None,
+            approvable: None,
+            approval_expires_at: None,
+            approval_url: None,
+        };
+        let bare = Self {
+            approval_expires_at: transfer.approval.requested().map(|requested| requested.expires_at.into()),
+            approval_url: view.approval_url.clone(),
+            ..bare
         };
         match &transfer.state {
             TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => {
@@ -181,12 +221,10 @@ impl TransferResponse {
             TransferState::Settled(settlement) => {
                 Self { settled_at: Some(settlement.settled_at.into()), ..bare }
             }
+            TransferState::PendingApproval(wanted) => Self::refused(bare, &wanted.rejection),
             TransferState::Rejected(rejection) => Self {
-                error: Some(rejection_code(rejection.reason)),
-                message: Some(rejection.message.as_str().into()),
-                retry_at: rejection.retry_at.map(Text),
-                checks: Some(CheckBody::list(&rejection.checks)),
-                ..bare
+                approvable: rejection.reason.is_approvable().then_some(true),
+                ..Self::refused(bare, rejection)
             },
             TransferState::Failed(failure) => Self {
                 error: Some(failure_code(failure.code)),
@@ -197,9 +235,22 @@ impl TransferResponse {
     }
 }
 
+impl TransferResponse {
+    /// With what policy said.
+    fn refused(bare: Self, rejection: &Rejection) -> Self {
+        Self {
+            error: Some(rejection_code(rejection.reason)),
+            message: Some(rejection.message.as_str().into()),
+            retry_at: rejection.retry_at.map(Text),
+            checks: Some(CheckBody::list(&rejection.checks)),
+            ..bare
+        }
+    }
+}
+
 impl From<TransferView> for TransferResponse {
     fn from(view: TransferView) -> Self {
-        Self::new(&view.transfer, &view.explorer)
+        Self::new(&view)
     }
 }
 
@@ -216,6 +267,7 @@ impl TryFrom<TransferAnswer> for TransferResponse {
                 Err(ApiError::Transfer(Box::new(view.transfer.into()), checks))
             }
             TransferState::Claimed
+            | TransferState::PendingApproval(_)
             | TransferState::Signed(_)
             | TransferState::Sent { .. }
             | TransferState::Settled(_) => Ok(view.into()),
@@ -226,7 +278,7 @@ impl TryFrom<TransferAnswer> for TransferResponse {
     }
 }
 
-/// 200: settled. 202: submitted.
+/// 200: settled. 202: submitted, or waiting for a person.
 fn answer(answer: TransferAnswer) -> Response {
     let replayed = answer.replayed;
     let is_settled = matches!(answer.view.transfer.state, TransferState::Settled(_));
@@ -252,12 +304,13 @@ fn answer(answer: TransferAnswer) -> Response {
     responses(
         (status = 200, body = TransferResponse, description = "Settled, now or under this key before.",
             headers(("Idempotent-Replayed" = String, description = "`true` for a repeated request."))),
-        (status = 202, body = TransferResponse, description = "Submitted, and not settled yet.",
+        (status = 202, body = TransferResponse, description = "Submitted and not settled yet, or `pending_approval`.",
             headers(("Idempotent-Replayed" = String, description = "`true` for a repeated request."))),
     ),
     security(("operator_key" = []), ("agent_key" = [])),
     extensions(("x-scopes" = json!(["pay"])), ("x-errors" = json!([
-        Code::PolicyViolation, Code::AccountPaused, Code::InsufficientBalance, Code::AccountFrozen, Code::NotFound,
+        Code::PolicyViolation, Code::AccountPaused, Code::ApprovalRejected, Code::ApprovalExpired, Code::ApprovalVoid,
+        Code::InsufficientBalance, Code::AccountFrozen, Code::NotFound,
         Code::IdempotencyConflict, Code::LikelyDuplicate, Code::InvalidRecipient, Code::TooManyPending, Code::TooManyRefusals,
         Code::TransferFailed,
         Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
@@ -270,9 +323,9 @@ pub async fn create(
     headers: HeaderMap,
     Body(body): Body<CreateTransferBody>,
 ) -> Result<Response, ApiError> {
-    let (request, duplicates) = body.into_request(idempotency_header(&headers)?)?;
+    let (request, duplicates, approval) = body.into_request(idempotency_header(&headers)?)?;
     // Boxed: every layer around a handler copies its future.
-    Ok(answer(Box::pin(transfers.create(&principal, request, duplicates)).await?))
+    Ok(answer(Box::pin(transfers.create(&principal, request, duplicates, approval)).await?))
 }
 
 /// Get a transfer

@@ -96,6 +96,7 @@ impl Scene {
             refusals: crate::service::RefusalLimits { per_account: 1, per_operator: 1 },
             quotas: Quotas::default(),
             denials: None,
+            approval_links: None,
             webhooks: WebhookParts {
                 sealing_key: None,
                 rules: Arc::default(),

@@ -34,6 +34,6 @@ impl Transfers {
         let rows_max = request.limit.get() + 1;
         let rows = self.transfers.list_transfers(operator.id, &filter, after, rows_max).await?;
         let page = Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.id.to_string()));
-        Ok(page.map(|transfer| TransferView { transfer, explorer: explorer.clone() }))
+        Ok(page.map(|transfer| TransferView::new(transfer, &explorer, self.links.as_ref())))
     }
 }

@@ -18,11 +18,11 @@ pub(super) use self::observer::UNUSED_BYTES;
 pub use self::read::{LimitsView, Preview, PreviewRequest};
 use super::error::{Resource, ServiceError, told};
 use super::reads::{addresses, find_payer};
-use super::{Ambient, Chains, Events, ExplorerUrl, Looks, Parts, Tasks};
+use super::{Ambient, ApprovalLinks, Chains, Events, ExplorerUrl, Looks, Parts, Tasks};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Account, AccountId, Checks, Fingerprint, IdempotencyKey, Operator, Principal, Transfer, TransferId,
-    TransferRequest,
+    Account, AccountId, Approval, Checks, Fingerprint, IdempotencyKey, Operator, Principal, Transfer,
+    TransferId, TransferRequest,
 };
 use crate::store;
 
@@ -31,6 +31,15 @@ use crate::store;
 pub struct TransferView {
     pub transfer: Transfer,
     pub explorer: ExplorerUrl,
+    /// The page for whoever approves it, if a person was asked.
+    pub approval_url: Option<String>,
+}
+
+impl TransferView {
+    pub(super) fn new(transfer: Transfer, explorer: &ExplorerUrl, links: Option<&ApprovalLinks>) -> Self {
+        let links = links.filter(|_| transfer.approval.requested().is_some());
+        Self { approval_url: links.map(|links| links.of(&transfer)), explorer: explorer.clone(), transfer }
+    }
 }
 
 /// The answer to a transfer request.
@@ -55,6 +64,7 @@ pub struct Transfers {
     transfer_deadline: Duration,
     pending: PendingLimits,
     path: MoneyPath,
+    links: Option<ApprovalLinks>,
 }
 
 impl Transfers {
@@ -83,6 +93,7 @@ impl Transfers {
             transfer_deadline,
             pending,
             path,
+            links: parts.approval_links.clone(),
         }
     }
 
@@ -95,17 +106,20 @@ impl Transfers {
         principal: &Principal,
         request: TransferRequest,
         duplicates: Duplicates,
+        approval: Approval,
     ) -> Result<TransferAnswer, ServiceError> {
         let deadline = Instant::now() + self.transfer_deadline;
         let account = find_payer(&self.accounts, principal, request.from).await?;
         let started = match self.try_place(principal, request.from, &request.idempotency_key) {
             Some(place) => {
                 let duplicates = account.duplicates.over(duplicates);
-                self.start(principal, account, (request, duplicates), place, deadline, None).await?
+                let order = (request, duplicates, approval);
+                self.start(principal, account, order, place, deadline, None).await?
             }
             None => {
                 let fingerprint = Fingerprint::of(&request);
-                let found = self.find_started(principal, &request.idempotency_key, fingerprint).await?;
+                let key = &request.idempotency_key;
+                let found = self.find_started(principal, key, fingerprint, approval).await?;
                 found.ok_or(ServiceError::TooManyPending)?
             }
         };
@@ -118,14 +132,15 @@ impl Transfers {
         &self,
         principal: &Principal,
         account: Account,
-        (request, duplicates): (TransferRequest, Duplicates),
+        (request, duplicates, approval): (TransferRequest, Duplicates, Approval),
         place: PendingPlace,
         deadline: Instant,
         sent_by: Option<(OtherSender, HandOver)>,
     ) -> Result<Started, ServiceError> {
         let payer = payer(principal.operator(), &account);
         let key = request.idempotency_key.clone();
-        let order = Order { payer, key_id: principal.key_id(), request, duplicates, sent_by, deadline };
+        let key_id = principal.key_id();
+        let order = Order { payer, key_id, request, duplicates, approval, sent_by, deadline };
         let path = self.path.clone();
         // The claim and the start belong together, even when the client leaves.
         let begun = self.tasks.finish(async move { Ok(path.begin(order, place).await) }).await?;
@@ -153,6 +168,10 @@ impl Transfers {
         Ok(TransferAnswer { view: self.view(transfer)?, replayed, checks })
     }
 
+    pub(super) fn path(&self) -> MoneyPath {
+        self.path.clone()
+    }
+
     /// How many keys have pending requests.
     pub(crate) fn pending(&self) -> usize {
         self.path.pending()
@@ -175,8 +194,8 @@ impl Transfers {
     }
 
     fn view(&self, transfer: Transfer) -> Result<TransferView, ServiceError> {
-        let explorer = self.chains.get(transfer.network)?.explorer.clone();
-        Ok(TransferView { transfer, explorer })
+        let explorer = &self.chains.get(transfer.network)?.explorer;
+        Ok(TransferView::new(transfer, explorer, self.links.as_ref()))
     }
 
     /// Takes a pending place, which every new try needs.
@@ -195,9 +214,10 @@ impl Transfers {
         principal: &Principal,
         key: &IdempotencyKey,
         fingerprint: Fingerprint,
+        approval: Approval,
     ) -> Result<Option<Started>, ServiceError> {
         let operator = principal.operator();
-        let found = self.path.find_started((operator.network, operator.id), key, fingerprint).await;
+        let found = self.path.find_started((operator.network, operator.id), key, fingerprint, approval).await;
         self.started(principal, key, found).await
     }
 
@@ -242,7 +262,7 @@ impl Transfers {
 }
 
 /// As the money path names them.
-fn payer(operator: &Operator, account: &Account) -> Payer {
+pub(super) fn payer(operator: &Operator, account: &Account) -> Payer {
     Payer {
         network: operator.network,
         operator_id: operator.id,

@@ -60,6 +60,7 @@ impl Observer for TransferObserver {
                 metrics.count_failure(network, reason);
             }
             TransferState::Claimed
+            | TransferState::PendingApproval(_)
             | TransferState::Signed(_)
             | TransferState::Sent { .. }
             | TransferState::Rejected(_) => {}

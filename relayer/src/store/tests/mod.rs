@@ -136,6 +136,7 @@ impl Fixture {
                 idempotency_key,
             },
             duplicates: Duplicates::default(),
+            approval: purser_core::Approval::Never,
             sender: None,
             signed: None,
         }

@@ -236,6 +236,7 @@ impl Scene {
                 idempotency_key,
             },
             duplicates: Duplicates::default(),
+            approval: purser_core::Approval::Never,
             sender: None,
             signed: None,
         };

@@ -1,0 +1,53 @@
+//! Asking a person: a payment that policy refuses may wait for a grant, which only a wallet off the server can open.
+
+use super::{Rejection, RejectionReason, Timestamp};
+
+/// Whether a person is asked where policy refuses a transfer by a rule that a grant may waive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Approval {
+    /// The refusal is final.
+    #[default]
+    Never,
+    /// A person is asked.
+    Request,
+    /// A person was asked.
+    Requested(ApprovalRequested),
+}
+
+/// What a person was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApprovalRequested {
+    /// Why policy refused it.
+    pub reason: RejectionReason,
+    pub expires_at: Timestamp,
+}
+
+/// A refusal that a person may approve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalWanted {
+    pub rejection: Rejection,
+    /// Nobody can approve it from then on.
+    pub expires_at: Timestamp,
+}
+
+impl Approval {
+    /// Whether a person is still to be asked about a refusal.
+    pub const fn is_wanted(self, reason: RejectionReason) -> bool {
+        matches!(self, Self::Request) && reason.is_approvable()
+    }
+
+    /// What a person was asked, if one was.
+    pub const fn requested(self) -> Option<ApprovalRequested> {
+        match self {
+            Self::Requested(requested) => Some(requested),
+            Self::Never | Self::Request => None,
+        }
+    }
+}
+
+impl ApprovalWanted {
+    /// As it stays with the transfer.
+    pub const fn requested(&self) -> Approval {
+        Approval::Requested(ApprovalRequested { reason: self.rejection.reason, expires_at: self.expires_at })
+    }
+}

@@ -1,0 +1,152 @@
+//! A transfer that waits for a person. It is looked at now and then, by whichever process comes first: nobody holds it meanwhile.
+//! It is paid by a grant alone, also where the policy would allow it by now.
+
+use std::time::Duration;
+
+use super::carrier::{Carrier, Step, Stepped, allowed_by, payment};
+use super::decide::{Decision, decide, invalid_recipient};
+use super::error::PaymentError;
+use super::seen::WasPaid;
+use super::{MoneyPath, Rejected};
+use crate::crash_point;
+use crate::{
+    ApprovalWanted, FailureCode, IDEMPOTENCY_SECONDS, LedgerError, OperatorId, Rejection, Transfer,
+    TransferId, TransferState,
+};
+
+/// How long a person has.
+const APPROVED_WITHIN: Duration = Duration::from_secs(IDEMPOTENCY_SECONDS.unsigned_abs());
+/// The pause between two looks: a twentieth of the time since the request, within these.
+const LOOK_AGAIN: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(60)];
+
+impl Carrier {
+    /// Whether a person may be asked about this refusal. Not for bytes that somebody else waits for.
+    pub(super) fn may_ask(&self, transfer: &Transfer, rejection: &Rejection) -> bool {
+        let is_new = matches!(transfer.state, TransferState::Claimed) && transfer.fee_payer.is_none();
+        is_new && transfer.approval.is_wanted(rejection.reason)
+    }
+
+    /// Leaves the decision to a person, unless too many of the account's transfers wait for one.
+    pub(super) async fn ask(&mut self, transfer: Transfer, rejection: Rejection) -> Stepped {
+        let expires_at = transfer.created_at.after(APPROVED_WITHIN);
+        let wanted = ApprovalWanted { rejection: rejection.clone(), expires_at };
+        crash_point!("asked.before");
+        let asked = self.mark(&transfer, transfer.state.ask(wanted)).await;
+        crash_point!("asked.after");
+        match asked {
+            Err(LedgerError::TooManyApprovals) => {
+                let message = format!(
+                    "{} As many of the account's transfers as may wait for approval do so.",
+                    rejection.message
+                );
+                self.reject(transfer, Rejection { message, ..rejection }).await
+            }
+            asked => self.recorded(transfer, asked).await,
+        }
+    }
+
+    /// Pays by a grant if there is one that covers it, ends what nobody can approve any more, and leaves everything else waiting.
+    pub(super) async fn look_for_grant(&mut self, transfer: Transfer, wanted: &ApprovalWanted) -> Stepped {
+        let destination = match self.destination(&transfer.request.to).await? {
+            Ok(destination) => destination,
+            Err(message) => return self.fail(transfer, invalid_recipient(message, self.now())).await,
+        };
+        let asked = payment(transfer.id.tag(), &transfer.request, destination);
+        let view = match self.chain.read_for_transfer(&self.payer, &destination, Some(&asked)).await {
+            Ok(view) => view,
+            Err(error) => {
+                tracing::info!(transfer_id = %transfer.id, %error, "cannot look for a grant; retrying");
+                return self.wait_longer(transfer).await;
+            }
+        };
+        crash_point!("granted.after");
+        match self.was_paid(&transfer, &view).await? {
+            WasPaid::No => {}
+            WasPaid::Yes(made) => return self.settle_as_made(transfer, destination, *made).await,
+            WasPaid::OldView | WasPaid::Unknown => return self.wait_longer(transfer).await,
+        }
+        if self.agreed_now().await.is_some_and(|now| now >= wanted.expires_at.unix_seconds()) {
+            let message =
+                "Nobody approved it in time; nothing was paid. Send the same request again to ask once more.";
+            return self.fail(transfer, self.failure(FailureCode::ApprovalExpired, message)).await;
+        }
+        if let Some(why) = void_for(wanted, &view) {
+            let message =
+                format!("{why} Nothing was paid. Send the same request again to have it decided anew.");
+            return self.fail(transfer, self.failure(FailureCode::ApprovalVoid, message)).await;
+        }
+        if view.granted.is_none() {
+            return self.wait_longer(transfer).await;
+        }
+        match decide(&view, &asked, self.now()) {
+            (Decision::Sign, _) if self.permit.is_none() => {
+                self.permit = self.wait_for_permit().await;
+                // Read again: another payment may have been made meanwhile.
+                Ok(if self.permit.is_some() { Step::Took(transfer) } else { Step::Left(transfer) })
+            }
+            (Decision::Sign, _) => {
+                let allowed = allowed_by(&view, transfer);
+                self.sign_and_store(allowed, destination, &view).await
+            }
+            // The grant stays: the same request finds it.
+            (Decision::Failing(failure, _), _) => self.fail(transfer, failure).await,
+            // Past what the grant waives, such as the daily limit: as long as it lasts, that may change.
+            (Decision::Rejected(_) | Decision::AlreadyMade, _) => self.wait_longer(transfer).await,
+        }
+    }
+
+    /// Nobody holds it until the next look.
+    async fn wait_longer(&mut self, transfer: Transfer) -> Stepped {
+        self.permit = None;
+        let now = self.now();
+        let [soonest, latest] = LOOK_AGAIN;
+        let pause = (transfer.created_at.until(now) / 20).clamp(soonest, latest);
+        self.outside.ledger.renew_leases(transfer.operator_id, &[transfer.id], now.after(pause)).await?;
+        Ok(Step::Left(transfer))
+    }
+}
+
+/// Why what a person was asked holds no longer.
+fn void_for(wanted: &ApprovalWanted, view: &crate::ChainView) -> Option<String> {
+    if let Some(halt) = view.halt {
+        return Some(halt.to_string());
+    }
+    if view.policy.paused {
+        return Some("The account was paused while it waited for approval.".into());
+    }
+    let is_same = wanted.rejection.policy_version == Some(view.policy_version);
+    (!is_same).then(|| "The policy was changed while it waited for approval.".into())
+}
+
+impl MoneyPath {
+    /// A person says no to a transfer that waits for one.
+    pub async fn reject_approval(
+        &self,
+        operator: OperatorId,
+        id: TransferId,
+        message: String,
+    ) -> Result<Rejected, PaymentError> {
+        loop {
+            let transfer = self.find(operator, id).await?;
+            let TransferState::PendingApproval(_) = &transfer.state else {
+                return Ok(Rejected::TooLate(Box::new(transfer)));
+            };
+            let now = self.outside.clock.now();
+            let failure = crate::Failure {
+                code: FailureCode::ApprovalRejected,
+                message: message.clone(),
+                failed_at: now,
+            };
+            let failed = transfer.state.fail(failure).map_err(LedgerError::from)?;
+            match self.outside.ledger.mark(&transfer, failed, now).await {
+                Ok(marked) => {
+                    self.outside.observer.ended(&marked.transfer);
+                    return Ok(Rejected::Done(Box::new(marked.transfer)));
+                }
+                // Paid, ended or changed at this moment: look again.
+                Err(LedgerError::Superseded) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}

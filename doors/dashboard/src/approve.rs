@@ -1,0 +1,138 @@
+//! What a link to an approval shows, to whoever has it: a page, and on a phone the transaction that an approver's wallet signs (a
+//! transaction request of Solana Pay). Nothing here approves: the program asks for the approver's own signature.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use purser_relayer::domain::{Address, RejectionReason, TransferState};
+use purser_relayer::http::ApiError;
+use purser_relayer::service::{LinkedApproval, ServiceError, Services};
+use serde::{Deserialize, Serialize};
+
+use super::Desk;
+use super::page::{PageError, page};
+use super::qr::QrCode;
+use super::text::filters;
+
+/// A wallet's request names one account.
+const BODY_BYTES_MAX: usize = 1_024;
+
+pub(super) fn routes() -> Router<Desk> {
+    Router::new()
+        .route("/approve/{token}", get(show))
+        .route("/approve/{token}/pay", get(label).post(transaction))
+        .route_layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+}
+
+#[derive(Template)]
+#[template(path = "approve.html")]
+struct ApprovePage {
+    linked: LinkedApproval,
+    /// Of the link for a wallet, while an approver can approve it.
+    code: Option<QrCode>,
+    /// What the code says.
+    link: String,
+}
+
+async fn show(
+    State(services): State<Arc<Services>>,
+    Path(token): Path<String>,
+) -> Result<Response, PageError> {
+    let linked = services.approvals.linked(&token).await?;
+    let can_be_approved = match &linked.view.transfer.state {
+        TransferState::PendingApproval(wanted) => {
+            wanted.rejection.reason != RejectionReason::DailyLimitExceeded
+        }
+        _ => false,
+    };
+    let page_url = linked.view.approval_url.as_deref().unwrap_or_default();
+    let target: String = url::form_urlencoded::byte_serialize(format!("{page_url}/pay").as_bytes()).collect();
+    let link = format!("solana:{target}");
+    let code = can_be_approved.then(|| QrCode::of(&link));
+    let mut answer = page(&ApprovePage { linked, code, link }, None);
+    // The link is a secret of sorts: neither searched for, nor told to others.
+    let headers = answer.headers_mut();
+    headers.insert("x-robots-tag", HeaderValue::from_static("noindex"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(answer)
+}
+
+/// What a wallet shows before it asks for the transaction.
+#[derive(Serialize)]
+struct Label {
+    label: String,
+    icon: String,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    account: String,
+}
+
+#[derive(Serialize)]
+struct Transaction {
+    transaction: String,
+    message: String,
+}
+
+/// In the form that wallets show.
+#[derive(Serialize)]
+struct Refused {
+    message: String,
+}
+
+fn refused(status: StatusCode, message: impl Into<String>) -> Response {
+    for_wallets((status, Json(Refused { message: message.into() })).into_response())
+}
+
+/// Wallets in a browser ask from pages of their own.
+fn for_wallets(mut answer: Response) -> Response {
+    let headers = answer.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    answer
+}
+
+fn refused_by(error: ServiceError) -> Response {
+    let (status, message, _) = ApiError::from(error).in_words();
+    refused(status, message)
+}
+
+async fn label(State(services): State<Arc<Services>>, Path(token): Path<String>) -> Response {
+    let linked = match services.approvals.linked(&token).await {
+        Ok(linked) => linked,
+        Err(error) => return refused_by(error),
+    };
+    let page_url = linked.view.approval_url.unwrap_or_default();
+    let origin = page_url.split("/approve/").next().unwrap_or_default();
+    let label = format!("Purser: {}", linked.operator.name.as_str());
+    let icon = format!("{origin}{}", super::assets::icon());
+    for_wallets(Json(Label { label, icon }).into_response())
+}
+
+async fn transaction(
+    State(services): State<Arc<Services>>,
+    Path(token): Path<String>,
+    body: Result<Json<Asked>, axum::extract::rejection::JsonRejection>,
+) -> Response {
+    let asked = body.ok().and_then(|Json(asked)| asked.account.parse::<Address>().ok());
+    let Some(wallet) = asked else {
+        return refused(StatusCode::BAD_REQUEST, "`account` must be the address of a wallet.");
+    };
+    match services.approvals.transaction(&token, wallet).await {
+        Ok(Some(bytes)) => {
+            let message =
+                "Approve this payment. Compare what your wallet shows with what you were asked.".to_owned();
+            for_wallets(Json(Transaction { transaction: STANDARD.encode(bytes), message }).into_response())
+        }
+        Ok(None) => refused(StatusCode::FORBIDDEN, "This wallet cannot approve this payment."),
+        Err(error) => refused_by(error),
+    }
+}

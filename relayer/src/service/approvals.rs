@@ -1,0 +1,214 @@
+//! Transfers that wait for a person: listed, described for whoever approves, refused. Nothing here approves: a grant does, which an
+//! approver's own wallet opens on the chain.
+
+use purser_core::{ApprovalWanted, MoneyPath, Rejected};
+
+use super::error::{Forbidden, Resource, ServiceError, from_chain, told};
+use super::reads::find_payer;
+use super::transfers::{TransferView, payer};
+use super::{ApprovalLinks, Chains, Looks, Parts};
+use crate::chain::{ApprovalOrder, ApproveChain};
+use crate::domain::{
+    Account, Address, ApprovalFilter, Cursor, Invalid, Operator, Page, PageRequest, Principal,
+    RejectionReason, Transfer, TransferId, TransferState,
+};
+use crate::store;
+
+/// What a grant must say to cover a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GrantTerms {
+    pub operator: Address,
+    /// The account that pays.
+    pub agent: Address,
+    /// The token account that is paid.
+    pub payee: Address,
+    /// Of the transfer; the grant's id as well.
+    pub tag: u64,
+    /// The version of the account's policy that refused it.
+    pub policy_version: Option<u64>,
+}
+
+/// A transfer about which a person was asked.
+#[derive(Debug, Clone)]
+pub struct ApprovalView {
+    pub transfer: TransferView,
+    /// Set while it waits.
+    pub terms: Option<GrantTerms>,
+}
+
+/// What a link leads to.
+#[derive(Debug, Clone)]
+pub struct LinkedApproval {
+    pub view: TransferView,
+    pub operator: Operator,
+    pub account: Account,
+    /// Set while it waits.
+    pub terms: Option<GrantTerms>,
+    /// How often the account has paid this payee.
+    pub paid_before: u64,
+}
+
+#[derive(Clone)]
+pub struct Approvals {
+    transfers: store::Transfers,
+    accounts: store::Accounts,
+    operators: store::Operators,
+    chains: Chains<dyn ApproveChain>,
+    looks: Looks,
+    path: MoneyPath,
+    links: Option<ApprovalLinks>,
+}
+
+impl Approvals {
+    pub(super) fn new(parts: &Parts, path: MoneyPath) -> Self {
+        let store::Store { transfers, accounts, operators, .. } = parts.store.clone();
+        Self {
+            transfers,
+            accounts,
+            operators,
+            chains: parts.chains.to(|chain| chain),
+            looks: parts.looks.clone(),
+            path,
+            links: parts.approval_links.clone(),
+        }
+    }
+
+    /// Newest first: all accounts' for an operator, its own account's for an agent.
+    pub async fn list(
+        &self,
+        principal: &Principal,
+        filter: ApprovalFilter,
+        request: PageRequest,
+    ) -> Result<Page<TransferView>, ServiceError> {
+        let operator = principal.operator();
+        let bound = filter.text(operator.id);
+        let account = match principal {
+            Principal::Agent { account_id, .. }
+                if filter.account.is_some_and(|asked| asked != *account_id) =>
+            {
+                return Err(ServiceError::Forbidden(Forbidden::OtherAccount));
+            }
+            Principal::Agent { account_id, .. } => Some(*account_id),
+            Principal::Operator { .. } => filter.account,
+        };
+        let filter = ApprovalFilter { account, ..filter };
+        let position = request.after.as_ref().map(|cursor| cursor.position().parse::<TransferId>());
+        let after =
+            position.transpose().map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
+        let explorer = self.chains.get(operator.network)?.explorer.clone();
+        let rows_max = request.limit.get() + 1;
+        let rows = self.transfers.list_approvals(operator.id, &filter, after, rows_max).await?;
+        let page = Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.id.to_string()));
+        Ok(page.map(|transfer| TransferView::new(transfer, &explorer, self.links.as_ref())))
+    }
+
+    /// NotFound: no such transfer that the caller may see, or nobody was asked about it.
+    pub async fn get(&self, principal: &Principal, id: TransferId) -> Result<ApprovalView, ServiceError> {
+        let transfer = self.find(principal, id).await?;
+        let terms = match &transfer.state {
+            TransferState::PendingApproval(wanted) => {
+                let account = find_payer(&self.accounts, principal, transfer.request.from).await?;
+                self.terms(principal.operator(), &account, &transfer, wanted).await?
+            }
+            _ => None,
+        };
+        Ok(ApprovalView { transfer: self.view(transfer)?, terms })
+    }
+
+    /// An operator's no, or an agent's that asks no longer. ApprovalClosed: it does not wait any more.
+    pub async fn reject(&self, principal: &Principal, id: TransferId) -> Result<TransferView, ServiceError> {
+        let transfer = self.find(principal, id).await?;
+        let message = match principal {
+            Principal::Operator { .. } => "The operator rejected it; nothing was paid.",
+            Principal::Agent { .. } => "It was withdrawn; nothing was paid.",
+        };
+        let rejected = self.path.reject_approval(transfer.operator_id, id, message.to_owned()).await;
+        match rejected.map_err(|error| told(&error))? {
+            Rejected::Done(transfer) => self.view(*transfer),
+            Rejected::TooLate(transfer) => Err(ServiceError::ApprovalClosed(transfer.state.status())),
+        }
+    }
+
+    /// What a link leads to. NotFound: it is none of ours, or what it names is gone.
+    pub async fn linked(&self, token: &str) -> Result<LinkedApproval, ServiceError> {
+        let named = self.links.as_ref().and_then(|links| links.read(token));
+        let (operator_id, id) = named.ok_or(ServiceError::NotFound(Resource::Approval))?;
+        let gone = || ServiceError::NotFound(Resource::Approval);
+        let transfer = self.transfers.find_transfer(operator_id, id).await?.ok_or_else(gone)?;
+        let operator = self.operators.find_operator(operator_id).await?.ok_or_else(gone)?;
+        let account =
+            self.accounts.find_account(operator_id, transfer.request.from).await?.ok_or_else(gone)?;
+        let paid_before = self.transfers.count_paid_to(&transfer).await?;
+        let terms = match &transfer.state {
+            TransferState::PendingApproval(wanted) => {
+                self.terms(&operator, &account, &transfer, wanted).await?
+            }
+            _ => None,
+        };
+        Ok(LinkedApproval { view: self.view(transfer)?, operator, account, terms, paid_before })
+    }
+
+    /// The transaction by which this wallet approves what a link leads to, unsigned. `None`: it is no approver of the operator, or no
+    /// approver can approve this. ApprovalClosed: nobody can any more. TooManyReads: too many ask.
+    pub async fn transaction(&self, token: &str, wallet: Address) -> Result<Option<Vec<u8>>, ServiceError> {
+        let LinkedApproval { view, operator, account, terms, .. } = self.linked(token).await?;
+        let transfer = &view.transfer;
+        let TransferState::PendingApproval(wanted) = &transfer.state else {
+            return Err(ServiceError::ApprovalClosed(transfer.state.status()));
+        };
+        let (Some(terms), Some(policy_version)) = (terms, wanted.rejection.policy_version) else {
+            return Ok(None);
+        };
+        if wanted.rejection.reason == RejectionReason::DailyLimitExceeded {
+            return Ok(None);
+        }
+        let order = ApprovalOrder {
+            approver: wallet,
+            operator: terms.operator,
+            agent: terms.agent,
+            payee: terms.payee,
+            amount: transfer.request.amount,
+            memo: transfer.request.memo.as_ref().map_or_else(String::new, |memo| memo.as_str().to_owned()),
+            tag: terms.tag,
+            policy_version,
+            expires_at: wanted.expires_at.unix_seconds(),
+        };
+        // In the operator's turn, as every read that its agents can cause.
+        self.looks.read_agent(&self.chains, &operator, &account).await?;
+        let chain = &self.chains.get(operator.network)?.chain;
+        chain.approval(&order).await.map_err(|error| from_chain(operator.network, &error, true))
+    }
+
+    async fn find(&self, principal: &Principal, id: TransferId) -> Result<Transfer, ServiceError> {
+        let found = self.transfers.find_transfer(principal.operator_id(), id).await?;
+        let asked = found.filter(|transfer| {
+            principal.may_see(transfer.request.from) && transfer.approval.requested().is_some()
+        });
+        asked.ok_or(ServiceError::NotFound(Resource::Approval))
+    }
+
+    fn view(&self, transfer: Transfer) -> Result<TransferView, ServiceError> {
+        let explorer = &self.chains.get(transfer.network)?.explorer;
+        Ok(TransferView::new(transfer, explorer, self.links.as_ref()))
+    }
+
+    /// `None`: its payee cannot be paid any more.
+    async fn terms(
+        &self,
+        operator: &Operator,
+        account: &Account,
+        transfer: &Transfer,
+        wanted: &ApprovalWanted,
+    ) -> Result<Option<GrantTerms>, ServiceError> {
+        let payer = payer(operator, account);
+        let carrier = self.path.carrier(payer)?;
+        let payee = carrier.destination(&transfer.request.to).await?.ok();
+        Ok(payee.map(|payee| GrantTerms {
+            operator: payer.operator,
+            agent: payer.addresses.agent,
+            payee,
+            tag: transfer.id.tag(),
+            policy_version: wanted.rejection.policy_version,
+        }))
+    }
+}
