@@ -108,6 +108,8 @@ pub struct Granted {
 /// What a payment names beyond the policy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Beyond {
+    /// The account pays by grants alone.
+    pub needs_grant: bool,
     pub grant: Option<Address>,
     /// The budget that the account pays through.
     pub budget: Option<Address>,

@@ -59,7 +59,7 @@ impl SimChain {
             is_frozen: false,
             destination: Destination::TokenAccount { owner: PAYEE_OWNER },
             granted,
-            beyond: granted.map(|granted| Beyond { grant: Some(granted.address), budget: None }),
+            beyond: granted.map(|granted| Beyond { grant: Some(granted.address), ..Beyond::default() }),
             now,
         };
         if counts_ours {

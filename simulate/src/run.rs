@@ -56,12 +56,9 @@ async fn play(seed: u64, is_traced: bool) -> Verdict {
         state.nodes.fill(Node::default());
         state.databases.iter_mut().for_each(|database| database.is_away = false);
         state.clocks.fill(0);
-        let now = state.chain.second_of(state.chain.tip);
         state.chain.change(|account| (account.paused, account.halted) = (false, false));
-        for number in 0..keys {
-            state.chain.change(|account| approve(account, number, now));
-        }
     });
+    running.spawn(keep_approving(world.clone(), keys, end.clone()));
     sleep(Duration::from_secs(60)).await;
     let mut last = Vec::new();
     for number in 0..keys {
@@ -181,6 +178,18 @@ async fn storm(world: Arc<World>) {
                 }
             }
         }
+    }
+}
+
+/// A person who approves everything.
+async fn keep_approving(world: Arc<World>, keys: usize, end: CancellationToken) {
+    while end.run_until_cancelled(sleep(Duration::from_secs(10))).await.is_some() {
+        world.with(|state| {
+            let now = state.chain.second_of(state.chain.tip);
+            for number in 0..keys {
+                state.chain.change(|account| approve(account, number, now));
+            }
+        });
     }
 }
 

@@ -10,6 +10,7 @@ mod admin;
 mod agents_page;
 mod allowlist;
 mod amounts;
+mod approvals;
 mod audit;
 mod auth_matrix;
 mod authorities;

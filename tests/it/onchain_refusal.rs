@@ -198,28 +198,32 @@ async fn no_other_key_can_transfer_on_chain() {
     assert_eq!(agent.balance_micros().await, 100_000_000);
 }
 
-/// The service signs no `transfer_extended`, so the program refuses an account that is bound by more than its policy, and a
-/// payment under another key goes through once that is over.
 #[tokio::test]
-async fn account_with_a_cap_for_30_days_is_refused_on_chain_until_the_cap_is_gone() {
+async fn account_pays_within_its_cap_for_30_days_and_nothing_where_it_pays_by_grants_alone() {
     let (agent, payee) = agent_under(json!({})).await;
     let (chain, app) = (&agent.operator.chain, agent.operator.app());
-    let sets = async |max_30_day_spend| {
+    let sets = async |max_30_day_spend: Option<u64>, by_grant_only: bool| {
         let (admin, at) = (app.admin(), agent.operator.address);
         let accounts = DraftAccounts { authority: admin.pubkey(), operator: at, agent: agent.address };
         let refund = chain.agent(&agent.address).await.agent.rent_refund;
-        let bounds = Bounds { max_30_day_spend, ..Bounds::default() };
+        let bounds = Bounds { max_30_day_spend, by_grant_only, ..Bounds::default() };
         let set = chain.program().set_bounds(accounts, admin.pubkey(), refund, bounds);
         let outcome = chain.lands(set, admin).await;
         assert!(matches!(outcome, DirectOutcome::Settled(_)), "{outcome:?}");
     };
-    sets(Some(50_000_000)).await;
+    sets(Some(3_000_000), false).await;
     let before = agent.balance_micros().await;
-    let failed = agent.pays("1").to(&payee).await.is_error(502, "transfer_failed");
-    let code = u32::from(PurserError::ExtendedTransferRequired).to_string();
+    // Within the cap it pays as ever, beyond it the program refuses.
+    agent.pays("2").to(&payee).await.is_settled();
+    let failed = agent.pays("2").to(&payee).await.is_error(502, "transfer_failed");
+    let code = u32::from(PurserError::MonthLimitExceeded).to_string();
     assert!(format!("{failed:?}").contains(&code), "{failed:?}");
-    assert_eq!(agent.balance_micros().await, before);
-    sets(None).await;
+    assert_eq!(agent.balance_micros().await, before - 2_000_000);
+    // By grants alone it pays nothing here, and nothing is sent.
+    sets(None, true).await;
+    let failed = agent.pays("1").to(&payee).await.is_error(502, "transfer_failed");
+    assert!(failed.text_of("message").contains("by grants alone"), "{failed:?}");
+    sets(None, false).await;
     agent.pays("1").to(&payee).await.is_settled();
-    assert_eq!(agent.balance_micros().await, before - 1_000_000);
+    assert_eq!(agent.balance_micros().await, before - 3_000_000);
 }

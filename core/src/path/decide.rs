@@ -77,6 +77,9 @@ pub fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Decision, 
                 rejected_at: at,
             }),
         },
+        Ok(_) if view.granted.is_none() && view.beyond.is_some_and(|beyond| beyond.needs_grant) => {
+            Decision::Failing(without_grant(at), Some(checks.clone()))
+        }
         Ok(_) if view.is_frozen => Decision::Failing(frozen(at), Some(checks.clone())),
         Ok(_) if view.balance < payment.amount => {
             Decision::Failing(insufficient(payment.amount, Some(view.balance), at), Some(checks.clone()))
@@ -101,6 +104,12 @@ fn balance_check(view: &ChainView, amount: UsdcAmount) -> RuleCheck {
 pub(super) fn frozen(failed_at: Timestamp) -> Failure {
     let message = "The account's USDC token account is frozen by the issuer of USDC; nothing can leave it.";
     Failure { code: FailureCode::AccountFrozen, message: message.into(), failed_at }
+}
+
+/// The failure of a transfer out of an account that pays by grants alone.
+fn without_grant(failed_at: Timestamp) -> Failure {
+    let message = "The account pays by grants alone, and none covers this; nothing was paid.";
+    Failure { code: FailureCode::TransferFailed, message: message.into(), failed_at }
 }
 
 /// The failure of a transfer to something that cannot be paid.

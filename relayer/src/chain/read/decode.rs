@@ -85,11 +85,11 @@ pub fn agent(
         tags: *view.agent.tags(),
         balance: token_account.and_then(balance).unwrap_or(UsdcAmount::ZERO),
         is_frozen: token_account.is_some_and(is_frozen),
-        beyond: view
-            .agent
-            .policy
-            .is_bounded()
-            .then(|| Beyond { grant: None, budget: view.bounds().budget.as_ref().map(to_address) }),
+        beyond: view.agent.policy.is_bounded().then(|| Beyond {
+            needs_grant: view.bounds().by_grant_only,
+            grant: None,
+            budget: view.bounds().budget.as_ref().map(to_address),
+        }),
     })
 }
 

@@ -165,7 +165,7 @@ impl Instructions {
 
     pub fn transfer(&self, transfer_authority: Pubkey, order: &UnsignedTransfer) -> Call {
         let (client_order, memo_bytes) = (client_order(order), order.memo.len());
-        let Some(Beyond { grant, budget }) = order.beyond else {
+        let Some(Beyond { grant, budget, .. }) = order.beyond else {
             return Call::new(self.0.transfer(transfer_authority, &client_order), transfer_units(memo_bytes));
         };
         let [grant, budget] = [grant, budget].map(|address| address.as_ref().map(to_pubkey));

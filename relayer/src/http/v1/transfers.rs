@@ -8,11 +8,12 @@ use utoipa::ToSchema;
 
 use super::checks::CheckBody;
 use crate::domain::schema::{
-    self, ApprovalLink, ExplorerLink, Message, RecipientText, Signature, Text, Usdc, UsdcText, changed, one_of, written,
+    self, ApprovalLink, ExplorerLink, Message, RecipientText, Signature, Text, Usdc, UsdcText, changed,
+    one_of, written,
 };
 use crate::domain::{
-    Approval, IdempotencyKey, Invalid, Memo, Principal, Recipient, Rejection, TransferId,
-    TransferRequest, TransferState, TransferStatus, amount_from_text,
+    Approval, IdempotencyKey, Invalid, Memo, Principal, Recipient, Rejection, TransferId, TransferRequest,
+    TransferState, TransferStatus, amount_from_text,
 };
 use crate::http::body::Json as Body;
 use crate::http::code::Code;

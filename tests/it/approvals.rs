@@ -1,0 +1,223 @@
+//! A person approves what policy refuses: with the two requests that a phone's wallet makes, on the embedded network, against the real
+//! program. And what must not come of it.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use purser_client::purser::{GrantPayee, GrantTerms};
+use purser_policy::tag_of;
+use purser_tests::waits::until;
+use purser_tests::wallet::mints;
+use purser_tests::{Agent, Answer, AppSettings, DirectOutcome, Operator, TestApp, TestNetwork};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signature::Keypair;
+use solana_sdk::signer::Signer;
+use std::sync::Arc;
+
+const PUBLIC_URL: &str = "https://pay.example.com";
+
+/// An operator with an approver, and an account that holds 100 USDC and may pay at most 1 to nobody but its friend.
+struct Scene {
+    app: Arc<TestApp>,
+    operator: Operator,
+    ada: Agent,
+    approver: Keypair,
+    payee: Pubkey,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let settings = AppSettings {
+            indexer_interval_ms: 200,
+            server: "public_url = \"https://pay.example.com\"",
+            ..AppSettings::default()
+        };
+        let app = TestApp::start(TestNetwork::own(), &settings).await;
+        let operator = app.new_operator().await;
+        let ada = operator.creates_account("Ada").await;
+        let chain = operator.chain.clone();
+        mints(&chain, "100", &ada.token_account).await;
+        let friend = Keypair::new().pubkey().to_string();
+        ada.sets_policy(json!({ "max_single_transfer": 1, "allowed_counterparties": [friend] })).await;
+        let approver = Keypair::new();
+        chain.funds(&approver.pubkey(), 1).await;
+        let admin = app.admin();
+        let sets = chain.program().set_approver(
+            admin.pubkey(),
+            operator.address,
+            approver.pubkey(),
+            50_000_000,
+            200_000_000,
+        );
+        let set = chain.lands(sets, admin).await;
+        assert!(matches!(set, DirectOutcome::Settled(_)), "{set:?}");
+        let (payee, _) = chain.new_payee().await;
+        Self { app, operator, ada, approver, payee }
+    }
+
+    /// Asks for a payment of 30 USDC, which policy refuses twice over.
+    async fn asks(&self, key: &str) -> Answer {
+        let payment = self.ada.pays("30").to(&self.payee).memo("invoice 7").key(key);
+        payment.field("approval", json!("request")).await
+    }
+
+    async fn state_of(&self, asked: &Answer) -> String {
+        let path = format!("/v1/approvals/{}", asked.text_of("transfer_id"));
+        self.operator.client.get(&path).await.text_of("state").to_owned()
+    }
+
+    async fn becomes(&self, asked: &Answer, state: &str) {
+        until(state, async || self.state_of(asked).await == state).await;
+    }
+
+    /// The bytes that the wallet of this key is given to sign.
+    async fn given_to(&self, page: &str, wallet: &Pubkey) -> Answer {
+        let body = json!({ "account": wallet.to_string() });
+        self.app.client().post(&format!("{page}/pay"), &body).await
+    }
+
+    /// Signs as the wallet, and sends.
+    async fn signs(&self, given: &Answer) -> Value {
+        let bytes = STANDARD.decode(given.text_of("transaction")).expect("base64");
+        assert_eq!((bytes[0], &bytes[1..65]), (1, [0; 64].as_slice()), "one signature, not made yet");
+        let signature = self.approver.sign_message(&bytes[65..]);
+        let signed = [&[1], signature.as_ref(), &bytes[65..]].concat();
+        self.sends(&signed).await
+    }
+
+    async fn sends(&self, signed: &[u8]) -> Value {
+        let options = json!({ "encoding": "base64", "preflightCommitment": "processed" });
+        let call = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "sendTransaction", "params": [STANDARD.encode(signed), options],
+        });
+        let http = reqwest::Client::new();
+        let sent = http.post(&self.operator.network().rpc_url).json(&call).send().await.expect("a node");
+        sent.json().await.expect("JSON")
+    }
+
+    async fn paid(&self) -> u64 {
+        self.operator.chain.usdc_micros(&self.payee).await
+    }
+}
+
+/// The path of the page.
+fn page_of(asked: &Answer) -> String {
+    let url = asked.text_of("approval_url");
+    url.strip_prefix(PUBLIC_URL).expect("at the public address").to_owned()
+}
+
+#[tokio::test]
+async fn phone_approves_a_payment_past_list_and_limit_and_it_is_paid_once() {
+    let scene = Scene::new().await;
+    let asked = scene.asks("invoice-7").await.has_status(202);
+    assert_eq!(asked["status"], "pending_approval");
+    assert_eq!(asked["error"], "policy_violation");
+    let page = page_of(&asked);
+    let shown = scene.app.client().get(&page).await.has_status(200);
+    for word in ["30.00", "invoice 7", &scene.payee.to_string(), "never", "Ada"] {
+        assert!(shown.text.contains(word), "{word} is missing in {}", shown.text);
+    }
+    // What a wallet asks first.
+    let label = scene.app.client().get(&format!("{page}/pay")).await.has_status(200);
+    assert!(label.text_of("label").starts_with("Purser: "));
+    assert!(label.text_of("icon").starts_with("https://pay.example.com/"));
+    assert_eq!(label.header("access-control-allow-origin"), Some("*"));
+
+    let stranger = Keypair::new();
+    let refused = scene.given_to(&page, &stranger.pubkey()).await.has_status(403);
+    assert!(refused["message"].is_string() && refused["transaction"].is_null());
+    assert_eq!(scene.given_to("/approve/none", &stranger.pubkey()).await.status, 404);
+    let given = scene.given_to(&page, &scene.approver.pubkey()).await.has_status(200);
+    let bytes = STANDARD.decode(given.text_of("transaction")).expect("base64");
+    let memo = format!(
+        "Purser: let {} pay 30.000000 USDC to the token account {} until ",
+        scene.ada.address, scene.payee
+    );
+    assert!(String::from_utf8_lossy(&bytes).contains(&memo), "the wallet shows what it signs");
+
+    // A thief on the way changes the payee in the terms: the memo in front does not say so, and the program refuses.
+    let mut swapped = bytes.clone();
+    let at = swapped.windows(32).rposition(|window| window == scene.payee.as_ref()).expect("the payee");
+    swapped[at..at + 32].copy_from_slice(stranger.pubkey().as_ref());
+    let signature = scene.approver.sign_message(&swapped[65..]);
+    let sent = scene.sends(&[&[1], signature.as_ref(), &swapped[65..]].concat()).await;
+    assert!(sent["error"].to_string().contains("Custom"), "{sent}");
+
+    assert!(scene.signs(&given).await["result"].is_string());
+    scene.becomes(&asked, "used").await;
+    assert_eq!(scene.paid().await, 30_000_000);
+    // The same again is the same payment, and the grant opens no other.
+    let again = scene.asks("invoice-7").await.has_status(200);
+    assert_eq!((&again["transfer_id"], &again["status"]), (&asked["transfer_id"], &json!("settled")));
+    let other = scene.asks("invoice-8").await.has_status(202);
+    assert_eq!(other["status"], "pending_approval");
+    assert_eq!(scene.given_to(&page, &scene.approver.pubkey()).await.status, 409);
+    let shown = scene.app.client().get(&page).await.has_status(200);
+    assert!(shown.text.contains("approved, and paid") && !shown.text.contains("solana:"));
+    assert_eq!(scene.paid().await, 30_000_000);
+}
+
+#[tokio::test]
+async fn grant_that_was_taken_back_pays_nothing_and_one_of_the_admin_does() {
+    let scene = Scene::new().await;
+    let chain = scene.operator.chain.clone();
+    let asked = scene.asks("a").await.has_status(202);
+    // The agent's account cannot be read for a while by nobody: the relayer looks every two seconds. Taken back in one
+    // transaction with its opening, the grant is never in force when it looks.
+    let approval =
+        scene.operator.client.get(&format!("/v1/approvals/{}", asked.text_of("transfer_id"))).await;
+    let terms = GrantTerms {
+        payee: GrantPayee::TokenAccount(scene.payee),
+        amount: 30_000_000,
+        expires_at: chain.now().await + 3_600,
+        beyond_allowlist: true,
+        beyond_single_limit: true,
+        beyond_daily_limit: false,
+        tag: approval["grant"]["tag"].as_str().and_then(|tag| tag.parse().ok()),
+        memo_hash: Some(Sha256::digest(b"invoice 7").into()),
+        policy_version: approval["grant"]["policy_version"]
+            .as_u64()
+            .and_then(|version| version.try_into().ok()),
+    };
+    let tag = terms.tag.expect("a tag");
+    let (program, admin) = (chain.program(), scene.app.admin());
+    let (wallet, at) = (scene.approver.pubkey(), (scene.operator.address, scene.ada.address));
+    let [memo, open] = program.approve(wallet, wallet, wallet, at, tag, terms);
+    let remove = program.remove_approver(admin.pubkey(), scene.operator.address, wallet);
+    let landed = chain.all_land(&[memo, open, remove], &[&scene.approver, admin]).await;
+    assert!(matches!(landed, DirectOutcome::Settled(_)), "{landed:?}");
+    // It would have been paid by now: the next look comes within two seconds.
+    tokio::time::sleep(std::time::Duration::from_secs(6)).await;
+    assert_eq!((scene.state_of(&asked).await.as_str(), scene.paid().await), ("pending", 0));
+    assert_eq!(scene.given_to(&page_of(&asked), &wallet).await.status, 403, "it is no approver any more");
+
+    // The grant's place is taken until it is closed; then the admin opens one, which needs no memo.
+    let grant = program.grant_address(&scene.ada.address, tag);
+    let close = program.close_grant(admin.pubkey(), scene.operator.address, grant, wallet);
+    let mine = admin.pubkey();
+    let open = program.open_grant(mine, mine, mine, at, tag, terms);
+    let landed = chain.all_land(&[close, open], &[admin]).await;
+    assert!(matches!(landed, DirectOutcome::Settled(_)), "{landed:?}");
+    scene.becomes(&asked, "used").await;
+    assert_eq!(scene.paid().await, 30_000_000);
+    assert_ne!(tag_of(&[0; 16]), tag);
+}
+
+#[tokio::test]
+async fn approved_payment_is_paid_once_though_the_relayer_is_killed_again_and_again() {
+    let scene = Scene::new().await;
+    let asked = scene.asks("a").await.has_status(202);
+    let given = scene.given_to(&page_of(&asked), &scene.approver.pubkey()).await.has_status(200);
+    scene.app.crashes();
+    assert!(scene.signs(&given).await["result"].is_string());
+    for _ in 0..3 {
+        scene.app.starts();
+        tokio::time::sleep(std::time::Duration::from_millis(700)).await;
+        scene.app.crashes();
+    }
+    scene.app.starts();
+    let scene = Scene { operator: scene.operator.reconnected(), ..scene };
+    scene.becomes(&asked, "used").await;
+    assert_eq!(scene.paid().await, 30_000_000);
+}
