@@ -10,7 +10,7 @@ use super::output::{Format, print_list, print_one};
 use purser_relayer::app::{StartError, connect};
 use purser_relayer::chain::{ProvisionChain, ReadChain, SolanaChain, rent_of};
 use purser_relayer::config::Config;
-use purser_relayer::domain::{Address, Network, Operator, OperatorId, OperatorName};
+use purser_relayer::domain::{Address, Network, Operator, OperatorId, OperatorName, UsdcAmount};
 use purser_relayer::service::{Ambient, Tasks};
 use purser_relayer::store::{Held, Store, StoreError};
 
@@ -21,6 +21,8 @@ const KEYPAIR_FILE_BYTES_MAX: u64 = 4_096;
 pub(super) enum OperatorCommand {
     /// Create an operator on the chain and in the database; doing it again changes nothing
     Create(CreateOperatorArgs),
+    /// Make a wallet an approver of an operator, or change its limits; `anchor run approver-add` does the same
+    Approver(Approver),
     /// Add an operator that a wallet created on the chain
     Add(Add),
     /// List the operators, with the accounts and allowlist entries that the service pays rent for
@@ -50,6 +52,28 @@ pub(super) struct CreateOperatorArgs {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct Approver {
+    /// `test` or `live`; without it, the one that is configured
+    #[arg(long)]
+    network: Option<Network>,
+    /// The operator's account on the chain
+    #[arg(long, value_name = "ADDRESS")]
+    operator: Address,
+    /// Keypair file of the admin, who pays for the approver's account; used once, not stored
+    #[arg(long, value_name = "FILE")]
+    admin_keypair: PathBuf,
+    /// The wallet of the person who approves
+    #[arg(long, value_name = "ADDRESS")]
+    key: Address,
+    /// Most USDC that it may approve at once
+    #[arg(long, value_name = "USDC")]
+    max_grant: UsdcAmount,
+    /// Most USDC that it may approve in any 24 hours
+    #[arg(long, value_name = "USDC")]
+    max_daily: UsdcAmount,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct Add {
     /// `test` or `live`; without it, the one that is configured
     #[arg(long)]
@@ -66,6 +90,7 @@ pub(super) async fn run(config: &Config, format: Format, command: OperatorComman
     let store = Store::open(config.database.url.expose_secret()).await?;
     let done = match command {
         OperatorCommand::Create(arguments) => create(config, &store, format, arguments).await,
+        OperatorCommand::Approver(arguments) => set_approver(config, format, arguments).await,
         OperatorCommand::Add(arguments) => add(config, &store, format, arguments).await,
         OperatorCommand::List => list(&store, format).await,
     };
@@ -85,14 +110,29 @@ async fn create(config: &Config, store: &Store, format: Format, arguments: Creat
     print_one(format, &fields(&operator))
 }
 
+async fn set_approver(config: &Config, format: Format, arguments: Approver) -> Result<()> {
+    let Approver { network, operator, admin_keypair, key, max_grant, max_daily } = arguments;
+    let secret = read_keypair("admin keypair", &admin_keypair)?;
+    let network = network.map_or_else(|| only_network(config), Ok)?;
+    let set = with_chain(config, network, async |chain| {
+        Ok(chain.set_approver(&secret, &operator, &key, [max_grant, max_daily]).await?)
+    })
+    .await?;
+    let fields = [
+        ("operator", json!(operator.to_string())),
+        ("key", json!(key.to_string())),
+        ("max_grant_usdc", json!(max_grant.to_string())),
+        ("max_daily_usdc", json!(max_daily.to_string())),
+        ("tx_signature", json!(set.signature)),
+    ];
+    print_one(format, &fields)
+}
+
 async fn add(config: &Config, store: &Store, format: Format, arguments: Add) -> Result<()> {
     let address = arguments.address;
     let short = || address.to_string().chars().take(8).collect();
     let name = OperatorName::parse(arguments.name.unwrap_or_else(short))?;
-    let network = match arguments.network {
-        Some(network) => network,
-        None => only_network(config)?,
-    };
+    let network = arguments.network.map_or_else(|| only_network(config), Ok)?;
     with_chain(config, network, async |chain| {
         let Some(found) = chain.read_operator(&address).await? else {
             bail!("there is no operator at {address} on network {network}");

@@ -1,6 +1,7 @@
 //! `purser dev`: the whole service on this machine, with a funded agent to play with, and ways to steer its network.
 
 mod api;
+mod approve;
 mod demo;
 mod folder;
 mod keys;

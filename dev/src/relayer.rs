@@ -16,12 +16,16 @@ use super::process::{Process, output_of};
 use super::programs::Programs;
 
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
+/// What the demo's approver may let pass.
+const MAX_GRANT_USDC: &str = "50";
+const MAX_GRANTS_DAILY_USDC: &str = "200";
 
 pub struct Relayer {
     binary: PathBuf,
     config: PathBuf,
     log: PathBuf,
     admin_keypair: PathBuf,
+    approver: String,
 }
 
 impl Relayer {
@@ -39,12 +43,13 @@ impl Relayer {
             config,
             log: folder.file("relayer.log"),
             admin_keypair: keys.admin.path.clone(),
+            approver: keys.approver.address.clone(),
         };
         output_of(&mut relayer.command(&["migrate"]))?;
         Ok(relayer)
     }
 
-    /// Creates the operator on chain and in the database, with a key for the REST interface.
+    /// Creates the operator on chain and in the database, with an approver and a key for the REST interface.
     pub fn create_operator(&self) -> Result<Operator> {
         #[derive(Deserialize)]
         struct Created {
@@ -60,6 +65,10 @@ impl Relayer {
             self.command(&["operator", "create", "--network", "test", "--name", "demo", "--json"]);
         create.arg("--admin-keypair").arg(&self.admin_keypair).args(["--loosening-delay", "0"]);
         let created: Created = parse(&output_of(&mut create)?)?;
+        let mut approver = self.command(&["operator", "approver", "--operator", &created.address, "--json"]);
+        approver.arg("--admin-keypair").arg(&self.admin_keypair).args(["--key", &self.approver]);
+        approver.args(["--max-grant", MAX_GRANT_USDC, "--max-daily", MAX_GRANTS_DAILY_USDC]);
+        output_of(&mut approver)?;
         let mut key = self.command(&["key", "create", "--json", "--operator", &created.operator_id]);
         let key: CreatedKey = parse(&output_of(&mut key)?)?;
         Ok(Operator { operator_id: created.operator_id, address: created.address, key: key.key })
@@ -93,7 +102,8 @@ fn config(folder: &Folder, network: &Network, keys: &Keys, port: u16) -> String 
     format!(
         "# Written by `purser dev` at every start.\n\
          [server]\n\
-         listen = \"127.0.0.1:{port}\"\n\n\
+         listen = \"127.0.0.1:{port}\"\n\
+         public_url = {public_url}\n\n\
          [database]\n\
          url = {database}\n\n\
          # Webhooks to receivers on this machine; in production, public https alone.\n\
@@ -112,6 +122,9 @@ fn config(folder: &Folder, network: &Network, keys: &Keys, port: u16) -> String 
          # One node, no forks: what is confirmed here stays. On a real network the default is finalized.\n\
          commitment = \"confirmed\"\n\
          explorer_url = {explorer}\n",
+        // With any free port it is not known yet; `purser dev approve` asks by the path alone.
+        public_url =
+            text(&if port == 0 { "http://127.0.0.1".to_owned() } else { format!("http://127.0.0.1:{port}") }),
         database = text(&format!("sqlite://{}", folder.file("purser.db").display())),
         rpc = text(rpc_url),
         ws = text(&network.facts.ws_url),

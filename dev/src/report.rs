@@ -15,7 +15,7 @@ pub struct Ready {
     pub base_url: String,
     mcp_url: String,
     dashboard_url: String,
-    rpc_url: String,
+    pub rpc_url: String,
     ws_url: String,
     /// Where tests steer the network: see `steer.rs`.
     pub control_url: String,

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::api::{self, Api};
+use super::approve;
 use super::demo::MAX_SINGLE_TRANSFER_USDC;
 use super::folder::Folder;
 use super::report::Ready;
@@ -31,6 +32,11 @@ pub enum Steer {
         /// How many times
         #[arg(long, default_value_t = 1)]
         times: u64,
+    },
+    /// Approve a transfer that waits for a person, as the demo's approver would with a phone
+    Approve {
+        /// `txn_...`
+        transfer: String,
     },
     /// Make an event really happen to the demo agent
     Trigger { event: Trigger },
@@ -75,6 +81,9 @@ impl Steer {
             Self::Fail { what: Fault::NextSend, times } => {
                 let fails = control(&ready, "fail_next_send", &json!([times]))?;
                 (fails, format!("the node refuses what is sent next, {times} time(s)"))
+            }
+            Self::Approve { transfer } => {
+                approve::approve(&operator(&ready), &ready.rpc_url, folder, transfer)?
             }
             Self::Trigger { event } => event.happen(&ready)?,
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_core::{FailureCode, PaymentMade, transfer_tag};
+use purser_core::{FailureCode, PaymentMade, Transfer, TransferState, transfer_tag};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -330,7 +330,14 @@ fn judge(world: &World, keys: usize, last: &[(usize, Option<Answer>)]) -> Vec<St
         }
     }
     world.with(|state| {
-        for transfer in state.databases.iter().flat_map(|database| database.open()) {
+        // Nobody approves what was never meant, so it waits until it expires.
+        let is_meant =
+            |transfer: &Transfer| (0..keys).any(|key| amount(key) == transfer.request.amount.micros());
+        let waits = |transfer: &Transfer| {
+            matches!(transfer.state, TransferState::PendingApproval(_)) && !is_meant(transfer)
+        };
+        let open = state.databases.iter().flat_map(|database| database.open());
+        for transfer in open.filter(|transfer| !waits(transfer)) {
             faults.push(format!("ENDLESS: {} is still {}", transfer.id, transfer.state.as_str()));
         }
     });

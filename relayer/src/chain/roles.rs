@@ -51,6 +51,15 @@ pub trait ProvisionChain: ReadChain {
         loosening_delay_seconds: u32,
     ) -> Result<Address, ChainError>;
 
+    /// Makes a key an approver of the operator, or changes its limits: for one grant, and for those of any 24 hours.
+    async fn set_approver(
+        &self,
+        admin_secret: &[u8],
+        operator: &Address,
+        key: &Address,
+        limits: [UsdcAmount; 2],
+    ) -> Result<Confirmed, ChainError>;
+
     /// Waits for the commitment. An agent that is already there under the same operator is success. The initial policy must
     /// fit into the transaction.
     ///

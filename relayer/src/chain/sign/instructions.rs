@@ -61,6 +61,7 @@ pub fn draft_rent(policy: &SpendingPolicy) -> u64 {
 }
 
 const CREATE_OPERATOR_UNITS: u32 = 60_000;
+const SET_APPROVER_UNITS: u32 = 60_000;
 const CREATE_AGENT_UNITS: u32 = 130_000;
 const SET_POLICY_UNITS: u32 = 60_000;
 const APPLY_DRAFT_UNITS: u32 = 250_000;
@@ -92,6 +93,16 @@ impl Instructions {
 
     pub fn create_operator(&self, admin: Pubkey, id: u64, keys: OperatorKeys) -> Call {
         Call::new(self.0.create_operator(admin, id, keys), CREATE_OPERATOR_UNITS)
+    }
+
+    pub fn set_approver(
+        &self,
+        admin: Pubkey,
+        operator: Pubkey,
+        key: Pubkey,
+        [grant, daily]: [u64; 2],
+    ) -> Call {
+        Call::new(self.0.set_approver(admin, operator, key, grant, daily), SET_APPROVER_UNITS)
     }
 
     pub fn create_agent(

@@ -4,8 +4,8 @@ use crate::chain::read::decode::{to_address, to_pubkey};
 use crate::chain::sign::signer::{FileSigner, address};
 use crate::chain::sign::signing::CallSigners;
 use crate::chain::solana::SolanaChain;
-use crate::chain::{AgentCreation, ChainError, OperatorOnChain, ProvisionChain, ReadChain};
-use crate::domain::{Address, SpendingPolicy};
+use crate::chain::{AgentCreation, ChainError, Confirmed, OperatorOnChain, ProvisionChain, ReadChain};
+use crate::domain::{Address, SpendingPolicy, UsdcAmount};
 use async_trait::async_trait;
 use purser::constants::TRANSFER_AUTHORITIES_MAX;
 use purser_client::purser::OperatorKeys;
@@ -51,6 +51,20 @@ impl ProvisionChain for SolanaChain {
             },
             Err(error) => Err(error),
         }
+    }
+
+    async fn set_approver(
+        &self,
+        admin_secret: &[u8],
+        operator: &Address,
+        key: &Address,
+        [max_grant, max_daily]: [UsdcAmount; 2],
+    ) -> Result<Confirmed, ChainError> {
+        let admin = FileSigner::from_bytes(admin_secret)?;
+        let limits = [max_grant.micros(), max_daily.micros()];
+        let call =
+            self.instructions.set_approver(address(&admin), to_pubkey(operator), to_pubkey(key), limits);
+        self.execute(CallSigners::one(&admin), call, self.settings.commitment).await
     }
 
     async fn create_agent(

@@ -249,6 +249,16 @@ impl ReadChain for ScriptedChain {
 
 #[async_trait]
 impl ProvisionChain for ScriptedChain {
+    async fn set_approver(
+        &self,
+        _: &[u8],
+        _: &Address,
+        _: &Address,
+        _: [UsdcAmount; 2],
+    ) -> Result<Confirmed, ChainError> {
+        unreachable!("no service does this")
+    }
+
     async fn create_operator(
         &self,
         _: &[u8],

@@ -191,8 +191,8 @@ pub async fn get(
 
 /// Reject an approval
 ///
-/// The transfer ends as `failed` with `approval_rejected`, and its idempotency key answers so from then on. A grant that is on the
-/// chain already pays nothing any more; close it to have its rent back.
+/// The transfer ends as `failed` with `approval_rejected`, and its idempotency key answers so from then on. The service pays by no
+/// grant for it any more; one that is on the chain already stays there until it ends or somebody closes it.
 #[utoipa::path(
     post, path = "/v1/approvals/{id}/reject", operation_id = "reject_approval", tag = "Approvals",
     params(Id<TransferId>),
