@@ -1,7 +1,7 @@
 //! Purser's relayer: maps a REST API onto the Purser program, and keeps what the chain does not.
 //!
 //! ```text
-//! domain  <-  store, chain  <-  service  <-  http, indexer, webhook  <-  app  <-  doors; all of it  <-  cli  <-  main
+//! domain  <-  wire, chain;  wire  <-  store;  store, chain  <-  service  <-  http, indexer, webhook  <-  app  <-  doors; all of it  <-  cli  <-  main
 //! ```
 //!
 //! What always holds:
@@ -30,5 +30,6 @@ pub mod tasks;
 pub mod traces;
 mod version;
 pub mod webhook;
+pub mod wire;
 
 pub use version::Version;

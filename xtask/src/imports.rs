@@ -17,16 +17,29 @@ const ROOMS: &[Room] = &[
     Room {
         name: "domain",
         may_use: &[],
+        no_crates: &["tokio", "sqlx", "rusqlite", "axum", "reqwest", "solana_", "utoipa"],
+    },
+    Room {
+        name: "wire",
+        may_use: &["domain"],
         no_crates: &["tokio", "sqlx", "rusqlite", "axum", "reqwest", "solana_"],
     },
-    Room { name: "chain", may_use: &["domain"], no_crates: &["sqlx", "rusqlite", "axum"] },
-    Room { name: "store", may_use: &["domain"], no_crates: &["axum", "reqwest", "solana_", "anchor_lang"] },
+    Room { name: "chain", may_use: &["domain"], no_crates: &["sqlx", "rusqlite", "axum", "utoipa"] },
+    Room {
+        name: "store",
+        may_use: &["domain", "wire"],
+        no_crates: &["axum", "reqwest", "solana_", "anchor_lang", "utoipa"],
+    },
     Room {
         name: "service",
         may_use: &["domain", "chain", "store"],
-        no_crates: &["axum", "sqlx", "solana_", "anchor_lang"],
+        no_crates: &["axum", "sqlx", "solana_", "anchor_lang", "utoipa"],
     },
-    Room { name: "http", may_use: &["domain", "service"], no_crates: &["sqlx", "solana_", "anchor_lang"] },
+    Room {
+        name: "http",
+        may_use: &["domain", "wire", "service"],
+        no_crates: &["sqlx", "solana_", "anchor_lang"],
+    },
     Room { name: "indexer", may_use: &["domain", "service", "chain", "store"], no_crates: &["axum", "sqlx"] },
     Room {
         name: "webhook",

@@ -11,8 +11,6 @@ use utoipa::ToSchema;
 use super::code::Code;
 use super::request_id::RequestId;
 use super::v1::checks::CheckBody;
-use crate::domain::schema;
-use crate::domain::schema::{Message, RequestIdText, Text};
 use crate::domain::{
     Checks, FailureCode, Invalid, QuotaExceeded, RejectionReason, Transfer, TransferId, TransferState,
     TransferStatus,
@@ -20,6 +18,8 @@ use crate::domain::{
 use crate::service::{
     Forbidden, RequestConflict, Resource, STREAMS_PER_OPERATOR_MAX, ServiceError, Unauthorized,
 };
+use crate::wire::schema;
+use crate::wire::schema::{Message, RequestIdText, Text};
 
 /// An error before it has a body.
 #[derive(Debug, Clone)]

@@ -13,11 +13,11 @@ use utoipa::openapi::{RefOr, Required, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::error::ApiError;
-use crate::domain::schema::Text;
 use crate::domain::{
     AccountId, Cursor, EventId, Invalid, KeyId, Page, PageLimit, PageRequest, TransferId, WebhookId,
 };
 use crate::service::{Resource, ServiceError};
+use crate::wire::schema::Text;
 
 /// How many items a page has where nobody says, and the most that it may have.
 pub(super) const LIMIT_DEFAULT: u32 = 20;

@@ -13,8 +13,8 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::open::WORD_CHARS_MAX;
 use crate::domain::EventType;
-use crate::domain::schema;
-use crate::domain::schema::reference;
+use crate::wire::schema;
+use crate::wire::schema::reference;
 
 /// An event of any type, as it is delivered.
 pub(crate) enum AnyEvent {}

@@ -7,7 +7,7 @@ use utoipa::openapi::{Components, RefOr, Required, Response, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::{component, needs_key};
-use crate::domain::schema::{self, RequestIdText};
+use crate::wire::schema::{self, RequestIdText};
 
 pub(super) const X_REQUEST_ID: &str = "X-Request-Id";
 pub(super) const RETRY_AFTER: &str = "Retry-After";

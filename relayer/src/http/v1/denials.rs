@@ -8,14 +8,15 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
-use crate::domain::schema::written;
-use crate::domain::{Denial, DenialDocument, DenialSignature, Invalid, denials_filter};
+use crate::domain::{Denial, Invalid, denials_filter};
 use crate::http::auth::OperatorOnly;
 use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::http::page::{LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::http::{accept, file};
 use crate::service::Denials;
+use crate::wire::schema::written;
+use crate::wire::{DenialDocument, DenialSignature};
 
 const NDJSON: &str = "application/x-ndjson";
 

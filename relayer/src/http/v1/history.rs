@@ -6,9 +6,6 @@ use futures::{Stream, TryStreamExt};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::schema::{
-    self, ChainMemo, ExplorerLink, Message, OtherSide, Signature, Text, Usdc, one_of, written,
-};
 use crate::domain::{
     AccountId, EntryKind, EntryOutcome, HistoryFilter, HistoryStatus, Invalid, PageRequest, PlacedEntry,
     Principal,
@@ -19,6 +16,9 @@ use crate::http::csv::{self, CsvRow};
 use crate::http::error::{ApiError, rejection_code};
 use crate::http::page::{Id, ListQuery, PageResponse, list_parameters};
 use crate::service::{EntryView, History};
+use crate::wire::schema::{
+    self, ChainMemo, ExplorerLink, Message, OtherSide, Signature, Text, Usdc, one_of, written,
+};
 
 const LIMIT_DEFAULT: u32 = 25;
 const ALL: &str = "all";

@@ -7,10 +7,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
 use super::policy_read_only::{self, READ_ONLY, ReadOnly};
-use crate::domain::schema::{self, PolicyVersionNumber, Signature, Text, changed, written};
-use crate::domain::{
-    AccountId, Invalid, Operator, PolicyFields, PolicyUpdate, PolicyUpdateFields, Principal,
-};
+use crate::domain::{AccountId, Invalid, Operator, PolicyUpdate, Principal};
 use crate::http::auth::OperatorOnly;
 use crate::http::body::JsonText;
 use crate::http::code::Code;
@@ -18,6 +15,8 @@ use crate::http::error::ApiError;
 use crate::http::openapi::headers::IfMatch;
 use crate::http::page::Id;
 use crate::service::{PendingView, Policies, PolicyChange, PolicyView};
+use crate::wire::schema::{self, PolicyVersionNumber, Signature, Text, changed, written};
+use crate::wire::{PolicyFields, PolicyUpdateFields};
 
 /// An account's policy; `tx_signature` where it was just put in force, `effective_at` where the change has to wait.
 #[derive(Serialize, ToSchema)]

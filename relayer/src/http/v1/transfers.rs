@@ -7,9 +7,6 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::checks::CheckBody;
-use crate::domain::schema::{
-    self, ExplorerLink, Message, RecipientText, Signature, Text, Usdc, UsdcText, changed, written,
-};
 use crate::domain::{
     IdempotencyKey, Invalid, Memo, Principal, Recipient, Transfer, TransferId, TransferRequest,
     TransferState, TransferStatus, amount_from_text,
@@ -21,6 +18,9 @@ use crate::http::once::{idempotency_header, mark_replayed};
 use crate::http::openapi::headers::IdempotencyKeyHeader;
 use crate::http::page::Id;
 use crate::service::{ExplorerUrl, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers};
+use crate::wire::schema::{
+    self, ExplorerLink, Message, RecipientText, Signature, Text, Usdc, UsdcText, changed, written,
+};
 
 /// A payment to be made.
 #[derive(Deserialize, ToSchema)]

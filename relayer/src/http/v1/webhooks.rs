@@ -5,9 +5,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::domain::schema::{
-    self, Text, UsdcLimit, UsdcNumber, WebhookSecretText, WebhookUrlText, changed, one_of, written,
-};
 use crate::domain::{
     DisabledReason, EventType, Invalid, UsdcAmount, Webhook, WebhookId, WebhookStatus, amount_from_json,
 };
@@ -20,6 +17,9 @@ use crate::http::openapi::forbid_null;
 use crate::http::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::service::{
     CreateWebhook, NewSecret, UpdateWebhook, Webhooks, read_accounts, read_events, webhooks_filter,
+};
+use crate::wire::schema::{
+    self, Text, UsdcLimit, UsdcNumber, WebhookSecretText, WebhookUrlText, changed, one_of, written,
 };
 
 const THRESHOLD: &str = "low_balance_threshold_usdc";

@@ -1,4 +1,4 @@
-//! Describes the API's value formats, with their bounds, next to the code that reads them.
+//! Describes the API's value formats, with their bounds.
 
 use std::fmt::Display;
 
@@ -13,7 +13,7 @@ use utoipa::openapi::schema::{
 use utoipa::openapi::{KnownFormat, Ref, RefOr, Schema, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::{
+use crate::domain::{
     AccountName, AccountStatus, Counterparty, CounterpartyKind, Cursor, DeliveryStatus, DisabledReason,
     DuplicateRule, EntryKind, EventType, HistoryStatus, IDEMPOTENCY_KEY_CHARS_MAX, KeyHint, MEMO_CHARS_MAX,
     METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX, PolicyReason, REASON_CHARS_MAX, RECIPIENT_CHARS_MAX, Scope,

@@ -6,11 +6,9 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::entries::{DepositData, ThresholdData, WithdrawalData};
 use super::policies::{AppliedData, ChangedData, HaltedData, PendingData};
-use super::{
-    EventType, FailedData, InitiatedData, LowBalanceData, RejectedData, ReopenedData, SettledData, TestData,
-};
-use crate::domain::schema;
-use crate::domain::schema::reference;
+use super::{FailedData, InitiatedData, LowBalanceData, RejectedData, ReopenedData, SettledData, TestData};
+use crate::domain::EventType;
+use crate::wire::schema::{self, reference};
 
 /// An event type in words and as a schema.
 pub(crate) struct Described {
