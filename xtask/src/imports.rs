@@ -36,8 +36,13 @@ const ROOMS: &[Room] = &[
         no_crates: &["axum", "sqlx", "solana_", "anchor_lang", "utoipa"],
     },
     Room {
-        name: "http",
+        name: "web",
         may_use: &["domain", "wire", "service"],
+        no_crates: &["sqlx", "solana_", "anchor_lang"],
+    },
+    Room {
+        name: "http",
+        may_use: &["domain", "wire", "service", "web"],
         no_crates: &["sqlx", "solana_", "anchor_lang"],
     },
     Room { name: "indexer", may_use: &["domain", "service", "chain", "store"], no_crates: &["axum", "sqlx"] },
@@ -73,11 +78,11 @@ const RPC: &[Room] =
 /// The doors, each a crate: none knows another, and nothing inside knows one.
 pub const DOORS: [&str; 3] = ["dashboard", "mcp", "x402"];
 
-/// They see services and what HTTP offers them, neither databases nor nodes.
+/// They see services, and what they share with REST: neither REST itself, nor databases, nor nodes.
 const DOOR: &[Room] = &[Room {
     name: "src",
     may_use: &[],
-    no_crates: &["sqlx", "rusqlite", "solana_", "anchor_", "purser_core"],
+    no_crates: &["sqlx", "rusqlite", "solana_", "anchor_", "purser_core", "purser_relayer::http"],
 }];
 
 /// What an audit decides, and what it asks for, sees no file, no network and no clock: a page in a browser runs it too.

@@ -9,10 +9,10 @@ use purser_relayer::domain::{
     AccountId, AllowedRecipients, Cursor, Invalid, Limit, PageLimit, PageRequest, PolicyUpdate,
     PolicyVersion, RequestFingerprint, SpendingPolicy, entries,
 };
-use purser_relayer::http::ApiError;
 use purser_relayer::service::{
     AccountView, PolicyChange, PolicyComparison, Services, policy_versions_filter,
 };
+use purser_relayer::web::ApiError;
 use serde_json::{Map, Value, json};
 
 use super::form::Form;

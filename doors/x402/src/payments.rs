@@ -3,7 +3,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use purser_relayer::domain::{IdempotencyKey, Invalid, Memo, Principal, amount_from_text};
-use purser_relayer::http::{
+use purser_relayer::web::{
     ApiError, Code, IdempotencyKeyHeader, Json as Body, TransferResponse, idempotency_header, mark_replayed,
     named_once, required,
 };

@@ -10,13 +10,13 @@ use crate::domain::{
     AccountChange, AccountId, AccountName, AccountStatus, DuplicateRule, Invalid, Metadata, MetadataChange,
     PolicyUpdate, Principal,
 };
-use crate::http::auth::OperatorOnly;
-use crate::http::body::Json as Body;
-use crate::http::code::Code;
-use crate::http::error::ApiError;
-use crate::http::once::Draw;
-use crate::http::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::service::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
+use crate::web::auth::OperatorOnly;
+use crate::web::body::Json as Body;
+use crate::web::code::Code;
+use crate::web::error::ApiError;
+use crate::web::once::Draw;
+use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::wire::schema::{self, Usdc, changed, written};
 use crate::wire::{PolicyFields, PolicyUpdateFields};
 

@@ -4,10 +4,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::{AccountId, Principal};
-use crate::http::code::Code;
-use crate::http::error::ApiError;
-use crate::http::page::Id;
 use crate::service::{LimitsView, Transfers};
+use crate::web::code::Code;
+use crate::web::error::ApiError;
+use crate::web::page::Id;
 use crate::wire::schema::{self, Text, Usdc};
 
 /// An account's limits and what is left of them. Amounts are decimal strings; `null` where there is no limit.

@@ -1,7 +1,6 @@
 //! Version 1 of the interface: one file per resource, each request a body type and each answer a response type.
 
 pub(crate) mod accounts;
-pub(crate) mod checks;
 pub(crate) mod deliveries;
 pub(super) mod denials;
 mod event_stream;

@@ -8,13 +8,13 @@ use utoipa::openapi::{RefOr, Schema};
 
 use super::policy_read_only::{self, READ_ONLY, ReadOnly};
 use crate::domain::{AccountId, Invalid, Operator, PolicyUpdate, Principal};
-use crate::http::auth::OperatorOnly;
-use crate::http::body::JsonText;
-use crate::http::code::Code;
-use crate::http::error::ApiError;
 use crate::http::openapi::headers::IfMatch;
-use crate::http::page::Id;
 use crate::service::{PendingView, Policies, PolicyChange, PolicyView};
+use crate::web::auth::OperatorOnly;
+use crate::web::body::JsonText;
+use crate::web::code::Code;
+use crate::web::error::ApiError;
+use crate::web::page::Id;
 use crate::wire::schema::{self, PolicyVersionNumber, Signature, Text, changed, written};
 use crate::wire::{PolicyFields, PolicyUpdateFields};
 

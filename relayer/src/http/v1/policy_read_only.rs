@@ -8,8 +8,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::domain::{Invalid, PolicyUpdate};
-use crate::http::error::ApiError;
 use crate::service::ServiceError;
+use crate::web::error::ApiError;
 
 /// The fields that tell one policy of an account from another.
 const VERSION: [&str; 2] = ["version", "updated_at"];

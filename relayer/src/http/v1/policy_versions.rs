@@ -4,10 +4,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::{AccountId, PolicyReason, PolicyVersion};
-use crate::http::auth::OperatorOnly;
-use crate::http::error::ApiError;
-use crate::http::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::service::{Policies, policy_versions_filter};
+use crate::web::auth::OperatorOnly;
+use crate::web::error::ApiError;
+use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::wire::PolicyFields;
 use crate::wire::schema::{self, Signature, Text};
 

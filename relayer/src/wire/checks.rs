@@ -1,8 +1,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::schema::{self, Text, Usdc};
 use crate::domain::{Checks, Limit, RuleCheck};
-use crate::wire::schema::{self, Text, Usdc};
 
 /// One entry of `checks`: how a rule judged a transfer. Amounts are decimal strings.
 #[derive(Debug, Clone, Serialize, ToSchema)]
