@@ -407,8 +407,9 @@ fn deliver_webhooks(
     let client = Arc::new(client.map_err(StartError::WebhookClient)?);
     let ambient = Ambient::of(store);
     let clock = Arc::new(move || ambient.now());
-    let deliverer = Deliverer::new(store.clone(), sealing_key, client, clock, tasks, shared);
-    let dispatcher = Dispatcher::new(deliverer, tasks.clone());
+    let Store { webhooks, deliveries, events, .. } = store.clone();
+    let deliverer = Deliverer::new((webhooks, deliveries), sealing_key, client, clock, tasks, shared);
+    let dispatcher = Dispatcher::new(deliverer, events, tasks.clone());
     tasks.keep("dispatcher", dispatcher.run_until_stopped());
     Ok(())
 }
