@@ -179,8 +179,8 @@ pub async fn show(
     signed: Signed,
     PageId(id): PageId<AccountId>,
 ) -> Result<Response, PageError> {
-    let stands = services.policies.get(&signed.operator, id).await?;
-    let form = form_of(&stands.policy, stands.version);
+    let current = services.policies.get(&signed.operator, id).await?;
+    let form = form_of(&current.policy, current.version);
     answer(&services, &signed, id, form, None, None).await
 }
 

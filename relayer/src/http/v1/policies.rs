@@ -142,10 +142,10 @@ async fn checked_update(
     if read_only.is_empty() {
         return Ok(update);
     }
-    let stands = PolicyResponse::from(policies.get(operator, id).await?);
-    read_only.check(&stands)?;
+    let current = PolicyResponse::from(policies.get(operator, id).await?);
+    read_only.check(&current)?;
     // Bound to the version that was checked.
-    Ok(PolicyUpdate { expected_version: update.expected_version.or(Some(stands.version)), ..update })
+    Ok(PolicyUpdate { expected_version: update.expected_version.or(Some(current.version)), ..update })
 }
 
 fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Invalid> {
