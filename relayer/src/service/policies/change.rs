@@ -44,20 +44,28 @@ impl Policies {
             if update.only_paused() == Some(true) {
                 return this.pause(&operator, id, &asking).await;
             }
-            let account = this.find(&operator, id).await?;
-            let agent = read_agent(&this.chains, &operator, &account).await?;
-            let version = agent.policy_version;
-            let mut stopped = this.stop_first(&operator, &agent, id, &mut update, &asking).await?;
-            // One change per account at a time, so that a merge sees the change before it.
+            // One change per account at a time, so that a merge sees the change before it. Only a pause does not wait for its turn.
             let writer = this.writers.of(id);
-            let _turn = writer.lock().await;
+            let turn = writer.try_lock().ok();
+            let read = this.read(&operator, id).await?;
+            let version = read.agent.policy_version;
+            let mut stopped = this.stop_first(&operator, &read.agent, id, &mut update, &asking).await?;
+            // What was read within the turn need not be read again, unless a pause was written since.
+            let mut read = Some(read).filter(|_| turn.is_some() && stopped.is_none());
+            let _turn = match turn {
+                Some(turn) => turn,
+                None => writer.lock().await,
+            };
             let mut tries_left = match (omitted, update.expected_version) {
                 // A full replacement also replaces changes that came in between.
                 (Omitted::TakeDefaults, None) => TRIES_MAX - 1,
                 (Omitted::TakeDefaults, Some(_)) | (Omitted::StayAsTheyAre, _) => 0,
             };
             loop {
-                let mut current = this.read(&operator, id).await?;
+                let mut current = match read.take() {
+                    Some(read) => read,
+                    None => this.read(&operator, id).await?,
+                };
                 // Somebody may have lifted the pause meanwhile.
                 if let Some(again) =
                     this.stop_first(&operator, &current.agent, id, &mut update, &asking).await?
