@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::Object;
 
-use super::schema::{self, Message, OtherSide, PolicyVersionNumber, one_of, text, written};
+use super::schema::{self, Message, OtherSide, PolicyVersionNumber, Text, one_of, text, written};
 use crate::domain::{
     Address, DenialHead, Limit, Refused, RuleCheck, TransferState, UnsignedDenial, UsdcAmount,
 };
@@ -46,28 +46,23 @@ fn formed(description: &str, pattern: &str) -> Object {
 #[schema(as = Denial)]
 pub struct DenialDocument {
     /// The account's address on the chain.
-    #[schema(value_type = schema::Address)]
-    account: String,
-    #[schema(value_type = schema::AccountId)]
-    account_id: String,
+    account: schema::Address,
+    account_id: schema::AccountId,
     #[schema(value_type = MicroUsdc)]
     amount_micro_usdc: String,
     /// How every rule judged the transfer.
     #[schema(max_items = 16)]
     checks: Vec<DenialCheck>,
     /// Whose signature this is.
-    #[schema(value_type = schema::Address)]
-    key: String,
-    #[schema(value_type = Message)]
-    message: String,
+    key: schema::Address,
+    message: Message,
     #[schema(value_type = NetworkWord)]
     network: &'static str,
     /// Of the denial among all of its operator, from 1.
     #[schema(minimum = 1)]
     number: u64,
     /// The operator's address on the chain.
-    #[schema(value_type = schema::Address)]
-    operator: String,
+    operator: schema::Address,
     /// The operator's id at the service.
     #[schema(pattern = "^op_[0-7][0-9A-HJKMNP-TV-Z]{25}$")]
     operator_id: String,
@@ -78,19 +73,15 @@ pub struct DenialDocument {
     #[schema(value_type = Sha256Hex)]
     previous_sha256: String,
     /// Whose denial the one before is; `null` in the first.
-    #[schema(value_type = Option<schema::TransferId>, required)]
-    previous_transfer_id: Option<String>,
-    #[schema(value_type = schema::RejectionReason)]
-    reason: &'static str,
-    #[schema(value_type = schema::Timestamp)]
-    rejected_at: String,
-    #[schema(value_type = schema::Timestamp)]
-    requested_at: String,
+    #[schema(required)]
+    previous_transfer_id: Option<schema::TransferId>,
+    reason: schema::RejectionReason,
+    rejected_at: schema::Timestamp,
+    requested_at: schema::Timestamp,
     /// Who was to be paid, as submitted.
     #[schema(value_type = OtherSide)]
     to: String,
-    #[schema(value_type = schema::TransferId)]
-    transfer_id: String,
+    transfer_id: schema::TransferId,
     /// Of this form: 1.
     version: u32,
 }
@@ -103,8 +94,7 @@ pub struct DenialCheck {
     limit_micro_usdc: Option<String>,
     /// Whether the rule allows the transfer.
     ok: bool,
-    #[schema(value_type = schema::CheckedRule)]
-    rule: &'static str,
+    rule: schema::CheckedRule,
     /// What already counted against the limit.
     #[schema(value_type = MicroUsdc)]
     used_micro_usdc: String,
@@ -115,24 +105,24 @@ impl DenialDocument {
         let Refused { transfer, account, operator } = refused;
         let TransferState::Rejected(rejection) = &transfer.state else { return None };
         Some(Self {
-            account: account.to_string(),
-            account_id: transfer.request.from.to_string(),
+            account: (*account).into(),
+            account_id: transfer.request.from.into(),
             amount_micro_usdc: micros(transfer.request.amount),
             checks: rejection.checks.0.iter().map(DenialCheck::from).collect(),
-            key: key.to_string(),
-            message: rejection.message.clone(),
+            key: key.into(),
+            message: rejection.message.as_str().into(),
             network: transfer.network.as_str(),
             number,
-            operator: operator.to_string(),
+            operator: (*operator).into(),
             operator_id: transfer.operator_id.to_string(),
             policy_version: rejection.policy_version,
             previous_sha256: hex::encode(before.hash),
-            previous_transfer_id: before.transfer_id.map(|id| id.to_string()),
-            reason: rejection.reason.as_str(),
-            rejected_at: rejection.rejected_at.to_string(),
-            requested_at: transfer.created_at.to_string(),
+            previous_transfer_id: before.transfer_id.map(Text),
+            reason: rejection.reason.into(),
+            rejected_at: rejection.rejected_at.into(),
+            requested_at: transfer.created_at.into(),
             to: transfer.request.to.text(),
-            transfer_id: transfer.id.to_string(),
+            transfer_id: transfer.id.into(),
             version: VERSION,
         })
     }
@@ -144,12 +134,7 @@ impl From<&RuleCheck> for DenialCheck {
             Limit::Unlimited => None,
             Limit::AtMost(limit) => Some(micros(limit)),
         };
-        Self {
-            limit_micro_usdc,
-            ok: check.ok,
-            rule: check.rule.as_str(),
-            used_micro_usdc: micros(check.used),
-        }
+        Self { limit_micro_usdc, ok: check.ok, rule: check.rule.into(), used_micro_usdc: micros(check.used) }
     }
 }
 
