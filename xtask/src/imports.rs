@@ -13,38 +13,25 @@ struct Room {
     no_crates: &'static [&'static str],
 }
 
+const NO_IO: &[&str] = &["tokio", "sqlx", "rusqlite", "axum", "reqwest", "solana_"];
+const NO_NODES: &[&str] = &["axum", "reqwest", "solana_", "anchor_lang", "utoipa"];
+const NO_STORES: &[&str] = &["sqlx", "solana_", "anchor_lang"];
 const ROOMS: &[Room] = &[
     Room {
         name: "domain",
         may_use: &[],
         no_crates: &["tokio", "sqlx", "rusqlite", "axum", "reqwest", "solana_", "utoipa"],
     },
-    Room {
-        name: "wire",
-        may_use: &["domain"],
-        no_crates: &["tokio", "sqlx", "rusqlite", "axum", "reqwest", "solana_"],
-    },
+    Room { name: "wire", may_use: &["domain"], no_crates: NO_IO },
     Room { name: "chain", may_use: &["domain"], no_crates: &["sqlx", "rusqlite", "axum", "utoipa"] },
-    Room {
-        name: "store",
-        may_use: &["domain", "wire"],
-        no_crates: &["axum", "reqwest", "solana_", "anchor_lang", "utoipa"],
-    },
+    Room { name: "store", may_use: &["domain", "wire"], no_crates: NO_NODES },
     Room {
         name: "service",
         may_use: &["domain", "chain", "store"],
         no_crates: &["axum", "sqlx", "solana_", "anchor_lang", "utoipa"],
     },
-    Room {
-        name: "web",
-        may_use: &["domain", "wire", "service"],
-        no_crates: &["sqlx", "solana_", "anchor_lang"],
-    },
-    Room {
-        name: "http",
-        may_use: &["domain", "wire", "service", "web"],
-        no_crates: &["sqlx", "solana_", "anchor_lang"],
-    },
+    Room { name: "web", may_use: &["domain", "wire", "service"], no_crates: NO_STORES },
+    Room { name: "http", may_use: &["domain", "wire", "service", "web"], no_crates: NO_STORES },
     Room { name: "indexer", may_use: &["domain", "service", "chain", "store"], no_crates: &["axum", "sqlx"] },
     Room {
         name: "webhook",

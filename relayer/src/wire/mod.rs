@@ -2,7 +2,7 @@
 
 mod checks;
 mod denial;
-mod events;
+pub(crate) mod events;
 mod policy;
 pub mod schema;
 

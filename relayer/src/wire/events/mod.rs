@@ -5,6 +5,7 @@ mod entries;
 mod policies;
 mod steps;
 
+pub(crate) use self::described::envelope;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
@@ -194,28 +195,15 @@ impl Event {
             usdc_token_account: account.token_account.into(),
             threshold_usdc: threshold.into(),
         };
-        Self {
-            id: EventId::new(now, random),
-            operator_id: account.operator_id,
-            subject: Subject::Balance { account_id: account.id, threshold },
-            event_type: EventType::BalanceLowThreshold,
-            created_at: now,
-            fact: None,
-            data: raw(&data),
-        }
+        let subject = Subject::Balance { account_id: account.id, threshold };
+        let of = (account.operator_id, subject);
+        Self::new(EventId::new(now, random), of, EventType::BalanceLowThreshold, &data, now)
     }
 
     /// A test of one webhook.
     pub fn webhook_test(operator_id: OperatorId, webhook: WebhookId, now: Timestamp, random: u128) -> Self {
-        Self {
-            id: EventId::new(now, random),
-            operator_id,
-            subject: Subject::Webhook(webhook),
-            event_type: EventType::WebhookTest,
-            created_at: now,
-            fact: None,
-            data: raw(&TestData { webhook_id: webhook.into() }),
-        }
+        let (of, data) = ((operator_id, Subject::Webhook(webhook)), TestData { webhook_id: webhook.into() });
+        Self::new(EventId::new(now, random), of, EventType::WebhookTest, &data, now)
     }
 
     /// The id follows from the transfer and the type, so everybody who records the fact makes the same event.
@@ -229,15 +217,9 @@ impl Event {
         let again =
             (transfer.reopened > 0).then(|| format!("{event_type}|{}|{}", transfer.id, transfer.reopened));
         let id = again.as_ref().map_or_else(|| transfer.id.bytes().to_vec(), |fact| fact.as_bytes().to_vec());
-        Self {
-            id: id_of(&id, event_type, now),
-            operator_id: transfer.operator_id,
-            subject: Subject::Transfer { account_id: transfer.request.from, transfer_id: transfer.id },
-            event_type,
-            created_at: now,
-            fact: again,
-            data: raw(data),
-        }
+        let subject = Subject::Transfer { account_id: transfer.request.from, transfer_id: transfer.id };
+        let of = (transfer.operator_id, subject);
+        Self { fact: again, ..Self::new(id_of(&id, event_type, now), of, event_type, data, now) }
     }
 
     /// An on-chain fact about an account, announced once per `fact`.
@@ -249,15 +231,19 @@ impl Event {
         now: Timestamp,
     ) -> Self {
         let fact = format!("{event_type}|{fact}");
-        Self {
-            id: id_of(fact.as_bytes(), event_type, now),
-            operator_id,
-            subject: Subject::Account { account_id },
-            event_type,
-            created_at: now,
-            fact: Some(fact),
-            data: raw(data),
-        }
+        let (id, of) =
+            (id_of(fact.as_bytes(), event_type, now), (operator_id, Subject::Account { account_id }));
+        Self { fact: Some(fact), ..Self::new(id, of, event_type, data, now) }
+    }
+
+    fn new(
+        id: EventId,
+        (operator_id, subject): (OperatorId, Subject),
+        event_type: EventType,
+        data: &impl Serialize,
+        created_at: Timestamp,
+    ) -> Self {
+        Self { id, operator_id, subject, event_type, created_at, fact: None, data: raw(data) }
     }
 
     /// The envelope: `{"id":"evt_...","type":"...","created_at":"...","data":{...}}`. Always the same text.

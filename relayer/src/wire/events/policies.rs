@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{id_of, raw};
+use super::id_of;
 use crate::domain::{
     AccountId, Address, Event, EventType, HaltSet, PendingPolicy, PolicySet, SetBy, SpendingPolicy, Subject,
     Timestamp,
@@ -146,14 +146,7 @@ impl Event {
         now: Timestamp,
     ) -> Self {
         let account_id = pending.account_id;
-        Self {
-            id: id_of(&[&account_id.bytes()[..], &pending.hash].concat(), event_type, now),
-            operator_id: pending.operator_id,
-            subject: Subject::Account { account_id },
-            event_type,
-            created_at: now,
-            fact: None,
-            data: raw(data),
-        }
+        let id = id_of(&[&account_id.bytes()[..], &pending.hash].concat(), event_type, now);
+        Self::new(id, (pending.operator_id, Subject::Account { account_id }), event_type, data, now)
     }
 }
