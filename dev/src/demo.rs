@@ -1,10 +1,13 @@
 //! The demo: an operator with a key, a funded agent with a key and a sensible policy, and a payee.
 
+use std::fs;
+
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::api::Api;
+use super::folder::{DEMO, Folder};
 use super::keys::Keys;
 use super::network::Network;
 
@@ -22,6 +25,29 @@ pub struct Demo {
     pub account: Account,
     pub agent_key: String,
     pub payee_token_account: String,
+}
+
+impl Demo {
+    /// The demo of an earlier run; a file of another version counts as none.
+    pub fn read(folder: &Folder) -> Result<Option<Self>> {
+        let path = folder.file(DEMO);
+        if !path.exists() {
+            return Ok(None);
+        }
+        Ok(serde_json::from_str(&fs::read_to_string(&path)?).ok())
+    }
+
+    pub fn write(&self, folder: &Folder) -> Result<()> {
+        folder.write_secret(DEMO, &(serde_json::to_string_pretty(self)? + "\n")).map(drop)
+    }
+
+    /// Whether the chain still holds it.
+    pub fn is_on(&self, network: &Network) -> bool {
+        self.usdc_mint == network.facts.usdc_mint
+            && [&self.operator.address, &self.account.solana_address, &self.payee_token_account]
+                .iter()
+                .all(|address| network.account_exists(address).unwrap_or(false))
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

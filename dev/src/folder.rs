@@ -7,9 +7,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::demo::Demo;
-use super::report::Ready;
-
 pub struct Folder {
     path: PathBuf,
     /// Held while we run: two instances in one folder would share a database and a chain.
@@ -18,9 +15,10 @@ pub struct Folder {
 
 /// All files that `Folder` makes; it never touches anything else in the folder.
 const DATABASE_FILES: [&str; 3] = ["purser.db", "purser.db-wal", "purser.db-shm"];
-const SERVICE_FILES: [&str; 4] = ["demo.json", "env", "purser.toml", READY];
+const SERVICE_FILES: [&str; 4] = [DEMO, "env", "purser.toml", READY];
+pub const DEMO: &str = "demo.json";
 /// What `--json` prints, for those who come later.
-const READY: &str = "ready.json";
+pub const READY: &str = "ready.json";
 const LOG_FILES: [&str; 2] = ["network.log", "relayer.log"];
 const SUBFOLDERS: [&str; 2] = ["keys", "network"];
 
@@ -71,35 +69,6 @@ impl Folder {
 
     pub fn has_database(&self) -> bool {
         self.file("purser.db").exists()
-    }
-
-    pub fn read_demo(&self) -> Result<Option<Demo>> {
-        let path = self.file("demo.json");
-        if !path.exists() {
-            return Ok(None);
-        }
-        let text = fs::read_to_string(&path)?;
-        // Treat a file of another version as missing.
-        Ok(serde_json::from_str(&text).ok())
-    }
-
-    pub fn write_demo(&self, demo: &Demo) -> Result<()> {
-        self.write_secret("demo.json", &(serde_json::to_string_pretty(demo)? + "\n")).map(drop)
-    }
-
-    /// Writes everything that is ready: as shell variables, for `source`, and as JSON.
-    pub fn write_ready(&self, ready: &Ready, programs: &Path) -> Result<()> {
-        self.write_secret("env", &ready.shell_variables(programs))?;
-        self.write_secret(READY, &(serde_json::to_string(ready)? + "\n")).map(drop)
-    }
-
-    /// What the last run in the folder `path` had ready.
-    pub fn read_ready(path: &Path) -> Result<Ready> {
-        let text = fs::read_to_string(path.join(READY)).with_context(|| {
-            format!("`purser dev` has not run on {}; start it, or name its --dir", path.display())
-        })?;
-        serde_json::from_str(&text)
-            .with_context(|| format!("{} is of another version", path.join(READY).display()))
     }
 
     /// Writes a file that only its owner may read.

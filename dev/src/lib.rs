@@ -25,10 +25,12 @@ use anyhow::{Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
+use demo::Demo;
 use folder::Folder;
 use keys::Keys;
 use network::Network;
 use relayer::Relayer;
+use report::Ready;
 use steer::Steer;
 
 pub use programs::Programs;
@@ -99,7 +101,7 @@ fn serve(
         Network::start(programs, folder, &keys, rpc_port, stop)
     })?;
     // A demo that the chain or the database has forgotten is useless; then everything but the keys is made again.
-    let kept = folder.read_demo()?.filter(|demo| folder.has_database() && network.knows(demo));
+    let kept = Demo::read(folder)?.filter(|demo| folder.has_database() && demo.is_on(&network));
     if kept.is_none() {
         folder.forget_service()?;
     }
@@ -115,11 +117,11 @@ fn serve(
         Some(demo) => demo,
         None => step("Creating and funding the demo agent (some seconds)", || {
             let demo = demo::create(operator, &base_url, &keys, &network)?;
-            folder.write_demo(&demo).map(|()| demo)
+            demo.write(folder).map(|()| demo)
         })?,
     };
-    let ready = report::Ready::new(&base_url, &network, &demo, folder);
-    folder.write_ready(&ready, programs.folder())?;
+    let ready = Ready::new(&base_url, &network, &demo, folder);
+    ready.write(folder, programs.folder())?;
     if json {
         println!("{}", serde_json::to_string(&ready)?);
     } else {

@@ -10,7 +10,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::api;
-use super::demo::Demo;
 use super::folder::Folder;
 use super::keys::Keys;
 use super::process::{Process, output_of};
@@ -66,15 +65,7 @@ impl Network {
         Ok(Self { process, facts, binary: programs.localnet.clone() })
     }
 
-    /// Whether the chain still holds an earlier run's demo.
-    pub fn knows(&self, demo: &Demo) -> bool {
-        demo.usdc_mint == self.facts.usdc_mint
-            && [&demo.operator.address, &demo.account.solana_address, &demo.payee_token_account]
-                .iter()
-                .all(|address| self.account_exists(address).unwrap_or(false))
-    }
-
-    fn account_exists(&self, address: &str) -> Result<bool> {
+    pub fn account_exists(&self, address: &str) -> Result<bool> {
         let params = json!([address, { "encoding": "base64", "commitment": "confirmed" }]);
         let answer = api::call(&self.facts.rpc_url, "getAccountInfo", &params)?;
         Ok(!answer["value"].is_null())

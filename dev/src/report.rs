@@ -1,13 +1,15 @@
 //! What is printed once everything is ready.
 
 use std::fmt::{self, Display, Formatter};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::demo::{Demo, MAX_DAILY_SPEND_USDC, MAX_SINGLE_TRANSFER_USDC};
-use super::folder::Folder;
+use super::folder::{Folder, READY};
 use super::network::Network;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -68,8 +70,23 @@ impl Ready {
         }
     }
 
+    /// What the last run in the folder `path` had ready.
+    pub fn read(path: &Path) -> Result<Self> {
+        let file = path.join(READY);
+        let text = fs::read_to_string(&file).with_context(|| {
+            format!("`purser dev` has not run on {}; start it, or name its --dir", path.display())
+        })?;
+        serde_json::from_str(&text).with_context(|| format!("{} is of another version", file.display()))
+    }
+
+    /// Writes everything that is ready: as shell variables, for `source`, and as JSON.
+    pub fn write(&self, folder: &Folder, programs: &Path) -> Result<()> {
+        folder.write_secret("env", &self.shell_variables(programs))?;
+        folder.write_secret(READY, &(serde_json::to_string(self)? + "\n")).map(drop)
+    }
+
     /// `export` lines for a shell, which then finds `purser` in `programs`.
-    pub fn shell_variables(&self, programs: &Path) -> String {
+    fn shell_variables(&self, programs: &Path) -> String {
         let variables = [
             ("PURSER_URL", &self.base_url),
             ("PURSER_MCP_URL", &self.mcp_url),

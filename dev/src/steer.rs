@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use super::api::{self, Api};
 use super::approve;
 use super::demo::MAX_SINGLE_TRANSFER_USDC;
-use super::folder::Folder;
 use super::report::Ready;
 use super::span::Span;
 
@@ -66,7 +65,7 @@ pub enum Trigger {
 
 impl Steer {
     pub fn run(&self, folder: &Path, json: bool) -> Result<()> {
-        let ready = Folder::read_ready(folder)?;
+        let ready = Ready::read(folder)?;
         let (answer, said) = match self {
             Self::Fund { account, amount } => fund(&ready, account, amount)?,
             Self::Advance { time } => {

@@ -21,7 +21,7 @@ use crate::config::{
     CommitmentConfig, Config, DenialsConfig, NetworkConfig, ProgramCheckConfig, WebhooksConfig,
 };
 use crate::domain::{Address, DestinationRules, Network, Quotas, Retention, SealingKey};
-use crate::http::{self, HttpSettings, OpenDoors, TrustedProxies};
+use crate::http::{self, OpenDoors};
 use crate::indexer::{Indexer, IndexerParts};
 use crate::metrics::Metrics;
 use crate::service::{
@@ -31,6 +31,7 @@ use crate::service::{
 use crate::shares::Outgoing;
 use crate::store::{Store, StoreError};
 use crate::version::Version;
+use crate::web::{HttpSettings, TrustedProxies};
 use crate::webhook::{Deliverer, Dispatcher, Fetcher, HttpClient, SystemResolver};
 
 /// How long answers under way get to finish once a stop was requested.
@@ -412,8 +413,9 @@ fn deliver_webhooks(
     let client = Arc::new(client.map_err(StartError::WebhookClient)?);
     let ambient = Ambient::of(store);
     let clock = Arc::new(move || ambient.now());
-    let deliverer = Deliverer::new(store.clone(), sealing_key, client, clock, tasks, shared);
-    let dispatcher = Dispatcher::new(deliverer, tasks.clone());
+    let Store { webhooks, deliveries, events, .. } = store.clone();
+    let deliverer = Deliverer::new((webhooks, deliveries), sealing_key, client, clock, tasks, shared);
+    let dispatcher = Dispatcher::new(deliverer, events, tasks.clone());
     tasks.keep("dispatcher", dispatcher.run_until_stopped());
     Ok(())
 }

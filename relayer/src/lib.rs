@@ -1,7 +1,8 @@
 //! Purser's relayer: maps a REST API onto the Purser program, and keeps what the chain does not.
 //!
 //! ```text
-//! domain  <-  store, chain  <-  service  <-  http, indexer, webhook  <-  app  <-  doors; all of it  <-  cli  <-  main
+//! domain  <-  wire  <-  store  <-  service  <-  web  <-  http  <-  app  <-  doors; all of it  <-  cli  <-  main
+//!    ^---------  chain  <--'        ^----  indexer, webhook  <--'
 //! ```
 //!
 //! What always holds:
@@ -29,6 +30,8 @@ pub mod store;
 pub mod tasks;
 pub mod traces;
 mod version;
+pub mod web;
 pub mod webhook;
+pub mod wire;
 
 pub use version::Version;

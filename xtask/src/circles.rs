@@ -15,9 +15,9 @@ pub type Module = Vec<String>;
 /// How often a name may be handed on.
 const HOPS_MAX: u32 = 4;
 
-/// A module of each circle that stands as yet: OpenAPI inside the domain; `check` and `grant` of the policy, which cannot be moved
-/// without another build of the program; the rooms of `dev`; those of the embedded network.
-const OPEN: [&str; 4] = ["domain::schema", "grant", "demo", "control"];
+/// A module of each circle that stands as yet: `check` and `grant` of the policy, which cannot be moved without another build of
+/// the program; the rooms of the embedded network.
+const OPEN: [&str; 2] = ["grant", "control"];
 
 /// Checks every crate but the black-box tests, whose helpers know each other as people do.
 pub fn check_all(root: &Path) -> Result<()> {

@@ -13,20 +13,25 @@ struct Room {
     no_crates: &'static [&'static str],
 }
 
+const NO_IO: &[&str] = &["tokio", "sqlx", "rusqlite", "axum", "reqwest", "solana_"];
+const NO_NODES: &[&str] = &["axum", "reqwest", "solana_", "anchor_lang", "utoipa"];
+const NO_STORES: &[&str] = &["sqlx", "solana_", "anchor_lang"];
 const ROOMS: &[Room] = &[
     Room {
         name: "domain",
         may_use: &[],
-        no_crates: &["tokio", "sqlx", "rusqlite", "axum", "reqwest", "solana_"],
+        no_crates: &["tokio", "sqlx", "rusqlite", "axum", "reqwest", "solana_", "utoipa"],
     },
-    Room { name: "chain", may_use: &["domain"], no_crates: &["sqlx", "rusqlite", "axum"] },
-    Room { name: "store", may_use: &["domain"], no_crates: &["axum", "reqwest", "solana_", "anchor_lang"] },
+    Room { name: "wire", may_use: &["domain"], no_crates: NO_IO },
+    Room { name: "chain", may_use: &["domain"], no_crates: &["sqlx", "rusqlite", "axum", "utoipa"] },
+    Room { name: "store", may_use: &["domain", "wire"], no_crates: NO_NODES },
     Room {
         name: "service",
         may_use: &["domain", "chain", "store"],
-        no_crates: &["axum", "sqlx", "solana_", "anchor_lang"],
+        no_crates: &["axum", "sqlx", "solana_", "anchor_lang", "utoipa"],
     },
-    Room { name: "http", may_use: &["domain", "service"], no_crates: &["sqlx", "solana_", "anchor_lang"] },
+    Room { name: "web", may_use: &["domain", "wire", "service"], no_crates: NO_STORES },
+    Room { name: "http", may_use: &["domain", "wire", "service", "web"], no_crates: NO_STORES },
     Room { name: "indexer", may_use: &["domain", "service", "chain", "store"], no_crates: &["axum", "sqlx"] },
     Room {
         name: "webhook",
@@ -60,11 +65,11 @@ const RPC: &[Room] =
 /// The doors, each a crate: none knows another, and nothing inside knows one.
 pub const DOORS: [&str; 3] = ["dashboard", "mcp", "x402"];
 
-/// They see services and what HTTP offers them, neither databases nor nodes.
+/// They see services, and what they share with REST: neither REST itself, nor databases, nor nodes.
 const DOOR: &[Room] = &[Room {
     name: "src",
     may_use: &[],
-    no_crates: &["sqlx", "rusqlite", "solana_", "anchor_", "purser_core"],
+    no_crates: &["sqlx", "rusqlite", "solana_", "anchor_", "purser_core", "purser_relayer::http"],
 }];
 
 /// What an audit decides, and what it asks for, sees no file, no network and no clock: a page in a browser runs it too.

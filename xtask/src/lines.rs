@@ -26,16 +26,16 @@ const BUDGETS: &[(&str, usize)] = &[
     ("audit", 740), // a machine's part: HTTP, files, signed verdicts, --follow; the page is its latest raise
     ("audit/page", 400), // in turns, for WebAssembly; its build is its latest raise
     ("audit/replay", 8_300), // what decides; approvers, bounds and budgets are its latest raise
-    ("cli", 2_950),
+    ("cli", 2_910),
     ("client", 1_460), // goal 1,100; so are they here
     ("core", 4_020),   // goal 3,500; duplicates are refused in the claim
-    ("dev", 1_400),
+    ("dev", 1_390),
     ("doors/dashboard", 2_730), // goal 1,800; operator keys are its latest raise
     ("doors/mcp", 1_610),       // goal 500; `send_transfer` refuses duplicates
-    ("doors/x402", 1_190),
-    ("localnet", 1_350),
-    ("main", 230),              // what the configuration says of doors is read here
-    ("migrations", 5_760),      // the commands of grants, approvers and budgets
+    ("doors/x402", 1_180),
+    ("localnet", 1_320),
+    ("main", 225),              // what the configuration says of doors is read here
+    ("migrations", 5_740),      // the commands of grants, approvers and budgets
     ("policy", 1_250),          // goal 900; the window of 30 days is its latest raise
     ("programs/purser", 4_300), // approvers, grants that wait, bounds and budgets
     ("relayer", 37_820),        // goal 17,500; keys have scopes, and makers

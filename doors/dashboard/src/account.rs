@@ -8,10 +8,10 @@ use axum::response::Response;
 use purser_relayer::domain::{
     AccountId, ApiKey, EntryOutcome, HaltScope, HistoryFilter, KeyHolder, KeyId, PolicyUpdate, UsdcAmount,
 };
-use purser_relayer::http::{ApiError, Draw, shown_once};
 use purser_relayer::service::{
     AccountView, CreateKey, EntryView, LimitsView, NewKey, PendingView, PolicyView, Services,
 };
+use purser_relayer::web::{ApiError, Draw, shown_once};
 
 use super::chart::Chart;
 use super::form::Form;

@@ -6,8 +6,8 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_relayer::domain::{AccountName, AccountStatus, Cursor, PageLimit, PageRequest};
-use purser_relayer::http::{ApiError, Draw};
 use purser_relayer::service::{AccountView, CreateAccount, Services, accounts_filter};
+use purser_relayer::web::{ApiError, Draw};
 
 use super::form::Form;
 use super::page::{Complaint, Frame, PageError, QueryParams, Section, page, see};

@@ -12,8 +12,8 @@ use axum::{Json, Router};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use purser_relayer::domain::{Address, RejectionReason, TransferState};
-use purser_relayer::http::ApiError;
 use purser_relayer::service::{LinkedApproval, ServiceError, Services};
+use purser_relayer::web::ApiError;
 use serde::{Deserialize, Serialize};
 
 use super::Desk;

@@ -4,7 +4,7 @@ use axum::extract::{FromRequest, Request};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use purser_relayer::domain::Invalid;
-use purser_relayer::http::{ApiError, receive};
+use purser_relayer::web::{ApiError, receive};
 
 use super::page::PageError;
 

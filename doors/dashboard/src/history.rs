@@ -8,8 +8,8 @@ use axum::response::Response;
 use purser_relayer::domain::{
     AccountId, Cursor, EntryKind, EntryOutcome, HistoryFilter, Invalid, PageLimit, PageRequest,
 };
-use purser_relayer::http::history_as_csv;
 use purser_relayer::service::{AccountView, EntryView, Services};
+use purser_relayer::web::entries_as_csv;
 
 use super::page::{Frame, PageError, PageId, QueryParams, Section, page};
 use super::session::Signed;
@@ -102,5 +102,5 @@ pub async fn file(
     asked: QueryParams,
 ) -> Result<Response, PageError> {
     let pages = services.history.all(&signed.principal, id, filter(&asked)?).await?;
-    Ok(history_as_csv(id, pages))
+    Ok(entries_as_csv(id, pages))
 }

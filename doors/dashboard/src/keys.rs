@@ -6,8 +6,8 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_relayer::domain::{ApiKey, Invalid, KeyHolder, KeyId, Scope};
-use purser_relayer::http::{ApiError, Draw, shown_once};
 use purser_relayer::service::{CreateKey, NewKey, Resource, ServiceError, Services};
+use purser_relayer::web::{ApiError, Draw, shown_once};
 
 use super::form::Form;
 use super::home::first_page;

@@ -29,8 +29,8 @@ use axum::http::{HeaderValue, header};
 use axum::middleware;
 use axum::response::Response;
 use axum::routing::{get, post};
-use purser_relayer::http::Guard;
 use purser_relayer::service::Services;
+use purser_relayer::web::Guard;
 
 /// What a page may do: load its own style and script, and send forms to its own origin.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \

@@ -10,8 +10,8 @@ use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
 use purser_relayer::domain::{AnswerKey, IdempotencyKey, RequestFingerprint, StoredAnswer, StoredBody};
-use purser_relayer::http::{carry_out, mark_replayed, receive};
 use purser_relayer::service::{NamedRequest, RequestStart, RequestState, ServiceError, Services};
+use purser_relayer::web::{carry_out, mark_replayed, receive};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::Desk;

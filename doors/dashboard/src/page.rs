@@ -8,8 +8,8 @@ use axum::extract::FromRequestParts;
 use axum::http::{StatusCode, header, request::Parts};
 use axum::response::{Html, IntoResponse, Response};
 use purser_relayer::domain::{Invalid, Network, Operator};
-use purser_relayer::http::{ApiError, Id, PathId};
 use purser_relayer::service::{ServiceError, Unauthorized};
+use purser_relayer::web::{ApiError, Id, PathId};
 use ulid::Ulid;
 
 /// The section of the navigation that a page belongs to.

@@ -9,10 +9,10 @@ use purser_relayer::domain::{
     AccountId, AllowedRecipients, Cursor, Invalid, Limit, PageLimit, PageRequest, PolicyUpdate,
     PolicyVersion, RequestFingerprint, SpendingPolicy, entries,
 };
-use purser_relayer::http::ApiError;
 use purser_relayer::service::{
     AccountView, PolicyChange, PolicyComparison, Services, policy_versions_filter,
 };
+use purser_relayer::web::ApiError;
 use serde_json::{Map, Value, json};
 
 use super::form::Form;
@@ -179,8 +179,8 @@ pub async fn show(
     signed: Signed,
     PageId(id): PageId<AccountId>,
 ) -> Result<Response, PageError> {
-    let stands = services.policies.get(&signed.operator, id).await?;
-    let form = form_of(&stands.policy, stands.version);
+    let current = services.policies.get(&signed.operator, id).await?;
+    let form = form_of(&current.policy, current.version);
     answer(&services, &signed, id, form, None, None).await
 }
 

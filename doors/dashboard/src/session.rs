@@ -8,8 +8,8 @@ use axum::http::{
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use purser_relayer::domain::{Operator, PlainKey, Principal, Scope, Scopes, SessionToken};
-use purser_relayer::http::ApiError;
 use purser_relayer::service::{Forbidden, ServiceError, Unauthorized};
+use purser_relayer::web::ApiError;
 use tracing::Span;
 use tracing::field::display;
 

@@ -10,8 +10,8 @@ use purser_relayer::domain::{
     PageLimit, PageRequest, Recipient, RejectionReason, RuleCheck, SpendingPolicy, TransferFilter,
     TransferId, TransferState, TransferStatus, amount_from_text,
 };
-use purser_relayer::http::ApiError;
 use purser_relayer::service::{Preview, PreviewRequest, Services, TransferView};
+use purser_relayer::web::ApiError;
 
 use super::form::Form;
 use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page};

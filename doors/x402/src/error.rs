@@ -1,5 +1,5 @@
-use purser_relayer::http::{ApiError, Code};
 use purser_relayer::service::ServiceError;
+use purser_relayer::web::{ApiError, Code};
 
 /// Why there is no purchase. Payments that end badly are transfers, not errors.
 #[derive(Debug, Clone, thiserror::Error)]

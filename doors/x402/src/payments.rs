@@ -2,12 +2,12 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use purser_relayer::domain::schema::{self, Signature, UsdcText};
 use purser_relayer::domain::{IdempotencyKey, Invalid, Memo, Principal, amount_from_text};
-use purser_relayer::http::{
+use purser_relayer::web::{
     ApiError, Code, IdempotencyKeyHeader, Json as Body, TransferResponse, idempotency_header, mark_replayed,
     named_once, required,
 };
+use purser_relayer::wire::schema::{self, Signature, UsdcText};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;

@@ -7,7 +7,8 @@ use axum::response::{IntoResponse, Response};
 use purser_mcp::{Caller, Refusal, Settings};
 use purser_relayer::config::texts;
 use purser_relayer::domain::{Invalid, Principal};
-use purser_relayer::http::{ApiError, BODY_BYTES_MAX, Code, Inside, OverRate, RequestId, check_json};
+use purser_relayer::http::Inside;
+use purser_relayer::web::{ApiError, BODY_BYTES_MAX, Code, OverRate, RequestId, check_json};
 use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
 

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use config::{File, FileFormat};
 use purser_cli::Doors as _;
 use purser_relayer::config::Config;
-use purser_relayer::http::{self, Code};
+use purser_relayer::http;
+use purser_relayer::web::Code;
 use serde_json::Value;
 
 use super::{Doors, Sections};

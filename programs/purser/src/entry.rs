@@ -40,7 +40,7 @@ pub unsafe extern "C" fn entrypoint(input: *mut u8) -> u64 {
     unsafe { others(input) }
 }
 
-/// Told by arrays: comparing slices in two places is a call, which made every instruction dearer by 60 units.
+/// Told by arrays: comparing slices in two places is a call, which made every instruction cost 60 units more.
 #[inline(always)]
 fn transfer_form(data: &[u8]) -> Option<(Form, &[u8])> {
     if let Some((&TRANSFER_DISCRIMINATOR, arguments)) = data.split_first_chunk() {

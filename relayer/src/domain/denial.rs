@@ -1,17 +1,10 @@
 //! Denials: signed documents about refused transfers, in one chain per operator. Each names the hash of the one before,
 //! so an omission, a reordering or a change shows. `purser audit --denials` checks this.
 
-use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
-use utoipa::ToSchema;
-use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
-use super::schema::{Message, OtherSide, PolicyVersionNumber, one_of, written};
-use super::{Address, Limit, OperatorId, RuleCheck, Transfer, TransferId, TransferState, UsdcAmount};
-use crate::domain::schema;
-
-const VERSION: u32 = 1;
+use super::{Address, OperatorId, Transfer, TransferId};
 
 /// A refused transfer, with the addresses that its denial names.
 #[derive(Debug, Clone)]
@@ -53,15 +46,6 @@ pub struct Unsigned {
 }
 
 impl Unsigned {
-    /// The denial of a transfer, following `before`, for `key` to sign. `None`: the transfer was not refused.
-    pub fn of(refused: &Refused, before: &DenialHead, key: Address) -> Option<Self> {
-        let number = before.number.checked_add(1)?;
-        let document = DenialDocument::of(refused, before, number, key)?;
-        // Text, numbers and flags always serialise to JSON.
-        let document = serde_json::to_string(&document).ok()?;
-        Some(Self { number, transfer_id: refused.transfer.id, document })
-    }
-
     pub fn head(&self) -> DenialHead {
         DenialHead::of(self.number, self.transfer_id, &self.document)
     }
@@ -91,146 +75,7 @@ impl Denial {
     }
 }
 
-written! {
-    MicroUsdc = "MicroUsdc": formed("A whole number of micro-USDC.", "^[0-9]{1,20}$");
-    Sha256Hex = "Sha256": formed("A SHA-256 in lower-case hex.", "^[0-9a-f]{64}$");
-    DenialSignature = "DenialSignature": formed(
-        "An Ed25519 signature of the bytes of `denial`, as they stand here, base58.", "^[1-9A-HJ-NP-Za-km-z]{64,88}$"
-    );
-    NetworkWord = "Network": one_of("Which network the account is on.", ["test", "live"]);
-}
-
-enum MicroUsdc {}
-enum Sha256Hex {}
-pub enum DenialSignature {}
-enum NetworkWord {}
-
-fn formed(description: &str, pattern: &str) -> Object {
-    let text = ObjectBuilder::new().schema_type(Type::String).description(Some(description));
-    text.pattern(Some(pattern)).build()
-}
-
-/// What is signed of a refused transfer. The fields stand in the order of their names, as RFC 8785 has them; no number in it is
-/// other than whole.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Denial)]
-pub struct DenialDocument {
-    /// The account's address on the chain.
-    #[schema(value_type = schema::Address)]
-    account: String,
-    #[schema(value_type = schema::AccountId)]
-    account_id: String,
-    #[schema(value_type = MicroUsdc)]
-    amount_micro_usdc: String,
-    /// How every rule judged the transfer.
-    #[schema(max_items = 16)]
-    checks: Vec<DenialCheck>,
-    /// Whose signature this is.
-    #[schema(value_type = schema::Address)]
-    key: String,
-    #[schema(value_type = Message)]
-    message: String,
-    #[schema(value_type = NetworkWord)]
-    network: &'static str,
-    /// Of the denial among all of its operator, from 1.
-    #[schema(minimum = 1)]
-    number: u64,
-    /// The operator's address on the chain.
-    #[schema(value_type = schema::Address)]
-    operator: String,
-    /// The operator's id at the service.
-    #[schema(pattern = "^op_[0-7][0-9A-HJKMNP-TV-Z]{25}$")]
-    operator_id: String,
-    /// Of the policy that refused; `null` where the program refused a transaction and the account was not read after that.
-    #[schema(value_type = Option<PolicyVersionNumber>, required)]
-    policy_version: Option<u64>,
-    /// Of the denial before, as it was signed; all zeros in the first.
-    #[schema(value_type = Sha256Hex)]
-    previous_sha256: String,
-    /// Whose denial the one before is; `null` in the first.
-    #[schema(value_type = Option<schema::TransferId>, required)]
-    previous_transfer_id: Option<String>,
-    #[schema(value_type = schema::RejectionReason)]
-    reason: &'static str,
-    #[schema(value_type = schema::Timestamp)]
-    rejected_at: String,
-    #[schema(value_type = schema::Timestamp)]
-    requested_at: String,
-    /// Who was to be paid, as submitted.
-    #[schema(value_type = OtherSide)]
-    to: String,
-    #[schema(value_type = schema::TransferId)]
-    transfer_id: String,
-    /// Of this form: 1.
-    version: u32,
-}
-
-/// How a rule judged a transfer. Its fields are in the order of their names too.
-#[derive(Serialize, ToSchema)]
-pub struct DenialCheck {
-    /// `null`: there is no limit.
-    #[schema(value_type = Option<MicroUsdc>, required)]
-    limit_micro_usdc: Option<String>,
-    /// Whether the rule allows the transfer.
-    ok: bool,
-    #[schema(value_type = schema::CheckedRule)]
-    rule: &'static str,
-    /// What already counted against the limit.
-    #[schema(value_type = MicroUsdc)]
-    used_micro_usdc: String,
-}
-
-impl DenialDocument {
-    fn of(refused: &Refused, before: &DenialHead, number: u64, key: Address) -> Option<Self> {
-        let Refused { transfer, account, operator } = refused;
-        let TransferState::Rejected(rejection) = &transfer.state else { return None };
-        Some(Self {
-            account: account.to_string(),
-            account_id: transfer.request.from.to_string(),
-            amount_micro_usdc: micros(transfer.request.amount),
-            checks: rejection.checks.0.iter().map(DenialCheck::from).collect(),
-            key: key.to_string(),
-            message: rejection.message.clone(),
-            network: transfer.network.as_str(),
-            number,
-            operator: operator.to_string(),
-            operator_id: transfer.operator_id.to_string(),
-            policy_version: rejection.policy_version,
-            previous_sha256: hex::encode(before.hash),
-            previous_transfer_id: before.transfer_id.map(|id| id.to_string()),
-            reason: rejection.reason.as_str(),
-            rejected_at: rejection.rejected_at.to_string(),
-            requested_at: transfer.created_at.to_string(),
-            to: transfer.request.to.text(),
-            transfer_id: transfer.id.to_string(),
-            version: VERSION,
-        })
-    }
-}
-
-impl From<&RuleCheck> for DenialCheck {
-    fn from(check: &RuleCheck) -> Self {
-        let limit_micro_usdc = match check.limit {
-            Limit::Unlimited => None,
-            Limit::AtMost(limit) => Some(micros(limit)),
-        };
-        Self {
-            limit_micro_usdc,
-            ok: check.ok,
-            rule: check.rule.as_str(),
-            used_micro_usdc: micros(check.used),
-        }
-    }
-}
-
-fn micros(amount: UsdcAmount) -> String {
-    amount.micros().to_string()
-}
-
 /// Binds a cursor to an operator's denials.
 pub fn denials_filter(operator: OperatorId, above: u64) -> String {
     format!("denials|{operator}|{above}")
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,5 +1,5 @@
 //! Purser's vocabulary: pure values, parsed once at the edge and trusted afterwards. The words of the money path are
-//! `purser_core`'s. Never knows tokio, sqlx, axum or Solana types.
+//! `purser_core`'s. Never knows tokio, sqlx, axum, OpenAPI or Solana types.
 
 mod account;
 mod amount;
@@ -25,7 +25,6 @@ mod principal;
 mod quotas;
 mod request;
 mod retention;
-pub mod schema;
 mod scopes;
 mod sealing;
 mod session;
@@ -50,9 +49,7 @@ pub use counterparties::{AllowlistEntry, Counterparties, CounterpartyKind, entri
 pub use delivery::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, DeliveryStatus, RETRY_DELAYS, Unanswered,
 };
-pub use denial::{
-    Denial, DenialDocument, DenialHead, DenialSignature, Refused, Unsigned as UnsignedDenial, denials_filter,
-};
+pub use denial::{Denial, DenialHead, Refused, Unsigned as UnsignedDenial, denials_filter};
 pub use destination::{DestinationRules, URL_CHARS_MAX, WebhookUrl, may_reach};
 pub use event::{Event, EventType, HaltSet, PolicySet, SetBy, Subject};
 pub use history::{
@@ -64,8 +61,7 @@ pub use label::check_name;
 pub use operator::{OpenDefence, Operator, OperatorName};
 pub use page::{Cursor, Page, PageLimit, PageRequest};
 pub use pending::PendingPolicy;
-pub(crate) use policy::Fields as PolicyUpdateFields;
-pub use policy::{PolicyFields, PolicyUpdate};
+pub use policy::PolicyUpdate;
 pub use policy_version::{Asking, PolicyReason, PolicyVersion, REASON_CHARS_MAX};
 pub use principal::Principal;
 pub use purser_core::{

@@ -10,11 +10,11 @@ use axum::response::Response;
 use tracing::Instrument;
 use tracing::field::Empty;
 
-use super::error::ErrorAnswer;
-use super::request_id::RequestId;
 use super::unread;
 use crate::metrics::{Metrics, known_method};
 use crate::traces;
+use crate::web::error::ErrorAnswer;
+use crate::web::request_id::RequestId;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 

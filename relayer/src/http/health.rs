@@ -7,8 +7,8 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::schema::{Message, one_of, written};
 use crate::service::Health;
+use crate::wire::schema::{Message, one_of, written};
 
 const OK: &str = "ok";
 const DEGRADED: &str = "degraded";

@@ -2,11 +2,9 @@
 //! longest gives way. When the system gives no more connections, the listener logs that and tries again.
 
 use std::io::{self, ErrorKind};
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::extract::connect_info::Connected;
 use axum_server::{AddrListener, Address};
 use futures::FutureExt;
 use rustix::process::{Resource, getrlimit};
@@ -15,6 +13,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::patience::IdleTimeoutStream;
+use crate::web::Peer;
 
 /// How long to wait after the system refused a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -33,22 +32,12 @@ pub fn default_connections_max() -> usize {
     usize::try_from(files / SHARE_OF_FILES).unwrap_or(usize::MAX).clamp(1, CONNECTIONS_MAX)
 }
 
-/// The address of the peer, which behind a proxy is the proxy's.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Peer(pub SocketAddr);
-
-impl Connected<Peer> for Peer {
-    fn connect_info(peer: Peer) -> Self {
-        peer
-    }
-}
-
 impl Address for Peer {
     type Stream = IdleTimeoutStream<TcpStream>;
     type Listener = BoundedListener;
 }
 
-pub(super) struct BoundedListener {
+pub(crate) struct BoundedListener {
     listener: TcpListener,
     places: Arc<Semaphore>,
     /// Silent connections wait here, in the order in which they fell silent.

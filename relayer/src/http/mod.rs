@@ -2,35 +2,20 @@
 
 mod accept;
 mod admin;
-mod auth;
-mod body;
-mod client_address;
-mod code;
-mod csv;
 mod dress;
-mod error;
-mod file;
 mod health;
 mod listener;
-mod once;
 mod openapi;
-mod page;
 mod patience;
-mod rate_limit;
-mod request_id;
 mod scopes;
 mod serve;
 mod site;
-mod stops;
-mod strangers;
 mod unread;
 mod v1;
 
 #[cfg(test)]
 mod tests;
 
-use std::any::Any;
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,20 +29,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 pub use admin::router as admin_router;
-pub use client_address::TrustedProxies;
 pub use listener::default_connections_max;
 pub use serve::serve;
 
-pub use self::auth::{Guard, OverRate};
-pub use self::body::{Json, check_json, receive};
-pub use self::code::Code;
-pub use self::error::ApiError;
-pub use self::once::{Draw, carry_out, idempotency_header, mark_replayed, shown_once};
-pub use self::openapi::headers::IdempotencyKeyHeader;
-pub use self::page::{Id, PathId};
-pub use self::request_id::RequestId;
-pub use self::v1::history::as_csv as history_as_csv;
-pub use self::v1::transfers::{TransferResponse, named_once, required};
 use self::v1::{
     accounts, approvals, deliveries, denials, events, halts, history, keys, limits, policies,
     policy_versions, transfer_list, transfers, webhooks,
@@ -67,31 +41,12 @@ use crate::service::{
     Accounts, Approvals, Denials, Events, Halts, Health, History, Keys, Policies, Services, Streams,
     Transfers, Webhooks,
 };
-use crate::tasks::panic_message;
+use crate::web::error::after_panic;
+use crate::web::{ApiError, Guard, HttpSettings, auth, body, once};
 
-/// Largest request body, in bytes.
-pub const BODY_BYTES_MAX: usize = 64 * 1024;
 /// The largest request head, line and headers together, in bytes; and how many headers it may have.
 const HEAD_BYTES_MAX: usize = 32 * 1024;
 const HEADERS_MAX: usize = 64;
-
-/// HTTP settings.
-#[derive(Debug, Clone)]
-pub struct HttpSettings {
-    /// No answer takes longer than this.
-    pub request_timeout: Duration,
-    /// The steady rate of one key, in requests a second.
-    pub requests_per_second: NonZeroU32,
-    /// How many requests one key may make at once.
-    pub burst: NonZeroU32,
-    /// How many times as much all keys of one operator may ask together.
-    pub operator_times: NonZeroU32,
-    /// How many unknown keys are looked up a second.
-    pub unknown_keys_per_second: NonZeroU32,
-    /// The proxies whose `X-Forwarded-For` is trusted.
-    pub trusted_proxies: TrustedProxies,
-    pub metrics: Metrics,
-}
 
 /// Hands a handler the one service that it asks for.
 macro_rules! services {
@@ -265,9 +220,4 @@ async fn within(State(limit): State<Duration>, request: Request, next: Next) -> 
         Ok(response) => response,
         Err(_) => ApiError::Timeout.into_response(),
     }
-}
-
-fn after_panic(panic: Box<dyn Any + Send + 'static>) -> Response {
-    tracing::error!(panic = panic_message(&*panic), "a request panicked");
-    ApiError::Panic.into_response()
 }

@@ -32,7 +32,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
 const GIVES_WAY_AFTER: Duration = Duration::from_secs(1);
 
 /// A connection that ends after too long a silence.
-pub(super) struct IdleTimeoutStream<S> {
+pub(crate) struct IdleTimeoutStream<S> {
     stream: S,
     requests: Arc<ConnectionRequests>,
     silent: Arc<Notify>,

@@ -12,9 +12,9 @@ use utoipa::openapi::OpenApi;
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa_axum::router::OpenApiRouter;
 
-use super::error::ApiError;
 use crate::domain::{Principal, Scopes};
 use crate::service::{Forbidden, ServiceError, Unauthorized};
+use crate::web::ApiError;
 
 /// The extension in which a route names its scopes.
 pub(super) const SCOPES: &str = "x-scopes";

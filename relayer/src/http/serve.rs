@@ -10,9 +10,10 @@ use axum_server::{Handle, Server};
 use hyper_util::rt::TokioTimer;
 use tokio_util::sync::CancellationToken;
 
-use super::listener::{BoundedListener, Peer};
+use super::listener::BoundedListener;
 use super::patience::CountRequests;
 use super::{HEAD_BYTES_MAX, HEADERS_MAX};
+use crate::web::Peer;
 
 const STREAMS_MAX: u32 = 128;
 /// How often an HTTP/2 client has to show that it is still there.

@@ -14,7 +14,7 @@ use axum::http::{Version, header};
 use futures::{Stream, StreamExt};
 use tokio::time::timeout;
 
-use super::BODY_BYTES_MAX;
+use crate::web::BODY_BYTES_MAX;
 
 /// How long an answer waits for a body that nobody needs: clients send it right after the head.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -13,9 +13,10 @@ use crate::domain::{
     AccountId, AccountName, AccountStatus, Address, AllowedCidrs, Counterparty, DisabledReason,
     DuplicateRule, EntryId, EntryKind, EventId, EventType, FailureCode, Fingerprint, HashedKey,
     IdempotencyKey, KeyHint, KeyId, Limit, Memo, Metadata, Network, OperatorId, OperatorName, PaymentNumber,
-    PolicyFields, PolicyReason, Provisioning, Recipient, RejectionReason, RequestFingerprint, Scopes,
-    SealedSecret, Seed, SpendingPolicy, Timestamp, TransferId, Unanswered, UsdcAmount, WebhookId, WebhookUrl,
+    PolicyReason, Provisioning, Recipient, RejectionReason, RequestFingerprint, Scopes, SealedSecret, Seed,
+    SpendingPolicy, Timestamp, TransferId, Unanswered, UsdcAmount, WebhookId, WebhookUrl,
 };
+use crate::wire::PolicyFields;
 
 /// How types are written: a type, a name for its value, and the text or number of it.
 macro_rules! written {

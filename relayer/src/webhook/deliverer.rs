@@ -18,7 +18,7 @@ use crate::domain::{Attempt, DeliveryState, SealingKey, Webhook, WebhookId, Webh
 use crate::lookup::LOOKED_UP_FOR;
 use crate::metrics::Metrics;
 use crate::shares::{Outgoing, Share};
-use crate::store::{AttemptMade, LeasedDelivery, Store, StoreError};
+use crate::store::{AttemptMade, Deliveries, LeasedDelivery, StoreError, Webhooks};
 use crate::tasks::Tasks;
 
 /// How long a process holds a taken delivery: an attempt, recording it, and some slack.
@@ -35,7 +35,8 @@ const CLOSED: &str = "secrets of webhooks were sealed with another key than the 
 /// Attempts deliveries.
 #[derive(Clone)]
 pub struct Deliverer {
-    store: Store,
+    webhooks: Webhooks,
+    deliveries: Deliveries,
     sealing_key: Arc<SealingKey>,
     post: Arc<dyn Post>,
     clock: Clock,
@@ -57,21 +58,21 @@ struct Endpoint {
 impl Deliverer {
     /// Its recorder runs on `tasks` until the deliverer is dropped; once they stop, it takes nothing more.
     pub fn new(
-        store: Store,
+        (webhooks, deliveries): (Webhooks, Deliveries),
         sealing_key: Arc<SealingKey>,
         post: Arc<dyn Post>,
         clock: Clock,
         tasks: &Tasks,
         (outgoing, metrics): (Outgoing, Metrics),
     ) -> Self {
-        let recorder = Recorder::start(store.clone(), tasks, metrics.clone());
+        let recorder = Recorder::start(deliveries.clone(), tasks, metrics.clone());
         let (closed, stop) = (Arc::default(), tasks.stop.clone());
         let lanes = Lanes::new(outgoing);
-        Self { store, sealing_key, post, clock, lanes, recorder, closed, stop, metrics }
+        Self { webhooks, deliveries, sealing_key, post, clock, lanes, recorder, closed, stop, metrics }
     }
 
-    pub(super) fn store(&self) -> &Store {
-        &self.store
+    pub(super) fn deliveries(&self) -> &Deliveries {
+        &self.deliveries
     }
 
     pub(super) fn metrics(&self) -> &Metrics {
@@ -86,7 +87,7 @@ impl Deliverer {
     pub(super) async fn check_secrets(&self) -> Result<(), StoreError> {
         let (mut after, mut webhooks) = (None, 0_usize);
         loop {
-            let sealed = self.store.webhooks.list_sealed_secrets(after, SECRETS_AT_ONCE).await?;
+            let sealed = self.webhooks.list_sealed_secrets(after, SECRETS_AT_ONCE).await?;
             let Some((last, _)) = sealed.last() else { break };
             after = Some(*last);
             webhooks += sealed.len();
@@ -147,7 +148,7 @@ impl Deliverer {
             return Ok(Vec::new());
         }
         let now = (self.clock)();
-        self.store.deliveries.take_due_deliveries(webhook, now, now.after(LEASE), rows_max).await
+        self.deliveries.take_due_deliveries(webhook, now, now.after(LEASE), rows_max).await
     }
 
     async fn deliver(&self, endpoint: Arc<Endpoint>, delivery: LeasedDelivery, place: Share) {
@@ -162,7 +163,7 @@ impl Deliverer {
         drop(place);
         let Ok(outcome) = outcome else {
             let again_at = ended_at.after(AGAIN_AFTER);
-            let postponed = self.store.deliveries.postpone_delivery(
+            let postponed = self.deliveries.postpone_delivery(
                 (operator_id, delivery.webhook_id),
                 delivery.event.id,
                 again_at,
@@ -190,12 +191,12 @@ impl Deliverer {
 
     /// `None` if there is nothing to deliver to.
     async fn find_endpoint(&self, id: WebhookId) -> Result<Option<Endpoint>, StoreError> {
-        let Some(webhook) = self.store.webhooks.find_any_webhook(id).await? else { return Ok(None) };
+        let Some(webhook) = self.webhooks.find_any_webhook(id).await? else { return Ok(None) };
         match webhook.status {
             WebhookStatus::Enabled => {}
             WebhookStatus::Disabled { .. } => return Ok(None),
         }
-        let Some(sealed) = self.store.webhooks.find_webhook_secrets(id).await? else { return Ok(None) };
+        let Some(sealed) = self.webhooks.find_webhook_secrets(id).await? else { return Ok(None) };
         let now = (self.clock)();
         let previous = sealed.previous.filter(|(_, until)| now < *until);
         let opened = self.sealing_key.open(id, &sealed.current);

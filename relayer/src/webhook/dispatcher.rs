@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::deliverer::{Deliverer, LEASE};
 use crate::domain::{RETRY_DELAYS, Timestamp, WebhookId};
-use crate::store::StoreError;
+use crate::store::{Events, StoreError};
 use crate::tasks::{Tasks, panic_message};
 
 /// The longest time between two searches for due deliveries: another process may have written some.
@@ -24,6 +24,7 @@ const HASTENED_AT_ONCE: u32 = 500;
 #[derive(Clone)]
 pub struct Dispatcher {
     deliverer: Deliverer,
+    events: Events,
     /// The queues under way; `true` if there may be more to deliver than the queue has seen.
     queues: Arc<Mutex<HashMap<WebhookId, bool>>>,
     tasks: Tasks,
@@ -31,13 +32,13 @@ pub struct Dispatcher {
 
 impl Dispatcher {
     /// Nothing runs yet; see [`Dispatcher::run_until_stopped`].
-    pub fn new(deliverer: Deliverer, tasks: Tasks) -> Self {
-        Self { deliverer, queues: Arc::default(), tasks }
+    pub fn new(deliverer: Deliverer, events: Events, tasks: Tasks) -> Self {
+        Self { deliverer, events, queues: Arc::default(), tasks }
     }
 
     /// Delivers whatever is due: when this process writes more, when a retry is due, and by timer.
     pub async fn run_until_stopped(self) {
-        if let Err(error) = self.deliverer.store().deliveries.release_orphaned_deliveries().await {
+        if let Err(error) = self.deliverer.deliveries().release_orphaned_deliveries().await {
             tracing::warn!(%error, "cannot release the previous process's leases; they will expire");
         }
         if let Err(error) = self.deliverer.check_secrets().await {
@@ -69,16 +70,16 @@ impl Dispatcher {
         for id in self.list_due(now).await? {
             self.wake(id);
         }
-        let next = self.deliverer.store().deliveries.find_next_due(now).await?;
+        let next = self.deliverer.deliveries().find_next_due(now).await?;
         let wait = next.map_or(SEARCH_EVERY, |next| now.until(next).min(SEARCH_EVERY));
         Ok(Instant::now() + wait)
     }
 
     async fn list_due(&self, now: Timestamp) -> Result<Vec<WebhookId>, StoreError> {
-        let store = self.deliverer.store();
+        let deliveries = self.deliverer.deliveries();
         let longest = RETRY_DELAYS.into_iter().max().unwrap_or_default();
-        store.deliveries.hasten_deliveries(now, longest, HASTENED_AT_ONCE).await?;
-        store.deliveries.list_due_webhooks(now, LEASE).await
+        deliveries.hasten_deliveries(now, longest, HASTENED_AT_ONCE).await?;
+        deliveries.list_due_webhooks(now, LEASE).await
     }
 
     /// Serves what this process writes, until that moment. `false` at a stop.
@@ -87,7 +88,7 @@ impl Dispatcher {
             tokio::select! {
                 () = self.tasks.stop.cancelled() => return false,
                 () = tokio::time::sleep_until(moment) => return true,
-                hinted = self.deliverer.store().events.hinted_webhooks() => {
+                hinted = self.events.hinted_webhooks() => {
                     hinted.into_iter().for_each(|id| self.wake(id));
                 }
             }

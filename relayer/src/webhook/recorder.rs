@@ -3,7 +3,7 @@
 use tokio::sync::{mpsc, oneshot};
 
 use crate::metrics::Metrics;
-use crate::store::{AttemptMade, Store};
+use crate::store::{AttemptMade, Deliveries};
 use crate::tasks::Tasks;
 
 /// How many attempts one transaction stores.
@@ -22,12 +22,12 @@ pub(super) struct Recorder {
 
 impl Recorder {
     /// Runs until every handle is dropped.
-    pub(super) fn start(store: Store, tasks: &Tasks, metrics: Metrics) -> Self {
+    pub(super) fn start(deliveries: Deliveries, tasks: &Tasks, metrics: Metrics) -> Self {
         let (entries, mut waiting) = mpsc::channel::<Entry>(TOGETHER_MAX);
         tasks.keep("recorder of attempts", async move {
             let mut batch = Vec::new();
             while waiting.recv_many(&mut batch, TOGETHER_MAX).await > 0 {
-                write(&store, std::mem::take(&mut batch), &metrics).await;
+                write(&deliveries, std::mem::take(&mut batch), &metrics).await;
             }
         });
         Self { entries }
@@ -42,16 +42,16 @@ impl Recorder {
     }
 }
 
-async fn write(store: &Store, batch: Vec<Entry>, metrics: &Metrics) {
+async fn write(deliveries: &Deliveries, batch: Vec<Entry>, metrics: &Metrics) {
     let (made, waiting): (Vec<_>, Vec<_>) =
         batch.into_iter().map(|entry| (entry.made, entry.written)).unzip();
     let count = |one: &AttemptMade| metrics.attempted(one.next.as_str());
-    match store.deliveries.mark_attempts(&made).await {
+    match deliveries.mark_attempts(&made).await {
         Ok(()) => made.iter().for_each(count),
         Err(error) => {
             tracing::warn!(%error, count = made.len(), "cannot record attempts together");
             for one in &made {
-                match store.deliveries.mark_attempts(std::slice::from_ref(one)).await {
+                match deliveries.mark_attempts(std::slice::from_ref(one)).await {
                     Ok(()) => count(one),
                     Err(error) => {
                         tracing::error!(%error, webhook_id = %one.webhook_id, event_id = %one.event_id, "cannot record an attempt");

@@ -44,6 +44,9 @@ fn rooms_of_the_chain_use_those_before_them() {
 fn foreign_crate_in_the_wrong_room_is_found() {
     assert_eq!(violations(ROOMS, room("domain"), "use tokio::sync::Mutex;").len(), 1);
     assert_eq!(violations(ROOMS, room("service"), "fn f(key: solana_sdk::pubkey::Pubkey) {}").len(), 1);
+    assert_eq!(violations(ROOMS, room("domain"), "#[derive(utoipa::ToSchema)]").len(), 1);
+    assert_eq!(violations(DOOR, &DOOR[0], "use purser_relayer::http::router;").len(), 1);
+    assert!(violations(DOOR, &DOOR[0], "use purser_relayer::web::ApiError;").is_empty());
 }
 
 #[test]
@@ -55,7 +58,7 @@ fn import_with_the_stream_is_allowed() {
     assert!(
         violations(ROOMS, room("domain"), "// crate::store keeps these; tokio::spawn does not").is_empty()
     );
-    assert!(violations(ROOMS, room("http"), "use crate::http::error::ApiError;").is_empty());
+    assert!(violations(ROOMS, room("http"), "use crate::web::error::ApiError;").is_empty());
 }
 
 #[test]

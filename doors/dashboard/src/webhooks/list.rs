@@ -4,8 +4,8 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_relayer::domain::{EventType, Invalid, Webhook, WebhookId};
-use purser_relayer::http::{ApiError, Draw, shown_once};
 use purser_relayer::service::{CreateWebhook, NewSecret, Services, read_accounts, read_events};
+use purser_relayer::web::{ApiError, Draw, shown_once};
 
 use crate::form::Form;
 use crate::home::first_page;

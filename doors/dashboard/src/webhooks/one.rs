@@ -7,10 +7,10 @@ use purser_relayer::domain::{
     AttemptOutcome, Cursor, Delivery, DeliveryState, DeliveryStatus, DisabledReason, EventId, Invalid,
     PageLimit, PageRequest, Timestamp, Webhook, WebhookId, WebhookStatus,
 };
-use purser_relayer::http::{ApiError, Draw, shown_once};
 use purser_relayer::service::{
     DeliveriesFilter, Hindrance, Replay, ReplayScope, Resource, ServiceError, Services, UpdateWebhook,
 };
+use purser_relayer::web::{ApiError, Draw, shown_once};
 
 use super::list::SecretPage;
 use crate::form::Form;

@@ -15,10 +15,10 @@ use crate::domain::{
     CheckedRule, Checks, Failure, FailureCode, Invalid, Limit, QuotaExceeded, Rejection, RejectionReason,
     RuleCheck, Timestamp, TransferId, TransferState, TransferStatus, UsdcAmount,
 };
-use crate::http::code::Code;
-use crate::http::error::{ApiError, ErrorBody, Unpaid};
-use crate::http::request_id::RequestId;
 use crate::service::{Forbidden, Resource, ServiceError, Unauthorized};
+use crate::web::code::Code;
+use crate::web::error::{ApiError, ErrorBody, Unpaid};
+use crate::web::request_id::RequestId;
 
 /// The extension in which a route names the codes that do not follow from its shape.
 const ERRORS: &str = "x-errors";

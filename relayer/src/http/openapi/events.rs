@@ -13,8 +13,8 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::open::WORD_CHARS_MAX;
 use crate::domain::EventType;
-use crate::domain::schema;
-use crate::domain::schema::reference;
+use crate::wire::events::envelope;
+use crate::wire::schema::{reference, written};
 
 /// An event of any type, as it is delivered.
 pub(crate) enum AnyEvent {}
@@ -50,27 +50,18 @@ impl ToSchema for AnyEvent {
     }
 }
 
-impl PartialSchema for OtherEvent {
-    fn schema() -> RefOr<Schema> {
-        let kind = ObjectBuilder::new().schema_type(Type::String).max_length(Some(WORD_CHARS_MAX));
-        let data =
-            ObjectBuilder::new().schema_type(Type::Object).description(Some("Its fields depend on `type`."));
-        let event = ObjectBuilder::new()
-            .schema_type(Type::Object)
-            .description(Some("An event of a type that this document does not know yet."))
-            .property("id", reference::<schema::EventId>())
-            .property("type", kind.description(Some("Another type.")))
-            .property("created_at", reference::<schema::Timestamp>())
-            .property("data", data);
-        let required = ["id", "type", "created_at", "data"];
-        required.into_iter().fold(event, ObjectBuilder::required).build().into()
-    }
+written! {
+    OtherEvent = "OtherEvent": other_event();
 }
 
-impl ToSchema for OtherEvent {
-    fn name() -> Cow<'static, str> {
-        "OtherEvent".into()
-    }
+fn other_event() -> Schema {
+    let kind = ObjectBuilder::new().schema_type(Type::String).max_length(Some(WORD_CHARS_MAX));
+    let data = ObjectBuilder::new().schema_type(Type::Object);
+    envelope(
+        "An event of a type that this document does not know yet.",
+        kind.description(Some("Another type.")),
+        data.description(Some("Its fields depend on `type`.")),
+    )
 }
 
 impl PartialSchema for WebhookTestEvent {

@@ -1,13 +1,14 @@
 //! Headers: those that many routes take, and those of answers.
 
 use utoipa::openapi::header::{Header, HeaderBuilder};
-use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
-use utoipa::openapi::{Components, RefOr, Required, Response, Schema};
+use utoipa::openapi::{Components, RefOr, Response, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::{component, needs_key};
-use crate::domain::schema::{self, RequestIdText};
+use crate::web::headers::request_header;
+use crate::wire::schema::{self, RequestIdText};
 
 pub(super) const X_REQUEST_ID: &str = "X-Request-Id";
 pub(super) const RETRY_AFTER: &str = "Retry-After";
@@ -23,17 +24,6 @@ const RATE_LIMIT: [(&str, &str); 3] = [
         "Seconds until all of them are available again; on a 429, until the next request is accepted.",
     ),
 ];
-
-/// `Idempotency-Key`: the name of the request.
-pub enum IdempotencyKeyHeader {}
-
-impl IntoParams for IdempotencyKeyHeader {
-    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        let description =
-            "The idempotency key, where it is not in the body. With both given, both say the same.";
-        vec![request_header("Idempotency-Key", description, schema::IdempotencyKey::schema())]
-    }
-}
 
 /// A request that is carried out once under its name: see `once`.
 pub(crate) fn name_once(operation: &mut Operation) {
@@ -78,11 +68,6 @@ impl IntoParams for LastEventId {
             "For a stream: the last `id` that was read; the stream continues after it. Of no use for a list.";
         vec![request_header("Last-Event-ID", description, id.into())]
     }
-}
-
-fn request_header(name: &str, description: &str, schema: RefOr<Schema>) -> Parameter {
-    let described = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Header);
-    described.required(Required::False).description(Some(description)).schema(Some(schema)).build()
 }
 
 /// Adds the headers of answers as components.

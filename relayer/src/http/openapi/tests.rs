@@ -8,8 +8,8 @@ use utoipa::openapi::OpenApi;
 use super::errors::example_of;
 use super::links::LINKS;
 use crate::domain::{EventType, Scope};
-use crate::http::code::Code;
 use crate::http::tests::Relayer;
+use crate::web::code::Code;
 
 fn document() -> Value {
     let none = OpenApi::default();

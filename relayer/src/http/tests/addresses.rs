@@ -7,8 +7,8 @@ use axum::extract::ConnectInfo;
 use axum::http::{Request, header};
 use serde_json::{Value, json};
 
-use super::super::listener::Peer;
 use super::{Answer, Relayer};
+use crate::web::Peer;
 
 impl Relayer {
     /// A key of the account that is bound to these ranges.

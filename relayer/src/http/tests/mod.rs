@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use self::scripted_chain::ScriptedChain;
-use super::{HttpSettings, OpenDoors, TrustedProxies, router};
+use super::{HttpSettings, OpenDoors, router};
 use crate::chain::{Chain, FileSigner, new_keypair};
 use crate::domain::{
     Address, ApiKey, KeyHolder, KeyId, KeyRole, Network, Operator, OperatorId, OperatorName, PlainKey,
@@ -40,6 +40,7 @@ use crate::service::{
 };
 use crate::shares::Outgoing;
 use crate::store::Store;
+use crate::web::TrustedProxies;
 use crate::webhook::{Fetcher, SystemResolver};
 
 /// A build without doors.

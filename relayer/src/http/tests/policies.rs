@@ -290,6 +290,17 @@ async fn nothing_that_was_asked_for_before_a_pause_takes_it_back() {
 }
 
 #[tokio::test]
+async fn change_reads_the_account_once_before_it_writes_and_once_after() {
+    let relayer = Relayer::start().await;
+    let path = format!("/v1/accounts/{}/policy", relayer.account().await);
+    for change in [json!({ "require_memo": true }), json!({ "max_daily_spend": 5 })] {
+        let before = relayer.chain.script().agent_reads;
+        assert_eq!(relayer.put(&path, &change).await.status, StatusCode::OK);
+        assert_eq!(relayer.chain.script().agent_reads - before, 2, "{change}");
+    }
+}
+
+#[tokio::test]
 async fn replacement_overwrites_a_change_in_between() {
     let (relayer, path, changed) =
         paused_in_the_middle("PUT", &json!({ "require_memo": true, "paused": true })).await;

@@ -44,6 +44,8 @@ pub(super) struct Script {
     pub reads_held: bool,
     /// How often somebody read, or tried to read, what a transfer needs.
     pub reads: usize,
+    /// How often somebody read accounts.
+    pub agent_reads: usize,
     /// How often somebody asked for a backfill.
     pub wanted: usize,
     /// Policies are written only while this is false.
@@ -95,6 +97,7 @@ impl ScriptedChain {
             held: false,
             reads_held: false,
             reads: 0,
+            agent_reads: 0,
             wanted: 0,
             policies_held: false,
             policies_under_way: 0,
@@ -224,7 +227,8 @@ impl ReadChain for ScriptedChain {
     }
 
     async fn read_agents(&self, agents: &[AgentAddresses]) -> Result<Vec<Option<AgentOnChain>>, ChainError> {
-        let script = self.reach()?;
+        let mut script = self.reach()?;
+        script.agent_reads += 1;
         Ok(agents.iter().map(|addresses| script.agents.get(&addresses.agent).cloned()).collect())
     }
 

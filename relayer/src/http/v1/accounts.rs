@@ -6,18 +6,19 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::halts::HaltBody;
-use crate::domain::schema::{self, Usdc, changed, written};
 use crate::domain::{
     AccountChange, AccountId, AccountName, AccountStatus, DuplicateRule, Invalid, Metadata, MetadataChange,
-    PolicyFields, PolicyUpdate, PolicyUpdateFields, Principal,
+    PolicyUpdate, Principal,
 };
-use crate::http::auth::OperatorOnly;
-use crate::http::body::Json as Body;
-use crate::http::code::Code;
-use crate::http::error::ApiError;
-use crate::http::once::Draw;
-use crate::http::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::service::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
+use crate::web::auth::OperatorOnly;
+use crate::web::body::Json as Body;
+use crate::web::code::Code;
+use crate::web::error::ApiError;
+use crate::web::once::Draw;
+use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
+use crate::wire::schema::{self, Usdc, changed, written};
+use crate::wire::{PolicyFields, PolicyUpdateFields};
 
 /// A new account.
 #[derive(Deserialize, ToSchema)]

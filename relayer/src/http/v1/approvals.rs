@@ -4,17 +4,17 @@ use axum::http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::checks::CheckBody;
-use crate::domain::schema::{
+use crate::domain::{ApprovalFilter, ApprovalState, Invalid, Principal, TransferId, TransferState};
+use crate::service::{ApprovalView, Approvals, GrantTerms, TransferView};
+use crate::web::auth::OperatorOnly;
+use crate::web::body::{NoFields, Nothing};
+use crate::web::code::Code;
+use crate::web::error::ApiError;
+use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
+use crate::wire::CheckBody;
+use crate::wire::schema::{
     self, ApprovalLink, ExplorerLink, Message, PolicyVersionNumber, Signature, Text, Usdc, one_of, written,
 };
-use crate::domain::{ApprovalFilter, ApprovalState, Invalid, Principal, TransferId, TransferState};
-use crate::http::auth::OperatorOnly;
-use crate::http::body::{NoFields, Nothing};
-use crate::http::code::Code;
-use crate::http::error::ApiError;
-use crate::http::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
-use crate::service::{ApprovalView, Approvals, GrantTerms, TransferView};
 
 written! {
     ApprovalState = "ApprovalState": one_of(

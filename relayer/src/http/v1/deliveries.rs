@@ -5,18 +5,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::domain::schema::{self, AnyEventType, Text, one_of, written};
 use crate::domain::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, DeliveryStatus, EventId, Invalid, Timestamp,
     Unanswered, WebhookId,
 };
-use crate::http::auth::OperatorOnly;
-use crate::http::body::Json as Body;
-use crate::http::error::ApiError;
-use crate::http::once::Draw;
 use crate::http::openapi::events::WebhookTestEvent;
-use crate::http::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::service::{DeliveriesFilter, Hindrance, Replay, ReplayScope, Resource, ServiceError, Webhooks};
+use crate::web::auth::OperatorOnly;
+use crate::web::body::Json as Body;
+use crate::web::error::ApiError;
+use crate::web::once::Draw;
+use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
+use crate::wire::schema::{self, AnyEventType, Text, one_of, written};
 
 const NO_SEALING_KEY: &str = "sealing_key_missing";
 const OTHER_SEALING_KEY: &str = "secret_sealed_with_another_key";

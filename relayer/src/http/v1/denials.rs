@@ -8,14 +8,16 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
-use crate::domain::schema::written;
-use crate::domain::{Denial, DenialDocument, DenialSignature, Invalid, denials_filter};
-use crate::http::auth::OperatorOnly;
-use crate::http::code::Code;
-use crate::http::error::ApiError;
-use crate::http::page::{LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
-use crate::http::{accept, file};
+use crate::domain::{Denial, Invalid, denials_filter};
+use crate::http::accept;
 use crate::service::Denials;
+use crate::web::auth::OperatorOnly;
+use crate::web::code::Code;
+use crate::web::error::ApiError;
+use crate::web::file;
+use crate::web::page::{LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
+use crate::wire::schema::written;
+use crate::wire::{DenialDocument, DenialSignature};
 
 const NDJSON: &str = "application/x-ndjson";
 

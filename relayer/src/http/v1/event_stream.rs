@@ -9,10 +9,10 @@ use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
 
 use crate::domain::{EventType, Invalid, KeyId, Operator};
-use crate::http::error::ApiError;
 use crate::http::openapi::headers::LAST_EVENT_ID_CHARS_MAX;
-use crate::http::page::ListQuery;
 use crate::service::{StreamFilter, Streamed, Streams};
+use crate::web::error::ApiError;
+use crate::web::page::ListQuery;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Tells proxies not to buffer the answer until it ends.

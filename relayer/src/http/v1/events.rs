@@ -5,15 +5,15 @@ use axum::response::{IntoResponse, Response};
 use serde_json::value::RawValue;
 
 use super::event_stream;
-use crate::domain::schema::{self, AnyEventType};
 use crate::domain::{EventId, Principal};
 use crate::http::accept;
-use crate::http::auth::OperatorOnly;
-use crate::http::error::ApiError;
 use crate::http::openapi::events::AnyEvent;
 use crate::http::openapi::headers::LastEventId;
-use crate::http::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::service::{Events, EventsFilter, Streams};
+use crate::web::auth::OperatorOnly;
+use crate::web::error::ApiError;
+use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
+use crate::wire::schema::{self, AnyEventType};
 
 list_parameters!(EventsParameters(LIMIT_DEFAULT) {
     "account_id": schema::AccountId = "Only events of this account.";

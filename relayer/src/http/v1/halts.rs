@@ -3,14 +3,14 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::schema::{self, Signature};
 use crate::domain::{AccountId, Halt};
-use crate::http::auth::OperatorOnly;
-use crate::http::body::{NoFields, Nothing};
-use crate::http::code::Code;
-use crate::http::error::ApiError;
-use crate::http::page::Id;
 use crate::service::{HaltView, Halts};
+use crate::web::auth::OperatorOnly;
+use crate::web::body::{NoFields, Nothing};
+use crate::web::code::Code;
+use crate::web::error::ApiError;
+use crate::web::page::Id;
+use crate::wire::schema::{self, Signature};
 
 /// A halt that is in force on an account.
 #[derive(Debug, Serialize, ToSchema)]

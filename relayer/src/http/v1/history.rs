@@ -2,128 +2,22 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use futures::{Stream, TryStreamExt};
-use serde::Serialize;
-use utoipa::ToSchema;
 
-use crate::domain::schema::{
-    self, ChainMemo, ExplorerLink, Message, OtherSide, Signature, Text, Usdc, one_of, written,
-};
-use crate::domain::{
-    AccountId, EntryKind, EntryOutcome, HistoryFilter, HistoryStatus, Invalid, PageRequest, PlacedEntry,
-    Principal,
-};
+use crate::domain::{AccountId, EntryKind, HistoryFilter, Invalid, PageRequest, Principal};
 use crate::http::accept;
-use crate::http::code::Code;
-use crate::http::csv::{self, CsvRow};
-use crate::http::error::{ApiError, rejection_code};
-use crate::http::page::{Id, ListQuery, PageResponse, list_parameters};
-use crate::service::{EntryView, History};
+use crate::service::History;
+use crate::web::page::{Id, ListQuery, PageResponse, list_parameters};
+use crate::web::{ApiError, EntryResponse, entries_as_csv};
+use crate::wire::schema::{self, one_of, written};
 
 const LIMIT_DEFAULT: u32 = 25;
 const ALL: &str = "all";
 
 written! {
-    Direction = "Direction": one_of("Seen from the account.", ["in", "out"]);
-    HistoryStatus = "EntryStatus": one_of("Whether money moved.", Self::ALL.map(Self::as_str));
     StatusFilter = "EntryStatusFilter": one_of("Whether money moved, or both.", ["settled", "rejected", ALL]);
 }
 
-enum Direction {}
 enum StatusFilter {}
-
-/// A line of an account's history. Every field is there; what does not apply is `null`.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Entry)]
-pub struct EntryResponse {
-    id: schema::EntryId,
-    #[serde(rename = "type")]
-    kind: EntryKind,
-    #[schema(value_type = Direction)]
-    direction: &'static str,
-    status: HistoryStatus,
-    amount_usdc: Usdc,
-    /// The other side: an account id, or a token account. `null` unless it was one party alone.
-    #[schema(value_type = Option<OtherSide>, required)]
-    counterparty: Option<String>,
-    /// Of a transfer, and of a deposit that one transfer made.
-    #[schema(value_type = Option<ChainMemo>, required)]
-    memo: Option<String>,
-    /// Of a transfer, and of a deposit that one transfer made.
-    #[schema(required)]
-    transfer_id: Option<schema::TransferId>,
-    /// Of what is settled.
-    #[schema(required)]
-    tx_signature: Option<Signature>,
-    /// Of what is settled.
-    #[schema(required)]
-    solana_explorer_url: Option<ExplorerLink>,
-    /// Of what was rejected.
-    #[schema(value_type = Option<Code>, required)]
-    error: Option<Code>,
-    /// Of what was rejected.
-    #[schema(value_type = Option<Message>, required)]
-    message: Option<String>,
-    /// When it happened.
-    created_at: schema::Timestamp,
-    /// When it came into the history, which is in this order: later than that of every entry that was there before.
-    visible_at: schema::Timestamp,
-}
-
-impl CsvRow for EntryResponse {
-    const HEAD: &'static [&'static str] = &[
-        "id",
-        "type",
-        "direction",
-        "status",
-        "amount_usdc",
-        "counterparty",
-        "memo",
-        "transfer_id",
-        "tx_signature",
-        "solana_explorer_url",
-        "error",
-        "message",
-        "created_at",
-        "visible_at",
-    ];
-
-    fn foreign_cells(&mut self) -> impl Iterator<Item = &mut String> {
-        [&mut self.counterparty, &mut self.memo, &mut self.message].into_iter().flatten()
-    }
-}
-
-impl From<EntryView> for EntryResponse {
-    fn from(view: EntryView) -> Self {
-        let EntryView { placed: PlacedEntry { entry, visible_at, .. }, explorer } = view;
-        let bare = Self {
-            id: entry.id.into(),
-            kind: entry.kind,
-            direction: entry.kind.direction(),
-            status: entry.outcome.status(),
-            amount_usdc: entry.amount.into(),
-            counterparty: entry.counterparty.map(|party| party.to_string()),
-            memo: entry.memo.map(|memo| memo.as_str().to_owned()),
-            transfer_id: entry.transfer_id.map(Text),
-            tx_signature: None,
-            solana_explorer_url: None,
-            error: None,
-            message: None,
-            created_at: entry.created_at.into(),
-            visible_at: visible_at.into(),
-        };
-        match entry.outcome {
-            EntryOutcome::Settled { signature, .. } => Self {
-                solana_explorer_url: Some(explorer.of(&signature).into()),
-                tx_signature: Some(signature.into()),
-                ..bare
-            },
-            EntryOutcome::Rejected { reason, message } => {
-                Self { error: Some(rejection_code(reason)), message: Some(message), ..bare }
-            }
-        }
-    }
-}
 
 fn filter(query: &mut ListQuery) -> Result<HistoryFilter, Invalid> {
     let status = |text: String| match text.parse() {
@@ -183,21 +77,12 @@ pub async fn list(
         let filter = filter(&mut query)?;
         query.finish()?;
         let pages = history.all(&principal, account_id, filter).await?;
-        return Ok(by_accept(as_csv(account_id, pages)));
+        return Ok(by_accept(entries_as_csv(account_id, pages)));
     }
     let (filter, request) = asked(&principal, account_id, query)?;
     let page = history.list(&principal, account_id, filter, request).await?;
     let page: PageResponse<EntryResponse> = page.map(EntryResponse::from).into();
     Ok(by_accept(Json(page).into_response()))
-}
-
-/// An account's history as a file.
-pub fn as_csv<E: std::fmt::Display + Send + 'static>(
-    account_id: AccountId,
-    pages: impl Stream<Item = Result<Vec<EntryView>, E>> + Send + 'static,
-) -> Response {
-    let rows = pages.map_ok(|page| page.into_iter().map(EntryResponse::from).collect());
-    csv::answer(&account_id.to_string(), rows)
 }
 
 /// Says that the answer depends on `Accept`.

@@ -4,14 +4,14 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::domain::schema::{self, AgentScope, CidrText, PlainKeyText, Text};
 use crate::domain::{AccountId, AccountName, ApiKey, Invalid, KeyHint, KeyHolder, KeyId, Principal, Scope};
-use crate::http::auth::OperatorOnly;
-use crate::http::body::Json as Body;
-use crate::http::error::ApiError;
-use crate::http::once::{Draw, ShownOnce};
-use crate::http::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::service::{CreateKey, Keys, NewKey, keys_filter};
+use crate::web::auth::OperatorOnly;
+use crate::web::body::Json as Body;
+use crate::web::error::ApiError;
+use crate::web::once::{Draw, ShownOnce};
+use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
+use crate::wire::schema::{self, AgentScope, CidrText, PlainKeyText, Text};
 
 /// A new agent key.
 #[derive(Deserialize, ToSchema)]

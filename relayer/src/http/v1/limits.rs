@@ -3,12 +3,12 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::schema::{self, Text, Usdc};
 use crate::domain::{AccountId, Principal};
-use crate::http::code::Code;
-use crate::http::error::ApiError;
-use crate::http::page::Id;
 use crate::service::{LimitsView, Transfers};
+use crate::web::code::Code;
+use crate::web::error::ApiError;
+use crate::web::page::Id;
+use crate::wire::schema::{self, Text, Usdc};
 
 /// An account's limits and what is left of them. Amounts are decimal strings; `null` where there is no limit.
 #[derive(Serialize, ToSchema)]

@@ -2,7 +2,6 @@
 
 pub(crate) mod accounts;
 pub(super) mod approvals;
-pub(crate) mod checks;
 pub(crate) mod deliveries;
 pub(super) mod denials;
 mod event_stream;

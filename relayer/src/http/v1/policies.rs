@@ -7,17 +7,16 @@ use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
 use super::policy_read_only::{self, READ_ONLY, ReadOnly};
-use crate::domain::schema::{self, PolicyVersionNumber, Signature, Text, changed, written};
-use crate::domain::{
-    AccountId, Invalid, Operator, PolicyFields, PolicyUpdate, PolicyUpdateFields, Principal,
-};
-use crate::http::auth::OperatorOnly;
-use crate::http::body::JsonText;
-use crate::http::code::Code;
-use crate::http::error::ApiError;
+use crate::domain::{AccountId, Invalid, Operator, PolicyUpdate, Principal};
 use crate::http::openapi::headers::IfMatch;
-use crate::http::page::Id;
 use crate::service::{PendingView, Policies, PolicyChange, PolicyView};
+use crate::web::auth::OperatorOnly;
+use crate::web::body::JsonText;
+use crate::web::code::Code;
+use crate::web::error::ApiError;
+use crate::web::page::Id;
+use crate::wire::schema::{self, PolicyVersionNumber, Signature, Text, changed, written};
+use crate::wire::{PolicyFields, PolicyUpdateFields};
 
 /// An account's policy; `tx_signature` where it was just put in force, `effective_at` where the change has to wait.
 #[derive(Serialize, ToSchema)]
@@ -143,10 +142,10 @@ async fn checked_update(
     if read_only.is_empty() {
         return Ok(update);
     }
-    let stands = PolicyResponse::from(policies.get(operator, id).await?);
-    read_only.check(&stands)?;
+    let current = PolicyResponse::from(policies.get(operator, id).await?);
+    read_only.check(&current)?;
     // Bound to the version that was checked.
-    Ok(PolicyUpdate { expected_version: update.expected_version.or(Some(stands.version)), ..update })
+    Ok(PolicyUpdate { expected_version: update.expected_version.or(Some(current.version)), ..update })
 }
 
 fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Invalid> {

@@ -8,8 +8,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::domain::{Invalid, PolicyUpdate};
-use crate::http::error::ApiError;
 use crate::service::ServiceError;
+use crate::web::error::ApiError;
 
 /// The fields that tell one policy of an account from another.
 const VERSION: [&str; 2] = ["version", "updated_at"];
@@ -30,12 +30,12 @@ impl ReadOnly {
         let now = serde_json::to_value(now).map_err(|_| ServiceError::Internal)?;
         for name in READ_ONLY {
             let Some(sent) = self.0.get(name) else { continue };
-            let stands = now.get(name).unwrap_or(&Value::Null);
-            if sent == stands {
+            let current = now.get(name).unwrap_or(&Value::Null);
+            if sent == current {
                 continue;
             }
             let is_of_its_kind =
-                (sent.is_u64() && stands.is_u64()) || (sent.is_string() && stands.is_string());
+                (sent.is_u64() && current.is_u64()) || (sent.is_string() && current.is_string());
             return Err(if VERSION.contains(&name) && is_of_its_kind {
                 ServiceError::PolicyChanged.into()
             } else {

@@ -3,12 +3,13 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::schema::{self, Signature, Text};
-use crate::domain::{AccountId, PolicyFields, PolicyReason, PolicyVersion};
-use crate::http::auth::OperatorOnly;
-use crate::http::error::ApiError;
-use crate::http::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
+use crate::domain::{AccountId, PolicyReason, PolicyVersion};
 use crate::service::{Policies, policy_versions_filter};
+use crate::web::auth::OperatorOnly;
+use crate::web::error::ApiError;
+use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
+use crate::wire::PolicyFields;
+use crate::wire::schema::{self, Signature, Text};
 
 /// A version of a policy, and what set it.
 #[derive(Serialize, ToSchema)]

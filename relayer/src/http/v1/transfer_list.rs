@@ -1,12 +1,11 @@
 use axum::Json;
 use axum::extract::State;
 
-use super::transfers::TransferResponse;
-use crate::domain::schema;
 use crate::domain::{IdempotencyKey, Invalid, Principal, TransferFilter};
-use crate::http::error::ApiError;
-use crate::http::page::{LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::service::Transfers;
+use crate::web::page::{LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
+use crate::web::{ApiError, TransferResponse};
+use crate::wire::schema;
 
 fn filter(query: &mut ListQuery) -> Result<TransferFilter, Invalid> {
     Ok(TransferFilter {

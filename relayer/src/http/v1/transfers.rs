@@ -6,22 +6,17 @@ use purser_core::Duplicates;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::checks::CheckBody;
-use crate::domain::schema::{
-    self, ApprovalLink, ExplorerLink, Message, RecipientText, Signature, Text, Usdc, UsdcText, changed,
-    one_of, written,
-};
 use crate::domain::{
-    Approval, IdempotencyKey, Invalid, Memo, Principal, Recipient, Rejection, TransferId, TransferRequest,
-    TransferState, TransferStatus, amount_from_text,
+    Approval, IdempotencyKey, Invalid, Memo, Principal, Recipient, TransferId, TransferRequest,
+    TransferState, amount_from_text,
 };
-use crate::http::body::Json as Body;
-use crate::http::code::Code;
-use crate::http::error::{ApiError, failure_code, refused_and_open, rejection_code};
-use crate::http::once::{idempotency_header, mark_replayed};
-use crate::http::openapi::headers::IdempotencyKeyHeader;
-use crate::http::page::Id;
-use crate::service::{Preview, PreviewRequest, TransferAnswer, TransferView, Transfers};
+use crate::service::{Preview, PreviewRequest, TransferAnswer, Transfers};
+use crate::web::body::Json as Body;
+use crate::web::error::{failure_code, rejection_code};
+use crate::web::once::{idempotency_header, mark_replayed};
+use crate::web::{ApiError, Code, Id, IdempotencyKeyHeader, TransferResponse, named_once, required};
+use crate::wire::CheckBody;
+use crate::wire::schema::{self, Message, RecipientText, Text, UsdcText, changed, one_of, written};
 
 written! {
     ApprovalWord = "ApprovalRequest": one_of(
@@ -57,22 +52,6 @@ pub struct CreateTransferBody {
     /// What becomes of it where policy refuses it by a rule that a grant may waive: the payee, the largest transfer or the daily limit.
     #[schema(value_type = Option<ApprovalWord>)]
     approval: Option<String>,
-}
-
-/// Invalid: it is not given.
-pub fn required<T>(param: &str, value: Option<T>) -> Result<T, Invalid> {
-    value.ok_or_else(|| Invalid::new(param, "is required"))
-}
-
-/// The idempotency key, from the body or from the header.
-pub fn named_once(body: Option<String>, header: Option<String>) -> Result<Option<String>, Invalid> {
-    match (body, header) {
-        (Some(body), Some(header)) if body != header => {
-            Err(Invalid::new("idempotency_key", "differs from the header `Idempotency-Key`"))
-        }
-        (Some(key), _) | (None, Some(key)) => Ok(Some(key)),
-        (None, None) => Ok(None),
-    }
 }
 
 impl CreateTransferBody {
@@ -123,163 +102,7 @@ written! {
     }), like CreateTransferBody;
 }
 
-/// A transfer in any state.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Transfer)]
-pub struct TransferResponse {
-    transfer_id: schema::TransferId,
-    status: schema::TransferStatus,
-    /// The account that pays.
-    from: schema::AccountId,
-    /// As submitted.
-    to: schema::Recipient,
-    amount_usdc: Usdc,
-    #[schema(required)]
-    memo: Option<schema::Memo>,
-    idempotency_key: schema::IdempotencyKey,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    tx_signature: Option<Signature>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    solana_explorer_url: Option<ExplorerLink>,
-    /// Of what is settled.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    settled_at: Option<schema::Timestamp>,
-    created_at: schema::Timestamp,
-    /// Of what was rejected or failed, or what a seller refused.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Code)]
-    error: Option<Code>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    message: Option<Message>,
-    /// When the rolling window has room for the amount, if nothing else is spent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    retry_at: Option<schema::Timestamp>,
-    /// Of what was rejected: what every rule said, in the order in which they win.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Vec<CheckBody>, max_items = 6)]
-    checks: Option<Vec<CheckBody>>,
-    /// `true`: a person can approve it, if it is sent again under the same idempotency key with `"approval": "request"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = bool)]
-    approvable: Option<bool>,
-    /// Of one about which a person was asked: until when it can be approved.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    approval_expires_at: Option<schema::Timestamp>,
-    /// The page to show to whoever approves it, where the service has a `server.public_url`. Whoever has the link sees the payment.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = ApprovalLink)]
-    approval_url: Option<String>,
-}
-
-impl TransferResponse {
-    pub const fn is_submitted(&self) -> bool {
-        matches!(self.status, Text(TransferStatus::Submitted))
-    }
-
-    fn new(view: &TransferView) -> Self {
-        let TransferView { transfer, explorer, .. } = view;
-        let request = &transfer.request;
-        let bare = Self {
-            transfer_id: transfer.id.into(),
-            status: transfer.state.status().into(),
-            from: request.from.into(),
-            to: request.to.clone().into(),
-            amount_usdc: request.amount.into(),
-            memo: request.memo.clone().map(Text),
-            idempotency_key: request.idempotency_key.clone().into(),
-            tx_signature: transfer.tx_signature().map(Signature::from),
-            solana_explorer_url: transfer.tx_signature().map(|signature| explorer.of(signature).into()),
-            settled_at: None,
-            created_at: transfer.created_at.into(),
-            error: None,
-            message: None,
-            retry_at: None,
-            checks: None,
-            approvable: None,
-            approval_expires_at: None,
-            approval_url: None,
-        };
-        let bare = Self {
-            approval_expires_at: transfer.approval.requested().map(|requested| requested.expires_at.into()),
-            approval_url: view.approval_url.clone(),
-            ..bare
-        };
-        match &transfer.state {
-            TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => {
-                let message = refused_and_open(transfer.refusal.as_ref(), &transfer.state);
-                Self {
-                    error: message.as_ref().map(|_| Code::PaymentRefused),
-                    message: message.map(Message::from),
-                    ..bare
-                }
-            }
-            TransferState::Settled(settlement) => {
-                Self { settled_at: Some(settlement.settled_at.into()), ..bare }
-            }
-            TransferState::PendingApproval(wanted) => Self::refused(bare, &wanted.rejection),
-            TransferState::Rejected(rejection) => Self {
-                approvable: rejection.reason.is_approvable().then_some(true),
-                ..Self::refused(bare, rejection)
-            },
-            TransferState::Failed(failure) => Self {
-                error: Some(failure_code(failure.code)),
-                message: Some(failure.message.as_str().into()),
-                ..bare
-            },
-        }
-    }
-}
-
-impl TransferResponse {
-    /// With what policy said.
-    fn refused(bare: Self, rejection: &Rejection) -> Self {
-        Self {
-            error: Some(rejection_code(rejection.reason)),
-            message: Some(rejection.message.as_str().into()),
-            retry_at: rejection.retry_at.map(Text),
-            checks: Some(CheckBody::list(&rejection.checks)),
-            ..bare
-        }
-    }
-}
-
-impl From<TransferView> for TransferResponse {
-    fn from(view: TransferView) -> Self {
-        Self::new(&view)
-    }
-}
-
-/// A rejected or failed transfer is an error.
-impl TryFrom<TransferAnswer> for TransferResponse {
-    type Error = ApiError;
-
-    fn try_from(answer: TransferAnswer) -> Result<Self, ApiError> {
-        let TransferAnswer { view, checks, .. } = answer;
-        match &view.transfer.state {
-            TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. }
-                if view.transfer.refusal.is_some() =>
-            {
-                Err(ApiError::Transfer(Box::new(view.transfer.into()), checks))
-            }
-            TransferState::Claimed
-            | TransferState::PendingApproval(_)
-            | TransferState::Signed(_)
-            | TransferState::Sent { .. }
-            | TransferState::Settled(_) => Ok(view.into()),
-            TransferState::Rejected(_) | TransferState::Failed(_) => {
-                Err(ApiError::Transfer(Box::new(view.transfer.into()), checks))
-            }
-        }
-    }
-}
-
-/// 200: settled. 202: submitted, or waiting for a person.
+/// 200: settled. 202: submitted.
 fn answer(answer: TransferAnswer) -> Response {
     let replayed = answer.replayed;
     let is_settled = matches!(answer.view.transfer.state, TransferState::Settled(_));

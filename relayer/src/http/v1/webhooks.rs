@@ -5,21 +5,21 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::domain::schema::{
-    self, Text, UsdcLimit, UsdcNumber, WebhookSecretText, WebhookUrlText, changed, one_of, written,
-};
 use crate::domain::{
     DisabledReason, EventType, Invalid, UsdcAmount, Webhook, WebhookId, WebhookStatus, amount_from_json,
 };
-use crate::http::auth::OperatorOnly;
-use crate::http::body::Json as Body;
-use crate::http::code::Code;
-use crate::http::error::ApiError;
-use crate::http::once::{Draw, ShownOnce};
 use crate::http::openapi::forbid_null;
-use crate::http::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::service::{
     CreateWebhook, NewSecret, UpdateWebhook, Webhooks, read_accounts, read_events, webhooks_filter,
+};
+use crate::web::auth::OperatorOnly;
+use crate::web::body::Json as Body;
+use crate::web::code::Code;
+use crate::web::error::ApiError;
+use crate::web::once::{Draw, ShownOnce};
+use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
+use crate::wire::schema::{
+    self, Text, UsdcLimit, UsdcNumber, WebhookSecretText, WebhookUrlText, changed, one_of, written,
 };
 
 const THRESHOLD: &str = "low_balance_threshold_usdc";

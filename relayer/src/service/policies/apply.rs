@@ -48,24 +48,24 @@ impl Policies {
         // Read before the policy: a draft that is gone by now has left its trace in the policy.
         let read = chain.read_draft(&account.address).await;
         let draft = read.map_err(|error| from_chain(operator.network, &error, true))?;
-        let standing = match self.stand(&operator, pending.account_id).await {
+        let current = match self.read(&operator, pending.account_id).await {
             // The account was closed on the chain, so the draft is useless.
             Err(ServiceError::NotFound(Resource::Account)) => {
                 return Ok(self.policies.delete_pending_policy(pending).await?);
             }
-            standing => standing?,
+            current => current?,
         };
         let Some(draft) = draft.filter(|draft| draft.hash == pending.hash) else {
-            return self.look_for_trace(&operator, &standing, pending, now).await;
+            return self.look_for_trace(&operator, &current, pending, now).await;
         };
         if pending.sealed_by.is_some() {
-            return self.watch(&standing, pending, draft, now).await;
+            return self.watch(&current, pending, draft, now).await;
         }
         let may_be_under_way = draft.sealed_at.is_none() && self.is_recent(pending);
-        match PendingDraft::of(draft, &standing) {
-            Some(waiting) => self.apply(&operator, &standing, pending, waiting, now).await,
+        match PendingDraft::of(draft, &current) {
+            Some(waiting) => self.apply(&operator, &current, pending, waiting, now).await,
             None if may_be_under_way => self.put_off(pending, now).await,
-            None => self.clear(&operator, &standing, pending).await,
+            None => self.clear(&operator, &current, pending).await,
         }
     }
 
@@ -73,20 +73,20 @@ impl Policies {
     /// applied nor dropped: that is for whoever sealed it, or for those whom the announcement wakes.
     async fn watch(
         &self,
-        standing: &ReadAccount,
+        current: &ReadAccount,
         pending: &PendingPolicy,
         draft: DraftOnChain,
         now: i64,
     ) -> Result<(), ServiceError> {
-        let waits = standing.operator.loosening_delay_seconds > 0 && standing.is_loosened_by(&draft.policy);
-        let Some(PendingDraft { draft, effective_at }) = PendingDraft::of(draft, standing).filter(|_| waits)
+        let waits = current.operator.loosening_delay_seconds > 0 && current.is_loosened_by(&draft.policy);
+        let Some(PendingDraft { draft, effective_at }) = PendingDraft::of(draft, current).filter(|_| waits)
         else {
             return Ok(self.policies.delete_pending_policy(pending).await?);
         };
         if !pending.is_announced || pending.due_at < effective_at {
             tracing::warn!(account_id = %pending.account_id, signer = ?pending.sealed_by,
                 "a policy that loosens something was sealed without this service and is pending");
-            self.announce_pending(standing, pending, &draft.policy, effective_at).await?;
+            self.announce_pending(current, pending, &draft.policy, effective_at).await?;
         }
         if effective_at > now { Ok(()) } else { self.put_off(pending, now).await }
     }
@@ -94,25 +94,25 @@ impl Policies {
     async fn apply(
         &self,
         operator: &Operator,
-        standing: &ReadAccount,
+        current: &ReadAccount,
         pending: &PendingPolicy,
         waiting: PendingDraft,
         now: i64,
     ) -> Result<(), ServiceError> {
         let PendingDraft { draft: DraftOnChain { policy, .. }, effective_at } = waiting;
         if !pending.is_announced || pending.due_at != effective_at {
-            self.announce_pending(standing, pending, &policy, effective_at).await?;
+            self.announce_pending(current, pending, &policy, effective_at).await?;
         }
         if effective_at > now {
             return Ok(());
         }
-        if standing.operator.halted_by.is_some() || standing.agent.halted_by.is_some() {
+        if current.operator.halted_by.is_some() || current.agent.halted_by.is_some() {
             // In a halt the admin alone puts it in force; after it, the next pass does.
             return self.put_off(pending, now).await;
         }
         let chain = &self.chains.get(operator.network)?.chain;
         crash_point!("apply.before");
-        let applied = chain.apply_draft(&standing.operator, &standing.agent, pending.hash).await;
+        let applied = chain.apply_draft(&current.operator, &current.agent, pending.hash).await;
         crash_point!("apply.after");
         match applied {
             Ok(confirmed) => {
@@ -122,7 +122,7 @@ impl Policies {
             // Another relayer was faster, or the time is not quite up; the next pass sees which.
             Err(ChainError::PolicyChanged) => Ok(()),
             // The admin's wallet recreated the account; the admin may put the policy in force.
-            Err(ChainError::RentOfAnother { .. }) => self.clear(operator, standing, pending).await,
+            Err(ChainError::RentOfAnother { .. }) => self.clear(operator, current, pending).await,
             Err(error) => Err(from_chain(operator.network, &error, true)),
         }
     }
@@ -131,11 +131,11 @@ impl Policies {
     async fn look_for_trace(
         &self,
         operator: &Operator,
-        standing: &ReadAccount,
+        current: &ReadAccount,
         pending: &PendingPolicy,
         now: i64,
     ) -> Result<(), ServiceError> {
-        let ReadAccount { agent, .. } = standing;
+        let ReadAccount { agent, .. } = current;
         let chain = &self.chains.get(operator.network)?.chain;
         let before = AgentOnChain { policy_version: pending.expected_version, ..agent.clone() };
         let is_next = agent.policy_version == pending.expected_version.saturating_add(1);
@@ -169,11 +169,11 @@ impl Policies {
     async fn clear(
         &self,
         operator: &Operator,
-        standing: &ReadAccount,
+        current: &ReadAccount,
         pending: &PendingPolicy,
     ) -> Result<(), ServiceError> {
         let chain = &self.chains.get(operator.network)?.chain;
-        match chain.drop_draft(&standing.operator, &standing.agent, pending.hash).await {
+        match chain.drop_draft(&current.operator, &current.agent, pending.hash).await {
             Ok(_) | Err(ChainError::PolicyChanged) => {}
             Err(error) => return Err(from_chain(operator.network, &error, true)),
         }

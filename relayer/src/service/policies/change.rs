@@ -21,12 +21,12 @@ impl Policies {
         id: AccountId,
         update: &PolicyUpdate,
     ) -> Result<PolicyComparison, ServiceError> {
-        let standing = self.stand(operator, id).await?;
-        let after = self.asked(operator, &standing, update, Omitted::StayAsTheyAre).await?;
-        let loosens = standing.is_loosened_by(&after);
-        let delay = Some(standing.operator.loosening_delay_seconds);
+        let current = self.read(operator, id).await?;
+        let after = self.asked(operator, &current, update, Omitted::StayAsTheyAre).await?;
+        let loosens = current.is_loosened_by(&after);
+        let delay = Some(current.operator.loosening_delay_seconds);
         let waits = delay.filter(|delay| loosens && *delay > 0);
-        Ok(PolicyComparison { before: standing.agent.policy, after, waits })
+        Ok(PolicyComparison { before: current.agent.policy, after, waits })
     }
 
     pub(super) async fn change(
@@ -44,37 +44,45 @@ impl Policies {
             if update.only_paused() == Some(true) {
                 return this.pause(&operator, id, &asking).await;
             }
-            let account = this.find(&operator, id).await?;
-            let agent = read_agent(&this.chains, &operator, &account).await?;
-            let version = agent.policy_version;
-            let mut stopped = this.stop_first(&operator, &agent, id, &mut update, &asking).await?;
-            // One change per account at a time, so that a merge sees the change before it.
+            // One change per account at a time, so that a merge sees the change before it. Only a pause does not wait for its turn.
             let writer = this.writers.of(id);
-            let _turn = writer.lock().await;
+            let turn = writer.try_lock().ok();
+            let read = this.read(&operator, id).await?;
+            let version = read.agent.policy_version;
+            let mut stopped = this.stop_first(&operator, &read.agent, id, &mut update, &asking).await?;
+            // What was read within the turn need not be read again, unless a pause was written since.
+            let mut read = Some(read).filter(|_| turn.is_some() && stopped.is_none());
+            let _turn = match turn {
+                Some(turn) => turn,
+                None => writer.lock().await,
+            };
             let mut tries_left = match (omitted, update.expected_version) {
                 // A full replacement also replaces changes that came in between.
                 (Omitted::TakeDefaults, None) => TRIES_MAX - 1,
                 (Omitted::TakeDefaults, Some(_)) | (Omitted::StayAsTheyAre, _) => 0,
             };
             loop {
-                let mut standing = this.stand(&operator, id).await?;
+                let mut current = match read.take() {
+                    Some(read) => read,
+                    None => this.read(&operator, id).await?,
+                };
                 // Somebody may have lifted the pause meanwhile.
                 if let Some(again) =
-                    this.stop_first(&operator, &standing.agent, id, &mut update, &asking).await?
+                    this.stop_first(&operator, &current.agent, id, &mut update, &asking).await?
                 {
                     stopped = Some(again);
-                    standing = this.stand(&operator, id).await?;
+                    current = this.read(&operator, id).await?;
                 }
-                let asked = this.asked(&operator, &standing, &update, omitted).await?;
-                if let Some(stopped) = stopped.take_if(|_| standing.agent.policy == asked) {
+                let asked = this.asked(&operator, &current, &update, omitted).await?;
+                if let Some(stopped) = stopped.take_if(|_| current.agent.policy == asked) {
                     return Ok(stopped);
                 }
                 // But it must not lift a pause that may have come after the request.
-                let lifts = standing.agent.policy.paused && !asked.paused;
-                if lifts && standing.agent.policy_version != version {
+                let lifts = current.agent.policy.paused && !asked.paused;
+                if lifts && current.agent.policy_version != version {
                     return Err(ServiceError::PolicyChanged);
                 }
-                match this.write(&operator, &standing, asked, &asking).await {
+                match this.write(&operator, &current, asked, &asking).await {
                     Err(ServiceError::PolicyChanged) if tries_left > 0 => tries_left -= 1,
                     done => return done,
                 }
@@ -87,34 +95,34 @@ impl Policies {
     async fn asked(
         &self,
         operator: &Operator,
-        standing: &ReadAccount,
+        current: &ReadAccount,
         update: &PolicyUpdate,
         omitted: Omitted,
     ) -> Result<SpendingPolicy, ServiceError> {
-        let AgentOnChain { policy: current, policy_version, .. } = &standing.agent;
+        let AgentOnChain { policy, policy_version, .. } = &current.agent;
         if update.expected_version.is_some_and(|expected| expected != *policy_version) {
             return Err(ServiceError::PolicyChanged);
         }
         let allowlist = match &update.allowed_counterparties {
             None => None,
-            Some(asked) => Some(resolve(&self.allowlists, operator, asked, &current.allowlist).await?),
+            Some(asked) => Some(resolve(&self.allowlists, operator, asked, &policy.allowlist).await?),
         };
         Ok(match omitted {
-            Omitted::TakeDefaults => update.replace(allowlist, current),
-            Omitted::StayAsTheyAre => update.merge(allowlist, current),
+            Omitted::TakeDefaults => update.replace(allowlist, policy),
+            Omitted::StayAsTheyAre => update.merge(allowlist, policy),
         })
     }
 
     async fn write(
         &self,
         operator: &Operator,
-        standing: &ReadAccount,
+        current: &ReadAccount,
         asked: SpendingPolicy,
         asking: &Asking,
     ) -> Result<PolicyChange, ServiceError> {
-        let ReadAccount { account, agent, operator: on_chain } = standing;
-        if standing.is_loosened_by(&asked) && on_chain.loosening_delay_seconds > 0 {
-            return self.propose(operator, standing, asked, asking).await;
+        let ReadAccount { account, agent, operator: on_chain } = current;
+        if current.is_loosened_by(&asked) && on_chain.loosening_delay_seconds > 0 {
+            return self.propose(operator, current, asked, asking).await;
         }
         let entries = asked.allowlist.len() as u64;
         if entries > agent.policy.allowlist.len() as u64 {

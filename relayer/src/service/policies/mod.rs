@@ -115,9 +115,9 @@ impl Policies {
 
     /// The policy in force, and the pending one. NotFound: the account.
     pub async fn get(&self, operator: &Operator, id: AccountId) -> Result<PolicyView, ServiceError> {
-        let standing = self.stand(operator, id).await?;
-        let pending = self.pending(operator, &standing).await?;
-        Ok(view(id, &standing.agent, pending))
+        let current = self.read(operator, id).await?;
+        let pending = self.pending(operator, &current).await?;
+        Ok(view(id, &current.agent, pending))
     }
 
     /// Replaces the policy on behalf of this key; `paused` alone changes only that. The policy is in force on return,
@@ -146,7 +146,7 @@ impl Policies {
         self.change(operator, id, update, key_id, Omitted::StayAsTheyAre).await
     }
 
-    async fn stand(&self, operator: &Operator, id: AccountId) -> Result<ReadAccount, ServiceError> {
+    async fn read(&self, operator: &Operator, id: AccountId) -> Result<ReadAccount, ServiceError> {
         let account = self.find(operator, id).await?;
         let (agent, operator) = tokio::try_join!(
             read_agent(&self.chains, operator, &account),

@@ -18,9 +18,9 @@ pub(super) struct PendingDraft {
 
 impl PendingDraft {
     /// A draft is pending when it is complete, meant for the version in force, and can take effect some day.
-    pub fn of(draft: DraftOnChain, standing: &ReadAccount) -> Option<Self> {
-        let is_current = draft.expected_version == standing.agent.policy_version;
-        let effective_at = draft.loosens_at(&standing.operator).filter(|_| is_current)?;
+    pub fn of(draft: DraftOnChain, current: &ReadAccount) -> Option<Self> {
+        let is_current = draft.expected_version == current.agent.policy_version;
+        let effective_at = draft.loosens_at(&current.operator).filter(|_| is_current)?;
         Some(Self { draft, effective_at })
     }
 }
@@ -30,9 +30,9 @@ impl Policies {
     pub(super) async fn pending(
         &self,
         operator: &Operator,
-        standing: &ReadAccount,
+        current: &ReadAccount,
     ) -> Result<Option<PendingView>, ServiceError> {
-        let Some(PendingDraft { draft, effective_at }) = self.waiting(operator, standing).await? else {
+        let Some(PendingDraft { draft, effective_at }) = self.waiting(operator, current).await? else {
             return Ok(None);
         };
         let effective_at = Timestamp::from_unix_seconds(effective_at);
@@ -54,28 +54,28 @@ impl Policies {
     async fn waiting(
         &self,
         operator: &Operator,
-        standing: &ReadAccount,
+        current: &ReadAccount,
     ) -> Result<Option<PendingDraft>, ServiceError> {
         let chain = &self.chains.get(operator.network)?.chain;
-        let read = chain.read_draft(&standing.account.address).await;
+        let read = chain.read_draft(&current.account.address).await;
         let draft = read.map_err(|error| from_chain(operator.network, &error, true))?;
-        Ok(draft.and_then(|draft| PendingDraft::of(draft, standing)))
+        Ok(draft.and_then(|draft| PendingDraft::of(draft, current)))
     }
 
     /// Proposes a policy on the chain, in place of the pending one. If it is already pending, its delay runs on.
     pub(super) async fn propose(
         &self,
         operator: &Operator,
-        standing: &ReadAccount,
+        current: &ReadAccount,
         asked: SpendingPolicy,
         asking: &Asking,
     ) -> Result<PolicyChange, ServiceError> {
-        let ReadAccount { account, agent, operator: on_chain } = standing;
+        let ReadAccount { account, agent, operator: on_chain } = current;
         let chain = &self.chains.get(operator.network)?.chain;
         let hash = chain.proposal_hash(agent, &asked);
         let now = chain.now().await.map_err(|fault| from_fault(&fault))?;
         let is_it = |waiting: &PendingDraft| waiting.draft.hash == hash;
-        let mut waiting = self.waiting(operator, standing).await?.filter(is_it);
+        let mut waiting = self.waiting(operator, current).await?.filter(is_it);
         let written = self.policies.find_pending_policy(operator.id, account.id, hash).await?;
         let pending = PendingPolicy {
             operator_id: operator.id,
@@ -97,7 +97,7 @@ impl Policies {
             waiting = match &proposed {
                 // Another relayer may have just proposed the same.
                 Ok(_) | Err(ChainError::PolicyChanged) => {
-                    self.waiting(operator, standing).await.map_err(after_writing)?.filter(is_it)
+                    self.waiting(operator, current).await.map_err(after_writing)?.filter(is_it)
                 }
                 Err(error) => {
                     if error.is_before_anything() {
@@ -112,7 +112,7 @@ impl Policies {
         }
         let effective_at = match waiting {
             Some(PendingDraft { effective_at, .. }) => {
-                self.announce_pending(standing, &pending, &asked, effective_at).await?;
+                self.announce_pending(current, &pending, &asked, effective_at).await?;
                 effective_at
             }
             // The node does not show the draft yet. The next reader announces it.
@@ -126,14 +126,14 @@ impl Policies {
     /// Records that a proposal is pending, and announces it if nobody has.
     pub(super) async fn announce_pending(
         &self,
-        standing: &ReadAccount,
+        current: &ReadAccount,
         pending: &PendingPolicy,
         policy: &SpendingPolicy,
         effective_at: i64,
     ) -> Result<(), ServiceError> {
         let now = self.ambient.now();
         let from = Timestamp::from_unix_seconds(effective_at);
-        let signer = pending.sealed_by.as_ref().unwrap_or(&standing.operator.policy_authority);
+        let signer = pending.sealed_by.as_ref().unwrap_or(&current.operator.policy_authority);
         let event = Event::policy_pending(pending, policy, from, signer, now);
         Ok(self.policies.mark_policy_pending(pending, effective_at, event, now).await?)
     }
@@ -145,16 +145,16 @@ impl Policies {
         let work = async move {
             let writer = this.writers.of(id);
             let _turn = writer.lock().await;
-            let standing = this.stand(&operator, id).await?;
-            let waiting = this.waiting(&operator, &standing).await?;
+            let current = this.read(&operator, id).await?;
+            let waiting = this.waiting(&operator, &current).await?;
             let hash = waiting.ok_or(ServiceError::NotFound(Resource::PendingPolicy))?.draft.hash;
             let chain = &this.chains.get(operator.network)?.chain;
-            let dropped = chain.drop_draft(&standing.operator, &standing.agent, hash).await;
+            let dropped = chain.drop_draft(&current.operator, &current.agent, hash).await;
             dropped.map_err(|error| from_chain(operator.network, &error, false))?;
             if let Some(written) = this.policies.find_pending_policy(operator.id, id, hash).await? {
                 this.policies.delete_pending_policy(&written).await?;
             }
-            Ok(view(id, &standing.agent, None))
+            Ok(view(id, &current.agent, None))
         };
         self.tasks.finish(work).await
     }

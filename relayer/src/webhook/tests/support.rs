@@ -301,12 +301,12 @@ fn dispatcher(
     let now = now.clone();
     let clock: Clock = Arc::new(move || at(now.load(Ordering::SeqCst)));
     let deliverer = Deliverer::new(
-        store.clone(),
+        (store.webhooks.clone(), store.deliveries.clone()),
         sealing_key.clone(),
         receiver.clone(),
         clock,
         tasks,
         (Outgoing::of_files(65_536), Metrics::default()),
     );
-    Dispatcher::new(deliverer, tasks.clone())
+    Dispatcher::new(deliverer, store.events.clone(), tasks.clone())
 }

@@ -3,9 +3,8 @@
 
 use axum::http::StatusCode;
 use serde::{Serialize, Serializer};
-use utoipa::openapi::schema::{ObjectBuilder, Type};
-use utoipa::openapi::{RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
+
+use crate::wire::schema::{one_of, written};
 
 macro_rules! codes {
     ($($name:ident $status:ident $text:literal $(retryable $retryable:literal $(after $seconds:literal)?)?
@@ -179,20 +178,9 @@ impl Serialize for Code {
     }
 }
 
-impl PartialSchema for Code {
-    fn schema() -> RefOr<Schema> {
-        let words = Self::ALL.iter().map(|code| code.as_str());
-        let text = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words));
-        text.description(Some(
-            "Decide by this. There may be others later: treat one that you do not know by its HTTP status.",
-        ))
-        .build()
-        .into()
-    }
-}
-
-impl ToSchema for Code {
-    fn name() -> std::borrow::Cow<'static, str> {
-        "ErrorCode".into()
-    }
+written! {
+    Code = "ErrorCode": one_of(
+        "Decide by this. There may be others later: treat one that you do not know by its HTTP status.",
+        Self::ALL.iter().map(|code| code.as_str())
+    );
 }

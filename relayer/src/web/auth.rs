@@ -10,9 +10,8 @@ use tracing::Span;
 use tracing::field::display;
 
 use super::HttpSettings;
-use super::client_address::TrustedProxies;
+use super::client_address::{Peer, TrustedProxies};
 use super::error::ApiError;
-use super::listener::Peer;
 use super::rate_limit::RateLimit;
 use super::stops;
 use super::strangers::Strangers;
@@ -38,17 +37,17 @@ pub struct Guard {
 }
 
 /// Middleware of every route that needs a key: 401 without a valid one, 429 beyond its rate.
-pub(super) async fn guard(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+pub(crate) async fn guard(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     guard.pass(request, next, true).await
 }
 
 /// The same for a door that says by itself that a request came too soon: such a request gets through, with a mark.
-pub(super) async fn guard_and_mark(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+pub(crate) async fn guard_and_mark(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     guard.pass(request, next, false).await
 }
 
 /// Middleware behind such a door: refuses what came too soon there, unless it stops something.
-pub(super) async fn refuse_marked(mut request: Request, next: Next) -> Response {
+pub(crate) async fn refuse_marked(mut request: Request, next: Next) -> Response {
     let Some(OverRate { refusal, stop_limit }) = request.extensions_mut().remove() else {
         return next.run(request).await;
     };

@@ -1,4 +1,4 @@
-//! Describes the API's value formats, with their bounds, next to the code that reads them.
+//! Describes the API's value formats, with their bounds.
 
 use std::fmt::Display;
 
@@ -13,7 +13,7 @@ use utoipa::openapi::schema::{
 use utoipa::openapi::{KnownFormat, Ref, RefOr, Schema, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::{
+use crate::domain::{
     AccountName, AccountStatus, Counterparty, CounterpartyKind, Cursor, DeliveryStatus, DisabledReason,
     DuplicateRule, EntryKind, EventType, HistoryStatus, IDEMPOTENCY_KEY_CHARS_MAX, KeyHint, MEMO_CHARS_MAX,
     METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX, PolicyReason, REASON_CHARS_MAX, RECIPIENT_CHARS_MAX, Scope,
@@ -131,45 +131,17 @@ impl<'de> Deserialize<'de> for UsdcLimit {
     }
 }
 
-/// An amount that a client gives as text.
-pub enum UsdcText {}
+/// Forms of values that have no type of their own: [`written!`] says what each is.
+macro_rules! forms {
+    ($($name:ident)*) => {$(
+        #[doc = concat!("The form of `", stringify!($name), "`.")]
+        pub enum $name {}
+    )*};
+}
 
-/// An amount that a client may give as a number too.
-pub enum UsdcNumber {}
-
-/// The version of a policy.
-pub enum PolicyVersionNumber {}
-
-/// A request's name.
-pub enum RequestIdText {}
-
-/// An API key, which is a secret.
-pub enum PlainKeyText {}
-
-/// What an agent key may do, in a request.
-pub enum AgentScope {}
-
-/// A range of addresses.
-pub enum ApprovalLink {}
-pub enum CidrText {}
-
-/// A webhook's secret.
-pub enum WebhookSecretText {}
-
-/// A webhook's URL.
-pub enum WebhookUrlText {}
-
-/// Who is to be paid, in a request.
-pub enum RecipientText {}
-
-/// A memo as it stands on the chain, where others may have written it.
-pub enum ChainMemo {}
-
-/// An entry of an allowlist, as it is answered.
-pub enum CounterpartyText {}
-
-/// An entry of an allowlist, as it may be submitted.
-pub enum EntryOfAllowlist {}
+forms! {
+    UsdcText UsdcNumber PolicyVersionNumber RequestIdText PlainKeyText AgentScope ApprovalLink CidrText WebhookSecretText WebhookUrlText RecipientText ChainMemo CounterpartyText EntryOfAllowlist
+}
 
 /// Text, to be described.
 pub fn text() -> ObjectBuilder {

@@ -7,11 +7,9 @@ use utoipa::{PartialSchema, ToSchema};
 use super::approvals::ApprovalData;
 use super::entries::{DepositData, ThresholdData, WithdrawalData};
 use super::policies::{AppliedData, ChangedData, HaltedData, PendingData};
-use super::{
-    EventType, FailedData, InitiatedData, LowBalanceData, RejectedData, ReopenedData, SettledData, TestData,
-};
-use crate::domain::schema;
-use crate::domain::schema::reference;
+use super::{FailedData, InitiatedData, LowBalanceData, RejectedData, ReopenedData, SettledData, TestData};
+use crate::domain::EventType;
+use crate::wire::schema::{self, reference};
 
 /// An event type in words and as a schema.
 pub(crate) struct Described {
@@ -92,24 +90,26 @@ impl EventType {
     fn with<Data: ToSchema>(self, fires_when: &'static str) -> Described {
         let mut data = reference::<Data>();
         data.description = "Event payload.".to_owned();
-        let envelope = ObjectBuilder::new()
-            .schema_type(Type::Object)
-            .description(Some(fires_when))
-            .property("id", reference::<schema::EventId>())
-            .property(
-                "type",
-                ObjectBuilder::new().schema_type(Type::String).enum_values(Some([self.as_str()])),
-            )
-            .property("created_at", reference::<schema::Timestamp>())
-            .property("data", data);
-        let required = ["id", "type", "created_at", "data"];
-        let envelope = required.into_iter().fold(envelope, ObjectBuilder::required).build();
+        let kind = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([self.as_str()]));
+        let envelope = envelope(fires_when, kind, data);
         let mut refers_to = vec![
             (schema::EventId::name().into_owned(), schema::EventId::schema()),
             (schema::Timestamp::name().into_owned(), schema::Timestamp::schema()),
             (Data::name().into_owned(), Data::schema()),
         ];
         Data::schemas(&mut refers_to);
-        Described { fires_when, envelope: envelope.into(), refers_to }
+        Described { fires_when, envelope, refers_to }
     }
+}
+
+/// Events of one type, or of types that nobody knows yet.
+pub(crate) fn envelope(description: &str, kind: ObjectBuilder, data: impl Into<RefOr<Schema>>) -> Schema {
+    let event = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .description(Some(description))
+        .property("id", reference::<schema::EventId>())
+        .property("type", kind)
+        .property("created_at", reference::<schema::Timestamp>())
+        .property("data", data);
+    ["id", "type", "created_at", "data"].into_iter().fold(event, ObjectBuilder::required).build().into()
 }

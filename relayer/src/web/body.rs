@@ -101,7 +101,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// Whether the body is encoded, in any way: bodies are short, and are read as they are.
-pub(super) fn is_encoded(headers: &HeaderMap) -> bool {
+pub(crate) fn is_encoded(headers: &HeaderMap) -> bool {
     let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
     !encodings.all(|value| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity"))
 }

@@ -1,5 +1,4 @@
-use super::Event;
-use crate::domain::{Timestamp, Transfer, TransferState};
+use crate::domain::{Event, Timestamp, Transfer, TransferState};
 
 impl Event {
     /// The events of a transfer's step.

@@ -1,7 +1,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::schema::{self, Text, Usdc};
+use super::schema::{self, Text, Usdc};
 use crate::domain::{Checks, Limit, RuleCheck};
 
 /// One entry of `checks`: how a rule judged a transfer. Amounts are decimal strings.

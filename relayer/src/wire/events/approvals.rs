@@ -3,10 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Event, EventType};
-use crate::domain::schema;
-use crate::domain::schema::{Message, Text, Usdc};
-use crate::domain::{ApprovalRequested, FailureCode, Timestamp, Transfer, TransferState};
+use crate::domain::{ApprovalRequested, Event, EventType, FailureCode, Timestamp, Transfer, TransferState};
+use crate::wire::schema::{self, Message, Text, Usdc};
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ApprovalData {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::domain::{
-    Address, IdempotencyKey, KeyId, Memo, Network, Recipient, TransferRequest, TransferState,
+    Address, IdempotencyKey, KeyId, Memo, Network, Recipient, TransferId, TransferRequest, TransferState,
 };
 
 const AT: fn() -> Timestamp = || Timestamp::from_unix_seconds(1_700_000_000);

@@ -1,5 +1,6 @@
 //! Every error that a client can see, and its code from the table in `code.rs`.
 
+use std::any::Any;
 use std::borrow::Cow;
 
 use axum::Json;
@@ -10,9 +11,6 @@ use utoipa::ToSchema;
 
 use super::code::Code;
 use super::request_id::RequestId;
-use super::v1::checks::CheckBody;
-use crate::domain::schema;
-use crate::domain::schema::{Message, RequestIdText, Text};
 use crate::domain::{
     Checks, FailureCode, Invalid, QuotaExceeded, RejectionReason, Transfer, TransferId, TransferState,
     TransferStatus,
@@ -20,6 +18,9 @@ use crate::domain::{
 use crate::service::{
     Forbidden, RequestConflict, Resource, STREAMS_PER_OPERATOR_MAX, ServiceError, Unauthorized,
 };
+use crate::tasks::panic_message;
+use crate::wire::CheckBody;
+use crate::wire::schema::{self, Message, RequestIdText, Text};
 
 /// An error before it has a body.
 #[derive(Debug, Clone)]
@@ -104,7 +105,7 @@ pub const fn failure_code(code: FailureCode) -> Code {
 
 /// An error's body without the request's id, carried to the outermost layer in the response's extensions.
 #[derive(Debug, Clone)]
-pub(super) struct ErrorAnswer(ErrorBody);
+pub(crate) struct ErrorAnswer(ErrorBody);
 
 /// An error as it is answered.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -148,7 +149,7 @@ pub(crate) struct ErrorBody {
 
 impl ErrorAnswer {
     /// The response with its body, now that the request's id is known.
-    pub(super) fn into_response(self, id: RequestId, answered: Response) -> Response {
+    pub(crate) fn into_response(self, id: RequestId, answered: Response) -> Response {
         let (parts, _) = answered.into_parts();
         let mut response =
             (parts.status, Json(ErrorBody { request_id: Some(id.to_string()), ..self.0 })).into_response();
@@ -225,6 +226,12 @@ impl IntoResponse for ApiError {
         response.extensions_mut().insert(ErrorAnswer(body));
         response
     }
+}
+
+/// The answer to a request whose work panicked.
+pub(crate) fn after_panic(panic: Box<dyn Any + Send + 'static>) -> Response {
+    tracing::error!(panic = panic_message(&*panic), "a request panicked");
+    ApiError::Panic.into_response()
 }
 
 fn body_of(error: ApiError) -> ErrorBody {
@@ -490,7 +497,7 @@ fn unpaid_body(transfer: &Unpaid, checks: Option<Checks>) -> ErrorBody {
             let checks = checks.as_ref().map(CheckBody::list);
             ErrorBody { checks, retryable: body.retryable.or(Some(false)), ..body }
         }
-        // The others are answered as transfers; see `v1::transfers`.
+        // The others are answered as transfers; see `TransferResponse`.
         TransferState::Claimed
         | TransferState::PendingApproval(_)
         | TransferState::Signed(_)

@@ -13,14 +13,14 @@ use utoipa::openapi::{RefOr, Required, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::error::ApiError;
-use crate::domain::schema::Text;
 use crate::domain::{
     AccountId, Cursor, EventId, Invalid, KeyId, Page, PageLimit, PageRequest, TransferId, WebhookId,
 };
 use crate::service::{Resource, ServiceError};
+use crate::wire::schema::Text;
 
 /// How many items a page has where nobody says, and the most that it may have.
-pub(super) const LIMIT_DEFAULT: u32 = 20;
+pub(crate) const LIMIT_DEFAULT: u32 = 20;
 const LIMIT_MAX: u32 = 100;
 
 /// An id that can stand in a path. Text that is not such an id is answered like an unknown id.
@@ -88,13 +88,13 @@ impl ListQuery {
     }
 
     /// Takes one parameter out.
-    pub(super) fn take(&mut self, name: &'static str) -> Option<String> {
+    pub(crate) fn take(&mut self, name: &'static str) -> Option<String> {
         self.taken.push(name);
         self.given.remove(name)
     }
 
     /// Takes one parameter out and reads it. Invalid: its text is no such value.
-    pub(super) fn read<T: FromStr<Err: Display>>(
+    pub(crate) fn read<T: FromStr<Err: Display>>(
         &mut self,
         name: &'static str,
     ) -> Result<Option<T>, Invalid> {
@@ -103,7 +103,7 @@ impl ListQuery {
 
     /// The page that is asked for, now that the filters are taken: `limit` and `cursor`, which must belong to the list that
     /// `filter` describes. Invalid: also any other parameter.
-    pub(super) fn page(mut self, default: u32, filter: &str) -> Result<PageRequest, Invalid> {
+    pub(crate) fn page(mut self, default: u32, filter: &str) -> Result<PageRequest, Invalid> {
         let limit = PageLimit::parse(self.take("limit").as_deref(), default, LIMIT_MAX)?;
         let after = self.take("cursor").map(|text| Cursor::parse(&text, filter)).transpose()?;
         self.finish()?;
@@ -111,7 +111,7 @@ impl ListQuery {
     }
 
     /// Invalid: a parameter that nobody took.
-    pub(super) fn finish(self) -> Result<(), Invalid> {
+    pub(crate) fn finish(self) -> Result<(), Invalid> {
         let Some(name) = self.given.into_keys().min() else { return Ok(()) };
         let known: Vec<String> = self.taken.iter().map(|name| format!("`{name}`")).collect();
         Err(Invalid::new(name, format!("is not a parameter of this list; it takes {}", known.join(", "))))
@@ -119,12 +119,12 @@ impl ListQuery {
 }
 
 /// Describes an optional query parameter of the form of a `T`.
-pub(super) fn query_parameter<T: ToSchema>(name: &str, description: &str) -> Parameter {
+pub(crate) fn query_parameter<T: ToSchema>(name: &str, description: &str) -> Parameter {
     parameter(name, description, T::schema())
 }
 
 /// Describes `limit` and `cursor`.
-pub(super) fn page_parameters(default: u32) -> Vec<Parameter> {
+pub(crate) fn page_parameters(default: u32) -> Vec<Parameter> {
     let limit = ObjectBuilder::new().schema_type(Type::Integer).default(Some(default.into()));
     let limit = limit.minimum(Some(1_usize)).maximum(Some(LIMIT_MAX as usize)).build();
     let cursor = "The `cursor` of the page before, with the same filters. Left out for the first page.";
@@ -148,13 +148,13 @@ macro_rules! list_parameters {
             fn into_params(
                 _: impl Fn() -> Option<utoipa::openapi::path::ParameterIn>,
             ) -> Vec<utoipa::openapi::path::Parameter> {
-                let filters = [$(crate::http::page::query_parameter::<$kind>($parameter, $description),)*];
-                crate::http::page::page_parameters($default).into_iter().chain(filters).collect()
+                let filters = [$(crate::web::page::query_parameter::<$kind>($parameter, $description),)*];
+                crate::web::page::page_parameters($default).into_iter().chain(filters).collect()
             }
         }
     };
 }
-pub(super) use list_parameters;
+pub(crate) use list_parameters;
 
 /// A page of a list.
 #[derive(Serialize, ToSchema)]

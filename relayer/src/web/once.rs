@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::auth::read_key;
 use super::body::receive;
-use super::error::ApiError;
+use super::error::{ApiError, after_panic};
 use crate::crash_point::crash_point;
 use crate::domain::{AnswerKey, Drawn, IdempotencyKey, Invalid, Operator, Principal, RequestFingerprint};
 use crate::service::{NamedRequest, RequestOutcome, RequestStart, Requests, Run, ServiceError};
@@ -73,7 +73,7 @@ pub fn shown_once(mut response: Response) -> Response {
 }
 
 /// Middleware: see the module. Every route within it refuses agents.
-pub(super) async fn once(State(requests): State<Requests>, request: Request, next: Next) -> Response {
+pub(crate) async fn once(State(requests): State<Requests>, request: Request, next: Next) -> Response {
     let Some(Principal::Operator { operator, .. }) = request.extensions().get::<Principal>().cloned() else {
         return next.run(request).await;
     };
@@ -111,7 +111,7 @@ pub async fn carry_out(
     // It runs to its end even if the client is gone, because its answer is kept.
     let work = async move {
         let answered = this.hold(&run, AssertUnwindSafe(next.run(request)).catch_unwind()).await;
-        let answered = answered.unwrap_or_else(super::after_panic);
+        let answered = answered.unwrap_or_else(after_panic);
         let (ending, response) = look_at(answered).await;
         crash_point!("request.done");
         this.end(run, ending).await;

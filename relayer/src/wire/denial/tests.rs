@@ -1,9 +1,10 @@
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::*;
 use crate::domain::{
-    AccountId, CheckedRule, Checks, IdempotencyKey, KeyId, Network, Recipient, Rejection, RejectionReason,
-    Timestamp, TransferRequest,
+    AccountId, CheckedRule, Checks, IdempotencyKey, KeyId, Network, OperatorId, Recipient, Rejection,
+    RejectionReason, Timestamp, Transfer, TransferId, TransferRequest,
 };
 
 fn at(seconds: i64) -> Timestamp {
@@ -63,7 +64,7 @@ fn refused(number: u8) -> Refused {
 #[test]
 fn a_document_and_its_line_are_in_the_form_of_rfc_8785() {
     let key = Address::from_bytes([7; 32]);
-    let first = Unsigned::of(&refused(1), &DenialHead::default(), key).expect("refused");
+    let first = UnsignedDenial::of(&refused(1), &DenialHead::default(), key).expect("refused");
     let parsed: Value = serde_json::from_str(&first.document).expect("JSON");
     assert_eq!(serde_json::to_string(&parsed).expect("text"), first.document);
     let names: Vec<&String> = parsed.as_object().expect("an object").keys().collect();
@@ -78,9 +79,9 @@ fn a_document_and_its_line_are_in_the_form_of_rfc_8785() {
 #[test]
 fn each_names_the_one_before_by_number_hash_and_transfer() {
     let key = Address::from_bytes([7; 32]);
-    let first = Unsigned::of(&refused(1), &DenialHead::default(), key).expect("refused");
-    let second = Unsigned::of(&refused(2), &first.head(), key).expect("refused");
-    let of = |denial: &Unsigned| serde_json::from_str::<Value>(&denial.document).expect("JSON");
+    let first = UnsignedDenial::of(&refused(1), &DenialHead::default(), key).expect("refused");
+    let second = UnsignedDenial::of(&refused(2), &first.head(), key).expect("refused");
+    let of = |denial: &UnsignedDenial| serde_json::from_str::<Value>(&denial.document).expect("JSON");
     assert_eq!((of(&first)["number"].as_u64(), of(&second)["number"].as_u64()), (Some(1), Some(2)));
     assert_eq!(of(&first)["previous_sha256"], "0".repeat(64));
     assert!(of(&first)["previous_transfer_id"].is_null());
@@ -94,5 +95,5 @@ fn each_names_the_one_before_by_number_hash_and_transfer() {
 fn transfer_that_was_not_refused_has_no_denial() {
     let mut open = refused(1);
     open.transfer.state = TransferState::Claimed;
-    assert!(Unsigned::of(&open, &DenialHead::default(), Address::from_bytes([7; 32])).is_none());
+    assert!(UnsignedDenial::of(&open, &DenialHead::default(), Address::from_bytes([7; 32])).is_none());
 }

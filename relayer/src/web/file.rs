@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use futures::Stream;
 
 /// An answer of these pieces, to be saved as `name`. If a piece fails, the answer breaks off and no client takes it for complete.
-pub(super) fn answer(
+pub(crate) fn answer(
     name: &str,
     media_type: &'static str,
     pieces: impl Stream<Item = io::Result<Vec<u8>>> + Send + 'static,
@@ -24,7 +24,7 @@ pub(super) fn answer(
 }
 
 /// The error for a piece that could not be read.
-pub(super) fn broken(error: impl Display) -> io::Error {
+pub(crate) fn broken(error: impl Display) -> io::Error {
     tracing::warn!(%error, "a list was interrupted");
     io::Error::other("the list was interrupted")
 }

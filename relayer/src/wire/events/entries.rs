@@ -3,10 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Event, EventType};
-use crate::domain::schema;
-use crate::domain::schema::{ChainMemo, OtherSide, PolicyVersionNumber, Signature, Text, Usdc};
-use crate::domain::{EntryKind, EntryOutcome, HistoryEntry, Timestamp, UsdcAmount};
+use crate::domain::{EntryKind, EntryOutcome, Event, EventType, HistoryEntry, Timestamp, UsdcAmount};
+use crate::wire::schema::{self, ChainMemo, OtherSide, PolicyVersionNumber, Signature, Text, Usdc};
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct DepositData {

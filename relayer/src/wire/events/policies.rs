@@ -3,13 +3,13 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Event, EventType, Subject, id_of, raw};
-use crate::domain::schema;
-use crate::domain::schema::{PolicyVersionNumber, Signature, Text};
+use super::id_of;
 use crate::domain::{
-    AccountId, Address, HaltScope, HaltedBy, OperatorId, PendingPolicy, PolicyFields, SpendingPolicy,
+    AccountId, Address, Event, EventType, HaltSet, PendingPolicy, PolicySet, SetBy, SpendingPolicy, Subject,
     Timestamp,
 };
+use crate::wire::policy::PolicyFields;
+use crate::wire::schema::{self, PolicyVersionNumber, Signature, Text};
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct PendingData {
@@ -69,40 +69,6 @@ pub(crate) struct HaltedData {
     halted_by: Option<schema::HaltedBy>,
     tx_signature: Signature,
     halted_at: schema::Timestamp,
-}
-
-/// A policy that came into force.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PolicySet {
-    pub operator_id: OperatorId,
-    pub account_id: AccountId,
-    pub version: u64,
-    /// `None` when it could not be read.
-    pub policy: Option<SpendingPolicy>,
-    /// What set it. `None`: it was found in force.
-    pub by: Option<SetBy>,
-}
-
-/// A transaction that set a policy.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SetBy {
-    /// `None` when it is unknown.
-    pub signer: Option<Address>,
-    /// Base58.
-    pub signature: String,
-    pub at: Timestamp,
-}
-
-/// A transaction that halted accounts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HaltSet {
-    pub operator_id: OperatorId,
-    pub scope: HaltScope,
-    /// `None` when it is unknown.
-    pub by: Option<HaltedBy>,
-    /// Base58.
-    pub signature: String,
-    pub at: Timestamp,
 }
 
 impl Event {
@@ -180,14 +146,7 @@ impl Event {
         now: Timestamp,
     ) -> Self {
         let account_id = pending.account_id;
-        Self {
-            id: id_of(&[&account_id.bytes()[..], &pending.hash].concat(), event_type, now),
-            operator_id: pending.operator_id,
-            subject: Subject::Account { account_id },
-            event_type,
-            created_at: now,
-            fact: None,
-            data: raw(data),
-        }
+        let id = id_of(&[&account_id.bytes()[..], &pending.hash].concat(), event_type, now);
+        Self::new(id, (pending.operator_id, Subject::Account { account_id }), event_type, data, now)
     }
 }

@@ -3,11 +3,22 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use axum::extract::connect_info::Connected;
 use axum::http::{HeaderMap, HeaderName};
 use ipnet::IpNet;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+/// The address of the peer, which behind a proxy is the proxy's.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub SocketAddr);
+
+impl Connected<Peer> for Peer {
+    fn connect_info(peer: Peer) -> Self {
+        peer
+    }
+}
 
 /// Proxies whose `X-Forwarded-For` is trusted. None by default: then the header is ignored.
 #[derive(Debug, Clone, Default)]

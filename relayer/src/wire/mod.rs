@@ -1,0 +1,12 @@
+//! Values as JSON, as they are answered, announced, stored and signed, each with its OpenAPI schema: nothing further in knows either.
+
+mod checks;
+mod denial;
+pub(crate) mod events;
+mod policy;
+pub mod schema;
+
+pub use self::checks::CheckBody;
+pub use self::denial::{DenialDocument, DenialSignature};
+pub use self::policy::PolicyFields;
+pub(crate) use self::policy::PolicyUpdateFields;
