@@ -15,6 +15,8 @@ struct Scene {
     ada: Agent,
     ben: Agent,
     transfer_id: String,
+    /// A transfer about which a person was asked, who said no.
+    approval_id: String,
     event_id: String,
     webhook_id: String,
     payee: Pubkey,
@@ -34,11 +36,16 @@ impl Scene {
         let ben = operator.creates_account_with("Ben", "10").await;
         let (payee, _) = operator.chain.new_payee().await;
         let transfer_id = ada.pays("1").to(&payee).await.is_settled().text_of("transfer_id").to_owned();
+        ada.sets_policy(json!({ "max_single_transfer": 5 })).await;
+        let asked = ada.pays("6").to(&payee).field("approval", json!("request")).await.has_status(202);
+        let approval_id = asked.text_of("transfer_id").to_owned();
+        operator.client.delete(&format!("/v1/approvals/{approval_id}")).await.has_status(204);
         let events = operator.client.get("/v1/events").await.has_status(200);
         let event_id = events["data"][0]["id"].as_str().expect("a payment is an event").to_owned();
         let road = Road::to(NOWHERE).await;
         let webhook_id = String::new();
-        let mut scene = Scene { operator, ada, ben, transfer_id, event_id, webhook_id, payee, road };
+        let mut scene =
+            Scene { operator, ada, ben, transfer_id, approval_id, event_id, webhook_id, payee, road };
         scene.webhook_id = scene.new_webhook().await;
         scene
     }
@@ -47,6 +54,7 @@ impl Scene {
     async fn asks(&self, route: &Route, client: &Client) -> Answer {
         let id = match route.path {
             "/v1/transfers/{id}" => self.transfer_id.clone(),
+            path if path.starts_with("/v1/approvals/") => self.approval_id.clone(),
             // A new key for each call, because the route revokes it.
             "/v1/keys/{id}" => self.new_key().await.text_of("id").to_owned(),
             "/v1/events/{id}" => self.event_id.clone(),
@@ -82,7 +90,9 @@ impl Scene {
             }),
             "/v1/webhooks" => json!({ "url": NOWHERE, "events": ["transfer.settled"] }),
             "/v1/webhooks/{id}" => json!({ "events": ["transfer.settled"] }),
-            "/v1/webhooks/{id}/rotate_secret" | "/v1/webhooks/{id}/test" => json!({}),
+            "/v1/webhooks/{id}/rotate_secret" | "/v1/webhooks/{id}/test" | "/v1/approvals/{id}/reject" => {
+                json!({})
+            }
             "/v1/webhooks/{id}/replay" => json!({ "event_id": self.event_id }),
             path => panic!("{path} has no body here: add one"),
         })
@@ -91,7 +101,7 @@ impl Scene {
     /// Limits a list to Ada's things, if it has that filter.
     fn query_of(&self, route: &Route) -> String {
         match (route.method, route.path) {
-            ("GET", "/v1/transfers") => format!("?account_id={}", self.ada.id),
+            ("GET", "/v1/transfers" | "/v1/approvals") => format!("?account_id={}", self.ada.id),
             _ => String::new(),
         }
     }
@@ -105,6 +115,11 @@ impl Scene {
     async fn new_key(&self) -> Answer {
         self.operator.client.post(&self.ada.path("/keys"), &json!({})).await.has_status(201)
     }
+}
+
+/// Routes of an approval that has ended already: 409 `approval_closed` for those whom it concerns.
+fn ends_an_approval(route: &Route) -> bool {
+    route.path.starts_with("/v1/approvals/") && route.method != "GET"
 }
 
 /// Those that a key can ask again and again.
@@ -218,6 +233,7 @@ async fn operator_key_opens_every_route() {
             ("POST", "/v1/halt" | "/v1/accounts/{id}/halt") => 400..401,
             // Nothing is pending.
             ("DELETE", "/v1/accounts/{id}/policy/pending") => 404..405,
+            _ if ends_an_approval(route) => 409..410,
             _ => 200..300,
         };
         assert!(expected.contains(&answer.status), "{} {}: {}", route.method, route.path, answer.text);
@@ -248,6 +264,7 @@ async fn key_with_one_scope_opens_the_routes_that_need_it_and_no_other() {
                 _ if !is_open => 403..404,
                 ("POST", "/v1/halt" | "/v1/accounts/{id}/halt") => 400..401,
                 ("DELETE", "/v1/accounts/{id}/policy/pending") => 404..405,
+                _ if ends_an_approval(route) => 409..410,
                 // It did not make the agent's key, and an agent does nothing else than read and pay.
                 ("DELETE", "/v1/keys/{id}") if scope != "admin" => 403..404,
                 ("POST", "/v1/accounts/{id}/keys") if !matches!(scope, "pay" | "admin") => 403..404,
@@ -272,7 +289,8 @@ async fn agent_key_with_one_scope_opens_no_more_of_its_account() {
             let answer = scene.asks(route, &key).await;
             let is_open = route.scopes.contains(&scope);
             assert_eq!(lacks_a_scope(&answer, route), !is_open, "{scope}: {}", answer.text);
-            assert_eq!(answer.status, if is_open { 200 } else { 403 }, "{scope}: {}", answer.text);
+            let opened = if ends_an_approval(route) { 409 } else { 200 };
+            assert_eq!(answer.status, if is_open { opened } else { 403 }, "{scope}: {}", answer.text);
         }
         key.delete("/v1/keys/self").await.has_status(204);
     }
@@ -287,7 +305,8 @@ async fn agent_key_opens_only_what_concerns_its_own_account() {
         let answer = scene.asks(route, &agent_key).await;
         match route.opens {
             Opens::OperatorAndAgent => {
-                assert_eq!(answer.status, 200, "{} {}: {}", route.method, route.path, answer.text)
+                let opened = if ends_an_approval(route) { 409 } else { 200 };
+                assert_eq!(answer.status, opened, "{} {}: {}", route.method, route.path, answer.text)
             }
             Opens::Operator | Opens::Once => {
                 assert_eq!(answer.status, 403, "{} {}: {}", route.method, route.path, answer.text);
@@ -308,7 +327,7 @@ async fn key_of_another_agent_opens_nothing_of_this_one() {
         let answer = scene.asks(route, &bens_key).await;
         let closed = match route.path {
             // A caller must not learn whether a foreign transfer exists.
-            "/v1/transfers/{id}" => (404, "not_found"),
+            "/v1/transfers/{id}" | "/v1/approvals/{id}" => (404, "not_found"),
             _ => (403, "forbidden"),
         };
         assert_eq!(answer.status, closed.0, "{} {}: {}", route.method, route.path, answer.text);
@@ -332,7 +351,8 @@ async fn key_of_another_operator_opens_nothing_of_this_one() {
             ("POST", "/v1/halt" | "/v1/accounts/{id}/halt") => assert_eq!(answer.status, 400, "{place}"),
             (
                 "GET",
-                "/v1/accounts" | "/v1/denials" | "/v1/keys" | "/v1/transfers" | "/v1/events" | "/v1/webhooks",
+                "/v1/accounts" | "/v1/denials" | "/v1/keys" | "/v1/transfers" | "/v1/approvals"
+                | "/v1/events" | "/v1/webhooks",
             ) => {
                 assert_eq!(answer.status, 200, "{place}");
                 assert!(!answer.text.contains(&scene.ada.id), "{place}");

@@ -8,7 +8,9 @@ use purser_tests::agent::unique_key;
 use purser_tests::binaries::workspace;
 use purser_tests::keeper::{Kind, Mood};
 use purser_tests::settings::Webhooks;
-use purser_tests::{Agent, AppSettings, Client, Keeper, Operator, Proxy, TestApp, TestNetwork};
+use purser_tests::{
+    Agent, Answer, AppSettings, Client, Keeper, Operator, Proxy, TestApp, TestNetwork, until,
+};
 use reqwest::Method;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
@@ -37,6 +39,46 @@ async fn error_policy_violation_is_402_with_the_rejected_transfer_and_its_checks
     for header in ["www-authenticate", "payment-required", "x-payment", "x-payment-response"] {
         assert_eq!(refused.header(header), None, "a 402 of ours asks nobody to pay");
     }
+}
+
+/// The answer to a request that asks for a person, whom policy leaves the decision.
+async fn asks(agent: &Agent, payee: &Pubkey, key: &str) -> Answer {
+    agent.sets_policy(json!({ "max_single_transfer": 2 })).await;
+    agent.pays("3").to(payee).key(key).field("approval", json!("request")).await
+}
+
+#[tokio::test]
+async fn error_approval_rejected_is_402_and_stays_with_the_key() {
+    let (agent, payee) = agent_and_payee().await;
+    let key = unique_key();
+    let asked = asks(&agent, &payee, &key).await.has_status(202);
+    let reject = format!("/v1/approvals/{}/reject", asked.text_of("transfer_id"));
+    agent.operator.client.post(&reject, &json!({})).await.has_status(200);
+    for _ in 0..2 {
+        let again = agent.pays("3").to(&payee).key(&key).await.is_error(402, "approval_rejected");
+        assert_eq!((&again["status"], &again["transfer_id"]), (&json!("failed"), &asked["transfer_id"]));
+    }
+}
+
+#[tokio::test]
+async fn error_approval_void_is_402_and_the_same_request_is_decided_anew() {
+    let (agent, payee) = agent_and_payee().await;
+    let key = unique_key();
+    let asked = asks(&agent, &payee, &key).await.has_status(202);
+    agent.sets_policy(json!({ "max_single_transfer": 5 })).await;
+    let path = format!("/v1/transfers/{}", asked.text_of("transfer_id"));
+    until("it is void", async || agent.operator.client.get(&path).await["error"] == "approval_void").await;
+    agent.pays("3").to(&payee).key(&key).await.is_settled();
+}
+
+#[tokio::test]
+async fn error_approval_closed_is_409_with_the_status() {
+    let (agent, payee) = agent_and_payee().await;
+    let asked = asks(&agent, &payee, &unique_key()).await.has_status(202);
+    let path = format!("/v1/approvals/{}", asked.text_of("transfer_id"));
+    agent.operator.client.delete(&path).await.has_status(204);
+    let closed = agent.operator.client.delete(&path).await.is_error(409, "approval_closed");
+    assert_eq!(closed["status"], "failed");
 }
 
 #[tokio::test]
@@ -486,7 +528,8 @@ async fn every_error_body_carries_the_id_of_its_request() {
 }
 
 /// Codes that nobody can provoke from outside on a sound network, and why.
-const NOT_PROVOKED: [(&str, &str); 4] = [
+const NOT_PROVOKED: [(&str, &str); 5] = [
+    ("approval_expired", "needs a day: the simulated worlds have it"),
     ("internal_error", "a fault of ours: hostile_input shows that nothing sent causes it"),
     (
         "transfer_failed",

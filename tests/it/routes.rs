@@ -59,12 +59,14 @@ const READ_OR_PAY: &[&str] = &["read", "pay"];
 const POLICY: &[&str] = &["policy"];
 const HALT: &[&str] = &["halt"];
 const ADMIN: &[&str] = &["admin"];
+const REJECTS: &[&str] = &["reject-approvals", "policy"];
+const ENDS_APPROVALS: &[&str] = &["pay", "reject-approvals", "policy"];
 /// Whatever a key may do, but for `read` alone.
 const CHANGES: &[&str] = &["pay", "policy", "halt", "reject-approvals"];
 const ANY: &[&str] = &["read", "pay", "policy", "halt", "reject-approvals"];
 
 /// All routes that need a key.
-pub const ROUTES: [Route; 37] = [
+pub const ROUTES: [Route; 41] = [
     route("POST", "/v1/accounts", Opens::Operator, ADMIN),
     route("GET", "/v1/accounts", Opens::Operator, READ),
     route("GET", "/v1/accounts/{id}", Opens::OperatorAndAgent, READ),
@@ -90,6 +92,10 @@ pub const ROUTES: [Route; 37] = [
     route("GET", "/v1/transfers", Opens::OperatorAndAgent, READ),
     route("POST", "/v1/transfers/preview", Opens::OperatorAndAgent, READ_OR_PAY),
     route("GET", "/v1/transfers/{id}", Opens::OperatorAndAgent, READ_OR_PAY),
+    route("GET", "/v1/approvals", Opens::OperatorAndAgent, READ),
+    route("GET", "/v1/approvals/{id}", Opens::OperatorAndAgent, READ_OR_PAY),
+    route("DELETE", "/v1/approvals/{id}", Opens::OperatorAndAgent, ENDS_APPROVALS),
+    route("POST", "/v1/approvals/{id}/reject", Opens::Operator, REJECTS),
     route("POST", "/v1/x402/payments", Opens::OperatorAndAgent, PAY),
     route("GET", "/v1/events", Opens::Operator, READ),
     route("GET", "/v1/events/{id}", Opens::Operator, READ),

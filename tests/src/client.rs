@@ -7,8 +7,18 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 
 /// The fields an error body may have (design: "error body").
-const ERROR_FIELDS: [&str; 9] =
-    ["error", "message", "request_id", "param", "transfer_id", "status", "retryable", "retry_at", "checks"];
+const ERROR_FIELDS: [&str; 10] = [
+    "error",
+    "message",
+    "request_id",
+    "param",
+    "transfer_id",
+    "status",
+    "retryable",
+    "retry_at",
+    "approvable",
+    "checks",
+];
 
 /// Speaks to one relayer with one API key, or with none.
 #[derive(Clone)]

@@ -26,22 +26,22 @@ const BUDGETS: &[(&str, usize)] = &[
     ("audit", 740), // a machine's part: HTTP, files, signed verdicts, --follow; the page is its latest raise
     ("audit/page", 400), // in turns, for WebAssembly; its build is its latest raise
     ("audit/replay", 8_300), // what decides; approvers, bounds and budgets are its latest raise
-    ("cli", 2_910),
+    ("cli", 2_950), // the command for an approver
     ("client", 1_460), // goal 1,100; so are they here
-    ("core", 4_020),   // goal 3,500; duplicates are refused in the claim
-    ("dev", 1_390),
-    ("doors/dashboard", 2_730), // goal 1,800; operator keys are its latest raise
-    ("doors/mcp", 1_610),       // goal 500; `send_transfer` refuses duplicates
-    ("doors/x402", 1_180),
+    ("core", 4_370), // a transfer that waits for a person
+    ("dev", 1_480), // the approver and its phone
+    ("doors/dashboard", 2_970), // approvals, and the page for a wallet
+    ("doors/mcp", 1_630), // goal 500; `send_transfer` refuses duplicates
+    ("doors/x402", 1_190),
     ("localnet", 1_320),
     ("main", 225),              // what the configuration says of doors is read here
     ("migrations", 5_740),      // the commands of grants, approvers and budgets
     ("policy", 1_250),          // goal 900; the window of 30 days is its latest raise
     ("programs/purser", 4_300), // approvers, grants that wait, bounds and budgets
-    ("relayer", 37_820),        // goal 17,500; keys have scopes, and makers
+    ("relayer", 39_020),        // approvals: REST, links, events, what a wallet signs
     ("rpc", 1_900),             // goal 1,800
-    ("simulate", 1_920),
-    ("xtask", 3_680), // `page` is its latest raise
+    ("simulate", 2_040),        // people who approve
+    ("xtask", 3_680),           // `page` is its latest raise
 ];
 
 #[derive(Debug, PartialEq, Eq, Serialize)]

@@ -155,7 +155,8 @@ class Delivery:
     event_type: str
     """What happened. Known: `transfer.initiated`, `transfer.settled`, `transfer.rejected`, `transfer.reopened`,
     `transfer.failed`, `balance.low_threshold`, `policy.pending`, `policy.applied`, `limit.threshold`,
-    `deposit.settled`, `withdrawal.settled`, `policy.changed`, `account.halted`, `webhook.test`.
+    `deposit.settled`, `withdrawal.settled`, `policy.changed`, `account.halted`, `approval.requested`,
+    `approval.granted`, `approval.rejected`, `approval.expired`, `approval.void`, `approval.used`, `webhook.test`.
     """
     next_attempt_at: datetime | None
     """Of one that is pending."""
@@ -179,10 +180,11 @@ class Entry:
     """Seen from the account. Known: `in`, `out`."""
     error: str | None
     """Of what was rejected. Known: `invalid_request`, `quota_exceeded`, `unauthorized`, `policy_violation`,
-    `account_paused`, `insufficient_balance`, `account_frozen`, `forbidden`, `not_found`, `method_not_allowed`,
-    `request_timeout`, `idempotency_conflict`, `likely_duplicate`, `idempotency_in_progress`, `policy_changed`,
-    `payload_too_large`, `unsupported_media_type`, `invalid_recipient`, `offer_refused`, `payment_refused`,
-    `rate_limited`, `too_many_pending`, `too_many_refusals`, `internal_error`, `not_configured`, `transfer_failed`,
+    `account_paused`, `insufficient_balance`, `account_frozen`, `approval_rejected`, `approval_expired`,
+    `approval_void`, `forbidden`, `not_found`, `method_not_allowed`, `request_timeout`, `idempotency_conflict`,
+    `likely_duplicate`, `idempotency_in_progress`, `policy_changed`, `approval_closed`, `payload_too_large`,
+    `unsupported_media_type`, `invalid_recipient`, `offer_refused`, `payment_refused`, `rate_limited`,
+    `too_many_pending`, `too_many_refusals`, `internal_error`, `not_configured`, `transfer_failed`,
     `server_unreachable`, `service_unavailable`, `solana_unavailable`, `authority_rotated`, `fee_payer_empty`,
     `signer_unavailable`, `timeout`.
     """
@@ -369,12 +371,13 @@ class Preview:
     """What every rule says, in the order in which they win."""
     error: str | None = None
     """What it would be refused with. Known: `invalid_request`, `quota_exceeded`, `unauthorized`,
-    `policy_violation`, `account_paused`, `insufficient_balance`, `account_frozen`, `forbidden`, `not_found`,
-    `method_not_allowed`, `request_timeout`, `idempotency_conflict`, `likely_duplicate`, `idempotency_in_progress`,
-    `policy_changed`, `payload_too_large`, `unsupported_media_type`, `invalid_recipient`, `offer_refused`,
-    `payment_refused`, `rate_limited`, `too_many_pending`, `too_many_refusals`, `internal_error`, `not_configured`,
-    `transfer_failed`, `server_unreachable`, `service_unavailable`, `solana_unavailable`, `authority_rotated`,
-    `fee_payer_empty`, `signer_unavailable`, `timeout`.
+    `policy_violation`, `account_paused`, `insufficient_balance`, `account_frozen`, `approval_rejected`,
+    `approval_expired`, `approval_void`, `forbidden`, `not_found`, `method_not_allowed`, `request_timeout`,
+    `idempotency_conflict`, `likely_duplicate`, `idempotency_in_progress`, `policy_changed`, `approval_closed`,
+    `payload_too_large`, `unsupported_media_type`, `invalid_recipient`, `offer_refused`, `payment_refused`,
+    `rate_limited`, `too_many_pending`, `too_many_refusals`, `internal_error`, `not_configured`, `transfer_failed`,
+    `server_unreachable`, `service_unavailable`, `solana_unavailable`, `authority_rotated`, `fee_payer_empty`,
+    `signer_unavailable`, `timeout`.
     """
     message: str | None = None
     """A sentence for people. Its wording may change: decide by codes, never by it."""
@@ -434,22 +437,33 @@ class Transfer:
     """Text that goes with a payment. Anyone can read it on the chain. An empty one counts as none."""
     status: str
     """The state of a transfer: `submitted` may still settle or fail, the others are end states. Known: `submitted`,
-    `settled`, `rejected`, `failed`.
+    `pending_approval`, `settled`, `rejected`, `failed`.
     """
     to: str
     """As submitted."""
     transfer_id: str
     """The id of a transfer. Opaque; compare it as text."""
+    approvable: bool | None = None
+    """`true`: a person can approve it, if it is sent again under the same idempotency key with `"approval":
+    "request"`.
+    """
+    approval_expires_at: datetime | None = None
+    """Of one about which a person was asked: until when it can be approved."""
+    approval_url: str | None = None
+    """The page to show to whoever approves it, where the service has a `server.public_url`. Whoever has the link
+    sees the payment.
+    """
     checks: list[Check] | None = None
     """Of what was rejected: what every rule said, in the order in which they win."""
     error: str | None = None
     """Of what was rejected or failed, or what a seller refused. Known: `invalid_request`, `quota_exceeded`,
-    `unauthorized`, `policy_violation`, `account_paused`, `insufficient_balance`, `account_frozen`, `forbidden`,
-    `not_found`, `method_not_allowed`, `request_timeout`, `idempotency_conflict`, `likely_duplicate`,
-    `idempotency_in_progress`, `policy_changed`, `payload_too_large`, `unsupported_media_type`, `invalid_recipient`,
-    `offer_refused`, `payment_refused`, `rate_limited`, `too_many_pending`, `too_many_refusals`, `internal_error`,
-    `not_configured`, `transfer_failed`, `server_unreachable`, `service_unavailable`, `solana_unavailable`,
-    `authority_rotated`, `fee_payer_empty`, `signer_unavailable`, `timeout`.
+    `unauthorized`, `policy_violation`, `account_paused`, `insufficient_balance`, `account_frozen`,
+    `approval_rejected`, `approval_expired`, `approval_void`, `forbidden`, `not_found`, `method_not_allowed`,
+    `request_timeout`, `idempotency_conflict`, `likely_duplicate`, `idempotency_in_progress`, `policy_changed`,
+    `approval_closed`, `payload_too_large`, `unsupported_media_type`, `invalid_recipient`, `offer_refused`,
+    `payment_refused`, `rate_limited`, `too_many_pending`, `too_many_refusals`, `internal_error`, `not_configured`,
+    `transfer_failed`, `server_unreachable`, `service_unavailable`, `solana_unavailable`, `authority_rotated`,
+    `fee_payer_empty`, `signer_unavailable`, `timeout`.
     """
     message: str | None = None
     """A sentence for people. Its wording may change: decide by codes, never by it."""

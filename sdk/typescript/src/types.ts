@@ -82,6 +82,12 @@ export type AnyEventType =
   | "withdrawal.settled"
   | "policy.changed"
   | "account.halted"
+  | "approval.requested"
+  | "approval.granted"
+  | "approval.rejected"
+  | "approval.expired"
+  | "approval.void"
+  | "approval.used"
   | "webhook.test"
   | (string & {});
 
@@ -102,6 +108,34 @@ export interface AppliedData {
   /** Counts the changes of a policy. */
   version: PolicyVersion;
 }
+
+/** The `ApprovalData` of the service's description. */
+export interface ApprovalData {
+  /** The account that is to pay. */
+  account_id: AccountId;
+  /** USDC as a decimal string with six fractional digits. */
+  amount_usdc: Usdc;
+  /** Until when it can be approved. */
+  expires_at: Timestamp;
+  /** The name of a payment. Keep it when you retry; a new one is a second payment. Good for 24 hours. */
+  idempotency_key: IdempotencyKey;
+  /** Text that goes with a payment. Anyone can read it on the chain. An empty one counts as none. */
+  memo: Memo | null;
+  /** For people: which limit refused it, or why it is over. `null` where it was granted. */
+  message: Message | null;
+  /** Why policy refused it. */
+  rejection_reason: RejectionReason;
+  /**
+   * Who was to be paid, as submitted: an account id, the address of a USDC token account, or what is neither and
+   * failed.
+   */
+  to: Recipient;
+  /** The id of a transfer. Opaque; compare it as text. */
+  transfer_id: TransferId;
+}
+
+/** A page without a key. Whoever has the link sees the payment; to approve takes an approver's wallet. */
+export type ApprovalUrl = string;
 
 /** One attempt: what the receiver answered, or why it did not. */
 export interface Attempt {
@@ -299,6 +333,9 @@ export type ErrorCode =
   | "account_paused"
   | "insufficient_balance"
   | "account_frozen"
+  | "approval_rejected"
+  | "approval_expired"
+  | "approval_void"
   | "forbidden"
   | "not_found"
   | "method_not_allowed"
@@ -307,6 +344,7 @@ export type ErrorCode =
   | "likely_duplicate"
   | "idempotency_in_progress"
   | "policy_changed"
+  | "approval_closed"
   | "payload_too_large"
   | "unsupported_media_type"
   | "invalid_recipient"
@@ -345,6 +383,12 @@ export type EventType =
   | "withdrawal.settled"
   | "policy.changed"
   | "account.halted"
+  | "approval.requested"
+  | "approval.granted"
+  | "approval.rejected"
+  | "approval.expired"
+  | "approval.void"
+  | "approval.used"
   | (string & {});
 
 /** What a webhook can subscribe to. */
@@ -820,6 +864,17 @@ export interface Transfer {
   to: Recipient;
   /** The id of a transfer. Opaque; compare it as text. */
   transfer_id: TransferId;
+  /**
+   * `true`: a person can approve it, if it is sent again under the same idempotency key with `"approval": "request"`.
+   */
+  approvable?: boolean;
+  /** Of one about which a person was asked: until when it can be approved. */
+  approval_expires_at?: Timestamp;
+  /**
+   * The page to show to whoever approves it, where the service has a `server.public_url`. Whoever has the link sees the
+   * payment.
+   */
+  approval_url?: ApprovalUrl;
   /** Of what was rejected: what every rule said, in the order in which they win. */
   checks?: Check[];
   /** Of what was rejected or failed, or what a seller refused. */
@@ -840,7 +895,7 @@ export interface Transfer {
 export type TransferId = string;
 
 /** The state of a transfer: `submitted` may still settle or fail, the others are end states. */
-export type TransferStatus = "submitted" | "settled" | "rejected" | "failed" | (string & {});
+export type TransferStatus = "submitted" | "pending_approval" | "settled" | "rejected" | "failed" | (string & {});
 
 /** Why a receiver gave no answer. */
 export type Unanswered =
@@ -981,6 +1036,12 @@ export interface X402Receipt {
 /** The payload of each event, by its type. */
 export interface EventData {
   "account.halted": HaltedData;
+  "approval.expired": ApprovalData;
+  "approval.granted": ApprovalData;
+  "approval.rejected": ApprovalData;
+  "approval.requested": ApprovalData;
+  "approval.used": ApprovalData;
+  "approval.void": ApprovalData;
   "balance.low_threshold": LowBalanceData;
   "deposit.settled": DepositData;
   "limit.threshold": ThresholdData;
