@@ -134,11 +134,15 @@ impl Network {
         answer.map_err(|error| failure::explain_read(&error, &self.url))
     }
 
+    pub async fn genesis_hash(&self) -> Result<String> {
+        let answer = self.rpc.get_genesis_hash().await;
+        Ok(answer.map_err(|error| failure::explain_read(&error, &self.url))?.to_string())
+    }
+
     /// The ids of agent accounts on this cluster.
     pub async fn account_ids(&self) -> Result<AccountIds> {
         let ask = || async {
-            let answer = self.rpc.get_genesis_hash().await;
-            let genesis_hash = answer.map_err(|error| failure::explain_read(&error, &self.url))?.to_string();
+            let genesis_hash = self.genesis_hash().await?;
             AccountIds::on(&genesis_hash).with_context(|| format!("{} has no genesis hash", self.url))
         };
         self.account_ids.get_or_try_init(ask).await.copied()

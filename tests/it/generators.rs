@@ -87,7 +87,7 @@ async fn redocly_and_spectral_find_no_error_and_clients_of_hey_api_and_orval_com
         spectral lint --fail-severity=error openapi.json >&2
         openapi-ts --input openapi.json --output hey --client @hey-api/client-fetch >&2
         orval --input openapi.json --output orval/purser.ts --client fetch >&2
-        tsc --noEmit --strict --target es2022 --module esnext --moduleResolution bundler --lib es2022,dom --skipLibCheck hey/*.ts orval/*.ts
+        tsc --noEmit --strict --target es2022 --module esnext --moduleResolution bundler --lib es2022,dom,dom.iterable --skipLibCheck hey/*.ts orval/*.ts
         echo compiled";
     // The packages of this folder, with the Node of the others.
     let shell =

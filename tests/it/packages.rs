@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use purser_tests::network::{free_port, path_text, temp_folder};
 use purser_tests::process::Process;
-use purser_tests::{Client, TestNetwork, binaries, foreign};
+use purser_tests::{Client, TestNetwork, binaries, foreign, until};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use solana_sdk::pubkey::Pubkey;
@@ -211,7 +211,9 @@ root=$1 wd=$2 user=$3 group=$4
 shift 4
 for device in null random urandom; do : > "$root/dev/$device"; mount --bind "/dev/$device" "$root/dev/$device"; done
 mount -t proc proc "$root/proc"
-exec unshare --root "$root" --wd "$wd" --setgid "$group" --setuid "$user" "$@""#;
+# No exec: a change of the user takes `--kill-child` from a process, so the shell stays as the first one, with which all others end.
+unshare --root "$root" --wd "$wd" --setgid "$group" --setuid "$user" "$@"
+exit"#;
 
 impl Container {
     fn of(image: &Path) -> Container {
@@ -380,5 +382,7 @@ async fn image_serves_as_nobody_says_how_it_is_and_pays() {
     client.post("/v1/transfers", &order).await.is_settled();
     assert_eq!(chain.usdc_micros(&payee).await, 1_500_000);
     drop(process);
+    let port_is_free = async || std::net::TcpListener::bind(("0.0.0.0", port)).is_ok();
+    until("what served in it ended", port_is_free).await;
     assert!(container.path("var/lib/purser/purser.db").is_file());
 }

@@ -268,7 +268,8 @@ impl Load {
                         json!({ "from": from, "to": to, "amount": "0.01", "idempotency_key": unique_key() });
                     loop {
                         asked += 1;
-                        let client = apps[asked % apps.len()].client().with_key(&key);
+                        let Some(client) = apps[asked % apps.len()].client_while_it_runs() else { continue };
+                        let client = client.with_key(&key);
                         let request = client.request(Method::POST, "/v1/transfers").json(&order);
                         let answered = client.tries(request.timeout(Duration::from_secs(20))).await;
                         match answered.map(|answer| (answer.status, answer.text)) {

@@ -280,6 +280,11 @@ impl TestApp {
         Client::new(&self.base_url(), None)
     }
 
+    /// The same, unless the server was killed.
+    pub fn client_while_it_runs(&self) -> Option<Client> {
+        self.server().as_ref().map(|server| Client::new(&server.base_url, None))
+    }
+
     /// Where the server listens, without `/v1`.
     pub fn base_url(&self) -> String {
         self.server().as_ref().expect("the server runs").base_url.clone()

@@ -35,6 +35,10 @@ const EXTENSION_BYTES_MIN: usize = 10_240;
 /// How often, and how far apart, to ask a node that lags behind for what was just sent.
 const VERIFY_ATTEMPTS: u32 = 20;
 const VERIFY_EVERY: Duration = Duration::from_millis(500);
+/// Mainnet's genesis hash.
+const MAINNET: &str = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d";
+/// The contact of the committed build, under which nobody answers.
+const NO_CONTACT: &str = "other:the holder of this program's upgrade authority";
 
 #[derive(Args)]
 pub struct DeployArgs {
@@ -67,6 +71,12 @@ pub async fn run(network: &Network, args: &DeployArgs) -> Result<Report> {
     );
     let id = network.program;
     let elf = read_elf(&args.program_so, &id)?;
+    ensure!(
+        has_contact(&elf) || network.genesis_hash().await? != MAINNET,
+        "{} names nobody to tell of a weakness, so it does not go to mainnet: write your contact into \
+         programs/purser/src/security.rs and run `cargo xtask sbf`",
+        args.program_so.display()
+    );
     let keypair = args.program_keypair.as_deref().map(|file| program_keypair(file, &id)).transpose()?;
     let before = program::read(network, &id).await?;
     let sha256 = sha256(&elf);
@@ -304,6 +314,12 @@ fn read_elf(file: &Path, id: &Pubkey) -> Result<Vec<u8>> {
     Ok(elf)
 }
 
+/// Whether the program's `security.txt` was filled in.
+fn has_contact(elf: &[u8]) -> bool {
+    let fields = purser_client::security_txt(elf).unwrap_or_default();
+    fields.iter().any(|(name, value)| name == "contacts" && !value.is_empty() && value != NO_CONTACT)
+}
+
 /// Reads the keypair of the address that the program was built for.
 fn program_keypair(file: &Path, id: &Pubkey) -> Result<Keypair> {
     let keypair = read_keypair(file)?;
@@ -316,4 +332,28 @@ fn program_keypair(file: &Path, id: &Pubkey) -> Result<Keypair> {
         file.display()
     );
     Ok(keypair)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_build_names_nobody_and_a_filled_one_does() {
+        let committed = include_bytes!("../../../programs/purser/idl/purser.so");
+        let contact = |elf: &[u8]| {
+            let fields = purser_client::security_txt(elf).unwrap_or_default();
+            fields.into_iter().find(|(name, _)| name == "contacts").map(|(_, value)| value)
+        };
+        assert_eq!(contact(committed).as_deref(), Some(NO_CONTACT));
+        let text = |contact: &str| {
+            format!(
+                "=======BEGIN SECURITY.TXT V1=======\0contacts\0{contact}\0=======END SECURITY.TXT V1=======\0"
+            )
+        };
+        assert!(has_contact(text("email:security@example.com").as_bytes()));
+        for nobody in [&committed[..], text("").as_bytes(), text(NO_CONTACT).as_bytes(), b""] {
+            assert!(!has_contact(nobody));
+        }
+    }
 }

@@ -21,13 +21,14 @@ use components::{Components, TARGET};
 
 const PLATFORM: &str = "x86_64-linux";
 /// What lies in the archive as it lies in the repository.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 8] = [
     ("programs/purser/idl/purser.so", "purser.so"),
     ("programs/purser/idl/purser.json", "purser.json"),
     ("programs/purser/idl/purser.ts", "purser.ts"),
     ("deploy/systemd/purser.service", "purser.service"),
     ("deploy/prometheus/alerts.yml", "alerts.yml"),
     ("deploy/archive/README.md", "README.md"),
+    ("sdk/python/examples/pay.py", "python/pay.py"),
     ("LICENSE", "LICENSE"),
 ];
 
@@ -76,7 +77,8 @@ fn made(workspace: &Workspace, commit: &str, is_quick: bool) -> Result<PathBuf> 
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
-    fs::create_dir_all(&folder)?;
+    let python = folder.join("python/purser_pay");
+    fs::create_dir_all(&python)?;
     let service = workspace.target.join(TARGET).join("release");
     for program in ["purser", "purser-migrate"] {
         put(&service.join(program), &folder.join(program), 0o755)?;
@@ -84,6 +86,13 @@ fn made(workspace: &Workspace, commit: &str, is_quick: bool) -> Result<PathBuf> 
     put(&network, &folder.join("purser-localnet"), 0o755)?;
     for (from, to) in FILES {
         put(&workspace.root.join(from), &folder.join(to), 0o644)?;
+    }
+    // It needs no other package, so it runs from where it lies.
+    for file in fs::read_dir(workspace.root.join("sdk/python/purser_pay"))? {
+        let file = file?;
+        if file.path().extension().is_some_and(|end| end == "py" || end == "typed") {
+            put(&file.path(), &python.join(file.file_name()), 0o644)?;
+        }
     }
     write(&folder.join("LICENSES-THIRD-PARTY.txt"), &components.licences()?)?;
     write(&folder.join("sbom.cdx.json"), &sbom::of(&components)?)?;

@@ -19,6 +19,10 @@ for device in null random urandom; do : > "$1/dev/$device"; mount --bind "/dev/$
 mount -t proc proc "$1/proc"
 exec chroot "$1" "/$2/purser" dev --json --dir /state"#;
 
+/// The archive's README has this line.
+const IN_PYTHON: &str =
+    r#". "$1"; PYTHONPATH=python python3 -B python/pay.py "$PURSER_PAYEE" 0.25 invoice-4711"#;
+
 pub fn run(archive: &Path, root: &Path) -> Result<()> {
     if root.exists() {
         fs::remove_dir_all(root)?;
@@ -44,18 +48,24 @@ pub fn run(archive: &Path, root: &Path) -> Result<()> {
         serde_json::from_str(&line).context("`purser dev` did not become ready; it needs root")?;
     let started = begun.elapsed();
 
-    // The line that it prints for people to paste; who pays need not be in the empty root, only on its network.
+    // Who pays need not be in the empty root, only on its network. First with the line that it prints for people to paste.
+    let typed = |line: &str| {
+        let mut pay = command("nsenter");
+        pay.arg(format!("--net=/proc/{}/ns/net", dev.0.id())).args(["sh", "-ec", line, "sh"]);
+        output_of(pay.arg(root.join("state/env")).current_dir(root.join(name)))
+    };
     let paste = ready["curl"]["transfer"].as_str().context("it names no transfer to try")?;
-    let mut pay = command("nsenter");
-    pay.arg(format!("--net=/proc/{}/ns/net", dev.0.id())).args(["sh", "-c", paste]);
-    let paid: Value = serde_json::from_str(&output_of(&mut pay)?).context("the answer is not JSON")?;
+    let paid: Value = serde_json::from_str(&typed(paste)?).context("the answer is not JSON")?;
     ensure!(paid["status"] == "settled", "the payment was not made: {paid}");
     let all = begun.elapsed();
+    let python = typed(IN_PYTHON)?;
+    ensure!(python.starts_with("settled "), "the payment in Python was not made: {python}");
     println!(
-        "unpacked after {:.1} s, ready after {:.1} s, paid after {:.1} s: {paid}",
+        "unpacked after {:.1} s, ready after {:.1} s, paid after {:.1} s, in Python after {:.1} s: {paid}",
         unpacked.as_secs_f32(),
         started.as_secs_f32(),
-        all.as_secs_f32()
+        all.as_secs_f32(),
+        begun.elapsed().as_secs_f32()
     );
     Ok(())
 }
