@@ -6,7 +6,9 @@ use base64::engine::general_purpose::STANDARD;
 use purser_client::purser::{GrantPayee, GrantTerms};
 use purser_policy::tag_of;
 use purser_tests::wallet::mints;
-use purser_tests::{Agent, Answer, AppSettings, DirectOutcome, Operator, TestApp, TestNetwork, until};
+use purser_tests::{
+    Agent, Answer, AppSettings, Browser, DirectOutcome, Operator, TestApp, TestNetwork, until,
+};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use solana_sdk::pubkey::Pubkey;
@@ -151,6 +153,14 @@ async fn phone_approves_a_payment_past_list_and_limit_and_it_is_paid_once() {
     assert_eq!((&again["transfer_id"], &again["status"]), (&asked["transfer_id"], &json!("settled")));
     let other = scene.asks("invoice-8").await.has_status(202);
     assert_eq!(other["status"], "pending_approval");
+    let browser = Browser::signed_in(&scene.app.base_url(), scene.operator.client.key()).await;
+    let pending = browser.reads("/dashboard/approvals?state=pending").await.has_status(200);
+    pending.says(other.text_of("transfer_id"));
+    let path = format!("/dashboard/approvals/{}", other.text_of("transfer_id"));
+    browser.reads(&path).await.has_status(200).says("What a grant must say");
+    browser.sends_form(&format!("{path}/reject"), &[]).await.leads_to(&format!("{path}?rejected=1"));
+    assert_eq!(scene.state_of(&other).await, "rejected");
+    browser.reads(&path).await.has_status(200).says("The operator rejected it");
     assert_eq!(scene.given_to(&page, &scene.approver.pubkey()).await.status, 409);
     let shown = scene.app.client().get(&page).await.has_status(200);
     assert!(shown.text.contains("approved, and paid") && !shown.text.contains("solana:"));

@@ -27,7 +27,8 @@ async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
         eprintln!("PURSER_NODE_MODULES or a Chromium is missing: nobody looked at the dashboard");
         return;
     };
-    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let settings = AppSettings { server: "public_url = \"http://127.0.0.1\"", ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
     let operator = app.new_operator().await;
     let agent = operator.creates_account_with("Research agent", "250").await;
     let payee = operator.creates_account_with("Travel bookings", "42.5").await;
@@ -41,6 +42,8 @@ async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
     let settled = agent.pays("18.75").to(&payee).memo("hotel, two nights").await.is_settled();
     agent.pays("24").to(&payee).memo("train").await.is_settled();
     let rejected = agent.pays("30").to(&payee).memo("flight").await.is_error(402, "policy_violation");
+    let asked = agent.pays("40").to(&payee).memo("printer").field("approval", json!("request")).await;
+    let page = asked.text_of("approval_url").trim_start_matches("http://127.0.0.1").to_owned();
     operator.client.patch(&path, &json!({ "status": "enabled" })).await.has_status(200);
     agent.pays("1").to(&payee).memo("coffee").await.is_settled();
     let delivered = receiver.waits_for("/purser", 1).await[0].event_id().to_owned();
@@ -66,6 +69,7 @@ async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
     let mut node = Command::new("node");
     node.env("PURSER_SETTLED", settled.text_of("transfer_id")).env("PURSER_HALTED", &halted.id);
     node.env("PURSER_DISABLED_WEBHOOK", disabled.text_of("id")).env("PURSER_WAITING_ACCOUNT", &later.id);
+    node.env("PURSER_APPROVAL", asked.text_of("transfer_id")).env("PURSER_APPROVE_PAGE", page);
     node.env("PURSER_HANGING_WEBHOOK", hanging.text_of("id"));
     node.arg(workspace().join("tests/browser/dashboard.mjs")).kill_on_drop(true);
     node.env("PURSER_NODE_MODULES", &modules).env("PURSER_CHROMIUM", chromium);

@@ -117,6 +117,21 @@ async fn dev_gives_money_and_time_and_makes_events_happen() {
 }
 
 #[tokio::test]
+async fn dev_approves_what_waits_for_a_person_as_a_phone_would() {
+    let dev = Dev::starts();
+    let order = json!({
+        "from": dev.fact("account_id"), "to": dev.fact("payee_token_account"), "amount": "30", "memo": "printer",
+        "idempotency_key": "printer-1", "approval": "request",
+    });
+    let asked = dev.agent().post("/v1/transfers", &order).await.has_status(202);
+    assert_eq!(asked["status"], "pending_approval");
+    let paid = dev.does(&["approve", asked.text_of("transfer_id")]);
+    assert_eq!((&paid["status"], &paid["transfer_id"]), (&json!("settled"), &asked["transfer_id"]));
+    let again = dev.agent().post("/v1/transfers", &order).await.has_status(200);
+    assert_eq!(again["transfer_id"], asked["transfer_id"]);
+}
+
+#[tokio::test]
 async fn dev_lets_the_network_be_slow_and_fail_and_the_payment_is_made_once() {
     let dev = Dev::starts();
     let held = dev.does(&["slow", "2s"]);

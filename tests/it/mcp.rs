@@ -199,6 +199,26 @@ async fn tools_answer_what_rest_answers() {
 }
 
 #[tokio::test]
+async fn payment_past_the_limits_waits_for_a_person_where_the_agent_asks_for_one() {
+    let (agent, key) = ada().await;
+    agent.sets_policy(json!({ "max_single_transfer": 2 })).await;
+    let (payee, _) = agent.operator.chain.new_payee().await;
+    let mut order = json!({ "to": payee.to_string(), "amount": "3", "idempotency_key": unique_key() });
+    let refused = calls(&key, "send_transfer", order.clone()).await;
+    assert_eq!(refused["isError"], true);
+    let advice = refused["content"].to_string();
+    assert!(advice.contains("same idempotency_key and approval `request`"), "{advice}");
+    order["approval"] = json!("request");
+    let asked = calls(&key, "send_transfer", order.clone()).await;
+    let asked = succeeds(&asked);
+    assert_eq!((&asked["status"], &asked["error"]), (&json!("pending_approval"), &json!("policy_violation")));
+    let path = format!("/v1/approvals/{}", asked["transfer_id"].as_str().expect("an id"));
+    agent.operator.client.delete(&path).await.has_status(204);
+    let over = calls(&key, "send_transfer", order).await;
+    assert!(over["content"].to_string().contains("a person said no"), "{over}");
+}
+
+#[tokio::test]
 async fn hundred_calls_of_one_payment_at_once_pay_once() {
     let (agent, key) = ada().await;
     let (payee, _) = agent.operator.chain.new_payee().await;
