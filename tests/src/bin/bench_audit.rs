@@ -1,4 +1,5 @@
-//! `cargo xtask bench audit`: how long `purser audit` takes, reading from a node and from its own saved folder.
+//! `cargo xtask bench audit`: how long `purser audit` takes, reading from a node, again where nothing is new, and from its own saved
+//! folder.
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -19,7 +20,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// By then everything is final.
 const FINAL_WITHIN: Duration = Duration::from_secs(10);
 
-/// Makes payments, and audits them: read from the embedded network, then from the folder that this saved
+/// Makes payments, and audits them: read from the embedded network, then what is new since, and then from the folder that this saved
 #[derive(Parser)]
 #[command(name = "bench_audit")]
 struct Arguments {
@@ -32,6 +33,9 @@ struct Arguments {
     /// How many are in flight while they are made
     #[arg(long, default_value_t = 64)]
     in_flight: usize,
+    /// How late the node answers, beside its own time
+    #[arg(long, default_value_t = 0)]
+    answers_after_ms: u64,
     /// Print one line of JSON on stdout instead of a table
     #[arg(long)]
     json: bool,
@@ -88,12 +92,14 @@ async fn measures(arguments: &Arguments) -> Result<Vec<Row>> {
     ensure!(paid.count().await == arguments.payments, "some were not made");
     tokio::time::sleep(FINAL_WITHIN).await;
     let door = Node::before(&network.rpc_url, &network.ws_url, &tokio::runtime::Handle::current());
+    door.answers_after(Duration::from_millis(arguments.answers_after_ms));
     let saved = temp_folder();
     let (folder, address) = (path_text(saved.path()), operator.address.to_string());
     let from_node = ["--url", &door.rpc_url, "--operator", &address, "--save", folder];
     let node = audited("a node", &from_node, arguments.payments, &door).await?;
+    let again = audited("what is new", &from_node, arguments.payments, &door).await?;
     let folder = audited("its folder", &["--from", folder], arguments.payments, &door).await?;
-    Ok(vec![node, folder])
+    Ok(vec![node, again, folder])
 }
 
 /// Runs `purser audit` to its end; it must find nothing wrong.

@@ -2,12 +2,14 @@
 //! key, an operator's or an agent's.
 
 mod api;
+pub(crate) mod kept;
 mod refusals;
 mod solvency;
 
 use std::collections::BTreeMap;
 
 use anchor_lang::prelude::Pubkey;
+use purser::state::Agent;
 use purser_client::AccountIds;
 use purser_policy::UsdcAmount;
 use solana_signature::Signature;
@@ -19,6 +21,7 @@ pub use self::api::{Api, RelayerTransport};
 use self::api::{WireAccount, WireEntry};
 pub use self::solvency::{Held, compare as compare_balances};
 use crate::AuditError;
+use crate::archive::SavedAccount;
 use crate::check::Check;
 use crate::node::Node;
 use crate::replay::{Mismatch, Movement, Outcome, Place};
@@ -48,10 +51,21 @@ type Ids = BTreeMap<Pubkey, String>;
 pub struct Compared<'a> {
     pub node: Option<&'a Node>,
     pub account_ids: AccountIds,
+    pub program: Pubkey,
+    pub operator: Pubkey,
     pub until_slot: u64,
     pub until_time: Option<i64>,
     /// All accounts of the operator are audited.
     pub is_whole: bool,
+}
+
+impl Compared<'_> {
+    /// Whether what stands at an address is an agent account of the audited operator.
+    fn is_own_agent(&self, stands: Option<&SavedAccount>) -> bool {
+        let own = stands.filter(|account| account.owner() == Some(self.program));
+        let data = own.and_then(SavedAccount::bytes);
+        data.and_then(|data| Agent::read(&data)).is_some_and(|view| view.agent.operator == self.operator)
+    }
 }
 
 /// Compares what a relayer lists with the chain: accounts, and the history of each. Adds the differences to `outcome`, and
@@ -103,13 +117,16 @@ async fn compare_accounts(
         let is_known = address.is_some_and(|it| agents.contains(&it) && outcome.lives.contains_key(&it));
         let is_newer = match (with.node, address) {
             (Some(node), Some(address)) => {
-                node.accounts(&[address]).await?.iter().any(|(_, account)| account.is_some())
+                let stands = node.accounts(&[address]).await?.pop().and_then(|(_, account)| account);
+                // Dates are whole seconds.
+                with.is_own_agent(stands.as_ref())
+                    && unix_seconds(&created_at).map(|time| time + 1) >= with.until_time
             }
             (None, _) | (_, None) => unix_seconds(&created_at) > with.until_time,
         };
         if !is_known && !is_newer {
             let text = format!(
-                "The relayer lists the account {account_id}, {solana_address}, which the chain does not have."
+                "The relayer lists the account {account_id}, {solana_address}, which the operator's transactions do not create."
             );
             outcome.finds(Check::History, Some(text));
         } else if let Some(address) = address.filter(|it| is_known && with.account_ids.of(it) != account_id) {
