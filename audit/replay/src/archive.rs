@@ -22,7 +22,6 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::AuditError;
-use crate::history::kept::Kept;
 
 const VERSION: u32 = 1;
 const MANIFEST: &str = "audit.json";
@@ -226,17 +225,17 @@ impl Archive {
     }
 
     /// What a relayer answered in the last audit, if one was asked.
-    pub(crate) fn relayer(&self) -> Result<Option<Kept>, AuditError> {
-        Ok(self.read::<Option<Kept>>(RELAYER)?.flatten())
+    pub(crate) fn relayer<T: DeserializeOwned>(&self) -> Result<Option<T>, AuditError> {
+        Ok(self.read::<Option<T>>(RELAYER)?.flatten())
     }
 
-    pub(crate) fn save_relayer(&self, kept: &Kept) -> Result<(), AuditError> {
+    pub(crate) fn save_relayer<T: Serialize>(&self, kept: &T) -> Result<(), AuditError> {
         self.write(RELAYER, kept)
     }
 
     /// What a relayer answered does not belong to what is read from now on.
     pub(crate) fn forget_relayer(&self) -> Result<(), AuditError> {
-        if self.0.has(RELAYER) { self.write(RELAYER, &None::<Kept>) } else { Ok(()) }
+        if self.0.has(RELAYER) { self.write(RELAYER, &Value::Null) } else { Ok(()) }
     }
 
     /// The root of a Merkle tree over all files, in hex. As in RFC 6962, leaves and nodes are hashed with a byte before them that

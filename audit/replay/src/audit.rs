@@ -12,6 +12,7 @@ use crate::AuditError;
 use crate::archive::Archive;
 use crate::check::Check;
 use crate::gather::{Subject, gather};
+use crate::history::kept::Kept;
 use crate::history::{Api, Compared, compare, compare_balances, kept};
 use crate::node::Node;
 use crate::order::ordered;
@@ -76,7 +77,7 @@ pub async fn audit(inputs: Inputs<'_>, tell: &(dyn Fn(String) + Sync)) -> Result
             let (api, node, kept) = kept::keeping(api, node);
             (Some(api), Some(node), Some(kept))
         }
-        (None, None) => match archive.relayer()?.map(kept::repeating) {
+        (None, None) => match archive.relayer::<Kept>()?.map(kept::repeating) {
             Some((api, node)) => (Some(api), Some(node), None),
             None => (None, None, None),
         },
@@ -100,7 +101,7 @@ pub async fn audit(inputs: Inputs<'_>, tell: &(dyn Fn(String) + Sync)) -> Result
         }
     };
     if let Some(kept) = kept {
-        archive.save_relayer(&kept::locked(&kept))?;
+        archive.save_relayer(&*kept::locked(&kept))?;
     }
     let program = program(archive, &scope.at.program, &mut outcome)?;
     crate::network::check(&scope.manifest.genesis_hash, &scope.at.usdc_mint, &mut outcome);

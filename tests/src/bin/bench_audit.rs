@@ -74,13 +74,14 @@ async fn measures(arguments: &Arguments) -> Result<Vec<Row>> {
     let network = TestNetwork::slow();
     let app = TestApp::start(network.clone(), &settings).await;
     let operator = app.new_operator().await;
-    let mut agents = Vec::new();
-    for number in 0..arguments.accounts {
+    eprintln!("making {} accounts", arguments.accounts);
+    let made = futures::stream::iter(0..arguments.accounts).map(async |number| {
         let agent = operator.creates_account(&format!("Agent {number}")).await;
         // Minted on the chain: the audit would report money without a source.
         mints(&operator.chain, "1", &agent.token_account).await;
-        agents.push(agent);
-    }
+        agent
+    });
+    let agents: Vec<_> = made.buffered(arguments.in_flight).collect().await;
     let (payee, _) = operator.chain.new_payee().await;
     eprintln!("making {} payments", arguments.payments);
     let paid = futures::stream::iter(0..arguments.payments)

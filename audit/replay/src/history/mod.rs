@@ -21,7 +21,6 @@ pub use self::api::{Api, RelayerTransport};
 use self::api::{WireAccount, WireEntry};
 pub use self::solvency::{Held, compare as compare_balances};
 use crate::AuditError;
-use crate::archive::SavedAccount;
 use crate::check::Check;
 use crate::node::Node;
 use crate::replay::{Mismatch, Movement, Outcome, Place};
@@ -60,11 +59,12 @@ pub struct Compared<'a> {
 }
 
 impl Compared<'_> {
-    /// Whether what stands at an address is an agent account of the audited operator.
-    fn is_own_agent(&self, stands: Option<&SavedAccount>) -> bool {
+    /// Whether an agent account of the audited operator stands at an address.
+    async fn has_own_agent(&self, node: &Node, address: Pubkey) -> Result<bool, AuditError> {
+        let stands = node.accounts(&[address]).await?.pop().and_then(|(_, account)| account);
         let own = stands.filter(|account| account.owner() == Some(self.program));
-        let data = own.and_then(SavedAccount::bytes);
-        data.and_then(|data| Agent::read(&data)).is_some_and(|view| view.agent.operator == self.operator)
+        let agent = own.and_then(|account| account.bytes()).and_then(|data| Agent::read(&data));
+        Ok(agent.is_some_and(|view| view.agent.operator == self.operator))
     }
 }
 
@@ -117,9 +117,8 @@ async fn compare_accounts(
         let is_known = address.is_some_and(|it| agents.contains(&it) && outcome.lives.contains_key(&it));
         let is_newer = match (with.node, address) {
             (Some(node), Some(address)) => {
-                let stands = node.accounts(&[address]).await?.pop().and_then(|(_, account)| account);
                 // Dates are whole seconds.
-                with.is_own_agent(stands.as_ref())
+                with.has_own_agent(node, address).await?
                     && unix_seconds(&created_at).map(|time| time + 1) >= with.until_time
             }
             (None, _) | (_, None) => unix_seconds(&created_at) > with.until_time,

@@ -3,10 +3,9 @@
 
 use anchor_lang::prelude::Pubkey;
 use purser::state::{Approver, Budget, Grant};
-use purser_policy::SpendWindow;
 
 use super::Replay;
-use super::standing::bytes;
+use super::standing::{bytes, is_same_window};
 
 impl Replay {
     pub(super) fn beside_stands(&mut self, address: Pubkey, chain: Option<Vec<u8>>) {
@@ -56,11 +55,4 @@ fn moment(stands: &mut i64, replayed: i64) {
     if stands.abs_diff(replayed) <= 1 {
         *stands = replayed;
     }
-}
-
-/// Whether the same amount counts, up to moments that are a second apart.
-pub(super) fn is_same_window(one: &SpendWindow, other: &SpendWindow) -> bool {
-    let [at, other_at] = [one, other].map(|window| window.effective(i64::MIN));
-    let newest = at.max(other_at);
-    at.abs_diff(other_at) <= 1 && one.spent(newest) == other.spent(newest)
 }

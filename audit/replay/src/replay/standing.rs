@@ -3,8 +3,8 @@
 use anchor_lang::Discriminator;
 use anchor_lang::prelude::Pubkey;
 use purser::state::{Agent, AgentView, ClosedAgent, Operator, PolicyDraft};
+use purser_policy::SpendWindow;
 
-use super::beside::is_same_window;
 use super::dates::misdated;
 use super::{Replay, date};
 use crate::archive::{SavedAccount, Snapshot};
@@ -97,6 +97,13 @@ impl Replay {
 /// An account's data in the program's layout.
 pub(super) fn bytes<T: Discriminator + bytemuck::NoUninit>(state: &T, tail: &[u8]) -> Vec<u8> {
     [T::DISCRIMINATOR, bytemuck::bytes_of(state), tail].concat()
+}
+
+/// Whether the same amount counts, up to moments that are a second apart.
+pub(super) fn is_same_window(one: &SpendWindow, other: &SpendWindow) -> bool {
+    let [at, other_at] = [one, other].map(|window| window.effective(i64::MIN));
+    let newest = at.max(other_at);
+    at.abs_diff(other_at) <= 1 && one.spent(newest) == other.spent(newest)
 }
 
 /// Whether two agents differ only in timestamps, and in these by at most a second. If a node dates blocks by their end,
