@@ -52,7 +52,7 @@ async function asked() {
       settings.directory = directory;
       // What an interruption or a follower left is no part of it.
       const name = path.join("/");
-      if (/^(audit|(accounts|signatures|transactions)\/[0-9A-Za-z]+)\.json$/.test(name)) files.push([name, await file.arrayBuffer()]);
+      if (/^(audit|relayer|(accounts|signatures|transactions)\/[0-9A-Za-z]+)\.json$/.test(name)) files.push([name, await file.arrayBuffer()]);
     }
   } else {
     throw new Error("Name a node, or choose a directory that was saved.");

@@ -111,7 +111,8 @@ pub fn alerts(report: &Report) -> Vec<Alert> {
             MomentKind::DraftSealed => AlertKind::DraftSealed,
             MomentKind::GrantOpened => AlertKind::GrantOpened,
             MomentKind::ApproverSet => AlertKind::ApproverSet,
-            MomentKind::BoundsLoosened => AlertKind::PolicyLoosened,
+            // Those of an account are among the loosenings.
+            MomentKind::BoundsLoosened if it.account.is_none() => AlertKind::PolicyLoosened,
             MomentKind::RightGiven => AlertKind::RightGiven,
             MomentKind::OperatorCreated
             | MomentKind::KeysSet
@@ -125,7 +126,8 @@ pub fn alerts(report: &Report) -> Vec<Alert> {
             | MomentKind::GrantsVoided
             | MomentKind::PaidByGrant
             | MomentKind::ApproverRemoved
-            | MomentKind::BoundsSet => continue,
+            | MomentKind::BoundsSet
+            | MomentKind::BoundsLoosened => continue,
         };
         all.push(alert(kind, it.account.as_ref(), it.text.clone(), Some(&it.at)));
     }

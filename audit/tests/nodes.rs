@@ -151,6 +151,88 @@ async fn second_node_that_shows_something_else_is_named() {
 }
 
 #[tokio::test]
+async fn contradictions_and_the_root_do_not_follow_the_order_of_answers() {
+    let (mut chain, payments) = paid();
+    let whole = tempfile::tempdir().expect("a temporary folder can be made");
+    let honest = saved::serves(chain.folder.path()).await;
+    assert!(audited(&chain, &[&honest], Some(whole.path())).await.expect("it can be done").holds);
+    chain.hides(&payments[1]);
+    chain.saves();
+    let (first, last) = (chain.operator.to_string(), chain.purse_of(&chain.agent).to_string());
+    let waits = Arc::new(Mutex::new(String::new()));
+    let asked = Arc::clone(&waits);
+    let slow = saved::gated(whole.path(), move |call| {
+        let is_late = call["params"][0] == asked.lock().expect("nobody panics").as_str();
+        async move {
+            if is_late && call["method"] == "getSignaturesForAddress" {
+                tokio::time::sleep(Duration::from_millis(300)).await;
+            }
+            None
+        }
+    })
+    .await;
+    let hides = saved::serves(chain.folder.path()).await;
+    let mut roots = Vec::new();
+    for late in [first, last] {
+        *waits.lock().expect("nobody panics") = late;
+        let report = audited(&chain, &[&hides, &slow], None).await.expect("it can be done");
+        let (_, told) = check(&report, Check::Nodes);
+        assert_eq!(told.matches("leaves out").count(), 3, "{told}");
+        roots.push((report.archive_sha256, told));
+    }
+    assert_eq!(roots[0], roots[1]);
+}
+
+/// Changes what a node says of a transaction.
+fn another_log(signature: &str, call: &Value, mut answer: Value) -> Value {
+    if call["method"] == "getTransaction" && call["params"][0] == signature {
+        answer["meta"]["logMessages"] = json!(["Program 1 invoke [1]", "Program 1 success"]);
+    }
+    answer
+}
+
+#[tokio::test]
+async fn contradiction_is_not_forgotten_by_the_next_audit_into_the_same_directory() {
+    let (chain, payments) = paid();
+    let saved = tempfile::tempdir().expect("a temporary folder can be made");
+    let honest = saved::serves(chain.folder.path()).await;
+    let asked = payments[1].clone();
+    let lies = saved::lies(chain.folder.path(), move |call, answer| another_log(&asked, call, answer)).await;
+    for _ in 0..2 {
+        let report = audited(&chain, &[&honest, &lies], Some(saved.path())).await.expect("it can be done");
+        assert_eq!((report.holds, report.complete), (true, false), "{}", text(&report));
+        assert!(check(&report, Check::Nodes).1.contains(&payments[1]), "{}", text(&report));
+    }
+    // Once they agree, it is settled.
+    let report = audited(&chain, &[&honest, &honest], Some(saved.path())).await.expect("it can be done");
+    assert!(report.holds && report.complete, "{}", text(&report));
+}
+
+#[tokio::test]
+async fn lie_that_was_followed_by_an_error_is_not_kept() {
+    let (chain, payments) = paid();
+    let saved = tempfile::tempdir().expect("a temporary folder can be made");
+    let honest = saved::serves(chain.folder.path()).await;
+    let (asked, is_honest) = (payments[1].clone(), Arc::new(AtomicU64::new(0)));
+    let turns = Arc::clone(&is_honest);
+    let lies = saved::lies(chain.folder.path(), move |call, answer| match call["method"].as_str() {
+        _ if turns.load(Ordering::SeqCst) == 1 => answer,
+        Some("getBlockTime" | "getProgramAccounts") => answer,
+        // Accounts are read after the operator's transactions.
+        Some("getMultipleAccounts") if call["params"][0].as_array().is_some_and(|keys| keys.len() > 1) => {
+            Value::Null
+        }
+        _ => another_log(&asked, call, answer),
+    })
+    .await;
+    let broken = audited(&chain, &[&lies, &honest], Some(saved.path())).await;
+    assert!(broken.is_err(), "the first node gave up");
+    is_honest.store(1, Ordering::SeqCst);
+    let report = audited(&chain, &[&lies, &honest], Some(saved.path())).await.expect("it can be done");
+    assert!(report.holds && report.complete, "{}", text(&report));
+}
+
+#[tokio::test]
 async fn node_that_stands_still_is_incomplete_whatever_date_it_gives() {
     let chain = TestChain::begun_at(1_700_000_000, &OnChainPolicy::default(), 0);
     chain.saves();

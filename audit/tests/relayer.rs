@@ -4,6 +4,7 @@
 mod support;
 
 use purser_audit::check::Check;
+use purser_audit::gather::Subject;
 use purser_audit::report::{Report, Verdict, html, text};
 use purser_audit::{Request, Source, audit};
 use purser_client::{AccountIds, OnChainPolicy};
@@ -11,7 +12,7 @@ use purser_policy::id_with_tag;
 use purser_tests::saved;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
-use support::{PAYEE, Paying, TestChain};
+use support::{BEGIN, PAYEE, Paying, TestChain};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -84,9 +85,24 @@ async fn audited(spoil: impl FnOnce(&mut Lists)) -> Report {
         _ => json!(history),
     })
     .await;
-    let source = Source::Saved(chain.folder.path().to_owned());
+    let saved = tempfile::tempdir().expect("a temporary folder can be made");
+    let node = saved::serves(chain.folder.path()).await;
+    let source = Source::Node {
+        urls: vec![node.parse().expect("a URL")],
+        program: purser_client::purser::ID,
+        subject: Subject::Operator(chain.operator),
+        save: Some(saved.path().to_owned()),
+    };
     let api = Some((api.parse().expect("a URL"), "key".to_owned()));
-    audit(Request { source, api, explorer: None }, &|_| {}).await.expect("it can be done")
+    let report = audit(Request { source, api, explorer: None }, &|_| {}).await.expect("it can be done");
+    // Whoever has the directory compares what the relayer said there, too: by the command line and by the page.
+    let folder = saved.path().to_owned();
+    let again = tokio::task::spawn_blocking(move || support::audited(&folder)).await.expect("it ends");
+    for check in [Check::History, Check::Solvency] {
+        assert_eq!(found(&again, check), found(&report, check));
+    }
+    assert_eq!((again.holds, again.complete), (report.holds, report.complete), "{}", text(&again));
+    report
 }
 
 fn history(report: &Report) -> (Verdict, String) {
@@ -104,7 +120,14 @@ async fn each_way_in_which_a_relayer_lists_something_else_than_the_chain_is_name
     assert!(report.holds && report.complete, "{}", text(&report));
     assert_eq!(history(&report).0, Verdict::Holds);
     type Spoils = fn(&mut Lists);
-    let cheats: [(&str, Spoils); 8] = [
+    let cheats: [(&str, Spoils); 9] = [
+        ("which the operator's transactions do not create", |lists| {
+            // Something stands there, and it is no account of this operator.
+            let (id, there) = ("acct_2", purser_client::purser::ID.to_string());
+            lists.accounts.push(
+                json!({ "account_id": id, "solana_address": there, "created_at": date(BEGIN + 9_000_000) }),
+            );
+        }),
         ("The relayer lists the account acct_1", |lists| {
             lists.accounts.push(
                 json!({ "account_id": "acct_1", "solana_address": PAYEE.to_string(), "created_at": date(0) }),

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use anchor_lang::prelude::Pubkey;
 use anchor_lang::{AnchorDeserialize, Discriminator};
+use purser::constants::MEMO_PROGRAM;
 use purser::instruction;
 use purser_policy::UsdcAmount;
 use serde::Deserialize;
@@ -34,6 +35,8 @@ pub struct LandedWell {
     pub signers: Vec<Pubkey>,
     /// Every call of our program, in the order in which they began.
     pub calls: Vec<Called>,
+    /// Memos that stand right before one of them in the message, by its place in [`LandedWell::calls`].
+    pub memos: BTreeMap<usize, Vec<u8>>,
     /// Whether the node kept inner instructions.
     pub keeps_inner: bool,
     /// Every call of the token program, in the same order.
@@ -247,12 +250,14 @@ impl WireLanded {
             .collect::<Option<_>>()?;
         let balances = balances(&keys, usdc_mint, &meta.pre_token_balances?, &meta.post_token_balances?)?;
         let inner = meta.inner_instructions.as_deref();
-        let (calls, token_calls) = calls(program, &keys, &message.instructions, inner.unwrap_or_default())?;
+        let (calls, token_calls, memos) =
+            calls(program, &keys, &message.instructions, inner.unwrap_or_default())?;
         Some(Landed::Well(LandedWell {
             slot,
             block_time,
             signers: keys.iter().take(message.header.num_required_signatures.into()).copied().collect(),
             calls,
+            memos,
             token_calls,
             keeps_inner: inner.is_some(),
             log: meta.log_messages,
@@ -301,16 +306,24 @@ enum Open {
     Next(usize),
 }
 
+/// Calls of our program and of the token program, and the memos right before the former.
+type Calls = (Vec<Called>, Vec<TokenCall>, BTreeMap<usize, Vec<u8>>);
+
 /// Every call of our program and of the token program, in the order in which they began: each instruction, then its inner
-/// ones.
+/// ones; and the memos right before calls of our program.
 fn calls(
     program: &Pubkey,
     keys: &[Pubkey],
     instructions: &[WireInstruction],
     inner: &[WireInner],
-) -> Option<(Vec<Called>, Vec<TokenCall>)> {
-    let (mut calls, mut token_calls) = (Vec::new(), Vec::new());
+) -> Option<Calls> {
+    let (mut calls, mut token_calls, mut memos) = (Vec::new(), Vec::new(), BTreeMap::new());
+    let mut before: Option<&WireInstruction> = None;
     for (index, outer) in instructions.iter().enumerate() {
+        let memo = before.replace(outer).filter(|it| keys.get(it.program_id_index) == Some(&MEMO_PROGRAM));
+        if let Some(memo) = memo.filter(|_| keys.get(outer.program_id_index) == Some(program)) {
+            memos.insert(calls.len(), bs58::decode(&memo.data).into_vec().ok()?);
+        }
         let within = inner.iter().filter(|inner| inner.index == index).flat_map(|inner| &inner.instructions);
         let mut open = None;
         for (is_inner, instruction) in std::iter::once((false, outer)).chain(within.map(|it| (true, it))) {
@@ -345,5 +358,5 @@ fn calls(
             }
         }
     }
-    Some((calls, token_calls))
+    Some((calls, token_calls, memos))
 }

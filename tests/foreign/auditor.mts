@@ -13,12 +13,19 @@ import { BorshCoder, EventParser, utils, web3, type Idl } from "@anchor-lang/cor
 const DAY = 86_400; // seconds
 const AT_ONCE = 8; // transactions that are asked for at the same time
 const FINAL = { commitment: "finalized" };
+const GRANT_SECONDS_MAX = 30 * DAY;
+const MEMO = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr";
+const SYSTEM = "11111111111111111111111111111111";
 const TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA";
 
 /** An instruction of the token program; `moves` if it is a transfer. */
 type Told = { number: number; accounts: string[]; moves?: { source: string; destination: string; amount: bigint } };
 /** `moved`: what it had the token program move; `undefined` if an old node does not tell. */
-type Call = { name: string; args: any; accounts: Record<string, string>; more: string[]; signer: string; isInner: boolean; moved?: string[] };
+type Call = {
+  name: string; args: any; accounts: Record<string, string>; more: string[]; signer: string; isInner: boolean; moved?: string[];
+  /** The memo right before it, in the message. */
+  memo?: string;
+};
 type Balance = { before: bigint; after: bigint; owner?: string };
 type Landed = {
   signature: string; time: number; signers: string[]; calls: Call[]; told: Told[]; events: any[]; isCut: boolean; balances: Map<string, Balance>;
@@ -29,6 +36,12 @@ type Agent = { version: number; policy: Policy; isHalted: boolean; payments: big
 /** `by`: what the key that opened it was. */
 type Grant = { terms: any; left: bigint; epoch: number; approverEpoch: number; by: string; openedAt: number; delay: number };
 type Approver = { atOnce: bigint; daily: bigint; granted: { time: number; amount: bigint }[] };
+type Budget = {
+  daily: bigint; month: bigint | null;
+  /** A raise that waits, since when, and the delay of then. */
+  raised?: { daily: bigint; month: bigint | null; at: number; delay: number };
+  paid: { time: number; amount: bigint }[]; days: Map<number, bigint>;
+};
 type Draft = { args: any; entries: string[]; sealed?: { at: number; delay: number } };
 
 const { values: options } = parseArgs({ options: { url: { type: "string" }, account: { type: "string" }, idl: { type: "string" } } });
@@ -88,10 +101,10 @@ function ordered(lists: any[][]): any[] {
   }
 }
 
-async function read(signature: string): Promise<Landed> {
-  const found = await ask("getTransaction", [signature, { ...FINAL, encoding: "json", maxSupportedTransactionVersion: 0 }]);
+/** A transaction of a list's line. */
+async function read({ signature, blockTime }: any): Promise<Landed> {
+  const found = await ask("getTransaction", [signature, { ...FINAL, encoding: "json", maxSupportedTransactionVersion: 1 }]);
   if (!found) throw new Error(`the node lists ${signature} and no longer has it`);
-  if (found.blockTime === null) throw new Error(`the node does not know when ${signature} was made, so nothing that counts time can be told`);
   const { meta, transaction: { message } } = found;
   const all: string[] = [...message.accountKeys, ...(meta.loadedAddresses?.writable ?? []), ...(meta.loadedAddresses?.readonly ?? [])];
   const inner = (index: number) => (meta.innerInstructions ?? []).find((it: any) => it.index === index)?.instructions ?? [];
@@ -106,6 +119,10 @@ async function read(signature: string): Promise<Landed> {
     const moves = rest.slice(0, end < 0 ? undefined : end).filter(isToken).map((it: any) => told(it, all).moves);
     return moves.filter((it: any) => it !== undefined).map(({ source, destination, amount }: any) => move(source, destination, amount));
   };
+  const memoBefore = ({ isInner, index }: any): string | undefined => {
+    const before = isInner ? undefined : message.instructions[index - 1];
+    return before && all[before.programIdIndex] === MEMO ? Buffer.from(utils.bytes.bs58.decode(before.data)).toString() : undefined;
+  };
   const balances = new Map<string, Balance>();
   for (const [side, list] of [["before", meta.preTokenBalances], ["after", meta.postTokenBalances]] as const) {
     for (const { accountIndex, owner, uiTokenAmount } of list ?? []) {
@@ -115,12 +132,19 @@ async function read(signature: string): Promise<Landed> {
   }
   const log: string[] = meta.logMessages ?? [];
   const landed: Landed = {
-    signature, balances, time: found.blockTime, signers: message.accountKeys.slice(0, message.header.numRequiredSignatures),
-    calls: instructions.flatMap((it: any, place: number) => all[it.programIdIndex] === program.address ? [{ ...call(it, all), moved: movedBy(it, place) }] : []),
+    signature, balances, time: found.blockTime ?? blockTime, signers: message.accountKeys.slice(0, message.header.numRequiredSignatures),
+    calls: instructions.flatMap((it: any, place: number) => all[it.programIdIndex] === program.address ? [{ ...call(it, all), moved: movedBy(it, place), memo: memoBefore(it) }] : []),
     told: instructions.filter(isToken).map((it: any) => told(it, all)),
     events: log.length > 0 ? [...parser.parseLogs(log)] : [], isCut: log.length === 0 || log.includes("Log truncated"),
   };
-  if (!isSigned(signature, found)) finds("signatures", "The transaction is not what was signed.", landed);
+  // What does nothing here may be anybody's: of a version that nobody knows, without a date, a gift of a local network's own.
+  const held = balances.get(purse);
+  const concerns = landed.calls.length > 0 || (held !== undefined && held.before !== held.after);
+  if ((found.blockTime ?? blockTime ?? null) === null && concerns) throw new Error(`the node does not know when ${signature} was made, so nothing that counts time can be told`);
+  const isKnown = found.version === undefined || found.version === "legacy" || found.version === 0;
+  if (!isKnown && concerns) throw new Error(`${signature} has a version that cannot be put together`);
+  const isGift = message.instructions.every((it: any) => all[it.programIdIndex] === SYSTEM && String([...utils.bytes.bs58.decode(it.data)].slice(0, 4)) === "2,0,0,0");
+  if (isKnown && !isSigned(signature, found) && (concerns || !isGift)) finds("signatures", "The transaction is not what was signed.", landed);
   return landed;
 }
 
@@ -171,7 +195,8 @@ const approvers = new Map<string, Approver>(); // by their keys
 const places = new Map<string, string>(); // their accounts' addresses, and their keys
 let approverEpoch = 0; // approvers' grants of an earlier one pay nothing
 let isByGrantOnly = false;
-let budget = ""; // through which it pays; what others spend through it is left to `purser audit`
+let budget = ""; // through which it pays
+const budgets = new Map<string, Budget>();
 let month: { cap: bigint; days: Map<number, bigint> } | undefined; // paid since there is a cap for 30 days, by days
 let purse = ""; // its USDC account
 let balance = 0n;
@@ -188,7 +213,6 @@ const policyOfArgs = (args: any): Policy =>
   args.allowlist.Only ? policyOf(args, keys(args.allowlist.Only.wallets), keys(args.allowlist.Only.token_accounts)) : policyOf(args, null, []);
 
 function loosens(next: Policy, now: Policy): boolean {
-  const isAbove = (one: bigint | null, other: bigint | null) => other !== null && (one === null || one > other);
   const hasOthers = (one: string[], other: string[]) => one.some((it) => !other.includes(it));
   const adds = now.wallets !== null &&
     (next.wallets === null || hasOthers(next.wallets, now.wallets) || hasOthers(next.tokenAccounts, now.tokenAccounts));
@@ -234,6 +258,10 @@ function waived({ args, accounts }: Call, owner: string | undefined, version: nu
   // Blocks may be dated a second apart.
   const isCovered = isOpen && isMemo && !isEarly && payeeOf(terms)[1] === (terms.payee.Wallet ? owner : accounts.destination) && isTagged
     && BigInt(at.time - 1) < micros(terms.expires_at) && amount <= grant.left;
+  if (!grant) {
+    finds("state", `A payment was made by the grant ${accounts.grant}, whose opening is not among the transactions.`, at);
+    return [false, false, false];
+  }
   if (!isCovered) {
     finds("allowlist", `A payment was made by the grant ${accounts.grant}, which did not cover it.`, at);
     return [false, false, false];
@@ -242,16 +270,86 @@ function waived({ args, accounts }: Call, owner: string | undefined, version: nu
   return [terms.beyond_allowlist, terms.beyond_single_limit, terms.beyond_daily_limit];
 }
 
-/** A grant of an approver, of any account of the operator, against its limits. What it must say in a memo is not looked at. */
-function approve({ args: { terms }, signer }: Call, at: Landed) {
+/** Whether the program opens a grant of these terms at this address: where none is open. Blocks may be dated a second apart. */
+function isGrantable({ args: { id, terms }, accounts }: Call, at: Landed): boolean {
+  const seeds = [Buffer.from("grant"), new web3.PublicKey(accounts.agent).toBuffer(), id.toArrayLike(Buffer, "le", 8)];
+  const [own] = web3.PublicKey.findProgramAddressSync(seeds, new web3.PublicKey(program.address));
+  const end = Number(terms.expires_at);
+  // Stored, 0 stands for none.
+  const isNothing = terms.tag?.isZero() || terms.policy_version === 0 || terms.memo_hash?.every((byte: number) => byte === 0);
+  return own.toString() === accounts.grant && !grants.has(accounts.grant) && micros(terms.amount) > 0n && end >= at.time && end <= at.time + GRANT_SECONDS_MAX && !isNothing;
+}
+
+/** What an approver's wallet has to show. */
+function approval({ args: { terms }, accounts }: Call): string {
+  const [kind, payee] = payeeOf(terms);
+  const until = new Date(Number(terms.expires_at) * 1_000).toISOString().replace("T", " ").replace(".000Z", " UTC");
+  return `Purser: let ${accounts.agent} pay ${usdc(micros(terms.amount))} to the ${kind} ${payee} until ${until}`;
+}
+
+/** A grant of an approver, of any account of the operator, against its limits, and against what its wallet showed. */
+function approve(it: Call, at: Landed) {
+  const { args: { terms }, signer } = it;
+  if (it.isInner || it.memo !== approval(it)) finds("policy_changes", `${signer} approved a payment, and no memo before it says so.`, at);
   const approver = approvers.get(signer);
   const amount = micros(terms.amount);
   const isOnServer = [operator.admin, operator.policyAuthority, ...operator.transferAuthorities].includes(signer);
-  if (!approver || isOnServer) return finds("signer", `${signer} approved a payment, and was no approver of the operator then.`, at);
+  if (!approver || isOnServer) return finds("policy_changes", `${signer} approved a payment, and was no approver of the operator then.`, at);
   approver.granted = approver.granted.filter((it) => at.time - it.time < DAY);
   approver.granted.push({ time: at.time, amount });
   const day = approver.granted.reduce((sum, it) => sum + it.amount, 0n);
   if (amount > approver.atOnce || day > approver.daily) finds("policy_changes", `${signer} approved more than its limits allow.`, at);
+}
+
+const throughBudget = ({ accounts }: Call): string => (accounts.budget === undefined || accounts.budget === program.address ? "" : accounts.budget);
+
+/** What counts in 30 days, by calendar days, with this amount. */
+function inMonth(days: Map<number, bigint>, time: number, amount: bigint): bigint {
+  const today = Math.max(Math.floor(time / DAY), ...days.keys());
+  days.set(today, (days.get(today) ?? 0n) + amount);
+  return [...days].reduce((sum, [day, paid]) => sum + (today - day < 31 ? paid : 0n), 0n);
+}
+
+const isAbove = (one: bigint | null, other: bigint | null) => other !== null && (one === null || one > other);
+const lower = (one: bigint | null, other: bigint | null) => (isAbove(one, other) ? other : one);
+
+/** The caps of a budget at a time: a raise that waited long enough needs nobody to apply it. */
+function capsOf({ daily, month, raised }: Budget, time: number): { daily: bigint; month: bigint | null } {
+  const waits = raised === undefined || (raised.delay === 0 && operator.delay > 0) ? Infinity : Math.max(raised.delay, operator.delay);
+  return raised && time + 1 >= raised.at + waits ? raised : { daily, month };
+}
+
+function setBudget({ args, accounts, signer }: Call, at: Landed) {
+  const known = budgets.get(accounts.budget);
+  const { admin, guardian } = operator;
+  if (!known && signer !== admin) finds("signer", `${signer} made a budget, which only the admin does.`, at);
+  const next = { daily: micros(args.caps.max_daily_spend), month: limit(args.caps.max_30_day_spend) };
+  const now = known ? capsOf(known, at.time) : { daily: 0n, month: 0n };
+  const isRaise = next.daily > now.daily || isAbove(next.month, now.month);
+  const waits = isRaise && signer !== admin && operator.delay > 0;
+  if (known && isRaise && (signer === guardian || (waits && operator.isHalted))) finds("policy_changes", `${signer} raised a budget that it could not raise.`, at);
+  const raised = waits ? { ...next, at: at.time, delay: operator.delay } : undefined;
+  const held = { daily: waits && next.daily > now.daily ? now.daily : next.daily, month: waits ? lower(next.month, now.month) : next.month };
+  budgets.set(accounts.budget, { paid: [], days: new Map(), ...known, ...held, raised });
+}
+
+/** A payment of any account of the operator, counted in the budget that it names. */
+function spend(it: Call, at: Landed) {
+  const named = budgets.get(throughBudget(it));
+  const isOwn = it.accounts.agent === account;
+  if (!named) return throughBudget(it) !== "" && isOwn ? finds("state", "A payment went through a budget whose beginning is not among the transactions.", at) : undefined;
+  const amount = micros(it.args.amount);
+  named.paid = named.paid.filter((it) => at.time - it.time < DAY);
+  named.paid.push({ time: at.time, amount });
+  const { daily, month } = capsOf(named, at.time);
+  const [day, days] = [named.paid.reduce((sum, it) => sum + it.amount, 0n), inMonth(named.days, at.time, amount)];
+  if (isOwn && (day > daily || (month !== null && days > month))) finds("daily_limit", `A payment of ${usdc(amount)} went past the budget.`, at);
+}
+
+function closeBudget({ accounts }: Call, at: Landed) {
+  const known = budgets.get(accounts.budget);
+  if (!known || inMonth(known.days, at.time, 0n) > 0n) finds("daily_limit", "A budget was closed while payments counted in it.", at);
+  budgets.delete(accounts.budget);
 }
 
 function transfer(it: Call, at: Landed, events: any[]): bigint {
@@ -291,15 +389,10 @@ function transfer(it: Call, at: Landed, events: any[]): bigint {
   if (policy.daily !== null && !pastDaily && spent > policy.daily) {
     finds("rolling_day", `${usdc(spent)} left in the 24 hours up to payment ${number}; the limit was ${usdc(policy.daily)}.`, at);
   }
-  if (accounts.budget !== undefined && (accounts.budget === program.address ? "" : accounts.budget) !== budget) {
+  if (throughBudget(it) !== budget) {
     refuses("daily_limit", "it did not go through the account's budget");
   }
-  if (month) {
-    const today = Math.max(Math.floor(at.time / DAY), ...month.days.keys());
-    month.days.set(today, (month.days.get(today) ?? 0n) + amount);
-    const sum = [...month.days].reduce((sum, [day, paid]) => sum + (today - day < 31 ? paid : 0n), 0n);
-    if (sum > month.cap) refuses("daily_limit", `at most ${usdc(month.cap)} in 30 days`);
-  }
+  if (month && inMonth(month.days, at.time, amount) > month.cap) refuses("daily_limit", `at most ${usdc(month.cap)} in 30 days`);
   total.payments += 1;
   total.paid += amount;
   return amount;
@@ -321,6 +414,7 @@ function goesTo(destination: string, amount: bigint, { moved }: Call, at: Landed
 /** One transaction. Every instruction of the program is covered by the signature of a key that must have the right to it. */
 function apply(at: Landed) {
   let out = 0n;
+  at.time ??= newest; // what has no date does nothing here
   if (at.time < newest - 1) finds("dates", "The node dates this block before one of an earlier slot.", at);
   newest = at.time;
   const paid = at.events.filter((it) => it.name === "TransferExecuted" && String(it.data.agent) === account).map((it) => it.data);
@@ -330,6 +424,7 @@ function apply(at: Landed) {
     const isResumedToo = name === "resume" && it.more.includes(account); // accounts after a resume's own are more agents
     const isApprovers = name === "open_grant" && accounts.approver !== program.address;
     if (accounts.operator === operator.address && isApprovers) approve(it, at);
+    if (accounts.operator === operator.address && name === "transfer_extended") spend(it, at);
     if (accounts.operator !== operator.address || (!isOperators && accounts.agent !== account && !isResumedToo)) continue;
     const mayBe = (...who: string[]) => {
       if (!who.includes(signer)) finds("signer", `${signer} signed ${name} without the right to it.`, at);
@@ -409,6 +504,7 @@ function apply(at: Landed) {
         if (!isApprovers) mayBe(admin, policyAuthority);
         const isBound = terms.tag !== null && terms.memo_hash !== null && terms.policy_version === agent?.version;
         const isTooMuch = by !== "admin" && (terms.beyond_daily_limit || operator.isHalted || agent?.isHalted);
+        if (!isGrantable(it, at)) finds("policy_changes", `${signer} opened a grant that the program does not open.`, at);
         if (isTooMuch || (isApprovers && !isBound)) finds("policy_changes", `${signer} opened a grant that only the admin opens.`, at);
         const opened = { openedAt: at.time, delay: operator.delay, epoch: grantEpoch, approverEpoch };
         grants.set(accounts.grant, { terms, left: micros(terms.amount), by, ...opened });
@@ -432,11 +528,19 @@ function apply(at: Landed) {
         const cap = limit(max_30_day_spend);
         const next = args.bounds.budget === null ? "" : String(args.bounds.budget);
         const isLooser = (budget !== "" && next !== budget) || (isByGrantOnly && !by_grant_only) || (month && (cap === null || cap > month.cap));
-        if (isLooser && operator.delay > 0) mayBe(admin);
+        if (isLooser && operator.delay > 0 && signer !== admin) finds("policy_changes", `${signer} loosened what only the admin loosens.`, at);
         [isByGrantOnly, budget] = [by_grant_only, next];
         month = cap === null ? undefined : { days: new Map(), ...month, cap };
         break;
       }
+      case "set_budget":
+        mayBe(admin, policyAuthority, guardian);
+        setBudget(it, at);
+        break;
+      case "close_budget":
+        mayBe(admin);
+        closeBudget(it, at);
+        break;
       case "close_grant": {
         const grant = grants.get(accounts.grant);
         const isOver = grant && (grant.left === 0n || BigInt(at.time + 1) >= micros(grant.terms.expires_at));
@@ -483,7 +587,7 @@ function apply(at: Landed) {
 }
 
 /** The account as it stands, against what was signed. */
-function compare(state: any, token: any) {
+function compare(state: any, token: any, operatorState: any) {
   const stands = token ? Buffer.from(token.data[0], "base64").readBigUInt64LE(64) : 0n;
   if (stands !== balance) finds("balances", `It holds ${usdc(stands)} on the chain, and ${usdc(balance)} by its transactions.`);
   if (token) {
@@ -493,6 +597,13 @@ function compare(state: any, token: any) {
     if (data.readUInt32LE(72) !== 0) finds("state", `${key(76)} may move ${usdc(data.readBigUInt64LE(121))} out of the token account.`);
     if (data.readUInt32LE(129) !== 0) finds("state", `${key(133)} may close the token account.`);
   }
+  const { admin, pendingAdmin, policyAuthority, guardian, transferAuthorities, delay, isHalted: isOperatorHalted } = operator;
+  const stood = operatorState && coder.accounts.decode("Operator", Buffer.from(operatorState.data[0], "base64"));
+  const none = web3.PublicKey.default.toString();
+  const told = stood && [stood.admin, stood.pending_admin, stood.policy_authority, stood.guardian, stood.transfer_authorities.filter((key: any) => String(key) !== none).sort(),
+    stood.loosening_delay_seconds, stood.halted_by !== 0, stood.approver_epoch].join();
+  const keysOf = [admin, pendingAdmin || none, policyAuthority, guardian || none, [...transferAuthorities].sort(), delay, isOperatorHalted, approverEpoch].join();
+  if (told !== keysOf) finds("state", `The operator is ${told} on the chain; by what was signed it is ${keysOf}.`);
   const isAgent = state && Buffer.from(state.data[0], "base64").length >= coder.accounts.size("Agent");
   if (!isAgent || !agent) {
     // A closed account leaves a mark.
@@ -500,7 +611,7 @@ function compare(state: any, token: any) {
     return;
   }
   const data = Buffer.from(state.data[0], "base64");
-  const { policy_version, halted_by, tags, policy } = coder.accounts.decode("Agent", data);
+  const { policy_version, halted_by, grant_epoch, tags, policy } = coder.accounts.decode("Agent", data);
   // A cap for 30 days with its 32 words, and the address of a budget, stand before the list.
   const hasMonth = (policy.bounds >> 1) % 2 === 1;
   const body = coder.accounts.size("Agent");
@@ -509,11 +620,11 @@ function compare(state: any, token: any) {
   const list = data.subarray(budgetAt + (hasBudget ? 32 : 0));
   const entries = Array.from({ length: list.length / 32 }, (_, at) => new web3.PublicKey(list.subarray(32 * at, 32 * at + 32)).toString());
   const flag = (bit: number) => (policy.flags >> bit) % 2 === 1;
-  const chain = [policy_version, halted_by !== 0, micros(tags[0]), flag(0), flag(1), flag(2) ? micros(policy.max_single_transfer) : null,
+  const chain = [policy_version, halted_by !== 0, grant_epoch, micros(tags[0]), flag(0), flag(1), flag(2) ? micros(policy.max_single_transfer) : null,
     flag(3) ? micros(policy.max_daily_spend) : null, flag(4) ? policy.wallet_count : null, entries.join(), policy.bounds, hasMonth ? data.readBigUInt64LE(body) : null,
     hasBudget ? new web3.PublicKey(data.subarray(budgetAt, budgetAt + 32)).toString() : ""];
   const { version, isHalted, payments, policy: { paused, memo, single, daily, wallets, tokenAccounts } } = agent;
-  const signed = [version, isHalted, payments, paused, memo, single, daily, wallets?.length ?? null, [...(wallets ?? []), ...tokenAccounts].join(), (isByGrantOnly ? 1 : 0) + (month ? 2 : 0) + (budget ? 4 : 0), month?.cap ?? null, budget];
+  const signed = [version, isHalted, grantEpoch, payments, paused, memo, single, daily, wallets?.length ?? null, [...(wallets ?? []), ...tokenAccounts].join(), (isByGrantOnly ? 1 : 0) + (month ? 2 : 0) + (budget ? 4 : 0), month?.cap ?? null, budget];
   // The seconds of the last 16 payments, two in a word, stand behind their tags.
   for (let number = payments; number > 0n && number > payments - 16n; number -= 1n) {
     const place = Number((number - 1n) % 16n);
@@ -534,20 +645,20 @@ async function audit() {
   const own = await linesOf(account!);
   const first = own.find((line) => !line.err);
   if (!first) throw new Error(`${account} has no past at this node`);
-  const creation = (await read(first.signature)).calls.find((it) => it.name === "create_agent" && it.accounts.agent === account);
+  const creation = (await read(first)).calls.find((it) => it.name === "create_agent" && it.accounts.agent === account);
   if (!creation) throw new Error(`the first transaction of ${account} does not create it: it is no agent account, or the node hides its beginning`);
   operator.address = creation.accounts.operator;
   purse = creation.accounts.token_account;
-  const { context, value: [state, token] } = await ask("getMultipleAccounts", [[account, purse], { ...FINAL, encoding: "base64" }]);
+  const { context, value: [state, token, operatorState] } = await ask("getMultipleAccounts", [[account, purse, operator.address], { ...FINAL, encoding: "base64" }]);
   const lists = await Promise.all([operator.address, account!, purse].map(linesOf));
   for (const list of lists) {
     if (!list.some((line) => line.signature === first.signature)) throw new Error("a list begins after the account's creation: the node has pruned that past or leaves it out");
   }
   const lines = ordered(lists.map((list) => list.filter((line) => !line.err && line.slot <= context.slot)));
   for (let at = 0; at < lines.length; at += AT_ONCE) {
-    (await Promise.all(lines.slice(at, at + AT_ONCE).map((line) => read(line.signature)))).forEach(apply);
+    (await Promise.all(lines.slice(at, at + AT_ONCE).map(read))).forEach(apply);
   }
-  compare(state, token);
+  compare(state, token, operatorState);
   const { payments, paid, deposited, withdrawn } = total;
   console.log(`account ${account} of operator ${operator.address}`);
   console.log(`${payments} payments of ${usdc(paid)}, ${usdc(deposited)} came, ${usdc(withdrawn)} were withdrawn, ${usdc(balance)} are left`);

@@ -94,6 +94,13 @@ fn answer(folder: &Path, call: &Value) -> Value {
             standing.map(|address| json!({ "pubkey": address })).collect()
         }
         Some("getTransaction") => read("transactions", asked),
+        Some("getSignatureStatuses") => {
+            let status = |signature: &Value| match read("transactions", signature)["slot"].take() {
+                Value::Null => Value::Null,
+                slot => json!({ "slot": slot, "err": null }),
+            };
+            json!({ "value": asked.as_array().expect("signatures").iter().map(status).collect::<Vec<_>>() })
+        }
         Some("getMultipleAccounts") => {
             let found = asked.as_array().expect("addresses").iter().map(|address| read("accounts", address));
             let found: Vec<Value> = found.collect();
@@ -102,7 +109,8 @@ fn answer(folder: &Path, call: &Value) -> Value {
                 account => json!({ "owner": account["owner"], "data": [account["data"], "base64"] }),
             };
             let accounts: Vec<Value> = found.iter().map(account).collect();
-            json!({ "context": { "slot": found[0]["slot"] }, "value": accounts })
+            let slot = found.iter().find_map(|snapshot| snapshot["slot"].as_u64());
+            json!({ "context": { "slot": slot.map_or(manifest()["until_slot"].take(), Value::from) }, "value": accounts })
         }
         other => panic!("{other:?} was asked"),
     }

@@ -19,7 +19,7 @@ pub enum Bench {
     Deposits(Args),
     /// Every list and every page of the dashboard at 1,000,000 rows, and a start with them
     Pages(Args),
-    /// `purser audit` of 10,000 payments, read from a node and from what it saved
+    /// `purser audit` of 10,000 payments, read from a node, again where nothing is new, and from what it saved
     Audit(Args),
 }
 
@@ -28,7 +28,8 @@ pub struct Args {
     /// Handed to the load: --clients loop,stock,purser,purser_ceiling, --in-flight 1,8,64, --transfers N,
     /// --ceiling-transfers N, --seconds S, --accounts N, --relayers 1,2,4, --database URL, --commitment confirmed|finalized, or --endpoints N, --transfers N,
     /// --in-flight N, --events N; or --accounts N, --per-second N, --seconds S, --phases NAMES, --answers-after-ms MS,
-    /// --commitment confirmed|finalized; or --rows N, --accounts N, --asks N, --database URL; or --payments N, --accounts N, --in-flight N;
+    /// --commitment confirmed|finalized; or --rows N, --accounts N, --asks N, --database URL; or --payments N, --accounts N, --in-flight N,
+    /// --answers-after-ms MS;
     /// --json, --help
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     load: Vec<String>,

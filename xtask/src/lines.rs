@@ -25,13 +25,13 @@ pub struct Args {
 const BUDGETS: &[(&str, usize)] = &[
     ("audit", 740), // a machine's part: HTTP, files, signed verdicts, --follow; the page is its latest raise
     ("audit/page", 400), // in turns, for WebAssembly; its build is its latest raise
-    ("audit/replay", 8_300), // what decides; approvers, bounds and budgets are its latest raise
-    ("cli", 2_950), // the command for an approver
-    ("client", 1_460), // goal 1,100; so are they here
-    ("core", 4_370), // a transfer that waits for a person
-    ("dev", 1_480), // the approver and its phone
+    ("audit/replay", 8_800), // what decides; grants, approvers and budgets as they stand, and a relayer\'s kept answers are its latest raise
+    ("cli", 2_950),          // the command for an approver
+    ("client", 1_470),       // goal 1,100; memos before calls are its latest raise
+    ("core", 4_370),         // a transfer that waits for a person
+    ("dev", 1_480),          // the approver and its phone
     ("doors/dashboard", 2_970), // approvals, and the page for a wallet
-    ("doors/mcp", 1_630), // goal 500; `send_transfer` refuses duplicates
+    ("doors/mcp", 1_630),    // goal 500; `send_transfer` refuses duplicates
     ("doors/x402", 1_190),
     ("localnet", 1_320),
     ("main", 225),              // what the configuration says of doors is read here

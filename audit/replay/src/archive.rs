@@ -6,6 +6,7 @@
 //! signatures/<address>.json       the node's list for one address, newest first
 //! transactions/<signature>.json   the node's answer to getTransaction
 //! accounts/<address>.json         an account as it stood, with the slot; null where there was none
+//! relayer.json                    what a relayer answered that was compared; null if another audit came after it
 //! ```
 
 use std::collections::BTreeMap;
@@ -24,7 +25,8 @@ use crate::AuditError;
 
 const VERSION: u32 = 1;
 const MANIFEST: &str = "audit.json";
-/// Where files stand, beside `audit.json`.
+const RELAYER: &str = "relayer.json";
+/// Where files stand, beside `audit.json` and `relayer.json`.
 pub const PARTS: [&str; 3] = ["signatures", "transactions", "accounts"];
 
 /// The subject of the audit.
@@ -47,9 +49,20 @@ pub struct Manifest {
     /// The operator's accounts that a node lists as they stand, transactions or not. `None`: no node did.
     #[serde(default)]
     pub standing: Option<Vec<String>>,
+    /// The grants, approvers and budgets that were read as they stand. `None`: an audit of before they were.
+    #[serde(default)]
+    pub beside: Option<Beside>,
     /// In what the nodes that were asked contradict each other; `None` if there was one.
     #[serde(default)]
     pub contradictions: Option<Vec<String>>,
+}
+
+/// Accounts of the program beside the operator's and its agents'.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beside {
+    /// All that were made up to this slot, and not closed.
+    pub until_slot: u64,
+    pub addresses: Vec<String>,
 }
 
 fn committed_program() -> String {
@@ -211,11 +224,26 @@ impl Archive {
         self.write(&named("accounts", &address.to_string())?, snapshot)
     }
 
+    /// What a relayer answered in the last audit, if one was asked.
+    pub(crate) fn relayer<T: DeserializeOwned>(&self) -> Result<Option<T>, AuditError> {
+        Ok(self.read::<Option<T>>(RELAYER)?.flatten())
+    }
+
+    pub(crate) fn save_relayer<T: Serialize>(&self, kept: &T) -> Result<(), AuditError> {
+        self.write(RELAYER, kept)
+    }
+
+    /// What a relayer answered does not belong to what is read from now on.
+    pub(crate) fn forget_relayer(&self) -> Result<(), AuditError> {
+        if self.0.has(RELAYER) { self.write(RELAYER, &Value::Null) } else { Ok(()) }
+    }
+
     /// The root of a Merkle tree over all files, in hex. As in RFC 6962, leaves and nodes are hashed with a byte before them that
     /// tells them apart; a leaf is a file's path in the directory, a zero byte, and the SHA-256 of its bytes, in the order of
     /// the paths.
     pub fn root(&self) -> Result<String, AuditError> {
         let mut names = vec![MANIFEST.to_owned()];
+        names.extend(self.0.has(RELAYER).then(|| RELAYER.to_owned()));
         for part in PARTS {
             names.extend(self.0.names(part)?);
         }

@@ -12,7 +12,8 @@ use crate::AuditError;
 use crate::archive::Archive;
 use crate::check::Check;
 use crate::gather::{Subject, gather};
-use crate::history::{Api, Compared, compare, compare_balances};
+use crate::history::kept::Kept;
+use crate::history::{Api, Compared, compare, compare_balances, kept};
 use crate::node::Node;
 use crate::order::ordered;
 use crate::program::program;
@@ -66,14 +67,29 @@ pub async fn audit(inputs: Inputs<'_>, tell: &(dyn Fn(String) + Sync)) -> Result
         }
     };
     let (scope, mut outcome) = replayed(archive, Keep::Words, tell).await?;
-    if node.is_some() {
+    let is_saved = node.is_none();
+    if !is_saved {
         is_of_today(&scope, began, &mut outcome);
     }
+    // What it answers is kept beside what was read; where nothing was, what was kept is compared again.
+    let (api, node, kept) = match (api, node) {
+        (Some(api), Some(node)) => {
+            let (api, node, kept) = kept::keeping(api, node);
+            (Some(api), Some(node), Some(kept))
+        }
+        (None, None) => match archive.relayer::<Kept>()?.map(kept::repeating) {
+            Some((api, node)) => (Some(api), Some(node), None),
+            None => (None, None, None),
+        },
+        (api, node) => (api, node, None),
+    };
     let relayer = match api {
         None => None,
         Some(api) => {
             let with = Compared {
                 node: node.as_ref(),
+                program: scope.at.program,
+                operator: scope.operator,
                 account_ids: scope.account_ids,
                 until_slot: scope.manifest.until_slot,
                 until_time: scope.manifest.until_time,
@@ -84,12 +100,15 @@ pub async fn audit(inputs: Inputs<'_>, tell: &(dyn Fn(String) + Sync)) -> Result
             Some(Relayer { newer, held })
         }
     };
+    if let Some(kept) = kept {
+        archive.save_relayer(&*kept::locked(&kept))?;
+    }
     let program = program(archive, &scope.at.program, &mut outcome)?;
     crate::network::check(&scope.manifest.genesis_hash, &scope.at.usdc_mint, &mut outcome);
     Ok(build(Facts {
         scope: &scope,
         read_from,
-        is_saved: node.is_none(),
+        is_saved,
         outcome: &outcome,
         program: &program,
         explorer,
@@ -133,6 +152,7 @@ async fn replay(
     }
     let snapshots = scope.snapshots(archive)?;
     let mut replay = Replay::new(scope.at, scope.operator, &scope.agents, snapshots);
+    replay = replay.comparing(scope.beside.iter().copied());
     if keep == Keep::Policies {
         replay = replay.keeping_policies();
     }

@@ -1,8 +1,8 @@
 //! Fills an archive from a node. Lists are requested again, down to what is known; saved transactions are not, so an
 //! interrupted gathering resumes where it stopped.
 
-use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anchor_lang::Discriminator;
 use anchor_lang::prelude::Pubkey;
@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::AuditError;
-use crate::archive::{Archive, Line, Manifest, SavedAccount, Snapshot};
+use crate::archive::{Archive, Beside, Line, Manifest, SavedAccount, Snapshot};
 use crate::node::Node;
 use crate::order::ordered;
 use crate::signed::{self, Signed};
@@ -47,7 +47,16 @@ pub async fn gather(
     let Some((node, others)) = nodes.split_first() else {
         return Err(AuditError::Refused("name a node with --url".into()));
     };
-    let gathering = Gathering { node, others, archive, program, tell, contradictions: Mutex::default() };
+    let gathering = Gathering {
+        node,
+        others,
+        archive,
+        program,
+        tell,
+        contradictions: Mutex::default(),
+        doubted: Mutex::default(),
+        ask_again: Mutex::new(contradicted(archive)?),
+    };
     let (operator, account) = match subject {
         Subject::Operator(operator) => (operator, None),
         Subject::Account(account) => (gathering.operator_of(&account).await?, Some(account)),
@@ -64,28 +73,32 @@ pub async fn gather(
         }
     }
     gathering.check_same(&genesis_hash, &operator, account.as_ref())?;
+    archive.forget_relayer()?;
     let usdc_mint = gathering.mint_of(&operator).await?;
-    node.settle().await?;
+    let settled = node.settle().await?;
 
     gathering.transactions_of(&[operator]).await?;
+    let calls = gathering.calls(&operator)?;
     let (agents, standing) = match account {
         Some(account) => (vec![account], None),
         None => {
             let standing = gathering.standing(&operator).await;
-            let mut agents = gathering.agents_of(&operator)?;
+            let mut agents = agents_of(&calls, &operator);
             let listed = standing.iter().flatten().filter_map(|address| address.parse().ok());
             agents
                 .extend(listed.filter(|address| agents.binary_search(address).is_err()).collect::<Vec<_>>());
             (agents, standing)
         }
     };
+    let beside = beside(&calls, &operator, &agents);
     let at = Deployment { program, usdc_mint };
     let program_data = Pubkey::find_program_address(&[program.as_ref()], &UPGRADEABLE_LOADER).0;
     let purses = agents.iter().map(|agent| at.token_account(agent));
     let walked: Vec<Pubkey> =
         [operator, program_data].into_iter().chain(agents.iter().copied()).chain(purses).collect();
     let drafts = agents.iter().map(|agent| at.draft_address(agent));
-    let read: Vec<Pubkey> = walked.iter().copied().chain(drafts).chain([program, CLOCK]).collect();
+    let read: Vec<Pubkey> =
+        walked.iter().copied().chain(drafts).chain(beside.iter().copied()).chain([program, CLOCK]).collect();
 
     // Accounts first: the lists that are read afterwards then include everything that led to their state.
     let accounts = node.accounts(&read).await?;
@@ -111,8 +124,23 @@ pub async fn gather(
         until_time: node.block_time(until_slot).await?.or(clock),
         agents: agents.iter().map(Pubkey::to_string).collect(),
         standing,
-        contradictions: (!others.is_empty()).then_some(contradictions),
-    })
+        beside: Some(Beside {
+            until_slot: settled,
+            addresses: beside.iter().map(Pubkey::to_string).collect(),
+        }),
+        contradictions: (!others.is_empty()).then(|| contradictions.into_iter().collect()),
+    })?;
+    // Last: after a stop before this they are asked for again, and contradict each other again.
+    for (signature, transaction) in gathering.doubted.into_inner().unwrap_or_default() {
+        archive.save_transaction(&signature, &transaction)?;
+    }
+    Ok(())
+}
+
+/// The transactions of which nodes said different things in an earlier gathering: a contradiction ends with the signature.
+fn contradicted(archive: &Archive) -> Result<BTreeSet<String>, AuditError> {
+    let told = archive.manifest()?.and_then(|manifest| manifest.contradictions).unwrap_or_default();
+    Ok(told.iter().filter_map(|text| text.rsplit(' ').next()).map(str::to_owned).collect())
 }
 
 /// When the chain's clock was read: slot, the epoch's begin and two epochs come before it.
@@ -127,7 +155,12 @@ struct Gathering<'a> {
     archive: &'a Archive,
     program: Pubkey,
     tell: &'a (dyn Fn(String) + Sync),
-    contradictions: Mutex<Vec<String>>,
+    /// In an order that is not that of the answers.
+    contradictions: Mutex<BTreeSet<String>>,
+    /// What was read of transactions of which nodes say different things.
+    doubted: Mutex<BTreeMap<String, Value>>,
+    /// Transactions that are asked for although they are saved.
+    ask_again: Mutex<BTreeSet<String>>,
 }
 
 impl Gathering<'_> {
@@ -169,13 +202,6 @@ impl Gathering<'_> {
         Ok(operator_state(self.node, &self.program, operator).await?.usdc_mint)
     }
 
-    /// Every account that the operator's transactions created.
-    fn agents_of(&self, operator: &Pubkey) -> Result<Vec<Pubkey>, AuditError> {
-        let calls = self.calls(operator)?;
-        let own = calls.iter().filter(|called| called.accounts.get(2) == Some(operator));
-        Ok(own.filter_map(created_agent).collect::<BTreeSet<_>>().into_iter().collect())
-    }
-
     /// The calls of our program in an address's transactions.
     fn calls(&self, address: &Pubkey) -> Result<Vec<Called>, AuditError> {
         let mut calls = Vec::new();
@@ -186,7 +212,9 @@ impl Gathering<'_> {
     }
 
     fn calls_of(&self, line: &Line) -> Result<Vec<Called>, AuditError> {
-        let Some(saved) = self.archive.transaction(&line.signature)? else { return Ok(Vec::new()) };
+        let doubted = locked(&self.doubted).get(&line.signature).cloned();
+        let saved = doubted.map_or_else(|| self.archive.transaction(&line.signature), |it| Ok(Some(it)))?;
+        let Some(saved) = saved else { return Ok(Vec::new()) };
         let wire = serde_json::from_value::<WireLanded>(saved).ok();
         // No money is read here, so any mint will do.
         match wire.and_then(|wire| wire.read(&self.program, &Pubkey::default(), &line.signature)) {
@@ -248,11 +276,18 @@ impl Gathering<'_> {
         self.archive.save_signatures(address, &lines)?;
         let mut missing = Vec::new();
         for line in lines {
-            if line.err.is_none() && !self.archive.has_transaction(&line.signature)? {
+            if line.err.is_none() && !self.is_read(&line.signature)? {
                 missing.push(line);
             }
         }
         Ok(missing)
+    }
+
+    /// Whether a transaction need not be asked for.
+    fn is_read(&self, signature: &str) -> Result<bool, AuditError> {
+        let is_saved = || self.archive.has_transaction(signature);
+        Ok(locked(&self.doubted).contains_key(signature)
+            || !locked(&self.ask_again).contains(signature) && is_saved()?)
     }
 
     /// Whether a transaction creates an operator or an account, so that nothing older concerns it.
@@ -289,15 +324,16 @@ impl Gathering<'_> {
     }
 
     fn contradicts(&self, text: String) {
-        self.contradictions.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+        locked(&self.contradictions).insert(text);
     }
 
     async fn fetch(&self, line: &Line) -> Result<(), AuditError> {
         let signature = line.signature.as_str();
-        let mut kept: Option<(&Node, Value)> = None;
+        let (mut kept, mut is_doubted): (Option<(&Node, Value)>, bool) = (None, false);
         for node in std::iter::once(self.node).chain(self.others) {
             let Some(transaction) = node.transaction(signature).await? else {
                 if !self.others.is_empty() {
+                    is_doubted = true;
                     self.contradicts(format!("{} does not have the transaction {signature}", node.host()));
                 }
                 continue;
@@ -306,6 +342,7 @@ impl Gathering<'_> {
                 None => kept = Some((node, transaction)),
                 Some((first, ours)) => {
                     if let Some(text) = differs(first, ours, node, &transaction) {
+                        is_doubted = true;
                         self.contradicts(format!("{text}: the transaction {signature}"));
                     }
                 }
@@ -317,6 +354,11 @@ impl Gathering<'_> {
             )));
         };
         self.save_tables(&transaction).await?;
+        locked(&self.ask_again).remove(signature);
+        if is_doubted {
+            locked(&self.doubted).insert(signature.to_owned(), transaction);
+            return Ok(());
+        }
         self.archive.save_transaction(signature, &transaction)
     }
 
@@ -336,6 +378,10 @@ impl Gathering<'_> {
         }
         Ok(())
     }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What two nodes say differently of one transaction, and which of them what was signed contradicts.
@@ -363,6 +409,40 @@ fn differs(one: &Node, ours: &Value, other: &Node, theirs: &Value) -> Option<Str
     ];
     let odd = said.iter().find(|field| ours.pointer(field) != theirs.pointer(field))?;
     Some(format!("{one} and {other} contradict each other about {odd}"))
+}
+
+/// Every account that the operator's transactions created.
+fn agents_of(calls: &[Called], operator: &Pubkey) -> Vec<Pubkey> {
+    let own = calls.iter().filter(|called| called.accounts.get(2) == Some(operator));
+    own.filter_map(created_agent).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// The grants of these accounts, the approvers and the budgets that the operator's transactions made and did not close. `calls`:
+/// newest transaction first.
+fn beside(calls: &[Called], operator: &Pubkey, agents: &[Pubkey]) -> Vec<Pubkey> {
+    let agents: BTreeSet<&Pubkey> = agents.iter().collect();
+    let mut is_open: BTreeMap<Pubkey, bool> = BTreeMap::new();
+    for called in calls {
+        let account = |place: usize| called.accounts.get(place);
+        let begins = |all: &[&[u8]]| all.iter().any(|begin| called.data.starts_with(begin));
+        let closes = begins(&[
+            instruction::CloseGrant::DISCRIMINATOR,
+            instruction::RemoveApprover::DISCRIMINATOR,
+            instruction::CloseBudget::DISCRIMINATOR,
+        ]);
+        let makes = begins(&[instruction::SetApprover::DISCRIMINATOR, instruction::SetBudget::DISCRIMINATOR]);
+        let address = if begins(&[instruction::OpenGrant::DISCRIMINATOR]) {
+            let is_own = account(2) == Some(operator) && account(3).is_some_and(|it| agents.contains(it));
+            account(4).filter(|_| is_own)
+        } else {
+            account(2).filter(|_| account(1) == Some(operator) && (makes || closes))
+        };
+        if let Some(address) = address {
+            // The last word counts.
+            is_open.entry(*address).or_insert(!closes);
+        }
+    }
+    is_open.into_iter().filter(|(_, is_open)| *is_open).map(|(address, _)| address).collect()
 }
 
 /// An operator as it stands now.

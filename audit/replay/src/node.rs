@@ -35,7 +35,7 @@ pub trait NodeTransport: Send + Sync {
 }
 
 /// A node, read at its finalized slot.
-pub struct Node(Box<dyn NodeTransport>);
+pub struct Node(pub(crate) Box<dyn NodeTransport>);
 
 impl Node {
     pub fn over(transport: impl NodeTransport + 'static) -> Self {
@@ -59,10 +59,12 @@ impl Node {
 
     /// Waits until what is newest now has reached the node's commitment. Some nodes answer accounts as of their newest block,
     /// whatever is asked: read before, an account would hold what no list shows yet.
-    pub async fn settle(&self) -> Result<(), AuditError> {
+    /// Returns that slot.
+    pub async fn settle(&self) -> Result<u64, AuditError> {
         const METHOD: &str = "getSlot";
         let newest: u64 = self.ask(METHOD, json!([{ "commitment": "processed" }])).await?;
-        self.reaches(newest).await
+        self.reaches(newest).await?;
+        Ok(newest)
     }
 
     /// Waits until this slot has reached the node's commitment.

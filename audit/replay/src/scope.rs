@@ -12,6 +12,8 @@ pub struct Scope {
     pub manifest: Manifest,
     pub operator: Pubkey,
     pub agents: Vec<Pubkey>,
+    /// Grants, approvers and budgets that were read as they stand.
+    pub beside: Vec<Pubkey>,
     pub at: Deployment,
     pub account_ids: AccountIds,
 }
@@ -28,6 +30,8 @@ impl Scope {
             AuditError::Refused(format!("audit.json: {:?} is not a genesis hash", manifest.genesis_hash))
         })?;
         let agents = manifest.agents.iter().map(key).collect::<Result<_, _>>()?;
+        let beside =
+            manifest.beside.iter().flat_map(|it| &it.addresses).map(key).collect::<Result<_, _>>()?;
         let account = archive.account(&operator)?.and_then(|snapshot| snapshot.account);
         let state = account.as_ref().and_then(SavedAccount::bytes).and_then(|data| Operator::read(&data));
         let Some(state) = state else {
@@ -36,7 +40,7 @@ impl Scope {
             )));
         };
         let at = Deployment { program, usdc_mint: state.usdc_mint };
-        Ok(Self { manifest, operator, agents, at, account_ids })
+        Ok(Self { manifest, operator, agents, beside, at, account_ids })
     }
 
     /// Whose transactions are read: the operator, the accounts, their token accounts.
@@ -48,7 +52,8 @@ impl Scope {
     /// The accounts that a replay is compared with.
     pub fn standing(&self) -> impl Iterator<Item = Pubkey> + '_ {
         let of = |agent: &Pubkey| [*agent, self.at.token_account(agent), self.at.draft_address(agent)];
-        std::iter::once(self.operator).chain(self.agents.iter().flat_map(of))
+        let beside = self.beside.iter().copied();
+        std::iter::once(self.operator).chain(self.agents.iter().flat_map(of)).chain(beside)
     }
 
     /// Those that were saved.

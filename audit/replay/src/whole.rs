@@ -19,6 +19,15 @@ pub fn check(scope: &Scope, archive: &Archive, outcome: &mut Outcome) -> Result<
             outcome.leaves_open(Check::State, format!("{address} was not saved as it stands on the chain"));
         }
     }
+    // What was made while the accounts were read is newer than they are.
+    let until = scope.manifest.beside.as_ref().map_or(u64::MAX, |beside| beside.until_slot);
+    let unread =
+        outcome.beside.iter().filter(|(address, slot)| **slot <= until && !scope.beside.contains(address));
+    for address in unread.map(|(address, _)| *address).collect::<Vec<_>>() {
+        let why =
+            format!("{address}, a grant, an approver or a budget, was not saved as it stands on the chain");
+        outcome.leaves_open(Check::State, why);
+    }
     if scope.manifest.account.is_none() {
         let created = outcome.owners.values().copied().collect::<BTreeSet<_>>();
         for agent in created.iter().filter(|agent| !scope.agents.contains(agent)) {

@@ -1,6 +1,7 @@
 //! A chain of the test's own, as an audit would have saved it: transactions signed for real, logs, balances and accounts as a
 //! program leaves them that lets everything pass. So whatever breaks a rule is consistent in all but the rule.
 
+mod auditor;
 mod page;
 
 use std::collections::BTreeMap;
@@ -12,15 +13,15 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytemuck::Zeroable;
 use purser::events::{
-    AgentCreated, AllowlistRecord, ApproverRemoved, ApproverSet, BoundsSet, BudgetSet, BudgetUsed,
-    GrantOpened, GrantUsed, GrantsVoided, HaltSet, OperatorCreated, OperatorUpdated, PolicyRecord, PolicySet,
-    TransferExecuted, Withdrawn,
+    AgentCreated, AllowlistRecord, ApproverRemoved, ApproverSet, BoundsSet, BudgetClosed, BudgetSet,
+    BudgetUsed, GrantClosed, GrantOpened, GrantUsed, GrantsVoided, HaltSet, OperatorCreated, OperatorUpdated,
+    PolicyRecord, PolicySet, TransferExecuted, Withdrawn,
 };
-use purser::state::{Agent, Budget, Operator, Role, StoredPolicy};
+use purser::state::{Agent, Approver, Budget, Grant, Operator, Role, StoredPolicy};
 use purser::{
     AllowlistArg, Bounds, BudgetCaps, GrantTerms, OpenedBy, OperatorKeys, OperatorUpdate, PolicyArgs,
 };
-use purser_audit::archive::{Archive, Line, Manifest, SavedAccount, Snapshot};
+use purser_audit::archive::{Archive, Beside, Line, Manifest, SavedAccount, Snapshot};
 use purser_audit::folder::archive_in;
 use purser_audit::report::Report;
 use purser_audit::{AuditError, Request, Source, audit};
@@ -39,7 +40,7 @@ const MINT: Pubkey = Pubkey::new_from_array([77; 32]);
 /// A wallet that is paid.
 pub const PAYEE: Pubkey = Pubkey::new_from_array([88; 32]);
 /// Later than any clock that runs this test.
-const BEGIN: i64 = 4_000_000_000;
+pub const BEGIN: i64 = 4_000_000_000;
 /// The committed build.
 const PROGRAM: &[u8] = include_bytes!("../../../programs/purser/idl/purser.so");
 
@@ -59,14 +60,18 @@ pub struct TestChain {
     slot: u64,
     balance: u64,
     of_operator: Vec<Line>,
+    of_agent: Vec<Line>,
     of_purse: Vec<Line>,
     /// Heads of refusals, by the key that signed them.
     of_keys: BTreeMap<Pubkey, Vec<Line>>,
     next_tag: u64,
     /// The one budget.
     budget: Budget,
-    /// Micro-USDC left of the one grant.
-    granted: u64,
+    /// Whether it was made.
+    has_budget: bool,
+    /// The one grant.
+    grant: Option<Grant>,
+    approver: Option<Approver>,
 }
 
 /// A payment to be made.
@@ -79,11 +84,21 @@ pub struct Paying {
     pub is_logged: bool,
     /// Whether it names the grant that was opened.
     pub by_grant: bool,
+    /// Whether it takes the plain form, which knows neither grants nor bounds.
+    pub is_plain: bool,
 }
 
 impl Paying {
     pub fn usdc(amount: u64) -> Self {
-        Self { micros: amount * MICROS, memo: "m", to: PAYEE, tag: None, is_logged: true, by_grant: false }
+        Self {
+            micros: amount * MICROS,
+            memo: "m",
+            to: PAYEE,
+            tag: None,
+            is_logged: true,
+            by_grant: false,
+            is_plain: false,
+        }
     }
 }
 
@@ -116,10 +131,13 @@ impl TestChain {
             slot: 100,
             balance: 0,
             of_operator: Vec::new(),
+            of_agent: Vec::new(),
             of_purse: Vec::new(),
             of_keys: BTreeMap::new(),
             next_tag: 1,
-            granted: 0,
+            has_budget: false,
+            grant: None,
+            approver: None,
             budget: Budget::zeroed(),
         };
         chain.creates_operator(delay);
@@ -233,7 +251,7 @@ impl TestChain {
         let grant = self.at.grant_address(&self.agent, 1);
         let is_bounded = self.agent_state.policy.is_bounded();
         let budget = self.agent_state.budget(&self.tail).map(|key| Pubkey::new_from_array(*key));
-        let call = match (paying.by_grant, is_bounded) {
+        let call = match (paying.by_grant, is_bounded && !paying.is_plain) {
             (false, false) => self.at.transfer(key.pubkey(), &order),
             (by_grant, _) => {
                 let grant = by_grant.then_some(grant);
@@ -261,8 +279,11 @@ impl TestChain {
         self.balance -= paying.micros;
         let mut events = vec![event.data()];
         if paying.by_grant {
-            self.granted = self.granted.saturating_sub(paying.micros);
-            let used = GrantUsed { agent: self.agent, number: event.number, grant, left: self.granted };
+            let left = self.grant.as_mut().map_or(0, |grant| {
+                grant.left = grant.left.saturating_sub(paying.micros);
+                grant.left
+            });
+            let used = GrantUsed { agent: self.agent, number: event.number, grant, left };
             events.push(used.data());
         }
         if let Some(budget) = budget {
@@ -300,10 +321,10 @@ impl TestChain {
     pub fn opens_grant(&mut self, terms: GrantTerms, key: &Keypair) {
         let (operator, agent, signer) = (self.operator, self.agent, key.pubkey());
         let call = self.at.open_grant(signer, signer, signer, (operator, agent), 1, terms);
-        self.granted = terms.amount;
         let grant = self.at.grant_address(&agent, 1);
         let is_admin = signer == self.operator_state.admin;
         let opened_by = if is_admin { OpenedBy::Admin } else { OpenedBy::PolicyAuthority };
+        self.begins_grant(&terms, opened_by, signer);
         let event = GrantOpened { operator, agent, grant, id: 1, terms, opened_by, signer };
         self.lands(&call, key, &[event.data()], None);
     }
@@ -313,52 +334,129 @@ impl TestChain {
         let admin = self.admin.insecure_clone();
         let (max_grant, max_daily) = (5 * MICROS, 8 * MICROS);
         let call = self.at.set_approver(admin.pubkey(), self.operator, *key, max_grant, max_daily);
+        let (operator, version) = (self.operator, purser::constants::LAYOUT_VERSION);
+        let seeds: [&[u8]; 3] = [b"approver", operator.as_array(), key.as_array()];
+        let (_, bump) = Pubkey::find_program_address(&seeds, &purser::ID);
+        let new = Approver { version, bump, operator, key: *key, max_grant, max_daily, ..Approver::zeroed() };
+        self.approver.get_or_insert(new);
         let event =
             ApproverSet { operator: self.operator, key: *key, max_grant, max_daily, admin: admin.pubkey() };
         self.lands(&call, &admin, &[event.data()], None);
     }
 
-    pub fn removes_approver(&mut self, key: &Pubkey) {
+    pub fn removes_approver(&mut self, key: &Pubkey) -> String {
         let admin = self.admin.insecure_clone();
         let call = self.at.remove_approver(admin.pubkey(), self.operator, *key);
+        self.approver = None;
         self.operator_state.approver_epoch += 1;
         let approver_epoch = self.operator_state.approver_epoch;
         let event =
             ApproverRemoved { operator: self.operator, key: *key, approver_epoch, admin: admin.pubkey() };
-        self.lands(&call, &admin, &[event.data()], None);
+        self.lands(&call, &admin, &[event.data()], None)
     }
 
     /// Opens the one grant as an approver, whoever signs. The tag is the one of the next payment.
-    pub fn approves(&mut self, terms: GrantTerms, key: &Keypair) {
+    pub fn approves(&mut self, terms: GrantTerms, key: &Keypair) -> String {
+        let shown = terms.approval(&self.agent);
+        self.approves_showing(terms, key, Some(shown))
+    }
+
+    /// The same with another text before it, or none.
+    pub fn approves_showing(&mut self, terms: GrantTerms, key: &Keypair, shown: Option<String>) -> String {
         let (operator, agent, signer) = (self.operator, self.agent, key.pubkey());
-        let [_memo, call] = self.at.approve(signer, signer, signer, (operator, agent), 1, terms);
-        self.granted = terms.amount;
+        let [memo, call] = self.at.approve(signer, signer, signer, (operator, agent), 1, terms);
+        let memo = shown.map(|shown| Instruction { data: shown.into_bytes(), ..memo });
+        let calls: Vec<Instruction> = memo.into_iter().chain([call]).collect();
         let grant = self.at.grant_address(&agent, 1);
         let opened_by = OpenedBy::Approver;
+        if let Some(approver) = &mut self.approver {
+            let _ = approver.grants(terms.amount, self.now);
+        }
+        self.begins_grant(&terms, opened_by, signer);
         let event = GrantOpened { operator, agent, grant, id: 1, terms, opened_by, signer };
+        self.all_land(&calls, key, &[event.data()], None)
+    }
+
+    fn begins_grant(&mut self, terms: &GrantTerms, opened_by: OpenedBy, rent_refund: Pubkey) {
+        let (operator, agent) = (self.operator, self.agent);
+        let seeds: [&[u8]; 3] = [b"grant", agent.as_array(), &1_u64.to_le_bytes()];
+        let (_, bump) = Pubkey::find_program_address(&seeds, &purser::ID);
+        let version = purser::constants::LAYOUT_VERSION;
+        let mut grant = Grant { version, bump, id: 1, operator, agent, rent_refund, ..Grant::zeroed() };
+        grant.set_terms(terms, opened_by, (&self.operator_state, &self.agent_state), self.now);
+        self.grant = Some(grant);
+    }
+
+    /// Closes the one grant, whoever signs.
+    pub fn closes_grant(&mut self, key: &Keypair) {
+        let (operator, agent, signer) = (self.operator, self.agent, key.pubkey());
+        let grant = self.at.grant_address(&agent, 1);
+        let call = self.at.close_grant(signer, operator, grant, signer);
+        let left = self.grant.take().map_or(0, |grant| grant.left);
+        let event = GrantClosed { operator, agent, grant, left, signer };
         self.lands(&call, key, &[event.data()], None);
     }
 
     /// Replaces what binds the account beside its policy, whoever signs.
-    pub fn sets_bounds(&mut self, bounds: Bounds, key: &Keypair) {
+    pub fn sets_bounds(&mut self, bounds: Bounds, key: &Keypair) -> String {
         let (authority, operator, agent) = (key.pubkey(), self.operator, self.agent);
         let at = purser_client::DraftAccounts { authority, operator, agent };
         let call = self.at.set_bounds(at, authority, self.policy_key.pubkey(), bounds);
         self.tail = self.agent_state.set_bounds(&bounds, &self.tail);
         let event = BoundsSet { operator, agent, bounds, signer: authority };
-        self.lands(&call, key, &[event.data()], None);
+        self.lands(&call, key, &[event.data()], None)
     }
 
-    /// Makes the one budget, or gives it another cap for a day, whoever signs; as if nothing had to wait.
+    /// Makes the one budget, or gives it another cap for a day, whoever signs.
     pub fn sets_budget(&mut self, micros: u64, key: &Keypair) -> Pubkey {
+        self.sets_budget_by(micros, key);
+        self.budget()
+    }
+
+    /// The same; returns the transaction.
+    pub fn sets_budget_by(&mut self, micros: u64, key: &Keypair) -> String {
         let caps = BudgetCaps { max_daily_spend: micros, max_30_day_spend: None };
         let (operator, signer) = (self.operator, key.pubkey());
         let call = self.at.set_budget(signer, operator, 1, caps);
-        self.budget.set_caps(&caps, false, &self.operator_state, self.now);
+        let waits = key.pubkey() != self.admin.pubkey()
+            && self.operator_state.loosening_delay_seconds > 0
+            && caps.loosens(&self.budget.caps(&self.operator_state, self.now));
+        let seeds: [&[u8]; 3] = [b"budget", operator.as_array(), &1_u64.to_le_bytes()];
+        self.budget.bump = Pubkey::find_program_address(&seeds, &purser::ID).1;
+        (self.budget.version, self.budget.id) = (purser::constants::LAYOUT_VERSION, 1);
+        (self.budget.operator, self.has_budget) = (operator, true);
+        self.budget.set_caps(&caps, waits, &self.operator_state, self.now);
         let budget = self.at.budget_address(&operator, 1);
-        let event = BudgetSet { operator, budget, id: 1, caps, loosens_at: None, signer };
-        self.lands(&call, key, &[event.data()], None);
-        budget
+        let loosens_at = self.budget.loosens_at(&self.operator_state);
+        let event = BudgetSet { operator, budget, id: 1, caps, loosens_at, signer };
+        self.lands(&call, key, &[event.data()], None)
+    }
+
+    pub fn grant_address(&self) -> Pubkey {
+        self.at.grant_address(&self.agent, 1)
+    }
+
+    pub fn approver_address(&self, key: &Pubkey) -> Pubkey {
+        self.at.approver_address(&self.operator, key)
+    }
+
+    /// The address of the one budget.
+    pub fn budget(&self) -> Pubkey {
+        self.at.budget_address(&self.operator, 1)
+    }
+
+    /// Closes the one budget, whatever counts in it.
+    pub fn closes_budget(&mut self) {
+        let (operator, admin) = (self.operator, self.admin.insecure_clone());
+        let budget = self.at.budget_address(&operator, 1);
+        let call = self.at.close_budget(admin.pubkey(), operator, budget);
+        let event = BudgetClosed { operator, budget, admin: admin.pubkey() };
+        (self.budget, self.has_budget) = (Budget::zeroed(), false);
+        self.lands(&call, &admin, &[event.data()], None);
+    }
+
+    pub fn policy_version(&self) -> u32 {
+        self.agent_state.policy_version
     }
 
     /// The tag of the next payment.
@@ -366,7 +464,7 @@ impl TestChain {
         self.next_tag + 1
     }
 
-    pub fn voids_grants(&mut self) {
+    pub fn voids_grants(&mut self) -> String {
         let key = self.policy_key.insecure_clone();
         let (authority, operator, agent) = (key.pubkey(), self.operator, self.agent);
         let call = self.at.void_grants(purser_client::DraftAccounts { authority, operator, agent });
@@ -377,7 +475,7 @@ impl TestChain {
             &key,
             &[GrantsVoided { operator, agent, grant_epoch, signer: authority }.data()],
             None,
-        );
+        )
     }
 
     /// Halts the operator.
@@ -505,7 +603,6 @@ impl TestChain {
         PolicySet { operator, agent, policy_version, policy, signer: key.pubkey() }.data()
     }
 
-    /// Signs, and writes down what a node would. `money`: what the account held before, and whom it paid.
     fn lands(
         &mut self,
         call: &Instruction,
@@ -513,11 +610,22 @@ impl TestChain {
         events: &[Vec<u8>],
         money: Option<(u64, Pubkey)>,
     ) -> String {
+        self.all_land(std::slice::from_ref(call), key, events, money)
+    }
+
+    /// Signs, and writes down what a node would. The last instruction is the one that does something. `money`: what the account
+    /// held before, and whom it paid.
+    fn all_land(
+        &mut self,
+        calls: &[Instruction],
+        key: &Keypair,
+        events: &[Vec<u8>],
+        money: Option<(u64, Pubkey)>,
+    ) -> String {
         self.slot += 1;
         // Makes equal calls differ.
         let blockhash = Hash::new_from_array(std::array::from_fn(|at| (self.slot >> (8 * (at % 8))) as u8));
-        let message =
-            Message::new_with_blockhash(std::slice::from_ref(call), Some(&key.pubkey()), &blockhash);
+        let message = Message::new_with_blockhash(calls, Some(&key.pubkey()), &blockhash);
         let signature: Signature = key.sign_message(&message.serialize());
         let keys: Vec<String> = message.account_keys.iter().map(Pubkey::to_string).collect();
         let instructions: Vec<Value> = message
@@ -530,7 +638,7 @@ impl TestChain {
             .collect();
         let (before, after) = self.balances(&keys, money);
         let inner = self.inner(&keys, money);
-        let program = call.program_id;
+        let program = calls.last().expect("an instruction").program_id;
         let begin = format!("Program {program} invoke [1]");
         let data = events.iter().map(|event| format!("Program data: {}", STANDARD.encode(event)));
         let end =
@@ -553,6 +661,9 @@ impl TestChain {
         let line = self.line(&signature);
         if program == purser::ID {
             self.of_operator.push(line.clone());
+        }
+        if calls.iter().flat_map(|call| &call.accounts).any(|meta| meta.pubkey == self.agent) {
+            self.of_agent.push(line.clone());
         }
         if money.is_some() {
             self.of_purse.push(line);
@@ -601,12 +712,14 @@ impl TestChain {
     /// Takes all but the operator's creation out of all lists, as a node does that hides an account as a whole.
     pub fn hides_the_account(&mut self) {
         self.of_operator.truncate(1);
+        self.of_agent.clear();
         self.of_purse.clear();
     }
 
     /// Takes everything before a transaction out of all lists, as a node does that keeps the newest blocks.
     pub fn prunes_before(&mut self, signature: &str) {
         self.of_operator = from(&self.of_operator, signature);
+        self.of_agent = from(&self.of_agent, signature);
         self.of_purse = from(&self.of_purse, signature);
     }
 
@@ -616,7 +729,7 @@ impl TestChain {
 
     /// Takes the dates out of all lists.
     pub fn forgets_dates(&mut self) {
-        for line in self.of_operator.iter_mut().chain(&mut self.of_purse) {
+        for line in self.of_operator.iter_mut().chain(&mut self.of_agent).chain(&mut self.of_purse) {
             line.block_time = None;
         }
     }
@@ -627,9 +740,19 @@ impl TestChain {
         format!("Program data: {}", STANDARD.encode(event.data()))
     }
 
+    /// The lists as they are, to be put back by [`Self::set_lists`].
+    pub fn lists(&self) -> [Vec<Line>; 3] {
+        [self.of_operator.clone(), self.of_agent.clone(), self.of_purse.clone()]
+    }
+
+    pub fn set_lists(&mut self, lists: [Vec<Line>; 3]) {
+        [self.of_operator, self.of_agent, self.of_purse] = lists;
+    }
+
     /// Takes a transaction out of all lists, as a node does that hides it.
     pub fn hides(&mut self, signature: &str) {
         self.of_operator.retain(|line| line.signature != signature);
+        self.of_agent.retain(|line| line.signature != signature);
         self.of_purse.retain(|line| line.signature != signature);
     }
 
@@ -669,6 +792,23 @@ impl TestChain {
         audited(self.folder.path())
     }
 
+    /// Grant, approver and budget as they stand.
+    fn beside(&self) -> Vec<(Pubkey, Vec<u8>)> {
+        let grant = self.grant.as_ref().map(|grant| {
+            let data = [Grant::DISCRIMINATOR, bytemuck::bytes_of(grant)].concat();
+            (self.at.grant_address(&self.agent, 1), data)
+        });
+        let approver = self.approver.as_ref().map(|approver| {
+            let data = [Approver::DISCRIMINATOR, bytemuck::bytes_of(approver)].concat();
+            (self.at.approver_address(&self.operator, &approver.key), data)
+        });
+        let budget = self.has_budget.then(|| {
+            let data = [Budget::DISCRIMINATOR, bytemuck::bytes_of(&self.budget)].concat();
+            (self.at.budget_address(&self.operator, 1), data)
+        });
+        [grant, approver, budget].into_iter().flatten().collect()
+    }
+
     /// Writes down lists and accounts, as an audit would have saved them.
     pub fn saves(&self) {
         let account = |data: Vec<u8>, owner: Pubkey| Snapshot {
@@ -697,9 +837,13 @@ impl TestChain {
         let header = [&3_u32.to_le_bytes()[..], &[0; 41]].concat();
         save(data_at, account([&header, PROGRAM].concat(), UPGRADEABLE_LOADER));
         save(self.at.draft_address(&self.agent), Snapshot { slot: self.slot, account: None });
+        let beside = self.beside();
+        for (address, data) in &beside {
+            save(*address, account(data.clone(), purser::ID));
+        }
         let newest_first = |lines: &[Line]| lines.iter().rev().cloned().collect::<Vec<_>>();
         for (address, lines) in
-            [(self.operator, &self.of_operator), (self.agent, &self.of_operator), (purse, &self.of_purse)]
+            [(self.operator, &self.of_operator), (self.agent, &self.of_agent), (purse, &self.of_purse)]
         {
             self.archive.save_signatures(&address, &newest_first(lines)).expect("the folder is writable");
         }
@@ -716,6 +860,10 @@ impl TestChain {
             until_time: Some(self.now),
             agents: vec![self.agent.to_string()],
             standing: Some(vec![self.agent.to_string()]),
+            beside: Some(Beside {
+                until_slot: self.slot,
+                addresses: beside.iter().map(|(address, _)| address.to_string()).collect(),
+            }),
             contradictions: None,
         };
         self.archive.finish(manifest).expect("the folder is writable");
@@ -732,12 +880,13 @@ pub fn audited(folder: &Path) -> Report {
     tried(folder).expect("it can be done")
 }
 
-/// Audits a directory, if that can be done. The page says the same.
+/// Audits a directory, if that can be done. The page says the same, and so does an auditor of somebody else's hands.
 pub fn tried(folder: &Path) -> Result<Report, AuditError> {
     let request = Request { source: Source::Saved(folder.to_owned()), api: None, explorer: None };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let audited = runtime.block_on(audit(request, &|_| {}));
     page::says_the_same(folder, &audited);
+    auditor::says_the_same(folder, &audited);
     audited
 }
 

@@ -1,20 +1,22 @@
-//! Payments by a grant of the admin: both auditors replay them.
+//! Payments beyond a policy, with the real program: both auditors replay them, and grants, approvers and budgets stand as they replay.
 
-use purser_client::purser::{GrantPayee, GrantTerms};
+use purser_client::DraftAccounts;
+use purser_client::purser::{Bounds, BudgetCaps, GrantPayee, GrantTerms};
 use purser_tests::agent::random_tag;
 use purser_tests::wallet::mints;
-use purser_tests::{AppSettings, DirectOutcome, TestApp, TestNetwork};
+use purser_tests::{AppSettings, DirectOutcome, TestApp, TestNetwork, Wallet};
 use serde_json::json;
+use sha2::{Digest, Sha256};
 use solana_sdk::instruction::Instruction;
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 
 use super::auditor::Auditor;
-use super::audits;
+use super::{audits, check};
 use crate::history::entries_once;
 
 #[tokio::test]
-async fn payments_past_list_and_limits_by_the_admins_grants_hold() {
+async fn payments_past_list_and_limits_and_through_a_budget_hold() {
     let settings = AppSettings { indexer_interval_ms: 200, ..AppSettings::default() };
     let app = TestApp::start(TestNetwork::own(), &settings).await;
     let operator = app.new_operator().await;
@@ -51,15 +53,55 @@ async fn payments_past_list_and_limits_by_the_admins_grants_hold() {
         lands(&[program.transfer_extended(payer.pubkey(), &order, Some(grant), None)], payer).await;
     }
     assert_eq!(chain.usdc_micros(&payee).await, 18_000_000);
-    // A deposit and two payments.
-    entries_once(&ada, 3).await;
+    // Closed by anyone: it is spent.
+    let (stranger, grant) = (app.transfer_authority(), program.grant_address(&ada.address, 1));
+    lands(&[program.close_grant(stranger.pubkey(), operator.address, grant, wallet)], stranger).await;
+
+    // What the last grant let past the daily limit counts in it.
+    ada.sets_policy(json!({ "max_single_transfer": 1, "max_daily_spend": 50 })).await;
+    // An approver's, of which the wallet shows a memo; and through a budget, under a cap for 30 days.
+    let approver = Wallet::with(&chain, "0").await.keypair;
+    let (key, tag) = (approver.pubkey(), random_tag());
+    lands(&[program.set_approver(wallet, operator.address, key, 5_000_000, 8_000_000)], admin).await;
+    let state = chain.agent(&ada.address).await.agent;
+    let approved = GrantTerms {
+        amount: 2_000_000,
+        tag: Some(tag),
+        memo_hash: Some(Sha256::digest("approved").into()),
+        policy_version: Some(state.policy_version),
+        ..terms
+    };
+    lands(&program.approve(key, key, key, at, 3, approved), &approver).await;
+    let caps =
+        |usdc: u64| BudgetCaps { max_daily_spend: usdc * 1_000_000, max_30_day_spend: Some(50_000_000) };
+    let budget = program.budget_address(&operator.address, 1);
+    lands(&[program.set_budget(wallet, operator.address, 1, caps(20))], admin).await;
+    let bounds = Bounds { max_30_day_spend: Some(40_000_000), budget: Some(budget), ..Bounds::default() };
+    let by_admin = DraftAccounts { authority: wallet, operator: operator.address, agent: ada.address };
+    lands(&[program.set_bounds(by_admin, wallet, state.rent_refund, bounds)], admin).await;
+    for (tag, memo, grant) in [(tag, "approved", Some(3)), (random_tag(), "bound", None)] {
+        let usdc = if grant.is_some() { "2" } else { "0.5" };
+        let order = ada.order(usdc, &payee, memo, tag);
+        let order = chain.order(&order).await;
+        let payer = app.transfer_authority();
+        let grant = grant.map(|id| program.grant_address(&ada.address, id));
+        lands(&[program.transfer_extended(payer.pubkey(), &order, grant, Some(budget))], payer).await;
+    }
+    lands(&[program.set_budget(wallet, operator.address, 1, caps(30))], admin).await;
+    assert_eq!(chain.usdc_micros(&payee).await, 20_500_000);
+    // A deposit and four payments.
+    entries_once(&ada, 5).await;
 
     let (url, address) = (&operator.network().rpc_url, operator.address.to_string());
     let (status, report) = audits(&["--url", url, "--operator", &address]);
     assert_eq!(status, 0, "{report}");
+    // Operator, account, token account, two grants, approver and budget, at least.
+    assert!(check(&report, "state")["examined"].as_u64() > Some(7), "{report}");
+    let verdict = report["verdict"].as_str().expect("a verdict");
+    assert!(verdict.contains("20.000000 USDC left by grants. A budget was raised."), "{verdict}");
     if let Some(auditor) = Auditor::new() {
         let (status, printed) = auditor.audits(url, &ada.address).await;
         assert_eq!(status, 0, "{printed}");
-        assert!(printed.contains("2 payments of 18.000000 USDC"), "{printed}");
+        assert!(printed.contains("4 payments of 20.500000 USDC"), "{printed}");
     }
 }

@@ -1,8 +1,9 @@
-//! `cargo xtask bench audit`: how long `purser audit` takes, reading from a node and from its own saved folder.
+//! `cargo xtask bench audit`: how long `purser audit` takes, reading from a node, again where nothing is new, and from its own saved
+//! folder.
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
@@ -11,15 +12,18 @@ use purser_tests::bench::ends;
 use purser_tests::network::{path_text, temp_folder};
 use purser_tests::usage::{cpu_of_process, rss_mb};
 use purser_tests::wallet::mints;
-use purser_tests::{AppSettings, Node, TestApp, TestNetwork, binaries};
+use purser_tests::{AppSettings, Node, TestApp, TestNetwork, binaries, saved};
 use serde::Serialize;
+use serde_json::{Value, json};
 
+/// The chain's clock.
+const CLOCK: &str = "SysvarC1ock11111111111111111111111111111111";
 /// How often the audit's memory and CPU time are sampled.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// By then everything is final.
 const FINAL_WITHIN: Duration = Duration::from_secs(10);
 
-/// Makes payments, and audits them: read from the embedded network, then from the folder that this saved
+/// Makes payments, and audits them: read from the embedded network, then what is new since, and then from the folder that this saved
 #[derive(Parser)]
 #[command(name = "bench_audit")]
 struct Arguments {
@@ -32,6 +36,9 @@ struct Arguments {
     /// How many are in flight while they are made
     #[arg(long, default_value_t = 64)]
     in_flight: usize,
+    /// How late the node answers that has nothing new
+    #[arg(long, default_value_t = 100)]
+    answers_after_ms: u64,
     /// Print one line of JSON on stdout instead of a table
     #[arg(long)]
     json: bool,
@@ -70,13 +77,14 @@ async fn measures(arguments: &Arguments) -> Result<Vec<Row>> {
     let network = TestNetwork::slow();
     let app = TestApp::start(network.clone(), &settings).await;
     let operator = app.new_operator().await;
-    let mut agents = Vec::new();
-    for number in 0..arguments.accounts {
+    eprintln!("making {} accounts", arguments.accounts);
+    let made = futures::stream::iter(0..arguments.accounts).map(async |number| {
         let agent = operator.creates_account(&format!("Agent {number}")).await;
         // Minted on the chain: the audit would report money without a source.
         mints(&operator.chain, "1", &agent.token_account).await;
-        agents.push(agent);
-    }
+        agent
+    });
+    let agents: Vec<_> = made.buffered(arguments.in_flight).collect().await;
     let (payee, _) = operator.chain.new_payee().await;
     eprintln!("making {} payments", arguments.payments);
     let paid = futures::stream::iter(0..arguments.payments)
@@ -88,12 +96,34 @@ async fn measures(arguments: &Arguments) -> Result<Vec<Row>> {
     ensure!(paid.count().await == arguments.payments, "some were not made");
     tokio::time::sleep(FINAL_WITHIN).await;
     let door = Node::before(&network.rpc_url, &network.ws_url, &tokio::runtime::Handle::current());
-    let saved = temp_folder();
-    let (folder, address) = (path_text(saved.path()), operator.address.to_string());
+    let kept = temp_folder();
+    let (folder, address) = (path_text(kept.path()), operator.address.to_string());
     let from_node = ["--url", &door.rpc_url, "--operator", &address, "--save", folder];
     let node = audited("a node", &from_node, arguments.payments, &door).await?;
+    // A node that has what was read and no more, so that it is not the embedded network that is measured: that one scans all of its
+    // transactions for each list.
+    let url = saved::lies(kept.path(), of_today).await;
+    let late = Node::before(&url, &network.ws_url, &tokio::runtime::Handle::current());
+    late.answers_after(Duration::from_millis(arguments.answers_after_ms));
+    let from_late = ["--url", &late.rpc_url, "--operator", &address, "--save", folder];
+    let again = audited("nothing new", &from_late, arguments.payments, &late).await?;
     let folder = audited("its folder", &["--from", folder], arguments.payments, &door).await?;
-    Ok(vec![node, folder])
+    Ok(vec![node, again, folder])
+}
+
+/// What was read, as if it stood so now.
+fn of_today(call: &Value, mut answer: Value) -> Value {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let now = i64::try_from(now).unwrap_or_default();
+    if call["method"] == "getBlockTime" {
+        return json!(now);
+    }
+    if let Some(keys) = call["params"][0].as_array()
+        && let Some(at) = keys.iter().position(|key| key == CLOCK)
+    {
+        answer["value"][at] = saved::clock(now);
+    }
+    answer
 }
 
 /// Runs `purser audit` to its end; it must find nothing wrong.

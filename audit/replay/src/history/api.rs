@@ -14,7 +14,7 @@ pub trait RelayerTransport: Send + Sync {
 }
 
 /// A relayer.
-pub struct Api(Box<dyn RelayerTransport>);
+pub struct Api(pub(super) Box<dyn RelayerTransport>);
 
 #[derive(Deserialize)]
 struct Page<T> {

@@ -2,12 +2,14 @@
 //! key, an operator's or an agent's.
 
 mod api;
+pub(crate) mod kept;
 mod refusals;
 mod solvency;
 
 use std::collections::BTreeMap;
 
 use anchor_lang::prelude::Pubkey;
+use purser::state::Agent;
 use purser_client::AccountIds;
 use purser_policy::UsdcAmount;
 use solana_signature::Signature;
@@ -48,10 +50,22 @@ type Ids = BTreeMap<Pubkey, String>;
 pub struct Compared<'a> {
     pub node: Option<&'a Node>,
     pub account_ids: AccountIds,
+    pub program: Pubkey,
+    pub operator: Pubkey,
     pub until_slot: u64,
     pub until_time: Option<i64>,
     /// All accounts of the operator are audited.
     pub is_whole: bool,
+}
+
+impl Compared<'_> {
+    /// Whether an agent account of the audited operator stands at an address.
+    async fn has_own_agent(&self, node: &Node, address: Pubkey) -> Result<bool, AuditError> {
+        let stands = node.accounts(&[address]).await?.pop().and_then(|(_, account)| account);
+        let own = stands.filter(|account| account.owner() == Some(self.program));
+        let agent = own.and_then(|account| account.bytes()).and_then(|data| Agent::read(&data));
+        Ok(agent.is_some_and(|view| view.agent.operator == self.operator))
+    }
 }
 
 /// Compares what a relayer lists with the chain: accounts, and the history of each. Adds the differences to `outcome`, and
@@ -103,13 +117,15 @@ async fn compare_accounts(
         let is_known = address.is_some_and(|it| agents.contains(&it) && outcome.lives.contains_key(&it));
         let is_newer = match (with.node, address) {
             (Some(node), Some(address)) => {
-                node.accounts(&[address]).await?.iter().any(|(_, account)| account.is_some())
+                // Dates are whole seconds.
+                with.has_own_agent(node, address).await?
+                    && unix_seconds(&created_at).map(|time| time + 1) >= with.until_time
             }
             (None, _) | (_, None) => unix_seconds(&created_at) > with.until_time,
         };
         if !is_known && !is_newer {
             let text = format!(
-                "The relayer lists the account {account_id}, {solana_address}, which the chain does not have."
+                "The relayer lists the account {account_id}, {solana_address}, which the operator's transactions do not create."
             );
             outcome.finds(Check::History, Some(text));
         } else if let Some(address) = address.filter(|it| is_known && with.account_ids.of(it) != account_id) {

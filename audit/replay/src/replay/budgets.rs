@@ -50,8 +50,12 @@ impl Step<'_> {
         let day = usdc(caps.max_daily_spend);
         let from = loosens_at
             .map_or(String::new(), |at| format!(", of which what is more waits until {}", super::date(at)));
+        // One that is new binds nobody yet.
+        let is_raised = loosens && known.is_some();
+        self.found.made.extend(known.is_none().then_some(address));
+        self.found.budgets_raised += u64::from(is_raised);
         self.tells(
-            if loosens { MomentKind::BoundsLoosened } else { MomentKind::BoundsSet },
+            if is_raised { MomentKind::BoundsLoosened } else { MomentKind::BoundsSet },
             None,
             format!("The budget {address} was set to {day} USDC a day{month} by {signer}{from}."),
         );

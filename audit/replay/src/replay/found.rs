@@ -1,6 +1,7 @@
 //! What a transaction did, as its replay finds it.
 
 use anchor_lang::prelude::Pubkey;
+use purser::Bounds;
 use purser::state::Operator;
 use purser_client::OnChainPolicy;
 use purser_policy::UsdcAmount;
@@ -23,6 +24,10 @@ pub(super) struct Found {
     pub operators: Vec<Operator>,
     pub created: Vec<Pubkey>,
     pub policies: Vec<PolicyChange>,
+    pub bounds: Vec<BoundsChange>,
+    pub budgets_raised: u64,
+    /// Grants, approvers and budgets.
+    pub made: Vec<Pubkey>,
     /// Who was halted (true) or resumed, and by whom; `None`: the operator.
     pub halts: Vec<(Option<Pubkey>, bool, Pubkey)>,
     /// What belongs into the timeline: of which kind and account, and in words.
@@ -49,6 +54,19 @@ pub(super) struct PolicyChange {
     pub signer: Pubkey,
     pub before: Option<OnChainPolicy>,
     pub after: OnChainPolicy,
+    /// What the account had paid in the same transaction: how often, and micro-USDC.
+    pub paid: (u64, u128),
+}
+
+/// What binds an account beside its policy, replaced in a transaction.
+#[derive(Debug)]
+pub(super) struct BoundsChange {
+    pub agent: Pubkey,
+    /// Of the policy in force.
+    pub version: u32,
+    pub signer: Pubkey,
+    pub before: Bounds,
+    pub after: Bounds,
     /// What the account had paid in the same transaction: how often, and micro-USDC.
     pub paid: (u64, u128),
 }

@@ -2,7 +2,7 @@
 
 use anchor_lang::prelude::Pubkey;
 use bytemuck::Zeroable;
-use purser::constants::{APPROVER_SEED, GRANT_SEED, LAYOUT_VERSION};
+use purser::constants::{APPROVER_SEED, GRANT_SECONDS_MAX, GRANT_SEED, LAYOUT_VERSION};
 use purser::events::{ApproverRemoved, ApproverSet, GrantClosed, GrantOpened, GrantUsed, GrantsVoided};
 use purser::state::{Approver, Authority, Grant, Operator, Role};
 use purser::{GrantPayee, GrantTerms, OpenedBy, instruction};
@@ -38,15 +38,25 @@ impl Step<'_> {
         if opened_by != OpenedBy::Admin && operator.halted_by | book.agent.halted_by != 0 {
             refused.push("in a halt the admin alone opens any");
         }
+        if !is_grantable(&terms, self.now) {
+            refused.push("its amount, its end or what it is for is none that the program takes");
+        }
+        let seeds: [&[u8]; 3] = [GRANT_SEED, agent.as_ref(), &id.to_le_bytes()];
+        let (derived, bump) = Pubkey::find_program_address(&seeds, &self.at.program);
+        if derived != address || self.world.grants.contains_key(&address) {
+            refused.push("its address is not its own, or one that is open stands there");
+        }
         if let Some(approver) = approver {
+            if called.is_inner || self.memo != Some(terms.approval(&agent).as_bytes()) {
+                refused
+                    .push("no memo before it says what it is for, so the approver's wallet did not show it");
+            }
             refused.extend(self.approved(approver, signer, (&operator, &book), &terms));
         }
         for why in refused {
             let text = format!("{signer} opened the grant {address}: {why}.");
             self.mismatch(Check::PolicyChanges, Some(agent), text);
         }
-        let seeds: [&[u8]; 3] = [GRANT_SEED, agent.as_ref(), &id.to_le_bytes()];
-        let (_, bump) = Pubkey::find_program_address(&seeds, &self.at.program);
         let mut grant = Grant {
             version: LAYOUT_VERSION,
             bump,
@@ -58,6 +68,7 @@ impl Step<'_> {
         };
         grant.set_terms(&terms, opened_by, (&operator, &book.agent), self.now);
         self.world.grants.insert(address, GrantBook { grant, opener: signer });
+        self.found.made.push(address);
         let event =
             GrantOpened { operator: self.address, agent, grant: address, id, terms, opened_by, signer };
         self.expect(Some(agent), &event, "GrantOpened");
@@ -69,8 +80,7 @@ impl Step<'_> {
         Some(())
     }
 
-    /// Counts a grant against its approver's limits. Returns what it broke. The memo that the program asks for is no
-    /// instruction of the program, and is not looked at.
+    /// Counts a grant against its approver's limits. Returns what it broke.
     fn approved(
         &mut self,
         address: Pubkey,
@@ -109,6 +119,9 @@ impl Step<'_> {
         }
         let new =
             Approver { version: LAYOUT_VERSION, bump, operator: self.address, key, ..Approver::zeroed() };
+        if !self.world.approvers.contains_key(&address) {
+            self.found.made.push(address);
+        }
         let approver = self.world.approvers.entry(address).or_insert(new);
         (approver.max_grant, approver.max_daily) = (max_grant, max_daily);
         let event = ApproverSet { operator: self.address, key, max_grant, max_daily, admin };
@@ -226,6 +239,14 @@ impl Step<'_> {
         let text = format!("The grant {grant} was used, and its opening was not read.");
         self.mismatch(Check::State, agent, text);
     }
+}
+
+/// Whether the program opens a grant of these terms.
+fn is_grantable(terms: &GrantTerms, now: i64) -> bool {
+    let ends = terms.expires_at > now && terms.expires_at <= now.saturating_add(GRANT_SECONDS_MAX);
+    // Stored, 0 stands for none.
+    let names = terms.tag != Some(0) && terms.policy_version != Some(0) && terms.memo_hash != Some([0; 32]);
+    terms.amount > 0 && ends && names
 }
 
 fn opener(opened_by: OpenedBy, key: Pubkey) -> String {

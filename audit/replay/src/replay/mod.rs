@@ -2,6 +2,7 @@
 //! decision again, under the policy in force at that time. The result must match the program's log, the balances of token
 //! accounts, and in the end the accounts as they stand. Pure.
 
+mod beside;
 mod budgets;
 mod dates;
 mod drafts;
@@ -90,6 +91,10 @@ pub struct Replay {
     at: Deployment,
     operator: Pubkey,
     audited: BTreeSet<Pubkey>,
+    /// Grants, approvers and budgets that are compared.
+    beside: BTreeSet<Pubkey>,
+    /// The slot in which each of them that was replayed was made.
+    made: BTreeMap<Pubkey, u64>,
     world: World,
     purses: BTreeMap<Pubkey, Purse>,
     days: HashMap<Pubkey, Day>,
@@ -114,6 +119,8 @@ impl Replay {
             at,
             operator,
             audited: agents.iter().copied().collect(),
+            beside: BTreeSet::new(),
+            made: BTreeMap::new(),
             world: World::default(),
             purses: agents.iter().map(purse).collect(),
             days: HashMap::new(),
@@ -122,6 +129,12 @@ impl Replay {
             keeps_policies: false,
             outcome: Outcome::default(),
         }
+    }
+
+    /// Compares these grants, approvers and budgets with what stands on the chain.
+    pub fn comparing(mut self, beside: impl IntoIterator<Item = Pubkey>) -> Self {
+        self.beside.extend(beside);
+        self
     }
 
     /// Keeps every policy as a whole, so that what was refused can be decided again.
@@ -154,6 +167,10 @@ impl Replay {
         self.compare_before(u64::MAX);
         self.end_loosenings();
         self.outcome.keys = self.world.operator;
+        let grants = self.world.grants.iter().filter(|(_, it)| self.audited.contains(&it.grant.agent));
+        let open = grants.map(|(address, _)| address);
+        let open = open.chain(self.world.approvers.keys()).chain(self.world.budgets.keys());
+        self.outcome.beside = open.filter_map(|address| Some((*address, *self.made.get(address)?))).collect();
         for (agent, book) in &self.world.agents {
             if let Some(life) = self.outcome.lives.get_mut(agent) {
                 let halted = if book.agent.halted_by == 0 { "" } else { ", halted" };
@@ -223,6 +240,7 @@ impl Replay {
             address: self.operator,
             now,
             landed,
+            memo: None,
             logged,
             is_whole,
             world,
@@ -303,6 +321,7 @@ impl Replay {
         if found.recomputed > 0 {
             self.outcome.recomputed.push((place.clone(), found.recomputed));
         }
+        self.made.extend(found.made.iter().map(|address| (*address, place.slot)));
         for agent in &found.created {
             self.outcome.owners.insert(self.at.token_account(agent), *agent);
             if self.is_audited(Some(*agent)) {
@@ -317,6 +336,10 @@ impl Replay {
         for change in &found.policies {
             self.follow_policy(place, change);
         }
+        for change in &found.bounds {
+            self.follow_bounds(place, change);
+        }
+        self.outcome.budgets_raised += found.budgets_raised;
         for halt in &found.halts {
             self.follow_halt(place, *halt);
         }

@@ -76,7 +76,7 @@ impl Replay {
     fn count_out(&mut self, place: &Place, movement: &Movement) {
         let agent = movement.agent();
         match movement {
-            Movement::Payment { payment, cap } => {
+            Movement::Payment { payment, cap, is_by_grant } => {
                 let spent = self.days.entry(agent).or_default().spent(place.time, payment.amount);
                 self.examined(Check::RollingDay, u64::from(*cap != Limit::Unlimited));
                 if let Limit::AtMost(cap) = cap
@@ -92,6 +92,9 @@ impl Replay {
                 let life = self.outcome.lives.entry(agent).or_default();
                 life.payments += 1;
                 life.paid += u128::from(payment.amount.micros());
+                if *is_by_grant {
+                    self.outcome.by_grants += u128::from(payment.amount.micros());
+                }
             }
             Movement::Withdrawal { amount, .. } => {
                 let life = self.outcome.lives.entry(agent).or_default();

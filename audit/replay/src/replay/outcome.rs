@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anchor_lang::prelude::Pubkey;
+use purser::Bounds;
 use purser::state::Operator;
 use purser_client::OnChainPolicy;
 use purser_policy::{Limit, UsdcAmount};
@@ -63,6 +64,8 @@ pub enum Movement {
         payment: Payment,
         /// The daily limit at that time.
         cap: Limit,
+        /// It names a grant.
+        is_by_grant: bool,
     },
     /// Made by the admin, past the policy.
     Withdrawal {
@@ -101,7 +104,7 @@ impl Movement {
     }
 }
 
-/// A time in which a policy allowed what the one before it had refused.
+/// A time in which a policy, or what binds an account beside it, allowed what the one before it had refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loosening {
     pub agent: Pubkey,
@@ -115,8 +118,23 @@ pub struct Loosening {
     /// What the account paid meanwhile.
     pub payments: u64,
     pub paid: u128,
-    /// The policy that it loosened.
-    pub(super) before: OnChainPolicy,
+    pub(super) before: Before,
+}
+
+/// What a loosening loosened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Before {
+    Policy(OnChainPolicy),
+    Bounds(Bounds),
+}
+
+impl Loosening {
+    /// Until now it had counted what was paid before it.
+    pub(super) fn end(&mut self, until: Option<&Place>, so_far: (u64, u128)) {
+        self.until = until.cloned();
+        self.payments = so_far.0.saturating_sub(self.payments);
+        self.paid = so_far.1.saturating_sub(self.paid);
+    }
 }
 
 /// A policy of an account, from when to when it was in force.
@@ -259,8 +277,14 @@ pub struct Outcome {
     pub unknown_version: Vec<Place>,
     /// Unsigned gifts of SOL on a network of somebody's own.
     pub airdrops: Vec<Place>,
-    /// Every time in which a policy allowed more than the one before it.
+    /// Every time in which a policy, or bounds, allowed more than those before.
     pub loosenings: Vec<Loosening>,
+    /// Micro-USDC that audited accounts paid by grants.
+    pub by_grants: u128,
+    /// Grants, approvers and budgets at the end, with the slot in which each was made.
+    pub beside: BTreeMap<Pubkey, u64>,
+    /// How often a budget was raised.
+    pub budgets_raised: u64,
     /// Keys, delays, halts and policies, in the order of the chain.
     pub timeline: Vec<Told>,
     /// Each key of the operator, and what it was for.

@@ -115,7 +115,7 @@ impl Step<'_> {
             transfer_id: transfer.transfer_id,
             memo: transfer.memo,
         };
-        self.found.movements.push(Movement::Payment { payment, cap });
+        self.found.movements.push(Movement::Payment { payment, cap, is_by_grant: grant.is_some() });
         Some(())
     }
 

@@ -12,6 +12,7 @@ use purser::state::{Agent, Authority, ClosedAgent, Role, StoredPolicy};
 use purser_client::{Called, arguments, decode_event};
 use purser_policy::{Address, Allowlist, Limit, Policy, UsdcAmount};
 
+use super::found::BoundsChange;
 use super::step::Step;
 use super::{AgentBook, MomentKind, Movement};
 use crate::check::Check;
@@ -157,7 +158,8 @@ impl Step<'_> {
         let Some(mut book) = self.agent(address) else { return Some(()) };
         let waits = self.operator().is_some_and(|operator| operator.loosening_delay_seconds > 0);
         self.examine(Check::PolicyChanges, Some(address));
-        let loosens = bounds.loosens(&book.agent.bounds(&book.tail));
+        let before = book.agent.bounds(&book.tail);
+        let loosens = bounds.loosens(&before);
         if loosens && waits && role != Role::Admin {
             let text = format!(
                 "{signer} loosened the account's bounds; where loosened policies wait, only the admin does."
@@ -165,6 +167,8 @@ impl Step<'_> {
             self.mismatch(Check::PolicyChanges, Some(address), text);
         }
         book.tail = book.agent.set_bounds(&bounds, &book.tail);
+        let (version, paid) = (book.agent.policy_version, self.found.paid_by(&address));
+        self.found.bounds.push(BoundsChange { agent: address, version, signer, before, after: bounds, paid });
         self.world.agents.insert(address, book);
         let event = BoundsSet { operator: self.address, agent: address, bounds, signer };
         self.expect(Some(address), &event, "BoundsSet");

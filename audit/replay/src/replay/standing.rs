@@ -3,6 +3,7 @@
 use anchor_lang::Discriminator;
 use anchor_lang::prelude::Pubkey;
 use purser::state::{Agent, AgentView, ClosedAgent, Operator, PolicyDraft};
+use purser_policy::SpendWindow;
 
 use super::dates::misdated;
 use super::{Replay, date};
@@ -23,6 +24,9 @@ impl Replay {
         let data = snapshot.account.as_ref().and_then(SavedAccount::bytes);
         let owner = snapshot.account.as_ref().and_then(SavedAccount::owner);
         let own = data.filter(|_| owner == Some(self.at.program));
+        if self.beside.contains(&address) {
+            return self.beside_stands(address, own);
+        }
         if address == self.operator {
             let replayed = self.world.operator.as_ref().map(|state| bytes::<Operator>(state, &[]));
             return self.same(None, "operator's account", own, replayed);
@@ -66,7 +70,7 @@ impl Replay {
         }
     }
 
-    fn same(
+    pub(super) fn same(
         &mut self,
         account: Option<Pubkey>,
         what: &str,
@@ -91,8 +95,15 @@ impl Replay {
 }
 
 /// An account's data in the program's layout.
-fn bytes<T: Discriminator + bytemuck::NoUninit>(state: &T, tail: &[u8]) -> Vec<u8> {
+pub(super) fn bytes<T: Discriminator + bytemuck::NoUninit>(state: &T, tail: &[u8]) -> Vec<u8> {
     [T::DISCRIMINATOR, bytemuck::bytes_of(state), tail].concat()
+}
+
+/// Whether the same amount counts, up to moments that are a second apart.
+pub(super) fn is_same_window(one: &SpendWindow, other: &SpendWindow) -> bool {
+    let [at, other_at] = [one, other].map(|window| window.effective(i64::MIN));
+    let newest = at.max(other_at);
+    at.abs_diff(other_at) <= 1 && one.spent(newest) == other.spent(newest)
 }
 
 /// Whether two agents differ only in timestamps, and in these by at most a second. If a node dates blocks by their end,
@@ -100,11 +111,9 @@ fn bytes<T: Discriminator + bytemuck::NoUninit>(state: &T, tail: &[u8]) -> Vec<u
 fn same_but_for_a_second(chain: &[u8], replayed: &[u8]) -> bool {
     let (Some(chain), Some(replayed)) = (Agent::read(chain), Agent::read(replayed)) else { return false };
     let (one, other) = (chain.agent, replayed.agent);
-    let newest = one.window().effective(i64::MIN).max(other.window().effective(i64::MIN));
     let close = |one: i64, other: i64| one.abs_diff(other) <= 1;
     close(one.policy_updated_at, other.policy_updated_at)
-        && close(one.window().effective(i64::MIN), other.window().effective(i64::MIN))
-        && one.window().spent(newest) == other.window().spent(newest)
+        && is_same_window(one.window(), other.window())
         && one.tags().numbered().eq(other.tags().numbered())
         && misdated(&one, &other).is_none()
         && without_moments(&chain, &replayed) == replayed

@@ -20,6 +20,8 @@ pub(super) struct Step<'a> {
     /// Unix seconds.
     pub now: i64,
     pub landed: &'a LandedWell,
+    /// The memo right before the call at hand.
+    pub memo: Option<&'a [u8]>,
     /// Events that the program logged and that were not compared yet.
     pub logged: VecDeque<Vec<u8>>,
     /// Whether the log is complete.
@@ -94,6 +96,7 @@ impl Step<'_> {
         let landed = self.landed;
         for (index, called) in landed.calls.iter().enumerate() {
             self.to_move = Some(Vec::new());
+            self.memo = landed.memos.get(&index).map(Vec::as_slice);
             let Some(done) = self.call(called) else {
                 let text = "An instruction of the program took effect that cannot be read.".to_owned();
                 self.mismatch(Check::Log, None, text);

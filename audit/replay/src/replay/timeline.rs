@@ -2,11 +2,13 @@
 //! before it.
 
 use anchor_lang::prelude::Pubkey;
+use purser::Bounds;
 use purser::state::Operator;
 use purser_client::owned;
-use purser_policy::{Allowlist, Limit, Policy};
+use purser_policy::{Allowlist, Limit, Policy, UsdcAmount};
 
-use super::found::PolicyChange;
+use super::found::{BoundsChange, PolicyChange};
+use super::outcome::Before;
 use super::step::Step;
 use super::{AgentBook, Loosening, MomentKind, Place, Replay, Term};
 
@@ -57,10 +59,8 @@ impl Replay {
         });
         let open = self.outcome.loosenings.iter_mut().rev().take(OPEN_MAX);
         for loosening in open.filter(|it| it.agent == *agent && it.until.is_none()) {
-            if !after.loosens(&loosening.before.as_policy()) {
-                loosening.until = Some(place.clone());
-                loosening.payments = so_far.0 - loosening.payments;
-                loosening.paid = so_far.1 - loosening.paid;
+            if matches!(&loosening.before, Before::Policy(before) if !after.loosens(&before.as_policy())) {
+                loosening.end(Some(place), so_far);
             }
         }
         let Some(before) = before.as_ref().filter(|before| after.loosens(&before.as_policy())) else {
@@ -76,8 +76,34 @@ impl Replay {
             // Until it ends: what had been paid before it.
             payments: so_far.0,
             paid: so_far.1,
-            before: before.clone(),
+            before: Before::Policy(before.clone()),
         });
+    }
+
+    /// The same of what binds an account beside its policy.
+    pub(super) fn follow_bounds(&mut self, place: &Place, change: &BoundsChange) {
+        let BoundsChange { agent, version, signer, before, after, paid } = change;
+        let Some(life) = self.outcome.lives.get(agent) else { return };
+        let so_far = (life.payments + paid.0, life.paid + paid.1);
+        let open = self.outcome.loosenings.iter_mut().rev().take(OPEN_MAX);
+        for loosening in open.filter(|it| it.agent == *agent && it.until.is_none()) {
+            if matches!(&loosening.before, Before::Bounds(before) if !after.loosens(before)) {
+                loosening.end(Some(place), so_far);
+            }
+        }
+        if after.loosens(before) {
+            self.outcome.loosenings.push(Loosening {
+                agent: *agent,
+                version: *version,
+                signer: *signer,
+                what: unbound(before, after),
+                from: place.clone(),
+                until: None,
+                payments: so_far.0,
+                paid: so_far.1,
+                before: Before::Bounds(*before),
+            });
+        }
     }
 
     /// Ends the policy of an account that was closed, and had paid this in the same transaction.
@@ -99,8 +125,7 @@ impl Replay {
         }
         for loosening in self.outcome.loosenings.iter_mut().filter(|it| it.until.is_none()) {
             if let Some(life) = self.outcome.lives.get(&loosening.agent) {
-                loosening.payments = life.payments.saturating_sub(loosening.payments);
-                loosening.paid = life.paid.saturating_sub(loosening.paid);
+                loosening.end(None, (life.payments, life.paid));
             }
         }
     }
@@ -152,6 +177,22 @@ fn loosened(before: &Policy, after: &Policy) -> Vec<String> {
         (before.require_memo && !after.require_memo).then(|| "a memo is not needed".to_owned()),
         (before.paused && !after.paused).then(|| "the pause was lifted".to_owned()),
         after.allowlist.adds_to(&before.allowlist).then(added),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// The same of bounds.
+fn unbound(before: &Bounds, after: &Bounds) -> Vec<String> {
+    let cap = |micros| UsdcAmount::from_micros(micros).to_string() + " USDC";
+    let raised = before.max_30_day_spend.filter(|old| after.max_30_day_spend.is_none_or(|new| new > *old));
+    let all = [
+        (before.by_grant_only && !after.by_grant_only).then(|| "a grant is not needed".to_owned()),
+        raised.map(|old| {
+            let new = after.max_30_day_spend.map_or("none".to_owned(), cap);
+            format!("the cap for 30 days from {} to {new}", cap(old))
+        }),
+        (before.budget.is_some() && before.budget != after.budget)
+            .then(|| "another budget, or none".to_owned()),
     ];
     all.into_iter().flatten().collect()
 }

@@ -94,8 +94,21 @@ pub fn build(facts: Facts) -> Report {
     }
 }
 
-/// What a policy let pass that the one before it had refused is no finding, and is said in the first line.
+/// What a policy or a grant let pass is no finding, and is said in the first line.
 fn loosened(outcome: &Outcome) -> String {
+    let by_grants = match outcome.by_grants {
+        0 => String::new(),
+        paid => format!(" {} USDC left by grants.", usdc(paid)),
+    };
+    let raised = match outcome.budgets_raised {
+        0 => String::new(),
+        1 => " A budget was raised.".to_owned(),
+        count => format!(" Budgets were raised {count} times."),
+    };
+    loosened_policies(outcome) + &by_grants + &raised
+}
+
+fn loosened_policies(outcome: &Outcome) -> String {
     let paid = outcome.loosenings.iter().map(|it| it.paid).fold(0_u128, u128::saturating_add);
     match outcome.loosenings.len() {
         _ if paid == 0 => String::new(),
