@@ -245,7 +245,7 @@ fn every_event_type_is_tested_here_and_explained() {
         .filter(|line| line.contains(" = \""))
         .filter_map(|line| line.split('"').nth(1))
         .collect();
-    assert_eq!(types.len(), 14, "{types:?}");
+    assert_eq!(types.len(), 20, "{types:?}");
     let page = std::fs::read_to_string(workspace().join("docs/webhooks.md")).expect("webhooks are explained");
     for event_type in types {
         assert!(page.contains(&format!("`{event_type}`")), "docs/webhooks.md does not name {event_type}");
@@ -255,7 +255,9 @@ fn every_event_type_is_tested_here_and_explained() {
                 include_str!("webhooks.rs"),
                 include_str!("loosening.rs"),
                 include_str!("account_events.rs"),
-                include_str!("../../relayer/src/store/tests/cases/chain_wins.rs")
+                include_str!("../../relayer/src/store/tests/cases/chain_wins.rs"),
+                include_str!("../../relayer/src/http/tests/approvals.rs"),
+                include_str!("../../relayer/src/wire/events/tests.rs")
             ]
             .iter()
             .any(|tests| tests.contains(&format!("\"{event_type}\""))),

@@ -186,6 +186,10 @@ async fn what_a_person_was_asked_is_void_after_a_pause_and_after_another_policy(
         relayer.grant(&id);
         let failed = relayer.becomes(&id, "failed").await;
         assert_eq!(failed["error"], "approval_void", "{change}");
+        assert_eq!(
+            relayer.events().await.last().map(|event| event["type"].clone()),
+            Some(json!("approval.void"))
+        );
         assert!(relayer.chain.script().orders.is_empty());
         // The same request is decided anew.
         relayer.chain.script().grants.clear();

@@ -103,3 +103,30 @@ fn only_the_failure_of_a_reopened_transfer_is_announced() {
     let [event] = &announced(1)[..] else { panic!("{:?}", announced(1)) };
     assert_eq!(event.event_type, EventType::TransferFailed);
 }
+
+#[test]
+fn what_a_person_was_asked_ends_with_one_event_that_says_why() {
+    let requested = crate::domain::ApprovalRequested {
+        reason: crate::domain::RejectionReason::SingleLimitExceeded,
+        expires_at: AT(),
+    };
+    let asked = Transfer { approval: crate::domain::Approval::Requested(requested), ..transfer() };
+    for (code, event_type) in [
+        (crate::domain::FailureCode::ApprovalRejected, Some("approval.rejected")),
+        (crate::domain::FailureCode::ApprovalExpired, Some("approval.expired")),
+        (crate::domain::FailureCode::ApprovalVoid, Some("approval.void")),
+        (crate::domain::FailureCode::InsufficientBalance, None),
+    ] {
+        let failure = Failure { code, message: "why".into(), failed_at: AT() };
+        let events = Event::of_step(&asked, &TransferState::Failed(failure), AT());
+        let types: Vec<&str> = events.iter().map(|event| event.event_type.as_str()).collect();
+        assert_eq!(types, event_type.into_iter().collect::<Vec<_>>());
+        for event in events {
+            let read: serde_json::Value = serde_json::from_str(event.data.get()).expect("JSON");
+            assert_eq!(
+                (&read["message"], &read["rejection_reason"]),
+                (&"why".into(), &"single_limit_exceeded".into())
+            );
+        }
+    }
+}
