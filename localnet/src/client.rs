@@ -16,9 +16,9 @@ use spl_associated_token_account_interface::address::get_associated_token_addres
 use spl_associated_token_account_interface::instruction::create_associated_token_account_idempotent;
 use spl_token_interface::instruction::mint_to;
 
+use crate::address::parse_address;
 use crate::amount::{self, SOL_DECIMALS, USDC_DECIMALS};
 use crate::error::{Context, Error, Result};
-use crate::start::parse_address;
 use crate::state::mint_authority;
 
 const RPC_TIMEOUT: Duration = Duration::from_secs(30);

@@ -2,6 +2,7 @@
 //!
 //! `start` runs the network; `mint`, `airdrop` and `travel` act on a running one over its JSON-RPC.
 
+mod address;
 mod amount;
 mod client;
 mod control;

@@ -11,6 +11,7 @@ use tokio::io::AsyncReadExt;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::ProgramArgs;
+use crate::address::parse_address;
 use crate::amount::{self, SOL_DECIMALS};
 use crate::control;
 use crate::error::{Context, Error, Result};
@@ -140,10 +141,6 @@ fn parse_fund(text: &str) -> Result<(Pubkey, u64)> {
     let (address, sol) =
         text.split_once('=').ok_or_else(|| Error::new(format!("--fund {text}: write PUBKEY=SOL")))?;
     Ok((parse_address(address)?, amount::parse(sol, SOL_DECIMALS)?))
-}
-
-pub fn parse_address(text: &str) -> Result<Pubkey> {
-    text.parse().map_err(|_| Error::new(format!("\"{text}\" is not a Solana address")))
 }
 
 impl ProgramArgs {
