@@ -33,7 +33,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("doors/dashboard", 2_970), // approvals, and the page for a wallet
     ("doors/mcp", 1_630),    // goal 500; `send_transfer` refuses duplicates
     ("doors/x402", 1_190),
-    ("localnet", 1_320),
+    ("localnet", 1_330),
     ("main", 225),              // what the configuration says of doors is read here
     ("migrations", 5_770),      // the commands of grants, approvers and budgets
     ("policy", 1_250),          // goal 900; the window of 30 days is its latest raise
