@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::MoneyPath;
 use super::error::PaymentError;
 use crate::crash_point;
-use crate::{Network, Transfer};
+use crate::{Network, Transfer, TransferState};
 
 /// How long a silent process keeps a transfer; also how long a transfer may take from the claim to the signature.
 pub(super) const LEASE: Duration = Duration::from_secs(15);
@@ -69,7 +69,10 @@ impl MoneyPath {
         let place = self.pending.take_place(payer.operator_id, payer.account_id, key);
         let Some(pending) = self.pending.begin(transfer.id, place) else { return Ok(()) };
         crash_point!("take_up.before");
-        tracing::info!(transfer_id = %transfer.id, state = transfer.state.as_str(), "taking up an open transfer");
+        // One that waits for a person is taken up at each look.
+        if !matches!(transfer.state, TransferState::PendingApproval(_)) {
+            tracing::info!(transfer_id = %transfer.id, state = transfer.state.as_str(), "taking up an open transfer");
+        }
         let carrier = self.carrier(payer)?;
         self.carry(pending, carrier.run(transfer));
         Ok(())
