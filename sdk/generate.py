@@ -25,7 +25,7 @@ ANSWERED = [
     "X402Payment", "Webhook", "WebhookWithSecret", "Delivery", "Replayed",
 ]
 # What TypeScript's callers name in requests.
-ASKED = ["EventType", "Method", "ReplayScope"]
+ASKED = ["ApprovalRequest", "EventType", "Method", "ReplayScope"]
 # Money is never a float: both SDKs read JSON numbers of USDC exactly.
 MONEY = ("Usdc", "UsdcLimit")
 # No log shows them by accident.

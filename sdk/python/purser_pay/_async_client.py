@@ -94,6 +94,7 @@ class AsyncPurser:
         memo: str | None = None,
         account: str | None = None,
         duplicate_of: str | None = None,
+        approval: str | None = None,
     ) -> Payment:
         """Pays once per `name`, and returns when the chain has settled it.
 
@@ -101,11 +102,13 @@ class AsyncPurser:
         asked for again under it, within 24 hours, the same payment is answered and nothing is paid. After that it would pay
         again. Begin it with the account's id or another prefix of yours: all accounts of an operator share their names.
         `duplicate_of` is the payment that this one repeats on purpose, where the account refuses what looks like a duplicate.
+        With `approval="request"`, what the policy refuses may wait for a person: the payment then comes back at once with
+        `status` `pending_approval` and the `approval_url` for that person. Ask again under the same name how it ended.
         """
         if not name:
             raise ValueError("a payment needs a name: the same name is paid once")
         body = {"from": account or await self.account_id(), "to": to, "amount": amount_text(usdc, micro_usdc)}
-        body |= given_fields(idempotency_key=name, memo=memo, duplicate_of=duplicate_of)
+        body |= given_fields(idempotency_key=name, memo=memo, duplicate_of=duplicate_of, approval=approval)
         answer = await self._ask(Call("POST", "/transfers", body=body, is_awaited=True))
         return Payment.of(read(types.Transfer, answer.json), answer.replayed)
 
@@ -178,7 +181,7 @@ class AsyncPurser:
                 response = await self._transport.send(self._request(call, min(ATTEMPT_SECONDS, max(left, 1.0))))
                 if 200 <= response.status < 300:
                     answer = Answer.of(response)
-                    if not (call.is_awaited and response.status == 202):
+                    if not (call.is_awaited and answer.is_in_flight):
                         return answer.after(accepted)
                     accepted = answer.after(accepted)
                     problem = Unreachable("it was accepted and is in flight")

@@ -46,6 +46,8 @@ class Call:
 class Answer:
     json: dict[str, Any]
     replayed: bool
+    is_accepted: bool = False
+    """Answered with 202."""
 
     @staticmethod
     def of(response: Response) -> Answer:
@@ -54,7 +56,12 @@ class Answer:
         read = json_of(response.body)
         if response.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             raise Unreadable("the answer is not the service's")
-        return Answer(read, response.headers.get("idempotent-replayed") == "true")
+        return Answer(read, response.headers.get("idempotent-replayed") == "true", response.status == 202)
+
+    @property
+    def is_in_flight(self) -> bool:
+        """It goes on by itself. What waits for a person does not."""
+        return self.is_accepted and self.json.get("status") != "pending_approval"
 
     @property
     def transfer_id(self) -> str | None:
@@ -69,7 +76,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Payment:
-    """A payment that is settled on the chain."""
+    """A payment that is settled on the chain, or that waits for a person: then `status` is `pending_approval`."""
 
     transfer_id: str
     name: str
@@ -83,6 +90,9 @@ class Payment:
     explorer_url: str | None
     settled_at: datetime | None
     status: str
+    approval_url: str | None
+    """The page for whoever approves it, if a person was asked."""
+    approval_expires_at: datetime | None
     replayed: bool
     """Whether an earlier request under this name made it. A request of the same call whose answer was lost counts as one."""
 
@@ -99,6 +109,8 @@ class Payment:
             explorer_url=transfer.solana_explorer_url,
             settled_at=transfer.settled_at,
             status=transfer.status,
+            approval_url=transfer.approval_url,
+            approval_expires_at=transfer.approval_expires_at,
             replayed=replayed,
         )
 

@@ -141,6 +141,13 @@ class Paying(unittest.TestCase):
         purser, _, _ = agent(replayed)
         self.assertTrue(pays(purser).replayed)
 
+    def test_payment_that_waits_for_a_person_is_not_waited_for(self) -> None:
+        waits = {**SETTLED, "status": "pending_approval", "approval_url": "https://pay.test/approve/x"}
+        purser, script, _ = agent(Unanswered("cut"), answer(202, waits))
+        asked = purser.pay(to="acct_2", usdc="0.25", name="invoice", approval="request")
+        self.assertEqual((asked.status, asked.approval_url), ("pending_approval", "https://pay.test/approve/x"))
+        self.assertEqual([body["approval"] for body in script.bodies()], ["request", "request"])
+
     def test_deadline_names_the_payment_that_is_in_flight(self) -> None:
         purser, _, clock = agent(answer(202, SUBMITTED))
         with self.assertRaises(Unreachable) as raised:

@@ -53,7 +53,8 @@ export async function ask(line: Line, call: Call): Promise<Answer> {
         const answer = answerOf(status, headers, text);
         // What this call asked for while it was in flight is no replay.
         const told = accepted === undefined ? answer : { ...answer, replayed: accepted.replayed };
-        if (!(call.isAwaited && status === 202)) return told;
+        const isInFlight = status === 202 && answer.json["status"] !== "pending_approval";
+        if (!(call.isAwaited && isInFlight)) return told;
         accepted = told;
         problem = new Unreachable("it was accepted and is in flight");
       } else {

@@ -33,10 +33,15 @@ export type PayOptions = Amount & {
   account?: string;
   /** The payment that this one repeats on purpose, where the account refuses what looks like a duplicate. */
   duplicateOf?: string;
+  /**
+   * `request`: what the policy refuses may wait for a person. The payment then comes back at once with `status`
+   * `pending_approval` and the `approvalUrl` for that person; ask again under the same name how it ended.
+   */
+  approval?: types.ApprovalRequest;
   signal?: AbortSignal;
 };
 
-/** A payment that is settled on the chain. */
+/** A payment that is settled on the chain, or that waits for a person: then `status` is `pending_approval`. */
 export interface Payment {
   transferId: string;
   name: string;
@@ -50,6 +55,9 @@ export interface Payment {
   explorerUrl: string | undefined;
   settledAt: string | undefined;
   status: types.TransferStatus;
+  /** The page for whoever approves it, if a person was asked. */
+  approvalUrl: string | undefined;
+  approvalExpiresAt: string | undefined;
   /** Whether an earlier request under this name made it. A request of the same call whose answer was lost counts as one. */
   replayed: boolean;
 }
@@ -112,15 +120,15 @@ export class Purser {
   async pay(options: PayOptions): Promise<Payment> {
     if (!options.name) throw new TypeError("a payment needs a name: the same name is paid once");
     const amount = amountText(options);
-    const { to, name, memo, duplicateOf, signal } = options;
+    const { to, name, memo, duplicateOf, approval, signal } = options;
     const from = options.account ?? (await this.accountId());
-    const body = { from, to, amount, idempotency_key: name, memo, duplicate_of: duplicateOf };
+    const body = { from, to, amount, idempotency_key: name, memo, duplicate_of: duplicateOf, approval };
     const answer = await ask(this.#line, { method: "POST", path: "/transfers", body, isAwaited: true, signal });
     return paymentOf(answer);
   }
 
   /** How each rule would judge a payment now. Nothing happens. */
-  async preview(options: Omit<PayOptions, "name" | "signal" | "usdc" | "microUsdc" | "duplicateOf"> & Amount): Promise<types.Preview> {
+  async preview(options: Omit<PayOptions, "name" | "signal" | "usdc" | "microUsdc" | "duplicateOf" | "approval"> & Amount): Promise<types.Preview> {
     const amount = amountText(options);
     const { to, memo } = options;
     const from = options.account ?? (await this.accountId());
@@ -589,6 +597,8 @@ function paymentOf({ json, replayed }: Answer): Payment {
     explorerUrl: transfer.solana_explorer_url,
     settledAt: transfer.settled_at,
     status: transfer.status,
+    approvalUrl: transfer.approval_url,
+    approvalExpiresAt: transfer.approval_expires_at,
     replayed,
   };
 }

@@ -134,6 +134,9 @@ export interface ApprovalData {
   transfer_id: TransferId;
 }
 
+/** `request`: a person is asked, and the transfer waits as `pending_approval`; `never`: it is rejected. */
+export type ApprovalRequest = "never" | "request" | (string & {});
+
 /** A page without a key. Whoever has the link sees the payment; to approve takes an approver's wallet. */
 export type ApprovalUrl = string;
 

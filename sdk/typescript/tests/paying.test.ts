@@ -39,6 +39,16 @@ test("payment is answered with its signature", async () => {
   assert.deepEqual(script.bodies(), [{ from: "acct_1", to: "acct_2", amount: "0.25", idempotency_key: "invoice" }]);
 });
 
+test("payment that waits for a person is not waited for", async () => {
+  const waits = { ...SETTLED, status: "pending_approval", approval_url: "https://pay.test/approve/x" };
+  const script = new Script([cut(), answer(202, waits)]);
+  const asked = await script.pays({ approval: "request" });
+  assert.deepEqual([asked.status, asked.approvalUrl], ["pending_approval", "https://pay.test/approve/x"]);
+  assert.equal(script.asked.length, 2);
+  const [, body] = script.bodies() as { approval?: string }[];
+  assert.equal(body?.approval, "request");
+});
+
 test("every retry has the same name and body", async () => {
   const troubles = [
     cut(),

@@ -50,8 +50,8 @@ export class Script implements Clock {
     this.purser = new Purser(account === null ? options : { ...options, account });
   }
 
-  pays() {
-    return this.purser.pay({ to: "acct_2", usdc: "0.25", name: "invoice" });
+  pays(more: { approval?: "request" } = {}) {
+    return this.purser.pay({ to: "acct_2", usdc: "0.25", name: "invoice", ...more });
   }
 
   bodies(): unknown[] {
