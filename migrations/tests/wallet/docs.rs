@@ -39,9 +39,12 @@ fn runs(room: &Room, wallet: &Wallet, name: &str, arguments: &str) -> Value {
 }
 
 #[test]
-fn the_error_of_a_bounded_account_has_its_number_on_the_page() {
-    let number = u32::from(purser::error::PurserError::ExtendedTransferRequired);
-    assert!(pages().contains(&format!("error {number} (`ExtendedTransferRequired`)")), "{number}");
+fn the_errors_of_bounded_accounts_have_their_numbers_on_the_page() {
+    use purser::error::PurserError::{BudgetExceeded, MonthLimitExceeded};
+    for error in [MonthLimitExceeded, BudgetExceeded] {
+        let named = format!("{} (`{error:?}`)", u32::from(error));
+        assert!(pages().contains(&named), "{named}");
+    }
 }
 
 /// The line below the upgrade, which has a node of its own and no key.
