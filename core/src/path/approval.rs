@@ -52,7 +52,7 @@ impl Carrier {
             Err(message) => return self.fail(transfer, invalid_recipient(message, self.now())).await,
         };
         let asked = payment(transfer.id.tag(), &transfer.request, destination);
-        let view = match self.chain.read_for_transfer(&self.payer, &destination, Some(&asked)).await {
+        let view = match self.read_for(&destination, Some(&asked)).await {
             Ok(view) => view,
             Err(error) => {
                 tracing::info!(transfer_id = %transfer.id, %error, "cannot look for a grant; retrying");

@@ -189,7 +189,7 @@ impl Carrier {
                 None => {
                     let read_at = self.now();
                     let granted = transfer.approval.requested().map(|_| &asked);
-                    let view = match self.chain.read_for_transfer(&self.payer, &destination, granted).await {
+                    let view = match self.read_for(&destination, granted).await {
                         Ok(view) => view,
                         Err(error) if transfer.state.signed().is_none() => {
                             return self.fail_unsigned(transfer, &error).await;
@@ -312,7 +312,18 @@ impl Carrier {
 
     /// Reads everything that the decision needs, at one slot.
     pub async fn read(&self, destination: &Address) -> Result<ChainView, ChainFault> {
-        self.chain.read_for_transfer(&self.payer, destination, None).await
+        self.read_for(destination, None).await
+    }
+
+    /// The same, with the grant for this payment.
+    pub(super) async fn read_for(
+        &self,
+        destination: &Address,
+        granted: Option<&Payment<'_>>,
+    ) -> Result<ChainView, ChainFault> {
+        let view = self.chain.read_for_transfer(&self.payer, destination, granted).await?;
+        self.seen.forget_forked(self.payer.account_id, &view.tags, view.now);
+        Ok(view)
     }
 
     /// The view and every rule's result, if everything needed is known and the transfer can be signed.

@@ -22,7 +22,7 @@ impl Carrier {
     /// If this process has seen no payment with `tag`: the number up to which our records must rule it out. They do so
     /// with the claim.
     pub(super) fn seen_unpaid(&self, tag: u64, view: &ChainView) -> Option<u64> {
-        let first = self.seen.learn(self.payer.account_id, &view.tags);
+        let first = self.seen.learn(self.payer.account_id, &view.tags, view.now);
         let is_seen = self.seen.has(self.payer.account_id, tag, first);
         (!is_seen).then(|| first.saturating_sub(1))
     }
@@ -39,7 +39,7 @@ impl Carrier {
             // A fork dropped its payment, which earlier views of the account may have shown.
             self.seen.forget(account);
         }
-        let first = self.seen.learn(account, &view.tags);
+        let first = self.seen.learn(account, &view.tags, view.now);
         let newest = view.tags.recorded();
         let since = self.paid_since(transfer).await;
         let is_awaited = self.is_awaited();

@@ -15,6 +15,8 @@ const SEEN_MAX: usize = 1_024;
 /// Payments per account that are signed but not yet confirmed. The program refuses a payment once as many came after
 /// its view as the account has tags.
 const UNCONFIRMED_MAX: usize = TAGS_MAX * 3 / 4;
+/// A payment that was seen, and that the account does not have so many seconds later, by the chain's clock, is gone by a fork.
+const FORKED_AFTER: i64 = 60;
 
 /// The latest payments of each account that this process has seen.
 #[derive(Clone, Default)]
@@ -32,6 +34,8 @@ struct Seen {
     used: u64,
     /// Tags by the numbers of their payments.
     tags: BTreeMap<u64, u64>,
+    /// The chain's latest second at which the account had all of these.
+    seen_at: i64,
     unconfirmed: Arc<Semaphore>,
 }
 
@@ -49,9 +53,15 @@ pub(super) enum WasPaid {
 }
 
 impl SeenPayments {
-    /// Adds what an account remembers. Returns the first number from which nothing is missing up to its newest payment.
-    pub fn learn(&self, account: AccountId, tags: &RecentTags) -> u64 {
-        self.with(account, |seen| seen.learn(tags))
+    /// Adds what an account remembers at the chain's second `now`. Returns the first number from which nothing is missing up to its
+    /// newest payment.
+    pub fn learn(&self, account: AccountId, tags: &RecentTags, now: i64) -> u64 {
+        self.with(account, |seen| seen.learn(tags, now))
+    }
+
+    /// An account was read that remembers these at the chain's second `now`: what it should have by then, and has not, is forgotten.
+    pub fn forget_forked(&self, account: AccountId, tags: &RecentTags, now: i64) {
+        self.with(account, |seen| seen.forget_forked(tags, now));
     }
 
     /// Forgets the payments of an account; its permits stay.
@@ -107,18 +117,26 @@ impl SeenAccounts {
 
 impl Default for Seen {
     fn default() -> Self {
-        Self { used: 0, tags: BTreeMap::new(), unconfirmed: Arc::new(Semaphore::new(UNCONFIRMED_MAX)) }
+        Self {
+            used: 0,
+            tags: BTreeMap::new(),
+            seen_at: 0,
+            unconfirmed: Arc::new(Semaphore::new(UNCONFIRMED_MAX)),
+        }
     }
 }
 
 impl Seen {
-    fn learn(&mut self, remembered: &RecentTags) -> u64 {
+    fn learn(&mut self, remembered: &RecentTags, now: i64) -> u64 {
         let conflicts = |(number, tag): (u64, u64)| self.tags.get(&number).is_some_and(|known| *known != tag);
         if remembered.numbered().any(conflicts) {
             // A confirmed block was forked away, or an account was closed and recreated.
             self.tags.clear();
         }
         self.tags.extend(remembered.numbered());
+        if self.newest() <= remembered.recorded() {
+            self.seen_at = self.seen_at.max(now);
+        }
         while self.tags.len() > SEEN_MAX {
             self.tags.pop_first();
         }
@@ -131,6 +149,17 @@ impl Seen {
             first = *number;
         }
         first
+    }
+
+    fn forget_forked(&mut self, remembered: &RecentTags, now: i64) {
+        let recorded = remembered.recorded();
+        if recorded < self.newest() && now >= self.seen_at.saturating_add(FORKED_AFTER) {
+            self.tags.retain(|number, _| *number <= recorded);
+        }
+    }
+
+    fn newest(&self) -> u64 {
+        self.tags.last_key_value().map_or(0, |(number, _)| *number)
     }
 }
 
@@ -147,11 +176,11 @@ mod tests {
     #[test]
     fn views_join_while_no_number_lies_between_them() {
         let mut seen = Seen::default();
-        assert_eq!(seen.learn(&remembered(0)), 1);
-        assert_eq!(seen.learn(&remembered(3)), 1, "all that there are");
-        assert_eq!(seen.learn(&remembered(19)), 1, "the latest 16 reach back to what was seen before");
-        assert_eq!(seen.learn(&remembered(36)), 21, "number 20 was never seen");
-        assert_eq!(seen.learn(&remembered(19)), 1, "an older view is joined as before");
+        assert_eq!(seen.learn(&remembered(0), 0), 1);
+        assert_eq!(seen.learn(&remembered(3), 0), 1, "all that there are");
+        assert_eq!(seen.learn(&remembered(19), 0), 1, "the latest 16 reach back to what was seen before");
+        assert_eq!(seen.learn(&remembered(36), 0), 21, "number 20 was never seen");
+        assert_eq!(seen.learn(&remembered(19), 0), 1, "an older view is joined as before");
         assert_eq!(seen.tags.get(&36), Some(&136));
     }
 
@@ -160,27 +189,42 @@ mod tests {
         let mut seen = Seen::default();
         let payments = 2 * SEEN_MAX as u64;
         (1..=payments).for_each(|number| {
-            seen.learn(&remembered(number));
+            seen.learn(&remembered(number), 0);
         });
         assert_eq!(seen.tags.len(), SEEN_MAX);
-        assert_eq!(seen.learn(&remembered(payments)), payments - SEEN_MAX as u64 + 1);
+        assert_eq!(seen.learn(&remembered(payments), 0), payments - SEEN_MAX as u64 + 1);
     }
 
     #[test]
     fn another_tag_under_a_known_number_clears_the_remembered_payments() {
         let mut seen = Seen::default();
-        seen.learn(&remembered(30));
+        seen.learn(&remembered(30), 0);
         let mut forked = remembered(29);
         forked.record(7, 1_000);
-        assert_eq!(seen.learn(&forked), 15);
+        assert_eq!(seen.learn(&forked, 0), 15);
         assert_eq!(seen.tags.get(&30), Some(&7));
+    }
+
+    #[test]
+    fn payment_that_a_fork_dropped_is_forgotten_once_the_chain_is_a_minute_on_without_it() {
+        let mut seen = Seen::default();
+        seen.learn(&remembered(2), 1_000);
+        seen.forget_forked(&remembered(1), 1_000 + FORKED_AFTER - 1);
+        assert_eq!(seen.newest(), 2, "the node that was read may be behind");
+        seen.learn(&remembered(2), 1_001);
+        seen.forget_forked(&remembered(1), 1_000 + FORKED_AFTER);
+        assert_eq!(seen.newest(), 2);
+        seen.forget_forked(&remembered(1), 1_001 + FORKED_AFTER);
+        assert_eq!(seen.newest(), 1);
+        seen.forget_forked(&remembered(0), 1_001 + FORKED_AFTER);
+        assert_eq!(seen.newest(), 0, "nothing took its number");
     }
 
     #[test]
     fn at_most_so_many_accounts_are_remembered_and_the_longest_unused_go_first() {
         let seen = SeenPayments::default();
         let account = |number: usize| AccountId::from_bytes((number as u128).to_be_bytes());
-        let learns = |number: usize| seen.learn(account(number), &remembered(1));
+        let learns = |number: usize| seen.learn(account(number), &remembered(1), 0);
         let permit = seen.try_permit(account(0)).expect("free");
         for number in 0..ACCOUNTS_MAX {
             learns(number);
