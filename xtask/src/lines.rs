@@ -28,7 +28,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("audit/replay", 8_800), // what decides; grants, approvers and budgets as they stand, and a relayer\'s kept answers are its latest raise
     ("cli", 2_950),          // the command for an approver
     ("client", 1_470),       // goal 1,100; memos before calls are its latest raise
-    ("core", 4_370),         // a transfer that waits for a person
+    ("core", 4_410),         // a transfer that waits for a person
     ("dev", 1_480),          // the approver and its phone
     ("doors/dashboard", 2_970), // approvals, and the page for a wallet
     ("doors/mcp", 1_630),    // goal 500; `send_transfer` refuses duplicates
