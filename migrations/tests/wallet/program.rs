@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use purser_tests::binaries;
+use purser_tests::{Proxy, binaries};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use solana_rpc_client_api::request::RpcRequest;
@@ -66,6 +67,39 @@ async fn program_that_declares_another_address_is_refused_before_anything_is_pai
         }
     }
     assert_eq!(room.rpc().get_balance(&wallet.keypair.pubkey()).await.unwrap(), before);
+}
+
+/// Who finds a weakness has nobody to tell.
+#[tokio::test(flavor = "multi_thread")]
+async fn build_that_names_no_contact_does_not_go_to_mainnet() {
+    let room = Room::new();
+    let wallet = room.wallet("wallet").await;
+    let node = Proxy::to(&room.network.rpc_url);
+    node.lies().shows_genesis(Some("5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"));
+    let error = |program_so: &Path, more: &[&str]| {
+        let mut deploys = Command::new(env!("CARGO_BIN_EXE_purser-migrate"));
+        deploys.args(deploy(program_so)).args(more).args(["--json", "--url", &node.url(), "--wallet"]);
+        let output = deploys.arg(&wallet.file).current_dir(binaries::workspace()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let committed = binaries::program_so();
+    for more in [&["--yes"][..], &[]] {
+        let refused = error(&committed, more);
+        assert!(refused.contains("does not go to mainnet") && refused.contains("security.rs"), "{refused}");
+    }
+    assert_eq!(node.calls().get("sendTransaction"), None);
+
+    // One that does is held up by what comes next alone.
+    let (nobody, somebody) = ("the holder of this program's upgrade authority", "mail:security@example.com");
+    let bytes = std::fs::read(&committed).unwrap();
+    let at = bytes.windows(nobody.len()).position(|window| window == nobody.as_bytes()).unwrap();
+    let somebody = format!("{somebody:<0$}", nobody.len());
+    let named = [&bytes[..at], somebody.as_bytes(), &bytes[at + nobody.len()..]];
+    let file = room.folder.path().join("named.so");
+    std::fs::write(&file, named.concat()).unwrap();
+    let refused = error(&file, &["--yes"]);
+    assert!(refused.contains("may be upgraded by"), "{refused}");
 }
 
 /// The committed build, as it were with another address in `declare_id!`.

@@ -59,6 +59,7 @@ struct State {
     clock: Option<WrongClock>,
     height: Option<WrongHeight>,
     history: Option<(u64, WrongHistory)>,
+    genesis_hash: Option<String>,
     is_deaf: bool,
 }
 
@@ -71,6 +72,11 @@ impl Lies {
     /// From now on it shows this height; `None` is the network's.
     pub fn shows_height(&self, height: Option<WrongHeight>) {
         lock(&self.0).height = height;
+    }
+
+    /// From now on it passes for a node of the network with this genesis hash; `None` is its own.
+    pub fn shows_genesis(&self, hash: Option<&str>) {
+        lock(&self.0).genesis_hash = hash.map(str::to_owned);
     }
 
     /// From now on it accepts transactions and forwards none, or forwards them again.
@@ -107,14 +113,17 @@ impl Lies {
         answer: Vec<u8>,
         payment: impl Fn(&str) -> Option<String>,
     ) -> Vec<u8> {
-        let (clock, height, history) = {
+        let (clock, height, history, genesis_hash) = {
             let state = lock(&self.0);
-            (state.clock, state.height, state.history)
+            (state.clock, state.height, state.history, state.genesis_hash.clone())
         };
-        if clock.is_none() && height.is_none() && history.is_none() {
+        if clock.is_none() && height.is_none() && history.is_none() && genesis_hash.is_none() {
             return answer;
         }
         let Ok(mut answer) = serde_json::from_slice::<Value>(&answer) else { return answer };
+        if let (Some(hash), "getGenesisHash") = (genesis_hash, method) {
+            answer["result"] = hash.into();
+        }
         if let Some(clock) = clock {
             clock.tells(method, call, &mut answer["result"]);
         }
