@@ -1,5 +1,6 @@
 //! An upgrade keeps what a company has. This build opens the databases that were kept of earlier versions, and ones that it made
-//! itself: everything that the API said is there, keys of every kind hold, and a payment in flight ends once.
+//! itself: everything that the API said is there, keys of every kind hold, and what was in flight or asked for as a build was killed ends
+//! once, though the next build is killed over it too.
 //!
 //! `tests/upgrade/VERSION/` has a folder for each database: the database, the network with what is on its chain, the keys, and what
 //! was said (`said.json`). `PURSER_TEST_KEEP=VERSION` keeps what this build makes: once for each release, see docs/versions.md.
@@ -23,6 +24,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 use tempfile::TempDir;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::denials::{audits, file_of};
 use crate::history::entries_once;
@@ -31,6 +33,10 @@ const KEYPAIRS: [&str; 4] = ["admin", "policy-authority", "transfer-authority", 
 /// What the engine has anew at each start, and what nobody asks for: most of what a network weighs.
 const NOT_KEPT: &str = "DELETE FROM registered_idls; DELETE FROM executed_transaction_profiles;
     DELETE FROM accounts WHERE length(value) > 100000; VACUUM;";
+
+/// How many payments are asked for at once as a build is killed, and of how much each is.
+const STORM: usize = 16;
+const STORM_USDC: &str = "0.1";
 
 /// Fields that change by themselves.
 const MOVING: [&str; 4] = ["balance_as_of", "failing_since", "last_used_at", "request_id"];
@@ -190,7 +196,13 @@ async fn makes(is_postgres: bool) -> Option<Kept> {
     })
     .await;
     asking.abort();
+    let storm: Vec<Value> = (0..STORM)
+        .map(|number| dana.pays(STORM_USDC).to(&payee).key(&format!("{mark}-{number}")).body().clone())
+        .collect();
+    let asking = all_ask(client, &storm);
+    until("some of the storm are paid", async || operator.chain.usdc_micros(&payee).await > 0).await;
     app.crashes();
+    asking.await.expect("nobody waits for an answer any more");
     let facts = json!({
         "made_at_ms": unix_ms(),
         "operator": { "id": operator.id, "address": operator.address.to_string(),
@@ -199,6 +211,7 @@ async fn makes(is_postgres: bool) -> Option<Kept> {
         "payee": payee.to_string(),
         "allowed": ben.id,
         "in_flight": order,
+        "storm": storm,
         "asked": asked,
         "denials": denials,
         "said": said,
@@ -293,6 +306,14 @@ async fn opens(kept: Kept) {
     let text = |pointer: &str| facts.pointer(pointer).and_then(Value::as_str).expect("a text").to_owned();
     let address: Pubkey = text("/operator/address").parse().expect("base58");
     let operator = Operator::kept(&app, &text("/operator/id"), address, &text("/operator/keys/0"));
+    // Killed under load once more, as it takes up what it found.
+    let storm = facts["storm"].as_array().map_or(&[][..], Vec::as_slice);
+    let asking = all_ask(&operator.client, storm);
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    app.crashes();
+    asking.await.expect("nobody waits for an answer any more");
+    app.starts();
+    let operator = operator.reconnected();
     let client = &operator.client;
 
     for (path, before) in facts["said"].as_object().expect("by path") {
@@ -349,24 +370,43 @@ fn keeps(path: &str, before: &Value, now: &Value) {
     }
 }
 
-/// The payment that was in flight is paid once, under its transfer.
-async fn ends_once(operator: &Operator, facts: &Value) {
-    let order = &facts["in_flight"];
-    let key = order["idempotency_key"].as_str().expect("a text");
-    let mut paid = operator.client.post("/v1/transfers", order).await;
-    until("the payment in flight ends", async || {
-        if paid.status != 200 {
-            tokio::time::sleep(Duration::from_millis(200)).await;
-            paid = operator.client.post("/v1/transfers", order).await;
-        }
-        paid.status == 200
+/// All of these at once, some of which get no answer.
+fn all_ask(client: &Client, orders: &[Value]) -> JoinHandle<()> {
+    let asked: Vec<_> = orders
+        .iter()
+        .map(|order| (client.clone(), client.request(Method::POST, "/v1/transfers").json(order)))
+        .collect();
+    tokio::spawn(async move {
+        let mut asking: JoinSet<_> = asked
+            .into_iter()
+            .map(|(client, request)| async move { drop(client.tries(request).await) })
+            .collect();
+        while asking.join_next().await.is_some() {}
     })
-    .await;
-    let listed = operator.client.get(&format!("/v1/transfers?idempotency_key={key}&status=settled")).await;
-    assert_eq!(listed["data"].as_array().map(Vec::len), Some(1), "{}", listed.text);
-    assert!(operator.chain.has_settled(paid.text_of("tx_signature")).await);
+}
+
+/// What was in flight or asked for is paid once, under one transfer each.
+async fn ends_once(operator: &Operator, facts: &Value) {
+    let storm = facts["storm"].as_array().map_or(&[][..], Vec::as_slice);
+    for order in [&facts["in_flight"]].into_iter().chain(storm) {
+        let key = order["idempotency_key"].as_str().expect("a text");
+        let mut paid = operator.client.post("/v1/transfers", order).await;
+        until("the payment ends", async || {
+            if paid.status != 200 {
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                paid = operator.client.post("/v1/transfers", order).await;
+            }
+            paid.status == 200
+        })
+        .await;
+        let settled = format!("/v1/transfers?idempotency_key={key}&status=settled");
+        let listed = operator.client.get(&settled).await;
+        assert_eq!(listed["data"].as_array().map(Vec::len), Some(1), "{}", listed.text);
+        assert!(operator.chain.has_settled(paid.text_of("tx_signature")).await);
+    }
     let payee: Pubkey = facts["payee"].as_str().expect("a text").parse().expect("base58");
-    assert_eq!(operator.chain.usdc_micros(&payee).await, 3_000_000);
+    let paid = 3_000_000 + 100_000 * storm.len() as u64;
+    assert_eq!(operator.chain.usdc_micros(&payee).await, paid);
 }
 
 /// Payments are made, and refusals are signed in the chain that was there.
