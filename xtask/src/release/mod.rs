@@ -87,13 +87,9 @@ fn made(workspace: &Workspace, commit: &str, is_quick: bool) -> Result<PathBuf> 
     for (from, to) in FILES {
         put(&workspace.root.join(from), &folder.join(to), 0o644)?;
     }
+    put_all(&workspace.root.join("docs"), &["md"], &folder.join("docs"))?;
     // It needs no other package, so it runs from where it lies.
-    for file in fs::read_dir(workspace.root.join("sdk/python/purser_pay"))? {
-        let file = file?;
-        if file.path().extension().is_some_and(|end| end == "py" || end == "typed") {
-            put(&file.path(), &python.join(file.file_name()), 0o644)?;
-        }
-    }
+    put_all(&workspace.root.join("sdk/python/purser_pay"), &["py", "typed"], &python)?;
     write(&folder.join("LICENSES-THIRD-PARTY.txt"), &components.licences()?)?;
     write(&folder.join("sbom.cdx.json"), &sbom::of(&components)?)?;
     let archive = place.join(format!("{name}.tar.gz"));
@@ -187,6 +183,18 @@ fn tar(file: &Path) -> Command {
 fn put(from: &Path, to: &Path, mode: u32) -> Result<()> {
     fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
     Ok(fs::set_permissions(to, fs::Permissions::from_mode(mode))?)
+}
+
+/// The files of a folder whose names end so.
+fn put_all(from: &Path, ends: &[&str], to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for file in fs::read_dir(from)? {
+        let file = file?;
+        if file.path().extension().is_some_and(|end| ends.iter().any(|known| end == *known)) {
+            put(&file.path(), &to.join(file.file_name()), 0o644)?;
+        }
+    }
+    Ok(())
 }
 
 fn write(to: &Path, text: &str) -> Result<()> {
