@@ -210,7 +210,7 @@ impl UnreadFields {
 }
 
 fn describe(error: ConfigError) -> String {
-    super::problem(&error)
+    super::read::problem(&error)
 }
 
 /// Secrets go there, so it needs TLS, or must be on this machine.

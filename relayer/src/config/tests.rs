@@ -1,3 +1,7 @@
+use std::path::Path;
+
+use secrecy::ExposeSecret;
+
 use super::*;
 
 const WHOLE: &str = r#"
