@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{
-    AccountId, Address, Memo, Settlement, SignedTransfer, Timestamp, Transfer, TransferId, TransferState,
+    AccountId, Address, Settlement, SignedTransfer, Timestamp, Transfer, TransferId, TransferState,
     UsdcAmount,
 };
 
@@ -51,11 +51,10 @@ pub struct Contradiction {
 impl Transfer {
     /// Whether a payment with its tag is what it asks for. `destination`: the token account that its recipient stands for.
     pub fn equals(&self, payment: &PaymentMade, destination: Option<Address>) -> bool {
-        let memo = self.request.memo.as_ref().map_or("", Memo::as_str);
         payment.account_id == self.request.from
             && payment.amount == self.request.amount
             && Some(payment.recipient) == destination
-            && payment.memo == memo
+            && payment.memo == self.request.memo()
     }
 
     /// What the history's payment with its id means for it.
@@ -127,7 +126,7 @@ pub fn happened_at(block: Timestamp, transfer: Option<TransferId>) -> Timestamp 
 mod tests {
     use super::*;
     use crate::{
-        Checks, Failure, FailureCode, IdempotencyKey, KeyId, Network, OperatorId, Recipient, Rejection,
+        Checks, Failure, FailureCode, IdempotencyKey, KeyId, Memo, Network, OperatorId, Recipient, Rejection,
         RejectionReason, TransferRequest,
     };
 
@@ -144,12 +143,12 @@ mod tests {
             operator_id: OperatorId::from_bytes([2; 16]),
             network: Network::Test,
             key_id: KeyId::from_bytes([3; 16]),
+            idempotency_key: IdempotencyKey::parse("k").expect("valid"),
             request: TransferRequest {
                 from: AccountId::from_bytes([4; 16]),
                 to: Recipient::TokenAccount(PAYEE),
                 amount: UsdcAmount::from_micros(5),
                 memo: Some(Memo::parse("tea").expect("valid")),
-                idempotency_key: IdempotencyKey::parse("k").expect("valid"),
             },
             fee_payer: None,
             refusal: None,

@@ -114,12 +114,12 @@ mod tests {
             operator_id: OperatorId::from_bytes([2; 16]),
             network: Network::Test,
             key_id: KeyId::from_bytes([3; 16]),
+            idempotency_key: IdempotencyKey::parse("k").expect("valid"),
             request: TransferRequest {
                 from: AccountId::from_bytes([4; 16]),
                 to: Recipient::TokenAccount(Address::from_bytes([5; 32])),
                 amount: UsdcAmount::from_micros(1_500_000),
                 memo: None,
-                idempotency_key: IdempotencyKey::parse("k").expect("valid"),
             },
             fee_payer: None,
             refusal: None,

@@ -3,9 +3,18 @@
 use std::time::Duration;
 
 use super::{
-    Address, Approval, Fingerprint, IDEMPOTENCY_SECONDS, KeyId, Network, OperatorId, SignedTransfer,
-    Timestamp, TransferId, TransferRequest, UsedKey,
+    Address, Approval, Fingerprint, IDEMPOTENCY_SECONDS, IdempotencyKey, KeyId, Network, OperatorId,
+    SignedTransfer, Timestamp, Transfer, TransferId, TransferRequest, TransferState, UsedKey,
 };
+
+/// A request under its idempotency key, and what its caller wants done where it is in doubt.
+#[derive(Debug, Clone)]
+pub struct NamedRequest {
+    pub idempotency_key: IdempotencyKey,
+    pub request: TransferRequest,
+    pub duplicates: Duplicates,
+    pub approval: Approval,
+}
 
 /// A transfer that asks for its idempotency key.
 #[derive(Debug, Clone)]
@@ -15,9 +24,7 @@ pub struct NewTransfer {
     pub operator_id: OperatorId,
     pub network: Network,
     pub key_id: KeyId,
-    pub request: TransferRequest,
-    pub duplicates: Duplicates,
-    pub approval: Approval,
+    pub asked: NamedRequest,
     /// Set when somebody else sends its bytes.
     pub sender: Option<OtherSender>,
     /// See [`SignedAhead`].
@@ -27,7 +34,28 @@ pub struct NewTransfer {
 impl NewTransfer {
     /// What a later request under its key must equal.
     pub fn fingerprint(&self) -> Fingerprint {
-        self.sender.map_or_else(|| Fingerprint::of(&self.request), |sender| sender.fingerprint)
+        self.sender.map_or_else(|| Fingerprint::of(&self.asked.request), |sender| sender.fingerprint)
+    }
+
+    /// The transfer that the claim makes of it. It is signed if the claim stored the bytes that were signed ahead.
+    pub fn claimed(&self, bytes_are_stored: bool, now: Timestamp) -> Transfer {
+        let ahead = self.signed.as_ref().filter(|_| bytes_are_stored);
+        Transfer {
+            id: self.id,
+            operator_id: self.operator_id,
+            network: self.network,
+            key_id: self.key_id,
+            idempotency_key: self.asked.idempotency_key.clone(),
+            request: self.asked.request.clone(),
+            fee_payer: self.sender.map(|sender| sender.fee_payer),
+            refusal: None,
+            approval: self.asked.approval,
+            policy_version: ahead.map(|ahead| ahead.policy_version),
+            reopened: 0,
+            state: ahead.map_or(TransferState::Claimed, |ahead| TransferState::Signed(ahead.signed.clone())),
+            created_at: now,
+            updated_at: now,
+        }
     }
 }
 

@@ -13,21 +13,26 @@ pub struct TransferRequest {
     /// More than zero.
     pub amount: UsdcAmount,
     pub memo: Option<Memo>,
-    pub idempotency_key: IdempotencyKey,
+}
+
+impl TransferRequest {
+    /// Empty where there is none, which is the same on the chain.
+    pub fn memo(&self) -> &str {
+        self.memo.as_ref().map_or("", |memo| memo.as_str())
+    }
 }
 
 impl Fingerprint {
-    /// The fingerprint of a request. Excludes the idempotency key; an empty memo counts as none, as on the chain.
+    /// The fingerprint of a request; an empty memo counts as none, as on the chain.
     pub fn of(request: &TransferRequest) -> Self {
         let to = request.to.text();
-        let memo = request.memo.as_ref().map_or("", |memo| memo.as_str());
         let mut hash = Sha256::new();
         hash.update(b"purser:fingerprint:v1");
         hash.update(request.from.bytes());
         hash.update(request.amount.micros().to_le_bytes());
         hash.update((to.len() as u64).to_le_bytes());
         hash.update(to.as_bytes());
-        hash.update(memo.as_bytes());
+        hash.update(request.memo().as_bytes());
         Self::from_digest(hash.finalize().into())
     }
 }
@@ -40,6 +45,7 @@ pub struct Transfer {
     pub network: Network,
     /// The API key that asked for it.
     pub key_id: KeyId,
+    pub idempotency_key: IdempotencyKey,
     pub request: TransferRequest,
     /// Set for a transfer that others send: who pays its fee and sends it. The signature stored with its bytes is then
     /// only the transfer authority's; the transaction's is known once it has landed.

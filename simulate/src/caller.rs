@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_core::{
-    Approval, Duplicates, Ended, Fingerprint, IdempotencyKey, KeyId, MoneyPath, Order, PaymentError,
-    PendingLimits, Recipient, Started, Transfer, TransferRequest, TransferState, UsdcAmount,
+    Approval, Duplicates, Ended, Fingerprint, IdempotencyKey, KeyId, MoneyPath, NamedRequest, Order,
+    PaymentError, PendingLimits, Recipient, Started, Transfer, TransferRequest, TransferState, UsdcAmount,
 };
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
@@ -20,13 +20,12 @@ pub fn key(number: usize) -> IdempotencyKey {
     IdempotencyKey::parse(format!("key-{number}")).unwrap_or_else(|_| unreachable!("a short text"))
 }
 
-fn request(number: usize, amount: u64) -> TransferRequest {
+fn request(amount: u64) -> TransferRequest {
     TransferRequest {
         from: payer().account_id,
         to: Recipient::TokenAccount(PAYEE),
         amount: UsdcAmount::from_micros(amount),
         memo: None,
-        idempotency_key: key(number),
     }
 }
 
@@ -77,7 +76,7 @@ async fn ask(
     let (answered, answer) = oneshot::channel();
     let path = relayer.path.clone();
     relayer.tasks.run(async move {
-        let done = carry_out(&path, request(number, amount)).await;
+        let done = carry_out(&path, key(number), request(amount)).await;
         let _ = answered.send(done);
     });
     let done = timeout(patience, answer).await.ok()?.ok()?;
@@ -91,17 +90,21 @@ async fn ask(
     Some(Answer { key: number, amount, answered_at, database, transfer, told })
 }
 
-async fn carry_out(path: &MoneyPath, request: TransferRequest) -> Result<Transfer, PaymentError> {
+async fn carry_out(
+    path: &MoneyPath,
+    key: IdempotencyKey,
+    request: TransferRequest,
+) -> Result<Transfer, PaymentError> {
     let payer = payer();
     let deadline = Instant::now() + DEADLINE;
-    let key = request.idempotency_key.clone();
     let started = match path.try_place(payer.operator_id, payer.account_id, &key, PENDING) {
         Some(place) => {
             let key_id = KeyId::from_bytes([7; 16]);
             // Each key is for another amount, so none looks like another.
             let duplicates = Duplicates::default();
-            let approval = Approval::Request;
-            let order = Order { payer, key_id, request, duplicates, approval, sent_by: None, deadline };
+            let asked =
+                NamedRequest { idempotency_key: key, request, duplicates, approval: Approval::Request };
+            let order = Order { payer, key_id, asked, sent_by: None, deadline };
             path.begin(order, place).await?
         }
         None => {

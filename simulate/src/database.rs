@@ -59,7 +59,7 @@ impl Database {
     }
 
     pub fn used(&self, key: &IdempotencyKey) -> Option<UsedKey> {
-        let uses = self.rows.iter().filter(|row| row.transfer.request.idempotency_key == *key);
+        let uses = self.rows.iter().filter(|row| row.transfer.idempotency_key == *key);
         let row = uses.filter(|row| row.key_use.is_some()).max_by_key(|row| row.key_use)?;
         Some(UsedKey {
             fingerprint: row.fingerprint.clone(),
@@ -71,9 +71,9 @@ impl Database {
 
     pub fn claim(&mut self, new: &NewTransfer, clock: ClaimClock, holder: &str) -> Claim {
         let fingerprint = new.fingerprint().to_hex();
-        let (key_use, is_retry) = match self.used(&new.request.idempotency_key) {
+        let (key_use, is_retry) = match self.used(&new.asked.idempotency_key) {
             None => (KeyUse::begins(0, clock), false),
-            Some(used) => match used.reused_by(&fingerprint, clock.agreed, new.approval) {
+            Some(used) => match used.reused_by(&fingerprint, clock.agreed, new.asked.approval) {
                 Reuse::Expired => (KeyUse::begins(used.uses, clock), false),
                 Reuse::Retry => (KeyUse::goes_on(&used), true),
                 Reuse::Answer(claim) => return *claim,
@@ -82,22 +82,7 @@ impl Database {
         let is_known = |up_to| up_to == 0 || self.known.up_to() >= up_to;
         let is_unpaid = self.tagged(new.id.tag(), clock.since()).is_none();
         let ahead = new.signed.as_ref().filter(|ahead| is_known(ahead.known_up_to) && is_unpaid);
-        let state = ahead.map_or(TransferState::Claimed, |ahead| TransferState::Signed(ahead.signed.clone()));
-        let transfer = Transfer {
-            id: new.id,
-            operator_id: new.operator_id,
-            network: new.network,
-            key_id: new.key_id,
-            request: new.request.clone(),
-            fee_payer: new.sender.map(|sender| sender.fee_payer),
-            refusal: None,
-            approval: new.approval,
-            policy_version: ahead.map(|ahead| ahead.policy_version),
-            reopened: 0,
-            state,
-            created_at: clock.now,
-            updated_at: clock.now,
-        };
+        let transfer = new.claimed(ahead.is_some(), clock.now);
         self.rows.push(Row {
             transfer: transfer.clone(),
             fingerprint,
@@ -113,8 +98,8 @@ impl Database {
     pub fn release(&mut self, transfer: &Transfer, gives_back: GivesBack) {
         let its_use = self.rows.iter().find(|row| row.transfer.id == transfer.id).and_then(|row| row.key_use);
         for row in &mut self.rows {
-            let is_earlier = row.transfer.request.idempotency_key == transfer.request.idempotency_key
-                && row.key_use <= its_use;
+            let is_earlier =
+                row.transfer.idempotency_key == transfer.idempotency_key && row.key_use <= its_use;
             if row.transfer.id == transfer.id || gives_back == GivesBack::TheKey && is_earlier {
                 row.key_use = None;
             }

@@ -54,7 +54,7 @@ impl Ledger for SimLedger {
         let claim = self.call("claim", |database| Ok(database.claim(new, clock, holder))).await?;
         self.world.tell(|| match &claim {
             Claim::New(ours) | Claim::Retry(ours) => {
-                let key = new.request.idempotency_key.as_str();
+                let key = new.asked.idempotency_key.as_str();
                 format!("{holder}: claims {key} as {} ({})", ours.id, ours.state.as_str())
             }
             Claim::Replay(_) | Claim::InFlight(_) | Claim::Conflict | Claim::Duplicate(_) => {

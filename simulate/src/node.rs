@@ -45,7 +45,7 @@ impl SimChain {
     fn view(&self, state: &State, slot: u64, counts_ours: bool, granted: Option<&Payment<'_>>) -> ChainView {
         let account = state.chain.at(slot).clone();
         let now = state.chain.second_of(slot);
-        let waived = granted.and_then(|payment| account.granted(payment.tag, payment.amount, now));
+        let waived = granted.and_then(|payment| account.granted(payment.tag, payment.request.amount, now));
         let granted = waived.map(|waived| Granted { address: GRANT, waived });
         let mut view = ChainView {
             transfer_authorities: Vec::new(),

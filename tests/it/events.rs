@@ -34,6 +34,7 @@ async fn transfer_is_announced_when_it_is_submitted_and_when_it_is_settled() {
             "to": payee.to_string(),
             "amount_usdc": "1.500000",
             "memo": "caf\u{e9} \u{1F600}",
+            "idempotency_key": paid["idempotency_key"],
             "tx_signature": paid["tx_signature"],
         })
     );

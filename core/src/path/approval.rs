@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use super::carrier::{Carrier, Step, Stepped, allowed_by, payment};
-use super::decide::{Decision, decide, invalid_recipient};
+use super::carrier::{Carrier, Step, Stepped, allowed_by};
+use super::decide::{Decision, Payment, decide, invalid_recipient};
 use super::error::PaymentError;
 use super::seen::WasPaid;
 use super::{MoneyPath, Rejected};
@@ -51,7 +51,7 @@ impl Carrier {
             Ok(destination) => destination,
             Err(message) => return self.fail(transfer, invalid_recipient(message, self.now())).await,
         };
-        let asked = payment(transfer.id.tag(), &transfer.request, destination);
+        let asked = Payment::of(&transfer, destination);
         let view = match self.read_for(&destination, Some(&asked)).await {
             Ok(view) => view,
             Err(error) => {

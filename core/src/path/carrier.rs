@@ -18,8 +18,7 @@ use super::seen::{Permit, SeenPayments, WasPaid};
 use crate::crash_point;
 use crate::{
     Address, Chain, ChainFault, ChainView, Checks, IDEMPOTENCY_SECONDS, Marked, NewTransfer, Outside, Payer,
-    Recipient, SignedAhead, SignedTransfer, Signer, Transfer, TransferId, TransferRequest, TransferState,
-    UnsignedTransfer,
+    Recipient, SignedAhead, SignedTransfer, Signer, Transfer, TransferId, TransferState, UnsignedTransfer,
 };
 
 /// How long to wait before asking the chain again.
@@ -143,18 +142,19 @@ impl Carrier {
     }
 
     /// Signs a transfer ahead of its claim, if nobody needs to be asked whether it may be paid.
-    pub(super) async fn sign_ahead(&mut self, asked: &NewTransfer) -> Option<SignedAhead> {
-        if asked.sender.is_some() {
+    pub(super) async fn sign_ahead(&mut self, new: &NewTransfer) -> Option<SignedAhead> {
+        if new.sender.is_some() {
             return None;
         }
-        let destination = self.destination(&asked.request.to).await.ok()?.ok()?;
+        let request = &new.asked.request;
+        let destination = self.destination(&request.to).await.ok()?.ok()?;
         self.permit = self.seen.try_permit(self.payer.account_id);
         self.permit.as_ref()?;
-        let tag = asked.id.tag();
-        let payment = payment(tag, &asked.request, destination);
+        let tag = new.id.tag();
+        let payment = Payment { tag, destination, request };
         let (view, checks) = self.clearly_allowed(&payment)?;
         let known_up_to = self.seen_unpaid(tag, &view)?;
-        let unsigned = self.unsigned(asked.id, &payment, &view);
+        let unsigned = self.unsigned(new.id, &payment, &view);
         let signed = self.chain.sign_transfer(&unsigned).await.ok()?;
         self.checks = Some(checks);
         self.signatures = 1;
@@ -177,7 +177,7 @@ impl Carrier {
         crash_point!("read.before");
         let mut is_read = self.signatures > 0;
         loop {
-            let asked = payment(transfer.id.tag(), &transfer.request, destination);
+            let asked = Payment::of(&transfer, destination);
             // A view known without asking is enough to sign; nothing is refused before the chain was read.
             let is_read_anyway = is_read || transfer.approval.requested().is_some();
             let known = if is_read_anyway { None } else { self.clearly_allowed(&asked) };
@@ -258,7 +258,7 @@ impl Carrier {
         destination: Address,
         view: &ChainView,
     ) -> Stepped {
-        let payment = payment(transfer.id.tag(), &transfer.request, destination);
+        let payment = Payment::of(&transfer, destination);
         let unsigned = self.unsigned(transfer.id, &payment, view);
         let signed = match &self.hand_over {
             None => self.chain.sign_transfer(&unsigned).await,
@@ -354,8 +354,8 @@ impl Carrier {
             destination: payment.destination,
             transfer_id: id.bytes(),
             sequence: view.tags.sequence(),
-            amount: payment.amount,
-            memo: payment.memo.to_owned(),
+            amount: payment.request.amount,
+            memo: payment.request.memo().to_owned(),
             beyond: view.beyond,
             has_expired: self.has_expired,
         }
@@ -365,9 +365,4 @@ impl Carrier {
 /// The transfer after every rule of the policy in force has passed.
 pub(super) fn allowed_by(view: &ChainView, transfer: Transfer) -> Transfer {
     Transfer { policy_version: Some(view.policy_version), ..transfer }
-}
-
-pub(super) fn payment(tag: u64, request: &TransferRequest, destination: Address) -> Payment<'_> {
-    let memo = request.memo.as_ref().map_or("", |memo| memo.as_str());
-    Payment { tag, amount: request.amount, memo, destination, to: &request.to }
 }

@@ -6,7 +6,7 @@ use purser_policy::{
 
 use crate::{
     Address, ChainView, CheckedRule, Checks, Destination, Failure, FailureCode, Halt, Limit, Recipient,
-    Rejection, RejectionReason, RuleCheck, Timestamp, UsdcAmount,
+    Rejection, RejectionReason, RuleCheck, Timestamp, Transfer, TransferRequest, UsdcAmount,
 };
 
 /// For a halt without known details.
@@ -20,13 +20,15 @@ pub(super) const NO_PAYEE: &str = "The recipient is not an account of this servi
 /// A payment to decide on, with its recipient resolved.
 pub struct Payment<'a> {
     pub tag: u64,
-    pub amount: UsdcAmount,
-    /// Empty means none.
-    pub memo: &'a str,
-    /// The token account to pay.
+    /// The token account that its recipient resolved to.
     pub destination: Address,
-    /// The recipient that resolved to it.
-    pub to: &'a Recipient,
+    pub request: &'a TransferRequest,
+}
+
+impl<'a> Payment<'a> {
+    pub fn of(transfer: &'a Transfer, destination: Address) -> Self {
+        Self { tag: transfer.id.tag(), destination, request: &transfer.request }
+    }
 }
 
 /// What to do with a transfer.
@@ -45,10 +47,11 @@ pub fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Decision, 
     let owner = match view.destination {
         Destination::TokenAccount { owner } => owner,
         ref other => {
-            let failure = invalid_recipient(describe(other, payment.to), at);
+            let failure = invalid_recipient(describe(other, &payment.request.to), at);
             return (Decision::Failing(failure, None), Checks::default());
         }
     };
+    let amount = payment.request.amount;
     let state = AccountState {
         halted: view.halt.is_some(),
         policy: view.policy.as_policy(),
@@ -57,13 +60,13 @@ pub fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Decision, 
     };
     let request = PolicyRequest {
         tag: payment.tag,
-        amount: payment.amount,
-        memo: payment.memo.as_bytes(),
+        amount,
+        memo: payment.request.memo().as_bytes(),
         recipient: payment.destination.as_bytes(),
         recipient_owner: owner.as_bytes(),
     };
     let mut checks = Checks::from(explain(&state, &request, view.now));
-    checks.0.push(balance_check(view, payment.amount));
+    checks.0.push(balance_check(view, amount));
     let waived = view.granted.map_or(Waived::NOTHING, |granted| granted.waived);
     let decision = match check_granted(&state, &request, view.now, |_| Ok::<_, Violation>(waived)) {
         Err(violation) => match RejectionReason::of(&violation) {
@@ -81,8 +84,8 @@ pub fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Decision, 
             Decision::Failing(without_grant(at), Some(checks.clone()))
         }
         Ok(_) if view.is_frozen => Decision::Failing(frozen(at), Some(checks.clone())),
-        Ok(_) if view.balance < payment.amount => {
-            Decision::Failing(insufficient(payment.amount, Some(view.balance), at), Some(checks.clone()))
+        Ok(_) if view.balance < amount => {
+            Decision::Failing(insufficient(amount, Some(view.balance), at), Some(checks.clone()))
         }
         Ok(_) => Decision::Sign,
     };

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use super::carrier::{Carrier, Step, Stepped, payment};
-use super::decide::{Decision, decide, frozen, insufficient, invalid_recipient, rejection_without_numbers};
+use super::carrier::{Carrier, Step, Stepped};
+use super::decide::{
+    Decision, Payment, decide, frozen, insufficient, invalid_recipient, rejection_without_numbers,
+};
 use super::error::PaymentError;
 use super::record::ROTATED;
 use super::seen::WasPaid;
@@ -189,11 +191,10 @@ impl Carrier {
             Err(step) => return Ok(step),
         };
         // The program's code carries no numbers, so decide again from the current state.
-        let rejection =
-            match decide(&view, &payment(transfer.id.tag(), &transfer.request, destination), self.now()) {
-                (Decision::Rejected(rejection), _) if rejection.reason == reason => rejection,
-                (_, checks) => rejection_without_numbers(reason, checks, self.now()),
-            };
+        let rejection = match decide(&view, &Payment::of(&transfer, destination), self.now()) {
+            (Decision::Rejected(rejection), _) if rejection.reason == reason => rejection,
+            (_, checks) => rejection_without_numbers(reason, checks, self.now()),
+        };
         self.reject(transfer, rejection).await
     }
 

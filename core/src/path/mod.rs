@@ -30,9 +30,9 @@ use self::pending::{Ending, PendingTransfer, PendingTransfers};
 use self::seen::SeenPayments;
 use crate::crash_point;
 use crate::{
-    AccountId, Approval, Chain, ChainFault, Claim, ClaimClock, Duplicates, Fingerprint, IdempotencyKey,
-    KeyId, Network, NewTransfer, OperatorId, OtherSender, Outside, Payer, Reuse, Transfer, TransferId,
-    TransferRequest, TransferStatus, agreed_now, transfer_tag,
+    AccountId, Approval, Chain, ChainFault, Claim, ClaimClock, Fingerprint, IdempotencyKey, KeyId,
+    NamedRequest, Network, NewTransfer, OperatorId, OtherSender, Outside, Payer, Reuse, Transfer, TransferId,
+    TransferStatus, agreed_now, transfer_tag,
 };
 
 /// How often to check a transfer that another process carries out.
@@ -56,9 +56,7 @@ pub struct Order {
     pub payer: Payer,
     /// The API key that asks for it.
     pub key_id: KeyId,
-    pub request: TransferRequest,
-    pub duplicates: Duplicates,
-    pub approval: Approval,
+    pub asked: NamedRequest,
     /// Set when somebody else sends the bytes.
     pub sent_by: Option<(OtherSender, HandOver)>,
     /// When its caller gets an answer.
@@ -134,18 +132,16 @@ impl MoneyPath {
 
     /// Claims a transfer and starts it. Must run to its end: the claim and the start belong together.
     pub async fn begin(&self, order: Order, place: PendingPlace) -> Result<Started, PaymentError> {
-        let Order { payer, key_id, request, duplicates, approval, sent_by, deadline } = order;
+        let Order { payer, key_id, asked, sent_by, deadline } = order;
         let (sender, hand_over) = sent_by.unzip();
         let now = self.outside.clock.now();
-        let tag = transfer_tag(&payer.operator, &payer.addresses.agent, &request.idempotency_key);
-        let mut asked = NewTransfer {
+        let tag = transfer_tag(&payer.operator, &payer.addresses.agent, &asked.idempotency_key);
+        let mut new = NewTransfer {
             id: TransferId::with_tag(now, self.outside.clock.id_bits(), tag),
             operator_id: payer.operator_id,
             network: payer.network,
             key_id,
-            request,
-            duplicates,
-            approval,
+            asked,
             sender,
             signed: None,
         };
@@ -153,23 +149,23 @@ impl MoneyPath {
         carrier.hand_over = hand_over;
         carrier.awaited_until = deadline.checked_sub(ACCEPTED_BEFORE.min(self.outside.deadline / 4));
         let agreed = carrier.agreed_now().await;
-        asked.signed = carrier.sign_ahead(&asked).instrument(step!("transfer.sign_ahead")).await;
-        if asked.signed.is_none()
-            && let Err(refused) = carrier.check_refusals(&asked).await
+        new.signed = carrier.sign_ahead(&new).instrument(step!("transfer.sign_ahead")).await;
+        if new.signed.is_none()
+            && let Err(refused) = carrier.check_refusals(&new).await
         {
             let whose = (payer.network, payer.operator_id);
             let found = self
-                .find_started(whose, &asked.request.idempotency_key, asked.fingerprint(), approval)
+                .find_started(whose, &new.asked.idempotency_key, new.fingerprint(), new.asked.approval)
                 .await?;
             return found.ok_or(refused);
         }
         let clock = ClaimClock { now, lease_expires_at: now.after(sweep::LEASE), agreed };
         crash_point!("claim.before");
-        let claim = self.outside.ledger.claim(&asked, clock).instrument(step!("transfer.claim")).await;
+        let claim = self.outside.ledger.claim(&new, clock).instrument(step!("transfer.claim")).await;
         crash_point!("claim.after");
         let are_stored =
             matches!(&claim, Ok(Claim::New(ours) | Claim::Retry(ours)) if ours.state.signed().is_some());
-        if let Some(ahead) = asked.signed.as_ref().filter(|_| !are_stored) {
+        if let Some(ahead) = new.signed.as_ref().filter(|_| !are_stored) {
             carrier.discard(ahead);
         }
         let claim = claim?;

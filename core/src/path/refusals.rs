@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use super::carrier::{Carrier, payment};
-use super::decide::{Decision, decide};
+use super::carrier::Carrier;
+use super::decide::{Decision, Payment, decide};
 use super::error::PaymentError;
 use crate::{NewTransfer, RefusalLimits, Timestamp, TransferRequest};
 
@@ -13,7 +13,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 
 impl Carrier {
     /// TooManyRefusals: the transfer would end without a payment, and the budget for that is used up.
-    pub(super) async fn check_refusals(&self, asked: &NewTransfer) -> Result<(), PaymentError> {
+    pub(super) async fn check_refusals(&self, new: &NewTransfer) -> Result<(), PaymentError> {
         let now = self.now();
         let RefusalLimits { per_account, per_operator } = self.outside.refusals;
         let counted_since = now.before(DAY);
@@ -23,7 +23,7 @@ impl Carrier {
             .find_last_allowed_refusal(&self.payer, counted_since, per_account, per_operator)
             .await?;
         let Some(last) = found else { return Ok(()) };
-        if self.would_be_paid(asked.id.tag(), &asked.request, now).await? {
+        if self.would_be_paid(new.id.tag(), &new.asked.request, now).await? {
             return Ok(());
         }
         let wait = now.until(last.made_by().after(DAY));
@@ -38,7 +38,7 @@ impl Carrier {
     ) -> Result<bool, PaymentError> {
         let Ok(destination) = self.destination(&request.to).await? else { return Ok(false) };
         let view = self.read(&destination).await?;
-        Ok(match decide(&view, &payment(tag, request, destination), now).0 {
+        Ok(match decide(&view, &Payment { tag, destination, request }, now).0 {
             Decision::Sign | Decision::AlreadyMade => true,
             Decision::Rejected(_) | Decision::Failing(..) => false,
         })

@@ -65,7 +65,7 @@ impl MoneyPath {
     async fn take_up(&self, transfer: Transfer) -> Result<(), PaymentError> {
         let payer = self.outside.ledger.find_payer(&transfer).await?;
         let payer = payer.ok_or(PaymentError::Inconsistent("its payer is unknown"))?;
-        let key = &transfer.request.idempotency_key;
+        let key = &transfer.idempotency_key;
         let place = self.pending.take_place(payer.operator_id, payer.account_id, key);
         let Some(pending) = self.pending.begin(transfer.id, place) else { return Ok(()) };
         crash_point!("take_up.before");

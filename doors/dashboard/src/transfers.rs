@@ -8,9 +8,9 @@ use axum::response::Response;
 use purser_relayer::domain::{
     AllowedRecipients, CheckedRule, Checks, Cursor, Failure, FailureCode, IdempotencyKey, Invalid, Memo,
     PageLimit, PageRequest, Recipient, RejectionReason, RuleCheck, SpendingPolicy, TransferFilter,
-    TransferId, TransferState, TransferStatus, amount_from_text,
+    TransferId, TransferRequest, TransferState, TransferStatus, amount_from_text,
 };
-use purser_relayer::service::{Preview, PreviewRequest, Services, TransferView};
+use purser_relayer::service::{Preview, Services, TransferView};
 use purser_relayer::web::ApiError;
 
 use super::form::Form;
@@ -279,9 +279,9 @@ async fn judge(services: &Services, signed: &Signed, form: &Form) -> Result<Prev
     Ok(services.transfers.preview(&signed.principal, asked_for(form)?).await?)
 }
 
-fn asked_for(form: &Form) -> Result<PreviewRequest, Invalid> {
+fn asked_for(form: &Form) -> Result<TransferRequest, Invalid> {
     let required = |field: &'static str| form.given(field).ok_or_else(|| Invalid::new(field, "is required"));
-    Ok(PreviewRequest {
+    Ok(TransferRequest {
         from: Invalid::unless("from", required("from")?)?,
         to: Recipient::parse(required("to")?.to_owned())?,
         amount: amount_from_text("amount", required("amount")?)?,

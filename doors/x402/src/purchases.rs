@@ -251,7 +251,6 @@ fn payment_of(network: &PaidOn, purchase: &Purchase, offer: &Offer) -> (HandedOv
         to: Recipient::TokenAccount(network.usdc_account_of(&offer.pay_to)),
         amount: offer.amount,
         memo: purchase.memo.clone(),
-        idempotency_key: purchase.idempotency_key.clone(),
     };
-    HandedOver::new(request, purchase.fingerprint(), offer.terms.clone())
+    HandedOver::new(purchase.idempotency_key.clone(), request, purchase.fingerprint(), offer.terms.clone())
 }

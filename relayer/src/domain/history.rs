@@ -299,12 +299,12 @@ mod tests {
             operator_id: OperatorId::from_bytes([1; 16]),
             network: Network::Test,
             key_id: KeyId::from_bytes([2; 16]),
+            idempotency_key: IdempotencyKey::parse("k").expect("valid"),
             request: TransferRequest {
                 from: AccountId::from_bytes([3; 16]),
                 to: Recipient::parse(to).expect("valid"),
                 amount: UsdcAmount::from_micros(5),
                 memo: Some(Memo::parse("tea").expect("valid")),
-                idempotency_key: IdempotencyKey::parse("k").expect("valid"),
             },
             fee_payer: None,
             refusal: None,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use purser_core::{Duplicates, HandOver, OtherSender, PendingPlace, Signer, Started};
+use purser_core::{Duplicates, HandOver, NamedRequest, OtherSender, PendingPlace, Signer, Started};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -27,6 +27,7 @@ pub type WhenSigned = oneshot::Receiver<(TransferId, SignedTransfer)>;
 /// A transfer for somebody else to send.
 pub struct HandedOver {
     pub transfer: TransferRequest,
+    pub idempotency_key: IdempotencyKey,
     /// What its key stands for, which may be more or less than the transfer.
     pub fingerprint: Fingerprint,
     pub terms: Terms,
@@ -34,9 +35,14 @@ pub struct HandedOver {
 }
 
 impl HandedOver {
-    pub fn new(transfer: TransferRequest, fingerprint: Fingerprint, terms: Terms) -> (Self, WhenSigned) {
+    pub fn new(
+        idempotency_key: IdempotencyKey,
+        transfer: TransferRequest,
+        fingerprint: Fingerprint,
+        terms: Terms,
+    ) -> (Self, WhenSigned) {
         let (signed, when_signed) = oneshot::channel();
-        (Self { transfer, fingerprint, terms, signed }, when_signed)
+        (Self { transfer, idempotency_key, fingerprint, terms, signed }, when_signed)
     }
 }
 
@@ -122,12 +128,17 @@ impl HandOvers {
         handed_over: HandedOver,
         deadline: Instant,
     ) -> Result<Started, ServiceError> {
-        let HandedOver { transfer, fingerprint, terms, signed } = handed_over;
+        let HandedOver { transfer, idempotency_key, fingerprint, terms, signed } = handed_over;
         let Opening { account, place } = opening;
         let sender = OtherSender { fee_payer: terms.fee_payer, fingerprint };
         let PaidOn(chain) = self.network(principal)?;
         let sent_by = (sender, HandOver { signer: Arc::new(OnTerms { chain, terms }), signed });
-        let asked = (transfer, Duplicates::default(), Approval::Never);
+        let asked = NamedRequest {
+            idempotency_key,
+            request: transfer,
+            duplicates: Duplicates::default(),
+            approval: Approval::Never,
+        };
         self.transfers.start(principal, account, asked, place, deadline, Some(sent_by)).await
     }
 

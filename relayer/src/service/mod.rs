@@ -54,7 +54,7 @@ pub use self::requests::{NamedRequest, RequestOutcome, RequestStart, Requests, R
 pub use self::sessions::Sessions;
 pub use self::signers::Signers;
 pub use self::streams::{STREAMS_PER_OPERATOR_MAX, StreamFilter, Streamed, Streams};
-pub use self::transfers::{LimitsView, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers};
+pub use self::transfers::{LimitsView, Preview, TransferAnswer, TransferView, Transfers};
 pub use self::webhooks::{
     CreateWebhook, DeliveriesFilter, Hindrance, NewSecret, Replay, Resolve, Resolved, UpdateWebhook,
     WebhookParts, Webhooks, read_accounts, read_events, webhooks_filter,

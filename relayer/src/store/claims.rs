@@ -12,7 +12,7 @@ use super::{StoreError, Transaction, Transfers};
 use crate::domain::{
     Approval, Claim, IdempotencyKey, Network, OperatorId, Reuse, Transfer, TransferId, TransferState, UsedKey,
 };
-use purser_core::{ClaimClock, DUPLICATE_WITHIN, GivesBack, KeyUse, NewTransfer};
+use purser_core::{ClaimClock, DUPLICATE_WITHIN, GivesBack, KeyUse, NamedRequest, NewTransfer};
 
 /// The most payments of an account among which a claim looks for one like its own.
 const LATELY_PAID_MAX: u32 = 1_000;
@@ -67,7 +67,7 @@ pub(super) async fn release(
              AND (transfer_id = {id} OR {with_earlier} AND key_use <= (
                  SELECT latest.key_use FROM transfers AS latest
                  WHERE latest.operator_id = {operator_id} AND latest.transfer_id = {id}))",
-        transfer.operator_id, transfer.network, key = transfer.request.idempotency_key, transfer.id, with_earlier
+        transfer.operator_id, transfer.network, key = transfer.idempotency_key, transfer.id, with_earlier
     }
     .execute(tx)
     .await?;
@@ -81,8 +81,8 @@ async fn try_claim(
     holder: &str,
     clock: ClaimClock,
 ) -> Result<Claim, StoreError> {
-    let like = if new.duplicates.are_refused { latest_like(tx, new, clock).await? } else { None };
-    let duplicate = new.duplicates.refused_for(like).map(Claim::Duplicate);
+    let like = if new.asked.duplicates.are_refused { latest_like(tx, new, clock).await? } else { None };
+    let duplicate = new.asked.duplicates.refused_for(like).map(Claim::Duplicate);
     // Usually the key is unused, and trying to insert first spares the search.
     let first = KeyUse::begins(0, clock);
     if duplicate.is_none()
@@ -91,10 +91,10 @@ async fn try_claim(
         return Ok(Claim::New(transfer));
     }
     // The latest use of a key stands for the key.
-    let used = used(new.operator_id, new.network, &new.request.idempotency_key).fetch_optional(&mut *tx);
+    let used = used(new.operator_id, new.network, &new.asked.idempotency_key).fetch_optional(&mut *tx);
     let used: Option<UsedKey> = used.await?;
     let Some(used) = used else { return duplicate.ok_or(StoreError::Contended) };
-    let (key_use, is_retry) = match used.reused_by(fingerprint, clock.agreed, new.approval) {
+    let (key_use, is_retry) = match used.reused_by(fingerprint, clock.agreed, new.asked.approval) {
         Reuse::Expired => match duplicate {
             Some(duplicate) => return Ok(duplicate),
             None => (KeyUse::begins(used.uses, clock), false),
@@ -116,7 +116,7 @@ async fn latest_like(
     new: &NewTransfer,
     clock: ClaimClock,
 ) -> Result<Option<TransferId>, StoreError> {
-    let request = &new.request;
+    let NamedRequest { idempotency_key, request, .. } = &new.asked;
     sql! {
         "UPDATE accounts SET name = name WHERE operator_id = {operator_id} AND account_id = {from}",
         new.operator_id, request.from
@@ -143,7 +143,7 @@ async fn latest_like(
              AND NOT EXISTS (
                  SELECT 1 FROM history WHERE operator_id = {operator_id} AND account_id = {from} AND tag = {tag}
                      AND (created_at > {key_since} OR COALESCE(read_at, '') > {key_since}))",
-        new.operator_id, new.network, request.from, request.to, request.amount, request.idempotency_key,
+        new.operator_id, new.network, request.from, request.to, request.amount, idempotency_key,
         first = TransferId::with_tag(clock.now.before(SETTLES_WITHIN), 0, 0), paid_max = LATELY_PAID_MAX,
         since = clock.now.before(DUPLICATE_WITHIN),
         tag = tag_text(new.id.tag()), key_since = OrEmpty(clock.since()),
@@ -172,7 +172,7 @@ async fn insert_transfer(
     holder: &str,
     clock: ClaimClock,
 ) -> Result<Option<Transfer>, StoreError> {
-    let request = &new.request;
+    let NamedRequest { idempotency_key, request, .. } = &new.asked;
     let ahead = new.signed.as_ref();
     let signed =
         ahead.map_or_else(TransferStateColumns::default, |ahead| TransferStateColumns::from(&ahead.signed));
@@ -207,9 +207,9 @@ async fn insert_transfer(
          ON CONFLICT (operator_id, idempotency_key, network, key_use) DO NOTHING
          RETURNING state",
         new.id, new.operator_id, new.network, new.key_id, request.from, request.to, request.amount, request.memo,
-        request.idempotency_key, key_use = key_use.number, key_use.expires_unix, fingerprint,
+        idempotency_key, key_use = key_use.number, key_use.expires_unix, fingerprint,
         fee_payer = new.sender.map(|sender| sender.fee_payer),
-        asks_approval = u64::from(new.approval != Approval::Never), tag = tag_text(new.id.tag()),
+        asks_approval = u64::from(new.asked.approval != Approval::Never), tag = tag_text(new.id.tag()),
         holder, clock.lease_expires_at, clock.now, since = OrEmpty(clock.since()),
         claimed = TransferState::Claimed.as_str(),
         signed_bytes = signed.signed_bytes.unwrap_or(Base64(Vec::new())), signed.tx_signature,
@@ -220,21 +220,6 @@ async fn insert_transfer(
     .fetch_optional(tx)
     .await?;
     let Some(stored) = inserted else { return Ok(None) };
-    let signed = ahead.filter(|_| stored != TransferState::Claimed.as_str());
-    let state = signed.map_or(TransferState::Claimed, |ahead| TransferState::Signed(ahead.signed.clone()));
-    Ok(Some(Transfer {
-        id: new.id,
-        operator_id: new.operator_id,
-        network: new.network,
-        key_id: new.key_id,
-        request: request.clone(),
-        fee_payer: new.sender.map(|sender| sender.fee_payer),
-        refusal: None,
-        approval: new.approval,
-        policy_version: signed.map(|ahead| ahead.policy_version),
-        reopened: 0,
-        state,
-        created_at: clock.now,
-        updated_at: clock.now,
-    }))
+    let are_stored = stored != TransferState::Claimed.as_str();
+    Ok(Some(new.claimed(are_stored, clock.now)))
 }

@@ -30,12 +30,12 @@ impl Record for Transfer {
             operator_id: row.get("operator_id")?,
             network: row.get("network")?,
             key_id: row.get("key_id")?,
+            idempotency_key: row.get("idempotency_key")?,
             request: TransferRequest {
                 from: row.get("account_id")?,
                 to: row.get("recipient")?,
                 amount: row.get("amount_usdc")?,
                 memo: row.get("memo")?,
-                idempotency_key: row.get("idempotency_key")?,
             },
             fee_payer: row.get("fee_payer")?,
             refusal: row.get("refusal")?,

@@ -95,7 +95,7 @@ impl TransferResponse {
             to: request.to.clone().into(),
             amount_usdc: request.amount.into(),
             memo: request.memo.clone().map(Text),
-            idempotency_key: request.idempotency_key.clone().into(),
+            idempotency_key: transfer.idempotency_key.clone().into(),
             tx_signature: transfer.tx_signature().map(Signature::from),
             solana_explorer_url: transfer.tx_signature().map(|signature| explorer.of(signature).into()),
             settled_at: None,

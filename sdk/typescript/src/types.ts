@@ -111,7 +111,7 @@ export interface AppliedData {
 
 /** The `ApprovalData` of the service's description. */
 export interface ApprovalData {
-  /** The account that is to pay. */
+  /** The account that pays, or was to pay. */
   account_id: AccountId;
   /** USDC as a decimal string with six fractional digits. */
   amount_usdc: Usdc;
@@ -402,7 +402,7 @@ export type ExplorerUrl = string;
 
 /** The `FailedData` of the service's description. */
 export interface FailedData {
-  /** The account that was to pay. */
+  /** The account that pays, or was to pay. */
   account_id: AccountId;
   /** USDC as a decimal string with six fractional digits. */
   amount_usdc: Usdc;
@@ -467,10 +467,12 @@ export type IdempotencyKey = string;
 
 /** The `InitiatedData` of the service's description. */
 export interface InitiatedData {
-  /** The account that pays. */
+  /** The account that pays, or was to pay. */
   account_id: AccountId;
   /** USDC as a decimal string with six fractional digits. */
   amount_usdc: Usdc;
+  /** The name of a payment. Keep it when you retry; a new one is a second payment. Good for 24 hours. */
+  idempotency_key: IdempotencyKey;
   /** Text that goes with a payment. Anyone can read it on the chain. An empty one counts as none. */
   memo: Memo | null;
   /**
@@ -683,10 +685,14 @@ export type Recipient = string;
 
 /** The `RejectedData` of the service's description. */
 export interface RejectedData {
-  /** The account that was to pay. */
+  /** The account that pays, or was to pay. */
   account_id: AccountId;
   /** USDC as a decimal string with six fractional digits. */
   amount_usdc: Usdc;
+  /** The name of a payment. Keep it when you retry; a new one is a second payment. Good for 24 hours. */
+  idempotency_key: IdempotencyKey;
+  /** Text that goes with a payment. Anyone can read it on the chain. An empty one counts as none. */
+  memo: Memo | null;
   /** Names the limit that refused, for people. */
   message: Message;
   /** Which rule refused. */
@@ -713,7 +719,7 @@ export type RejectionReason =
 
 /** The `ReopenedData` of the service's description. */
 export interface ReopenedData {
-  /** The account that is to pay. */
+  /** The account that pays, or was to pay. */
   account_id: AccountId;
   /** USDC as a decimal string with six fractional digits. */
   amount_usdc: Usdc;
@@ -781,7 +787,7 @@ export type ScopeOrOther = Scope | (string & {});
 
 /** The `SettledData` of the service's description. */
 export interface SettledData {
-  /** The account that paid. */
+  /** The account that pays, or was to pay. */
   account_id: AccountId;
   /** USDC as a decimal string with six fractional digits. */
   amount_usdc: Usdc;

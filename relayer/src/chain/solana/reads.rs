@@ -138,8 +138,8 @@ impl SolanaChain {
             let found = [operator_account.as_ref()?, agent_account.as_ref()?, grant_account.as_ref()?];
             let payment = TransferRequest {
                 tag: payment.tag,
-                amount: payment.amount,
-                memo: payment.memo.as_bytes(),
+                amount: payment.request.amount,
+                memo: payment.request.memo().as_bytes(),
                 recipient: payment.destination.as_bytes(),
                 recipient_owner: owner.as_bytes(),
             };

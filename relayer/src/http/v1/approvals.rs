@@ -122,7 +122,7 @@ impl ApprovalResponse {
             to: request.to.clone().into(),
             amount_usdc: request.amount.into(),
             memo: request.memo.clone().map(Text),
-            idempotency_key: request.idempotency_key.clone().into(),
+            idempotency_key: transfer.idempotency_key.clone().into(),
             rejection_reason: requested.reason.into(),
             message: message.map(Message::from),
             checks: rejection.map(|rejection| CheckBody::list(&rejection.checks)),

@@ -2,7 +2,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use purser_core::Duplicates;
+use purser_core::{Duplicates, NamedRequest};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -10,7 +10,7 @@ use crate::domain::{
     Approval, IdempotencyKey, Invalid, Memo, Principal, Recipient, TransferId, TransferRequest,
     TransferState, amount_from_text,
 };
-use crate::service::{Preview, PreviewRequest, TransferAnswer, Transfers};
+use crate::service::{Preview, TransferAnswer, Transfers};
 use crate::web::body::Json as Body;
 use crate::web::error::{failure_code, rejection_code};
 use crate::web::once::{idempotency_header, mark_replayed};
@@ -57,10 +57,10 @@ pub struct CreateTransferBody {
 impl CreateTransferBody {
     /// What is to be paid, which is all that a preview needs, and the key. `header` is the `Idempotency-Key` header; if the body
     /// has one too, both must agree.
-    fn parse(self, header: Option<String>) -> Result<(PreviewRequest, Option<IdempotencyKey>), Invalid> {
+    fn parse(self, header: Option<String>) -> Result<(TransferRequest, Option<IdempotencyKey>), Invalid> {
         let from = required("from", self.from)?;
         let key = named_once(self.idempotency_key, header)?;
-        let asked = PreviewRequest {
+        let asked = TransferRequest {
             from: Invalid::unless("from", &from)?,
             to: Recipient::parse(required("to", self.to)?)?,
             amount: amount_from_text("amount", &required("amount", self.amount)?)?,
@@ -69,10 +69,7 @@ impl CreateTransferBody {
         Ok((asked, key.map(IdempotencyKey::parse).transpose()?))
     }
 
-    fn into_request(
-        self,
-        header: Option<String>,
-    ) -> Result<(TransferRequest, Duplicates, Approval), Invalid> {
+    fn into_request(self, header: Option<String>) -> Result<NamedRequest, Invalid> {
         let approval = match self.approval.as_deref() {
             None | Some("never") => Approval::Never,
             Some("request") => Approval::Request,
@@ -80,12 +77,12 @@ impl CreateTransferBody {
         };
         let meant = self.duplicate_of.as_ref().map(|id| Invalid::unless("duplicate_of", id)).transpose()?;
         let duplicates = Duplicates { are_refused: self.refuse_duplicate.unwrap_or(false), meant };
-        let (PreviewRequest { from, to, amount, memo }, key) = self.parse(header)?;
+        let (request, key) = self.parse(header)?;
         let idempotency_key = required("idempotency_key", key)?;
-        Ok((TransferRequest { from, to, amount, memo, idempotency_key }, duplicates, approval))
+        Ok(NamedRequest { idempotency_key, request, duplicates, approval })
     }
 
-    pub(crate) fn into_preview(self, header: Option<String>) -> Result<PreviewRequest, Invalid> {
+    pub(crate) fn into_preview(self, header: Option<String>) -> Result<TransferRequest, Invalid> {
         self.parse(header).map(|(asked, _)| asked)
     }
 }
@@ -147,9 +144,9 @@ pub async fn create(
     headers: HeaderMap,
     Body(body): Body<CreateTransferBody>,
 ) -> Result<Response, ApiError> {
-    let (request, duplicates, approval) = body.into_request(idempotency_header(&headers)?)?;
+    let asked = body.into_request(idempotency_header(&headers)?)?;
     // Boxed: every layer around a handler copies its future.
-    Ok(answer(Box::pin(transfers.create(&principal, request, duplicates, approval)).await?))
+    Ok(answer(Box::pin(transfers.create(&principal, asked)).await?))
 }
 
 /// Get a transfer

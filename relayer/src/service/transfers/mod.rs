@@ -8,21 +8,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_core::{
-    Duplicates, Ended, HandOver, MoneyPath, Order, OtherSender, Outside, Payer, PaymentError, PendingLimits,
-    PendingPlace, Started,
+    Ended, HandOver, MoneyPath, NamedRequest, Order, OtherSender, Outside, Payer, PaymentError,
+    PendingLimits, PendingPlace, Started,
 };
 use tokio::time::Instant;
 
 use self::observer::TransferObserver;
 pub(super) use self::observer::UNUSED_BYTES;
-pub use self::read::{LimitsView, Preview, PreviewRequest};
+pub use self::read::{LimitsView, Preview};
 use super::error::{Resource, ServiceError, told};
 use super::reads::{addresses, find_payer};
 use super::{Ambient, ApprovalLinks, Chains, Events, ExplorerUrl, Looks, Parts, Tasks};
 use crate::crash_point::crash_point;
 use crate::domain::{
     Account, AccountId, Approval, Checks, Fingerprint, IdempotencyKey, Operator, Principal, Transfer,
-    TransferId, TransferRequest,
+    TransferId,
 };
 use crate::store;
 
@@ -104,22 +104,20 @@ impl Transfers {
     pub async fn create(
         &self,
         principal: &Principal,
-        request: TransferRequest,
-        duplicates: Duplicates,
-        approval: Approval,
+        asked: NamedRequest,
     ) -> Result<TransferAnswer, ServiceError> {
         let deadline = Instant::now() + self.transfer_deadline;
-        let account = find_payer(&self.accounts, principal, request.from).await?;
-        let started = match self.try_place(principal, request.from, &request.idempotency_key) {
+        let from = asked.request.from;
+        let account = find_payer(&self.accounts, principal, from).await?;
+        let started = match self.try_place(principal, from, &asked.idempotency_key) {
             Some(place) => {
-                let duplicates = account.duplicates.over(duplicates);
-                let order = (request, duplicates, approval);
-                self.start(principal, account, order, place, deadline, None).await?
+                let duplicates = account.duplicates.over(asked.duplicates);
+                let asked = NamedRequest { duplicates, ..asked };
+                self.start(principal, account, asked, place, deadline, None).await?
             }
             None => {
-                let fingerprint = Fingerprint::of(&request);
-                let key = &request.idempotency_key;
-                let found = self.find_started(principal, key, fingerprint, approval).await?;
+                let NamedRequest { idempotency_key: key, request, approval, .. } = &asked;
+                let found = self.find_started(principal, key, Fingerprint::of(request), *approval).await?;
                 found.ok_or(ServiceError::TooManyPending)?
             }
         };
@@ -132,15 +130,14 @@ impl Transfers {
         &self,
         principal: &Principal,
         account: Account,
-        (request, duplicates, approval): (TransferRequest, Duplicates, Approval),
+        asked: NamedRequest,
         place: PendingPlace,
         deadline: Instant,
         sent_by: Option<(OtherSender, HandOver)>,
     ) -> Result<Started, ServiceError> {
         let payer = payer(principal.operator(), &account);
-        let key = request.idempotency_key.clone();
-        let key_id = principal.key_id();
-        let order = Order { payer, key_id, request, duplicates, approval, sent_by, deadline };
+        let key = asked.idempotency_key.clone();
+        let order = Order { payer, key_id: principal.key_id(), asked, sent_by, deadline };
         let path = self.path.clone();
         // The claim and the start belong together, even when the client leaves.
         let begun = self.tasks.finish(async move { Ok(path.begin(order, place).await) }).await?;

@@ -4,7 +4,7 @@ use purser_core::{Decision, Payment, decide};
 
 use super::{Transfers, payer};
 use crate::domain::{
-    AccountId, Checks, Failure, FailureCode, Limit, Memo, Principal, Recipient, Rejection, Timestamp,
+    AccountId, Checks, Failure, FailureCode, Limit, Principal, Rejection, Timestamp, TransferRequest,
     UsdcAmount,
 };
 use crate::service::error::{ServiceError, from_fault};
@@ -23,15 +23,6 @@ pub struct LimitsView {
     pub used: UsdcAmount,
     /// When the oldest spend stops counting.
     pub frees_at: Option<Timestamp>,
-}
-
-/// A transfer to judge but not make.
-#[derive(Debug, Clone)]
-pub struct PreviewRequest {
-    pub from: AccountId,
-    pub to: Recipient,
-    pub amount: UsdcAmount,
-    pub memo: Option<Memo>,
 }
 
 /// What would happen to a transfer now.
@@ -66,7 +57,7 @@ impl Transfers {
     pub async fn preview(
         &self,
         principal: &Principal,
-        request: PreviewRequest,
+        request: TransferRequest,
     ) -> Result<Preview, ServiceError> {
         let operator = principal.operator();
         let account = find_payer(&self.accounts, principal, request.from).await?;
@@ -75,8 +66,7 @@ impl Transfers {
         let destination = found.map_err(ServiceError::InvalidRecipient)?;
         let read = async { carrier.read(&destination).await.map_err(|fault| from_fault(&fault)) };
         let view = self.looks.read_view(&account, destination, read).await?;
-        let memo = request.memo.as_ref().map_or("", |memo| memo.as_str());
-        let payment = Payment { tag: NO_TAG, amount: request.amount, memo, destination, to: &request.to };
+        let payment = Payment { tag: NO_TAG, destination, request: &request };
         let (decision, checks) = decide(&view, &payment, self.ambient.now());
         match decision {
             Decision::Sign | Decision::AlreadyMade => Ok(Preview::Allowed(checks)),

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use super::pools::Pools;
 use super::query::{Sql, query, sql};
-use purser_core::{ClaimClock, Duplicates, GivesBack, NewTransfer, SignedAhead};
+use purser_core::{ClaimClock, Duplicates, GivesBack, NamedRequest, NewTransfer, SignedAhead};
 
 use super::{Store, StoreError};
 use crate::domain::*;
@@ -128,15 +128,17 @@ impl Fixture {
             operator_id: self.operator.id,
             network: self.operator.network,
             key_id: self.key.id,
-            request: TransferRequest {
-                from: self.account.id,
-                to: Recipient::TokenAccount(Address::from_bytes([9; 32])),
-                amount: UsdcAmount::from_micros(12_500_000),
-                memo: Some(Memo::parse("coffee \u{1F600}").expect("valid")),
+            asked: NamedRequest {
                 idempotency_key,
+                request: TransferRequest {
+                    from: self.account.id,
+                    to: Recipient::TokenAccount(Address::from_bytes([9; 32])),
+                    amount: UsdcAmount::from_micros(12_500_000),
+                    memo: Some(Memo::parse("coffee \u{1F600}").expect("valid")),
+                },
+                duplicates: Duplicates::default(),
+                approval: purser_core::Approval::Never,
             },
-            duplicates: Duplicates::default(),
-            approval: purser_core::Approval::Never,
             sender: None,
             signed: None,
         }

@@ -14,7 +14,7 @@ use crate::shares::Outgoing;
 use crate::store::Store;
 use crate::tasks::Tasks;
 use crate::webhook::{Clock, Deliverer, Dispatcher, Payload, Post};
-use purser_core::{ClaimClock, Duplicates, NewTransfer};
+use purser_core::{ClaimClock, Duplicates, NamedRequest, NewTransfer};
 
 /// Seconds after the start of a test, by the test's own clock.
 pub fn at(seconds: i64) -> Timestamp {
@@ -228,15 +228,17 @@ impl Scene {
             operator_id: self.operator.id,
             network: Network::Test,
             key_id: self.key.id,
-            request: TransferRequest {
-                from: self.account.id,
-                to: Recipient::TokenAccount(Address::from_bytes([9; 32])),
-                amount: UsdcAmount::from_micros(1_500_000),
-                memo: None,
+            asked: NamedRequest {
                 idempotency_key,
+                request: TransferRequest {
+                    from: self.account.id,
+                    to: Recipient::TokenAccount(Address::from_bytes([9; 32])),
+                    amount: UsdcAmount::from_micros(1_500_000),
+                    memo: None,
+                },
+                duplicates: Duplicates::default(),
+                approval: purser_core::Approval::Never,
             },
-            duplicates: Duplicates::default(),
-            approval: purser_core::Approval::Never,
             sender: None,
             signed: None,
         };

@@ -39,12 +39,12 @@ fn refused(number: u8) -> Refused {
             operator_id: OperatorId::from_bytes([1; 16]),
             network: Network::Test,
             key_id: KeyId::from_bytes([2; 16]),
+            idempotency_key: IdempotencyKey::parse("k").expect("valid"),
             request: TransferRequest {
                 from: AccountId::from_bytes([3; 16]),
                 to: Recipient::TokenAccount(Address::from_bytes([9; 32])),
                 amount: UsdcAmount::MAX,
                 memo: None,
-                idempotency_key: IdempotencyKey::parse("k").expect("valid"),
             },
             fee_payer: None,
             refusal: None,

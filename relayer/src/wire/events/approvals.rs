@@ -3,26 +3,20 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::payload;
 use crate::domain::{ApprovalRequested, Event, EventType, FailureCode, Timestamp, Transfer, TransferState};
-use crate::wire::schema::{self, Message, Text, Usdc};
+use crate::wire::schema::{self, Message};
 
-#[derive(Serialize, ToSchema)]
-pub(crate) struct ApprovalData {
-    transfer_id: schema::TransferId,
-    /// The account that is to pay.
-    account_id: schema::AccountId,
-    to: schema::Recipient,
-    amount_usdc: Usdc,
-    #[schema(required)]
-    memo: Option<schema::Memo>,
-    idempotency_key: schema::IdempotencyKey,
-    /// Why policy refused it.
-    rejection_reason: schema::RejectionReason,
-    /// Until when it can be approved.
-    expires_at: schema::Timestamp,
-    /// For people: which limit refused it, or why it is over. `null` where it was granted.
-    #[schema(required)]
-    message: Option<Message>,
+payload! {
+    ApprovalData {
+        /// Why policy refused it.
+        rejection_reason: schema::RejectionReason,
+        /// Until when it can be approved.
+        expires_at: schema::Timestamp,
+        /// For people: which limit refused it, or why it is over. `null` where it was granted.
+        #[schema(required)]
+        message: Option<Message>,
+    }
 }
 
 impl Event {
@@ -52,20 +46,9 @@ impl Event {
             | TransferState::Rejected(_) => return None,
         };
         let ApprovalRequested { reason, expires_at } = requested;
-        let request = &transfer.request;
-        let data = ApprovalData {
-            transfer_id: transfer.id.into(),
-            account_id: request.from.into(),
-            to: request.to.clone().into(),
-            amount_usdc: request.amount.into(),
-            memo: request.memo.clone().map(Text),
-            idempotency_key: request.idempotency_key.clone().into(),
-            rejection_reason: reason.into(),
-            expires_at: expires_at.into(),
-            message: message.map(Message::from),
-        };
+        let data = ApprovalData::of(transfer, reason.into(), expires_at.into(), message.map(Message::from));
         // A fork may take the payment back, which is then made once more.
         let fact = format!("{}|{}", transfer.id, transfer.reopened);
-        Some(Self::of_account((transfer.operator_id, request.from), event_type, &fact, &data, now))
+        Some(Self::of_account((transfer.operator_id, transfer.request.from), event_type, &fact, &data, now))
     }
 }

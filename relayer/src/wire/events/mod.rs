@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
-use super::schema::{self, Message, Signature, Text, Usdc};
+use super::schema::{self, Message, Signature, Usdc};
 use crate::domain::{
     Account, AccountId, Event, EventId, EventType, Failure, OperatorId, Rejection, Settlement, Subject,
     Timestamp, Transfer, UsdcAmount, WebhookId,
@@ -27,70 +27,71 @@ struct Envelope<'a> {
     data: &'a RawValue,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(crate) struct InitiatedData {
-    transfer_id: schema::TransferId,
-    /// The account that pays.
-    account_id: schema::AccountId,
-    to: schema::Recipient,
-    amount_usdc: Usdc,
-    #[schema(required)]
-    memo: Option<schema::Memo>,
-    tx_signature: Signature,
+/// The payload of an event of a transfer: what every one of them says, and what this one adds.
+macro_rules! payload {
+    ($name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty),* $(,)? }) => {
+        #[derive(Serialize, ToSchema)]
+        pub(crate) struct $name {
+            transfer_id: schema::TransferId,
+            /// The account that pays, or was to pay.
+            account_id: schema::AccountId,
+            to: schema::Recipient,
+            amount_usdc: schema::Usdc,
+            #[schema(required)]
+            memo: Option<schema::Memo>,
+            idempotency_key: schema::IdempotencyKey,
+            $($(#[$attribute])* $field: $type,)*
+        }
+
+        impl $name {
+            fn of(transfer: &Transfer, $($field: $type),*) -> Self {
+                let request = &transfer.request;
+                Self {
+                    transfer_id: transfer.id.into(),
+                    account_id: request.from.into(),
+                    to: request.to.clone().into(),
+                    amount_usdc: request.amount.into(),
+                    memo: request.memo.clone().map(schema::Text),
+                    idempotency_key: transfer.idempotency_key.clone().into(),
+                    $($field,)*
+                }
+            }
+        }
+    };
+}
+use payload;
+
+payload! {
+    InitiatedData { tx_signature: Signature }
 }
 
-#[derive(Serialize, ToSchema)]
-pub(crate) struct SettledData {
-    transfer_id: schema::TransferId,
-    /// The account that paid.
-    account_id: schema::AccountId,
-    to: schema::Recipient,
-    amount_usdc: Usdc,
-    #[schema(required)]
-    memo: Option<schema::Memo>,
-    idempotency_key: schema::IdempotencyKey,
-    tx_signature: Signature,
-    settled_at: schema::Timestamp,
+payload! {
+    SettledData {
+        tx_signature: Signature,
+        settled_at: schema::Timestamp,
+    }
 }
 
-#[derive(Serialize, ToSchema)]
-pub(crate) struct RejectedData {
-    /// The account that was to pay.
-    account_id: schema::AccountId,
-    rejection_reason: schema::RejectionReason,
-    transfer_id: schema::TransferId,
-    to: schema::Recipient,
-    amount_usdc: Usdc,
-    /// Names the limit that refused, for people.
-    message: Message,
+payload! {
+    RejectedData {
+        rejection_reason: schema::RejectionReason,
+        /// Names the limit that refused, for people.
+        message: Message,
+    }
 }
 
-#[derive(Serialize, ToSchema)]
-pub(crate) struct ReopenedData {
-    transfer_id: schema::TransferId,
-    /// The account that is to pay.
-    account_id: schema::AccountId,
-    to: schema::Recipient,
-    amount_usdc: Usdc,
-    #[schema(required)]
-    memo: Option<schema::Memo>,
-    idempotency_key: schema::IdempotencyKey,
-    /// Of the payment that is gone.
-    tx_signature: Signature,
+payload! {
+    ReopenedData {
+        /// Of the payment that is gone.
+        tx_signature: Signature,
+    }
 }
 
-#[derive(Serialize, ToSchema)]
-pub(crate) struct FailedData {
-    transfer_id: schema::TransferId,
-    /// The account that was to pay.
-    account_id: schema::AccountId,
-    to: schema::Recipient,
-    amount_usdc: Usdc,
-    #[schema(required)]
-    memo: Option<schema::Memo>,
-    idempotency_key: schema::IdempotencyKey,
-    /// Why, for people.
-    message: Message,
+payload! {
+    FailedData {
+        /// Why, for people.
+        message: Message,
+    }
 }
 
 #[derive(Serialize, ToSchema)]
@@ -111,74 +112,32 @@ pub(crate) struct TestData {
 impl Event {
     /// A node accepted the transfer under this signature (base58).
     pub fn transfer_initiated(transfer: &Transfer, tx_signature: &str, now: Timestamp) -> Self {
-        let request = &transfer.request;
-        let data = InitiatedData {
-            transfer_id: transfer.id.into(),
-            account_id: request.from.into(),
-            to: request.to.clone().into(),
-            amount_usdc: request.amount.into(),
-            memo: request.memo.clone().map(Text),
-            tx_signature: tx_signature.into(),
-        };
+        let data = InitiatedData::of(transfer, tx_signature.into());
         Self::of_transfer(transfer, EventType::TransferInitiated, &data, now)
     }
 
     /// The transfer is final.
     pub fn transfer_settled(transfer: &Transfer, settlement: &Settlement, now: Timestamp) -> Self {
-        let request = &transfer.request;
-        let data = SettledData {
-            transfer_id: transfer.id.into(),
-            account_id: request.from.into(),
-            to: request.to.clone().into(),
-            amount_usdc: request.amount.into(),
-            memo: request.memo.clone().map(Text),
-            idempotency_key: request.idempotency_key.clone().into(),
-            tx_signature: settlement.signature.as_str().into(),
-            settled_at: settlement.settled_at.into(),
-        };
+        let Settlement { signature, settled_at, .. } = settlement;
+        let data = SettledData::of(transfer, signature.as_str().into(), (*settled_at).into());
         Self::of_transfer(transfer, EventType::TransferSettled, &data, now)
     }
 
     /// Policy refused the transfer.
     pub fn transfer_rejected(transfer: &Transfer, rejection: &Rejection, now: Timestamp) -> Self {
-        let data = RejectedData {
-            account_id: transfer.request.from.into(),
-            rejection_reason: rejection.reason.into(),
-            transfer_id: transfer.id.into(),
-            to: transfer.request.to.clone().into(),
-            amount_usdc: transfer.request.amount.into(),
-            message: rejection.message.as_str().into(),
-        };
+        let data = RejectedData::of(transfer, rejection.reason.into(), rejection.message.as_str().into());
         Self::of_transfer(transfer, EventType::TransferRejected, &data, now)
     }
 
     /// A fork dropped the payment with this signature (base58), which had settled the transfer.
     pub fn transfer_reopened(transfer: &Transfer, tx_signature: &str, now: Timestamp) -> Self {
-        let request = &transfer.request;
-        let data = ReopenedData {
-            transfer_id: transfer.id.into(),
-            account_id: request.from.into(),
-            to: request.to.clone().into(),
-            amount_usdc: request.amount.into(),
-            memo: request.memo.clone().map(Text),
-            idempotency_key: request.idempotency_key.clone().into(),
-            tx_signature: tx_signature.into(),
-        };
+        let data = ReopenedData::of(transfer, tx_signature.into());
         Self::of_transfer(transfer, EventType::TransferReopened, &data, now)
     }
 
     /// The transfer ended without a payment.
     pub fn transfer_failed(transfer: &Transfer, failure: &Failure, now: Timestamp) -> Self {
-        let request = &transfer.request;
-        let data = FailedData {
-            transfer_id: transfer.id.into(),
-            account_id: request.from.into(),
-            to: request.to.clone().into(),
-            amount_usdc: request.amount.into(),
-            memo: request.memo.clone().map(Text),
-            idempotency_key: request.idempotency_key.clone().into(),
-            message: failure.message.as_str().into(),
-        };
+        let data = FailedData::of(transfer, failure.message.as_str().into());
         Self::of_transfer(transfer, EventType::TransferFailed, &data, now)
     }
 

@@ -11,12 +11,12 @@ fn transfer() -> Transfer {
         operator_id: OperatorId::from_bytes([2; 16]),
         network: Network::Test,
         key_id: KeyId::from_bytes([3; 16]),
+        idempotency_key: IdempotencyKey::parse("k").expect("valid"),
         request: TransferRequest {
             from: AccountId::from_bytes([4; 16]),
             to: Recipient::TokenAccount(Address::from_bytes([5; 32])),
             amount: UsdcAmount::from_micros(1_500_000),
             memo: Some(Memo::parse("a \"b\" \u{1F600}").expect("valid")),
-            idempotency_key: IdempotencyKey::parse("k").expect("valid"),
         },
         fee_payer: None,
         refusal: None,

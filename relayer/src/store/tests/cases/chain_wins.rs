@@ -177,7 +177,7 @@ async fn bytes_that_others_send_are_kept_while_a_fork_may_drop_them() {
     let mut new = fixture.transfer(1, "k");
     new.sender = Some(OtherSender {
         fee_payer: Address::from_bytes([8; 32]),
-        fingerprint: Fingerprint::of(&new.request),
+        fingerprint: Fingerprint::of(&new.asked.request),
     });
     let claimed = fixture.claim_new(&new, 0).await;
     let handed_over = fixture.store.transfers.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");

@@ -8,16 +8,20 @@ use crate::domain::PaymentNumber;
 fn careful(fixture: &Fixture, number: u8, key: &str, seconds: i64) -> NewTransfer {
     let new = fixture.transfer(number, key);
     let id = TransferId::with_tag(at(seconds), u128::from(number), new.id.tag());
-    NewTransfer { id, duplicates: Duplicates { are_refused: true, meant: None }, ..new }
+    with(NewTransfer { id, ..new }, Duplicates { are_refused: true, meant: None })
 }
 
 fn meant(new: NewTransfer, of: TransferId) -> NewTransfer {
-    NewTransfer { duplicates: Duplicates { are_refused: true, meant: Some(of) }, ..new }
+    with(new, Duplicates { are_refused: true, meant: Some(of) })
+}
+
+fn with(new: NewTransfer, duplicates: Duplicates) -> NewTransfer {
+    NewTransfer { asked: NamedRequest { duplicates, ..new.asked }, ..new }
 }
 
 fn changed(new: NewTransfer, change: impl FnOnce(&mut TransferRequest)) -> NewTransfer {
     let mut new = new;
-    change(&mut new.request);
+    change(&mut new.asked.request);
     new
 }
 
@@ -41,7 +45,7 @@ async fn a_payment_like_one_under_way_or_just_paid_is_refused_until_it_is_meant(
     transfers.mark_settled(&signed_now, settlement(2), at(50_001)).await.expect("settled");
     is_duplicate(fixture.claim(&ask(2, "b", 50_601), 50_601).await, &first);
     // Who does not ask for it is not refused, and is seen.
-    let plain = NewTransfer { duplicates: Duplicates::default(), ..ask(3, "c", 50_601) };
+    let plain = with(ask(3, "c", 50_601), Duplicates::default());
     let plain = fixture.claim_new(&plain, 50_601).await;
     is_duplicate(fixture.claim(&ask(2, "b", 50_602), 50_602).await, &plain);
     is_duplicate(fixture.claim(&meant(ask(2, "b", 50_602), first.id), 50_602).await, &plain);
@@ -125,14 +129,9 @@ async fn another_amount_memo_payee_or_account_is_no_duplicate() {
     let first = fixture.claim_new(&by_id, 0).await;
     is_duplicate(fixture.claim(&by_address, 0).await, &first);
     let second = fixture.claim_new(&meant(by_address, first.id), 0).await;
-    is_duplicate(
-        fixture.claim(&changed(by_id, |request| request.idempotency_key = key_of("x")), 0).await,
-        &second,
-    );
-}
-
-fn key_of(text: &str) -> IdempotencyKey {
-    IdempotencyKey::parse(text).expect("valid")
+    let mut by_another_name = by_id;
+    by_another_name.asked.idempotency_key = IdempotencyKey::parse("x").expect("valid");
+    is_duplicate(fixture.claim(&by_another_name, 0).await, &second);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -196,7 +196,7 @@ async fn transfers_are_listed_newest_first_by_every_filter() {
     let retried = fixture.claim(&fixture.transfer(12, "fails"), 1).await;
     assert!(matches!(retried, Claim::Retry(_)));
     let mut of_second = fixture.transfer(13, "other");
-    of_second.request.from = second.id;
+    of_second.asked.request.from = second.id;
     let rejected = fixture.claim_new(&of_second, 2).await;
     store
         .transfers
