@@ -110,6 +110,7 @@ impl Transfers {
     ) -> Result<TransferAnswer, ServiceError> {
         let deadline = Instant::now() + self.transfer_deadline;
         let account = find_payer(&self.accounts, principal, request.from).await?;
+        let approval = account.approvals.over(approval);
         let started = match self.try_place(principal, request.from, &request.idempotency_key) {
             Some(place) => {
                 let duplicates = account.duplicates.over(duplicates);
