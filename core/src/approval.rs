@@ -8,6 +8,8 @@ pub enum Approval {
     /// The refusal is final.
     #[default]
     Never,
+    /// The same, also for who would ask: the account asks nobody.
+    Off,
     /// A person is asked.
     Request,
     /// A person was asked.
@@ -36,11 +38,16 @@ impl Approval {
         matches!(self, Self::Request) && reason.is_approvable()
     }
 
+    /// Whether asking would help where this refused it.
+    pub const fn would_help(self, reason: RejectionReason) -> bool {
+        !matches!(self, Self::Off) && reason.is_approvable()
+    }
+
     /// What a person was asked, if one was.
     pub const fn requested(self) -> Option<ApprovalRequested> {
         match self {
             Self::Requested(requested) => Some(requested),
-            Self::Never | Self::Request => None,
+            Self::Never | Self::Off | Self::Request => None,
         }
     }
 }

@@ -198,6 +198,14 @@ fn account_id(text: &str) -> Result<AccountId, String> {
     }
 }
 
+/// The id of a transfer in the relayer's interface.
+pub fn transfer_id(text: &str) -> Result<Ulid, String> {
+    let ulid = text.strip_prefix("txn_").and_then(|ulid| Ulid::from_string(ulid).ok());
+    // One spelling only, as with accounts.
+    ulid.filter(|ulid| text == format!("txn_{ulid}"))
+        .ok_or_else(|| "is not a transfer id (txn_ and 26 characters, upper case)".to_string())
+}
+
 /// The 16 bytes from which an agent account's address is derived.
 pub fn agent_id(text: &str) -> Result<[u8; 16], String> {
     let is_hex = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -240,6 +248,18 @@ mod tests {
         // 26 characters that encode more than 128 bits.
         assert!(agent_name("acct_ZZZZZZZZZZZZZZZZZZZZZZZZZZ").is_err());
     }
+
+    #[test]
+    fn transfer_ids_have_one_spelling() {
+        let ulid = Ulid::from_bytes([7; 16]);
+        assert_eq!(transfer_id(&format!("txn_{ulid}")), Ok(ulid));
+        for text in
+            [ulid.to_string(), format!("txn_{ulid}").to_lowercase(), "txn_".into(), format!("acct_{ulid}")]
+        {
+            assert!(transfer_id(&text).is_err(), "{text:?}");
+        }
+    }
+
     #[test]
     fn agent_ids_are_32_hex_digits() {
         assert_eq!(agent_id(&"07".repeat(16)), Ok([7; 16]));

@@ -83,6 +83,9 @@ enum Command {
     /// Say who may approve payments, and how much
     #[command(subcommand)]
     Approver(grant::ApproverCommand),
+    /// Let one transfer pass that waits for a person; signed by an approver, the admin or, after the loosening delay, the policy
+    /// authority
+    Approve(grant::approve::ApproveArgs),
     /// Cap what several accounts spend together
     #[command(subcommand)]
     Budget(grant::budgets::BudgetCommand),
@@ -122,6 +125,7 @@ fn run(cli: &Cli) -> Result<Report> {
             Command::Account(command) => agent::run(&network()?, command).await,
             Command::Grant(command) => grant::run(&network()?, command).await,
             Command::Approver(command) => grant::run_approver(&network()?, command).await,
+            Command::Approve(args) => grant::approve::run(&network()?, args).await,
             Command::Budget(command) => grant::budgets::run(&network()?, command).await,
             Command::Submit(args) => submit::run(&network()?, args).await,
         }

@@ -1,6 +1,10 @@
 //! A person approves what policy refuses: with the two requests that a phone's wallet makes, on the embedded network, against the real
 //! program. And what must not come of it.
 
+mod attacks;
+mod binding;
+mod phone;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use purser_client::purser::{GrantPayee, GrantTerms};
@@ -16,6 +20,8 @@ use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 use std::sync::Arc;
 
+use crate::mcp::asks_as;
+
 const PUBLIC_URL: &str = "https://pay.example.com";
 
 /// An operator with an approver, and an account that holds 100 USDC and may pay at most 1 to nobody but its friend.
@@ -29,12 +35,11 @@ struct Scene {
 
 impl Scene {
     async fn new() -> Self {
-        let settings = AppSettings {
-            indexer_interval_ms: 200,
-            server: "public_url = \"https://pay.example.com\"",
-            ..AppSettings::default()
-        };
-        let app = TestApp::start(TestNetwork::own(), &settings).await;
+        Self::on(TestNetwork::own(), &settings()).await
+    }
+
+    async fn on(network: Arc<TestNetwork>, settings: &AppSettings) -> Self {
+        let app = TestApp::start(network, settings).await;
         let operator = app.new_operator().await;
         let ada = operator.creates_account("Ada").await;
         let chain = operator.chain.clone();
@@ -97,8 +102,43 @@ impl Scene {
         sent.json().await.expect("JSON")
     }
 
+    /// What a grant must say that covers what was asked, with its tag, which is the grant's id as well.
+    async fn terms_of(&self, asked: &Answer) -> (u64, GrantTerms) {
+        let path = format!("/v1/approvals/{}", asked.text_of("transfer_id"));
+        let approval = self.operator.client.get(&path).await.has_status(200);
+        let number = |field: &str| approval["grant"][field].clone();
+        let tag = number("tag").as_str().and_then(|tag| tag.parse().ok()).expect("a tag");
+        let terms = GrantTerms {
+            payee: GrantPayee::TokenAccount(self.payee),
+            amount: 30_000_000,
+            expires_at: self.operator.chain.now().await + 3_600,
+            beyond_allowlist: true,
+            beyond_single_limit: true,
+            beyond_daily_limit: false,
+            tag: Some(tag),
+            memo_hash: Some(Sha256::digest(b"invoice 7").into()),
+            policy_version: number("policy_version").as_u64().and_then(|version| version.try_into().ok()),
+        };
+        (tag, terms)
+    }
+
+    /// After another start of the relayer, which listens elsewhere.
+    fn reconnected(self) -> Self {
+        let operator = self.operator.reconnected();
+        let ada = Agent { operator: operator.clone(), ..self.ada };
+        Self { operator, ada, ..self }
+    }
+
     async fn paid(&self) -> u64 {
         self.operator.chain.usdc_micros(&self.payee).await
+    }
+}
+
+fn settings() -> AppSettings {
+    AppSettings {
+        indexer_interval_ms: 200,
+        server: "public_url = \"https://pay.example.com\"",
+        ..AppSettings::default()
     }
 }
 
@@ -174,22 +214,7 @@ async fn grant_that_was_taken_back_pays_nothing_and_one_of_the_admin_does() {
     let asked = scene.asks("a").await.has_status(202);
     // The agent's account cannot be read for a while by nobody: the relayer looks every two seconds. Taken back in one
     // transaction with its opening, the grant is never in force when it looks.
-    let approval =
-        scene.operator.client.get(&format!("/v1/approvals/{}", asked.text_of("transfer_id"))).await;
-    let terms = GrantTerms {
-        payee: GrantPayee::TokenAccount(scene.payee),
-        amount: 30_000_000,
-        expires_at: chain.now().await + 3_600,
-        beyond_allowlist: true,
-        beyond_single_limit: true,
-        beyond_daily_limit: false,
-        tag: approval["grant"]["tag"].as_str().and_then(|tag| tag.parse().ok()),
-        memo_hash: Some(Sha256::digest(b"invoice 7").into()),
-        policy_version: approval["grant"]["policy_version"]
-            .as_u64()
-            .and_then(|version| version.try_into().ok()),
-    };
-    let tag = terms.tag.expect("a tag");
+    let (tag, terms) = scene.terms_of(&asked).await;
     let (program, admin) = (chain.program(), scene.app.admin());
     let (wallet, at) = (scene.approver.pubkey(), (scene.operator.address, scene.ada.address));
     let [memo, open] = program.approve(wallet, wallet, wallet, at, tag, terms);
@@ -226,7 +251,63 @@ async fn approved_payment_is_paid_once_though_the_relayer_is_killed_again_and_ag
         scene.app.crashes();
     }
     scene.app.starts();
-    let scene = Scene { operator: scene.operator.reconnected(), ..scene };
+    let scene = scene.reconnected();
     scene.becomes(&asked, "used").await;
+    assert_eq!(scene.paid().await, 30_000_000);
+}
+
+#[tokio::test]
+async fn client_of_mcp_that_shows_pages_is_led_to_the_approval_and_others_get_its_link() {
+    let scene = Scene::on(TestNetwork::shared().await, &settings()).await;
+    let key = scene.ada.new_key().await;
+    let order = json!({
+        "to": scene.payee.to_string(), "amount": "30", "memo": "invoice 7", "idempotency_key": "a", "approval": "request",
+    });
+    let call = |more: Value| {
+        let mut call = json!({ "name": "send_transfer", "arguments": order });
+        call.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
+        call
+    };
+    let shows = json!({ "elicitation": { "url": {} } });
+    let led = asks_as(&key, shows.clone(), "tools/call", call(json!({}))).await.has_status(200);
+    let result = &led["result"];
+    assert_eq!(result["resultType"], "input_required", "{}", led.text);
+    let page = &result["inputRequests"]["approval"];
+    assert_eq!((&page["method"], &page["params"]["mode"]), (&json!("elicitation/create"), &json!("url")));
+    let url = page["params"]["url"].as_str().expect("a link");
+    assert!(url.starts_with("https://pay.example.com/approve/"), "{url}");
+    assert!(
+        page["params"]["message"].as_str().is_some_and(|said| said.contains("30.000000")),
+        "{}",
+        led.text
+    );
+
+    // Whatever the user said, the same call is answered with what there is: it waits.
+    for action in ["accept", "decline", "cancel"] {
+        let said = json!({ "inputResponses": { "approval": { "action": action } } });
+        let answer = asks_as(&key, shows.clone(), "tools/call", call(said)).await.has_status(200);
+        let answer = crate::mcp::succeeds(&answer["result"]).clone();
+        assert_eq!((&answer["status"], &answer["approval_url"]), (&json!("pending_approval"), &json!(url)));
+    }
+    // Whoever shows forms alone, or nothing, gets the link; so does the revision before.
+    for capabilities in [json!({}), json!({ "elicitation": {} }), json!({ "elicitation": { "form": {} } })] {
+        let answer = asks_as(&key, capabilities, "tools/call", call(json!({}))).await.has_status(200);
+        assert_eq!(crate::mcp::succeeds(&answer["result"])["approval_url"], json!(url));
+    }
+    let before = crate::mcp::asks(&key, "tools/call", call(json!({}))).await.has_status(200);
+    assert_eq!(crate::mcp::succeeds(&before["result"])["status"], "pending_approval");
+
+    let path = url.strip_prefix(PUBLIC_URL).expect("at the public address");
+    let given = scene.given_to(path, &scene.approver.pubkey()).await.has_status(200);
+    assert!(scene.signs(&given).await["result"].is_string());
+    let id = crate::mcp::succeeds(&before["result"])["transfer_id"].as_str().expect("an id").to_owned();
+    until("it is settled", async || {
+        let asked = json!({ "name": "get_transfer", "arguments": { "transfer_id": id } });
+        let read = asks_as(&key, shows.clone(), "tools/call", asked).await.has_status(200);
+        crate::mcp::succeeds(&read["result"])["status"] == "settled"
+    })
+    .await;
+    let paid = asks_as(&key, shows, "tools/call", call(json!({}))).await.has_status(200);
+    assert_eq!(crate::mcp::succeeds(&paid["result"])["replayed"], true);
     assert_eq!(scene.paid().await, 30_000_000);
 }

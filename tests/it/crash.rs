@@ -50,6 +50,15 @@ async fn keys_that_are_used_again_the_day_after_freeze_no_account_and_pay_once_a
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payments_that_a_person_approves_are_made_exactly_once_and_those_that_one_refuses_never() {
+    let weights = Weights { people: 100, restore: 40, fork: 40, ..Weights::NONE };
+    let report = runs_clean(Options { runs: 144, seed: 26, round: None, jobs: 2, weights }).await;
+    for what in ["a person approved", "a person said no"] {
+        assert!(report.met.contains_key(what), "{what}: {:?}", report.met);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payments_are_made_exactly_once_when_disks_fill_up_and_empty() {
     let weights = Weights { disk: 100, ..Weights::NONE };
     let report = runs_clean(Options { runs: 144, seed: 22, round: None, jobs: 2, weights }).await;

@@ -36,10 +36,15 @@ pub async fn asks(client: &Client, method: &str, params: Value) -> Answer {
 }
 
 /// Sends a request as new-era clients do: each one is self-contained.
-pub async fn asks_anew(client: &Client, method: &str, mut params: Value) -> Answer {
+pub async fn asks_anew(client: &Client, method: &str, params: Value) -> Answer {
+    asks_as(client, json!({}), method, params).await
+}
+
+/// The same, of a client that can do this.
+pub async fn asks_as(client: &Client, capabilities: Value, method: &str, mut params: Value) -> Answer {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": NEW_ERA,
-        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
     });
     let name = params["name"].as_str().map(str::to_owned);
     let mut request = request(client, &message(method, &params))

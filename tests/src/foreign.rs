@@ -25,6 +25,11 @@ pub fn node_modules() -> Option<PathBuf> {
     found("PURSER_NODE_MODULES").map(PathBuf::from)
 }
 
+/// The folder with npm `@solana/pay`, which wants another `@solana/kit` than the others.
+pub fn solana_pay() -> Option<PathBuf> {
+    found("PURSER_SOLANA_PAY").map(PathBuf::from)
+}
+
 fn found(variable: &str) -> Option<String> {
     let value = env::var(variable).ok().filter(|value| !value.is_empty());
     if value.is_none() {

@@ -202,11 +202,11 @@ impl Gathering<'_> {
         Ok(operator_state(self.node, &self.program, operator).await?.usdc_mint)
     }
 
-    /// The calls of our program in an address's transactions.
+    /// The calls of our program in an address's transactions, the newest first, also of two in one transaction.
     fn calls(&self, address: &Pubkey) -> Result<Vec<Called>, AuditError> {
         let mut calls = Vec::new();
         for line in self.archive.signatures(address)?.iter().filter(|line| line.err.is_none()) {
-            calls.extend(self.calls_of(line)?);
+            calls.extend(self.calls_of(line)?.into_iter().rev());
         }
         Ok(calls)
     }

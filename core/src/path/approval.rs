@@ -10,8 +10,8 @@ use super::seen::WasPaid;
 use super::{MoneyPath, Rejected};
 use crate::crash_point;
 use crate::{
-    ApprovalWanted, FailureCode, IDEMPOTENCY_SECONDS, LedgerError, OperatorId, Rejection, Transfer,
-    TransferId, TransferState,
+    ApprovalWanted, FailureCode, IDEMPOTENCY_SECONDS, LedgerError, OperatorId, Rejection, Timestamp,
+    Transfer, TransferId, TransferState,
 };
 
 /// How long a person has.
@@ -28,7 +28,12 @@ impl Carrier {
 
     /// Leaves the decision to a person, unless too many of the account's transfers wait for one.
     pub(super) async fn ask(&mut self, transfer: Transfer, rejection: Rejection) -> Stepped {
+        let key = &transfer.idempotency_key;
+        let used = self.outside.ledger.find_used_key(transfer.operator_id, transfer.network, key).await?;
         let expires_at = transfer.created_at.after(APPROVED_WITHIN);
+        // Its key is older where it was refused before. A grant must not outlive it: what reuses the key has the same tag.
+        let expires_at =
+            used.map_or(expires_at, |used| expires_at.min(Timestamp::from_unix_seconds(used.expires_unix)));
         let wanted = ApprovalWanted { rejection: rejection.clone(), expires_at };
         crash_point!("asked.before");
         let asked = self.mark(&transfer, transfer.state.ask(wanted)).await;

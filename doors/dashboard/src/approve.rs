@@ -12,7 +12,7 @@ use axum::{Json, Router};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use purser_relayer::domain::{Address, RejectionReason, TransferState};
-use purser_relayer::service::{LinkedApproval, ServiceError, Services};
+use purser_relayer::service::{ForApprover, LinkedApproval, ServiceError, Services};
 use purser_relayer::web::ApiError;
 use serde::{Deserialize, Serialize};
 
@@ -127,12 +127,18 @@ async fn transaction(
         return refused(StatusCode::BAD_REQUEST, "`account` must be the address of a wallet.");
     };
     match services.approvals.transaction(&token, wallet).await {
-        Ok(Some(bytes)) => {
+        Ok(ForApprover::Transaction(bytes)) => {
             let message =
                 "Approve this payment. Compare what your wallet shows with what you were asked.".to_owned();
             for_wallets(Json(Transaction { transaction: STANDARD.encode(bytes), message }).into_response())
         }
-        Ok(None) => refused(StatusCode::FORBIDDEN, "This wallet cannot approve this payment."),
+        Ok(ForApprover::Stranger) => {
+            refused(StatusCode::FORBIDDEN, "This wallet cannot approve this payment.")
+        }
+        Ok(ForApprover::Taken) => refused(
+            StatusCode::CONFLICT,
+            "Somebody has approved this payment already. If it is not paid, the operator has to take that grant back first.",
+        ),
         Err(error) => refused_by(error),
     }
 }

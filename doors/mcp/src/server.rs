@@ -8,9 +8,9 @@ use axum::extract::MatchedPath;
 use axum::http::request::Parts;
 use axum::http::{HeaderName, header};
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
-    Tool as Description,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ElicitRequest,
+    ElicitRequestParams, Implementation, InputRequest, InputRequiredResult, JsonObject, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool as Description,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -191,8 +191,41 @@ impl ServerHandler for Server {
         let (asked, caller) = caller_of(&context)?;
         let span = asked.extensions.get::<Span>().cloned().unwrap_or_else(Span::none);
         let arguments = request.arguments.unwrap_or_default();
-        Ok(self.call(offered, arguments, asked, caller).instrument(span).await.into())
+        // Answered once, whatever the user said: what became of it, the service knows by the chain.
+        let asks_user = request.input_responses.is_none() && shows_pages(&context);
+        let result = self.call(offered, arguments, asked, caller).instrument(span).await;
+        let page = asks_user.then(|| page_of(offered, &result)).flatten();
+        Ok(page.map_or_else(|| result.into(), CallToolResponse::from))
     }
+}
+
+/// Whether the client says that it can lead its user to a page, in a revision in which an answer may ask for that.
+fn shows_pages(context: &RequestContext<RoleServer>) -> bool {
+    let is_new = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+    let elicits = context.client_capabilities().and_then(|capabilities| capabilities.elicitation);
+    is_new && elicits.is_some_and(|elicits| elicits.url.is_some())
+}
+
+/// The page on which a person approves the payment that this call asked for.
+fn page_of(offered: &Offered, result: &CallToolResult) -> Option<InputRequiredResult> {
+    let answer = result.structured_content.as_ref()?;
+    if offered.tool.effect != Effect::Pays || answer["status"] != "pending_approval" {
+        return None;
+    }
+    let [amount, to, refused] = ["amount_usdc", "to", "message"].map(|field| answer[field].as_str());
+    let params = ElicitRequestParams::UrlElicitationParams {
+        meta: None,
+        message: format!(
+            "{} USDC to {}: a person may approve this payment, on this page, with the wallet of an approver. {}",
+            amount?,
+            to?,
+            refused.unwrap_or_default()
+        ),
+        url: answer["approval_url"].as_str()?.to_owned(),
+        elicitation_id: answer["transfer_id"].as_str()?.to_owned(),
+    };
+    let page = InputRequest::Elicitation(ElicitRequest::new(params));
+    Some(InputRequiredResult::from_input_requests([("approval".to_owned(), page)].into()))
 }
 
 /// The HTTP request of a message, and who sent it.

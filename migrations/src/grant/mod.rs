@@ -1,5 +1,6 @@
 //! Grants of an account, the approvers who open some, and budgets of several accounts.
 
+pub mod approve;
 pub mod approvers;
 pub mod budgets;
 pub mod close;

@@ -7,8 +7,8 @@ use purser_policy::UsdcAmount;
 use sha2::{Digest, Sha256};
 
 use super::facts::of_grant;
-use crate::agent::AgentArgs;
 use crate::agent::facts::timestamp;
+use crate::agent::{AgentArgs, LocatedAgent};
 use crate::arguments;
 use crate::change::Change;
 use crate::network::Network;
@@ -56,11 +56,24 @@ pub struct OpenArgs {
 
 pub async fn run(network: &Network, args: &OpenArgs) -> Result<Report> {
     let located = args.agent.locate(network).await?;
+    let now = network.time().await?;
+    let terms = args.terms(now, located.view.agent.policy_version)?;
+    let id = args.grant_id.unwrap_or(now.unsigned_abs());
+    open(network, &args.agent, located, terms, id).await
+}
+
+/// Opens it with the wallet's key, in whichever part that is the operator's.
+pub(super) async fn open(
+    network: &Network,
+    name: &AgentArgs,
+    located: LocatedAgent,
+    terms: GrantTerms,
+    id: u64,
+) -> Result<Report> {
     let signing = network.signing()?;
-    let (wallet, now) = (signing.address(), network.time().await?);
+    let wallet = signing.address();
     let (operator, agent) = (&located.operator, &located.view.agent);
     let is_approver = ![operator.admin, operator.policy_authority].contains(&wallet);
-    let terms = args.terms(now, agent.policy_version)?;
     ensure!(
         wallet == operator.admin || !terms.beyond_daily_limit,
         "past the daily limit the admin alone lets anybody: sign with {}, or leave out --beyond-daily-limit",
@@ -71,7 +84,6 @@ pub async fn run(network: &Network, args: &OpenArgs) -> Result<Report> {
         "{wallet} is neither admin nor policy authority, and an approver's grant is for one payment: name it with --tag, \
          --memo and --this-policy"
     );
-    let id = args.grant_id.unwrap_or(now.unsigned_abs());
     let (deployment, at) = (located.deployment, (located.operator_address, located.address));
     let grant = deployment.grant_address(&located.address, id);
     let title = "grant opened";
@@ -84,11 +96,11 @@ pub async fn run(network: &Network, args: &OpenArgs) -> Result<Report> {
     let change = change
         .with("agent", located.address.to_string())
         .with("grant", grant.to_string())
-        .with("amount_usdc", args.amount.to_string())
+        .with("amount_usdc", UsdcAmount::from_micros(terms.amount).to_string())
         .with("ends_at", timestamp(terms.expires_at));
     signing
         .carry_out(change, async |signature| {
-            let (after, now) = (args.agent.locate(network).await?, network.time().await?);
+            let (after, now) = (name.locate(network).await?, network.time().await?);
             let account = network.account(&grant).await?;
             let opened = account.and_then(|account| Grant::read(&account.data));
             let opened = opened.context("the grant is not there any more")?;

@@ -79,6 +79,8 @@ async fn emergency_steps_do_what_they_say() {
     let (payee, _) = room.chain.new_payee().await;
     let file = |name: &str| room.folder.path().join(name).display().to_string();
     let rotated_in = Keypair::new().pubkey().to_string();
+    let asked_at = room.chain.now().await.unsigned_abs() * 1_000;
+    let transfer = format!("txn_{}", ulid::Ulid::from_parts(asked_at, 77));
     let places = [
         ("NEW_POLICY_AUTHORITY", next.address()),
         ("NEW_TRANSFER_AUTHORITY", Keypair::new().pubkey().to_string()),
@@ -93,7 +95,7 @@ async fn emergency_steps_do_what_they_say() {
         ("BUDGET", room.chain.program().budget_address(&operator.parse().unwrap(), 1).to_string()),
         ("APPROVER", approver.address()),
         ("PAYEE", Keypair::new().pubkey().to_string()),
-        ("TAG", "77".to_string()),
+        ("TRANSFER", transfer),
         ("RECIPIENT", payee.to_string()),
         ("OPERATOR", operator.clone()),
         ("ACCOUNT", agent.clone()),
@@ -111,7 +113,7 @@ async fn emergency_steps_do_what_they_say() {
         let rotated = room.done(&admin, &["operator", "show"])["policy_authority"] == json!(next.address());
         let wallet: &Wallet = match name.as_str() {
             "halt-all" | "grant-close" | "grant-void" => &guardian,
-            "grant-open" if arguments.contains("--tag") => &approver,
+            "approve" => &approver,
             "grant-open" | "budget-set" => &next,
             _ => &admin,
         };

@@ -242,3 +242,58 @@ async fn what_a_transaction_does_with_grants_approvers_budgets_and_bounds_is_rea
     let (does, printed) = reads("close_budget", &["budget", "close", "--operator", &operator]);
     assert_eq!((&does["budget"], row(&printed, "budget", "empty").1), (&budget, &Value::Null));
 }
+
+fn words(list: &[String]) -> Vec<&str> {
+    list.iter().map(String::as_str).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn transfer_that_waits_is_approved_unsigned_and_signed_elsewhere_or_at_once() {
+    let room = Room::new();
+    let (admin, policy) = (room.wallet("admin").await, room.wallet("policy").await);
+    let approver = room.wallet("approver").await;
+    let operator = room.creates_operator(&admin, &policy, &["--loosening-delay", "1h"]);
+    let agent = room.creates_agent(&operator, &policy, 5_000_000).await.to_string();
+    let payee = Keypair::new().pubkey().to_string();
+    let add = ["approver", "add", "--operator", &operator, "--max-grant", "3", "--max-daily", "9"];
+    room.done(&admin, &[&add[..], &["--key", &approver.address()]].concat());
+    let asked_at = room.chain.now().await.unsigned_abs() * 1_000;
+    let transfer = |random| format!("txn_{}", ulid::Ulid::from_parts(asked_at, random));
+    let approve = |transfer: &str, more: &[&str]| -> Vec<String> {
+        let usual =
+            ["approve", "--account", &agent, "--to", &payee, "--amount", "2.5", "--transfer", transfer];
+        usual.iter().chain(more).map(|word| (*word).to_owned()).collect()
+    };
+    let first = transfer(77);
+    let printed =
+        room.printed(&approver, &words(&approve(&first, &["--memo", "tea", "--policy-version", "1"])));
+    let expected = format!("Purser: let {agent} pay 2.500000 USDC to the token account {payee} until 20");
+    let said = printed["does"][0]["memo"]["text"].as_str().unwrap();
+    assert!(said.starts_with(&expected), "{said}");
+    let tag = purser_policy::tag_of(&ulid::Ulid::from_parts(asked_at, 77).to_bytes());
+    let terms = &printed["does"][1]["open_grant"]["terms"];
+    assert_eq!(
+        (&terms["beyond_allowlist"], &terms["beyond_single_limit"], &terms["beyond_daily_limit"]),
+        (&json!(true), &json!(true), &json!(false)),
+        "{printed}"
+    );
+    let grant = room.chain.program().grant_address(&agent.parse().unwrap(), tag).to_string();
+    assert_eq!(printed["grant"], json!(grant));
+    room.done(&admin, &["submit", &signed(&printed, &approver.keypair)]);
+    let listed = room.answers(&admin, &["grant", "list", "--account", &agent], 0);
+    let opened = &listed["grants"][0];
+    assert_eq!((&opened["grant"], &opened["state"]), (&json!(grant), &json!("open")));
+    assert_eq!((&opened["opened_by"], &opened["one_payment"]), (&json!("approver"), &json!(true)));
+
+    // Once for a transfer, under the policy that was asked about, within 24 hours, and above the approver's limit by the admin alone.
+    assert!(room.refused(&approver, &words(&approve(&first, &[]))).contains("is there already"));
+    let second = transfer(78);
+    let other = approve(&second, &["--policy-version", "2"]);
+    assert!(room.refused(&approver, &words(&other)).contains("policy has changed"));
+    let old = format!("txn_{}", ulid::Ulid::from_parts(asked_at - 86_401_000, 1));
+    assert!(room.refused(&approver, &words(&approve(&old, &[]))).contains("24 hours"));
+    let mut large = approve(&second, &[]);
+    large[6] = "4".to_owned();
+    assert!(room.refused(&approver, &words(&large)).contains("above what this approver may grant"));
+    assert_eq!(room.done(&admin, &words(&large))["opened_by"], json!("admin"));
+}

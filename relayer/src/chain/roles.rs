@@ -151,13 +151,23 @@ pub struct ApprovalOrder {
     pub expires_at: i64,
 }
 
+/// What a wallet gets that asks to approve a payment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ForApprover {
+    /// An unsigned transaction that opens the grant for the one payment.
+    Transaction(Vec<u8>),
+    /// Nothing: it is no approver of the operator.
+    Stranger,
+    /// Nothing: where the grant would be, one is that has not ended.
+    Taken,
+}
+
 /// Prepares what others sign.
 #[async_trait]
 pub trait ApproveChain: ReadChain {
-    /// An unsigned transaction that opens the grant for one payment. `None`: the wallet is no approver of the operator.
-    async fn approval(&self, order: &ApprovalOrder) -> Result<Option<Vec<u8>>, ChainError> {
+    async fn approval(&self, order: &ApprovalOrder) -> Result<ForApprover, ChainError> {
         let _ = order;
-        Ok(None)
+        Ok(ForApprover::Stranger)
     }
 }
 

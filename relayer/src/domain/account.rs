@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use purser_core::{Duplicates, words};
+use purser_core::{Approval, Duplicates, words};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -33,6 +33,7 @@ pub struct Account {
     /// Entries of its allowlist, which count for the operator's quota.
     pub allowlist_entries: u64,
     pub duplicates: DuplicateRule,
+    pub approvals: ApprovalRule,
     pub provisioning: Provisioning,
     pub created_at: Timestamp,
 }
@@ -94,6 +95,27 @@ words! {
         AsAsked = "as_asked",
         Refused = "refused",
         Paid = "paid",
+    }
+}
+
+words! {
+    /// Whether a person may be asked about an account's transfers that policy refuses.
+    #[derive(Default)]
+    pub enum ApprovalRule {
+        /// Where the request asks for one.
+        #[default]
+        On = "on",
+        Off = "off",
+    }
+}
+
+impl ApprovalRule {
+    /// For a request that asks for this.
+    pub const fn over(self, asked: Approval) -> Approval {
+        match self {
+            Self::On => asked,
+            Self::Off => Approval::Off,
+        }
     }
 }
 
@@ -215,6 +237,7 @@ pub struct AccountChange {
     pub name: Option<AccountName>,
     pub metadata: Option<MetadataChange>,
     pub duplicates: Option<DuplicateRule>,
+    pub approvals: Option<ApprovalRule>,
 }
 
 #[cfg(test)]

@@ -81,8 +81,8 @@ impl BalanceSeen {
 mod tests {
     use super::*;
     use crate::domain::{
-        AccountId, AccountName, AccountStatus, Address, DuplicateRule, EndpointHealth, EventType, OperatorId,
-        Provisioning, Subscription, WebhookId, WebhookStatus, WebhookUrl,
+        AccountId, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, EndpointHealth,
+        EventType, OperatorId, Provisioning, Subscription, WebhookId, WebhookStatus, WebhookUrl,
     };
 
     fn at(second: i64) -> Timestamp {
@@ -104,6 +104,7 @@ mod tests {
             status: AccountStatus::Active,
             allowlist_entries: 0,
             duplicates: DuplicateRule::AsAsked,
+            approvals: ApprovalRule::On,
             provisioning: Provisioning::Ready,
             created_at: at(0),
         }

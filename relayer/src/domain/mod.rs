@@ -36,8 +36,8 @@ mod webhook;
 mod webhook_secret;
 
 pub use account::{
-    Account, AccountChange, AccountName, AccountPlace, AccountStatus, DuplicateRule, METADATA_BYTES_MAX,
-    METADATA_KEYS_MAX, Metadata, MetadataChange, NAME_CHARS_MAX, Provisioning,
+    Account, AccountChange, AccountName, AccountPlace, AccountStatus, ApprovalRule, DuplicateRule,
+    METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, MetadataChange, NAME_CHARS_MAX, Provisioning,
 };
 pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json};
 pub use approval::{ApprovalFilter, ApprovalState};

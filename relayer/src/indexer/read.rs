@@ -6,8 +6,8 @@ use super::book::{Parties, addresses_of, entries_of};
 use super::{IndexError, Indexer};
 use crate::chain::{AgentAddresses, BALANCES_MAX, ChainError, LandedRecord, Looked, ProgramEvent};
 use crate::domain::{
-    Account, AccountName, AccountStatus, Address, DuplicateRule, EntryOutcome, HistoryEntry, OperatorId,
-    PaymentMade, Provisioning, Timestamp, TransferId,
+    Account, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, EntryOutcome, HistoryEntry,
+    OperatorId, PaymentMade, Provisioning, Timestamp, TransferId,
 };
 use crate::store::{ADOPTED_STATUS, Due, Mark, PendingFetch, Readings};
 use std::collections::BTreeMap;
@@ -161,6 +161,7 @@ impl Indexer {
             status: ADOPTED_STATUS,
             allowlist_entries: 0,
             duplicates: DuplicateRule::AsAsked,
+            approvals: ApprovalRule::On,
             provisioning: Provisioning::Ready,
             created_at: Timestamp::from_unix_seconds(block_time),
         };

@@ -11,9 +11,9 @@ use super::{Ambient, Chains, Looks, Parts, Tasks};
 use crate::chain::{AgentAddresses, AgentCreation, AgentOnChain, OperatorOnChain, ProvisionChain};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Account, AccountChange, AccountId, AccountName, AccountStatus, Counterparties, Drawn, DuplicateRule,
-    Halt, Metadata, Operator, OperatorId, PolicyUpdate, Principal, Provisioning, Quotas, SpendingPolicy,
-    Timestamp, UsdcAmount, new_agent_id,
+    Account, AccountChange, AccountId, AccountName, AccountStatus, ApprovalRule, Counterparties, Drawn,
+    DuplicateRule, Halt, Metadata, Operator, OperatorId, PolicyUpdate, Principal, Provisioning, Quotas,
+    SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
 };
 use crate::store::{self, StoreError};
 
@@ -162,6 +162,7 @@ impl Accounts {
             status,
             allowlist_entries: policy.allowlist.len() as u64,
             duplicates: DuplicateRule::AsAsked,
+            approvals: ApprovalRule::On,
             provisioning: Provisioning::Requested,
             created_at: now,
         };

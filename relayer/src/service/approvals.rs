@@ -7,7 +7,7 @@ use super::error::{Forbidden, Resource, ServiceError, from_chain, told};
 use super::reads::find_payer;
 use super::transfers::{TransferView, payer};
 use super::{ApprovalLinks, Chains, Looks, Parts};
-use crate::chain::{ApprovalOrder, ApproveChain};
+use crate::chain::{ApprovalOrder, ApproveChain, ForApprover};
 use crate::domain::{
     Account, Address, ApprovalFilter, Cursor, Invalid, Operator, Page, PageRequest, Principal,
     RejectionReason, Transfer, TransferId, TransferState,
@@ -148,19 +148,19 @@ impl Approvals {
         Ok(LinkedApproval { view: self.view(transfer)?, operator, account, terms, paid_before })
     }
 
-    /// The transaction by which this wallet approves what a link leads to, unsigned. `None`: it is no approver of the operator, or no
-    /// approver can approve this. ApprovalClosed: nobody can any more. TooManyReads: too many ask.
-    pub async fn transaction(&self, token: &str, wallet: Address) -> Result<Option<Vec<u8>>, ServiceError> {
+    /// What this wallet signs to approve what a link leads to. `Stranger` also where no approver can approve it. ApprovalClosed: nobody
+    /// can any more. TooManyReads: too many ask.
+    pub async fn transaction(&self, token: &str, wallet: Address) -> Result<ForApprover, ServiceError> {
         let LinkedApproval { view, operator, account, terms, .. } = self.linked(token).await?;
         let transfer = &view.transfer;
         let TransferState::PendingApproval(wanted) = &transfer.state else {
             return Err(ServiceError::ApprovalClosed(transfer.state.status()));
         };
         let (Some(terms), Some(policy_version)) = (terms, wanted.rejection.policy_version) else {
-            return Ok(None);
+            return Ok(ForApprover::Stranger);
         };
         if wanted.rejection.reason == RejectionReason::DailyLimitExceeded {
-            return Ok(None);
+            return Ok(ForApprover::Stranger);
         }
         let order = ApprovalOrder {
             approver: wallet,

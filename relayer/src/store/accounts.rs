@@ -9,7 +9,7 @@ use crate::domain::{
 /// The columns of an [`Account`].
 pub(super) const COLUMNS: Sql<&str> =
     Sql("account_id, operator_id, name, metadata, address, token_account, status,
-    allowlist_entries, duplicates, provisioning, created_at");
+    allowlist_entries, duplicates, approvals, provisioning, created_at");
 
 impl Record for Account {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
@@ -23,6 +23,7 @@ impl Record for Account {
             status: row.get("status")?,
             allowlist_entries: row.get("allowlist_entries")?,
             duplicates: row.get("duplicates")?,
+            approvals: row.get("approvals")?,
             provisioning: row.get("provisioning")?,
             created_at: row.get("created_at")?,
         })
@@ -34,11 +35,12 @@ pub(super) fn insert(account: &Account) -> Query {
     sql! {
         "INSERT INTO accounts
              (account_id, operator_id, name, metadata, address, token_account, status, allowlist_entries,
-              duplicates, provisioning, created_at)
+              duplicates, approvals, provisioning, created_at)
          VALUES ({id}, {operator_id}, {name}, {metadata}, {address}, {token_account}, {status}, {allowlist_entries},
-              {duplicates}, {provisioning}, {created_at})",
+              {duplicates}, {approvals}, {provisioning}, {created_at})",
         account.id, account.operator_id, account.name, account.metadata, account.address, account.token_account,
-        account.status, account.allowlist_entries, account.duplicates, account.provisioning, account.created_at
+        account.status, account.allowlist_entries, account.duplicates, account.approvals, account.provisioning,
+        account.created_at
     }
 }
 

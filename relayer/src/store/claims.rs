@@ -163,6 +163,15 @@ fn used(operator: OperatorId, network: Network, key: &IdempotencyKey) -> super::
     }
 }
 
+/// As [`Approval`] is stored before anybody is asked.
+const fn asks_approval(approval: Approval) -> u64 {
+    match approval {
+        Approval::Never => 0,
+        Approval::Request | Approval::Requested(_) => 1,
+        Approval::Off => 2,
+    }
+}
+
 /// `None` when another transfer has this use of the key.
 async fn insert_transfer(
     tx: &mut Transaction<'_>,
@@ -209,7 +218,7 @@ async fn insert_transfer(
         new.id, new.operator_id, new.network, new.key_id, request.from, request.to, request.amount, request.memo,
         idempotency_key, key_use = key_use.number, key_use.expires_unix, fingerprint,
         fee_payer = new.sender.map(|sender| sender.fee_payer),
-        asks_approval = u64::from(new.asked.approval != Approval::Never), tag = tag_text(new.id.tag()),
+        asks_approval = asks_approval(new.asked.approval), tag = tag_text(new.id.tag()),
         holder, clock.lease_expires_at, clock.now, since = OrEmpty(clock.since()),
         claimed = TransferState::Claimed.as_str(),
         signed_bytes = signed.signed_bytes.unwrap_or(Base64(Vec::new())), signed.tx_signature,

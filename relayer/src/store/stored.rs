@@ -10,7 +10,7 @@ use super::StoreError;
 use super::row::{At, Column, Row, Stored};
 use super::statement::{Bound, Value};
 use crate::domain::{
-    AccountId, AccountName, AccountStatus, Address, AllowedCidrs, Counterparty, DisabledReason,
+    AccountId, AccountName, AccountStatus, Address, AllowedCidrs, ApprovalRule, Counterparty, DisabledReason,
     DuplicateRule, EntryId, EntryKind, EventId, EventType, FailureCode, Fingerprint, HashedKey,
     IdempotencyKey, KeyHint, KeyId, Limit, Memo, Metadata, Network, OperatorId, OperatorName, PaymentNumber,
     PolicyReason, Provisioning, Recipient, RejectionReason, RequestFingerprint, Scopes, SealedSecret, Seed,
@@ -65,7 +65,7 @@ macro_rules! as_text {
 
 as_text! {
     AccountId EntryId EventId KeyId OperatorId TransferId WebhookId
-    AccountStatus Address Counterparty DisabledReason DuplicateRule EntryKind EventType FailureCode Network Provisioning
+    AccountStatus Address ApprovalRule Counterparty DisabledReason DuplicateRule EntryKind EventType FailureCode Network Provisioning
     RejectionReason Scopes Timestamp Unanswered UsdcAmount
 }
 

@@ -93,8 +93,11 @@ fn read_approval(row: &Row<'_>) -> Result<Approval, StoreError> {
         Some(expires_at) => {
             Approval::Requested(ApprovalRequested { reason: row.get("approval_reason")?, expires_at })
         }
-        None if row.get::<u64>("asks_approval")? == 1 => Approval::Request,
-        None => Approval::Never,
+        None => match row.get::<u64>("asks_approval")? {
+            1 => Approval::Request,
+            2 => Approval::Off,
+            _ => Approval::Never,
+        },
     })
 }
 

@@ -12,8 +12,8 @@ use utoipa::ToSchema;
 use super::code::Code;
 use super::request_id::RequestId;
 use crate::domain::{
-    Checks, FailureCode, Invalid, QuotaExceeded, RejectionReason, Transfer, TransferId, TransferState,
-    TransferStatus,
+    Approval, Checks, FailureCode, Invalid, QuotaExceeded, RejectionReason, Transfer, TransferId,
+    TransferState, TransferStatus,
 };
 use crate::service::{
     Forbidden, RequestConflict, Resource, STREAMS_PER_OPERATOR_MAX, ServiceError, Unauthorized,
@@ -54,11 +54,13 @@ pub struct Unpaid {
     pub state: TransferState,
     /// What a seller said who did not take its bytes.
     pub refusal: Option<String>,
+    pub approval: Approval,
 }
 
 impl From<Transfer> for Unpaid {
     fn from(transfer: Transfer) -> Self {
-        Self { id: transfer.id, state: transfer.state, refusal: transfer.refusal }
+        let Transfer { id, state, refusal, approval, .. } = transfer;
+        Self { id, state, refusal, approval }
     }
 }
 
@@ -488,7 +490,7 @@ fn unpaid_body(transfer: &Unpaid, checks: Option<Checks>) -> ErrorBody {
         TransferState::Rejected(rejection) => ErrorBody {
             retry_at: rejection.retry_at.map(Text),
             checks: Some(CheckBody::list(&rejection.checks)),
-            approvable: rejection.reason.is_approvable().then_some(true),
+            approvable: transfer.approval.would_help(rejection.reason).then_some(true),
             ..ErrorBody::new(rejection_code(rejection.reason), rejection.message.clone())
         },
         TransferState::Failed(failed) => {

@@ -122,7 +122,7 @@ impl TransferResponse {
             }
             TransferState::PendingApproval(wanted) => Self::refused(bare, &wanted.rejection),
             TransferState::Rejected(rejection) => Self {
-                approvable: rejection.reason.is_approvable().then_some(true),
+                approvable: transfer.approval.would_help(rejection.reason).then_some(true),
                 ..Self::refused(bare, rejection)
             },
             TransferState::Failed(failure) => Self {

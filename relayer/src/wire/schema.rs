@@ -14,10 +14,11 @@ use utoipa::openapi::{KnownFormat, Ref, RefOr, Schema, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::domain::{
-    AccountName, AccountStatus, Counterparty, CounterpartyKind, Cursor, DeliveryStatus, DisabledReason,
-    DuplicateRule, EntryKind, EventType, HistoryStatus, IDEMPOTENCY_KEY_CHARS_MAX, KeyHint, MEMO_CHARS_MAX,
-    METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX, PolicyReason, REASON_CHARS_MAX, RECIPIENT_CHARS_MAX, Scope,
-    Scopes, URL_CHARS_MAX, Unanswered, UsdcAmount, amount_from_json, amount_to_json,
+    AccountName, AccountStatus, ApprovalRule, Counterparty, CounterpartyKind, Cursor, DeliveryStatus,
+    DisabledReason, DuplicateRule, EntryKind, EventType, HistoryStatus, IDEMPOTENCY_KEY_CHARS_MAX, KeyHint,
+    MEMO_CHARS_MAX, METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX, PolicyReason, REASON_CHARS_MAX,
+    RECIPIENT_CHARS_MAX, Scope, Scopes, URL_CHARS_MAX, Unanswered, UsdcAmount, amount_from_json,
+    amount_to_json,
 };
 
 /// Text without the NUL character, which the databases cannot store as text.
@@ -83,7 +84,7 @@ macro_rules! as_text {
     )*};
 }
 
-as_text! { AccountStatus CounterpartyKind DeliveryStatus DisabledReason DuplicateRule EntryKind EventType HistoryStatus Scope Unanswered }
+as_text! { AccountStatus ApprovalRule CounterpartyKind DeliveryStatus DisabledReason DuplicateRule EntryKind EventType HistoryStatus Scope Unanswered }
 
 /// Text that is answered as it is, under a name of its own.
 macro_rules! named_text {
@@ -281,6 +282,10 @@ written! {
 
     AccountStatus = "AccountStatus": one_of(
         "`paused` where the account may not pay, by its policy or by a halt.", Self::ALL.map(Self::as_str)
+    );
+    ApprovalRule = "ApprovalRule": one_of(
+        "Whether a person may be asked where policy refuses a transfer of the account: `off` also for what asks for one.",
+        Self::ALL.map(Self::as_str)
     );
     DuplicateRule = "DuplicateRule": one_of(
         "What becomes of a transfer that looks like another of the last ten minutes: `as_asked` leaves it to the request, and over MCP it is refused.",

@@ -344,9 +344,10 @@ class AsyncAccounts:
         name: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         duplicates: str | None = None,
+        approvals: str | None = None,
     ) -> types.Account:
         """Changes what is given; metadata key by key: a value that is `None` removes its key."""
-        change = given_fields(name=name, metadata=metadata, duplicates=duplicates)
+        change = given_fields(name=name, metadata=metadata, duplicates=duplicates, approvals=approvals)
         call = Call("PATCH", f"/accounts/{quote(account)}", body=change)
         return read(types.Account, (await self._purser._ask(call)).json)
 

@@ -345,9 +345,10 @@ class Accounts:
         name: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         duplicates: str | None = None,
+        approvals: str | None = None,
     ) -> types.Account:
         """Changes what is given; metadata key by key: a value that is `None` removes its key."""
-        change = given_fields(name=name, metadata=metadata, duplicates=duplicates)
+        change = given_fields(name=name, metadata=metadata, duplicates=duplicates, approvals=approvals)
         call = Call("PATCH", f"/accounts/{quote(account)}", body=change)
         return read(types.Account, (self._purser._ask(call)).json)
 

@@ -17,6 +17,10 @@ class Account:
 
     account_id: str
     """The id of an account. Opaque; compare it as text."""
+    approvals: str
+    """Whether a person may be asked where policy refuses a transfer of the account: `off` also for what asks for
+    one.
+    """
     balance_as_of: datetime
     """When it held that much: a moment ago, or, in a list while the chain does not answer, when it was last seen."""
     balance_usdc: Decimal

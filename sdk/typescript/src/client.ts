@@ -272,7 +272,12 @@ class Accounts {
   /** Changes what is given; metadata key by key: a value that is `null` removes its key. */
   update(
     account: string,
-    change: { name?: string; metadata?: types.Metadata; duplicates?: types.DuplicateRule },
+    change: {
+      name?: string;
+      metadata?: types.Metadata;
+      duplicates?: types.DuplicateRule;
+      approvals?: types.ApprovalRule;
+    },
   ): Promise<types.Account> {
     return asked(this.#line, { method: "PATCH", path: path(account), body: change });
   }

@@ -6,6 +6,8 @@
 export interface Account {
   /** The id of an account. Opaque; compare it as text. */
   account_id: AccountId;
+  /** Whether a person may be asked where policy refuses a transfer of the account: `off` also for what asks for one. */
+  approvals: ApprovalRuleOrOther;
   /** When it held that much: a moment ago, or, in a list while the chain does not answer, when it was last seen. */
   balance_as_of: Timestamp;
   /** USDC as a decimal string with six fractional digits. */
@@ -136,6 +138,12 @@ export interface ApprovalData {
 
 /** `request`: a person is asked, and the transfer waits as `pending_approval`; `never`: it is rejected. */
 export type ApprovalRequest = "never" | "request" | (string & {});
+
+/** Whether a person may be asked where policy refuses a transfer of the account: `off` also for what asks for one. */
+export type ApprovalRule = "on" | "off" | (string & {});
+
+/** Whether a person may be asked where policy refuses a transfer of the account: `off` also for what asks for one. */
+export type ApprovalRuleOrOther = ApprovalRule | (string & {});
 
 /** A page without a key. Whoever has the link sees the payment; to approve takes an approver's wallet. */
 export type ApprovalUrl = string;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use purser_tests::crash::plan::CRASH_POINTS;
+use purser_tests::crash::plan::{APPROVAL_POINTS, CRASH_POINTS};
 use purser_tests::crash::weights::Weights;
 use purser_tests::crash::{self, Options};
 
@@ -25,7 +25,7 @@ struct Arguments {
     #[arg(long, default_value_t = 2)]
     jobs: u64,
     /// Percent of rounds with a hazard, as `clock=100,history=0`: clock, history, restore, disk, rotation,
-    /// skew, height, deaf, fork, copy, reuse. `none` is none
+    /// skew, height, deaf, fork, copy, people, reuse. `none` is none
     #[arg(long, default_value = "")]
     hazards: Weights,
     /// Print one line of JSON on stdout, and everything else on stderr
@@ -44,10 +44,13 @@ async fn main() -> ExitCode {
         }
     })
     .await;
+    for failure in report.failures.iter().filter(|failure| failure.starts_with("the audit")) {
+        eprintln!("{failure}");
+    }
     for (what, count) in &report.met {
         eprintln!("{count:>8}  {what}");
     }
-    for point in CRASH_POINTS {
+    for point in CRASH_POINTS.iter().chain(&APPROVAL_POINTS) {
         if !report.met.contains_key(&format!("crash point {point}")) {
             eprintln!("       -  crash point {point}");
         }

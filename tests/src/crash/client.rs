@@ -19,6 +19,8 @@ use crate::proxy::Proxy;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(40);
+/// While a person is asked.
+const LONG_PAUSE: Duration = Duration::from_millis(300);
 /// How long a client waits for an answer of any kind at dusk.
 const PATIENCE_AT_DUSK: Duration = Duration::from_secs(3);
 
@@ -53,7 +55,7 @@ impl Said {
     pub fn is_final(&self) -> bool {
         match self.status {
             200 | 409 => true,
-            402 => self.body["error"] == "policy_violation",
+            402 => ["policy_violation", "approval_rejected"].iter().any(|error| self.body["error"] == *error),
             _ => false,
         }
     }
@@ -253,8 +255,9 @@ impl Client {
             match self.asks(relayer, asked, PATIENCE).await {
                 Some(answer) if answer.is_final() => said.push(answer),
                 answer => {
+                    let waits = answer.as_ref().is_some_and(|said| said.body["status"] == "pending_approval");
                     said.extend(answer);
-                    tokio::time::sleep(PAUSE).await;
+                    tokio::time::sleep(if waits { LONG_PAUSE } else { PAUSE }).await;
                 }
             }
         }

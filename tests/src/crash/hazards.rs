@@ -1,11 +1,13 @@
 //! What else hits a round besides deaths, wire and network, derived from the seed: nodes that lie, databases that are put
-//! back, disks that fill up, keys that are replaced, forks, copied ids, and the day after.
+//! back, disks that fill up, keys that are replaced, forks, copied ids, people who approve, and the day after.
 //!
 //! Each hazard has its own random stream: leaving one out changes nothing else in the round.
 
 use std::time::Duration;
 
-use super::plan::{Again, Habit, Relayers, RunPlan, SINGLE_LIMIT_MICROS};
+use super::plan::{
+    ACCOUNTS, APPROVAL_POINTS, Again, Death, Habit, Person, Relayers, RunPlan, SINGLE_LIMIT_MICROS,
+};
 use super::weights::Weights;
 use crate::proxy::lies::{WrongClock, WrongHeight, WrongHistory};
 use crate::proxy::outcomes::Outcome;
@@ -18,6 +20,9 @@ const DAY: i64 = 86_400;
 /// Streams that are drawn from in two places.
 const FORK: u64 = 10;
 const REUSE: u64 = 12;
+const PEOPLE: u64 = 14;
+/// How many of an account's payments a person is asked about; ten may wait at once.
+pub(super) const ASKS_MAX: usize = 7;
 
 /// All hazards of one round.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,6 +48,8 @@ pub struct Hazards {
     /// A fork shows some payments as confirmed, and drops them.
     pub fork: bool,
     pub copy: Option<Copying>,
+    /// People are asked about payments above the limit.
+    pub people: bool,
     pub next_day: Option<NextDay>,
 }
 
@@ -108,6 +115,7 @@ impl Hazards {
         let [mut restore, mut disk, mut rotation] = [stream(4), stream(5), stream(6)];
         let [mut skew, mut height, mut deaf] = [stream(7), stream(8), stream(9)];
         let [mut fork, mut copy, mut reuse] = [stream(FORK), stream(11), stream(REUSE)];
+        let mut people = stream(PEOPLE);
         let skews = [skew.chance(weights.skew), skew.chance(weights.skew)];
         let skews = skews.map(|is_wrong| if is_wrong { wrong_host(&mut skew) } else { 0 });
         let clock = clock.chance(weights.clock).then(|| (lying(&mut clock), wrong_clock(&mut clock)));
@@ -142,6 +150,7 @@ impl Hazards {
             dies_at_dusk,
             fork: fork.chance(weights.fork),
             copy: copy.chance(weights.copy).then(|| copying(&mut copy)),
+            people: people.chance(weights.people),
             next_day,
         };
         if !two_nodes {
@@ -190,6 +199,7 @@ impl Hazards {
             let lost = if copy.accounts_are_lost { ", accounts lost" } else { "" };
             format!("copied ids{lost}")
         }));
+        names.extend(self.people.then(|| "people are asked".to_owned()));
         names.extend(self.next_day.map(|day| {
             let when = if day.frees_keys() { "after" } else { "within" };
             format!("keys used again {when} 24 h")
@@ -217,6 +227,37 @@ pub(super) fn forks(seed: u64, index: u64, runs: &mut [RunPlan]) {
     }
 }
 
+/// Makes some payments so large that a person has to approve them, and has relayers die on that way too.
+pub(super) fn asks_people(seed: u64, index: u64, runs: &mut [RunPlan], deaths: &mut [Vec<Death>; 2]) {
+    // The stream begins with whether people are asked at all.
+    let mut random = stream(seed, PEOPLE, index);
+    random.draw();
+    let mut asked = [0; ACCOUNTS];
+    for run in runs {
+        let (asks, approves) = (random.chance(35), random.chance(85));
+        let answers_after = Duration::from_millis(random.below(2_000));
+        if !asks || asked[run.from] == ASKS_MAX {
+            continue;
+        }
+        asked[run.from] += 1;
+        if run.amount_micros <= SINGLE_LIMIT_MICROS {
+            run.amount_micros += SINGLE_LIMIT_MICROS;
+        }
+        // A grant is for one amount under a key: the other one's would never come.
+        if run.habit == Habit::ChangesTheAmount {
+            run.habit = Habit::Retries;
+        }
+        run.person = Some(Person { approves, answers_after });
+    }
+    for death in deaths.iter_mut().flatten() {
+        let (is_here, arrival) = (random.chance(35), 1 + random.below(3));
+        let point = random.one_of(&APPROVAL_POINTS).unwrap_or("asked.after");
+        if is_here {
+            death.point = Some((point, arrival));
+        }
+    }
+}
+
 /// What the runs of the day after do with the keys of the day before.
 pub(super) fn reuses(seed: u64, index: u64, runs: &mut [RunPlan], before: &[RunPlan]) {
     let mut random = stream(seed, REUSE + 1, index);
@@ -234,7 +275,7 @@ pub(super) fn reuses(seed: u64, index: u64, runs: &mut [RunPlan], before: &[RunP
             run.habit = Habit::Retries;
         }
         if is_same && !was_changed {
-            run.again = Some(Again::TheSame);
+            (run.again, run.person) = (Some(Again::TheSame), None);
             (run.to, run.amount_micros) = (before.to, before.amount_micros);
             run.memo.clone_from(&before.memo);
         } else {

@@ -15,6 +15,7 @@
 //! | `thief` | another operator that wants the round's accounts |
 //! | `disk` | a file system that can be filled up |
 //! | `relayer` | a relayer that dies as planned and is started again |
+//! | `person` | the approver, with a wallet of its own |
 //! | `client` | what a client does until it has its answer |
 //! | `ledger` | what the chain says, read and decoded without any of the relayer's code |
 //! | `patience` | deadlines that a loaded machine does not cut short |
@@ -27,6 +28,7 @@ mod disk;
 pub mod hazards;
 mod ledger;
 mod patience;
+mod person;
 pub mod plan;
 mod relayer;
 mod storm;

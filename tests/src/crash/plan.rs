@@ -45,6 +45,9 @@ pub const CRASH_POINTS: [&str; 20] = [
     "duplicate.before",
 ];
 
+/// Those on the way of what a person is asked about, for rounds in which people approve.
+pub const APPROVAL_POINTS: [&str; 3] = ["asked.before", "asked.after", "granted.after"];
+
 /// One start of the relayers, and everything that happens to them.
 #[derive(Debug, Clone)]
 pub struct RoundPlan {
@@ -102,11 +105,20 @@ pub struct RunPlan {
     pub from: usize,
     pub to: To,
     pub amount_micros: u64,
+    /// Set if its client asks for a person, and what that one says.
+    pub person: Option<Person>,
     pub outcomes: Vec<Outcome>,
     pub habit: Habit,
     pub begins_after: Duration,
     /// The relayer that the client asks first.
     pub relayer: usize,
+}
+
+/// What a person says to a payment above the limit, this long after it began to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Person {
+    pub approves: bool,
+    pub answers_after: Duration,
 }
 
 /// Who receives the payment.
@@ -136,6 +148,13 @@ pub enum Habit {
     ChangesTheAmount,
     /// Hangs up after this long, and comes back in the calm.
     GoesAway(Duration),
+}
+
+impl RunPlan {
+    /// Whether it must be paid in the end: policy allows it, or a person does.
+    pub(super) fn is_allowed(&self) -> bool {
+        self.person.map_or(self.amount_micros <= SINGLE_LIMIT_MICROS, |person| person.approves)
+    }
 }
 
 impl RoundPlan {
@@ -185,6 +204,9 @@ impl RoundPlan {
         if hazards.fork {
             hazards::forks(seed, draws, &mut runs);
         }
+        if hazards.people {
+            hazards::asks_people(seed, draws, &mut runs, &mut deaths);
+        }
         if hazards.nobody_dies {
             deaths.iter_mut().for_each(Vec::clear);
         }
@@ -205,6 +227,7 @@ impl RoundPlan {
                 from,
                 to: To::Payee(from % PAYEES),
                 amount_micros: 1,
+                person: None,
                 outcomes: Vec::new(),
                 habit: Habit::Retries,
                 begins_after: Duration::ZERO,
@@ -299,6 +322,7 @@ fn run(random: &mut Random, seed: u64, round: u64, number: u64, relayers: Relaye
         from,
         to,
         amount_micros: if above_the_limit { SINGLE_LIMIT_MICROS + amount } else { amount },
+        person: None,
         outcomes: outcomes(random),
         habit: habit(random),
         begins_after: Duration::from_millis(random.below(BEGIN_WITHIN_MS)),
@@ -347,8 +371,14 @@ mod tests {
     fn a_round_follows_from_its_seed_and_every_account_gets_more_keys_than_the_chain_remembers() {
         for index in 0..20 {
             let of = |weights| RoundPlan::of(1, index, RUNS_PER_ROUND, weights);
-            let plan = of(Weights::default());
-            assert_eq!(format!("{plan:?}"), format!("{:?}", of(Weights::default())));
+            let asks_nobody = Weights { people: 0, ..Weights::default() };
+            let asked = of(Weights { people: 100, ..asks_nobody });
+            let plan = of(asks_nobody);
+            assert_eq!(format!("{plan:?}"), format!("{:?}", of(asks_nobody)));
+            assert_eq!(format!("{asked:?}"), format!("{:?}", of(Weights { people: 100, ..asks_nobody })));
+            let asking =
+                |account| asked.runs.iter().filter(move |run| run.from == account && run.person.is_some());
+            assert!((0..ACCOUNTS).all(|account| (1..=hazards::ASKS_MAX).contains(&asking(account).count())));
             let mut without_forks = plan.runs.clone();
             for run in &mut without_forks {
                 run.outcomes.retain(|outcome| !matches!(outcome, Outcome::DroppedByFork(_)));

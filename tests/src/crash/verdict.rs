@@ -170,10 +170,21 @@ impl Judge<'_> {
                     }
                 }
                 (202, None) => {}
+                (202, Some("policy_violation")) if self.run.person.is_some() => {}
                 (402, Some("policy_violation")) => {
-                    if !paid.is_empty() || self.run.amount_micros <= SINGLE_LIMIT_MICROS {
+                    let is_refused = self.run.amount_micros > SINGLE_LIMIT_MICROS;
+                    if !paid.is_empty() || !is_refused || self.run.person.is_some() {
                         self.mismatches(format!("answered rejected: {}; paid {paid:?}", said.body));
                     }
+                }
+                (402, Some("approval_rejected")) => {
+                    if !paid.is_empty() || self.run.person.is_none_or(|person| person.approves) {
+                        self.mismatches(format!("answered as a person's no: {}; paid {paid:?}", said.body));
+                    }
+                }
+                // It is asked for again.
+                (402, Some("approval_expired" | "approval_void")) if self.run.person.is_some() => {
+                    self.failure(said, paid);
                 }
                 (409, Some("idempotency_conflict")) => self.conflict(record, said),
                 // Until the accounts are found again.
@@ -221,7 +232,7 @@ impl Judge<'_> {
 
     /// In the calm every relayer knows the outcome, and it matches the chain's.
     fn conclusions(&mut self, record: &Record, paid: &[&Payment]) {
-        let allowed = self.run.amount_micros <= SINGLE_LIMIT_MICROS;
+        let allowed = self.run.is_allowed();
         for (relayer, last) in record.last.iter().enumerate() {
             let Some(last) = last else {
                 self.report.lost += 1;
@@ -268,6 +279,9 @@ impl Judge<'_> {
             if self.forgets() {
                 fields.remove("transfer_id");
                 fields.remove("created_at");
+                // Nobody asked a person about what was found paid.
+                fields.remove("approval_url");
+                fields.remove("approval_expires_at");
             }
             if self.times_differ() {
                 fields.remove("settled_at");

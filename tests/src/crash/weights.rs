@@ -26,6 +26,8 @@ pub struct Weights {
     pub fork: u64,
     /// Another operator copies what accounts were made from.
     pub copy: u64,
+    /// People are asked about payments above the limit.
+    pub people: u64,
     /// The clocks move on by about a day, and keys are used again.
     pub reuse: u64,
 }
@@ -46,12 +48,13 @@ impl Weights {
             deaf: percent,
             fork: percent,
             copy: percent,
+            people: percent,
             reuse: percent,
         }
     }
 
     /// Each weight by the name that the command line knows.
-    fn named(&mut self) -> [(&'static str, &mut u64); 11] {
+    fn named(&mut self) -> [(&'static str, &mut u64); 12] {
         [
             ("clock", &mut self.clock),
             ("history", &mut self.history),
@@ -63,6 +66,7 @@ impl Weights {
             ("deaf", &mut self.deaf),
             ("fork", &mut self.fork),
             ("copy", &mut self.copy),
+            ("people", &mut self.people),
             ("reuse", &mut self.reuse),
         ]
     }
@@ -81,6 +85,7 @@ impl Default for Weights {
             deaf: 15,
             fork: 20,
             copy: 15,
+            people: 35,
             reuse: 15,
         }
     }

@@ -17,6 +17,7 @@ use super::client::{Client, Passing, Record};
 use super::disk::SmallDisk;
 use super::ledger::{Ledger, Payment};
 use super::patience::{Deadline, Ticks};
+use super::person::Approver;
 use super::plan::{ACCOUNTS, PAYEES, Relayers, RoundPlan, RunPlan, SINGLE_LIMIT_MICROS, To};
 use super::relayer::{Home, Relayer, database_folder};
 use super::storm::{Authorities, Storm};
@@ -55,6 +56,7 @@ pub(super) struct World {
     agents: Vec<Agent>,
     payees: Vec<Pubkey>,
     thief: Thief,
+    approver: Arc<Approver>,
     /// The database from before any account, and from before any transfer.
     bare: Vec<(PathBuf, Vec<u8>)>,
     pristine: Vec<(PathBuf, Vec<u8>)>,
@@ -68,7 +70,11 @@ impl World {
         let network = TestNetwork::own_with_slots_of(SLOT_MS);
         let first = Proxy::to(&network.rpc_url);
         let nodes = [first.beside(), first];
-        let settings = AppSettings { rpc_url: Some(nodes[0].url()), ..AppSettings::default() };
+        let settings = AppSettings {
+            rpc_url: Some(nodes[0].url()),
+            server: "public_url = \"https://pay.example.com\"",
+            ..AppSettings::default()
+        };
         let app = TestApp::start(Arc::clone(&network), &settings).await;
         let thieves = app.new_operator().await;
         let operator = app.new_operator().await;
@@ -100,6 +106,7 @@ impl World {
         assert!(app.stops(Duration::from_secs(20)).await, "the relayer stops before the first round");
         let pristine = app.saved_database();
         let thief = Thief::of(thieves, &agents).await;
+        let approver = Arc::new(Approver::of(&operator, &network.rpc_url).await);
         World {
             network,
             nodes,
@@ -109,6 +116,7 @@ impl World {
             agents,
             payees,
             thief,
+            approver,
             bare,
             pristine,
             ahead: AtomicI64::new(0),
@@ -180,6 +188,9 @@ impl World {
         let mut report = verdict::judges(&scene, &outcome.records);
         report.mismatches += outcome.took.len() as u64;
         report.failures.extend(outcome.took.into_iter().map(|what| format!("another operator got {what}")));
+        for (what, count) in self.approver.did() {
+            met.insert(what.to_owned(), count);
+        }
         let dropped = dropped(&scene, &outcome.records);
         if dropped > 0 {
             met.insert("a fork dropped what was settled".to_owned(), dropped);
@@ -234,6 +245,8 @@ impl World {
             tokio::spawn(async move { client.goes(phase, &busy).await })
         };
         let clients: Vec<_> = plan.runs.iter().map(|run| goes(run, self.ticks.within(ROUND))).collect();
+        let attends = Arc::clone(&self.approver).attends(&plan.runs, relayers);
+        let person = tokio::spawn(attends);
         let mut took = Vec::new();
         // Until every client has an answer or has gone away, or the storm's time is over.
         let served = waits_until(began + STORM, || busy.load(Ordering::SeqCst) == 0);
@@ -259,6 +272,7 @@ impl World {
         relayers_phase.send_replace(Phase::Calm);
         clients_phase.send_replace(Phase::Calm);
         let mut records = try_join_all(clients).await.expect("clients do not panic");
+        person.abort();
         let mut runs = plan.runs.clone();
         busy.fetch_add(plan.last_runs().len(), Ordering::SeqCst);
         let last: Vec<_> =
@@ -346,6 +360,7 @@ impl World {
             "amount": crate::money::text_of(run.amount_micros),
             "idempotency_key": run.key,
             "memo": run.memo,
+            "approval": if run.person.is_some() { "request" } else { "never" },
         })
     }
 

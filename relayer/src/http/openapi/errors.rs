@@ -12,8 +12,8 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::{component, headers, needs_key};
 use crate::domain::{
-    CheckedRule, Checks, Failure, FailureCode, Invalid, Limit, QuotaExceeded, Rejection, RejectionReason,
-    RuleCheck, Timestamp, TransferId, TransferState, TransferStatus, UsdcAmount,
+    Approval, CheckedRule, Checks, Failure, FailureCode, Invalid, Limit, QuotaExceeded, Rejection,
+    RejectionReason, RuleCheck, Timestamp, TransferId, TransferState, TransferStatus, UsdcAmount,
 };
 use crate::service::{Forbidden, Resource, ServiceError, Unauthorized};
 use crate::web::code::Code;
@@ -232,7 +232,12 @@ fn checks(broken: CheckedRule) -> Checks {
 }
 
 fn ended(state: TransferState, checks: Option<Checks>) -> ApiError {
-    let unpaid = Unpaid { id: TransferId::from_bytes(ulid(4).to_bytes()), state, refusal: None };
+    let unpaid = Unpaid {
+        id: TransferId::from_bytes(ulid(4).to_bytes()),
+        state,
+        refusal: None,
+        approval: Approval::Never,
+    };
     ApiError::Transfer(Box::new(unpaid), checks)
 }
 

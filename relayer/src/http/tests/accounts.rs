@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::{ACCOUNTS_MAX, Relayer, operator_key};
 use crate::chain::AddressKind;
 use crate::domain::{
-    Account, AccountId, AccountName, AccountStatus, Address, DuplicateRule, OperatorId, Provisioning,
-    Timestamp,
+    Account, AccountId, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, OperatorId,
+    Provisioning, Timestamp,
 };
 use crate::service::Ambient;
 
@@ -177,6 +177,7 @@ async fn accounts_that_are_closed_on_the_chain_make_room_for_others() {
             status: AccountStatus::Active,
             allowlist_entries: 0,
             duplicates: DuplicateRule::AsAsked,
+            approvals: ApprovalRule::On,
             provisioning: Provisioning::Ready,
             created_at: made_at,
         };

@@ -257,3 +257,60 @@ async fn a_grant_does_not_help_an_account_without_money_until_it_has_some() {
     assert_eq!(paid["idempotency_key"], "a");
     assert_eq!(relayer.chain.script().sent.len(), 1);
 }
+
+#[tokio::test]
+async fn an_account_may_ask_nobody_and_then_no_refusal_says_that_asking_helps() {
+    let relayer = Relayer::start().await;
+    let account = relayer.limited().await;
+    let path = format!("/v1/accounts/{account}");
+    assert_eq!(relayer.get(&path).await.body["approvals"], "on");
+    let off = relayer.patch(&path, &json!({ "approvals": "off" })).await;
+    assert_eq!((off.status, &off.body["approvals"]), (StatusCode::OK, &json!("off")));
+    for refused in [
+        relayer.ask(&account, "a").await,
+        relayer.post("/v1/transfers", &relayer.order(&account, "a")).await,
+        relayer.post("/v1/transfers", &relayer.order(&account, "b")).await,
+    ] {
+        assert_eq!(refused.error(), (402, "policy_violation"), "{}", refused.body);
+        assert_eq!(refused.body["approvable"], Value::Null);
+        let shown = format!("/v1/transfers/{}", refused.body["transfer_id"].as_str().expect("an id"));
+        assert_eq!(relayer.get(&shown).await.body["approvable"], Value::Null);
+    }
+    assert_eq!(relayer.get("/v1/approvals").await.body["data"], json!([]));
+    for wrong in [json!("never"), json!(null), json!(true)] {
+        let answer = relayer.patch(&path, &json!({ "approvals": wrong })).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{}", answer.body);
+    }
+    // On again, the same key asks; and what waits goes on waiting when it is off once more.
+    let on = relayer.patch(&path, &json!({ "approvals": "on", "name": "Ada" })).await;
+    assert_eq!((&on.body["approvals"], &on.body["name"]), (&json!("on"), &json!("Ada")));
+    let asked = relayer.ask(&account, "a").await;
+    assert_eq!(asked.status, StatusCode::ACCEPTED, "{}", asked.body);
+    relayer.patch(&path, &json!({ "approvals": "off" })).await;
+    let again = relayer.ask(&account, "a").await;
+    assert_eq!(again.body["transfer_id"], asked.body["transfer_id"]);
+    relayer.grant(&asked.body["transfer_id"]);
+    relayer.becomes(&asked.body["transfer_id"], "settled").await;
+}
+
+#[tokio::test]
+async fn a_payment_that_waits_for_a_person_is_asked_for_under_a_new_key_only_on_purpose() {
+    let relayer = Relayer::start().await;
+    let account = relayer.limited().await;
+    let asked = relayer.ask(&account, "a").await.body;
+    let mut order = relayer.order(&account, "b");
+    order["approval"] = json!("request");
+    order["refuse_duplicate"] = json!(true);
+    let duplicate = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(duplicate.error(), (409, "likely_duplicate"), "{}", duplicate.body);
+    assert_eq!(duplicate.body["transfer_id"], asked["transfer_id"]);
+    // The same key is no duplicate of itself, with or without asking.
+    order["idempotency_key"] = json!("a");
+    let again = relayer.post("/v1/transfers", &order).await;
+    assert_eq!((again.status, &again.body["transfer_id"]), (StatusCode::ACCEPTED, &asked["transfer_id"]));
+    order["idempotency_key"] = json!("b");
+    order["duplicate_of"] = asked["transfer_id"].clone();
+    let meant = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(meant.status, StatusCode::ACCEPTED, "{}", meant.body);
+    assert_ne!(meant.body["transfer_id"], asked["transfer_id"]);
+}

@@ -7,8 +7,8 @@ use utoipa::ToSchema;
 
 use super::halts::HaltBody;
 use crate::domain::{
-    AccountChange, AccountId, AccountName, AccountStatus, DuplicateRule, Invalid, Metadata, MetadataChange,
-    PolicyUpdate, Principal,
+    AccountChange, AccountId, AccountName, AccountStatus, ApprovalRule, DuplicateRule, Invalid, Metadata,
+    MetadataChange, PolicyUpdate, Principal,
 };
 use crate::service::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
 use crate::web::auth::OperatorOnly;
@@ -70,6 +70,9 @@ pub struct UpdateAccountBody {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = DuplicateRule)]
     duplicates: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = ApprovalRule)]
+    approvals: Option<String>,
 }
 
 /// Distinguishes `null` from a missing field.
@@ -85,6 +88,7 @@ impl TryFrom<UpdateAccountBody> for AccountChange {
             name: body.name.map(AccountName::parse).transpose()?,
             metadata: body.metadata.map(|json| MetadataChange::parse(&json)).transpose()?,
             duplicates: body.duplicates.map(|word| Invalid::unless("duplicates", &word)).transpose()?,
+            approvals: body.approvals.map(|word| Invalid::unless("approvals", &word)).transpose()?,
         })
     }
 }
@@ -125,6 +129,7 @@ pub struct AccountResponse {
     #[schema(required)]
     metadata: Option<Metadata>,
     duplicates: DuplicateRule,
+    approvals: ApprovalRule,
     created_at: schema::Timestamp,
 }
 
@@ -143,6 +148,7 @@ impl From<AccountView> for AccountResponse {
             policy: policy.as_ref().map(PolicyFields::from),
             metadata: account.metadata,
             duplicates: account.duplicates,
+            approvals: account.approvals,
             created_at: account.created_at.into(),
         }
     }
@@ -232,7 +238,7 @@ pub async fn get(
     Ok(Json(accounts.get(&principal, account_id).await?.into()))
 }
 
-/// Change an account's name, metadata and rule for duplicates
+/// Change an account's name, metadata and rules for duplicates and approvals
 #[utoipa::path(
     patch, path = "/v1/accounts/{id}", operation_id = "update_account", tag = "Accounts",
     params(Id<AccountId>),

@@ -4,7 +4,8 @@ use super::world::{Expected, World};
 use super::{AMBIENT, Scene};
 use crate::chain::Commitment;
 use crate::domain::{
-    Account, AccountId, AccountName, AccountStatus, Address, DuplicateRule, Network, Provisioning,
+    Account, AccountId, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, Network,
+    Provisioning,
 };
 use crate::indexer::walk::Walked;
 use crate::store::Whose;
@@ -32,6 +33,7 @@ async fn ten_thousand_accounts_are_swept_with_at_most_110_calls() {
             status: AccountStatus::Active,
             allowlist_entries: 0,
             duplicates: DuplicateRule::AsAsked,
+            approvals: ApprovalRule::On,
             provisioning: Provisioning::Ready,
             created_at: AMBIENT.now(),
         };

@@ -20,8 +20,8 @@ use self::world::{Expected, World};
 use super::{Indexer, IndexerParts};
 use crate::chain::{Commitment, SolanaHistory};
 use crate::domain::{
-    Account, AccountName, AccountStatus, Address, DuplicateRule, EntryOutcome, HistoryEntry, HistoryFilter,
-    Network, Operator, OperatorName, Provisioning, Quotas, Timestamp,
+    Account, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, EntryOutcome, HistoryEntry,
+    HistoryFilter, Network, Operator, OperatorName, Provisioning, Quotas, Timestamp,
 };
 use crate::service::{Ambient, Chains, Looks, Parts, Services, Tasks, WebhookParts};
 use crate::shares::Outgoing;
@@ -76,6 +76,7 @@ impl Scene {
                 status: AccountStatus::Active,
                 allowlist_entries: 0,
                 duplicates: DuplicateRule::AsAsked,
+                approvals: ApprovalRule::On,
                 provisioning: Provisioning::Ready,
                 created_at: AMBIENT.now(),
             };

@@ -2,7 +2,8 @@ use super::world::World;
 use super::{AMBIENT, Scene};
 use crate::chain::Commitment;
 use crate::domain::{
-    Account, AccountId, AccountName, AccountStatus, Address, DuplicateRule, OperatorId, Provisioning,
+    Account, AccountId, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, OperatorId,
+    Provisioning,
 };
 
 /// An account that the chain does not know, so its payments can never be found.
@@ -17,6 +18,7 @@ async fn cannot_be_completed(scene: &Scene, operator_id: OperatorId, number: u8)
         status: AccountStatus::Active,
         allowlist_entries: 0,
         duplicates: DuplicateRule::AsAsked,
+        approvals: ApprovalRule::On,
         provisioning: Provisioning::Ready,
         created_at: AMBIENT.now(),
     };

@@ -109,12 +109,13 @@ impl Transfers {
         let deadline = Instant::now() + self.transfer_deadline;
         let from = asked.request.from;
         let account = find_payer(&self.accounts, principal, from).await?;
+        let asked = NamedRequest {
+            duplicates: account.duplicates.over(asked.duplicates),
+            approval: account.approvals.over(asked.approval),
+            ..asked
+        };
         let started = match self.try_place(principal, from, &asked.idempotency_key) {
-            Some(place) => {
-                let duplicates = account.duplicates.over(asked.duplicates);
-                let asked = NamedRequest { duplicates, ..asked };
-                self.start(principal, account, asked, place, deadline, None).await?
-            }
+            Some(place) => self.start(principal, account, asked, place, deadline, None).await?,
             None => {
                 let NamedRequest { idempotency_key: key, request, approval, .. } = &asked;
                 let found = self.find_started(principal, key, Fingerprint::of(request), *approval).await?;

@@ -79,6 +79,7 @@ pub(super) fn account(operator: &Operator, byte: u8) -> Account {
         status: AccountStatus::Active,
         allowlist_entries: 0,
         duplicates: DuplicateRule::AsAsked,
+        approvals: ApprovalRule::On,
         provisioning: Provisioning::Ready,
         created_at: at(i64::from(byte)),
     }

@@ -132,6 +132,7 @@ impl Scene {
             status: AccountStatus::Active,
             allowlist_entries: 0,
             duplicates: DuplicateRule::AsAsked,
+            approvals: ApprovalRule::On,
             provisioning: Provisioning::Ready,
             created_at: at(0),
         };

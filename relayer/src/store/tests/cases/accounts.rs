@@ -10,6 +10,7 @@ async fn an_account_comes_back_as_it_was_written() {
         metadata: Some(Metadata::parse(&json).expect("valid")),
         allowlist_entries: 2,
         status: AccountStatus::Paused,
+        approvals: ApprovalRule::Off,
         // New accounts may not have this name, but older databases may contain it.
         name: AccountName::from_stored("a\u{202e}b".into()),
         ..account(&fixture.operator, 50)
