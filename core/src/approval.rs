@@ -32,8 +32,8 @@ pub struct ApprovalWanted {
 
 impl Approval {
     /// Whether a person is still to be asked about a refusal.
-    pub const fn is_wanted(self, reason: RejectionReason) -> bool {
-        matches!(self, Self::Request) && reason.is_approvable()
+    pub fn is_wanted(self, rejection: &Rejection) -> bool {
+        matches!(self, Self::Request) && rejection.is_approvable()
     }
 
     /// What a person was asked, if one was.
