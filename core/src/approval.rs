@@ -34,13 +34,13 @@ pub struct ApprovalWanted {
 
 impl Approval {
     /// Whether a person is still to be asked about a refusal.
-    pub const fn is_wanted(self, reason: RejectionReason) -> bool {
-        matches!(self, Self::Request) && reason.is_approvable()
+    pub fn is_wanted(self, rejection: &Rejection) -> bool {
+        matches!(self, Self::Request) && rejection.is_approvable()
     }
 
     /// Whether asking would help where this refused it.
-    pub const fn would_help(self, reason: RejectionReason) -> bool {
-        !matches!(self, Self::Off) && reason.is_approvable()
+    pub fn would_help(self, rejection: &Rejection) -> bool {
+        !matches!(self, Self::Off) && rejection.is_approvable()
     }
 
     /// What a person was asked, if one was.

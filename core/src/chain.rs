@@ -7,7 +7,7 @@ use purser_policy::{
     Allowlist, AsAllowlist, PolicyOver, RecentTags, SpendWindow, UsdcAmount, Waived, tag_of,
 };
 
-use super::{AccountId, Address, Halt, Network, OperatorId};
+use super::{AccountId, Address, Bounds, Halt, Network, OperatorId};
 
 /// The two addresses of an agent account, derived without asking the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +81,8 @@ pub struct ChainView {
     pub policy_version: u64,
     /// What the account spent. It may count transfers in flight as made.
     pub window: SpendWindow,
+    /// What it pays within beside its policy. Likewise.
+    pub bounds: Bounds,
     /// Which payments the account remembers. They may count transfers in flight as made.
     pub counted_tags: RecentTags,
     /// The account's tags as the chain has them.
@@ -155,6 +157,8 @@ pub enum Refusal {
     RecipientNotAllowed,
     SingleLimitExceeded,
     DailyLimitExceeded,
+    MonthLimitExceeded,
+    BudgetExceeded,
     InsufficientBalance,
     /// The issuer of USDC has frozen the paying token account.
     SourceFrozen,
@@ -166,6 +170,10 @@ pub enum Refusal {
     StaleSequence,
     /// The operator's admin has named other transfer authorities since. Look again, and sign anew.
     AuthorityRotated,
+    /// The account is bound by something else since. Look again, and sign anew.
+    BoundsChanged,
+    /// An account that it names is not there: of those, only a budget goes while a payment may be under way.
+    AccountGone,
 }
 
 /// How a signed transfer ended. Every variant is final.

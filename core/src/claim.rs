@@ -66,7 +66,7 @@ impl UsedKey {
                 answer(Claim::Conflict)
             }
             // Nobody was asked about it yet.
-            TransferState::Rejected(rejection) if approval.is_wanted(rejection.reason) => Reuse::Retry,
+            TransferState::Rejected(rejection) if approval.is_wanted(rejection) => Reuse::Retry,
             TransferState::Settled(_) | TransferState::Rejected(_) => answer(Claim::Replay(transfer())),
             // Whoever refuses to send them would get signed bytes at every try; and a person's no stands.
             TransferState::Failed(failure)

@@ -21,6 +21,7 @@ mod words;
 
 mod address;
 mod approval;
+mod bounds;
 mod chain;
 mod chain_wins;
 mod claim;
@@ -44,6 +45,7 @@ mod transfer_state;
 
 pub use address::{Address, AddressError};
 pub use approval::{Approval, ApprovalRequested, ApprovalWanted};
+pub use bounds::{Bounds, BudgetState, MonthCap};
 pub use chain::{
     AgentAddresses, Beyond, ChainFault, ChainView, Destination, Granted, Outcome, Payer, Refusal,
     SharedAllowlist, UnsignedTransfer, clocks_agree,

@@ -16,6 +16,14 @@ pub struct Rejection {
     pub rejected_at: Timestamp,
 }
 
+impl Rejection {
+    /// Whether a grant would let the payment pass: it exceeds none of the bounds, which no grant waives.
+    pub fn is_approvable(&self) -> bool {
+        let stands = |check: &RuleCheck| !check.ok && check.rule.is_bound();
+        self.reason.is_approvable() && !self.checks.0.iter().any(stands)
+    }
+}
+
 words! {
     /// What refused: the kinds of [`Violation`], except for a payment that was already made.
     pub enum RejectionReason {
@@ -27,6 +35,10 @@ words! {
         RecipientNotAllowed = "recipient_not_allowed",
         SingleLimitExceeded = "single_limit_exceeded",
         DailyLimitExceeded = "daily_limit_exceeded",
+        /// Not by the policy: the account's cap for 30 days.
+        MonthLimitExceeded = "month_limit_exceeded",
+        /// Nor: the budget that the account pays through.
+        BudgetExceeded = "budget_exceeded",
     }
 }
 
@@ -35,7 +47,12 @@ impl RejectionReason {
     pub const fn is_approvable(self) -> bool {
         match self {
             Self::RecipientNotAllowed | Self::SingleLimitExceeded | Self::DailyLimitExceeded => true,
-            Self::Halted | Self::Paused | Self::MemoRequired | Self::MemoTooLong => false,
+            Self::Halted
+            | Self::Paused
+            | Self::MemoRequired
+            | Self::MemoTooLong
+            | Self::MonthLimitExceeded
+            | Self::BudgetExceeded => false,
         }
     }
 
@@ -69,14 +86,24 @@ impl Checks {
 }
 
 words! {
-    /// What a transfer is checked against, in order of precedence: the rules of the policy, then the balance.
+    /// What a transfer is checked against, in order of precedence: the rules of the policy, the bounds of an account that has any,
+    /// then the balance.
     pub enum CheckedRule {
         Paused = "paused",
         RequireMemo = "require_memo",
         AllowedCounterparties = "allowed_counterparties",
         MaxSingleTransfer = "max_single_transfer",
         MaxDailySpend = "max_daily_spend",
+        Max30DaySpend = "max_30_day_spend",
+        Budget = "budget",
         Balance = "balance",
+    }
+}
+
+impl CheckedRule {
+    /// Whether it binds an account beside its policy.
+    pub const fn is_bound(self) -> bool {
+        matches!(self, Self::Max30DaySpend | Self::Budget)
     }
 }
 

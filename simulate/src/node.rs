@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use purser_core::{
-    Address, Beyond, Chain, ChainFault, ChainView, Destination, Granted, Outcome, Payer, Payment,
+    Address, Beyond, Bounds, Chain, ChainFault, ChainView, Destination, Granted, Outcome, Payer, Payment,
     SharedAllowlist, SignedTransfer, Signer, UnsignedTransfer,
 };
 use purser_policy::{Allowlist, AsAllowlist, UsdcAmount};
@@ -53,6 +53,7 @@ impl SimChain {
             policy: account.policy().over(SharedAllowlist::new(Anyone)),
             policy_version: account.policy_version,
             window: account.window,
+            bounds: Bounds::default(),
             counted_tags: account.tags,
             tags: account.tags,
             balance: account.balance,

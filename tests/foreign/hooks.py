@@ -88,7 +88,7 @@ def before_call(ctx, case, kwargs):
             body["since"] = "2026-01-31T12:00:00.000000Z"
     # A policy that was read comes with fields that nobody can set: it is to carry those that it had, or none.
     if operation in ("replace_policy", "update_policy"):
-        for name in ("account_id", "counterparty_kinds", "pending", "updated_at", "version"):
+        for name in ("account_id", "by_grant_only", "counterparty_kinds", "pending", "updated_at", "version"):
             body.pop(name, None)
     # A pattern knows the letters of an address, and not whether they make one.
     if operation in ("create_key", "create_operator_key"):
@@ -111,9 +111,12 @@ def after_call(ctx, case, response):
 
 def known(policy):
     """The same policy, with whom it allows in the place of addresses that nobody has, and limits of whole micro-USDC."""
-    for name in ("max_single_transfer", "max_daily_spend", "low_balance_threshold_usdc"):
+    for name in ("max_single_transfer", "max_daily_spend", "max_30_day_spend", "low_balance_threshold_usdc"):
         if isinstance(policy.get(name), float):
             yield name, round(policy[name], 6)
+    # A budget that is there. There is none.
+    if policy.get("budget_id") is not None:
+        yield "budget_id", None
     if isinstance(policy.get("expected_version"), float):
         yield "expected_version", int(policy["expected_version"])
     allowed = policy.get("allowed_counterparties")

@@ -19,6 +19,7 @@ struct Scene {
     approval_id: String,
     event_id: String,
     webhook_id: String,
+    budget_id: String,
     payee: Pubkey,
     road: Road,
 }
@@ -44,8 +45,19 @@ impl Scene {
         let event_id = events["data"][0]["id"].as_str().expect("a payment is an event").to_owned();
         let road = Road::to(NOWHERE).await;
         let webhook_id = String::new();
-        let mut scene =
-            Scene { operator, ada, ben, transfer_id, approval_id, event_id, webhook_id, payee, road };
+        let budget_id = operator.makes_budget(1, "10", None).await;
+        let mut scene = Scene {
+            operator,
+            ada,
+            ben,
+            transfer_id,
+            approval_id,
+            event_id,
+            webhook_id,
+            budget_id,
+            payee,
+            road,
+        };
         scene.webhook_id = scene.new_webhook().await;
         scene
     }
@@ -61,9 +73,14 @@ impl Scene {
             // A new webhook for each call, because the route deletes it.
             "/v1/webhooks/{id}" if route.method == "DELETE" => self.new_webhook().await,
             path if path.starts_with("/v1/webhooks/") => self.webhook_id.clone(),
+            "/v1/budgets/{id}" => self.budget_id.clone(),
             _ => self.ada.id.clone(),
         };
-        let path = route.path.replace("{id}", &id) + &self.query_of(route);
+        let mut path = route.path.replace("{id}", &id) + &self.query_of(route);
+        if path.contains("{grant_id}") {
+            // A new grant for each call, because the route closes it.
+            path = path.replace("{grant_id}", &self.ada.opens_grant("1", &self.payee).await);
+        }
         let request = client.request(route.method(), &path);
         let request = match self.body_of(route) {
             Some(body) => request.json(&body),
@@ -76,6 +93,7 @@ impl Scene {
         route.takes_body().then(|| match route.path {
             "/v1/accounts" => json!({ "name": "Another" }),
             "/v1/accounts/{id}" => json!({ "name": "Renamed" }),
+            "/v1/budgets/{id}" => json!({ "max_daily_spend": 10 }),
             "/v1/accounts/{id}/policy" => json!({ "max_single_transfer": 5 }),
             "/v1/accounts/{id}/keys" | "/v1/keys" => json!({}),
             // Permitted, then refused as invalid: nothing in this suite could resume what it halts.
@@ -351,12 +369,13 @@ async fn key_of_another_operator_opens_nothing_of_this_one() {
             ("POST", "/v1/halt" | "/v1/accounts/{id}/halt") => assert_eq!(answer.status, 400, "{place}"),
             (
                 "GET",
-                "/v1/accounts" | "/v1/denials" | "/v1/keys" | "/v1/transfers" | "/v1/approvals"
-                | "/v1/events" | "/v1/webhooks",
+                "/v1/accounts" | "/v1/budgets" | "/v1/denials" | "/v1/keys" | "/v1/transfers"
+                | "/v1/approvals" | "/v1/events" | "/v1/webhooks",
             ) => {
                 assert_eq!(answer.status, 200, "{place}");
                 assert!(!answer.text.contains(&scene.ada.id), "{place}");
                 assert!(!answer.text.contains(&scene.webhook_id), "{place}");
+                assert!(!answer.text.contains(&scene.budget_id), "{place}");
             }
             _ => {
                 assert_eq!(answer.status, 404, "{place}");

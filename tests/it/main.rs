@@ -15,6 +15,7 @@ mod audit;
 mod auth_matrix;
 mod authorities;
 mod backup;
+mod budgets;
 mod cells;
 mod chain_wins;
 mod client_readme;

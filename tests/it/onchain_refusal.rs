@@ -213,11 +213,10 @@ async fn account_pays_within_its_cap_for_30_days_and_nothing_where_it_pays_by_gr
     };
     sets(Some(3_000_000), false).await;
     let before = agent.balance_micros().await;
-    // Within the cap it pays as ever, beyond it the program refuses.
+    // Within the cap it pays as ever, beyond it is refused.
     agent.pays("2").to(&payee).await.is_settled();
-    let failed = agent.pays("2").to(&payee).await.is_error(502, "transfer_failed");
-    let code = u32::from(PurserError::MonthLimitExceeded).to_string();
-    assert!(format!("{failed:?}").contains(&code), "{failed:?}");
+    let refused = agent.pays("2").to(&payee).await.is_error(402, "policy_violation");
+    assert_eq!(refused.failed_checks(), ["max_30_day_spend"]);
     assert_eq!(agent.balance_micros().await, before - 2_000_000);
     // By grants alone it pays nothing here, and nothing is sent.
     sets(None, true).await;

@@ -58,6 +58,7 @@ const PAY: &[&str] = &["pay"];
 const READ_OR_PAY: &[&str] = &["read", "pay"];
 const POLICY: &[&str] = &["policy"];
 const HALT: &[&str] = &["halt"];
+const POLICY_OR_HALT: &[&str] = &["policy", "halt"];
 const ADMIN: &[&str] = &["admin"];
 const REJECTS: &[&str] = &["reject-approvals", "policy"];
 const ENDS_APPROVALS: &[&str] = &["pay", "reject-approvals", "policy"];
@@ -66,7 +67,7 @@ const CHANGES: &[&str] = &["pay", "policy", "halt", "reject-approvals"];
 const ANY: &[&str] = &["read", "pay", "policy", "halt", "reject-approvals"];
 
 /// All routes that need a key.
-pub const ROUTES: [Route; 41] = [
+pub const ROUTES: [Route; 47] = [
     route("POST", "/v1/accounts", Opens::Operator, ADMIN),
     route("GET", "/v1/accounts", Opens::Operator, READ),
     route("GET", "/v1/accounts/{id}", Opens::OperatorAndAgent, READ),
@@ -77,6 +78,12 @@ pub const ROUTES: [Route; 41] = [
     route("PATCH", "/v1/accounts/{id}/policy", Opens::Operator, POLICY),
     route("DELETE", "/v1/accounts/{id}/policy/pending", Opens::Operator, POLICY),
     route("GET", "/v1/accounts/{id}/policy/versions", Opens::Operator, READ),
+    route("GET", "/v1/accounts/{id}/grants", Opens::OperatorAndAgent, READ),
+    route("DELETE", "/v1/accounts/{id}/grants", Opens::Operator, POLICY_OR_HALT),
+    route("DELETE", "/v1/accounts/{id}/grants/{grant_id}", Opens::Operator, POLICY_OR_HALT),
+    route("GET", "/v1/budgets", Opens::Operator, READ),
+    route("GET", "/v1/budgets/{id}", Opens::Operator, READ),
+    route("PATCH", "/v1/budgets/{id}", Opens::Operator, POLICY),
     route("GET", "/v1/accounts/{id}/limits", Opens::OperatorAndAgent, READ),
     route("GET", "/v1/accounts/{id}/transactions", Opens::OperatorAndAgent, READ),
     route("POST", "/v1/accounts/{id}/keys", Opens::Operator, CHANGES),

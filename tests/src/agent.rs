@@ -5,8 +5,10 @@ use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
+use purser_client::purser::{GrantPayee, GrantTerms};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signer::Signer;
 
 use crate::chain::{DirectOutcome, DirectTransfer};
 use crate::client::{Answer, Client};
@@ -80,6 +82,27 @@ impl Agent {
     /// Has the relayer read the chain, with its clock, which it remembers for up to a second: a preview does.
     pub async fn lets_the_relayer_read(&self, client: &Client, payee: &Pubkey) {
         self.previews("0.000001").to(payee).by(client).await.has_status(200);
+    }
+
+    /// Has the admin open a grant for an hour, past list and single limit, and returns its id.
+    pub async fn opens_grant(&self, usdc: &str, payee: &Pubkey) -> String {
+        let (chain, admin, number) = (&self.operator.chain, self.operator.app().admin(), random_tag());
+        let terms = GrantTerms {
+            payee: GrantPayee::TokenAccount(*payee),
+            amount: micros(usdc),
+            expires_at: chain.now().await + 3_600,
+            beyond_allowlist: true,
+            beyond_single_limit: true,
+            beyond_daily_limit: false,
+            tag: None,
+            memo_hash: None,
+            policy_version: None,
+        };
+        let (wallet, at) = (admin.pubkey(), (self.operator.address, self.address));
+        let open = chain.program().open_grant(wallet, wallet, wallet, at, number, terms);
+        let landing = chain.lands(open, admin).await;
+        assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
+        format!("grt_{}", chain.program().grant_address(&self.address, number))
     }
 
     /// Sends a transfer straight to the program with the transfer authority's key, bypassing the relayer.

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use purser_client::AccountIds;
+use purser_client::purser::BudgetCaps;
 use serde_json::json;
 use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signer::Signer;
 
 use crate::agent::Agent;
 use crate::app::TestApp;
-use crate::chain::Chain;
+use crate::chain::{Chain, DirectOutcome};
 use crate::client::{Answer, Client};
+use crate::money::micros;
 use crate::network::TestNetwork;
 
 /// An operator of one app. Cheap to clone; use it in the test that made it.
@@ -86,6 +89,16 @@ impl Operator {
         let agent = self.creates_account(name).await;
         agent.holds(usdc).await;
         agent
+    }
+
+    /// Has the admin make a budget with these caps in USDC, and returns its id.
+    pub async fn makes_budget(&self, number: u64, daily: &str, month: Option<&str>) -> String {
+        let (program, admin) = (self.chain.program(), self.app.admin());
+        let caps = BudgetCaps { max_daily_spend: micros(daily), max_30_day_spend: month.map(micros) };
+        let set = program.set_budget(admin.pubkey(), self.address, number, caps);
+        let landing = self.chain.lands(set, admin).await;
+        assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
+        format!("bdg_{}", program.budget_address(&self.address, number))
     }
 
     /// Reads an account with the operator's key.

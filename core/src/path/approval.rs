@@ -23,7 +23,7 @@ impl Carrier {
     /// Whether a person may be asked about this refusal. Not for bytes that somebody else waits for.
     pub(super) fn may_ask(&self, transfer: &Transfer, rejection: &Rejection) -> bool {
         let is_new = matches!(transfer.state, TransferState::Claimed) && transfer.fee_payer.is_none();
-        is_new && transfer.approval.is_wanted(rejection.reason)
+        is_new && transfer.approval.is_wanted(rejection)
     }
 
     /// Leaves the decision to a person, unless too many of the account's transfers wait for one.

@@ -1,9 +1,11 @@
-//! The decision before signing: first what is at the recipient's address, then `purser_policy`, then the balance.
+//! The decision before signing: first what is at the recipient's address, then `purser_policy`, then what binds the account beside
+//! its policy, then the balance.
 
 use purser_policy::{
     AccountState, TransferRequest as PolicyRequest, Violation, Waived, check_granted, explain,
 };
 
+use crate::bounds::Excess;
 use crate::{
     Address, ChainView, CheckedRule, Checks, Destination, Failure, FailureCode, Halt, Limit, Recipient,
     Rejection, RejectionReason, RuleCheck, Timestamp, Transfer, TransferRequest, UsdcAmount,
@@ -66,6 +68,7 @@ pub fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Decision, 
         recipient_owner: owner.as_bytes(),
     };
     let mut checks = Checks::from(explain(&state, &request, view.now));
+    checks.0.extend(view.bounds.checks(amount, view.now));
     checks.0.push(balance_check(view, amount));
     let waived = view.granted.map_or(Waived::NOTHING, |granted| granted.waived);
     let decision = match check_granted(&state, &request, view.now, |_| Ok::<_, Violation>(waived)) {
@@ -83,11 +86,21 @@ pub fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Decision, 
         Ok(_) if view.granted.is_none() && view.beyond.is_some_and(|beyond| beyond.needs_grant) => {
             Decision::Failing(without_grant(at), Some(checks.clone()))
         }
-        Ok(_) if view.is_frozen => Decision::Failing(frozen(at), Some(checks.clone())),
-        Ok(_) if view.balance < amount => {
-            Decision::Failing(insufficient(amount, Some(view.balance), at), Some(checks.clone()))
-        }
-        Ok(_) => Decision::Sign,
+        Ok(_) => match view.bounds.exceeded_by(amount, view.now) {
+            Some(Excess { reason, message, retry_at }) => Decision::Rejected(Rejection {
+                reason,
+                message,
+                checks: checks.clone(),
+                policy_version: Some(view.policy_version),
+                retry_at,
+                rejected_at: at,
+            }),
+            None if view.is_frozen => Decision::Failing(frozen(at), Some(checks.clone())),
+            None if view.balance < amount => {
+                Decision::Failing(insufficient(amount, Some(view.balance), at), Some(checks.clone()))
+            }
+            None => Decision::Sign,
+        },
     };
     (decision, checks)
 }
@@ -202,6 +215,8 @@ pub(super) fn rejection_without_numbers(
         RejectionReason::RecipientNotAllowed => "allowed_counterparties",
         RejectionReason::SingleLimitExceeded => "max_single_transfer",
         RejectionReason::DailyLimitExceeded => "max_daily_spend",
+        RejectionReason::MonthLimitExceeded => "max_30_day_spend",
+        RejectionReason::BudgetExceeded => "budget",
     };
     let message =
         format!("The program refused the transfer by `{rule}` as the policy stood when it arrived.");

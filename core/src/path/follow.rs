@@ -70,7 +70,7 @@ impl Carrier {
                 let number = chain.logged_number(&signed, transfer.id.bytes());
                 self.settle(transfer, signed.signature.clone(), slot, settled_at, number).await
             }
-            Outcome::Refused(Refusal::StaleSequence | Refusal::AuthorityRotated)
+            Outcome::Refused(Refusal::StaleSequence | Refusal::AuthorityRotated | Refusal::BoundsChanged)
                 if self.signatures < STALE_SIGNATURES_MAX =>
             {
                 self.sign_anew(transfer).await
@@ -177,6 +177,20 @@ impl Carrier {
             Refusal::AuthorityRotated => {
                 return self.fail(transfer, self.failure(FailureCode::AuthorityRotated, ROTATED)).await;
             }
+            Refusal::BoundsChanged => {
+                let message = "What binds the account beside its policy changes as fast as it pays; nothing was paid. Send \
+                               the same request again.";
+                return self.fail(transfer, self.failure(FailureCode::SolanaUnavailable, message)).await;
+            }
+            Refusal::AccountGone => {
+                let is_closed = |view: ChainView| view.bounds.budget.is_some_and(|budget| budget.is_closed);
+                if !self.read(&destination).await.is_ok_and(is_closed) {
+                    let message =
+                        "An account that it names was not there when it reached the chain; nothing was paid.";
+                    return self.fail(transfer, self.failure(FailureCode::TransferFailed, message)).await;
+                }
+                RejectionReason::BudgetExceeded
+            }
             Refusal::Halted => RejectionReason::Halted,
             Refusal::Paused => RejectionReason::Paused,
             Refusal::MemoRequired => RejectionReason::MemoRequired,
@@ -184,6 +198,8 @@ impl Carrier {
             Refusal::RecipientNotAllowed => RejectionReason::RecipientNotAllowed,
             Refusal::SingleLimitExceeded => RejectionReason::SingleLimitExceeded,
             Refusal::DailyLimitExceeded => RejectionReason::DailyLimitExceeded,
+            Refusal::MonthLimitExceeded => RejectionReason::MonthLimitExceeded,
+            Refusal::BudgetExceeded => RejectionReason::BudgetExceeded,
         };
         // A refusal is for good, and after a restore our records may lack other bytes that were paid meanwhile.
         let view = match self.view_unpaid(&transfer, destination).await? {

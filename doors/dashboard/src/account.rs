@@ -44,7 +44,7 @@ struct AccountPage {
 
 impl AccountPage {
     fn used_percent(&self) -> Option<u64> {
-        self.limits.daily_limit.map(|cap| percent(self.limits.used, cap))
+        self.limits.daily.limit.map(|cap| percent(self.limits.daily.used, cap))
     }
 
     fn policy_rows(&self) -> [(&'static str, String); 5] {
@@ -55,8 +55,13 @@ impl AccountPage {
         compared(&self.policy.policy, &pending.policy)
     }
 
+    /// Whether anything binds it beside its policy.
+    fn is_bound(&self) -> bool {
+        self.limits.month.is_some() || self.limits.budget.is_some() || self.policy.bounds.by_grant_only
+    }
+
     fn remaining(&self) -> Option<UsdcAmount> {
-        self.limits.daily_limit.map(|cap| cap.saturating_sub(self.limits.used))
+        self.limits.daily.remaining()
     }
 }
 

@@ -7,6 +7,7 @@ mod accounts;
 mod approvals;
 mod approve;
 mod assets;
+mod budgets;
 mod chart;
 mod form;
 mod history;
@@ -66,6 +67,7 @@ pub fn routes(services: &Services, guard: Guard) -> Router {
         .route("/dashboard/accounts/{id}/keys/revoke", post(account::revoke_key))
         .route("/dashboard/accounts/{id}/history", get(history::show))
         .route("/dashboard/accounts/{id}/history.csv", get(history::file))
+        .route("/dashboard/budgets", get(budgets::show))
         .route("/dashboard/approvals", get(approvals::show))
         .route("/dashboard/approvals/{id}", get(approvals::one))
         .route("/dashboard/approvals/{id}/reject", post(approvals::reject))

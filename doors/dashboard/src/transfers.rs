@@ -103,12 +103,14 @@ impl TransferPage {
         if !is_judged {
             return Vec::new();
         }
-        let passed = CheckedRule::ALL.map(|rule| PassedRule {
+        // What bound the account beside its policy is not on record.
+        let rules = CheckedRule::ALL.into_iter().filter(|rule| !rule.is_bound());
+        let passed = rules.map(|rule| PassedRule {
             rule,
             ok: was_covered || rule != CheckedRule::Balance,
             allowed: self.policy.as_ref().and_then(|policy| allowed(policy, rule)),
         });
-        passed.into()
+        passed.collect()
     }
 
     /// Who judged it when, as far as that is on record.
@@ -194,7 +196,7 @@ fn is_of_balance(failure: &Failure) -> bool {
     }
 }
 
-/// What a policy allows by this rule; `None` for the balance, which is none of its rules.
+/// What a policy allows by this rule; `None` for what is none of its rules.
 fn allowed(policy: &SpendingPolicy, rule: CheckedRule) -> Option<String> {
     Some(match rule {
         CheckedRule::Paused => if policy.paused { "nothing" } else { "not paused" }.to_owned(),
@@ -208,7 +210,7 @@ fn allowed(policy: &SpendingPolicy, rule: CheckedRule) -> Option<String> {
         },
         CheckedRule::MaxSingleTransfer => limit_text(policy.max_single_transfer),
         CheckedRule::MaxDailySpend => limit_text(policy.max_daily_spend),
-        CheckedRule::Balance => return None,
+        CheckedRule::Max30DaySpend | CheckedRule::Budget | CheckedRule::Balance => return None,
     })
 }
 

@@ -104,7 +104,9 @@ fn instead(refused: &Refused) -> String {
         Some("allowed_counterparties") => {
             "Your operator decides who is allowed; pay somebody who is.".to_owned()
         }
-        Some("max_single_transfer" | "max_daily_spend") => at_most(checks, &refused.body["retry_at"]),
+        Some("max_single_transfer" | "max_daily_spend" | "max_30_day_spend" | "budget") => {
+            at_most(checks, &refused.body["retry_at"])
+        }
         _ => String::new(),
     }
 }

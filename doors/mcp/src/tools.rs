@@ -218,9 +218,15 @@ pub(crate) static FOR_OPERATORS: &[Tool] = &[
         operation: "update_policy",
         path_id: Some(PathId::Account),
         // REST ignores them in an answer that is sent back.
-        left_out: &["counterparty_kinds", "pending", "updated_at", "version"],
+        left_out: &["by_grant_only", "counterparty_kinds", "pending", "updated_at", "version"],
         required: &["account_id"],
-        removable: &["max_single_transfer", "max_daily_spend", "allowed_counterparties"],
+        removable: &[
+            "max_single_transfer",
+            "max_daily_spend",
+            "max_30_day_spend",
+            "budget_id",
+            "allowed_counterparties",
+        ],
         effect: Effect::Changes,
         advice: refusal::of_policy_change,
         ..READING

@@ -23,8 +23,8 @@ pub use history::{
 };
 pub use live::prices::PriceBounds;
 pub use roles::{
-    ApprovalOrder, ApproveChain, Chain, ForApprover, KeyChain, PolicyChain, ProvisionChain, ReadChain,
-    StopChain,
+    ApprovalOrder, ApproveChain, BindChain, Chain, ForApprover, KeyChain, PolicyChain, ProvisionChain,
+    ReadChain, StopChain,
 };
 pub use sign::beside::keypairs_in;
 pub use sign::instructions::rent_of;
@@ -32,8 +32,9 @@ pub use sign::signer::{FileSigner, Signer, new_keypair};
 pub use sign::source::{Credential, KeySource, RemoteKey, SigningService};
 pub use solana::{ChainSettings, ChainSigners, SolanaChain};
 pub use types::{
-    AddressKind, AgentCreation, AgentOnChain, Authority, ChainFigures, Confirmed, DraftOnChain, KeyProblem,
-    OperatorOnChain, ProgramCheck, WEBSOCKET_DOWN_MAX, Wallet, view_of,
+    AddressKind, AgentCreation, AgentOnChain, Authority, BoundsOnChain, BudgetOnChain, Caps, ChainFigures,
+    Confirmed, DraftOnChain, GrantOnChain, KeyProblem, OperatorOnChain, ProgramCheck, Raise,
+    WEBSOCKET_DOWN_MAX, Wallet, view_of,
 };
 
 pub use purser_rpc::{Commitment, MethodCount, NodeFigures};

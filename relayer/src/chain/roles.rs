@@ -4,9 +4,9 @@
 use async_trait::async_trait;
 
 use super::{
-    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, ChainError, ChainFault, ChainFigures,
-    Confirmed, DraftOnChain, KeyProblem, OperatorOnChain, SignatureStanding, SignedTransfer,
-    UnsignedTransfer,
+    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, BoundsOnChain, BudgetOnChain, Caps, ChainError,
+    ChainFault, ChainFigures, Confirmed, DraftOnChain, GrantOnChain, KeyProblem, OperatorOnChain,
+    SignatureStanding, SignedTransfer, UnsignedTransfer,
 };
 use crate::domain::{AccountId, Address, Network, OpenDefence, SpendingPolicy, Terms, UsdcAmount};
 
@@ -33,6 +33,13 @@ pub trait ReadChain: purser_core::Chain {
 
     /// The agent's draft, complete or not.
     async fn read_draft(&self, agent: &Address) -> Result<Option<DraftOnChain>, ChainError>;
+
+    /// The budget at this address. `None`: none of this operator is.
+    async fn read_budget(
+        &self,
+        operator: &Address,
+        budget: &Address,
+    ) -> Result<Option<BudgetOnChain>, ChainError>;
 
     /// The mint of USDC, and an owner's token account for it. Asks no node.
     fn usdc_mint(&self) -> Address;
@@ -171,6 +178,54 @@ pub trait ApproveChain: ReadChain {
     }
 }
 
+/// Binds accounts beside their policies, and lets them pay past these, as the policy authority may.
+#[async_trait]
+pub trait BindChain: ReadChain {
+    /// The operator's budgets, by their numbers. Not every node lists them.
+    async fn read_budgets(&self, operator: &Address) -> Result<Vec<BudgetOnChain>, ChainError>;
+
+    /// Gives a budget other caps, and waits for the commitment. What they raise waits there for the operator's loosening delay, and
+    /// whatever waited is dropped.
+    async fn set_budget(
+        &self,
+        operator: &OperatorOnChain,
+        number: u64,
+        caps: &Caps,
+    ) -> Result<Confirmed, ChainError>;
+
+    /// Replaces what binds the agent beside its policy, and waits for the commitment. `PolicyChanged`: it loosens something, and that
+    /// has to wait now. `RentOfAnother`: the account would have to grow.
+    async fn set_bounds(
+        &self,
+        operator: &OperatorOnChain,
+        agent: &AgentOnChain,
+        bounds: &BoundsOnChain,
+    ) -> Result<Confirmed, ChainError>;
+
+    /// The agent's grants, newest first. Not every node lists them.
+    async fn read_grants(&self, operator: &Address, agent: &Address)
+    -> Result<Vec<GrantOnChain>, ChainError>;
+
+    /// The grant at this address. `None`: none of this agent is.
+    async fn read_grant(
+        &self,
+        operator: &Address,
+        agent: &Address,
+        grant: &Address,
+    ) -> Result<Option<GrantOnChain>, ChainError>;
+
+    /// Takes a grant back, and waits for the commitment.
+    async fn close_grant(
+        &self,
+        operator: &OperatorOnChain,
+        grant: &GrantOnChain,
+    ) -> Result<Confirmed, ChainError>;
+
+    /// Takes back all grants of the agent that were opened until then, and waits for the commitment.
+    async fn void_grants(&self, operator: &OperatorOnChain, agent: &Address)
+    -> Result<Confirmed, ChainError>;
+}
+
 /// Looks at our own keys, and what they hold.
 #[async_trait]
 pub trait KeyChain: ReadChain {
@@ -196,7 +251,7 @@ pub trait KeyChain: ReadChain {
 
 /// All of it.
 #[async_trait]
-pub trait Chain: ProvisionChain + PolicyChain + StopChain + ApproveChain + KeyChain {
+pub trait Chain: ProvisionChain + PolicyChain + StopChain + ApproveChain + BindChain + KeyChain {
     /// Writes `memo` on the chain through the memo program, signed by a policy authority of the operator, and waits for the
     /// commitment. Writing it twice does no harm.
     async fn write_memo(&self, operator: &OperatorOnChain, memo: &str) -> Result<Confirmed, ChainError>;

@@ -1,10 +1,13 @@
 //! What the chain takes and returns, in the domain's terms.
 
-use crate::domain::{Address, Halt, HaltedBy, OpenDefence, SpendingPolicy};
+use crate::domain::{
+    Address, CounterpartyKind, GrantOpener, GrantState, Halt, HaltedBy, OpenDefence, SpendingPolicy,
+};
 use purser::state::waits_seconds;
-use purser_core::{Beyond, ChainView, Destination, Granted, SharedAllowlist};
-use purser_policy::{RecentTags, SpendWindow, UsdcAmount};
+use purser_core::{Beyond, Bounds, BudgetState, ChainView, Destination, Granted, MonthCap, SharedAllowlist};
+use purser_policy::{MonthWindow, RecentTags, SpendWindow, UsdcAmount, Waived};
 use purser_rpc::NodeFigures;
+use solana_sdk::pubkey::Pubkey;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -66,6 +69,8 @@ pub struct AgentOnChain {
     pub is_frozen: bool,
     /// Set where it pays by the extended form alone.
     pub beyond: Option<Beyond>,
+    /// Its cap for 30 days, if it has one.
+    pub month: Option<MonthCap>,
 }
 
 /// A policy in an agent's draft on chain.
@@ -91,6 +96,120 @@ impl DraftOnChain {
     }
 }
 
+/// What binds an account beside its policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BoundsOnChain {
+    /// It pays by grants alone.
+    pub by_grant_only: bool,
+    /// The most in any 30 days.
+    pub max_30_day_spend: Option<UsdcAmount>,
+    /// The budget that it pays through.
+    pub budget: Option<Address>,
+}
+
+impl BoundsOnChain {
+    /// Whether these allow anything that `current` refuse.
+    pub fn loosens(&self, current: &Self) -> bool {
+        purser::Bounds::from(self).loosens(&purser::Bounds::from(current))
+    }
+}
+
+impl From<&BoundsOnChain> for purser::Bounds {
+    fn from(bounds: &BoundsOnChain) -> Self {
+        Self {
+            by_grant_only: bounds.by_grant_only,
+            max_30_day_spend: bounds.max_30_day_spend.map(UsdcAmount::micros),
+            budget: bounds.budget.map(|budget| Pubkey::new_from_array(budget.bytes())),
+        }
+    }
+}
+
+impl AgentOnChain {
+    /// What binds it beside its policy.
+    pub fn bounds(&self) -> BoundsOnChain {
+        BoundsOnChain {
+            by_grant_only: self.beyond.is_some_and(|beyond| beyond.needs_grant),
+            max_30_day_spend: self.month.map(|month| month.cap),
+            budget: self.beyond.and_then(|beyond| beyond.budget),
+        }
+    }
+}
+
+/// The caps of a budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caps {
+    pub max_daily_spend: UsdcAmount,
+    pub max_30_day_spend: Option<UsdcAmount>,
+}
+
+impl Caps {
+    /// Whether these allow anything that `current` refuse.
+    pub fn loosens(&self, current: &Self) -> bool {
+        purser::BudgetCaps::from(self).loosens(&purser::BudgetCaps::from(current))
+    }
+}
+
+impl From<&Caps> for purser::BudgetCaps {
+    fn from(caps: &Caps) -> Self {
+        Self {
+            max_daily_spend: caps.max_daily_spend.micros(),
+            max_30_day_spend: caps.max_30_day_spend.map(UsdcAmount::micros),
+        }
+    }
+}
+
+/// A budget as it stands on chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BudgetOnChain {
+    /// Among those of its operator.
+    pub number: u64,
+    pub state: BudgetState,
+    /// What left through it in 30 days, with or without a cap for them.
+    pub month: MonthWindow,
+    /// Higher caps that wait.
+    pub raise: Option<Raise>,
+}
+
+impl BudgetOnChain {
+    /// The caps in force.
+    pub fn caps(&self) -> Caps {
+        Caps {
+            max_daily_spend: self.state.daily_cap,
+            max_30_day_spend: self.state.month.map(|month| month.cap),
+        }
+    }
+}
+
+/// Caps of a budget that wait for the loosening delay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Raise {
+    pub caps: Caps,
+    /// Unix seconds by the chain's clock. `None`: never.
+    pub effective_at: Option<i64>,
+}
+
+/// A grant as it stands on chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GrantOnChain {
+    pub address: Address,
+    pub state: GrantState,
+    /// The first Unix second at which it pays, by the chain's clock. `None`: it does not.
+    pub effective_at: Option<i64>,
+    pub payee: Address,
+    pub payee_kind: CounterpartyKind,
+    /// What may still be paid.
+    pub left: UsdcAmount,
+    /// Unix seconds by the chain's clock.
+    pub expires_at: i64,
+    pub waived: Waived,
+    /// For one payment, of all that is left.
+    pub is_for_one_payment: bool,
+    pub opened_by: GrantOpener,
+    /// Unix seconds by the chain's clock.
+    pub opened_at: i64,
+    pub rent_refund: Address,
+}
+
 /// What kind of address a recipient is, for an allowlist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressKind {
@@ -102,13 +221,14 @@ pub enum AddressKind {
     Unclear,
 }
 
-/// What a payment out of this account to this destination needs to know. `tags`: the account's as the chain has them.
+/// What a payment out of this account to this destination needs to know. `tags`: the account's as the chain has them. `budget`: the
+/// one that it names.
 pub fn view_of(
     operator: OperatorOnChain,
     mut agent: AgentOnChain,
     tags: RecentTags,
     destination: Destination,
-    granted: Option<Granted>,
+    (granted, budget): (Option<Granted>, Option<BudgetState>),
     now: i64,
 ) -> ChainView {
     let allowlist = std::mem::take(&mut agent.policy.allowlist);
@@ -118,6 +238,7 @@ pub fn view_of(
         policy: agent.policy.over(SharedAllowlist::new(allowlist)),
         policy_version: agent.policy_version,
         window: agent.window,
+        bounds: Bounds { month: agent.month, budget },
         counted_tags: agent.tags,
         tags,
         balance: agent.balance,
@@ -230,6 +351,7 @@ pub(super) mod tests {
             balance: UsdcAmount::from_micros(100),
             is_frozen: false,
             beyond: None,
+            month: None,
         }
     }
 }

@@ -7,12 +7,14 @@ mod approval;
 mod balance;
 mod body;
 mod cell;
+mod chain_id;
 mod cidrs;
 mod counterparties;
 mod delivery;
 mod denial;
 mod destination;
 mod event;
+mod grant;
 mod history;
 mod key;
 mod label;
@@ -44,6 +46,7 @@ pub use approval::{ApprovalFilter, ApprovalState};
 pub use balance::{BalanceSeen, KnownBalance, PaidBefore};
 pub use body::{no_json, param_of, read_body};
 pub use cell::{CellName, CellNameError};
+pub use chain_id::{BudgetId, ChainIdError, GrantId};
 pub use cidrs::{AllowedCidrs, CIDRS_MAX, read_range};
 pub use counterparties::{AllowlistEntry, Counterparties, CounterpartyKind, entries, of_entries};
 pub use delivery::{
@@ -52,6 +55,7 @@ pub use delivery::{
 pub use denial::{Denial, DenialHead, Refused, Unsigned as UnsignedDenial, denials_filter};
 pub use destination::{DestinationRules, URL_CHARS_MAX, WebhookUrl, may_reach};
 pub use event::{Event, EventType, HaltSet, PolicySet, SetBy, Subject};
+pub use grant::{GrantOpener, GrantState};
 pub use history::{
     Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, HistoryStatus, Party, PlacedEntry,
     entry_id, own_settlement, position_after,

@@ -1,6 +1,6 @@
 use purser_policy::{AllowedRecipients, Limit, SpendingPolicy};
 
-use super::{Counterparties, PolicyReason};
+use super::{BudgetId, Counterparties, PolicyReason};
 
 /// A policy from PUT or PATCH: `None` for an omitted field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -10,6 +10,10 @@ pub struct PolicyUpdate {
     pub allowed_counterparties: Option<Counterparties>,
     pub require_memo: Option<bool>,
     pub paused: Option<bool>,
+    /// What binds the account beside its policy: left out, it stays, also in a PUT.
+    pub max_30_day_spend: Option<Limit>,
+    /// Likewise; `Some(None)`: no budget.
+    pub budget: Option<Option<BudgetId>>,
     /// The only version that it may change.
     pub expected_version: Option<u64>,
     /// Why.
@@ -25,6 +29,8 @@ impl PolicyUpdate {
                 max_daily_spend: None,
                 allowed_counterparties: None,
                 require_memo: None,
+                max_30_day_spend: None,
+                budget: None,
                 paused,
                 expected_version: _,
                 reason: _,

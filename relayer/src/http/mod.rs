@@ -33,13 +33,13 @@ pub use listener::default_connections_max;
 pub use serve::serve;
 
 use self::v1::{
-    accounts, approvals, deliveries, denials, events, halts, history, keys, limits, policies,
-    policy_versions, transfer_list, transfers, webhooks,
+    accounts, approvals, budgets, deliveries, denials, events, grants, halts, history, keys, limits,
+    policies, policy_versions, transfer_list, transfers, webhooks,
 };
 use crate::metrics::Metrics;
 use crate::service::{
-    Accounts, Approvals, Denials, Events, Halts, Health, History, Keys, Policies, Services, Streams,
-    Transfers, Webhooks,
+    Accounts, Approvals, Budgets, Denials, Events, Grants, Halts, Health, History, Keys, Policies, Services,
+    Streams, Transfers, Webhooks,
 };
 use crate::web::error::after_panic;
 use crate::web::{ApiError, Guard, HttpSettings, auth, body, once};
@@ -60,7 +60,7 @@ macro_rules! services {
 }
 
 services! {
-    Accounts: accounts, Approvals: approvals, Policies: policies, Halts: halts, Transfers: transfers, History: history,
+    Accounts: accounts, Approvals: approvals, Budgets: budgets, Grants: grants, Policies: policies, Halts: halts, Transfers: transfers, History: history,
     Denials: denials, Keys: keys,
     Events: events, Streams: streams, Webhooks: webhooks, Health: health
 }
@@ -79,6 +79,10 @@ fn guarded() -> OpenApiRouter<Arc<Services>> {
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::get, approvals::withdraw))
         .routes(routes!(approvals::reject))
+        .routes(routes!(grants::list, grants::void))
+        .routes(routes!(grants::close))
+        .routes(routes!(budgets::list))
+        .routes(routes!(budgets::get, budgets::patch))
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::create_operators, keys::list_operators))
         .routes(routes!(keys::revoke))

@@ -100,6 +100,10 @@ pub enum Forbidden {
     ScopeNeeded(Scopes),
     /// A key makes none that may do more than itself: in this field it would.
     MoreThanItself(&'static str),
+    /// What this loosens waits where the operator has a delay, and the program lets it wait nowhere: the admin alone does it.
+    AdminNeeded,
+    /// The operator or the account is halted: nothing begins to wait.
+    Halted,
     /// The key is restricted to other addresses. `None`: the caller's address is unknown.
     OtherAddress(Option<IpAddr>),
 }
@@ -126,6 +130,8 @@ pub enum Resource {
     Webhook,
     /// A policy that waits.
     PendingPolicy,
+    Budget,
+    Grant,
 }
 
 impl From<StoreError> for ServiceError {

@@ -5,12 +5,14 @@ mod accounts;
 mod allowlist;
 mod approval_links;
 mod approvals;
+mod budgets;
 mod cleaning;
 mod denials;
 mod error;
 mod events;
 mod fetches;
 mod figures;
+mod grants;
 mod halts;
 mod hand_overs;
 mod health;
@@ -35,10 +37,14 @@ use std::time::Duration;
 pub use self::accounts::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
 pub use self::approval_links::ApprovalLinks;
 pub use self::approvals::{ApprovalView, Approvals, GrantTerms, LinkedApproval};
+pub use self::budgets::{
+    BudgetChange, BudgetView, Budgets, LimitUse, PendingCaps, UpdateBudget, budgets_filter,
+};
 pub use self::denials::{DenialParts, Denials};
 pub use self::error::{Forbidden, RequestConflict, Resource, ServiceError, Unauthorized};
 pub use self::events::{Events, EventsFilter};
 pub use self::fetches::{Asked, Fetch, FetchPlace, Fetched, Fetches, NotFetched};
+pub use self::grants::{GrantOnChain, Grants, grants_filter};
 pub use self::halts::{HaltView, Halts};
 pub use self::hand_overs::{HandOvers, HandedOver, Opening, PaidOn, Reply, UnderKey, WhenSigned};
 pub use self::health::{Health, Report};
@@ -47,14 +53,14 @@ pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::part::{Part, PartStatus};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts};
 pub use self::policies::{
-    PendingView, Policies, PolicyChange, PolicyComparison, PolicyView, policy_versions_filter,
+    BoundsView, PendingView, Policies, PolicyChange, PolicyComparison, PolicyView, policy_versions_filter,
 };
 pub use self::reads::Looks;
 pub use self::requests::{NamedRequest, RequestOutcome, RequestStart, Requests, Run};
 pub use self::sessions::Sessions;
 pub use self::signers::Signers;
 pub use self::streams::{STREAMS_PER_OPERATOR_MAX, StreamFilter, Streamed, Streams};
-pub use self::transfers::{LimitsView, Preview, TransferAnswer, TransferView, Transfers};
+pub use self::transfers::{BudgetLimits, LimitsView, Preview, TransferAnswer, TransferView, Transfers};
 pub use self::webhooks::{
     CreateWebhook, DeliveriesFilter, Hindrance, NewSecret, Replay, Resolve, Resolved, UpdateWebhook,
     WebhookParts, Webhooks, read_accounts, read_events, webhooks_filter,
@@ -123,6 +129,8 @@ pub struct Services {
     pub signers: Signers,
     pub transfers: Transfers,
     pub approvals: Approvals,
+    pub budgets: Budgets,
+    pub grants: Grants,
     pub hand_overs: HandOvers,
     pub fetches: Fetches,
     pub history: History,
@@ -154,6 +162,8 @@ impl Services {
             health: Health::new(parts, signers.clone()),
             signers,
             approvals: Approvals::new(parts, transfers.path()),
+            budgets: Budgets::new(parts),
+            grants: Grants::new(parts),
             hand_overs: HandOvers::new(parts, transfers.clone()),
             fetches: Fetches::new(parts),
             transfers,

@@ -44,7 +44,7 @@ impl Looks {
     }
 
     /// Waits for the operator's turn. TooManyReads: it does not come soon.
-    async fn take(&self, operator: OperatorId) -> Result<(), ServiceError> {
+    pub(super) async fn take(&self, operator: OperatorId) -> Result<(), ServiceError> {
         let turn = timeout(READ_PATIENCE, self.budget.until_key_ready(&operator));
         turn.await.map_err(|_| ServiceError::TooManyReads)
     }

@@ -145,7 +145,7 @@ pub(crate) struct ErrorBody {
     approvable: Option<bool>,
     /// What every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Vec<CheckBody>, max_items = 6)]
+    #[schema(value_type = Vec<CheckBody>, max_items = 8)]
     checks: Option<Vec<CheckBody>>,
 }
 
@@ -454,6 +454,15 @@ fn forbidden(reason: Forbidden) -> Cow<'static, str> {
         Forbidden::MoreThanItself(field) => {
             format!("A key makes none that may do more than itself, and in `{field}` this one would.").into()
         }
+        Forbidden::AdminNeeded => {
+            "The operator has a loosening delay, under which only its admin raises or lifts an account's cap for 30 days, or has it \
+             pay through another budget or none, with its own wallet. Nothing was changed."
+                .into()
+        }
+        Forbidden::Halted => {
+            "It is halted: what loosens something begins to wait after its operator's admin has resumed it. Nothing was changed."
+                .into()
+        }
         Forbidden::OtherAddress(Some(address)) => {
             format!("This key may be used from its `allowed_cidrs` only; the request came from {address}.").into()
         }
@@ -474,6 +483,8 @@ const fn missing(resource: Resource) -> &'static str {
         Resource::Event => "There is no such event.",
         Resource::Webhook => "There is no such webhook.",
         Resource::PendingPolicy => "No policy is pending for this account.",
+        Resource::Budget => "There is no such budget.",
+        Resource::Grant => "There is no such grant of this account.",
     }
 }
 
@@ -490,7 +501,7 @@ fn unpaid_body(transfer: &Unpaid, checks: Option<Checks>) -> ErrorBody {
         TransferState::Rejected(rejection) => ErrorBody {
             retry_at: rejection.retry_at.map(Text),
             checks: Some(CheckBody::list(&rejection.checks)),
-            approvable: transfer.approval.would_help(rejection.reason).then_some(true),
+            approvable: transfer.approval.would_help(rejection).then_some(true),
             ..ErrorBody::new(rejection_code(rejection.reason), rejection.message.clone())
         },
         TransferState::Failed(failed) => {

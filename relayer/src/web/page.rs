@@ -14,7 +14,7 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::error::ApiError;
 use crate::domain::{
-    AccountId, Cursor, EventId, Invalid, KeyId, Page, PageLimit, PageRequest, TransferId, WebhookId,
+    AccountId, BudgetId, Cursor, EventId, Invalid, KeyId, Page, PageLimit, PageRequest, TransferId, WebhookId,
 };
 use crate::service::{Resource, ServiceError};
 use crate::wire::schema::Text;
@@ -36,7 +36,7 @@ macro_rules! path_ids {
     )*};
 }
 
-path_ids! { AccountId: Account, TransferId: Transfer, EventId: Event, WebhookId: Webhook, KeyId: Key }
+path_ids! { AccountId: Account, TransferId: Transfer, EventId: Event, WebhookId: Webhook, KeyId: Key, BudgetId: Budget }
 
 /// The one id in a route's path.
 pub struct Id<T>(pub T);

@@ -64,7 +64,7 @@ pub struct TransferResponse {
     retry_at: Option<schema::Timestamp>,
     /// Of what was rejected: what every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Vec<CheckBody>, max_items = 6)]
+    #[schema(value_type = Vec<CheckBody>, max_items = 8)]
     checks: Option<Vec<CheckBody>>,
     /// `true`: a person can approve it, if it is sent again under the same idempotency key with `"approval": "request"`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,7 +122,7 @@ impl TransferResponse {
             }
             TransferState::PendingApproval(wanted) => Self::refused(bare, &wanted.rejection),
             TransferState::Rejected(rejection) => Self {
-                approvable: transfer.approval.would_help(rejection.reason).then_some(true),
+                approvable: transfer.approval.would_help(rejection).then_some(true),
                 ..Self::refused(bare, rejection)
             },
             TransferState::Failed(failure) => Self {

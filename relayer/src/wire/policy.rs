@@ -5,7 +5,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::schema::{CounterpartyText, EntryOfAllowlist, PolicyVersionNumber, UsdcLimit, UsdcNumber};
+use super::schema::{
+    BudgetId, CounterpartyText, EntryOfAllowlist, PolicyVersionNumber, UsdcLimit, UsdcNumber,
+};
 use crate::domain::{
     Counterparties, CounterpartyKind, Invalid, PolicyReason, PolicyUpdate, entries, limit_from_json,
     of_entries, read_body,
@@ -94,6 +96,11 @@ impl PolicyUpdate {
                 .transpose()?,
             require_memo: fields.require_memo,
             paused: fields.paused,
+            max_30_day_spend: limit("max_30_day_spend", fields.max_30_day_spend)?,
+            budget: fields
+                .budget_id
+                .map(|id| id.map(|id| Invalid::unless("budget_id", &id)).transpose())
+                .transpose()?,
             expected_version: fields.expected_version,
             reason: fields.reason.map(PolicyReason::parse).transpose()?,
         })
@@ -126,6 +133,15 @@ pub(crate) struct PolicyUpdateFields {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = bool)]
     paused: Option<bool>,
+    /// Most that may leave in any 30 days; `null` for no limit. Left out, it stays as it is, also in a PUT.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<UsdcNumber>)]
+    max_30_day_spend: Option<Box<RawValue>>,
+    /// The budget that the account pays through, with others that name it; `null` for none. Left out, it stays as it is, also in a
+    /// PUT.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<BudgetId>)]
+    budget_id: Option<Option<String>>,
     /// The version that is to be changed, and no other; as the header `If-Match`.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = PolicyVersionNumber)]

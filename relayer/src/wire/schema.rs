@@ -14,7 +14,7 @@ use utoipa::openapi::{KnownFormat, Ref, RefOr, Schema, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::domain::{
-    AccountName, AccountStatus, ApprovalRule, Counterparty, CounterpartyKind, Cursor, DeliveryStatus,
+    self, AccountName, AccountStatus, ApprovalRule, Counterparty, CounterpartyKind, Cursor, DeliveryStatus,
     DisabledReason, DuplicateRule, EntryKind, EventType, HistoryStatus, IDEMPOTENCY_KEY_CHARS_MAX, KeyHint,
     MEMO_CHARS_MAX, METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX, PolicyReason, REASON_CHARS_MAX,
     RECIPIENT_CHARS_MAX, Scope, Scopes, URL_CHARS_MAX, Unanswered, UsdcAmount, amount_from_json,
@@ -63,6 +63,10 @@ of_core! {
     AccountId Address CheckedRule EntryId EventId HaltScope HaltedBy IdempotencyKey KeyId Memo Recipient RejectionReason
     Timestamp TransferId TransferStatus WebhookId
 }
+
+/// What stands on the chain alone, by its address.
+pub type BudgetId = Text<domain::BudgetId>;
+pub type GrantId = Text<domain::GrantId>;
 
 /// An amount: six fractional digits.
 pub type Usdc = Text<UsdcAmount>;
@@ -161,6 +165,14 @@ fn named(what: &str, prefix: &str) -> Object {
     )
 }
 
+fn addressed(what: &str, prefix: &str) -> Object {
+    formed(
+        &format!("The id of {what}: `{prefix}` and its address on the chain."),
+        format!("^{prefix}[1-9A-HJ-NP-Za-km-z]{{32,44}}$"),
+        &format!("{prefix}7gTq2Fh8vWvGZVdYwzvVgpWqpqSsZ2hRrDzhpC4oZ5Lh"),
+    )
+}
+
 /// One of these words.
 pub fn one_of(description: &str, words: impl IntoIterator<Item = &'static str>) -> Object {
     text().description(Some(description)).enum_values(Some(words)).build()
@@ -217,6 +229,8 @@ written! {
     EntryId = "EntryId": named("a line of an account's history", purser_core::EntryId::PREFIX);
     EventId = "EventId": named("an event", purser_core::EventId::PREFIX);
     KeyId = "KeyId": named("an API key", purser_core::KeyId::PREFIX);
+    BudgetId = "BudgetId": addressed("a budget", domain::BudgetId::PREFIX);
+    GrantId = "GrantId": addressed("a grant", domain::GrantId::PREFIX);
     WebhookId = "WebhookId": named("a webhook", purser_core::WebhookId::PREFIX);
     RequestIdText = "RequestId": named("a request, to quote when you ask about it", "req_");
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use anchor_lang::prelude::Pubkey;
 use purser_client::{AccountIds, Deployment, OnChainPolicy};
-use purser_policy::{Allowlist, DAY_SECONDS, Limit, Policy, STRETCH_SECONDS_MAX, UsdcAmount};
+use purser_policy::{Allowlist, DAY_SECONDS, Limit, MONTH_DAYS, Policy, STRETCH_SECONDS_MAX, UsdcAmount};
 use serde::Deserialize;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -137,6 +137,9 @@ impl Past {
                 wrong_limit(policy.max_daily_spend, stated)
                     .or_else(|| self.within_the_day(agent, &policy, amount, at))
             }
+            // What an account's cap or its budget was then is not kept: by the limit that the denial states.
+            "month_limit_exceeded" => self.within_30_days(refusal, "max_30_day_spend", Some(agent), at),
+            "budget_exceeded" => self.within_30_days(refusal, "budget", None, at),
             other => Some(format!("{other:?} is no reason")),
         }
     }
@@ -156,6 +159,31 @@ impl Past {
             format!(
                 "at most {} USDC had left in the day, and the limit was {limit}",
                 crate::replay::usdc(left)
+            )
+        })
+    }
+
+    /// Counting all that may have counted in 30 days: what `agent`, or for a budget any account, paid in the longest that the
+    /// program counts, and a little later.
+    fn within_30_days(
+        &self,
+        refusal: &Refusal,
+        rule: &str,
+        agent: Option<Pubkey>,
+        at: i64,
+    ) -> Option<String> {
+        let Some((Some(limit), _)) = refusal.stated(rule) else { return None };
+        let counts = at - (MONTH_DAYS as i64 + 1) * DAY_SECONDS - SLACK_SECONDS..at + SLACK_SECONDS;
+        let of = self.payments.iter().filter(|(payer, _)| agent.is_none_or(|agent| agent == **payer));
+        let paid = of.flat_map(|(_, payments)| payments).filter(|(time, _)| counts.contains(time));
+        let left: u128 = paid.map(|(_, micros)| u128::from(*micros)).sum();
+        let amount = refusal.amount_micro_usdc.parse::<u64>().unwrap_or_default();
+        let fits = u128::from(amount) + left <= u128::from(limit);
+        fits.then(|| {
+            format!(
+                "at most {} USDC had left in 30 days, and the limit was {}",
+                crate::replay::usdc(left),
+                UsdcAmount::from_micros(limit)
             )
         })
     }

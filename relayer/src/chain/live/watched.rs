@@ -73,6 +73,11 @@ impl Watched {
         found.try_into().ok()
     }
 
+    /// One account, if it is known. Starts nothing.
+    pub fn known(&self, key: &Pubkey) -> Option<RawAccount> {
+        Some(self.entries().get(key)?.value.as_ref()?.account.clone())
+    }
+
     /// The keys with a live subscription: a read that begins now may be given to [`Watched::read`].
     pub fn live(&self, keys: &[Pubkey]) -> Vec<Pubkey> {
         let entries = self.entries();

@@ -4,8 +4,8 @@ use crate::chain::{AddressKind, AgentOnChain, Destination, DraftOnChain, Operato
 use crate::domain::{Address, HaltedBy};
 use purser::state::{Agent, DraftView, Grant, Operator, PolicyDraft, Role};
 use purser_client::owned;
-use purser_core::{Beyond, Granted};
-use purser_policy::{TransferRequest, UsdcAmount};
+use purser_core::{Beyond, Granted, MonthCap};
+use purser_policy::{MonthWindow, TransferRequest, UsdcAmount};
 use solana_sdk::pubkey::Pubkey;
 
 use purser_rpc::wire::RawAccount;
@@ -90,7 +90,13 @@ pub fn agent(
             grant: None,
             budget: view.bounds().budget.as_ref().map(to_address),
         }),
+        month: view.month().map(|month| month_cap(month.cap, *month.window())),
     })
+}
+
+/// A cap for 30 days, and what counts against it.
+pub fn month_cap(micros: u64, window: MonthWindow) -> MonthCap {
+    MonthCap { cap: UsdcAmount::from_micros(micros), window }
 }
 
 /// The grant at `address`, if it is in force and covers the payment by these accounts of `program` at Unix second `now`.

@@ -1,3 +1,4 @@
 //! Decodes accounts: bytes to values.
 
+pub mod bounds;
 pub mod decode;

@@ -66,6 +66,8 @@ fn refusal(error: PurserError) -> Option<Refusal> {
         PurserError::RecipientNotAllowed => Some(Refusal::RecipientNotAllowed),
         PurserError::SingleLimitExceeded => Some(Refusal::SingleLimitExceeded),
         PurserError::DailyLimitExceeded => Some(Refusal::DailyLimitExceeded),
+        PurserError::MonthLimitExceeded => Some(Refusal::MonthLimitExceeded),
+        PurserError::BudgetExceeded => Some(Refusal::BudgetExceeded),
         PurserError::InsufficientBalance => Some(Refusal::InsufficientBalance),
         PurserError::RecipientNotTokenAccount
         | PurserError::RecipientWrongMint
@@ -76,6 +78,10 @@ fn refusal(error: PurserError) -> Option<Refusal> {
         }
         PurserError::StaleSequence => Some(Refusal::StaleSequence),
         PurserError::Unauthorized => Some(Refusal::AuthorityRotated),
+        PurserError::ExtendedTransferRequired | PurserError::GrantRequired | PurserError::BudgetMismatch => {
+            Some(Refusal::BoundsChanged)
+        }
+        PurserError::UnknownLayout => Some(Refusal::AccountGone),
         PurserError::WrongOperator
         | PurserError::WrongMint
         | PurserError::WrongSource
@@ -89,7 +95,6 @@ fn refusal(error: PurserError) -> Option<Refusal> {
         | PurserError::DraftOutOfOrder
         | PurserError::SpendWindowNotEmpty
         | PurserError::AccountNotEmpty
-        | PurserError::UnknownLayout
         | PurserError::PolicyVersionExhausted
         | PurserError::PolicyChanged
         | PurserError::LooseningMustWait
@@ -100,11 +105,6 @@ fn refusal(error: PurserError) -> Option<Refusal> {
         | PurserError::GrantTermsInvalid
         | PurserError::ApproverLimitExceeded
         | PurserError::ApprovalMemoMismatch
-        | PurserError::ExtendedTransferRequired
-        | PurserError::GrantRequired
-        | PurserError::MonthLimitExceeded
-        | PurserError::BudgetMismatch
-        | PurserError::BudgetExceeded
         | PurserError::MalformedInstruction => None,
     }
 }
@@ -134,6 +134,16 @@ mod tests {
             assert_eq!(outcome_of(code), Outcome::Refused(refusal), "{code}");
         }
         assert_eq!(outcome_of(PurserError::StaleSequence.into()), Outcome::Refused(Refusal::StaleSequence));
+        for (error, refusal) in [
+            (PurserError::MonthLimitExceeded, Refusal::MonthLimitExceeded),
+            (PurserError::BudgetExceeded, Refusal::BudgetExceeded),
+            (PurserError::BudgetMismatch, Refusal::BoundsChanged),
+            (PurserError::ExtendedTransferRequired, Refusal::BoundsChanged),
+            (PurserError::GrantRequired, Refusal::BoundsChanged),
+            (PurserError::UnknownLayout, Refusal::AccountGone),
+        ] {
+            assert_eq!(outcome_of(error.into()), Outcome::Refused(refusal), "{error:?}");
+        }
         assert_eq!(outcome_of(PurserError::Halted.into()), Outcome::Refused(Refusal::Halted));
         let rotated = outcome_of(PurserError::Unauthorized.into());
         assert_eq!(rotated, Outcome::Refused(Refusal::AuthorityRotated));

@@ -72,6 +72,9 @@ impl InFlightTransfers {
                 continue;
             }
             agent.window.record(now, known.amount);
+            if let Some(month) = &mut agent.month {
+                month.window.record(now, known.amount);
+            }
             agent.tags.record(known.tag, now);
             agent.balance =
                 UsdcAmount::from_micros(agent.balance.micros().saturating_sub(known.amount.micros()));

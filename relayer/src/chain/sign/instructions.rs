@@ -6,7 +6,7 @@ use crate::chain::sign::payers::{SIGNATURE_FEE, rent};
 use crate::domain::{SpendingPolicy, Terms};
 use purser::constants::ENTRY_BYTES;
 use purser::state::{Agent, DraftView, PolicyDraft};
-use purser_client::purser::OperatorKeys;
+use purser_client::purser::{Bounds, BudgetCaps, OperatorKeys};
 use purser_client::{
     Deployment, DraftAccounts, LOADED_BYTES, Proposal, RentRefunds, Staging, Step, StepKind, TransferOrder,
     extended_transfer_units, transfer_units,
@@ -65,6 +65,9 @@ const SET_APPROVER_UNITS: u32 = 60_000;
 const CREATE_AGENT_UNITS: u32 = 130_000;
 const SET_POLICY_UNITS: u32 = 60_000;
 const APPLY_DRAFT_UNITS: u32 = 250_000;
+const SET_BUDGET_UNITS: u32 = 40_000;
+const SET_BOUNDS_UNITS: u32 = 60_000;
+const CLOSE_GRANT_UNITS: u32 = 30_000;
 const SET_PAUSED_UNITS: u32 = 20_000;
 const HALT_UNITS: u32 = 20_000;
 const OPEN_DRAFT_UNITS: u32 = 70_000;
@@ -165,6 +168,23 @@ impl Instructions {
 
     pub fn halt(&self, authority: Pubkey, operator: Pubkey, agent: Option<Pubkey>) -> Call {
         Call::new(self.0.halt(authority, operator, agent), HALT_UNITS).stopping()
+    }
+
+    pub fn set_budget(&self, authority: Pubkey, operator: Pubkey, number: u64, caps: BudgetCaps) -> Call {
+        Call::new(self.0.set_budget(authority, operator, number, caps), SET_BUDGET_UNITS)
+    }
+
+    pub fn set_bounds(&self, at: DraftAccounts, rent_refund: Pubkey, bounds: Bounds) -> Call {
+        Call::new(self.0.set_bounds(at, at.authority, rent_refund, bounds), SET_BOUNDS_UNITS)
+    }
+
+    /// `at`: operator, grant, and who gets the rent back.
+    pub fn close_grant(&self, authority: Pubkey, [operator, grant, rent_refund]: [Pubkey; 3]) -> Call {
+        Call::new(self.0.close_grant(authority, operator, grant, rent_refund), CLOSE_GRANT_UNITS).stopping()
+    }
+
+    pub fn void_grants(&self, at: DraftAccounts) -> Call {
+        Call::new(self.0.void_grants(at), CLOSE_GRANT_UNITS).stopping()
     }
 
     /// A public text that the authority signs.

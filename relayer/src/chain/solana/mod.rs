@@ -2,6 +2,7 @@
 
 mod approvals;
 mod authorities;
+mod bounds;
 mod execute;
 mod notices;
 mod provision;

@@ -1,16 +1,17 @@
 //! Reads accounts: in batches, at one slot, never older than our own last write.
 
 use crate::chain::history::SolanaHistory;
+use crate::chain::read::bounds;
 use crate::chain::read::decode::{self, to_address, to_pubkey};
 use crate::chain::solana::SolanaChain;
 use crate::chain::{
-    AddressKind, AgentAddresses, AgentOnChain, ChainError, ChainView, DraftOnChain, OperatorOnChain,
-    ReadChain, view_of,
+    AddressKind, AgentAddresses, AgentOnChain, BudgetOnChain, ChainError, ChainView, DraftOnChain,
+    OperatorOnChain, ReadChain, view_of,
 };
 use crate::domain::{AccountId, Address, Network};
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt};
-use purser_core::{Destination, Payer, Payment};
+use purser_core::{BudgetState, Destination, Payer, Payment};
 use purser_policy::TransferRequest;
 use purser_rpc::ACCOUNTS_MAX;
 use purser_rpc::sysvar;
@@ -19,6 +20,14 @@ use solana_sdk::pubkey::Pubkey;
 
 /// Account batches read concurrently.
 const BATCHES_AT_ONCE: usize = 4;
+/// How often an account is read until the budget that it names was read with it. One that nobody changes meanwhile: twice.
+const BUDGET_READS_MAX: usize = 4;
+
+/// What a transfer needs, or the budget that has to be read with it.
+enum Through {
+    This(Box<ChainView>),
+    Another(Option<Address>),
+}
 
 #[async_trait]
 impl ReadChain for SolanaChain {
@@ -71,6 +80,14 @@ impl ReadChain for SolanaChain {
         self.draft_of(&to_pubkey(agent)).await
     }
 
+    async fn read_budget(
+        &self,
+        operator: &Address,
+        budget: &Address,
+    ) -> Result<Option<BudgetOnChain>, ChainError> {
+        Ok(self.budgets(operator, &[to_pubkey(budget)]).await?.into_iter().next())
+    }
+
     fn usdc_mint(&self) -> Address {
         self.settings.usdc_mint
     }
@@ -103,16 +120,42 @@ impl SolanaChain {
         destination: &Address,
         granted: Option<&Payment<'_>>,
     ) -> Result<ChainView, ChainError> {
+        let agent_key = to_pubkey(&payer.addresses.agent);
+        // Which budget it names stands in the account, as it was last known or as it was read a moment ago.
+        let program = &self.instructions.0.program;
+        let known = self.watched.known(&agent_key);
+        let agent =
+            known.and_then(|account| decode::agent(program, &agent_key, &account, (&agent_key, None)));
+        let mut budget = agent.and_then(|agent| agent.beyond?.budget);
+        for _ in 0..BUDGET_READS_MAX {
+            match self.transfer_view_through(payer, destination, granted, budget).await? {
+                Through::This(view) => return Ok(*view),
+                Through::Another(named) => budget = named,
+            }
+        }
+        Err(ChainError::Unavailable { during: "transfer", reason: "the account's budget changes".into() })
+    }
+
+    /// The same, if the account pays through this budget.
+    async fn transfer_view_through(
+        &self,
+        payer: &Payer,
+        destination: &Address,
+        granted: Option<&Payment<'_>>,
+        budget: Option<Address>,
+    ) -> Result<Through, ChainError> {
         let keys = transfer_keys(payer, destination);
         let [operator_key, agent_key, token_key, destination_key] = keys;
         let fixed = [operator_key, agent_key, token_key, destination_key, sysvar::CLOCK];
         let grant_key = granted.map(|payment| self.instructions.0.grant_address(&agent_key, payment.tag));
-        let all: Vec<Pubkey> = fixed.iter().chain(&grant_key).chain(self.payers.keys()).copied().collect();
+        let budget_key = budget.as_ref().map(to_pubkey);
+        let named = fixed.iter().chain(&grant_key).chain(&budget_key);
+        let all: Vec<Pubkey> = named.clone().chain(self.payers.keys()).copied().collect();
         let watched = self.watched.live(&keys);
         let mut read = self.rpc.accounts(&all, self.written_slot()).await?;
         let unreadable = |reason: &str| ChainError::Unavailable { during: "transfer", reason: reason.into() };
-        let wallets = fixed.len() + usize::from(grant_key.is_some());
-        self.payers.saw(&read.value.split_off(wallets.min(read.value.len())));
+        self.payers.saw(&read.value.split_off(named.count().min(read.value.len())));
+        let budget_account = budget_key.and_then(|_| read.value.pop()).flatten();
         let grant_account = grant_key.and_then(|_| read.value.pop()).flatten();
         let Ok([operator_account, agent_account, token_account, destination_account, clock]) =
             <[Option<RawAccount>; 5]>::try_from(read.value)
@@ -132,6 +175,11 @@ impl SolanaChain {
         }
         let (operator, agent, destination) =
             self.decoded(payer, destination, accounts.each_ref().map(Option::as_ref))?;
+        let named = agent.beyond.and_then(|beyond| beyond.budget);
+        if named != budget {
+            return Ok(Through::Another(named));
+        }
+        let program = &self.instructions.0.program;
         let granted = granted.zip(grant_key).and_then(|(payment, grant_key)| {
             let Destination::TokenAccount { owner } = destination else { return None };
             let [operator_account, agent_account, ..] = &accounts;
@@ -143,21 +191,33 @@ impl SolanaChain {
                 recipient: payment.destination.as_bytes(),
                 recipient_owner: owner.as_bytes(),
             };
-            decode::granted(&self.instructions.0.program, &grant_key, found, &agent_key, &payment, now)
+            decode::granted(program, &grant_key, found, &agent_key, &payment, now)
+        });
+        let budget = budget_key.map(|key| {
+            let [operator_account, ..] = &accounts;
+            let found =
+                operator_account.as_ref().zip(budget_account.as_ref()).and_then(|(operator, account)| {
+                    bounds::budget(program, &key, (&operator_key, operator), account, now)
+                });
+            found.map_or_else(|| BudgetState::closed(to_address(&key)), |found| found.state)
         });
         let tags = agent.tags;
-        Ok(view_of(operator, agent, tags, destination, granted, now))
+        Ok(Through::This(Box::new(view_of(operator, agent, tags, destination, (granted, budget), now))))
     }
 
-    /// The same from the accounts that the websocket keeps up to date, counting our transfers in flight.
+    /// The same from the accounts that the websocket keeps up to date, counting our transfers in flight. Not for accounts that pay
+    /// through a budget: others pay through it too.
     pub fn known_transfer_view(&self, payer: &Payer, destination: &Address) -> Option<ChainView> {
         let accounts = self.watched.get(&transfer_keys(payer, destination))?;
         let now = self.clock.estimate()?;
         let accounts = accounts.each_ref().map(Some);
         let (operator, mut agent, destination) = self.decoded(payer, destination, accounts).ok()?;
+        if agent.beyond.is_some_and(|beyond| beyond.budget.is_some()) {
+            return None;
+        }
         let tags = agent.tags;
         self.transfers_in_flight.count_in(&mut agent, now);
-        Some(view_of(operator, agent, tags, destination, None, now))
+        Some(view_of(operator, agent, tags, destination, (None, None), now))
     }
 
     /// Operator, agent and destination, if they are what they should be.

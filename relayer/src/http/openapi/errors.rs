@@ -221,6 +221,8 @@ fn checks(broken: CheckedRule) -> Checks {
         let (limit, used) = match rule {
             CheckedRule::MaxSingleTransfer => (Limit::AtMost(usdc(25)), usdc(0)),
             CheckedRule::MaxDailySpend => (Limit::AtMost(usdc(50)), usdc(44)),
+            CheckedRule::Max30DaySpend => (Limit::AtMost(usdc(500)), usdc(130)),
+            CheckedRule::Budget => (Limit::AtMost(usdc(1_000)), usdc(310)),
             CheckedRule::Balance => (Limit::AtMost(usdc(1)), usdc(0)),
             CheckedRule::Paused | CheckedRule::RequireMemo | CheckedRule::AllowedCounterparties => {
                 (Limit::Unlimited, usdc(0))

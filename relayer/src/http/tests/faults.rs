@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use axum::http::{StatusCode, header};
+use purser_core::{Beyond, BudgetState};
 use serde_json::json;
 
 use super::{Answer, Relayer, comes_about};
 use crate::chain::{Outcome, Refusal};
-use crate::domain::{EventId, PageLimit, PageRequest, Timestamp, UsdcAmount};
+use crate::domain::{Address, EventId, PageLimit, PageRequest, Timestamp, UsdcAmount};
 
 pub(super) async fn status_of(relayer: &Relayer, answer: &Answer) -> String {
     let id = answer.body["transfer_id"].as_str().expect("text");
@@ -204,9 +205,13 @@ async fn the_chains_refusal_is_answered_as_ours_would_be() {
         (Refusal::RecipientNotAllowed, 402, "policy_violation", "rejected"),
         (Refusal::SingleLimitExceeded, 402, "policy_violation", "rejected"),
         (Refusal::DailyLimitExceeded, 402, "policy_violation", "rejected"),
+        (Refusal::MonthLimitExceeded, 402, "policy_violation", "rejected"),
+        (Refusal::BudgetExceeded, 402, "policy_violation", "rejected"),
         (Refusal::InsufficientBalance, 402, "insufficient_balance", "failed"),
         (Refusal::SourceFrozen, 402, "account_frozen", "failed"),
         (Refusal::InvalidRecipient, 422, "invalid_recipient", "failed"),
+        // It names no budget that could be closed.
+        (Refusal::AccountGone, 502, "transfer_failed", "failed"),
     ];
     for (number, (refusal, status, code, state)) in cases.into_iter().enumerate() {
         relayer.chain.script().outcomes.push_back(Outcome::Refused(refusal));
@@ -224,6 +229,47 @@ async fn the_chains_refusal_is_answered_as_ours_would_be() {
     let answer = relayer.post("/v1/transfers", &relayer.order(&account, "last")).await;
     assert_eq!(answer.error(), (502, "transfer_failed"));
     assert!(!answer.body["message"].as_str().expect("text").contains("own words"));
+}
+
+#[tokio::test]
+async fn a_payment_on_its_way_while_its_budget_changes_is_signed_anew_and_refused_where_that_is_closed() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let budget = Address::from_bytes([9; 32]);
+    let beyond = Some(Beyond { budget: Some(budget), ..Beyond::default() });
+    let bind = |beyond| relayer.chain.script().agents.values_mut().for_each(|agent| agent.beyond = beyond);
+    // Bound while its plain form was on its way: the program takes the extended one alone.
+    let open = BudgetState {
+        is_closed: false,
+        daily_cap: UsdcAmount::from_micros(100_000_000),
+        ..BudgetState::closed(budget)
+    };
+    relayer.chain.script().budgets.insert(budget, open);
+    relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::BoundsChanged));
+    bind(beyond);
+    let paid = relayer.post("/v1/transfers", &relayer.order(&account, "bound")).await;
+    assert_eq!(paid.status, StatusCode::OK, "{}", paid.body);
+    let orders = relayer.chain.script().orders.clone();
+    assert_eq!(orders.len(), 2);
+    assert!(orders.iter().all(|order| order.tag() == orders[0].tag()));
+    assert_eq!(orders[1].beyond.and_then(|beyond| beyond.budget), Some(budget));
+
+    // Closed while it was on its way.
+    let order = relayer.order(&account, "closed");
+    relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::AccountGone));
+    relayer.chain.script().held = true;
+    let closes = async {
+        relayer.chain.comes_to(|script| script.sent.len() == 3).await;
+        relayer.chain.script().budgets.clear();
+        relayer.chain.release();
+    };
+    let (refused, ()) = tokio::join!(relayer.post("/v1/transfers", &order), closes);
+    assert_eq!(refused.error(), (402, "policy_violation"), "{}", refused.body);
+    assert!(refused.body["message"].as_str().is_some_and(|said| said.contains("closed")), "{}", refused.body);
+    // For good.
+    let again = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(again.error(), (402, "policy_violation"));
+    assert_eq!(relayer.chain.script().orders.len(), 3);
 }
 
 #[tokio::test]

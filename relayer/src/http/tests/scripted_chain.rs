@@ -5,15 +5,16 @@ use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use purser::error::PurserError;
-use purser_core::{Granted, Payer, Payment};
-use purser_policy::{RecentTags, SpendWindow};
+use purser_core::{Beyond, BudgetState, Granted, MonthCap, Payer, Payment};
+use purser_policy::{MonthWindow, RecentTags, SpendWindow};
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 
 use crate::chain::{
-    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, ApproveChain, Chain, ChainError, ChainFault,
-    ChainView, Confirmed, Destination, DraftOnChain, KeyChain, OperatorOnChain, Outcome, PolicyChain,
-    ProvisionChain, ReadChain, SignatureStanding, SignedTransfer, StopChain, UnsignedTransfer, view_of,
+    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, ApproveChain, BindChain, BoundsOnChain,
+    BudgetOnChain, Caps, Chain, ChainError, ChainFault, ChainView, Confirmed, Destination, DraftOnChain,
+    GrantOnChain, KeyChain, OperatorOnChain, Outcome, PolicyChain, ProvisionChain, ReadChain,
+    SignatureStanding, SignedTransfer, StopChain, UnsignedTransfer, view_of,
 };
 use crate::domain::{AccountId, Address, HaltedBy, Network, SpendingPolicy, Terms, UsdcAmount};
 
@@ -34,6 +35,8 @@ pub(super) struct Script {
     pub destinations: HashMap<Address, Destination>,
     /// By tag.
     pub grants: HashMap<u64, Granted>,
+    /// By address; one that is not listed is closed.
+    pub budgets: HashMap<Address, BudgetState>,
     /// In order; once they run out, everything settles.
     pub outcomes: VecDeque<Outcome>,
     /// Answers to the next block time questions; afterwards it is `now`.
@@ -91,6 +94,7 @@ impl ScriptedChain {
             lost_answers: VecDeque::new(),
             agents: HashMap::new(),
             grants: HashMap::new(),
+            budgets: HashMap::new(),
             destinations: HashMap::new(),
             outcomes: VecDeque::new(),
             block_times: VecDeque::new(),
@@ -242,6 +246,11 @@ impl ReadChain for ScriptedChain {
         Ok(self.reach()?.drafts.get(agent).cloned())
     }
 
+    async fn read_budget(&self, _: &Address, budget: &Address) -> Result<Option<BudgetOnChain>, ChainError> {
+        let found = self.reach()?.budgets.get(budget).copied();
+        Ok(found.map(|state| BudgetOnChain { number: 1, state, month: MonthWindow::EMPTY, raise: None }))
+    }
+
     fn usdc_mint(&self) -> Address {
         filled(&[4], 1)
     }
@@ -311,9 +320,57 @@ impl ProvisionChain for ScriptedChain {
                 balance: UsdcAmount::ZERO,
                 is_frozen: false,
                 beyond: None,
+                month: None,
             },
         );
         Self::done(&mut script, 1).map(AgentCreation::Created)
+    }
+}
+
+#[async_trait]
+impl BindChain for ScriptedChain {
+    async fn read_budgets(&self, _: &Address) -> Result<Vec<BudgetOnChain>, ChainError> {
+        Ok(Vec::new())
+    }
+
+    async fn set_budget(&self, _: &OperatorOnChain, _: u64, _: &Caps) -> Result<Confirmed, ChainError> {
+        unreachable!("no test does this")
+    }
+
+    async fn set_bounds(
+        &self,
+        _: &OperatorOnChain,
+        agent: &AgentOnChain,
+        bounds: &BoundsOnChain,
+    ) -> Result<Confirmed, ChainError> {
+        let mut script = self.reach()?;
+        let known = script.agents.get_mut(&agent.address).expect("the test made it");
+        let window = known.month.map_or(MonthWindow::EMPTY, |month| month.window);
+        known.month = bounds.max_30_day_spend.map(|cap| MonthCap { cap, window });
+        known.beyond = (bounds.max_30_day_spend.is_some() || bounds.budget.is_some())
+            .then(|| Beyond { budget: bounds.budget, ..Beyond::default() });
+        Self::done(&mut script, 1)
+    }
+
+    async fn read_grants(&self, _: &Address, _: &Address) -> Result<Vec<GrantOnChain>, ChainError> {
+        Ok(Vec::new())
+    }
+
+    async fn read_grant(
+        &self,
+        _: &Address,
+        _: &Address,
+        _: &Address,
+    ) -> Result<Option<GrantOnChain>, ChainError> {
+        Ok(None)
+    }
+
+    async fn close_grant(&self, _: &OperatorOnChain, _: &GrantOnChain) -> Result<Confirmed, ChainError> {
+        unreachable!("no test does this")
+    }
+
+    async fn void_grants(&self, _: &OperatorOnChain, _: &Address) -> Result<Confirmed, ChainError> {
+        unreachable!("no test does this")
     }
 }
 
@@ -483,7 +540,12 @@ impl purser_core::Chain for ScriptedChain {
         };
         let tags = agent.tags;
         let granted = granted.and_then(|payment| script.grants.get(&payment.tag)).copied();
-        Ok(view_of(script.operator(payer.operator), agent, tags, destination, granted, script.now))
+        let budget = agent
+            .beyond
+            .and_then(|beyond| beyond.budget)
+            .map(|named| script.budgets.get(&named).copied().unwrap_or_else(|| BudgetState::closed(named)));
+        let beside = (granted, budget);
+        Ok(view_of(script.operator(payer.operator), agent, tags, destination, beside, script.now))
     }
 
     async fn has_passed(&self, _: u64, _: tokio::time::Instant) -> Result<bool, ChainFault> {

@@ -34,13 +34,16 @@ pub struct CreateAccountBody {
     policy: Option<Box<RawValue>>,
 }
 
+/// What the first policy of an account does not say.
+const NOT_AT_FIRST: [&str; 4] = ["expected_version", "reason", "max_30_day_spend", "budget_id"];
+
 /// The policy of a new account: it does not change an earlier one.
 enum FirstPolicy {}
 
 written! {
     FirstPolicy = "FirstPolicy": changed::<PolicyUpdateFields>(|policy| {
         policy.description = Some("The policy of a new account.".to_owned());
-        policy.properties.retain(|name, _| !["expected_version", "reason"].contains(&name.as_str()));
+        policy.properties.retain(|name, _| !NOT_AT_FIRST.contains(&name.as_str()));
     }), like PolicyUpdateFields;
 }
 
@@ -98,6 +101,12 @@ fn first_policy(json: &RawValue) -> Result<PolicyUpdate, Invalid> {
     let update = PolicyUpdate::from_json(json.get().as_bytes()).map_err(|error| error.within("policy"))?;
     if update.expected_version.is_some() {
         return Err(Invalid::new("policy.expected_version", "is of no use for a new account"));
+    }
+    let bound =
+        [("max_30_day_spend", update.max_30_day_spend.is_some()), ("budget_id", update.budget.is_some())];
+    if let Some((field, _)) = bound.into_iter().find(|(_, is_given)| *is_given) {
+        let message = "is set once the account is there: PATCH its policy";
+        return Err(Invalid::new(field, message).within("policy"));
     }
     if update.reason.is_some() {
         return Err(Invalid::new("policy.reason", "is for changes of a policy"));

@@ -47,7 +47,7 @@ pub struct ApprovalResponse {
     message: Option<Message>,
     /// While it waits: what every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Vec<CheckBody>, max_items = 6)]
+    #[schema(value_type = Vec<CheckBody>, max_items = 8)]
     checks: Option<Vec<CheckBody>>,
     requested_at: schema::Timestamp,
     /// Until when it can be approved.

@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::{AccountId, Principal};
-use crate::service::{LimitsView, Transfers};
+use crate::service::{BudgetLimits, LimitUse, LimitsView, Transfers};
 use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::page::Id;
@@ -17,6 +17,10 @@ pub struct LimitsResponse {
     account_id: schema::AccountId,
     max_single_transfer: SingleLimitBody,
     max_daily_spend: DailyLimitBody,
+    max_30_day_spend: MonthLimitBody,
+    /// What the account pays through together with others; `null` without a budget.
+    #[schema(required)]
+    budget: Option<BudgetLimitBody>,
 }
 
 /// Of each transfer by itself.
@@ -34,7 +38,7 @@ struct SingleLimitBody {
 /// Of a rolling window of 24 hours.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DailyLimit)]
-struct DailyLimitBody {
+pub(super) struct DailyLimitBody {
     /// Most that may leave in any 24 hours.
     #[schema(required)]
     limit: Option<Usdc>,
@@ -48,6 +52,65 @@ struct DailyLimitBody {
     frees_at: Option<schema::Timestamp>,
 }
 
+/// Of 30 days, by calendar days in UTC: a spend counts for 30 days and for less than a day longer.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MonthLimit)]
+pub(super) struct MonthLimitBody {
+    /// Most that may leave in any 30 days.
+    #[schema(required)]
+    limit: Option<Usdc>,
+    /// What left in the last 30 days; `null` for an account without this limit, of which nothing is counted.
+    #[schema(required)]
+    used: Option<Usdc>,
+    /// What may still leave now.
+    #[schema(required)]
+    remaining: Option<Usdc>,
+    /// When the oldest of it stops counting; `null` when nothing counts.
+    #[schema(required)]
+    frees_at: Option<schema::Timestamp>,
+}
+
+/// Of the account's budget. What other accounts paid through it counts too.
+#[derive(Serialize, ToSchema)]
+#[schema(as = BudgetLimit)]
+struct BudgetLimitBody {
+    budget_id: schema::BudgetId,
+    max_daily_spend: DailyLimitBody,
+    max_30_day_spend: MonthLimitBody,
+}
+
+impl From<LimitUse> for DailyLimitBody {
+    fn from(of: LimitUse) -> Self {
+        Self {
+            limit: of.limit.map(Text),
+            used: of.used.into(),
+            remaining: of.remaining().map(Text),
+            frees_at: of.frees_at.map(Text),
+        }
+    }
+}
+
+impl From<Option<LimitUse>> for MonthLimitBody {
+    fn from(of: Option<LimitUse>) -> Self {
+        Self {
+            limit: of.and_then(|of| of.limit).map(Text),
+            used: of.map(|of| of.used.into()),
+            remaining: of.and_then(|of| of.remaining()).map(Text),
+            frees_at: of.and_then(|of| of.frees_at).map(Text),
+        }
+    }
+}
+
+impl From<BudgetLimits> for BudgetLimitBody {
+    fn from(of: BudgetLimits) -> Self {
+        Self {
+            budget_id: of.id.into(),
+            max_daily_spend: of.daily.into(),
+            max_30_day_spend: Some(of.month).into(),
+        }
+    }
+}
+
 impl From<LimitsView> for LimitsResponse {
     fn from(view: LimitsView) -> Self {
         Self {
@@ -56,19 +119,17 @@ impl From<LimitsView> for LimitsResponse {
                 limit: view.single_limit.map(Text),
                 remaining: view.single_limit.map(Text),
             },
-            max_daily_spend: DailyLimitBody {
-                limit: view.daily_limit.map(Text),
-                used: view.used.into(),
-                remaining: view.daily_limit.map(|limit| limit.saturating_sub(view.used).into()),
-                frees_at: view.frees_at.map(Text),
-            },
+            max_daily_spend: view.daily.into(),
+            max_30_day_spend: view.month.into(),
+            budget: view.budget.map(BudgetLimitBody::from),
         }
     }
 }
 
 /// Get an account's limits
 ///
-/// Each limit of its policy, what is used of it and when that frees. This is what agents see of their policy.
+/// Each limit of its policy, its cap for 30 days and its budget, what is used of them and when that frees. This is what agents see of
+/// their policy.
 #[utoipa::path(
     get, path = "/v1/accounts/{id}/limits", operation_id = "get_limits", tag = "Transfers",
     params(Id<AccountId>),

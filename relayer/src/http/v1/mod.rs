@@ -2,10 +2,12 @@
 
 pub(crate) mod accounts;
 pub(super) mod approvals;
+pub(super) mod budgets;
 pub(crate) mod deliveries;
 pub(super) mod denials;
 mod event_stream;
 pub(super) mod events;
+pub(super) mod grants;
 pub(super) mod halts;
 pub(crate) mod history;
 pub(crate) mod keys;

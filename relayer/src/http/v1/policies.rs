@@ -15,7 +15,7 @@ use crate::web::body::JsonText;
 use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::page::Id;
-use crate::wire::schema::{self, PolicyVersionNumber, Signature, Text, changed, written};
+use crate::wire::schema::{self, PolicyVersionNumber, Signature, Text, UsdcLimit, changed, written};
 use crate::wire::{PolicyFields, PolicyUpdateFields};
 
 /// An account's policy; `tx_signature` where it was just put in force, `effective_at` where the change has to wait.
@@ -25,6 +25,15 @@ pub struct PolicyResponse {
     account_id: schema::AccountId,
     #[serde(flatten)]
     policy: PolicyFields,
+    /// Most that may leave in any 30 days; `null` for no limit. No grant goes past it. Neither this nor `budget_id` is part of a
+    /// version.
+    #[schema(required)]
+    max_30_day_spend: Option<UsdcLimit>,
+    /// The budget that the account pays through; `null` for none.
+    #[schema(required)]
+    budget_id: Option<schema::BudgetId>,
+    /// Whether it pays by grants alone. Set by the admin's own commands.
+    by_grant_only: bool,
     updated_at: schema::Timestamp,
     #[schema(value_type = PolicyVersionNumber)]
     version: u64,
@@ -85,6 +94,9 @@ impl From<PolicyView> for PolicyResponse {
         Self {
             account_id: view.account_id.into(),
             policy: PolicyFields::from(&view.policy),
+            max_30_day_spend: view.bounds.max_30_day_spend.map(UsdcLimit),
+            budget_id: view.bounds.budget.map(Text),
+            by_grant_only: view.bounds.by_grant_only,
             updated_at: view.updated_at.into(),
             version: view.version,
             pending: view.pending.map(PendingResponse::from),
@@ -191,7 +203,9 @@ const CHANGE_ERRORS: [Code; 6] = [
 /// Replace an account's policy
 ///
 /// Fields that are left out take their defaults; `paused` alone, and any body with `paused: true`, leaves them as they are. The
-/// policy is on the chain when this answers, and holds from the next transfer on. `paused: true` holds at once and at any
+/// policy is on the chain when this answers, and holds from the next transfer on. `max_30_day_spend` and `budget_id` stay where they
+/// are left out; they come first, in a transaction of their own, and under a loosening delay only the operator's admin loosens them
+/// (403), with its own wallet. `paused: true` holds at once and at any
 /// version, whatever `If-Match` says, and also where the rest of the body has to wait (202) or is refused.
 #[utoipa::path(
     put, path = "/v1/accounts/{id}/policy", operation_id = "replace_policy", tag = "Policies",

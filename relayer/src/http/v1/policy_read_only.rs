@@ -14,8 +14,8 @@ use crate::web::error::ApiError;
 /// The fields that tell one policy of an account from another.
 const VERSION: [&str; 2] = ["version", "updated_at"];
 /// All fields that nobody can set.
-pub(super) const READ_ONLY: [&str; 5] =
-    ["version", "updated_at", "account_id", "counterparty_kinds", "pending"];
+pub(super) const READ_ONLY: [&str; 6] =
+    ["version", "updated_at", "account_id", "counterparty_kinds", "by_grant_only", "pending"];
 
 /// The read-only fields of a change.
 pub(super) struct ReadOnly(BTreeMap<&'static str, Value>);

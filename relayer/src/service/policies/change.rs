@@ -82,6 +82,12 @@ impl Policies {
                 if lifts && current.agent.policy_version != version {
                     return Err(ServiceError::PolicyChanged);
                 }
+                if let Some(bound) = this.bind(&operator, &current, &update).await? {
+                    if current.agent.policy == asked {
+                        return this.in_force(&operator, &current.account, bound).await;
+                    }
+                    current = this.read(&operator, id).await.map_err(after_writing)?;
+                }
                 match this.write(&operator, &current, asked, &asking).await {
                     Err(ServiceError::PolicyChanged) if tries_left > 0 => tries_left -= 1,
                     done => return done,

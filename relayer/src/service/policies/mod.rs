@@ -1,6 +1,7 @@
 //! Spending policies: read and changed, with a delay for changes that loosen.
 
 mod apply;
+mod bounds;
 mod change;
 mod pending;
 mod turns;
@@ -13,8 +14,11 @@ use super::error::{Resource, ServiceError};
 use super::reads::{read_agent, read_operator};
 use super::stops::Stops;
 use super::{Ambient, Chains, Parts, Tasks};
-use crate::chain::{AgentOnChain, OperatorOnChain, PolicyChain};
-use crate::domain::{Account, AccountId, KeyId, Operator, PolicyUpdate, Quotas, SpendingPolicy, Timestamp};
+use crate::chain::{AgentOnChain, BindChain, BoundsOnChain, OperatorOnChain, PolicyChain};
+use crate::domain::{
+    Account, AccountId, BudgetId, KeyId, Operator, PolicyUpdate, Quotas, SpendingPolicy, Timestamp,
+    UsdcAmount,
+};
 use crate::store;
 
 /// An account's policy from the chain.
@@ -25,8 +29,26 @@ pub struct PolicyView {
     /// Grows by one with every change.
     pub version: u64,
     pub updated_at: Timestamp,
+    /// What binds the account beside it.
+    pub bounds: BoundsView,
     /// The pending policy that is to replace it.
     pub pending: Option<PendingView>,
+}
+
+/// What binds an account beside its policy.
+#[derive(Debug, Clone, Copy)]
+pub struct BoundsView {
+    pub max_30_day_spend: Option<UsdcAmount>,
+    pub budget: Option<BudgetId>,
+    /// It pays by grants alone.
+    pub by_grant_only: bool,
+}
+
+impl From<BoundsOnChain> for BoundsView {
+    fn from(bounds: BoundsOnChain) -> Self {
+        let BoundsOnChain { by_grant_only, max_30_day_spend, budget } = bounds;
+        Self { max_30_day_spend, budget: budget.map(BudgetId), by_grant_only }
+    }
 }
 
 /// A pending policy.
@@ -86,6 +108,7 @@ pub struct Policies {
     paused: store::Stops,
     stops: Stops,
     chains: Chains<dyn PolicyChain>,
+    binding: Chains<dyn BindChain>,
     allowlists: Allowlists,
     ambient: Ambient,
     tasks: Tasks,
@@ -105,6 +128,7 @@ impl Policies {
             paused,
             stops,
             chains: chains.to(|chain| chain),
+            binding: chains.to(|chain| chain),
             allowlists,
             ambient,
             tasks,
@@ -167,6 +191,7 @@ fn view(id: AccountId, agent: &AgentOnChain, pending: Option<PendingView>) -> Po
         policy: agent.policy.clone(),
         version: agent.policy_version,
         updated_at: Timestamp::from_unix_seconds(agent.policy_updated_at),
+        bounds: agent.bounds().into(),
         pending,
     }
 }

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use self::observer::TransferObserver;
 pub(super) use self::observer::UNUSED_BYTES;
-pub use self::read::{LimitsView, Preview};
+pub use self::read::{BudgetLimits, LimitsView, Preview};
 use super::error::{Resource, ServiceError, told};
 use super::reads::{addresses, find_payer};
 use super::{Ambient, ApprovalLinks, Chains, Events, ExplorerUrl, Looks, Parts, Tasks};

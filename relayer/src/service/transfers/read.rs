@@ -4,10 +4,11 @@ use purser_core::{Decision, Payment, decide};
 
 use super::{Transfers, payer};
 use crate::domain::{
-    AccountId, Checks, Failure, FailureCode, Limit, Principal, Rejection, Timestamp, TransferRequest,
-    UsdcAmount,
+    AccountId, Address, BudgetId, Checks, Failure, FailureCode, Limit, Operator, Principal, Rejection,
+    TransferRequest, UsdcAmount,
 };
-use crate::service::error::{ServiceError, from_fault};
+use crate::service::budgets::{BudgetView, LimitUse};
+use crate::service::error::{ServiceError, from_chain, from_fault};
 use crate::service::reads::{find_account, find_payer, window_now};
 
 /// No transfer has this tag, so the chain never shows it.
@@ -18,11 +19,19 @@ const NO_TAG: u64 = 0;
 pub struct LimitsView {
     pub account_id: AccountId,
     pub single_limit: Option<UsdcAmount>,
-    pub daily_limit: Option<UsdcAmount>,
-    /// What left in the last 24 hours.
-    pub used: UsdcAmount,
-    /// When the oldest spend stops counting.
-    pub frees_at: Option<Timestamp>,
+    pub daily: LimitUse,
+    /// Its cap for 30 days, if it has one.
+    pub month: Option<LimitUse>,
+    /// The budget that it pays through, if it does.
+    pub budget: Option<BudgetLimits>,
+}
+
+/// The caps of a budget and how much of them is used, whichever account paid.
+#[derive(Debug, Clone, Copy)]
+pub struct BudgetLimits {
+    pub id: BudgetId,
+    pub daily: LimitUse,
+    pub month: LimitUse,
 }
 
 /// What would happen to a transfer now.
@@ -40,16 +49,39 @@ impl Transfers {
         let account = find_account(&self.accounts, principal, id).await?;
         let agent = self.looks.read_agent(&self.chains, operator, &account).await?;
         let now = window_now(&self.chains, &self.ambient, operator).await?;
-        let used = agent.window.spent(now);
-        // An amount of the used total less one micro-USDC fits as soon as the oldest spend stops counting.
-        let frees_at = agent.window.frees_at(now, used, UsdcAmount::from_micros(1));
+        let budget = match agent.bounds().budget {
+            Some(named) => Some(self.budget_limits(operator, named, now).await?),
+            None => None,
+        };
         Ok(LimitsView {
             account_id: id,
             single_limit: amount(agent.policy.max_single_transfer),
-            daily_limit: amount(agent.policy.max_daily_spend),
-            used,
-            frees_at: frees_at.map(Timestamp::from_unix_seconds),
+            daily: LimitUse::of_day(amount(agent.policy.max_daily_spend), &agent.window, now),
+            month: agent.month.map(|month| LimitUse::of_month(Some(month.cap), month, now)),
+            budget,
         })
+    }
+
+    /// Of one that is closed: nothing leaves through it.
+    async fn budget_limits(
+        &self,
+        operator: &Operator,
+        named: Address,
+        now: i64,
+    ) -> Result<BudgetLimits, ServiceError> {
+        let chain = &self.chains.get(operator.network)?.chain;
+        let read = chain.read_budget(&operator.address, &named).await;
+        let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
+        let closed = || {
+            let none = LimitUse { limit: Some(UsdcAmount::ZERO), used: UsdcAmount::ZERO, frees_at: None };
+            BudgetLimits { id: BudgetId(named), daily: none, month: LimitUse { limit: None, ..none } }
+        };
+        let found = found.map(|budget| BudgetView::of(&budget, now));
+        Ok(found.map_or_else(closed, |view| BudgetLimits {
+            id: view.id,
+            daily: view.daily,
+            month: view.month,
+        }))
     }
 
     /// Judges a transfer as if it were requested now; keeps and sends nothing.

@@ -1,0 +1,62 @@
+//! Ids of what stands on the chain alone: its address behind a prefix, so that nobody has to remember which is which.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::Address;
+
+/// The text is not the expected prefix followed by an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be `{0}` followed by an address in base58")]
+pub struct ChainIdError(&'static str);
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $name(pub Address);
+
+        impl $name {
+            /// The prefix of every id of this kind.
+            pub const PREFIX: &'static str = $prefix;
+        }
+
+        impl FromStr for $name {
+            type Err = ChainIdError;
+
+            fn from_str(text: &str) -> Result<Self, ChainIdError> {
+                let error = ChainIdError($prefix);
+                let address: Address = text.strip_prefix($prefix).and_then(|text| text.parse().ok()).ok_or(error)?;
+                Ok(Self(address))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}{}", $prefix, self.0)
+            }
+        }
+    };
+}
+
+id!(
+    /// A budget of an operator.
+    BudgetId, "bdg_");
+id!(
+    /// A grant of an account.
+    GrantId, "grt_");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_an_address_behind_its_prefix() {
+        let id = BudgetId(Address::from_bytes([7; 32]));
+        assert_eq!(id.to_string().parse(), Ok(id));
+        for text in ["", "bdg_", "bdg_0", &Address::from_bytes([7; 32]).to_string(), &format!("grt_{}", id.0)]
+        {
+            assert!(text.parse::<BudgetId>().is_err(), "{text:?}");
+        }
+    }
+}

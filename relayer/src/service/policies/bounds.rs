@@ -1,0 +1,60 @@
+//! What binds an account beside its policy, as a change of the policy says it: a cap for 30 days, and a budget. It comes before the
+//! rest of the change, in a transaction of its own. The program lets nothing of it wait: under a loosening delay, the admin alone
+//! loosens it.
+
+use super::{Policies, ReadAccount};
+use crate::chain::{BoundsOnChain, ChainError, Confirmed};
+use crate::domain::{Invalid, Limit, Operator, PolicyUpdate};
+use crate::service::ServiceError;
+use crate::service::error::{Forbidden, from_chain};
+
+impl Policies {
+    /// Binds the account as the update says. `None`: it says nothing else than what binds it already. Invalid: the budget is none of
+    /// the operator's. Forbidden: only the admin may.
+    pub(super) async fn bind(
+        &self,
+        operator: &Operator,
+        current: &ReadAccount,
+        update: &PolicyUpdate,
+    ) -> Result<Option<Confirmed>, ServiceError> {
+        let bound = current.agent.bounds();
+        let asked = BoundsOnChain {
+            max_30_day_spend: match update.max_30_day_spend {
+                None => bound.max_30_day_spend,
+                Some(Limit::Unlimited) => None,
+                Some(Limit::AtMost(cap)) => Some(cap),
+            },
+            budget: match update.budget {
+                None => bound.budget,
+                Some(named) => named.map(|named| named.0),
+            },
+            ..bound
+        };
+        if asked == bound {
+            return Ok(None);
+        }
+        let chain = &self.binding.get(operator.network)?.chain;
+        if let Some(budget) = asked.budget.filter(|budget| Some(*budget) != bound.budget) {
+            let read = chain.read_budget(&operator.address, &budget).await;
+            let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
+            if found.is_none() {
+                return Err(Invalid::new("budget_id", "is no budget of this operator").into());
+            }
+        }
+        if asked.loosens(&bound) && current.operator.loosening_delay_seconds > 0 {
+            return Err(ServiceError::Forbidden(Forbidden::AdminNeeded));
+        }
+        let set = chain.set_bounds(&current.operator, &current.agent, &asked).await;
+        set.map(Some).map_err(|error| match error {
+            ChainError::RentOfAnother { rent_refund, .. } => {
+                let field = if asked.budget == bound.budget { "max_30_day_spend" } else { "budget_id" };
+                let message = format!(
+                    "may not be set through the service: another wallet, {rent_refund}, made the account and would get the rent of \
+                     it. Set it with the admin's wallet"
+                );
+                Invalid::new(field, message).into()
+            }
+            error => from_chain(operator.network, &error, false),
+        })
+    }
+}
