@@ -26,11 +26,11 @@ const BUDGETS: &[(&str, usize)] = &[
     ("audit", 740), // a machine's part: HTTP, files, signed verdicts, --follow; the page is its latest raise
     ("audit/page", 400), // in turns, for WebAssembly; its build is its latest raise
     ("audit/replay", 8_800), // what decides; grants, approvers and budgets as they stand, and a relayer\'s kept answers are its latest raise
-    ("cli", 2_950),          // the command for an approver
+    ("cli", 2_970),          // keys that it makes and revokes are on record
     ("client", 1_470),       // goal 1,100; memos before calls are its latest raise
     ("core", 4_410),         // a transfer that waits for a person
     ("dev", 1_480),          // the approver and its phone
-    ("doors/dashboard", 2_970), // approvals, and the page for a wallet
+    ("doors/dashboard", 3_340), // actions, sessions, accounts searched and in pages, a file of everything
     ("doors/mcp", 1_630),    // goal 500; `send_transfer` refuses duplicates
     ("doors/x402", 1_190),
     ("localnet", 1_330),
@@ -38,7 +38,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("migrations", 5_770),      // the commands of grants, approvers and budgets
     ("policy", 1_250),          // goal 900; the window of 30 days is its latest raise
     ("programs/purser", 4_300), // approvers, grants that wait, bounds and budgets
-    ("relayer", 39_020),        // approvals: REST, links, events, what a wallet signs
+    ("relayer", 40_320),        // the record of changes, sessions that are listed and ended
     ("rpc", 1_900),             // goal 1,800
     ("simulate", 2_040),        // people who approve
     ("xtask", 3_700),           // `page` is its latest raise

@@ -126,6 +126,8 @@ pub enum Resource {
     Webhook,
     /// A policy that waits.
     PendingPolicy,
+    /// A dashboard session.
+    Session,
 }
 
 impl From<StoreError> for ServiceError {

@@ -472,6 +472,7 @@ const fn missing(resource: Resource) -> &'static str {
         Resource::Event => "There is no such event.",
         Resource::Webhook => "There is no such webhook.",
         Resource::PendingPolicy => "No policy is pending for this account.",
+        Resource::Session => "There is no such session, or it has ended.",
     }
 }
 

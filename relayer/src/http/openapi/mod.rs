@@ -30,7 +30,7 @@ has a bare 400 or 431 for an answer, a path that is not described here 404 `not_
 
 A list has pages: give `cursor` of the page before until `has_more` is false.";
 
-const TAGS: [(&str, &str); 11] = [
+const TAGS: [(&str, &str); 12] = [
     ("Accounts", "Agent accounts: a PDA with a USDC token account and a spending policy."),
     ("Policies", "What an account may spend, enforced on the chain. Operators alone see and set it."),
     ("Transfers", "Payments, each made exactly once per idempotency key."),
@@ -41,6 +41,7 @@ const TAGS: [(&str, &str); 11] = [
     ("History", "What happened to an account's money."),
     ("Keys", "Keys of the operator, and of agents, each for one account."),
     ("Halts", "A stop that is separate from the policy and that only the operator's admin lifts."),
+    ("Actions", "Who changed what through the service, and from where."),
     ("Events", "What happened, as it is announced."),
     ("Webhooks", "Where announcements are delivered."),
     ("Agents", "The same API over MCP."),
