@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 
 use super::output::{Format, print_list, print_one};
 use purser_relayer::config::Config;
-use purser_relayer::domain::{AllowedCidrs, ApiKey, CellName, KeyHolder, KeyId, OperatorId, Scope, Scopes};
+use purser_relayer::domain::{
+    Action, ActionOutcome, AllowedCidrs, ApiKey, CellName, KeyHolder, KeyId, OperatorId, Scope, Scopes,
+};
 use purser_relayer::service::{Ambient, CreateKey, NewKey};
 use purser_relayer::store::Store;
 
@@ -76,7 +78,9 @@ async fn create(
     let scopes = (!scopes.is_empty()).then_some(scopes);
     let asked = CreateKey::parse(name, expires_at, cidrs, scopes)?;
     let NewKey { record: key, plain } = asked.make(&operator, KeyHolder::Operator, cell, &drawn, now)?;
+    let creating = begin(store, &ambient, operator.id, "create_operator_key").await?;
     store.keys.insert_key(&key, &plain.hash()).await?;
+    end(store, Action { made_id: key.id.to_string().parse().ok(), ..creating }).await?;
     print_one(
         format,
         &[
@@ -97,10 +101,24 @@ async fn list(store: &Store, format: Format, operator: OperatorId) -> Result<()>
 
 async fn revoke(store: &Store, format: Format, id: KeyId) -> Result<()> {
     let operator = store.keys.find_key(id).await?.context("no such key")?.operator_id;
-    let now = Ambient::of(store).now();
-    let key = store.keys.mark_key_revoked(operator, id, now).await?.context("no such key")?;
+    let ambient = Ambient::of(store);
+    let revoking = begin(store, &ambient, operator, "revoke_key").await?;
+    let key = store.keys.mark_key_revoked(operator, id, ambient.now()).await?.context("no such key")?;
+    end(store, Action { object_id: id.to_string().parse().ok(), ..revoking }).await?;
     let fields: Vec<(&str, Value)> = NAMES.into_iter().zip(row(&key)).collect();
     print_one(format, &fields)
+}
+
+/// The command line stands on record as well, with no key.
+async fn begin(store: &Store, ambient: &Ambient, operator: OperatorId, name: &str) -> Result<Action> {
+    let drawn = ambient.draw();
+    let action = Action::new(operator, name.parse()?, drawn.at, drawn.id_bits);
+    store.actions.insert_action(&action).await?;
+    Ok(action)
+}
+
+async fn end(store: &Store, action: Action) -> Result<()> {
+    Ok(store.actions.mark_action_ended(&Action { outcome: ActionOutcome::Done, ..action }).await?)
 }
 
 const NAMES: [&str; 11] = [

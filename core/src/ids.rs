@@ -75,6 +75,9 @@ id!(
     /// A registered webhook endpoint.
     WebhookId, "whk_");
 id!(
+    /// A change that somebody made through the service.
+    ActionId, "act_");
+id!(
     /// A line of an account's history. It derives from the chain, so it survives the loss of the database.
     EntryId, "ent_");
 
@@ -93,7 +96,7 @@ macro_rules! made_anew {
     )*};
 }
 
-made_anew!(OperatorId KeyId EventId WebhookId);
+made_anew!(OperatorId KeyId EventId WebhookId ActionId);
 
 /// The bytes from which the address of a new account is derived. They sort as they were made, too.
 pub fn new_agent_id(at: Timestamp, random: u128) -> [u8; 16] {

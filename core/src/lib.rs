@@ -57,7 +57,9 @@ pub use halt::{Halt, HaltScope, HaltedBy};
 pub use idempotency::{
     Fingerprint, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdempotencyKey, transfer_tag,
 };
-pub use ids::{AccountId, EntryId, EventId, IdError, KeyId, OperatorId, TransferId, WebhookId, new_agent_id};
+pub use ids::{
+    AccountId, ActionId, EntryId, EventId, IdError, KeyId, OperatorId, TransferId, WebhookId, new_agent_id,
+};
 pub use invalid::{Invalid, check_text};
 pub use memo::{MEMO_CHARS_MAX, Memo};
 pub use network::Network;

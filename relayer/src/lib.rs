@@ -12,6 +12,7 @@
 //! - `domain` is pure; `store` and `chain` never know each other; `service` sees neither HTTP nor SQL nor RPC types.
 //! - Every read of an operator's data takes the operator's id, so that another tenant's data cannot be found.
 
+mod acting;
 pub mod app;
 #[cfg(test)]
 mod captured_log;

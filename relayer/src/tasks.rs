@@ -12,6 +12,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
+use crate::acting;
+
 /// Work that outlives the request that started it, and work that lasts as long as the process.
 #[derive(Debug, Clone, Default)]
 pub struct Tasks {
@@ -35,10 +37,11 @@ pub struct Kept {
 }
 
 impl Tasks {
-    /// Starts work that a stop waits for. A panic ends only this work. Its log lines name the request that started it.
+    /// Starts work that a stop waits for. A panic ends only this work. Its log lines name the request that started it,
+    /// and what it changes is in that request's record.
     pub fn start<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
         // Boxed: the runtime copies a task's future when the task begins and when it ends.
-        self.tracker.spawn(Box::pin(work.in_current_span()))
+        self.tracker.spawn(Box::pin(acting::carried(work).in_current_span()))
     }
 
     /// Starts work that the process cannot do without: if it panics, the process ends, and its supervisor
@@ -104,6 +107,19 @@ fn breakable(name: &'static str, work: impl Future<Output = ()>) -> impl Future<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_task_of_a_request_tells_its_record_and_no_other() {
+        let (one, other) = (acting::Acting::default(), acting::Acting::default());
+        let telling = |id: &'static str| async move {
+            Tasks::default().start(async move { acting::tell_made(id) }).await.expect("told");
+        };
+        one.hear(telling("acct_1")).await;
+        other.hear(telling("acct_2")).await;
+        telling("acct_3").await;
+        let made = [one, other].map(|acting| acting.told().made_id.map(|id| id.to_string()));
+        assert_eq!(made, [Some("acct_1".to_owned()), Some("acct_2".to_owned())]);
+    }
 
     #[tokio::test]
     async fn panic_of_kept_work_is_reported_and_of_other_work_is_not() {

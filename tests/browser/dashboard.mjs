@@ -79,6 +79,8 @@ async function tour(name, options) {
     ["policy", `/dashboard/accounts/${env.PURSER_ACCOUNT}/policy`],
     ["versions", `/dashboard/accounts/${env.PURSER_ACCOUNT}/policy/versions`],
     ["history", `/dashboard/accounts/${env.PURSER_ACCOUNT}/history`],
+    ["keys", "/dashboard/keys"],
+    ["actions", "/dashboard/actions"],
     ["transfers", "/dashboard/transfers"],
     ["transfer", `/dashboard/transfers/${env.PURSER_REJECTED}`],
     ["settled", `/dashboard/transfers/${env.PURSER_SETTLED}`],
@@ -273,6 +275,27 @@ async function tasks(options) {
   await page.getByRole("button", { name: "Delete the webhook" }).click();
   await page.getByRole("heading", { name: "Webhooks" }).waitFor();
   if (await page.getByText("/clicked").count()) note("a webhook that was deleted is still listed");
+  // Find an account among all, and see what was done to it, by whom.
+  await page.getByRole("link", { name: "Accounts", exact: true }).click();
+  await page.getByLabel("Search").fill("rESEARCH");
+  await page.getByLabel("Sorted by").selectOption("balance");
+  await page.getByRole("button", { name: "Show" }).click();
+  await page.getByText("Clicked").waitFor({ state: "detached" });
+  await check(page, "accounts that were searched");
+  await page.getByRole("link", { name: "Research agent" }).click();
+  await page.getByRole("link", { name: "Who changed what" }).click();
+  await page.getByText("create account").waitFor();
+  // End whoever else is signed in with this key.
+  const other = await (await context(wide)).newPage();
+  await signIn(other);
+  await page.getByRole("link", { name: "Keys", exact: true }).click();
+  await page.getByText("this one").waitFor();
+  await check(page, "sessions");
+  await page.getByRole("button", { name: "End all others of this key" }).click();
+  await page.getByText("is signed out").waitFor();
+  await other.goto("/dashboard");
+  await other.getByRole("heading", { name: "Sign in" }).waitFor();
+  await other.context().close();
   // Sign out.
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();

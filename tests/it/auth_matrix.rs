@@ -258,6 +258,29 @@ async fn operator_key_opens_every_route() {
     }
 }
 
+/// The operations that change something, each by the id that the document gives it. A payment's record is its transfer.
+#[tokio::test]
+async fn every_route_that_changes_something_leaves_a_record_of_it_and_no_refusal_does() {
+    let scene = Scene::set_for(Operator::shared().await.app().new_operator().await).await;
+    let (client, document) = (&scene.operator.client, crate::routes::document());
+    let is_payment = |route: &&Route| route.path.starts_with("/v1/transfers") || route.path.contains("x402");
+    for route in lasting_routes().filter(|route| route.method != "GET").filter(|route| !is_payment(route)) {
+        let answer = scene.asks(route, client).await;
+        let newest = client.get("/v1/actions?limit=1").await.has_status(200)["data"][0].clone();
+        let is_on_record = newest["request_id"].as_str() == answer.header("x-request-id");
+        let (method, path) = (route.method, route.path);
+        assert_eq!(is_on_record, (200..300).contains(&answer.status), "{method} {path}: {newest}");
+        if is_on_record {
+            let operation = &document["paths"][path][method.to_lowercase()]["operationId"];
+            assert_eq!(
+                (&newest["action"], &newest["outcome"]),
+                (operation, &json!("done")),
+                "{method} {path}"
+            );
+        }
+    }
+}
+
 /// Whether an answer says that a scope is missing, and which.
 fn lacks_a_scope(answer: &Answer, route: &Route) -> bool {
     let says = answer["message"].as_str().is_some_and(|message| message.starts_with("This needs"));

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use purser_tests::{AppSettings, Browser, Operator, TestApp, TestNetwork};
+use purser_tests::{AppSettings, Browser, Operator, TestApp, TestNetwork, until};
 use serde_json::json;
 
 use crate::dashboard::signed_in;
@@ -587,4 +587,48 @@ async fn another_operators_things_are_not_there() {
     filtered.says("No transfer is here");
     agent.pays("1").to(&payee).await.is_settled();
     assert_eq!(owner.client.get(&format!("/v1/webhooks/{webhook}")).await["status"], "enabled");
+}
+
+#[tokio::test]
+async fn accounts_are_searched_sorted_and_in_pages_that_one_can_jump_to() {
+    let operator = Operator::shared().await.app().new_operator().await;
+    let browser = signed_in(&operator).await;
+    let rich = operator.creates_account_with("Rich =1+1 <b>", "9").await;
+    let poor = operator.creates_account_with("poor", "2").await;
+    let names = async |query: &str| {
+        let page = browser.reads(&format!("/dashboard/accounts{query}")).await.has_status(200);
+        let rows = page.text.split("<th scope=\"row\">").skip(1).map(|row| {
+            let name = row.split("<bdi>").nth(1).and_then(|rest| rest.split("</bdi>").next());
+            name.expect("a name").to_owned()
+        });
+        rows.collect::<Vec<_>>()
+    };
+    let shown = "Rich =1+1 &#60;b&#62;";
+    assert_eq!(names("").await, ["poor", shown]);
+    assert_eq!(names("?sort=balance").await, [shown, "poor"]);
+    assert_eq!(names("?sort=name").await, ["poor", shown]);
+    for search in ["RICH", &rich.id, &rich.token_account.to_string(), "%3Cb%3E", "1%2B1"] {
+        assert_eq!(names(&format!("?search={search}")).await, [shown], "{search}");
+    }
+    browser.reads("/dashboard/accounts?search=nobody").await.says("No account has that");
+    for page in ["2", "0", "-1", "99999999999999999999", "x"] {
+        assert_eq!(names(&format!("?page={page}")).await.len(), 2, "{page}");
+    }
+    // The links keep what was searched.
+    browser
+        .reads("/dashboard/accounts?search=a%26b&sort=name")
+        .await
+        .says("search=a%26b&#38;sort=name&#38;status=active");
+    rich.pays("1").to(&poor).memo("=1+1").await.is_settled();
+    let file =
+        async |query: &str| browser.reads(&format!("/dashboard/history.csv{query}")).await.has_status(200);
+    until("all of it is there", async || file("").await.text.lines().count() == 5).await;
+    let all = file("").await;
+    assert!(all.text.contains(&format!("{},Rich =1+1 <b>,ent_", rich.id)), "{}", all.text);
+    assert!(all.text.contains("'=1+1"), "{}", all.text);
+    assert_eq!(file("?type=transfer").await.text.lines().count(), 2);
+    assert_eq!(file("?since=2999-01-01T00:00:00Z").await.text.lines().count(), 1);
+    browser.reads("/dashboard/history.csv?since=yesterday").await.has_status(400);
+    let stranger = signed_in(&Operator::shared().await.app().new_operator().await).await;
+    assert_eq!(stranger.reads("/dashboard/history.csv").await.text.lines().count(), 1);
 }

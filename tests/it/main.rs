@@ -6,6 +6,7 @@ mod account_changes;
 mod account_events;
 mod account_ids;
 mod accounts;
+mod actions;
 mod admin;
 mod agents_page;
 mod allowlist;

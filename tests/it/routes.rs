@@ -67,7 +67,7 @@ const CHANGES: &[&str] = &["pay", "policy", "halt", "reject-approvals"];
 const ANY: &[&str] = &["read", "pay", "policy", "halt", "reject-approvals"];
 
 /// All routes that need a key.
-pub const ROUTES: [Route; 47] = [
+pub const ROUTES: [Route; 48] = [
     route("POST", "/v1/accounts", Opens::Operator, ADMIN),
     route("GET", "/v1/accounts", Opens::Operator, READ),
     route("GET", "/v1/accounts/{id}", Opens::OperatorAndAgent, READ),
@@ -94,6 +94,7 @@ pub const ROUTES: [Route; 47] = [
     route("DELETE", "/v1/keys/self", Opens::Once, ANY),
     route("POST", "/v1/halt", Opens::Operator, HALT),
     route("POST", "/v1/accounts/{id}/halt", Opens::Operator, HALT),
+    route("GET", "/v1/actions", Opens::Operator, READ),
     route("GET", "/v1/denials", Opens::Operator, READ),
     route("POST", "/v1/transfers", Opens::OperatorAndAgent, PAY),
     route("GET", "/v1/transfers", Opens::OperatorAndAgent, READ),

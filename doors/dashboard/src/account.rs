@@ -15,7 +15,7 @@ use purser_relayer::web::{ApiError, Draw, shown_once};
 
 use super::chart::Chart;
 use super::form::Form;
-use super::home::first_page;
+use super::home::{first_page, who_halted};
 use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page, see};
 use super::policy::{FieldChange, after_change, compared, rows, version_of};
 use super::qr::QrCode;
@@ -31,6 +31,8 @@ const ENTRIES: u32 = 10;
 struct AccountPage {
     frame: Frame,
     view: AccountView,
+    /// The key that asked for the halt, if there is one.
+    halted_for: Option<String>,
     limits: LimitsView,
     policy: PolicyView,
     keys: Vec<ApiKey>,
@@ -104,12 +106,18 @@ async fn answer(
         services.keys.list(operator, KeyHolder::Agent(id), first_page(KEYS)?),
         services.history.list(principal, id, all, first_page(ENTRIES)?),
     )?;
+    let halted_for = match view.halt.map(|halt| halt.scope) {
+        Some(HaltScope::Account) => who_halted(services, signed, Some(id)).await?,
+        Some(HaltScope::Operator) => who_halted(services, signed, None).await?,
+        None => None,
+    };
     let shown = AccountPage {
         frame: Frame::new(&signed.operator, Section::Accounts).with_notice(notice),
         qr: QrCode::of(&view.account.token_account.to_string()),
         metadata: view.account.metadata.as_ref().map(|metadata| metadata.json().get().to_owned()),
         charts: Chart::of_account(services, principal, id, view.as_of).await?,
         view,
+        halted_for,
         limits,
         policy,
         keys: keys.items,

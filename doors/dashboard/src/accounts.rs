@@ -1,5 +1,6 @@
-//! The list of accounts, and creating one.
+//! The list of accounts, searched, sorted and in pages, and creating one.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use askama::Template;
@@ -15,7 +16,15 @@ use super::policy::first_policy;
 use super::session::Signed;
 use super::text::filters;
 
-const LIMIT: u32 = 50;
+/// How many accounts are searched and sorted together: all that an operator may have, unless its quota was raised.
+const TOGETHER: u32 = 1_000;
+/// How many of them a page shows.
+const LIMIT: usize = 50;
+const PATH: &str = "/dashboard/accounts";
+
+/// By what accounts are sorted: its word, and what a page says.
+const ORDERS: [(&str, &str); 4] =
+    [("", "newest first"), ("name", "name"), ("balance", "most money"), ("spent", "most spent in 24 h")];
 
 #[derive(Template)]
 #[template(path = "accounts.html")]
@@ -23,14 +32,54 @@ struct AccountsPage {
     frame: Frame,
     accounts: Vec<AccountView>,
     status: Option<AccountStatus>,
+    asked: QueryParams,
+    /// How many the search found.
+    found: usize,
+    pages: Vec<PageLink>,
+    /// Accounts beyond those that were searched.
     next: Option<String>,
     form: Form,
     complaint: Option<Complaint>,
 }
 
+/// A page of what was found.
+struct PageLink {
+    number: usize,
+    is_this: bool,
+    /// With the same search and order.
+    address: String,
+}
+
 impl AccountsPage {
     fn aria_current(&self, status: &str) -> &'static str {
         if self.status.map_or("", AccountStatus::as_str) == status { "true" } else { "false" }
+    }
+
+    /// The same search and order among accounts of another state.
+    fn of_status(&self, status: &str) -> String {
+        self.asked.with(PATH, &["search", "sort"], ("status", status))
+    }
+}
+
+/// Whether the account's name, id or one of its addresses contains the text, which is in lower case.
+fn holds(view: &AccountView, wanted: &str) -> bool {
+    let account = &view.account;
+    let texts = [
+        account.name.as_str().to_owned(),
+        account.id.to_string(),
+        account.address.to_string(),
+        account.token_account.to_string(),
+    ];
+    texts.iter().any(|text| text.to_lowercase().contains(wanted))
+}
+
+/// Sorts by the word of [`ORDERS`]; where it is none of them, the newest stay first.
+fn sort(accounts: &mut [AccountView], by: &str) {
+    match by {
+        "name" => accounts.sort_by_key(|view| view.account.name.as_str().to_lowercase()),
+        "balance" => accounts.sort_by_key(|view| Reverse(view.balance)),
+        "spent" => accounts.sort_by_key(|view| Reverse(view.spent)),
+        _ => {}
     }
 }
 
@@ -39,13 +88,13 @@ pub async fn show(
     signed: Signed,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
-    answer(&services, &signed, &asked, Form::default(), None).await
+    answer(&services, &signed, asked, Form::default(), None).await
 }
 
 async fn answer(
     services: &Services,
     signed: &Signed,
-    asked: &QueryParams,
+    asked: QueryParams,
     form: Form,
     complaint: Option<Complaint>,
 ) -> Result<Response, PageError> {
@@ -53,13 +102,30 @@ async fn answer(
     let status = asked.read("status")?;
     let filter = accounts_filter(operator.id, status);
     let after = asked.given("cursor").map(|text| Cursor::parse(text, &filter)).transpose()?;
-    let request = PageRequest { limit: PageLimit::parse(None, LIMIT, LIMIT)?, after };
-    let accounts = services.accounts.list(operator, status, request).await?;
+    let request = PageRequest { limit: PageLimit::parse(None, TOGETHER, TOGETHER)?, after };
+    let listed = services.accounts.list(operator, status, request).await?;
+    let mut accounts = listed.items;
+    if let Some(wanted) = asked.given("search").map(str::to_lowercase) {
+        accounts.retain(|view| holds(view, &wanted));
+    }
+    sort(&mut accounts, asked.text("sort"));
+    let found = accounts.len();
+    let last = found.div_ceil(LIMIT).max(1);
+    let this = asked.given("page").and_then(|text| text.parse().ok()).unwrap_or(1).clamp(1, last);
+    let kept = ["search", "sort", "status", "cursor"];
+    let link = |number: usize| PageLink {
+        number,
+        is_this: number == this,
+        address: asked.with(PATH, &kept, ("page", &number.to_string())),
+    };
     let shown = AccountsPage {
         frame: Frame::new(&signed.operator, Section::Accounts),
-        next: asked.next("/dashboard/accounts", accounts.next.as_ref()),
-        accounts: accounts.items,
+        next: asked.next(PATH, listed.next.as_ref()),
+        accounts: accounts.into_iter().skip((this - 1) * LIMIT).take(LIMIT).collect(),
         status,
+        found,
+        pages: (1..=last).map(link).collect(),
+        asked,
         form,
         complaint,
     };
@@ -83,6 +149,6 @@ pub async fn create(
     };
     match created {
         Ok(view) => Ok(see(&format!("/dashboard/accounts/{}?made=1", view.account.id))),
-        Err(error) => answer(&services, &signed, &asked, form, Some(Complaint::of(error)?)).await,
+        Err(error) => answer(&services, &signed, asked, form, Some(Complaint::of(error)?)).await,
     }
 }

@@ -43,6 +43,11 @@ impl Form {
         url::form_urlencoded::parse(bytes).map(read).collect::<Result<_, _>>().map(Self)
     }
 
+    /// Every field with what was filled in.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// The value of a field; empty when it was not filled in.
     pub fn text<'a>(&'a self, name: &'a str) -> &'a str {
         self.all(name).next().unwrap_or_default().trim()

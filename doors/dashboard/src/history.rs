@@ -9,7 +9,7 @@ use purser_relayer::domain::{
     AccountId, Cursor, EntryKind, EntryOutcome, HistoryFilter, Invalid, PageLimit, PageRequest,
 };
 use purser_relayer::service::{AccountView, EntryView, Services};
-use purser_relayer::web::entries_as_csv;
+use purser_relayer::web::{all_entries_as_csv, entries_as_csv};
 
 use super::page::{Frame, PageError, PageId, QueryParams, Section, page};
 use super::session::Signed;
@@ -103,4 +103,13 @@ pub async fn file(
 ) -> Result<Response, PageError> {
     let pages = services.history.all(&signed.principal, id, filter(&asked)?).await?;
     Ok(entries_as_csv(id, pages))
+}
+
+/// The histories of all accounts that the filters let through.
+pub async fn file_of_all(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    asked: QueryParams,
+) -> Result<Response, PageError> {
+    Ok(all_entries_as_csv(services.history.all_of_operator(&signed.operator, filter(&asked)?)?))
 }

@@ -6,7 +6,10 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use purser_relayer::domain::{Limit, PageLimit, PageRequest, Timestamp, UsdcAmount, Webhook, WebhookStatus};
+use purser_relayer::domain::{
+    AccountId, ActionFilter, HaltScope, Limit, PageLimit, PageRequest, Timestamp, UsdcAmount, Webhook,
+    WebhookStatus,
+};
 use purser_relayer::service::{AccountView, Part, ServiceError, Services};
 
 use super::once::{FormWork, work};
@@ -129,6 +132,7 @@ async fn attention(
         let what = format!("{} To mend it: {}", defence.in_words(), defence.mend(&operator.address));
         Attention { what, at: None, link: None, is_urgent: false }
     }));
+    found.extend(halt_of_all(services, signed, accounts).await?);
     found.extend(accounts.iter().flat_map(|account| of_account(account, &webhooks)));
     for webhook in &webhooks {
         let link = Some(format!("/dashboard/webhooks/{}", webhook.id));
@@ -152,13 +156,55 @@ async fn attention(
     Ok(found)
 }
 
+/// One line for a halt of the operator, which stops every account.
+async fn halt_of_all(
+    services: &Services,
+    signed: &Signed,
+    accounts: &[AccountView],
+) -> Result<Option<Attention>, ServiceError> {
+    let halt = accounts.iter().find_map(|view| view.halt).filter(|halt| halt.scope == HaltScope::Operator);
+    let Some(halt) = halt else { return Ok(None) };
+    let asked = who_halted(services, signed, None).await?.map(|asked| format!(", asked for by {asked}"));
+    let what = format!(
+        "Every account is halted by {}{}. Only the admin's wallet lets them pay again: anchor run resume-all.",
+        halt.by.in_words(),
+        asked.unwrap_or_default()
+    );
+    Ok(Some(Attention {
+        what,
+        at: None,
+        link: Some("/dashboard/actions?action=halt".to_owned()),
+        is_urgent: true,
+    }))
+}
+
+/// The key that asked for the latest halt of this account, or of all; `None` where no request did.
+pub async fn who_halted(
+    services: &Services,
+    signed: &Signed,
+    account: Option<AccountId>,
+) -> Result<Option<String>, ServiceError> {
+    let (name, object) =
+        (if account.is_some() { "halt_account" } else { "halt" }, account.map(|id| id.to_string()));
+    let filter = ActionFilter {
+        name: name.parse().ok(),
+        object_id: object.and_then(|id| id.parse().ok()),
+        ..ActionFilter::default()
+    };
+    let latest = services.actions.list(&signed.operator, &filter, first_page(1)?).await?.items.pop();
+    Ok(latest.and_then(|listed| listed.key_name.or(Some(listed.key_hint?.as_str().to_owned()))))
+}
+
 fn of_account(account: &AccountView, webhooks: &[Webhook]) -> Vec<Attention> {
     let link = Some(format!("/dashboard/accounts/{}", account.account.id));
     let name = account.account.name.as_str();
     let mut found = Vec::new();
     let mut push = |what, is_urgent| found.push(Attention { what, at: None, link: link.clone(), is_urgent });
     if let Some(halt) = account.halt {
-        push(format!("{name} is halted by {}.", halt.by.in_words()), true);
+        // That of the operator is said once.
+        if halt.scope == HaltScope::Account {
+            push(format!("{name} is halted by {}.", halt.by.in_words()), true);
+        }
     } else if account.status.as_str() == "paused" {
         push(format!("{name} is paused."), false);
     }

@@ -1,12 +1,12 @@
-//! The operator's own keys.
+//! The operator's own keys, and who is signed in with them.
 
 use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_relayer::domain::{ApiKey, Invalid, KeyHolder, KeyId, Scope};
-use purser_relayer::service::{CreateKey, NewKey, Resource, ServiceError, Services};
+use purser_relayer::domain::{ApiKey, Invalid, KeyHolder, KeyId, Scope, SessionId};
+use purser_relayer::service::{CreateKey, NewKey, Resource, ServiceError, Services, SessionView};
 use purser_relayer::web::{ApiError, Draw, shown_once};
 
 use super::form::Form;
@@ -27,6 +27,9 @@ struct KeysPage {
     own: KeyId,
     /// What it may give to others.
     scopes: Vec<Scope>,
+    sessions: Vec<SessionView>,
+    /// The one that reads this.
+    session: SessionId,
     form: Form,
     complaint: Option<Complaint>,
 }
@@ -42,7 +45,9 @@ pub async fn show(
     signed: Signed,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
-    let notice = asked.given("revoked").map(|_| "The key is revoked.".to_owned());
+    let notices = [("revoked", "The key is revoked."), ("ended", "What you ended is signed out.")];
+    let notice = notices.into_iter().find(|(name, _)| asked.given(name).is_some());
+    let notice = notice.map(|(_, text)| text.to_owned());
     answer(&services, &signed, notice, Form::default(), None).await
 }
 
@@ -58,6 +63,8 @@ async fn answer(
         keys: services.keys.list(&signed.operator, KeyHolder::Operator, first_page(KEYS)?).await?.items,
         own: signed.principal.key_id(),
         scopes: signed.principal.scopes().grantable().collect(),
+        sessions: services.sessions.list(&signed.principal).await?,
+        session: signed.session,
         form,
         complaint,
     };

@@ -4,6 +4,7 @@
 
 mod account;
 mod accounts;
+mod actions;
 mod approvals;
 mod approve;
 mod assets;
@@ -17,7 +18,9 @@ mod once;
 mod page;
 mod policy;
 mod qr;
+mod record;
 mod session;
+mod sessions;
 mod text;
 mod transfers;
 mod webhooks;
@@ -67,6 +70,7 @@ pub fn routes(services: &Services, guard: Guard) -> Router {
         .route("/dashboard/accounts/{id}/keys/revoke", post(account::revoke_key))
         .route("/dashboard/accounts/{id}/history", get(history::show))
         .route("/dashboard/accounts/{id}/history.csv", get(history::file))
+        .route("/dashboard/history.csv", get(history::file_of_all))
         .route("/dashboard/budgets", get(budgets::show))
         .route("/dashboard/approvals", get(approvals::show))
         .route("/dashboard/approvals/{id}", get(approvals::one))
@@ -84,6 +88,11 @@ pub fn routes(services: &Services, guard: Guard) -> Router {
         .route("/dashboard/webhooks/{id}/rotate", post(webhooks::one::rotate))
         .route("/dashboard/webhooks/{id}/deliveries/{event}", get(webhooks::delivery::show))
         .route("/dashboard/sign-out", post(session::sign_out))
+        .route("/dashboard/actions", get(actions::show))
+        .route("/dashboard/actions.csv", get(actions::file))
+        .route("/dashboard/sessions/end", post(sessions::end))
+        .route("/dashboard/sessions/end-others", post(sessions::end_others))
+        .route_layer(middleware::from_fn_with_state(desk.clone(), record::record))
         .route_layer(middleware::from_fn_with_state(desk.clone(), once::once))
         .route_layer(middleware::from_fn_with_state(desk.clone(), session::guard))
         .route("/dashboard/sign-in", get(session::ask).post(session::sign_in))

@@ -21,6 +21,7 @@ pub enum Section {
     Approvals,
     Webhooks,
     Keys,
+    Actions,
 }
 
 /// The frame around every page.
@@ -237,11 +238,21 @@ impl QueryParams {
         if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
     }
 
-    /// The address of the next page: the same with this cursor.
+    /// The same with one more parameter, unless that is empty.
+    pub fn with(&self, path: &str, names: &[&str], (name, value): (&str, &str)) -> String {
+        let same = self.same(path, names);
+        if value.is_empty() {
+            return same;
+        }
+        let added = url::form_urlencoded::Serializer::new(String::new()).append_pair(name, value).finish();
+        format!("{same}{}{added}", if same.contains('?') { '&' } else { '?' })
+    }
+
+    /// The address of the next page: the same with this cursor, from its beginning.
     pub fn next(&self, path: &str, cursor: Option<&purser_relayer::domain::Cursor>) -> Option<String> {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         for (name, value) in &self.0 {
-            if name != "cursor" && !value.is_empty() {
+            if name != "cursor" && name != "page" && !value.is_empty() {
                 query.append_pair(name, value);
             }
         }

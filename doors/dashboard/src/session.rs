@@ -7,9 +7,9 @@ use axum::http::{
 };
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use purser_relayer::domain::{Operator, PlainKey, Principal, Scope, Scopes, SessionToken};
+use purser_relayer::domain::{Operator, PlainKey, Principal, Scope, Scopes, SessionId, SessionToken};
 use purser_relayer::service::{Forbidden, ServiceError, Unauthorized};
-use purser_relayer::web::ApiError;
+use purser_relayer::web::{ApiError, ClientAddress, request_name};
 use tracing::Span;
 use tracing::field::display;
 
@@ -35,6 +35,8 @@ const OPEN_LINE: &str = "A key is not taken over plain http, where anybody on th
 pub struct Signed {
     pub operator: Operator,
     pub principal: Principal,
+    /// The session that asks.
+    pub session: SessionId,
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Signed {
@@ -134,10 +136,7 @@ pub async fn guard(State(desk): State<Desk>, mut request: Request, next: Next) -
     };
     let key_id = signed.principal.key_id();
     Span::current().record("key_id", display(key_id));
-    let is_stop = signed.principal.may_stop()
-        && request.method() == Method::POST
-        && ["/halt", "/pause", "/stop-all"].iter().any(|form| request.uri().path().ends_with(form));
-    let checked = if is_stop {
+    let checked = if signed.principal.may_stop() && is_stop(&request) {
         desk.guard.check_stop_rate(&signed.principal)
     } else {
         desk.guard.check_rate(&signed.principal)
@@ -151,8 +150,17 @@ pub async fn guard(State(desk): State<Desk>, mut request: Request, next: Next) -
         let refusal = ServiceError::Forbidden(Forbidden::ScopeNeeded(needed));
         return PageError::from(ApiError::from(refusal)).into_response();
     }
+    let address = desk.guard.client_of(request.headers(), request.extensions());
+    request.extensions_mut().insert(ClientAddress(address));
+    request.extensions_mut().insert(signed.principal.clone());
     request.extensions_mut().insert(signed);
     next.run(request).await
+}
+
+/// Whether a form halts or pauses.
+pub fn is_stop(request: &Request) -> bool {
+    request.method() == Method::POST
+        && ["/halt", "/pause", "/stop-all"].iter().any(|form| request.uri().path().ends_with(form))
 }
 
 /// The scopes of which a page or form needs one, as the operation of REST that does the same.
@@ -161,7 +169,7 @@ fn needed(method: &Method, path: &str) -> &'static [Scope] {
         return &[Scope::Read];
     }
     match path.strip_prefix("/dashboard").unwrap_or_default() {
-        "/sign-out" => &Scope::ALL,
+        "/sign-out" | "/sessions/end" | "/sessions/end-others" => &Scope::ALL,
         "/preview" => &[Scope::Read, Scope::Pay],
         "/stop-all" | "/accounts/{id}/halt" => &[Scope::Halt],
         "/accounts/{id}/pause" | "/accounts/{id}/policy" | "/accounts/{id}/policy/drop" => &[Scope::Policy],
@@ -178,7 +186,8 @@ async fn signed(desk: &Desk, headers: &HeaderMap, from: &Extensions) -> Result<S
     let resumed = desk.services.sessions.resume(&token, from);
     match desk.guard.look_up(&token.hash(), resumed).await? {
         principal @ Principal::Operator { .. } => {
-            Ok(Signed { operator: principal.operator().clone(), principal })
+            let session = SessionId::of(&token.hash());
+            Ok(Signed { operator: principal.operator().clone(), principal, session })
         }
         Principal::Agent { .. } => Err(ServiceError::Forbidden(Forbidden::OperatorKeyNeeded).into()),
     }
@@ -255,7 +264,8 @@ async fn open(
     let principal = desk.guard.find_holder(&key, headers, from).await?;
     desk.guard.check_rate(&principal)?;
     let sessions = &desk.services.sessions;
-    let token = sessions.open(&principal).await?;
+    let address = desk.guard.client_of(headers, from);
+    let token = sessions.open(&principal, address, request_name(from)).await?;
     desk.guard.remember(&token.hash());
     // Any session that the browser held before ends, whoever put it there.
     if let Some(before) = token_of(headers) {

@@ -2,6 +2,7 @@
 //! `purser_core`'s. Never knows tokio, sqlx, axum, OpenAPI or Solana types.
 
 mod account;
+mod action;
 mod amount;
 mod approval;
 mod balance;
@@ -41,6 +42,7 @@ pub use account::{
     Account, AccountChange, AccountName, AccountPlace, AccountStatus, ApprovalRule, DuplicateRule,
     METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, MetadataChange, NAME_CHARS_MAX, Provisioning,
 };
+pub use action::{Action, ActionFilter, ActionOutcome, ActionWord, Before, ListedAction, NoActionWord};
 pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json};
 pub use approval::{ApprovalFilter, ApprovalState};
 pub use balance::{BalanceSeen, KnownBalance, PaidBefore};
@@ -69,20 +71,22 @@ pub use policy::PolicyUpdate;
 pub use policy_version::{Asking, PolicyReason, PolicyVersion, REASON_CHARS_MAX};
 pub use principal::Principal;
 pub use purser_core::{
-    AccountId, Address, AddressError, Approval, ApprovalRequested, ApprovalWanted, CheckedRule, Checks,
-    Claim, Contradiction, EntryId, EventId, Failure, FailureCode, Fingerprint, Halt, HaltScope, HaltedBy,
-    IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdError, IdempotencyKey, Invalid, KeyId, KnownPayments,
-    Limit, MEMO_CHARS_MAX, Memo, Network, OperatorId, PaymentMade, PaymentMeans, PaymentNumber,
-    RECIPIENT_CHARS_MAX, Recipient, Rejection, RejectionReason, Reuse, RuleCheck, Settlement, SignedTransfer,
-    Timestamp, Transfer, TransferId, TransferRequest, TransferState, TransferStatus, UsdcAmount, UsedKey,
-    WebhookId, WrongState, check_text, happened_at, new_agent_id, transfer_tag,
+    AccountId, ActionId, Address, AddressError, Approval, ApprovalRequested, ApprovalWanted, CheckedRule,
+    Checks, Claim, Contradiction, EntryId, EventId, Failure, FailureCode, Fingerprint, Halt, HaltScope,
+    HaltedBy, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdError, IdempotencyKey, Invalid, KeyId,
+    KnownPayments, Limit, MEMO_CHARS_MAX, Memo, Network, OperatorId, PaymentMade, PaymentMeans,
+    PaymentNumber, RECIPIENT_CHARS_MAX, Recipient, Rejection, RejectionReason, Reuse, RuleCheck, Settlement,
+    SignedTransfer, Timestamp, Transfer, TransferId, TransferRequest, TransferState, TransferStatus,
+    UsdcAmount, UsedKey, WebhookId, WrongState, check_text, happened_at, new_agent_id, transfer_tag,
 };
 pub use purser_policy::{AllowedRecipients, SpendingPolicy};
 pub use quotas::{QuotaExceeded, Quotas};
 pub use request::{AnswerKey, Drawn, RequestFingerprint, Seed, StoredAnswer, StoredBody};
 pub use retention::{REQUESTS_KEPT, Retention, TooOld};
 pub use scopes::{Scope, Scopes};
-pub use session::{SESSION_IDLE_MAX, SESSION_LIFE_MAX, SESSIONS_PER_KEY_MAX, Session, SessionToken};
+pub use session::{
+    SESSION_IDLE_MAX, SESSION_LIFE_MAX, SESSIONS_PER_KEY_MAX, Session, SessionId, SessionToken,
+};
 pub use spent::Spent;
 pub use stop::{Stop, Stopped};
 pub use terms::Terms;

@@ -1,10 +1,13 @@
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{HashedKey, Timestamp};
+use super::{HashedKey, Invalid, Timestamp};
 
 /// A session expires after this long without a request.
 pub const SESSION_IDLE_MAX: Duration = Duration::from_secs(30 * 60);
@@ -42,11 +45,50 @@ impl SessionToken {
     }
 }
 
-/// When somebody signed in, and when the session was last used.
+/// The name of a session, `ses_...`: the beginning of its token's hash. Opens nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionId(u64);
+
+impl SessionId {
+    /// Of the session with this token.
+    pub fn of(token: &HashedKey) -> Self {
+        Self(token.beginning().swap_bytes())
+    }
+
+    /// Of the session that is stored under this hash.
+    pub(crate) fn from_stored(hash: &str) -> Option<Self> {
+        u64::from_str_radix(hash.get(..16)?, 16).ok().map(Self)
+    }
+
+    /// What its hash begins with.
+    pub(crate) fn stored(self) -> String {
+        format!("{:016x}", self.0)
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ses_{}", self.stored())
+    }
+}
+
+impl FromStr for SessionId {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let id = text.strip_prefix("ses_").and_then(|hex| u64::from_str_radix(hex, 16).ok()).map(Self);
+        let id = id.filter(|id| id.to_string() == text);
+        id.ok_or_else(|| Invalid::new("session", "must be `ses_` and 16 hexadecimal digits"))
+    }
+}
+
+/// When somebody signed in, from where, and when the session was last used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Session {
+    pub id: SessionId,
     pub started_at: Timestamp,
     pub used_at: Timestamp,
+    pub address: Option<IpAddr>,
 }
 
 impl Session {
@@ -69,10 +111,24 @@ mod tests {
     fn a_session_ends_when_idle_and_at_the_end_of_its_life() {
         let start = Timestamp::from_unix_seconds(1_800_000_000);
         let minutes = |minutes: u64| start.after(Duration::from_secs(minutes * 60));
-        let used_at = |used_at| Session { started_at: start, used_at };
+        let id = SessionId(7);
+        let used_at = |used_at| Session { id, started_at: start, used_at, address: None };
         assert!(!used_at(start).is_over(minutes(29)) && used_at(start).is_over(minutes(30)));
         assert!(!used_at(minutes(700)).is_over(minutes(719)) && used_at(minutes(700)).is_over(minutes(720)));
         assert!(!used_at(start).is_to_be_noted(start) && used_at(start).is_to_be_noted(minutes(1)));
+    }
+
+    #[test]
+    fn a_session_is_named_by_the_beginning_of_its_tokens_hash() {
+        let hash = SessionToken::new([7; 32]).hash();
+        let id = SessionId::of(&hash);
+        assert_eq!(id.to_string(), format!("ses_{}", &hash.to_hex()[..16]));
+        assert_eq!(id.to_string().parse(), Ok(id));
+        for other in
+            ["", "ses_", "ses_1", "ses_+000000000000001", "ses_00000000000000AB", &hash.to_hex()[..16]]
+        {
+            assert!(other.parse::<SessionId>().is_err(), "{other}");
+        }
     }
 
     #[test]

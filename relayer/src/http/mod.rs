@@ -7,6 +7,7 @@ mod health;
 mod listener;
 mod openapi;
 mod patience;
+mod recorded;
 mod scopes;
 mod serve;
 mod site;
@@ -33,13 +34,13 @@ pub use listener::default_connections_max;
 pub use serve::serve;
 
 use self::v1::{
-    accounts, approvals, budgets, deliveries, denials, events, grants, halts, history, keys, limits,
+    accounts, actions, approvals, budgets, deliveries, denials, events, grants, halts, history, keys, limits,
     policies, policy_versions, transfer_list, transfers, webhooks,
 };
 use crate::metrics::Metrics;
 use crate::service::{
-    Accounts, Approvals, Budgets, Denials, Events, Grants, Halts, Health, History, Keys, Policies, Services,
-    Streams, Transfers, Webhooks,
+    Accounts, Actions, Approvals, Budgets, Denials, Events, Grants, Halts, Health, History, Keys, Policies,
+    Services, Streams, Transfers, Webhooks,
 };
 use crate::web::error::after_panic;
 use crate::web::{ApiError, Guard, HttpSettings, auth, body, once};
@@ -60,7 +61,7 @@ macro_rules! services {
 }
 
 services! {
-    Accounts: accounts, Approvals: approvals, Budgets: budgets, Grants: grants, Policies: policies, Halts: halts, Transfers: transfers, History: history,
+    Accounts: accounts, Actions: actions, Approvals: approvals, Budgets: budgets, Grants: grants, Policies: policies, Halts: halts, Transfers: transfers, History: history,
     Denials: denials, Keys: keys,
     Events: events, Streams: streams, Webhooks: webhooks, Health: health
 }
@@ -76,6 +77,7 @@ fn guarded() -> OpenApiRouter<Arc<Services>> {
         .routes(routes!(policy_versions::list))
         .routes(routes!(history::list))
         .routes(routes!(denials::list))
+        .routes(routes!(actions::list))
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::get, approvals::withdraw))
         .routes(routes!(approvals::reject))
@@ -116,9 +118,11 @@ fn open() -> OpenApiRouter<Arc<Services>> {
     OpenApiRouter::default().routes(routes!(health::get))
 }
 
-/// The routes of [`guarded`], whose POSTs are carried out once per name.
+/// The routes of [`guarded`], whose POSTs are carried out once per name, and whose changes are on record: a payment's record is its
+/// transfer.
 fn done_once(services: &Services) -> OpenApiRouter<Arc<Services>> {
-    guarded().route_layer(middleware::from_fn_with_state(services.requests.clone(), once::once))
+    let recorded = recorded::record(guarded(), services.actions.clone());
+    recorded.route_layer(middleware::from_fn_with_state(services.requests.clone(), once::once))
 }
 
 /// The doors of a build: what each is made of, and the routes that it has. A build without doors has those of REST alone.

@@ -8,12 +8,13 @@ use super::allowlist::{Allowlists, resolve};
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{CREATED_SECONDS_MIN, addresses, find_account, read_operator, window_now};
 use super::{Ambient, Chains, Looks, Parts, Tasks};
+use crate::acting::{tell, tell_made};
 use crate::chain::{AgentAddresses, AgentCreation, AgentOnChain, OperatorOnChain, ProvisionChain};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Account, AccountChange, AccountId, AccountName, AccountStatus, ApprovalRule, Counterparties, Drawn,
-    DuplicateRule, Halt, Metadata, Operator, OperatorId, PolicyUpdate, Principal, Provisioning, Quotas,
-    SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
+    Account, AccountChange, AccountId, AccountName, AccountStatus, ApprovalRule, Before, Counterparties,
+    Drawn, DuplicateRule, Halt, Metadata, Operator, OperatorId, PolicyUpdate, Principal, Provisioning,
+    Quotas, SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
 };
 use crate::store::{self, StoreError};
 
@@ -141,6 +142,7 @@ impl Accounts {
         };
         let AgentAddresses { agent, token_account } = chain.addresses_of(&operator.address, agent_id);
         let id = chain.account_id_of(&agent).map_err(|error| from_chain(operator.network, &error, true))?;
+        tell_made(id);
         if drawn.is_some()
             && let Some(account) = self.accounts.find_account(operator.id, id).await?
         {
@@ -282,6 +284,7 @@ impl Accounts {
         let account = account.ok_or(ServiceError::NotFound(Resource::Account))?;
         // Read before writing, so a caller who is answered that the chain is unavailable can safely repeat the request.
         let view = self.look_at(operator, account).await?;
+        tell(|told| told.before = Some(Before::Account(view.account.clone())));
         let account = self.accounts.update_account(&view.account, &change).await??;
         Ok(AccountView { account, ..view })
     }

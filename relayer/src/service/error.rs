@@ -132,6 +132,8 @@ pub enum Resource {
     PendingPolicy,
     Budget,
     Grant,
+    /// A dashboard session.
+    Session,
 }
 
 impl From<StoreError> for ServiceError {

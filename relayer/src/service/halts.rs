@@ -2,6 +2,7 @@ use super::error::{Resource, ServiceError};
 use super::reads::{read_agent, read_operator};
 use super::stops::Stops;
 use super::{Chains, Parts, Tasks};
+use crate::acting::tell;
 use crate::domain::{Account, AccountId, HaltedBy, Operator, Stopped};
 use crate::store;
 
@@ -48,6 +49,7 @@ impl Halts {
             .finish(async move {
                 let what = Stopped::Halted(account.as_ref().map(|account| account.id));
                 let confirmed = this.stops.send(&operator, what).await?;
+                tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
                 this.stops.note(&operator, what, &confirmed).await;
                 // The halt stands even when this read fails; then we assume that we made it.
                 let halted_by = match &account {

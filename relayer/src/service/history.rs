@@ -1,9 +1,12 @@
+use std::collections::VecDeque;
+
 use futures::Stream;
 
 use super::reads::find_account;
 use super::{Chains, ExplorerUrl, Parts, ServiceError};
 use crate::domain::{
-    AccountId, Cursor, HistoryFilter, Page, PageRequest, PlacedEntry, Principal, Timestamp, UsdcAmount,
+    Account, AccountId, AccountPlace, Cursor, HistoryFilter, Operator, Page, PageRequest, PlacedEntry,
+    Principal, Timestamp, UsdcAmount,
 };
 use crate::store;
 
@@ -93,4 +96,49 @@ impl History {
             }
         }))
     }
+
+    /// The histories of all accounts, one account after the other, the newest first, page by page, each read on demand.
+    pub fn all_of_operator(
+        &self,
+        operator: &Operator,
+        filter: HistoryFilter,
+    ) -> Result<impl Stream<Item = Result<Vec<(Account, EntryView)>, ServiceError>> + use<>, ServiceError>
+    {
+        let (this, operator_id) = (self.clone(), operator.id);
+        let explorer = self.chains.get(operator.network)?.explorer.clone();
+        Ok(futures::stream::try_unfold(AllHistories::default(), move |mut walk| {
+            let (this, explorer) = (this.clone(), explorer.clone());
+            async move {
+                if walk.waiting.is_empty() {
+                    let accounts =
+                        this.accounts.list_accounts(operator_id, None, walk.last, ROWS_AT_ONCE).await?;
+                    walk.last = accounts.last().map(Account::place);
+                    walk.waiting = accounts.into();
+                }
+                let Some(account) = walk.waiting.front().cloned() else { return Ok(None) };
+                let after = walk.after.take().unwrap_or_else(|| ABOVE_ALL.to_owned());
+                let rows =
+                    this.history.list_history(operator_id, account.id, &filter, Some(&after), ROWS_AT_ONCE);
+                let rows = rows.await?;
+                let is_full = rows.len() >= ROWS_AT_ONCE as usize;
+                walk.after = rows.last().filter(|_| is_full).map(|last| last.position.clone());
+                if walk.after.is_none() {
+                    walk.waiting.pop_front();
+                }
+                let of_account = |placed| (account.clone(), EntryView { placed, explorer: explorer.clone() });
+                Ok(Some((rows.into_iter().map(of_account).collect(), walk)))
+            }
+        }))
+    }
+}
+
+/// How far a reader of all histories is.
+#[derive(Default)]
+struct AllHistories {
+    /// The last account that was listed.
+    last: Option<AccountPlace>,
+    /// Listed accounts that are not read to their end.
+    waiting: VecDeque<Account>,
+    /// Where the first of them goes on.
+    after: Option<String>,
 }

@@ -3,6 +3,7 @@ use std::net::IpAddr;
 use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
 use super::key_uses::KeyUses;
 use super::{Ambient, Parts};
+use crate::acting::{tell, tell_made};
 use crate::domain::{
     AllowedCidrs, ApiKey, CellName, Cursor, Drawn, Invalid, KeyHolder, KeyId, NAME_CHARS_MAX, Operator,
     OperatorId, Page, PageRequest, PlainKey, Principal, Scopes, Timestamp, check_name,
@@ -233,6 +234,7 @@ impl Keys {
         let NewKey { record, plain } = asked.make(operator, holder, self.cell.as_ref(), &drawn, now)?;
         let record = ApiKey { made_by: Some(maker.id), ..record };
         let keys_max = self.keys_max;
+        tell_made(record.id);
         match self.keys.insert_key_within(&record, &plain.hash(), keys_max).await {
             Ok(()) => Ok(NewKey { record, plain }),
             Err(StoreError::Full) => {
@@ -278,12 +280,18 @@ impl Keys {
         let is_agents = key.holder.account_id().is_some();
         let may = key_id == own
             || is_agents && caller.scopes().cover(Scopes::ALL)
-            || self.keys.is_made_by(operator_id, key_id, own).await?;
+            || self.is_made_by(caller, key_id).await?;
         if !may {
             return Err(ServiceError::Forbidden(Forbidden::OtherKey));
         }
+        tell(|told| told.object_id = key_id.to_string().parse().ok());
         let revoked = self.keys.mark_key_revoked(operator_id, key_id, self.ambient.now()).await?;
         revoked.map(|_| ()).ok_or_else(missing)
+    }
+
+    /// Whether the caller's key made this key, directly or through others.
+    pub(super) async fn is_made_by(&self, caller: &Principal, key_id: KeyId) -> Result<bool, ServiceError> {
+        Ok(self.keys.is_made_by(caller.operator_id(), key_id, caller.key_id()).await?)
     }
 
     async fn find_holder(&self, operator: &Operator, holder: KeyHolder) -> Result<(), ServiceError> {

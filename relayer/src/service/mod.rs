@@ -2,6 +2,7 @@
 //! Sees neither HTTP nor SQL nor RPC types.
 
 mod accounts;
+mod actions;
 mod allowlist;
 mod approval_links;
 mod approvals;
@@ -35,6 +36,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::accounts::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
+pub use self::actions::{ActionEnd, Actions};
 pub use self::approval_links::ApprovalLinks;
 pub use self::approvals::{ApprovalView, Approvals, GrantTerms, LinkedApproval};
 pub use self::budgets::{
@@ -57,7 +59,7 @@ pub use self::policies::{
 };
 pub use self::reads::Looks;
 pub use self::requests::{NamedRequest, RequestOutcome, RequestStart, Requests, Run};
-pub use self::sessions::Sessions;
+pub use self::sessions::{SessionView, Sessions};
 pub use self::signers::Signers;
 pub use self::streams::{STREAMS_PER_OPERATOR_MAX, StreamFilter, Streamed, Streams};
 pub use self::transfers::{BudgetLimits, LimitsView, Preview, TransferAnswer, TransferView, Transfers};
@@ -136,6 +138,7 @@ pub struct Services {
     pub history: History,
     pub denials: Denials,
     pub keys: Keys,
+    pub actions: Actions,
     pub sessions: Sessions,
     pub requests: Requests,
     pub events: Events,
@@ -150,6 +153,7 @@ impl Services {
         let signers = Signers::new(parts);
         let keys = Keys::new(parts);
         let events = Events::new(parts);
+        let actions = Actions::new(parts);
         let transfers = Transfers::new(parts, &events);
         Self {
             figures: Figures::new(parts, transfers.clone(), signers.clone()),
@@ -169,7 +173,8 @@ impl Services {
             transfers,
             history: History::new(parts),
             denials: Denials::new(parts),
-            sessions: Sessions::new(parts, keys.clone()),
+            sessions: Sessions::new(parts, keys.clone(), actions.clone()),
+            actions,
             requests: Requests::new(parts),
             streams: Streams::new(parts, keys.clone()),
             keys,

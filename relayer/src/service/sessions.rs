@@ -1,11 +1,27 @@
-//! Dashboard sessions: the operator shows a key once, and a token stands for it until the session ends.
+//! Dashboard sessions: the operator shows a key once, and a token stands for it until the session ends. Signing in is on record.
 
+use std::collections::HashMap;
 use std::net::IpAddr;
 
-use super::error::{Forbidden, ServiceError, Unauthorized};
-use super::{Ambient, Keys, Parts};
-use crate::domain::{Principal, SessionToken};
+use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
+use super::{Actions, Ambient, Keys, Parts};
+use crate::acting::tell;
+use crate::domain::{
+    ActionOutcome, ActionWord, ApiKey, KeyId, Operator, Principal, Session, SessionId, SessionToken,
+};
 use crate::store;
+
+/// How many sessions a list shows at most, the latest.
+const LISTED_MAX: u32 = 200;
+
+/// Somebody who is signed in.
+#[derive(Debug, Clone)]
+pub struct SessionView {
+    pub session: Session,
+    pub key: ApiKey,
+    /// Whether the caller may end it.
+    pub may_end: bool,
+}
 
 /// Who is signed in. A session may do what its key may do now, and nothing once the key is revoked, expired, or used
 /// from an address outside its range.
@@ -14,21 +30,79 @@ pub struct Sessions {
     sessions: store::Sessions,
     ambient: Ambient,
     keys: Keys,
+    actions: Actions,
 }
 
 impl Sessions {
-    pub(super) fn new(parts: &Parts, keys: Keys) -> Self {
-        Self { sessions: parts.store.sessions.clone(), ambient: parts.ambient.clone(), keys }
+    pub(super) fn new(parts: &Parts, keys: Keys, actions: Actions) -> Self {
+        Self { sessions: parts.store.sessions.clone(), ambient: parts.ambient.clone(), keys, actions }
     }
 
-    /// Signs in an authenticated operator. Forbidden: an agent.
-    pub async fn open(&self, principal: &Principal) -> Result<SessionToken, ServiceError> {
-        let Principal::Operator { key_id, .. } = principal else {
+    /// Signs in an authenticated operator from this address, on record. Forbidden: an agent.
+    pub async fn open(
+        &self,
+        principal: &Principal,
+        address: Option<IpAddr>,
+        request_id: Option<ActionWord>,
+    ) -> Result<SessionToken, ServiceError> {
+        let Principal::Operator { operator, key_id, .. } = principal else {
             return Err(ServiceError::Forbidden(Forbidden::OperatorKeyNeeded));
         };
         let token = SessionToken::new(self.ambient.random());
-        self.sessions.insert_session(&token.hash(), *key_id, self.ambient.now()).await?;
+        let id = SessionId::of(&token.hash());
+        let mut action = self.actions.draw(operator, "sign_in")?;
+        action.outcome = ActionOutcome::Done;
+        action.key_id = Some(*key_id);
+        action.session_id = Some(id);
+        action.made_id = id.to_string().parse().ok();
+        (action.address, action.request_id) = (address, request_id);
+        self.sessions.insert_session(&token.hash(), &action).await?;
+        tracing::info!(%key_id, session_id = %id, address = address.map(display), "signed in");
         Ok(token)
+    }
+
+    /// Who is signed in with a key of the operator, the latest first.
+    pub async fn list(&self, caller: &Principal) -> Result<Vec<SessionView>, ServiceError> {
+        let operator: &Operator = caller.operator();
+        let listed = self.sessions.list_sessions(operator.id, self.ambient.now(), LISTED_MAX).await?;
+        let mut known = HashMap::new();
+        let mut views = Vec::new();
+        for (session, key) in listed {
+            let may_end = match known.get(&key.id) {
+                Some(may_end) => *may_end,
+                None => self.may_end(caller, key.id).await?,
+            };
+            known.insert(key.id, may_end);
+            views.push(SessionView { session, key, may_end });
+        }
+        Ok(views)
+    }
+
+    /// Ends a session of the caller's key or of a key that it made, directly or through others, as it may revoke that key. NotFound:
+    /// no such session. Forbidden: another key's, because whoever steals one key could keep the others out.
+    pub async fn end_of(&self, caller: &Principal, id: SessionId) -> Result<(), ServiceError> {
+        let missing = ServiceError::NotFound(Resource::Session);
+        let listed =
+            self.sessions.list_sessions(caller.operator_id(), self.ambient.now(), LISTED_MAX).await?;
+        let Some((_, key)) = listed.into_iter().find(|(session, _)| session.id == id) else {
+            return Err(missing);
+        };
+        if !self.may_end(caller, key.id).await? {
+            return Err(ServiceError::Forbidden(Forbidden::OtherKey));
+        }
+        tell(|told| told.object_id = id.to_string().parse().ok());
+        self.sessions.delete_session_of(key.id, id).await?.then_some(()).ok_or(missing)
+    }
+
+    /// Ends all sessions of the caller's key but this one.
+    pub async fn end_others(&self, caller: &Principal, own: &SessionToken) -> Result<(), ServiceError> {
+        let key_id = caller.key_id();
+        tell(|told| told.object_id = key_id.to_string().parse().ok());
+        Ok(self.sessions.delete_other_sessions(key_id, SessionId::of(&own.hash())).await?)
+    }
+
+    async fn may_end(&self, caller: &Principal, key: KeyId) -> Result<bool, ServiceError> {
+        Ok(key == caller.key_id() || self.keys.is_made_by(caller, key).await?)
     }
 
     /// Authenticates a token and prolongs its session; `from` is the caller's address where it is known. Errors as

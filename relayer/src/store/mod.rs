@@ -19,6 +19,7 @@
 
 mod account_changes;
 mod accounts;
+mod actions;
 mod approvals;
 mod attempts;
 mod balances;
@@ -174,6 +175,8 @@ roles! {
     Accounts accounts;
     /// API keys.
     Keys keys;
+    /// What people and programs change.
+    Actions actions;
     /// Dashboard sessions.
     Sessions sessions;
     /// Named requests and their answers.

@@ -1,47 +1,64 @@
 //! Dashboard sessions.
 
+use futures::FutureExt;
+
+use super::actions::insert;
 use super::keys::COLUMNS as KEY_COLUMNS;
 use super::operators::COLUMNS as OPERATOR_COLUMNS;
-use super::query::sql;
-use super::row::{Record, Row};
+use super::query::{Sql, sql};
+use super::row::{Record, Row, unreadable};
 use super::{Database, Sessions, StoreError};
 use crate::domain::{
-    ApiKey, HashedKey, KeyId, Operator, SESSION_LIFE_MAX, SESSIONS_PER_KEY_MAX, Session, Timestamp,
+    Action, ApiKey, HashedKey, KeyId, Operator, OperatorId, SESSION_IDLE_MAX, SESSION_LIFE_MAX,
+    SESSIONS_PER_KEY_MAX, Session, SessionId, Timestamp,
 };
+
+/// The columns of a [`Session`].
+const COLUMNS: Sql<&str> = Sql("sessions.token_hash, sessions.started_at AS session_started_at,
+    sessions.used_at AS session_used_at, sessions.address AS session_address");
 
 /// A session, its key, and the key's operator.
 struct OwnedSession(Session, ApiKey, Operator);
 
 impl Record for OwnedSession {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        let session =
-            Session { started_at: row.get("session_started_at")?, used_at: row.get("session_used_at")? };
+        let session = Session {
+            id: SessionId::from_stored(&row.get::<String>("token_hash")?)
+                .ok_or_else(|| unreadable("token_hash"))?,
+            started_at: row.get("session_started_at")?,
+            used_at: row.get("session_used_at")?,
+            address: row.get("session_address")?,
+        };
         Ok(Self(session, ApiKey::read(row)?, Operator::read(row)?))
     }
 }
 
 impl Sessions {
-    /// Stores a session by the hash of its token, and ends the key's oldest beyond [`SESSIONS_PER_KEY_MAX`].
-    pub async fn insert_session(
-        &self,
-        token: &HashedKey,
-        key: KeyId,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        sql! {
-            "INSERT INTO sessions (token_hash, key_id, started_at, used_at) VALUES ({token}, {key}, {now}, {now})",
-            token, key, now
-        }
-        .execute(self.writer())
-        .await?;
+    /// Stores a session by the hash of its token, with the record of signing in, and ends the key's oldest beyond
+    /// [`SESSIONS_PER_KEY_MAX`].
+    pub async fn insert_session(&self, token: &HashedKey, signing_in: &Action) -> Result<(), StoreError> {
+        let Action { key_id: key, address, created_at: now, .. } = signing_in;
+        let session = sql! {
+            "INSERT INTO sessions (token_hash, key_id, started_at, used_at, address)
+             VALUES ({token}, {key}, {now}, {now}, {address})",
+            token, key, now, address
+        };
         // SQLite has no OFFSET without a LIMIT.
-        sql! {
+        let oldest = sql! {
             "DELETE FROM sessions WHERE token_hash IN (
                  SELECT token_hash FROM sessions WHERE key_id = {key} AND token_hash <> {token}
                  ORDER BY started_at DESC, token_hash LIMIT 1000 OFFSET {others})",
             key, token, others = SESSIONS_PER_KEY_MAX - 1
-        }
-        .run(self.writer())
+        };
+        let action = insert(signing_in);
+        self.write(move |tx| {
+            async move {
+                session.run(&mut *tx).await?;
+                action.run(&mut *tx).await?;
+                oldest.run(tx).await
+            }
+            .boxed()
+        })
         .await
     }
 
@@ -52,16 +69,39 @@ impl Sessions {
         token: &HashedKey,
     ) -> Result<Option<(Session, ApiKey, Operator)>, StoreError> {
         let found: Option<OwnedSession> = sql! {
-            "SELECT {columns}, {operator_columns}, sessions.started_at AS session_started_at,
-                 sessions.used_at AS session_used_at
+            "SELECT {columns}, {operator_columns}, {session_columns}
              FROM sessions JOIN api_keys ON api_keys.key_id = sessions.key_id
                  JOIN operators ON operators.operator_id = api_keys.operator_id
              WHERE sessions.token_hash = {token}",
-            columns = KEY_COLUMNS, operator_columns = OPERATOR_COLUMNS, token
+            columns = KEY_COLUMNS, operator_columns = OPERATOR_COLUMNS, session_columns = COLUMNS, token
         }
         .fetch_optional(self.reader())
         .await?;
         Ok(found.map(|OwnedSession(session, key, operator)| (session, key, operator)))
+    }
+
+    /// The operator's sessions that are not over, the latest first, each with its key. Reads those of all operators, which are few:
+    /// each key has some dozens for half a day. An operator may have many thousands of keys.
+    pub async fn list_sessions(
+        &self,
+        operator: OperatorId,
+        now: Timestamp,
+        rows_max: u32,
+    ) -> Result<Vec<(Session, ApiKey)>, StoreError> {
+        let found: Vec<OwnedSession> = sql! {
+            "SELECT {columns}, {operator_columns}, {session_columns}
+             FROM sessions CROSS JOIN api_keys CROSS JOIN operators
+             WHERE api_keys.key_id = sessions.key_id AND operators.operator_id = api_keys.operator_id
+                 AND api_keys.operator_id = {operator} AND revoked_at IS NULL
+                 AND COALESCE(expires_at, '~') > {now}
+                 AND sessions.started_at > {started_after} AND sessions.used_at > {used_after}
+             ORDER BY sessions.started_at DESC, sessions.token_hash LIMIT {rows_max}",
+            columns = KEY_COLUMNS, operator_columns = OPERATOR_COLUMNS, session_columns = COLUMNS, operator, now,
+            started_after = now.before(SESSION_LIFE_MAX), used_after = now.before(SESSION_IDLE_MAX), rows_max
+        }
+        .fetch_all(self.lister())
+        .await?;
+        Ok(found.into_iter().map(|OwnedSession(session, key, _)| (session, key)).collect())
     }
 
     /// Records that a session is in use. A session that ended meanwhile stays ended.
@@ -74,6 +114,27 @@ impl Sessions {
     /// Ends a session; ending it again changes nothing.
     pub async fn delete_session(&self, token: &HashedKey) -> Result<(), StoreError> {
         sql! {"DELETE FROM sessions WHERE token_hash = {token}", token}.run(self.writer()).await
+    }
+
+    /// Ends this key's session of that name. `false`: there is none.
+    pub async fn delete_session_of(&self, key: KeyId, id: SessionId) -> Result<bool, StoreError> {
+        let touched = sql! {
+            "DELETE FROM sessions WHERE key_id = {key} AND substr(token_hash, 1, 16) = {beginning}",
+            key, beginning = id.stored()
+        }
+        .execute(self.writer())
+        .await?;
+        Ok(touched > 0)
+    }
+
+    /// Ends all sessions of this key but one.
+    pub async fn delete_other_sessions(&self, key: KeyId, but: SessionId) -> Result<(), StoreError> {
+        sql! {
+            "DELETE FROM sessions WHERE key_id = {key} AND substr(token_hash, 1, 16) <> {beginning}",
+            key, beginning = but.stored()
+        }
+        .run(self.writer())
+        .await
     }
 }
 

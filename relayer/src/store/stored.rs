@@ -1,6 +1,7 @@
 //! How each of our types stands in a column: one place writes it and reads it back.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,11 +11,12 @@ use super::StoreError;
 use super::row::{At, Column, Row, Stored};
 use super::statement::{Bound, Value};
 use crate::domain::{
-    AccountId, AccountName, AccountStatus, Address, AllowedCidrs, ApprovalRule, Counterparty, DisabledReason,
-    DuplicateRule, EntryId, EntryKind, EventId, EventType, FailureCode, Fingerprint, HashedKey,
-    IdempotencyKey, KeyHint, KeyId, Limit, Memo, Metadata, Network, OperatorId, OperatorName, PaymentNumber,
-    PolicyReason, Provisioning, Recipient, RejectionReason, RequestFingerprint, Scopes, SealedSecret, Seed,
-    SpendingPolicy, Timestamp, TransferId, Unanswered, UsdcAmount, WebhookId, WebhookUrl,
+    AccountId, AccountName, AccountStatus, ActionId, ActionOutcome, ActionWord, Address, AllowedCidrs,
+    ApprovalRule, Counterparty, DisabledReason, DuplicateRule, EntryId, EntryKind, EventId, EventType,
+    FailureCode, Fingerprint, HashedKey, IdempotencyKey, KeyHint, KeyId, Limit, Memo, Metadata, Network,
+    OperatorId, OperatorName, PaymentNumber, PolicyReason, Provisioning, Recipient, RejectionReason,
+    RequestFingerprint, Scopes, SealedSecret, Seed, SessionId, SpendingPolicy, Timestamp, TransferId,
+    Unanswered, UsdcAmount, WebhookId, WebhookUrl,
 };
 use crate::wire::PolicyFields;
 
@@ -64,7 +66,8 @@ macro_rules! as_text {
 }
 
 as_text! {
-    AccountId EntryId EventId KeyId OperatorId TransferId WebhookId
+    AccountId ActionId EntryId EventId KeyId OperatorId TransferId WebhookId
+    ActionOutcome ActionWord IpAddr SessionId
     AccountStatus Address ApprovalRule Counterparty DisabledReason DuplicateRule EntryKind EventType FailureCode Network Provisioning
     RejectionReason Scopes Timestamp Unanswered UsdcAmount
 }

@@ -10,7 +10,7 @@ use tracing::Span;
 use tracing::field::display;
 
 use super::HttpSettings;
-use super::client_address::{Peer, TrustedProxies};
+use super::client_address::{ClientAddress, Peer, TrustedProxies};
 use super::error::ApiError;
 use super::rate_limit::RateLimit;
 use super::stops;
@@ -100,6 +100,8 @@ impl Guard {
                     let stop_limit = self.stop_limit.clone();
                     request.extensions_mut().insert(OverRate { refusal: error, stop_limit });
                 }
+                let address = self.client_of(request.headers(), request.extensions());
+                request.extensions_mut().insert(ClientAddress(address));
                 request.extensions_mut().insert(principal);
                 next.run(request).await
             }

@@ -14,6 +14,10 @@ const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub SocketAddr);
 
+/// The address that a request came from, in its extensions.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientAddress(pub Option<IpAddr>);
+
 impl Connected<Peer> for Peer {
     fn connect_info(peer: Peer) -> Self {
         peer

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::code::Code;
 use super::csv::{self, CsvRow};
 use super::error::rejection_code;
-use crate::domain::{AccountId, EntryKind, EntryOutcome, HistoryStatus, PlacedEntry};
+use crate::domain::{Account, AccountId, EntryKind, EntryOutcome, HistoryStatus, PlacedEntry};
 use crate::service::EntryView;
 use crate::wire::schema::{
     self, ChainMemo, ExplorerLink, Message, OtherSide, Signature, Text, Usdc, one_of, written,
@@ -121,4 +121,43 @@ pub fn entries_as_csv<E: std::fmt::Display + Send + 'static>(
 ) -> Response {
     let rows = pages.map_ok(|page| page.into_iter().map(EntryResponse::from).collect());
     csv::answer(&account_id.to_string(), rows)
+}
+
+/// An entry with its account, for a file of all accounts.
+#[derive(Serialize)]
+struct AccountLine(String, String, EntryResponse);
+
+impl CsvRow for AccountLine {
+    const HEAD: &'static [&'static str] = &[
+        "account_id",
+        "account_name",
+        "id",
+        "type",
+        "direction",
+        "status",
+        "amount_usdc",
+        "counterparty",
+        "memo",
+        "transfer_id",
+        "tx_signature",
+        "solana_explorer_url",
+        "error",
+        "message",
+        "created_at",
+        "visible_at",
+    ];
+
+    fn foreign_cells(&mut self) -> impl Iterator<Item = &mut String> {
+        std::iter::once(&mut self.1).chain(self.2.foreign_cells())
+    }
+}
+
+/// The histories of all accounts as a file.
+pub fn all_entries_as_csv<E: std::fmt::Display + Send + 'static>(
+    pages: impl Stream<Item = Result<Vec<(Account, EntryView)>, E>> + Send + 'static,
+) -> Response {
+    let line = |(account, view): (Account, EntryView)| {
+        AccountLine(account.id.to_string(), account.name.as_str().to_owned(), view.into())
+    };
+    csv::answer("history", pages.map_ok(move |page| page.into_iter().map(line).collect()))
 }

@@ -485,6 +485,7 @@ const fn missing(resource: Resource) -> &'static str {
         Resource::PendingPolicy => "No policy is pending for this account.",
         Resource::Budget => "There is no such budget.",
         Resource::Grant => "There is no such grant of this account.",
+        Resource::Session => "There is no such session, or it has ended.",
     }
 }
 

@@ -1,5 +1,7 @@
 //! What every door over HTTP shares, REST among them: who asks and how often, bodies, ids, errors, and how a request is done once.
 
+mod action;
+mod acts;
 pub(crate) mod auth;
 pub(crate) mod body;
 mod client_address;
@@ -13,19 +15,21 @@ pub(crate) mod once;
 pub(crate) mod page;
 mod rate_limit;
 pub(crate) mod request_id;
-mod stops;
+pub(crate) mod stops;
 mod strangers;
 mod transfer;
 
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+pub use self::action::{ActionName, ActionObject, ActionResponse, actions_as_csv};
+pub use self::acts::{Act, on_record, request_name};
 pub use self::auth::{Guard, OverRate};
 pub use self::body::{Json, check_json, receive};
 pub(crate) use self::client_address::Peer;
-pub use self::client_address::TrustedProxies;
+pub use self::client_address::{ClientAddress, TrustedProxies};
 pub use self::code::Code;
-pub use self::entry::{EntryResponse, entries_as_csv};
+pub use self::entry::{EntryResponse, all_entries_as_csv, entries_as_csv};
 pub use self::error::ApiError;
 pub use self::headers::IdempotencyKeyHeader;
 pub use self::once::{Draw, carry_out, idempotency_header, mark_replayed, shown_once};
@@ -33,6 +37,7 @@ pub use self::page::{Id, PathId};
 pub use self::request_id::RequestId;
 pub use self::transfer::{TransferResponse, named_once, required};
 use crate::metrics::Metrics;
+pub use crate::wire::Fields;
 
 /// Largest request body, in bytes.
 pub const BODY_BYTES_MAX: usize = 64 * 1024;

@@ -72,6 +72,11 @@ pub fn shown_once(mut response: Response) -> Response {
     response
 }
 
+/// Whether an answer shows a secret.
+pub(super) fn is_shown_once(response: &Response) -> bool {
+    response.extensions().get::<ShowsSecret>().is_some()
+}
+
 /// Middleware: see the module. Every route within it refuses agents.
 pub(crate) async fn once(State(requests): State<Requests>, request: Request, next: Next) -> Response {
     let Some(Principal::Operator { operator, .. }) = request.extensions().get::<Principal>().cloned() else {

@@ -11,7 +11,7 @@ use crate::domain::PolicyUpdate;
 const PAUSE_BYTES_MAX: usize = 4 * 1024;
 
 /// Whether a request halts or pauses. Hands it back, since its body may have been read for that.
-pub(super) async fn is_stop(request: Request) -> (Request, bool) {
+pub(crate) async fn is_stop(request: Request) -> (Request, bool) {
     let of_account = request.uri().path().strip_prefix("/v1/accounts/");
     match (request.method(), request.uri().path()) {
         (&Method::POST, "/v1/halt") => (request, true),

@@ -1,11 +1,13 @@
 //! Values as JSON, as they are answered, announced, stored and signed, each with its OpenAPI schema: nothing further in knows either.
 
+mod action;
 mod checks;
 mod denial;
 pub(crate) mod events;
 mod policy;
 pub mod schema;
 
+pub use self::action::Fields;
 pub use self::checks::CheckBody;
 pub use self::denial::{DenialDocument, DenialSignature};
 pub use self::policy::PolicyFields;

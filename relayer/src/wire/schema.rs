@@ -14,11 +14,11 @@ use utoipa::openapi::{KnownFormat, Ref, RefOr, Schema, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::domain::{
-    self, AccountName, AccountStatus, ApprovalRule, Counterparty, CounterpartyKind, Cursor, DeliveryStatus,
-    DisabledReason, DuplicateRule, EntryKind, EventType, HistoryStatus, IDEMPOTENCY_KEY_CHARS_MAX, KeyHint,
-    MEMO_CHARS_MAX, METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX, PolicyReason, REASON_CHARS_MAX,
-    RECIPIENT_CHARS_MAX, Scope, Scopes, URL_CHARS_MAX, Unanswered, UsdcAmount, amount_from_json,
-    amount_to_json,
+    self, AccountName, AccountStatus, ActionOutcome, ApprovalRule, Counterparty, CounterpartyKind, Cursor,
+    DeliveryStatus, DisabledReason, DuplicateRule, EntryKind, EventType, HistoryStatus,
+    IDEMPOTENCY_KEY_CHARS_MAX, KeyHint, MEMO_CHARS_MAX, METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX,
+    PolicyReason, REASON_CHARS_MAX, RECIPIENT_CHARS_MAX, Scope, Scopes, URL_CHARS_MAX, Unanswered,
+    UsdcAmount, amount_from_json, amount_to_json,
 };
 
 /// Text without the NUL character, which the databases cannot store as text.
@@ -60,7 +60,7 @@ macro_rules! of_core {
 }
 
 of_core! {
-    AccountId Address CheckedRule EntryId EventId HaltScope HaltedBy IdempotencyKey KeyId Memo Recipient RejectionReason
+    AccountId ActionId Address CheckedRule EntryId EventId HaltScope HaltedBy IdempotencyKey KeyId Memo Recipient RejectionReason
     Timestamp TransferId TransferStatus WebhookId
 }
 
@@ -88,7 +88,7 @@ macro_rules! as_text {
     )*};
 }
 
-as_text! { AccountStatus ApprovalRule CounterpartyKind DeliveryStatus DisabledReason DuplicateRule EntryKind EventType HistoryStatus Scope Unanswered }
+as_text! { AccountStatus ActionOutcome ApprovalRule CounterpartyKind DeliveryStatus DisabledReason DuplicateRule EntryKind EventType HistoryStatus Scope Unanswered }
 
 /// Text that is answered as it is, under a name of its own.
 macro_rules! named_text {
@@ -226,6 +226,7 @@ pub use written;
 written! {
     AccountId = "AccountId": named("an account", purser_core::AccountId::PREFIX);
     TransferId = "TransferId": named("a transfer", purser_core::TransferId::PREFIX);
+    ActionId = "ActionId": named("an action", purser_core::ActionId::PREFIX);
     EntryId = "EntryId": named("a line of an account's history", purser_core::EntryId::PREFIX);
     EventId = "EventId": named("an event", purser_core::EventId::PREFIX);
     KeyId = "KeyId": named("an API key", purser_core::KeyId::PREFIX);

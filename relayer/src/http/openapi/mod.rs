@@ -45,6 +45,7 @@ const TAGS: [(&str, &str); 12] = [
     ("History", "What happened to an account's money."),
     ("Keys", "Keys of the operator, and of agents, each for one account."),
     ("Halts", "A stop that is separate from the policy and that only the operator's admin lifts."),
+    ("Actions", "Who changed what through the service, and from where."),
     ("Events", "What happened, as it is announced."),
     ("Webhooks", "Where announcements are delivered."),
     ("Agents", "The same API over MCP."),

@@ -1,6 +1,7 @@
 //! Version 1 of the interface: one file per resource, each request a body type and each answer a response type.
 
 pub(crate) mod accounts;
+pub(super) mod actions;
 pub(super) mod approvals;
 pub(super) mod budgets;
 pub(crate) mod deliveries;

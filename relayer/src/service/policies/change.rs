@@ -1,9 +1,10 @@
 //! Changes policies. Nobody overwrites a policy that they have not seen: the program compares versions.
 
 use super::{Omitted, Policies, PolicyChange, PolicyComparison, ReadAccount, view};
+use crate::acting::tell;
 use crate::chain::{AgentOnChain, Confirmed};
 use crate::domain::{
-    Account, AccountId, AccountStatus, Asking, KeyId, Operator, PolicyUpdate, SpendingPolicy, Stopped,
+    Account, AccountId, AccountStatus, Asking, Before, KeyId, Operator, PolicyUpdate, SpendingPolicy, Stopped,
 };
 use crate::service::ServiceError;
 use crate::service::allowlist::resolve;
@@ -49,6 +50,7 @@ impl Policies {
             let turn = writer.try_lock().ok();
             let read = this.read(&operator, id).await?;
             let version = read.agent.policy_version;
+            tell(|told| told.before = Some(Before::Policy(read.agent.policy.clone())));
             let mut stopped = this.stop_first(&operator, &read.agent, id, &mut update, &asking).await?;
             // What was read within the turn need not be read again, unless a pause was written since.
             let mut read = Some(read).filter(|_| turn.is_some() && stopped.is_none());
@@ -139,6 +141,7 @@ impl Policies {
         // Lifting a pause is bound to the version too, because by then it may be a different pause.
         let written = chain.set_policy(on_chain, agent, &asked).await;
         let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
+        tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
         self.note_asking(operator, account.id, &confirmed.signature, asking).await;
         if agent.policy.paused && !asked.paused {
             self.paused.delete_pauses(operator.id, account.id).await?;
@@ -174,6 +177,7 @@ impl Policies {
         let account = self.find(operator, id).await?;
         let what = Stopped::Paused(id);
         let confirmed = self.stops.send(operator, what).await?;
+        tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
         self.stops.note(operator, what, &confirmed).await;
         self.note_asking(operator, id, &confirmed.signature, asking).await;
         self.accounts.mark_account_status(operator.id, id, AccountStatus::Paused).await?;

@@ -12,9 +12,10 @@ pub use self::deliveries::{DeliveriesFilter, Hindrance, Replay};
 use super::error::{Resource, ServiceError};
 use super::events::Events;
 use super::{Ambient, Parts, Tasks};
+use crate::acting::{tell, tell_made};
 use crate::domain::{
-    AccountId, Cursor, DestinationRules, DisabledReason, Drawn, EndpointHealth, EventType, Invalid, Operator,
-    OperatorId, Page, PageRequest, SECRET_OVERLAP, SealingKey, Subscription, Timestamp, UsdcAmount,
+    AccountId, Before, Cursor, DestinationRules, DisabledReason, Drawn, EndpointHealth, EventType, Invalid,
+    Operator, OperatorId, Page, PageRequest, SECRET_OVERLAP, SealingKey, Subscription, Timestamp, UsdcAmount,
     WEBHOOKS_MAX, Webhook, WebhookId, WebhookSecret, WebhookStatus, WebhookUrl, may_reach,
 };
 use crate::lookup::{LOOKED_UP_FOR, NoRoom};
@@ -146,6 +147,7 @@ impl Webhooks {
             updated_at: now,
         };
         let sealed = sealing_key.seal(webhook.id, &secret, &ambient.random());
+        tell_made(webhook.id);
         match self.webhooks.insert_webhook(&webhook, &sealed, WEBHOOKS_MAX).await {
             Ok(()) => {}
             Err(StoreError::Full) => {
@@ -192,6 +194,7 @@ impl Webhooks {
         for _ in 0..TRIES_MAX {
             let seen = self.get(operator, id).await?;
             let changed = change(&seen, &asked, url.clone(), self.ambient.now())?;
+            tell(|told| told.before = Some(Before::Webhook(seen.clone())));
             match self.webhooks.mark_webhook_changed(&seen, &changed).await {
                 Ok(()) => {
                     self.learn_balances(operator, &changed);

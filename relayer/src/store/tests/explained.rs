@@ -16,8 +16,9 @@ use super::noted::{Noted, statements_of};
 use super::*;
 
 /// Tables that grow with every payment or account. Keys have a quota, so half a table of them may be read.
-const LARGE: [&str; 10] = [
+const LARGE: [&str; 11] = [
     "accounts",
+    "actions",
     "ledgers",
     "transfers",
     "events",

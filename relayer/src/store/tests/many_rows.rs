@@ -113,6 +113,17 @@ pub(super) async fn fill(fixture: &Fixture, rows: u32) {
             ),
         ),
         (
+            "actions",
+            "action_id, operator_id, name, outcome, key_id, object_id, made_id, created_at",
+            format!(
+                "{}, {operator_id}, CASE WHEN {rare} THEN 'halt' ELSE 'create_key' END, 'done', '{}', {account_id},
+                 CASE WHEN NOT ({rare}) THEN {} END, {moment}",
+                id("act_", "i"),
+                fixture.key.id,
+                id("key_", "i")
+            ),
+        ),
+        (
             "policy_versions",
             "operator_id, account_id, version, set_at, tx_signature",
             format!("{operator_id}, {account_id}, i + 1000, {moment}, 'signature ' || CAST(i AS TEXT)"),

@@ -3,6 +3,7 @@
 use super::*;
 
 mod accounts;
+mod actions;
 mod chain_wins;
 mod claims;
 mod cleaning;

@@ -1,0 +1,39 @@
+//! Who is signed in: shown on the page of keys, and ended here.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use purser_relayer::domain::SessionId;
+use purser_relayer::service::{Resource, ServiceError, Services};
+
+use super::form::Form;
+use super::page::{PageError, see, unauthorized};
+use super::session::{Signed, token_of};
+
+/// Where it leads afterwards: whoever ended the own session signs in anew.
+const KEYS: &str = "/dashboard/keys?ended=1#sessions";
+
+/// Ends one session.
+pub async fn end(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    form: Form,
+) -> Result<Response, PageError> {
+    let id: SessionId =
+        form.text("session").parse().map_err(|_| ServiceError::NotFound(Resource::Session))?;
+    services.sessions.end_of(&signed.principal, id).await?;
+    Ok(see(KEYS))
+}
+
+/// Ends every session of this key but the one that asks.
+pub async fn end_others(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    headers: HeaderMap,
+) -> Result<Response, PageError> {
+    let own = token_of(&headers).ok_or_else(unauthorized)?;
+    services.sessions.end_others(&signed.principal, &own).await?;
+    Ok(see(KEYS))
+}

@@ -1,0 +1,67 @@
+//! What the services tell of a change while they make it, for its record. The tasks that a request starts tell as well.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::Either;
+
+use crate::domain::{ActionWord, Before};
+
+tokio::task_local! {
+    /// The record of the request that this task works for.
+    static ACTING: Acting;
+}
+
+/// What was told so far.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Told {
+    /// What was changed, where the request's path does not say it.
+    pub object_id: Option<ActionWord>,
+    /// What was made.
+    pub made_id: Option<ActionWord>,
+    pub before: Option<Before>,
+    /// Of the change on the chain: it stands, whatever becomes of the rest.
+    pub tx_signature: Option<String>,
+}
+
+impl Told {
+    /// Whether something was changed for certain.
+    pub fn is_done(&self) -> bool {
+        self.tx_signature.is_some()
+    }
+}
+
+/// The record of one request.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Acting(Arc<Mutex<Told>>);
+
+impl Acting {
+    /// Runs work that tells this record.
+    pub async fn hear<T>(&self, work: impl Future<Output = T>) -> T {
+        ACTING.scope(self.clone(), work).await
+    }
+
+    pub fn told(&self) -> Told {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Tells the record of the request, if this is the work of one that is recorded.
+pub(crate) fn tell(what: impl FnOnce(&mut Told)) {
+    let heard = |acting: &Acting| what(&mut acting.0.lock().unwrap_or_else(PoisonError::into_inner));
+    // Work without a request has no record.
+    let _ = ACTING.try_with(heard);
+}
+
+/// Tells what was made.
+pub(crate) fn tell_made(id: impl ToString) {
+    tell(|told| told.made_id = id.to_string().parse().ok());
+}
+
+/// The work, telling what its starter tells.
+pub(crate) fn carried<T>(work: impl Future<Output = T>) -> impl Future<Output = T> {
+    match ACTING.try_with(Clone::clone) {
+        Ok(acting) => Either::Left(ACTING.scope(acting, work)),
+        Err(_) => Either::Right(work),
+    }
+}

@@ -1,0 +1,139 @@
+//! What people and programs change: written before the change begins.
+
+use super::query::{Piece, Place, Query, Sql, merged, sql};
+use super::row::{Record, Row};
+use super::stored::Below;
+use super::{Actions, StoreError};
+use crate::domain::{Action, ActionFilter, ActionId, ListedAction, OperatorId};
+
+const COLUMNS: Sql<&str> = Sql("actions.action_id, actions.operator_id, actions.name AS action_name, outcome,
+    actions.key_id, session_id, address, object_id, made_id, before_json, after_json, tx_signature, request_id,
+    actions.created_at, api_keys.name AS key_name, api_keys.hint");
+
+impl Record for ListedAction {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let action = Action {
+            id: row.get("action_id")?,
+            operator_id: row.get("operator_id")?,
+            name: row.get("action_name")?,
+            outcome: row.get("outcome")?,
+            key_id: row.get("key_id")?,
+            session_id: row.get("session_id")?,
+            address: row.get("address")?,
+            object_id: row.get("object_id")?,
+            made_id: row.get("made_id")?,
+            before: row.get("before_json")?,
+            after: row.get("after_json")?,
+            tx_signature: row.get("tx_signature")?,
+            request_id: row.get("request_id")?,
+            created_at: row.get("created_at")?,
+        };
+        Ok(Self { action, key_name: row.get("key_name")?, key_hint: row.get("hint")? })
+    }
+}
+
+/// Inserts an action.
+pub(super) fn insert(action: &Action) -> Query {
+    sql! {
+        "INSERT INTO actions
+             (action_id, operator_id, name, outcome, key_id, session_id, address, object_id, made_id, before_json,
+              after_json, tx_signature, request_id, created_at)
+         VALUES ({id}, {operator_id}, {name}, {outcome}, {key_id}, {session_id}, {address}, {object_id}, {made_id},
+              {before}, {after}, {tx_signature}, {request_id}, {created_at})",
+        action.id, action.operator_id, action.name, action.outcome, action.key_id, action.session_id,
+        action.address, action.object_id, action.made_id, action.before, action.after, action.tx_signature,
+        action.request_id, action.created_at
+    }
+}
+
+impl Actions {
+    /// Stores an action, before its change begins.
+    pub async fn insert_action(&self, action: &Action) -> Result<(), StoreError> {
+        insert(action).run(self.writer()).await
+    }
+
+    /// Stores how an action ended.
+    pub async fn mark_action_ended(&self, action: &Action) -> Result<(), StoreError> {
+        sql! {
+            "UPDATE actions SET outcome = {outcome}, object_id = {object_id}, made_id = {made_id},
+                 before_json = {before}, tx_signature = {tx_signature}
+             WHERE operator_id = {operator_id} AND action_id = {id}",
+            action.outcome, action.object_id, action.made_id, action.before, action.tx_signature,
+            action.operator_id, action.id
+        }
+        .run(self.writer())
+        .await
+    }
+
+    /// Deletes an action that changed nothing.
+    pub async fn delete_action(&self, action: &Action) -> Result<(), StoreError> {
+        sql! {
+            "DELETE FROM actions
+             WHERE operator_id = {operator_id} AND action_id = {id} AND outcome = 'unknown'",
+            action.operator_id, action.id
+        }
+        .run(self.writer())
+        .await
+    }
+
+    /// Up to `rows_max` actions of the operator, newest first, starting after `after`.
+    pub async fn list_actions(
+        &self,
+        operator: OperatorId,
+        filter: &ActionFilter,
+        after: Option<ActionId>,
+        rows_max: u32,
+    ) -> Result<Vec<ListedAction>, StoreError> {
+        let pages = Piece(|values: &mut Vec<_>| {
+            let Sql(columns) = COLUMNS;
+            let mut of = format!(
+                "actions.operator_id = {} AND action_id < {}",
+                operator.place(values),
+                Below(after).place(values)
+            );
+            if let Some(key_id) = filter.key_id {
+                of.push_str(&format!(" AND actions.key_id = {}", key_id.place(values)));
+            }
+            if let Some(name) = &filter.name {
+                of.push_str(&format!(" AND actions.name = {}", name.place(values)));
+            }
+            // Ids begin with the time of their actions, so that they bound a span in any index.
+            if let Some(since) = filter.since {
+                let first = ActionId::new(since, 0);
+                of.push_str(&format!(
+                    " AND action_id >= {} AND actions.created_at > {}",
+                    first.place(values),
+                    since.place(values)
+                ));
+            }
+            if let Some(until) = filter.until {
+                let last = ActionId::new(until, u128::MAX);
+                of.push_str(&format!(
+                    " AND action_id <= {} AND actions.created_at <= {}",
+                    last.place(values),
+                    until.place(values)
+                ));
+            }
+            let ending = format!("ORDER BY action_id DESC LIMIT {}", rows_max.place(values));
+            let page = |part: &str| {
+                format!(
+                    "SELECT {columns} FROM actions LEFT JOIN api_keys ON api_keys.key_id = actions.key_id
+                     WHERE {of} {part} {ending}"
+                )
+            };
+            match &filter.object_id {
+                None => page(""),
+                Some(object_id) => {
+                    let object = object_id.place(values);
+                    // What was changed and made at once is in the first alone.
+                    let parts = [
+                        format!("AND object_id = {object}"),
+                        format!("AND made_id = {object} AND COALESCE(object_id, '') <> {object}"),
+                    ];
+                    merged(parts.iter().map(|part| page(part)), &ending)
+                }
+            }
+        });
+        sql! {"{pages}", pages}.fetch_all(self.lister()).await
+    }
+}

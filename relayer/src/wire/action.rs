@@ -1,0 +1,114 @@
+//! What was asked for in an action, and what stood in its place, as JSON objects.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::PolicyFields;
+use crate::domain::{Account, Before, Webhook};
+
+/// Longer objects are not kept, in bytes.
+const JSON_BYTES_MAX: usize = 2_000;
+
+/// The fields of an object, each as it was written: no number is read.
+#[derive(Debug, Clone, Default)]
+pub struct Fields(BTreeMap<String, Box<RawValue>>);
+
+impl Fields {
+    /// Of a body. `None`: it is not an object.
+    pub fn of_json(bytes: &[u8]) -> Option<Self> {
+        serde_json::from_slice(bytes).ok().map(Self)
+    }
+
+    /// Of a form, whose fields are texts; what stands there several times is a list.
+    pub fn of_form<'a>(fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut given: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (name, text) in fields {
+            given.entry(name).or_default().push(text);
+        }
+        let mut all = Self::default();
+        for (name, texts) in given {
+            match texts[..] {
+                [text] => all.set(name, text),
+                _ => all.set(name, &texts),
+            }
+        }
+        all
+    }
+
+    /// What stood in place of these fields, as far as it is known.
+    pub fn of_before(&self, before: &Before) -> Self {
+        let known = match before {
+            Before::Policy(policy) => {
+                let json = serde_json::to_vec(&PolicyFields::from(policy)).unwrap_or_default();
+                Self::of_json(&json).unwrap_or_default()
+            }
+            Before::Account(account) => of_account(account),
+            Before::Webhook(webhook) => of_webhook(webhook),
+        };
+        Self(known.0.into_iter().filter(|(name, _)| self.0.contains_key(name)).collect())
+    }
+
+    /// The object; `None` if it is empty or long.
+    pub fn json(&self) -> Option<Box<RawValue>> {
+        let json = to_raw_value(&self.0).ok()?;
+        (!self.0.is_empty() && json.get().len() <= JSON_BYTES_MAX).then_some(json)
+    }
+
+    fn set(&mut self, name: &str, value: impl Serialize) {
+        if let Ok(json) = to_raw_value(&value) {
+            self.0.insert(name.to_owned(), json);
+        }
+    }
+}
+
+fn of_account(account: &Account) -> Fields {
+    let mut fields = Fields::default();
+    fields.set("name", account.name.as_str());
+    fields.set("duplicates", account.duplicates);
+    fields.set("metadata", account.metadata.as_ref().map(|metadata| metadata.json()));
+    fields
+}
+
+fn of_webhook(webhook: &Webhook) -> Fields {
+    let mut fields = Fields::default();
+    let subscription = &webhook.subscription;
+    fields.set("url", webhook.url.as_str());
+    fields.set("events", subscription.events());
+    fields.set("account_ids", subscription.accounts().iter().map(ToString::to_string).collect::<Vec<_>>());
+    fields.set("threshold_usdc", subscription.threshold().map(|threshold| threshold.to_string()));
+    fields.set("status", webhook.status.as_str());
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{SpendingPolicy, UsdcAmount};
+    use purser_policy::Limit;
+
+    #[test]
+    fn numbers_stay_as_they_were_written_and_before_has_the_same_fields() {
+        let asked = Fields::of_json(br#"{"max_daily_spend": 12.500000, "reason":"a"}"#).expect("an object");
+        assert_eq!(asked.json().expect("short").get(), r#"{"max_daily_spend":12.500000,"reason":"a"}"#);
+        let policy = SpendingPolicy {
+            max_daily_spend: Limit::AtMost(UsdcAmount::from_micros(1)),
+            ..SpendingPolicy::default()
+        };
+        let before = asked.of_before(&Before::Policy(policy)).json().expect("short");
+        assert_eq!(before.get(), r#"{"max_daily_spend":0.000001}"#);
+    }
+
+    #[test]
+    fn what_is_no_object_or_long_is_not_kept() {
+        for body in ["", "[]", "1", "{", "\"a\""] {
+            assert!(Fields::of_json(body.as_bytes()).is_none(), "{body}");
+        }
+        assert!(Fields::of_json(b"{}").expect("an object").json().is_none());
+        let long = format!(r#"{{"name":"{}"}}"#, "x".repeat(2_000));
+        assert!(Fields::of_json(long.as_bytes()).expect("an object").json().is_none());
+        let form = Fields::of_form([("scopes", "read"), ("scopes", "pay"), ("name", "a\u{0}<b>")]);
+        assert_eq!(form.json().expect("short").get(), r#"{"name":"a\u0000<b>","scopes":["read","pay"]}"#);
+    }
+}
