@@ -5,10 +5,10 @@ use anchor_lang::prelude::Pubkey;
 use purser::state::{Approver, Budget, Grant};
 
 use super::Replay;
-use super::standing::{Compared, bytes, is_same_window, same};
+use super::standing::{Stands, bytes, is_same_window, same};
 
 impl Replay {
-    pub(super) fn beside_stands(&self, address: Pubkey, chain: Option<Vec<u8>>) -> Compared {
+    pub(super) fn beside_stands(&self, address: Pubkey, chain: Option<Vec<u8>>) -> Stands {
         let (what, account, chain, replayed) = if let Some(book) = self.world.grants.get(&address) {
             let chain = chain.map(|data| as_grant(data, &book.grant));
             ("grant", Some(book.grant.agent), chain, Some(bytes(&book.grant, &[])))

@@ -4,7 +4,7 @@ use anchor_lang::prelude::Pubkey;
 use purser_policy::UsdcAmount;
 
 use super::Replay;
-use super::standing::Compared;
+use super::standing::Stands;
 use crate::archive::SavedAccount;
 use crate::check::Check;
 
@@ -41,7 +41,7 @@ impl TokenAccount {
 
 impl Replay {
     /// `known`: the balance after the last transaction.
-    pub(super) fn purse_stands(&self, agent: Pubkey, known: u64, account: Option<&SavedAccount>) -> Compared {
+    pub(super) fn purse_stands(&self, agent: Pubkey, known: u64, account: Option<&SavedAccount>) -> Stands {
         let examined = vec![Check::Balances, Check::State];
         let mut wrong = Vec::new();
         let data = account.and_then(SavedAccount::bytes);
@@ -57,7 +57,7 @@ impl Replay {
                 let text = "The account has no token account on the chain.".to_owned();
                 wrong.push((Check::State, Some(agent), text));
             }
-            return Compared { examined, wrong, ..Compared::default() };
+            return Stands { examined, wrong, ..Stands::default() };
         };
         let TokenAccount { mint, owner, delegate, is_frozen, close_authority, .. } = read;
         let program = account.and_then(SavedAccount::owner);
@@ -74,6 +74,6 @@ impl Replay {
             close_authority.map(|key| format!("{key} may close the token account.")),
         ];
         wrong.extend(rights.into_iter().flatten().map(|text| (Check::State, Some(agent), text)));
-        Compared { examined, wrong, frozen: is_frozen.then_some(agent), ..Compared::default() }
+        Stands { examined, wrong, frozen: is_frozen.then_some(agent), ..Stands::default() }
     }
 }

@@ -12,7 +12,7 @@ use crate::check::Check;
 
 /// An account as it stands, held against the replay.
 #[derive(Default)]
-pub(super) struct Compared {
+pub(super) struct Stands {
     pub examined: Vec<Check>,
     /// Check, account, and what does not fit.
     pub wrong: Vec<(Check, Option<Pubkey>, String)>,
@@ -21,7 +21,7 @@ pub(super) struct Compared {
     pub frozen: Option<Pubkey>,
 }
 
-impl Compared {
+impl Stands {
     fn agrees(&self) -> bool {
         self.wrong.is_empty() && self.unchecked.is_none()
     }
@@ -37,7 +37,7 @@ impl Replay {
         while let Some((address, snapshot)) = self.snapshots.pop_if(|(_, it)| is_due(it)) {
             let compared = self.compare(address, &snapshot);
             if snapshot.slot < slot || compared.agrees() {
-                self.write_compared(compared);
+                self.write_down_account(compared);
             } else {
                 waiting.push((address, snapshot));
             }
@@ -45,8 +45,8 @@ impl Replay {
         self.snapshots.extend(waiting.into_iter().rev());
     }
 
-    fn write_compared(&mut self, compared: Compared) {
-        let Compared { examined, wrong, unchecked, frozen } = compared;
+    fn write_down_account(&mut self, compared: Stands) {
+        let Stands { examined, wrong, unchecked, frozen } = compared;
         for check in examined {
             self.examined(check, 1);
         }
@@ -59,7 +59,7 @@ impl Replay {
         self.outcome.frozen.extend(frozen);
     }
 
-    fn compare(&self, address: Pubkey, snapshot: &Snapshot) -> Compared {
+    fn compare(&self, address: Pubkey, snapshot: &Snapshot) -> Stands {
         let data = snapshot.account.as_ref().and_then(SavedAccount::bytes);
         let owner = snapshot.account.as_ref().and_then(SavedAccount::owner);
         let own = data.filter(|_| owner == Some(self.at.program));
@@ -82,7 +82,7 @@ impl Replay {
             if is_unsure {
                 let why =
                     format!("{address}: a payment is missing, so its spend window cannot be recomputed");
-                return Compared { unchecked: Some(why), ..Compared::default() };
+                return Stands { unchecked: Some(why), ..Stands::default() };
             }
             let mut wrong = Vec::new();
             if let (Some(chain), Some(replayed)) = (&own, &replayed)
@@ -98,13 +98,13 @@ impl Replay {
             if let (Some(chain), Some(replayed)) = (&own, &replayed)
                 && same_but_for_a_second(chain, replayed)
             {
-                return Compared { examined: vec![Check::State], wrong, ..Compared::default() };
+                return Stands { examined: vec![Check::State], wrong, ..Stands::default() };
             }
             let compared = same(Some(address), "account", own, replayed);
-            return Compared { wrong: [wrong, compared.wrong].concat(), ..compared };
+            return Stands { wrong: [wrong, compared.wrong].concat(), ..compared };
         }
         let agent = self.audited.iter().find(|agent| self.at.draft_address(agent) == address).copied();
-        let Some(agent) = agent else { return Compared::default() };
+        let Some(agent) = agent else { return Stands::default() };
         let replayed = self.world.drafts.get(&agent);
         let replayed = replayed.map(|book| bytes::<PolicyDraft>(&book.draft, &book.tail));
         same(Some(agent), "waiting draft", own, replayed)
@@ -116,7 +116,7 @@ pub(super) fn same(
     what: &str,
     chain: Option<Vec<u8>>,
     replayed: Option<Vec<u8>>,
-) -> Compared {
+) -> Stands {
     let text = match (chain, replayed) {
         (chain, replayed) if chain == replayed => None,
         (Some(_), None) => {
@@ -128,7 +128,7 @@ pub(super) fn same(
         }
     };
     let wrong = text.map(|text| (Check::State, account, text)).into_iter().collect();
-    Compared { examined: vec![Check::State], wrong, ..Compared::default() }
+    Stands { examined: vec![Check::State], wrong, ..Stands::default() }
 }
 
 /// An account's data in the program's layout.
