@@ -5,13 +5,13 @@
 mod support;
 
 use purser_audit::check::Check;
-use purser_audit::report::{Report, Verdict, html, text};
+use purser_audit::report::{Report, html, text};
 use purser_client::OnChainPolicy;
 use purser_policy::{Limit, UsdcAmount};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
-use support::{MICROS, Paying, TestChain, audited, tried};
+use support::{MICROS, Paying, TestChain, audited, broken, found, tried};
 
 const THIEF: Pubkey = Pubkey::new_from_array([66; 32]);
 
@@ -24,17 +24,6 @@ fn refused(chain: &TestChain) -> String {
 fn open(report: &Report) -> String {
     let unchecked = report.checks.iter().flat_map(|check| &check.unchecked);
     unchecked.cloned().collect::<Vec<_>>().join("\n")
-}
-
-/// The checks that do not hold.
-fn broken(report: &Report) -> Vec<Check> {
-    let fails = report.checks.iter().filter(|check| check.result == Verdict::DoesNotHold);
-    fails.map(|check| check.check).collect()
-}
-
-fn found(report: &Report, check: Check) -> String {
-    let check = report.checks.iter().find(|it| it.check == check).expect("every check is reported");
-    check.findings.iter().map(|finding| finding.text.as_str()).collect::<Vec<_>>().join("\n")
 }
 
 /// A chain with one payment of 9 USDC, saved; and the payment.

@@ -36,6 +36,7 @@ struct Scene {
     bounds: Bounds,
     budget: Option<u64>,
     paid_by_grants: u64,
+    begun_anew: u64,
 }
 
 /// The one grant, until it is closed.
@@ -68,12 +69,13 @@ impl Scene {
             bounds: Bounds::default(),
             budget: None,
             paid_by_grants: 0,
+            begun_anew: 0,
         }
     }
 
     fn goes_on(&mut self) {
         self.chain.now += [0, 1, 60, 3_600, 40_000, 90_000][self.random.below(6) as usize];
-        match self.random.below(24) {
+        match self.random.below(25) {
             0 => self.chain.deposits(self.random.below(1_000) * MICROS + 1),
             1 => self.sets_policy(),
             2 => self.halts_or_resumes(),
@@ -91,6 +93,7 @@ impl Scene {
             12 => self.sets_bounds(),
             13 => self.sets_the_budget(),
             14..=17 => self.pays_by_grant(),
+            18 => self.begins_anew(),
             _ => self.pays(),
         }
     }
@@ -108,6 +111,22 @@ impl Scene {
             let is_logged = self.random.below(8) > 0;
             self.chain.pays(&Paying { micros, is_logged, ..Paying::usdc(1) });
         }
+    }
+
+    /// The admin closes the account, once nothing counts any more, and creates it anew.
+    fn begins_anew(&mut self) {
+        if sum_since(&self.paid, self.chain.now - FORGOTTEN_SECONDS) > 0 {
+            return;
+        }
+        self.chain.closes_agent(&PAYEE);
+        self.chain.now += [0, 60, 90_000][self.random.below(3) as usize];
+        let admin = self.chain.admin.insecure_clone();
+        self.policy = any_policy(&mut self.random);
+        self.chain.creates_agent(&self.policy, &admin);
+        self.chain.deposits(1_000_000 * MICROS);
+        self.bounds = Bounds::default();
+        self.grant.iter_mut().for_each(|grant| grant.is_void = true);
+        self.begun_anew += 1;
     }
 
     fn fits_bounds(&self, micros: u64) -> bool {
@@ -282,7 +301,7 @@ fn any_policy(random: &mut Random) -> OnChainPolicy {
 
 #[test]
 fn honest_pasts_of_two_hundred_seeds_are_not_accused() {
-    let (mut payments, mut by_grants) = (0, 0);
+    let (mut payments, mut by_grants, mut anew) = (0, 0, 0);
     for seed in 0..SCENES {
         let mut scene = Scene::of(seed);
         let steps = 15 + scene.random.below(45);
@@ -292,6 +311,8 @@ fn honest_pasts_of_two_hundred_seeds_are_not_accused() {
         assert_eq!(report.accounts[0].payments, scene.paid.len() as u64, "seed {seed}");
         payments += scene.paid.len();
         by_grants += scene.paid_by_grants;
+        anew += scene.begun_anew;
     }
     assert!(payments > 400 && by_grants > 40, "{payments} payments in all, {by_grants} by grants");
+    assert!(anew > 40, "{anew} accounts began anew");
 }

@@ -4,36 +4,12 @@
 mod support;
 
 use purser_audit::check::Check;
-use purser_audit::report::{Report, Verdict, html, text};
-use purser_client::{OnChainPolicy, OwnedAllowlist};
-use purser_policy::{DAY_SECONDS, Limit, UsdcAmount};
+use purser_audit::report::{html, text};
+use purser_client::OnChainPolicy;
+use purser_policy::DAY_SECONDS;
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
-use support::{MICROS, PAYEE, Paying, TestChain, audited};
-
-/// At most 10 USDC at once, 30 in a day, to the payee alone, with a memo.
-fn strict() -> OnChainPolicy {
-    let usdc = |amount: u64| Limit::AtMost(UsdcAmount::from_micros(amount * MICROS));
-    OnChainPolicy {
-        max_single_transfer: usdc(10),
-        max_daily_spend: usdc(30),
-        require_memo: true,
-        paused: false,
-        allowlist: OwnedAllowlist::only(vec![PAYEE.to_bytes()], Vec::new()),
-    }
-}
-
-/// The checks that do not hold.
-fn broken(report: &Report) -> Vec<Check> {
-    let fails = report.checks.iter().filter(|check| check.result == Verdict::DoesNotHold);
-    assert_eq!(report.holds, fails.clone().count() == 0);
-    fails.map(|check| check.check).collect()
-}
-
-fn found(report: &Report, check: Check) -> String {
-    let check = report.checks.iter().find(|it| it.check == check).expect("every check is reported");
-    check.findings.iter().map(|finding| finding.text.as_str()).collect::<Vec<_>>().join("\n")
-}
+use support::{Paying, TestChain, audited, broken, found, strict};
 
 #[test]
 fn payments_within_the_policy_hold() {

@@ -3,11 +3,17 @@
 #[allow(dead_code, reason = "shared with the other tests")]
 mod support;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use anchor_lang::Discriminator;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use purser::state::{Agent, Operator};
+use purser::{GrantPayee, GrantTerms};
 use purser_audit::archive::{Archive, Memory};
 use purser_audit::check::Check;
 use purser_audit::gather::Subject;
@@ -18,7 +24,8 @@ use purser_client::OnChainPolicy;
 use purser_replay::{Inputs, Reading};
 use purser_tests::saved;
 use serde_json::{Value, json};
-use support::{Paying, TestChain};
+use solana_sdk::pubkey::Pubkey;
+use support::{PAYEE, Paying, TestChain, auditor};
 
 async fn audited(chain: &TestChain, urls: &[&str], save: Option<&Path>) -> Result<Report, AuditError> {
     let source = Source::Node {
@@ -27,7 +34,11 @@ async fn audited(chain: &TestChain, urls: &[&str], save: Option<&Path>) -> Resul
         subject: Subject::Operator(chain.operator),
         save: save.map(Path::to_owned),
     };
-    audit(Request { source, api: None, explorer: None }, &|_| {}).await
+    let audited = audit(Request { source, api: None, explorer: None }, &|_| {}).await;
+    let operator = chain.operator.to_string();
+    let asked = urls.iter().flat_map(|url| ["--url", url]).chain(["--operator", &operator]);
+    auditor::says_the_same_by(&asked.collect::<Vec<_>>(), &audited).await;
+    audited
 }
 
 fn check(report: &Report, check: Check) -> (Verdict, String) {
@@ -47,11 +58,16 @@ fn paid() -> (TestChain, [String; 3]) {
 #[tokio::test]
 async fn page_that_came_empty_once_leaves_no_gap() {
     let (chain, _) = paid();
-    let times = Arc::new(AtomicU64::new(0));
+    let asked: Arc<Mutex<BTreeMap<String, u64>>> = Arc::default();
     let url = saved::lies(chain.folder.path(), move |call, answer| {
-        let is_list = call["method"] == "getSignaturesForAddress";
-        // Every second page.
-        if is_list && times.fetch_add(1, Ordering::SeqCst).is_multiple_of(2) { json!([]) } else { answer }
+        if call["method"] != "getSignaturesForAddress" {
+            return answer;
+        }
+        // The first time that it is asked for.
+        let mut asked = asked.lock().expect("nobody panics");
+        let times = asked.entry(call["params"].to_string()).or_default();
+        *times += 1;
+        if *times % 2 == 1 { json!([]) } else { answer }
     })
     .await;
     let report = audited(&chain, &[&url], None).await.expect("it can be done");
@@ -332,6 +348,108 @@ async fn lists_of_several_addresses_are_asked_for_at_the_same_time() {
         }
     })
     .await;
+    let report = audited(&chain, &[&url], None).await.expect("it can be done");
+    assert!(report.holds && report.complete, "{}", text(&report));
+}
+
+#[tokio::test]
+async fn transaction_that_is_not_shown_once_is_asked_for_again() {
+    let (chain, payments) = paid();
+    let asked: Arc<Mutex<BTreeMap<String, u64>>> = Arc::default();
+    let url = saved::lies(chain.folder.path(), move |call, answer| {
+        let mut asked = asked.lock().expect("nobody panics");
+        let times = asked.entry(call["params"].to_string()).or_default();
+        *times += 1;
+        if call["method"] == "getTransaction" && *times % 2 == 1 { Value::Null } else { answer }
+    })
+    .await;
+    let report = audited(&chain, &[&url], None).await.expect("it can be done");
+    assert!(report.holds && report.complete, "{}", text(&report));
+    let hidden = payments[1].clone();
+    let url = saved::lies(chain.folder.path(), move |call, answer| {
+        if call["method"] == "getTransaction" && call["params"][0] == hidden.as_str() {
+            Value::Null
+        } else {
+            answer
+        }
+    })
+    .await;
+    assert!(audited(&chain, &[&url], None).await.is_err());
+}
+
+#[tokio::test]
+async fn node_that_lists_accounts_of_others_accuses_nobody() {
+    let (chain, _) = paid();
+    let (own, other) = (chain.agent.to_string(), Pubkey::new_from_array([91; 32]).to_string());
+    let at = Operator::DISCRIMINATOR.len() + std::mem::offset_of!(Agent, operator);
+    let theirs = other.clone();
+    let url = saved::lies(chain.folder.path(), move |call, mut answer| {
+        match call["method"].as_str() {
+            Some("getProgramAccounts") => {
+                answer.as_array_mut().expect("a list").push(json!({ "pubkey": theirs }))
+            }
+            Some("getMultipleAccounts")
+                if call["params"][0].as_array().is_some_and(|keys| keys.contains(&json!(theirs))) =>
+            {
+                let keys = call["params"][0].as_array().expect("keys");
+                let place =
+                    |key: &String| keys.iter().position(|it| it == key.as_str()).expect("it was asked for");
+                let mut account = answer["value"][place(&own)].clone();
+                let mut data = STANDARD.decode(account["data"][0].as_str().expect("data")).expect("base64");
+                data[at..at + 32].copy_from_slice(&[92; 32]);
+                account["data"][0] = json!(STANDARD.encode(data));
+                answer["value"][place(&theirs)] = account;
+            }
+            _ => {}
+        }
+        answer
+    })
+    .await;
+    let report = audited(&chain, &[&url], None).await.expect("it can be done");
+    assert!(report.holds && report.complete, "{}", text(&report));
+    assert_eq!(report.accounts.len(), 1, "{other} is none of its");
+}
+
+#[tokio::test]
+async fn nodes_that_date_a_block_differently_are_named() {
+    let (chain, payments) = paid();
+    let honest = saved::serves(chain.folder.path()).await;
+    let asked = payments[1].clone();
+    let behind = saved::lies(chain.folder.path(), move |call, mut answer| {
+        if call["method"] == "getTransaction" && call["params"][0] == asked.as_str() {
+            answer["blockTime"] = json!(answer["blockTime"].as_i64().expect("a date") - 3_600);
+        }
+        answer
+    })
+    .await;
+    let report = audited(&chain, &[&honest, &behind], None).await.expect("it can be done");
+    assert_eq!((report.holds, report.complete), (true, false), "{}", text(&report));
+    assert!(
+        check(&report, Check::Nodes).1.contains("contradict each other about /blockTime"),
+        "{}",
+        text(&report)
+    );
+}
+
+#[tokio::test]
+async fn grant_that_was_closed_and_opened_again_in_one_transaction_is_read_as_it_stands() {
+    let (mut chain, _) = paid();
+    let admin = chain.admin.insecure_clone();
+    let terms = GrantTerms {
+        payee: GrantPayee::Wallet(PAYEE),
+        amount: 5,
+        expires_at: chain.now + 3_600,
+        beyond_allowlist: true,
+        beyond_single_limit: false,
+        beyond_daily_limit: false,
+        tag: None,
+        memo_hash: None,
+        policy_version: None,
+    };
+    chain.opens_grant(terms, &admin);
+    chain.reopens_grant(GrantTerms { amount: 6, ..terms }, &admin);
+    chain.saves();
+    let url = saved::serves(chain.folder.path()).await;
     let report = audited(&chain, &[&url], None).await.expect("it can be done");
     assert!(report.holds && report.complete, "{}", text(&report));
 }

@@ -74,6 +74,9 @@ async fn audited(chain: &TestChain, file: &str) -> DenialsReport {
     let mut path = tempfile::NamedTempFile::new().expect("a file");
     path.write_all(file.as_bytes()).expect("written");
     let url = saved::serves(chain.folder.path()).await;
+    let (operator, key) = (chain.operator.to_string(), denials_key().pubkey().to_string());
+    let refusals = path.path().display().to_string();
+    let arguments = ["--denials", &refusals, "--denials-key", &key, "--operator", &operator, "--url", &url];
     let request = DenialsRequest {
         file: path.path().to_owned(),
         keys: vec![denials_key().pubkey()],
@@ -82,7 +85,9 @@ async fn audited(chain: &TestChain, file: &str) -> DenialsReport {
         save: None,
         program: purser_client::purser::ID,
     };
-    audit_denials(request, &|_| {}).await.expect("it can be done")
+    let report = audit_denials(request, &|_| {}).await.expect("it can be done");
+    support::auditor::finds_the_same(&arguments, &report).await;
+    report
 }
 
 #[tokio::test]

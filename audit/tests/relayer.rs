@@ -93,8 +93,12 @@ async fn audited(spoil: impl FnOnce(&mut Lists)) -> Report {
         subject: Subject::Operator(chain.operator),
         save: Some(saved.path().to_owned()),
     };
+    let operator = chain.operator.to_string();
+    let arguments = ["--url", &node, "--operator", &operator, "--api", &api, "--key", "key"];
     let api = Some((api.parse().expect("a URL"), "key".to_owned()));
-    let report = audit(Request { source, api, explorer: None }, &|_| {}).await.expect("it can be done");
+    let audited = audit(Request { source, api, explorer: None }, &|_| {}).await;
+    support::auditor::says_the_same_by(&arguments, &audited).await;
+    let report = audited.expect("it can be done");
     // Whoever has the directory compares what the relayer said there, too: by the command line and by the page.
     let folder = saved.path().to_owned();
     let again = tokio::task::spawn_blocking(move || support::audited(&folder)).await.expect("it ends");

@@ -6,6 +6,7 @@ mod auditor;
 mod cheats;
 mod follow;
 mod grants;
+mod meanwhile;
 mod own_program;
 mod page;
 mod rebuild;

@@ -4,9 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use tempfile::TempDir;
 use tokio::process::Command;
 
 use crate::binaries;
+use crate::network::temp_folder;
 
 /// The folder with Python programs such as `schemathesis`.
 pub fn python() -> Option<PathBuf> {
@@ -41,6 +43,21 @@ fn found(variable: &str) -> Option<String> {
 /// A file that a third-party program gets.
 pub fn file(name: &str) -> PathBuf {
     binaries::workspace().join("tests/foreign").join(name)
+}
+
+/// A folder with `tests/foreign/auditor`, as the page for auditors sets it up.
+pub fn auditor(modules: &Path) -> TempDir {
+    let folder = temp_folder();
+    let scripts =
+        fs::read_dir(file("auditor")).expect("it is there").map(|entry| entry.expect("it is there").path());
+    let idl = ["purser.json", "purser.so.json"]
+        .map(|name| binaries::workspace().join("programs/purser/idl").join(name));
+    for from in scripts.chain(idl) {
+        let to = folder.path().join(from.file_name().expect("files have names"));
+        fs::copy(&from, to).expect("the folder is writable");
+    }
+    std::os::unix::fs::symlink(modules, folder.path().join("node_modules")).expect("the folder is writable");
+    folder
 }
 
 /// A shell in `folder` that prefers the programs in these folders, and `purser`, to all others.

@@ -52,6 +52,10 @@ pub struct Manifest {
     /// The grants, approvers and budgets that were read as they stand. `None`: an audit of before they were.
     #[serde(default)]
     pub beside: Option<Beside>,
+    /// The accounts are of a slot that was not final yet when they were read: as of the block that a node was making, each may
+    /// be of any moment within its slot.
+    #[serde(default)]
+    pub is_within_slot: bool,
     /// In what the nodes that were asked contradict each other; `None` if there was one.
     #[serde(default)]
     pub contradictions: Option<Vec<String>>,
@@ -60,7 +64,7 @@ pub struct Manifest {
 /// Accounts of the program beside the operator's and its agents'.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beside {
-    /// All that were made up to this slot, and not closed.
+    /// All that were made up to this slot, and not closed: that of the audit. Programs of before compare no newer ones.
     pub until_slot: u64,
     pub addresses: Vec<String>,
 }

@@ -152,7 +152,7 @@ async fn replay(
     }
     let snapshots = scope.snapshots(archive)?;
     let mut replay = Replay::new(scope.at, scope.operator, &scope.agents, snapshots);
-    replay = replay.comparing(scope.beside.iter().copied());
+    replay = replay.comparing(scope.beside.iter().copied()).within_slots(scope.manifest.is_within_slot);
     if keep == Keep::Policies {
         replay = replay.keeping_policies();
     }
@@ -173,6 +173,12 @@ async fn replay(
             Some((signed::check(&wire), wire.read(&scope.at.program, &scope.at.usdc_mint, signature)?))
         });
         match read {
+            Some((_, Landed::Well(landed))) if landed.slot != line.slot => {
+                return Err(AuditError::Refused(format!(
+                    "the node lists the transaction {signature} in slot {} and shows it in slot {}: ask another node",
+                    line.slot, landed.slot
+                )));
+            }
             Some((signed, Landed::Well(mut landed))) if landed.keeps_inner => {
                 if let Some(looked) = looked.filter(|_| replay.is_called(&landed)) {
                     let time = landed.block_time.unwrap_or_default();

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::AuditError;
 use crate::archive::{Archive, Beside, Line, Manifest, SavedAccount, Snapshot};
-use crate::node::Node;
+use crate::node::{CLOCK, Node};
 use crate::order::ordered;
 use crate::signed::{self, Signed};
 use crate::tables;
@@ -24,9 +24,8 @@ use crate::tables;
 const AT_ONCE: usize = 8;
 /// How often progress is reported, in transactions.
 const TOLD_EVERY: usize = 500;
-/// The chain's own clock.
-pub(crate) const CLOCK: Pubkey = Pubkey::from_str_const("SysvarC1ock11111111111111111111111111111111");
-
+/// How often accounts are read until none was made meanwhile.
+const ROUNDS_MAX: usize = 4;
 /// The subject of an audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
@@ -75,43 +74,18 @@ pub async fn gather(
     gathering.check_same(&genesis_hash, &operator, account.as_ref())?;
     archive.forget_relayer()?;
     let usdc_mint = gathering.mint_of(&operator).await?;
-    let settled = node.settle().await?;
-
-    gathering.transactions_of(&[operator]).await?;
-    let calls = gathering.calls(&operator)?;
-    let (agents, standing) = match account {
-        Some(account) => (vec![account], None),
-        None => {
-            let standing = gathering.standing(&operator).await;
-            let mut agents = agents_of(&calls, &operator);
-            let listed = standing.iter().flatten().filter_map(|address| address.parse().ok());
-            agents
-                .extend(listed.filter(|address| agents.binary_search(address).is_err()).collect::<Vec<_>>());
-            (agents, standing)
-        }
-    };
-    let beside = beside(&calls, &operator, &agents);
+    node.settle().await?;
     let at = Deployment { program, usdc_mint };
-    let program_data = Pubkey::find_program_address(&[program.as_ref()], &UPGRADEABLE_LOADER).0;
-    let purses = agents.iter().map(|agent| at.token_account(agent));
-    let walked: Vec<Pubkey> =
-        [operator, program_data].into_iter().chain(agents.iter().copied()).chain(purses).collect();
-    let drafts = agents.iter().map(|agent| at.draft_address(agent));
-    let read: Vec<Pubkey> =
-        walked.iter().copied().chain(drafts).chain(beside.iter().copied()).chain([program, CLOCK]).collect();
-
-    // Accounts first: the lists that are read afterwards then include everything that led to their state.
-    let accounts = node.accounts(&read).await?;
-    let until_slot = accounts.iter().map(|(slot, _)| *slot).max().unwrap_or_default();
-    // The last one that was read.
-    let clock = accounts.last().and_then(|(_, clock)| clock_time(clock.as_ref()?));
-    for (address, (slot, account)) in read.iter().zip(accounts) {
-        archive.save_account(address, &Snapshot { slot, account })?;
-    }
-    for other in others {
-        other.reaches(until_slot).await?;
-    }
-    gathering.transactions_of(&walked).await?;
+    let mut rounds = 1;
+    // What was made while accounts were read was not among them.
+    let round = loop {
+        let round = gathering.round(&at, &operator, account).await?;
+        if round.is_whole || rounds == ROUNDS_MAX {
+            break round;
+        }
+        rounds += 1;
+    };
+    let Round { agents, standing, beside, until_slot, clock, is_within_slot, .. } = round;
     let contradictions = gathering.contradictions.into_inner().unwrap_or_default();
     archive.finish(Manifest {
         version: 0,
@@ -123,11 +97,9 @@ pub async fn gather(
         // A node has no date for a slot without a block.
         until_time: node.block_time(until_slot).await?.or(clock),
         agents: agents.iter().map(Pubkey::to_string).collect(),
-        standing,
-        beside: Some(Beside {
-            until_slot: settled,
-            addresses: beside.iter().map(Pubkey::to_string).collect(),
-        }),
+        standing: standing.map(|standing| standing.iter().map(Pubkey::to_string).collect()),
+        beside: Some(Beside { until_slot, addresses: beside.iter().map(Pubkey::to_string).collect() }),
+        is_within_slot,
         contradictions: (!others.is_empty()).then(|| contradictions.into_iter().collect()),
     })?;
     // Last: after a stop before this they are asked for again, and contradict each other again.
@@ -146,6 +118,19 @@ fn contradicted(archive: &Archive) -> Result<BTreeSet<String>, AuditError> {
 /// When the chain's clock was read: slot, the epoch's begin and two epochs come before it.
 pub(crate) fn clock_time(clock: &SavedAccount) -> Option<i64> {
     Some(i64::from_le_bytes(*clock.bytes()?.get(32..)?.first_chunk()?))
+}
+
+/// Accounts as they were read, and every transaction up to then.
+struct Round {
+    agents: Vec<Pubkey>,
+    standing: Option<Vec<Pubkey>>,
+    beside: Vec<Pubkey>,
+    until_slot: u64,
+    /// By the chain's own clock.
+    clock: Option<i64>,
+    is_within_slot: bool,
+    /// Whether all was read that had been made by then.
+    is_whole: bool,
 }
 
 struct Gathering<'a> {
@@ -202,10 +187,65 @@ impl Gathering<'_> {
         Ok(operator_state(self.node, &self.program, operator).await?.usdc_mint)
     }
 
+    /// Reads the accounts as they stand, and then the lists, so that these include everything that led to that state.
+    async fn round(
+        &self,
+        at: &Deployment,
+        operator: &Pubkey,
+        account: Option<Pubkey>,
+    ) -> Result<Round, AuditError> {
+        self.transactions_of(&[*operator]).await?;
+        let listed = self.archive.signatures(operator)?.first().map_or(0, |line| line.slot);
+        let calls = self.calls(operator)?;
+        let (agents, standing) = match account {
+            Some(account) => (vec![account], None),
+            None => {
+                let standing = self.standing(operator).await?;
+                let made = agents_of(&calls, operator);
+                let agents: BTreeSet<Pubkey> =
+                    made.into_iter().chain(standing.iter().flatten().copied()).collect();
+                (agents.into_iter().collect(), standing)
+            }
+        };
+        let beside = beside(&calls, operator, &agents);
+        let program_data = Pubkey::find_program_address(&[at.program.as_ref()], &UPGRADEABLE_LOADER).0;
+        let purses = agents.iter().map(|agent| at.token_account(agent));
+        let walked: Vec<Pubkey> =
+            [*operator, program_data].into_iter().chain(agents.iter().copied()).chain(purses).collect();
+        let drafts = agents.iter().map(|agent| at.draft_address(agent));
+        let read = walked.iter().copied().chain(drafts).chain(beside.iter().copied());
+        let read: Vec<Pubkey> = read.chain([at.program, CLOCK]).collect();
+        let accounts = self.node.accounts_by_clock(&read).await?;
+        let until_slot = accounts.iter().map(|(slot, _)| *slot).max().unwrap_or_default();
+        // The last one that was read.
+        let clock = accounts.last().and_then(|(_, clock)| clock_time(clock.as_ref()?));
+        for (address, (slot, account)) in read.iter().zip(accounts) {
+            self.archive.save_account(address, &Snapshot { slot, account })?;
+        }
+        // A node that ignores the commitment answers accounts of a slot that its lists leave out as yet.
+        let is_within_slot = !self.node.reaches(until_slot).await?;
+        for other in self.others {
+            other.reaches(until_slot).await?;
+        }
+        self.transactions_of(&walked).await?;
+        let newer = self.archive.signatures(operator)?;
+        let newer =
+            newer.iter().take_while(|line| line.slot >= listed).filter(|line| line.slot <= until_slot);
+        let newer = self.calls_of_lines(newer)?;
+        let is_read = |made: Vec<Pubkey>, read: &[Pubkey]| made.iter().all(|address| read.contains(address));
+        let is_whole = is_read(self::beside(&newer, operator, &agents), &beside)
+            && (account.is_some() || is_read(agents_of(&newer, operator), &agents));
+        Ok(Round { agents, standing, beside, until_slot, clock, is_within_slot, is_whole })
+    }
+
     /// The calls of our program in an address's transactions, the newest first, also of two in one transaction.
     fn calls(&self, address: &Pubkey) -> Result<Vec<Called>, AuditError> {
+        self.calls_of_lines(self.archive.signatures(address)?.iter())
+    }
+
+    fn calls_of_lines<'a>(&self, lines: impl Iterator<Item = &'a Line>) -> Result<Vec<Called>, AuditError> {
         let mut calls = Vec::new();
-        for line in self.archive.signatures(address)?.iter().filter(|line| line.err.is_none()) {
+        for line in lines.filter(|line| line.err.is_none()) {
             calls.extend(self.calls_of(line)?.into_iter().rev());
         }
         Ok(calls)
@@ -224,14 +264,23 @@ impl Gathering<'_> {
     }
 
     /// The operator's accounts as nodes list them; `None` if none answers, as many nodes do not.
-    async fn standing(&self, operator: &Pubkey) -> Option<Vec<String>> {
-        let mut listed: Option<BTreeSet<String>> = None;
+    async fn standing(&self, operator: &Pubkey) -> Result<Option<Vec<Pubkey>>, AuditError> {
+        let mut listed: Option<BTreeSet<Pubkey>> = None;
         for node in std::iter::once(self.node).chain(self.others) {
             if let Ok(agents) = node.agents(&self.program, operator).await {
                 listed.get_or_insert_default().extend(agents);
             }
         }
-        listed.map(|agents| agents.into_iter().collect())
+        let Some(listed) = listed else { return Ok(None) };
+        // A node that does not filter lists accounts of others, too: each says itself whose it is.
+        let listed: Vec<Pubkey> = listed.into_iter().collect();
+        let stand = self.node.accounts(&listed).await?;
+        let own = listed.into_iter().zip(stand).filter(|(_, (_, account))| {
+            let own = account.as_ref().filter(|it| it.owner() == Some(self.program));
+            let view = own.and_then(SavedAccount::bytes).and_then(|data| Agent::read(&data));
+            view.is_some_and(|view| view.agent.operator == *operator)
+        });
+        Ok(Some(own.map(|(agent, _)| agent).collect()))
     }
 
     /// Brings the lists of these addresses up to date, and fetches what they name.
@@ -418,7 +467,7 @@ fn agents_of(calls: &[Called], operator: &Pubkey) -> Vec<Pubkey> {
 }
 
 /// The grants of these accounts, the approvers and the budgets that the operator's transactions made and did not close. `calls`:
-/// newest transaction first.
+/// the newest first.
 fn beside(calls: &[Called], operator: &Pubkey, agents: &[Pubkey]) -> Vec<Pubkey> {
     let agents: BTreeSet<&Pubkey> = agents.iter().collect();
     let mut is_open: BTreeMap<Pubkey, bool> = BTreeMap::new();

@@ -17,10 +17,14 @@ const LINES_MAX: usize = 1_000;
 /// The pause between two questions for the slot, and how many there are until it is final.
 const SLOT_PAUSE: Duration = Duration::from_millis(500);
 const SLOT_QUESTIONS: u32 = 120;
+/// How often a transaction is asked for that the node lists and does not show.
+const TRANSACTION_QUESTIONS: u32 = 3;
 const SIGNATURES: &str = "getSignaturesForAddress";
 const COMMITMENT: &str = "finalized";
 /// Most keys that `getMultipleAccounts` takes.
 const ACCOUNTS_MAX: usize = 100;
+/// The chain's own clock.
+pub(crate) const CLOCK: Pubkey = Pubkey::from_str_const("SysvarC1ock11111111111111111111111111111111");
 
 /// How a node is reached. It asks again itself what may pass, and waits as long as the node wants.
 #[async_trait]
@@ -59,21 +63,18 @@ impl Node {
 
     /// Waits until what is newest now has reached the node's commitment. Some nodes answer accounts as of their newest block,
     /// whatever is asked: read before, an account would hold what no list shows yet.
-    /// Returns that slot.
-    pub async fn settle(&self) -> Result<u64, AuditError> {
-        const METHOD: &str = "getSlot";
-        let newest: u64 = self.ask(METHOD, json!([{ "commitment": "processed" }])).await?;
-        self.reaches(newest).await?;
-        Ok(newest)
+    pub async fn settle(&self) -> Result<(), AuditError> {
+        let newest: u64 = self.ask("getSlot", json!([{ "commitment": "processed" }])).await?;
+        self.reaches(newest).await.map(drop)
     }
 
-    /// Waits until this slot has reached the node's commitment.
-    pub async fn reaches(&self, newest: u64) -> Result<(), AuditError> {
+    /// Waits until this slot has reached the node's commitment. Whether it had at once.
+    pub async fn reaches(&self, newest: u64) -> Result<bool, AuditError> {
         const METHOD: &str = "getSlot";
-        for _ in 0..SLOT_QUESTIONS {
+        for asked in 0..SLOT_QUESTIONS {
             let reached: u64 = self.ask(METHOD, json!([{ "commitment": COMMITMENT }])).await?;
             if reached >= newest {
-                return Ok(());
+                return Ok(asked == 0);
             }
             self.0.pause(SLOT_PAUSE).await;
         }
@@ -148,7 +149,7 @@ impl Node {
     }
 
     /// The agent accounts of an operator that stand on the chain.
-    pub async fn agents(&self, program: &Pubkey, operator: &Pubkey) -> Result<Vec<String>, AuditError> {
+    pub async fn agents(&self, program: &Pubkey, operator: &Pubkey) -> Result<Vec<Pubkey>, AuditError> {
         const METHOD: &str = "getProgramAccounts";
         let starts_with = |offset: usize, bytes: &[u8]| json!({ "memcmp": { "offset": offset, "bytes": bs58::encode(bytes).into_string() } });
         let operator_at = Agent::DISCRIMINATOR.len() + std::mem::offset_of!(Agent, operator);
@@ -157,17 +158,25 @@ impl Node {
             "filters": [starts_with(0, Agent::DISCRIMINATOR), starts_with(operator_at, operator.as_ref())],
         });
         let found: Vec<Value> = self.ask(METHOD, json!([program.to_string(), config])).await?;
-        let address = |account: &Value| account["pubkey"].as_str().map(str::to_owned);
+        let address = |account: &Value| account["pubkey"].as_str()?.parse().ok();
         let unreadable = || AuditError::Node { method: METHOD, why: "cannot read its answer".into() };
         found.iter().map(address).collect::<Option<_>>().ok_or_else(unreadable)
     }
 
-    /// The raw answer of `getTransaction`; `None` if the node does not know the transaction.
+    /// The raw answer of `getTransaction`; `None` if the node does not know the transaction. Behind one address may be several
+    /// nodes, of which one is behind: so it is asked for again.
     pub async fn transaction(&self, signature: &str) -> Result<Option<Value>, AuditError> {
         let config = json!({
             "encoding": "json", "maxSupportedTransactionVersion": 1, "commitment": COMMITMENT,
         });
-        self.ask("getTransaction", json!([signature, config])).await
+        let params = json!([signature, config]);
+        for _ in 1..TRANSACTION_QUESTIONS {
+            if let Some(transaction) = self.ask("getTransaction", params.clone()).await? {
+                return Ok(Some(transaction));
+            }
+            self.0.pause(SLOT_PAUSE).await;
+        }
+        self.ask("getTransaction", params).await
     }
 
     /// The slot of a transaction that succeeded, final or not; `None` if the node knows none.
@@ -180,27 +189,52 @@ impl Node {
 
     /// The current accounts, in the order requested; each group of them is read at a slot of its own.
     pub async fn accounts(&self, keys: &[Pubkey]) -> Result<Vec<(u64, Option<SavedAccount>)>, AuditError> {
-        const METHOD: &str = "getMultipleAccounts";
         let mut all = Vec::with_capacity(keys.len());
         for group in keys.chunks(ACCOUNTS_MAX) {
-            let keys: Vec<String> = group.iter().map(Pubkey::to_string).collect();
-            let config = json!({ "encoding": "base64", "commitment": COMMITMENT });
-            let answer: Value = self.ask(METHOD, json!([keys, config])).await?;
-            let unreadable = || AuditError::Node { method: METHOD, why: "cannot read its answer".into() };
-            let slot = answer["context"]["slot"].as_u64().ok_or_else(unreadable)?;
-            let accounts = answer["value"].as_array().filter(|found| found.len() == group.len());
-            for account in accounts.ok_or_else(unreadable)? {
-                let text = |value: &Value| value.as_str().map(str::to_owned);
-                let saved = match account {
-                    Value::Null => None,
-                    account => Some(SavedAccount {
-                        owner: text(&account["owner"]).ok_or_else(unreadable)?,
-                        data: text(&account["data"][0]).ok_or_else(unreadable)?,
-                    }),
-                };
-                all.push((slot, saved));
-            }
+            let (slot, accounts) = self.group(group).await?;
+            all.extend(accounts.into_iter().map(|account| (slot, account)));
         }
         Ok(all)
     }
+
+    /// The same, each group together with the chain's own clock, which says of which slot they are: a node that ignores the
+    /// commitment answers those of its newest block, and that they were of the final one.
+    pub async fn accounts_by_clock(
+        &self,
+        keys: &[Pubkey],
+    ) -> Result<Vec<(u64, Option<SavedAccount>)>, AuditError> {
+        let mut all = Vec::with_capacity(keys.len());
+        for group in keys.chunks(ACCOUNTS_MAX - 1) {
+            let (said, mut accounts) = self.group(&[group, &[CLOCK]].concat()).await?;
+            let clock = accounts.pop().flatten();
+            let slot = said.max(clock.and_then(|clock| clock_slot(&clock)).unwrap_or_default());
+            all.extend(accounts.into_iter().map(|account| (slot, account)));
+        }
+        Ok(all)
+    }
+
+    async fn group(&self, keys: &[Pubkey]) -> Result<(u64, Vec<Option<SavedAccount>>), AuditError> {
+        const METHOD: &str = "getMultipleAccounts";
+        let asked: Vec<String> = keys.iter().map(Pubkey::to_string).collect();
+        let config = json!({ "encoding": "base64", "commitment": COMMITMENT });
+        let answer: Value = self.ask(METHOD, json!([asked, config])).await?;
+        let unreadable = || AuditError::Node { method: METHOD, why: "cannot read its answer".into() };
+        let slot = answer["context"]["slot"].as_u64().ok_or_else(unreadable)?;
+        let accounts = answer["value"].as_array().filter(|found| found.len() == keys.len());
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let saved = |account: &Value| match account {
+            Value::Null => Ok(None),
+            account => Ok(Some(SavedAccount {
+                owner: text(&account["owner"]).ok_or_else(unreadable)?,
+                data: text(&account["data"][0]).ok_or_else(unreadable)?,
+            })),
+        };
+        let accounts = accounts.ok_or_else(unreadable)?.iter().map(saved);
+        Ok((slot, accounts.collect::<Result<_, AuditError>>()?))
+    }
+}
+
+/// The slot of the chain's clock, which comes first in it.
+fn clock_slot(clock: &SavedAccount) -> Option<u64> {
+    Some(u64::from_le_bytes(*clock.bytes()?.first_chunk()?))
 }

@@ -1,5 +1,7 @@
 //! The subject of an archive.
 
+use std::collections::BTreeSet;
+
 use anchor_lang::prelude::Pubkey;
 use purser::state::Operator;
 use purser_client::{AccountIds, Deployment};
@@ -29,7 +31,9 @@ impl Scope {
         let account_ids = AccountIds::on(&manifest.genesis_hash).ok_or_else(|| {
             AuditError::Refused(format!("audit.json: {:?} is not a genesis hash", manifest.genesis_hash))
         })?;
-        let agents = manifest.agents.iter().map(key).collect::<Result<_, _>>()?;
+        // Each once, whatever a directory says.
+        let agents: BTreeSet<Pubkey> = manifest.agents.iter().map(key).collect::<Result<_, _>>()?;
+        let agents = agents.into_iter().collect();
         let beside =
             manifest.beside.iter().flat_map(|it| &it.addresses).map(key).collect::<Result<_, _>>()?;
         let account = archive.account(&operator)?.and_then(|snapshot| snapshot.account);

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use crate::AuditError;
 use crate::archive::Archive;
 use crate::check::Check;
-use crate::gather::{CLOCK, clock_time};
+use crate::gather::clock_time;
+use crate::node::CLOCK;
 use crate::replay::{Outcome, date};
 use crate::scope::Scope;
 
@@ -19,11 +20,8 @@ pub fn check(scope: &Scope, archive: &Archive, outcome: &mut Outcome) -> Result<
             outcome.leaves_open(Check::State, format!("{address} was not saved as it stands on the chain"));
         }
     }
-    // What was made while the accounts were read is newer than they are.
-    let until = scope.manifest.beside.as_ref().map_or(u64::MAX, |beside| beside.until_slot);
-    let unread =
-        outcome.beside.iter().filter(|(address, slot)| **slot <= until && !scope.beside.contains(address));
-    for address in unread.map(|(address, _)| *address).collect::<Vec<_>>() {
+    let unread = outcome.beside.iter().filter(|address| !scope.beside.contains(address));
+    for address in unread.copied().collect::<Vec<_>>() {
         let why =
             format!("{address}, a grant, an approver or a budget, was not saved as it stands on the chain");
         outcome.leaves_open(Check::State, why);
@@ -54,7 +52,9 @@ pub fn check(scope: &Scope, archive: &Archive, outcome: &mut Outcome) -> Result<
         format!("What was read ends at {until}, and its newest transaction is of {last}.")
     };
     match (scope.manifest.until_time, outcome.last_time) {
-        (Some(until), Some(last)) if until < last - 1 => outcome.finds(Check::Dates, Some(text(until, last))),
+        (Some(until), Some(last)) if until < last.saturating_sub(1) => {
+            outcome.finds(Check::Dates, Some(text(until, last)))
+        }
         (Some(_), _) => {}
         (None, _) => {
             outcome.leaves_open(Check::Dates, "when that was which was read is not known".to_owned());

@@ -1,116 +1,117 @@
-//! The same past, audited by `tests/foreign/auditor.mts`, which shares no code with `purser audit`: a node serves what was saved.
+//! The same past, audited by `tests/foreign/auditor`, which shares no code with `purser audit`.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use purser_audit::AuditError;
 use purser_audit::check::Check;
-use purser_audit::report::{CheckReport, Report};
-use purser_tests::{binaries, foreign, saved};
+use purser_audit::report::{Report, Verdict};
+use purser_audit::{AuditError, DenialsReport, exit_status};
+use purser_tests::foreign;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::runtime::Runtime;
 
-/// What it leaves to `purser audit`, as docs/auditing.md says: checks, and findings by their words.
-const LEFT: [Check; 5] = [Check::Nodes, Check::Network, Check::Program, Check::History, Check::Solvency];
-const LEFT_WORDS: [(Check, &str); 5] = [
-    (Check::DailyLimit, "USDC in 24 hours, of which"),
-    (Check::Dates, "What was read ends at"),
-    (Check::State, "The grant "),
-    (Check::State, "The approver "),
-    (Check::State, "The budget "),
-];
-
-/// A Node that audits at a URL for each line, until the tests end.
+/// A Node that audits by each line's arguments, until the tests end.
 struct Auditors {
-    urls: ChildStdin,
+    arguments: ChildStdin,
     ends: BufReader<ChildStdout>,
     /// With the script and its packages.
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 static AUDITORS: LazyLock<Option<Mutex<Auditors>>> = LazyLock::new(|| Some(Mutex::new(Auditors::started()?)));
-/// Nodes answer while a test waits.
-static NODES: LazyLock<Runtime> = LazyLock::new(|| {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime")
-});
 
-/// It comes to the same exit status, and names a check that does not hold.
+/// It comes to the same exit status of a directory, and names a check that does not hold.
 pub fn says_the_same(folder: &Path, audited: &Result<Report, AuditError>) {
-    let (Some(auditors), Some(account)) = (&*AUDITORS, account_of(folder)) else { return };
-    let url = NODES.block_on(saved::serves(folder));
-    let (status, printed) = auditors.lock().unwrap_or_else(PoisonError::into_inner).audits(&url, &account);
-    let own: BTreeSet<Check> = audited.as_ref().map(own_checks).unwrap_or_default();
-    match audited {
-        Ok(_) if !own.is_empty() => {
-            assert_eq!(status, 1, "{own:?}\n{printed}");
-            let names = own.iter().map(|check| format!("{}: ", json!(check).as_str().expect("a name")));
-            assert!(names.into_iter().any(|name| printed.contains(&name)), "{own:?}\n{printed}");
-        }
-        Ok(report) if report.complete => assert_eq!(status, 0, "{printed}"),
-        // What is missing in a directory may be nothing that it asks for, and from a node it is an account that does not exist.
-        Ok(_) | Err(_) => assert!(status != 1 || !has_accounts(folder), "{printed}"),
+    is_the_same(audits(&["--from", folder.to_str().expect("paths are text")]), audited);
+}
+
+/// The same by these arguments; meanwhile the nodes of a test answer.
+pub async fn says_the_same_by(arguments: &[&str], audited: &Result<Report, AuditError>) {
+    is_the_same(audits_meanwhile(arguments).await, audited);
+}
+
+fn is_the_same(said: Option<(i64, String)>, audited: &Result<Report, AuditError>) {
+    let Some((status, printed)) = said else { return };
+    let Ok(report) = audited else {
+        return assert_eq!(status, 2, "{audited:?}\n{printed}");
+    };
+    assert_eq!(
+        status,
+        i64::from(exit_status(report.holds, report.complete)),
+        "{:?}\n{printed}",
+        broken(report)
+    );
+    let is_said = |verdict: Verdict, end: &str| {
+        let of: BTreeSet<Check> =
+            report.checks.iter().filter(|it| it.result == verdict).map(|it| it.check).collect();
+        let names = of.iter().map(|check| format!("{}: {end}", json!(check).as_str().expect("a name")));
+        assert!(of.is_empty() || names.into_iter().any(|name| printed.contains(&name)), "{of:?}\n{printed}");
+    };
+    is_said(Verdict::DoesNotHold, "");
+    if report.holds {
+        is_said(Verdict::Incomplete, "cannot be told: ");
     }
 }
 
-/// The checks that do not hold, without what it leaves.
-fn own_checks(report: &Report) -> BTreeSet<Check> {
-    let is_left = |check: Check, text: &str| {
-        LEFT.contains(&check) || LEFT_WORDS.iter().any(|(of, words)| *of == check && text.contains(words))
-    };
-    let is_own = |it: &&CheckReport| it.findings.iter().any(|finding| !is_left(it.check, &finding.text));
-    report.checks.iter().filter(is_own).map(|it| it.check).collect()
+/// Of a file of signed refusals it finds the same.
+pub async fn finds_the_same(arguments: &[&str], report: &DenialsReport) {
+    let Some((status, printed)) = audits_meanwhile(arguments).await else { return };
+    assert_eq!(status, i64::from(exit_status(report.holds, report.complete)), "{report:?}\n{printed}");
+    let found = report.findings.iter().map(|it| {
+        let kind = json!(it.kind);
+        format!("{}: denial {}: ", kind.as_str().expect("a name"), it.number.expect("they have numbers"))
+    });
+    let found: BTreeSet<String> = found.collect();
+    for finding in &found {
+        assert!(printed.contains(finding), "{finding} is not in\n{printed}");
+    }
+    let said = printed.lines().filter(|line| line.contains(": denial ")).count();
+    assert_eq!(said, report.findings.len(), "{found:?}\n{printed}");
 }
 
-/// Whether the accounts that it asks for were saved.
-fn has_accounts(folder: &Path) -> bool {
-    let manifest: Value =
-        serde_json::from_slice(&fs::read(folder.join("audit.json")).unwrap_or_default()).unwrap_or_default();
-    let asked = [&manifest["operator"], &manifest["agents"][0]];
-    asked
-        .iter()
-        .all(|key| folder.join(format!("accounts/{}.json", key.as_str().unwrap_or_default())).exists())
+fn broken(report: &Report) -> Vec<(Check, &str)> {
+    let findings =
+        report.checks.iter().flat_map(|it| it.findings.iter().map(|one| (it.check, one.text.as_str())));
+    findings.collect()
 }
 
-/// The one account of these pasts.
-fn account_of(folder: &Path) -> Option<String> {
-    let manifest: Value = serde_json::from_slice(&fs::read(folder.join("audit.json")).ok()?).ok()?;
-    let listed = ["agents", "standing"].into_iter().flat_map(|of| manifest[of].as_array());
-    listed.flatten().find_map(Value::as_str).map(str::to_owned)
+/// Its exit status and what it says; `None` if the packages are missing.
+fn audits(arguments: &[&str]) -> Option<(i64, String)> {
+    let auditors = AUDITORS.as_ref()?;
+    Some(auditors.lock().unwrap_or_else(PoisonError::into_inner).audits(arguments))
+}
+
+async fn audits_meanwhile(arguments: &[&str]) -> Option<(i64, String)> {
+    let arguments: Vec<String> = arguments.iter().map(|it| (*it).to_owned()).collect();
+    let ended = tokio::task::spawn_blocking(move || {
+        audits(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    });
+    ended.await.expect("it ends")
 }
 
 impl Auditors {
-    /// `None` if the packages are missing.
     fn started() -> Option<Self> {
         let modules = foreign::node_modules()?;
         if !modules.join("@anchor-lang/core").exists() {
             eprintln!("not run: @anchor-lang/core is not installed");
             return None;
         }
-        let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let kept = |file: &str| {
-            let from = binaries::workspace().join(file);
-            let to = folder.path().join(from.file_name().expect("files have names"));
-            fs::copy(&from, &to).expect("the folder is writable");
-            to
-        };
-        let [auditors, auditor, idl] =
-            ["tests/foreign/auditors.mjs", "tests/foreign/auditor.mts", "programs/purser/idl/purser.json"]
-                .map(kept);
-        std::os::unix::fs::symlink(&modules, folder.path().join("node_modules"))
-            .expect("the folder is writable");
+        let folder = foreign::auditor(&modules);
         let mut node = Command::new(modules.join(".bin/node"));
-        node.args([&auditors, &auditor, &idl]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let Child { stdin, stdout, .. } = node.spawn().expect("node starts");
-        Some(Self { urls: stdin?, ends: BufReader::new(stdout?), _folder: folder })
+        node.args([foreign::file("auditors.mjs"), folder.path().join("auditor.mts")]);
+        let Child { stdin, stdout, .. } =
+            node.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("node starts");
+        Some(Self { arguments: stdin?, ends: BufReader::new(stdout?), folder })
     }
 
-    fn audits(&mut self, url: &str, account: &str) -> (i64, String) {
-        writeln!(self.urls, "{url} {account}").expect("node runs");
+    fn audits(&mut self, arguments: &[&str]) -> (i64, String) {
+        let idl = self.folder.path().join("purser.json");
+        let all: Vec<&str> =
+            arguments.iter().copied().chain(["--idl", idl.to_str().expect("paths are text")]).collect();
+        writeln!(self.arguments, "{}", json!(all)).expect("node runs");
         let mut line = String::new();
         self.ends.read_line(&mut line).expect("node runs");
         let end: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("it said {line:?}"));

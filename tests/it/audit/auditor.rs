@@ -1,4 +1,4 @@
-//! `tests/foreign/auditor.mts`, which shares no code with `purser audit`, reaches the same verdict and exit status: on the chain
+//! `tests/foreign/auditor`, which shares no code with `purser audit`, reaches the same verdict and exit status: on the chain
 //! itself, and on each way of cheating, served by a node that has only what an audit saved.
 
 use std::fs;
@@ -29,15 +29,7 @@ impl Auditor {
             eprintln!("not run: @anchor-lang/core is not installed");
             return None;
         }
-        let folder = temp_folder();
-        for file in ["tests/foreign/auditor.mts", "programs/purser/idl/purser.json"] {
-            let file = workspace().join(file);
-            let name = file.file_name().expect("files have names");
-            fs::copy(&file, folder.path().join(name)).expect("the folder is writable");
-        }
-        std::os::unix::fs::symlink(&modules, folder.path().join("node_modules"))
-            .expect("the folder is writable");
-        Some(Auditor { folder, modules })
+        Some(Auditor { folder: foreign::auditor(&modules), modules })
     }
 
     /// Returns its exit status and output.

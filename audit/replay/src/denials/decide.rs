@@ -84,8 +84,7 @@ impl Past {
         let mut is_any = false;
         for ((version, from, policy), until) in spans {
             is_any = true;
-            let is_then = from - SLACK_SECONDS <= at && until.is_none_or(|until| at <= until + SLACK_SECONDS);
-            let found = match is_then {
+            let found = match within(*from, until, at) {
                 true => self.reason(refusal, agent, policy, at)?,
                 false => {
                     let until = until.map_or("now".to_owned(), date);
@@ -101,8 +100,8 @@ impl Past {
             let version = refusal.policy_version.unwrap_or_default();
             // A version that came after what was read.
             let newest = policies.last().map_or(0, |(version, ..)| u64::from(*version));
-            let may_be_newer =
-                version == newest + 1 && self.until.is_some_and(|until| at > until - SLACK_SECONDS);
+            let may_be_newer = version == newest + 1
+                && self.until.is_some_and(|until| at > until.saturating_sub(SLACK_SECONDS));
             return (!may_be_newer).then(|| format!("policy version {version} never was in force"));
         }
         why
@@ -190,10 +189,11 @@ impl Past {
 
     fn was_halted(&self, agent: Pubkey, at: i64) -> bool {
         let own = |halt: &&Span<Halt>| halt.what.account.is_none_or(|halted| halted == agent);
-        self.outcome.halts.iter().filter(own).any(|Span { from, until, .. }| {
-            from.time - SLACK_SECONDS <= at
-                && until.as_ref().is_none_or(|until| at <= until.time + SLACK_SECONDS)
-        })
+        self.outcome
+            .halts
+            .iter()
+            .filter(own)
+            .any(|Span { from, until, .. }| within(from.time, until.as_ref().map(|until| until.time), at))
     }
 
     /// Whether the list lets it be paid for certain: a token account by itself, an account of the operator by its address.
@@ -218,6 +218,12 @@ impl Refusal {
         let limit = check.limit_micro_usdc.as_ref().map(|micros| micros.parse().unwrap_or_default());
         Some((limit, check.used_micro_usdc.parse().unwrap_or_default()))
     }
+}
+
+/// Whether a time is between two others, as far as clocks tell. Those may be any that a node says.
+fn within(from: i64, until: Option<i64>, at: i64) -> bool {
+    from.saturating_sub(SLACK_SECONDS) <= at
+        && until.is_none_or(|until| at <= until.saturating_add(SLACK_SECONDS))
 }
 
 fn wrong_limit(limit: Limit, stated: Option<(Option<u64>, u64)>) -> Option<String> {

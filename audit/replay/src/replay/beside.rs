@@ -5,10 +5,10 @@ use anchor_lang::prelude::Pubkey;
 use purser::state::{Approver, Budget, Grant};
 
 use super::Replay;
-use super::standing::{bytes, is_same_window};
+use super::standing::{Stands, bytes, is_same_window, same};
 
 impl Replay {
-    pub(super) fn beside_stands(&mut self, address: Pubkey, chain: Option<Vec<u8>>) {
+    pub(super) fn beside_stands(&self, address: Pubkey, chain: Option<Vec<u8>>) -> Stands {
         let (what, account, chain, replayed) = if let Some(book) = self.world.grants.get(&address) {
             let chain = chain.map(|data| as_grant(data, &book.grant));
             ("grant", Some(book.grant.agent), chain, Some(bytes(&book.grant, &[])))
@@ -19,7 +19,7 @@ impl Replay {
         } else {
             ("grant, approver or budget", None, chain, None)
         };
-        self.same(account, &format!("{what} {address}"), chain, replayed);
+        same(account, &format!("{what} {address}"), chain, replayed)
     }
 }
 

@@ -52,7 +52,6 @@ impl Step<'_> {
             .map_or(String::new(), |at| format!(", of which what is more waits until {}", super::date(at)));
         // One that is new binds nobody yet.
         let is_raised = loosens && known.is_some();
-        self.found.made.extend(known.is_none().then_some(address));
         self.found.budgets_raised += u64::from(is_raised);
         self.tells(
             if is_raised { MomentKind::BoundsLoosened } else { MomentKind::BoundsSet },

@@ -177,7 +177,7 @@ fn must_wait(draft: &PolicyDraft, operator: &Operator, halted: bool, now: i64) -
         (Some(0), _) => None,
         _ if halted => Some("in a halt the admin alone does that".to_owned()),
         (Some(waits), Some(at)) if now < at => {
-            let waited = now - draft.sealed_at;
+            let waited = now.saturating_sub(draft.sealed_at);
             Some(format!("it was sealed {waited} seconds before, and has to wait for {waits}"))
         }
         (Some(_), Some(_)) => None,

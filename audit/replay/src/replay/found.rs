@@ -26,8 +26,6 @@ pub(super) struct Found {
     pub policies: Vec<PolicyChange>,
     pub bounds: Vec<BoundsChange>,
     pub budgets_raised: u64,
-    /// Grants, approvers and budgets.
-    pub made: Vec<Pubkey>,
     /// Who was halted (true) or resumed, and by whom; `None`: the operator.
     pub halts: Vec<(Option<Pubkey>, bool, Pubkey)>,
     /// What belongs into the timeline: of which kind and account, and in words.

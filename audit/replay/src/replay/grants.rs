@@ -68,7 +68,6 @@ impl Step<'_> {
         };
         grant.set_terms(&terms, opened_by, (&operator, &book.agent), self.now);
         self.world.grants.insert(address, GrantBook { grant, opener: signer });
-        self.found.made.push(address);
         let event =
             GrantOpened { operator: self.address, agent, grant: address, id, terms, opened_by, signer };
         self.expect(Some(agent), &event, "GrantOpened");
@@ -119,9 +118,6 @@ impl Step<'_> {
         }
         let new =
             Approver { version: LAYOUT_VERSION, bump, operator: self.address, key, ..Approver::zeroed() };
-        if !self.world.approvers.contains_key(&address) {
-            self.found.made.push(address);
-        }
         let approver = self.world.approvers.entry(address).or_insert(new);
         (approver.max_grant, approver.max_daily) = (max_grant, max_daily);
         let event = ApproverSet { operator: self.address, key, max_grant, max_daily, admin };

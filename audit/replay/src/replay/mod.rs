@@ -93,12 +93,12 @@ pub struct Replay {
     audited: BTreeSet<Pubkey>,
     /// Grants, approvers and budgets that are compared.
     beside: BTreeSet<Pubkey>,
-    /// The slot in which each of them that was replayed was made.
-    made: BTreeMap<Pubkey, u64>,
     world: World,
     purses: BTreeMap<Pubkey, Purse>,
     days: HashMap<Pubkey, Day>,
     snapshots: Vec<(Pubkey, Snapshot)>,
+    /// Whether each snapshot may be of any moment within its slot.
+    is_within_slot: bool,
     /// The newest block and its date.
     dated: Option<(u64, i64)>,
     keeps_policies: bool,
@@ -120,11 +120,11 @@ impl Replay {
             operator,
             audited: agents.iter().copied().collect(),
             beside: BTreeSet::new(),
-            made: BTreeMap::new(),
             world: World::default(),
             purses: agents.iter().map(purse).collect(),
             days: HashMap::new(),
             snapshots,
+            is_within_slot: false,
             dated: None,
             keeps_policies: false,
             outcome: Outcome::default(),
@@ -134,6 +134,12 @@ impl Replay {
     /// Compares these grants, approvers and budgets with what stands on the chain.
     pub fn comparing(mut self, beside: impl IntoIterator<Item = Pubkey>) -> Self {
         self.beside.extend(beside);
+        self
+    }
+
+    /// Takes each snapshot as of any moment within its slot.
+    pub fn within_slots(mut self, is_within_slot: bool) -> Self {
+        self.is_within_slot = is_within_slot;
         self
     }
 
@@ -170,7 +176,7 @@ impl Replay {
         let grants = self.world.grants.iter().filter(|(_, it)| self.audited.contains(&it.grant.agent));
         let open = grants.map(|(address, _)| address);
         let open = open.chain(self.world.approvers.keys()).chain(self.world.budgets.keys());
-        self.outcome.beside = open.filter_map(|address| Some((*address, *self.made.get(address)?))).collect();
+        self.outcome.beside = open.copied().collect();
         for (agent, book) in &self.world.agents {
             if let Some(life) = self.outcome.lives.get_mut(agent) {
                 let halted = if book.agent.halted_by == 0 { "" } else { ", halted" };
@@ -321,7 +327,6 @@ impl Replay {
         if found.recomputed > 0 {
             self.outcome.recomputed.push((place.clone(), found.recomputed));
         }
-        self.made.extend(found.made.iter().map(|address| (*address, place.slot)));
         for agent in &found.created {
             self.outcome.owners.insert(self.at.token_account(agent), *agent);
             if self.is_audited(Some(*agent)) {

@@ -281,8 +281,8 @@ pub struct Outcome {
     pub loosenings: Vec<Loosening>,
     /// Micro-USDC that audited accounts paid by grants.
     pub by_grants: u128,
-    /// Grants, approvers and budgets at the end, with the slot in which each was made.
-    pub beside: BTreeMap<Pubkey, u64>,
+    /// Grants, approvers and budgets at the end.
+    pub beside: BTreeSet<Pubkey>,
     /// How often a budget was raised.
     pub budgets_raised: u64,
     /// Keys, delays, halts and policies, in the order of the chain.

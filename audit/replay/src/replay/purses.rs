@@ -4,6 +4,7 @@ use anchor_lang::prelude::Pubkey;
 use purser_policy::UsdcAmount;
 
 use super::Replay;
+use super::standing::Stands;
 use crate::archive::SavedAccount;
 use crate::check::Check;
 
@@ -40,28 +41,28 @@ impl TokenAccount {
 
 impl Replay {
     /// `known`: the balance after the last transaction.
-    pub(super) fn purse_stands(&mut self, agent: Pubkey, known: u64, account: Option<&SavedAccount>) {
-        self.examined(Check::Balances, 1);
-        self.examined(Check::State, 1);
+    pub(super) fn purse_stands(&self, agent: Pubkey, known: u64, account: Option<&SavedAccount>) -> Stands {
+        let examined = vec![Check::Balances, Check::State];
+        let mut wrong = Vec::new();
         let data = account.and_then(SavedAccount::bytes);
         let read = data.and_then(|data| TokenAccount::read(&data));
         let held = read.as_ref().map_or(0, |account| account.amount);
         if held != known {
             let [held, known] = [held, known].map(UsdcAmount::from_micros);
             let text = format!("The token account holds {held} USDC; by its transactions it is {known}.");
-            self.mismatch(Check::Balances, Some(agent), None, text);
+            wrong.push((Check::Balances, Some(agent), text));
         }
         let Some(read) = read else {
             if self.world.agents.contains_key(&agent) {
                 let text = "The account has no token account on the chain.".to_owned();
-                self.mismatch(Check::State, Some(agent), None, text);
+                wrong.push((Check::State, Some(agent), text));
             }
-            return;
+            return Stands { examined, wrong, ..Stands::default() };
         };
         let TokenAccount { mint, owner, delegate, is_frozen, close_authority, .. } = read;
         let program = account.and_then(SavedAccount::owner);
         let is_usdc = program == Some(TOKEN_PROGRAM) && mint == self.at.usdc_mint;
-        let wrong = [
+        let rights = [
             (!is_usdc)
                 .then(|| "The token account is none of the operator's mint at the token program.".to_owned()),
             (owner != agent)
@@ -72,11 +73,7 @@ impl Replay {
             }),
             close_authority.map(|key| format!("{key} may close the token account.")),
         ];
-        for text in wrong.into_iter().flatten() {
-            self.mismatch(Check::State, Some(agent), None, text);
-        }
-        if is_frozen {
-            self.outcome.frozen.push(agent);
-        }
+        wrong.extend(rights.into_iter().flatten().map(|text| (Check::State, Some(agent), text)));
+        Stands { examined, wrong, frozen: is_frozen.then_some(agent), ..Stands::default() }
     }
 }

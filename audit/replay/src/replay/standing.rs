@@ -10,17 +10,56 @@ use super::{Replay, date};
 use crate::archive::{SavedAccount, Snapshot};
 use crate::check::Check;
 
+/// An account as it stands, held against the replay.
+#[derive(Default)]
+pub(super) struct Stands {
+    pub examined: Vec<Check>,
+    /// Check, account, and what does not fit.
+    pub wrong: Vec<(Check, Option<Pubkey>, String)>,
+    pub unchecked: Option<String>,
+    /// The account whose token account is frozen.
+    pub frozen: Option<Pubkey>,
+}
+
+impl Stands {
+    fn agrees(&self) -> bool {
+        self.wrong.is_empty() && self.unchecked.is_none()
+    }
+}
+
 impl Replay {
-    /// Compares the accounts that were read at slots before this one: no later transaction changes those snapshots.
+    /// Compares the accounts that were read at slots before this one: no later transaction changes those snapshots. Where they
+    /// were read within their slots, one of this slot agrees if it does now, and waits for the next transaction if it does not.
     pub(super) fn compare_before(&mut self, slot: u64) {
-        while self.snapshots.last().is_some_and(|(_, snapshot)| snapshot.slot < slot) {
-            if let Some((address, snapshot)) = self.snapshots.pop() {
-                self.compare(address, &snapshot);
+        let mut waiting = Vec::new();
+        let is_within_slot = self.is_within_slot;
+        let is_due = |it: &Snapshot| it.slot < slot || (is_within_slot && it.slot == slot);
+        while let Some((address, snapshot)) = self.snapshots.pop_if(|(_, it)| is_due(it)) {
+            let compared = self.compare(address, &snapshot);
+            if snapshot.slot < slot || compared.agrees() {
+                self.write_down_account(compared);
+            } else {
+                waiting.push((address, snapshot));
             }
         }
+        self.snapshots.extend(waiting.into_iter().rev());
     }
 
-    fn compare(&mut self, address: Pubkey, snapshot: &Snapshot) {
+    fn write_down_account(&mut self, compared: Stands) {
+        let Stands { examined, wrong, unchecked, frozen } = compared;
+        for check in examined {
+            self.examined(check, 1);
+        }
+        for (check, account, text) in wrong {
+            self.mismatch(check, account, None, text);
+        }
+        if let Some(why) = unchecked {
+            self.unchecked(Check::State, why);
+        }
+        self.outcome.frozen.extend(frozen);
+    }
+
+    fn compare(&self, address: Pubkey, snapshot: &Snapshot) -> Stands {
         let data = snapshot.account.as_ref().and_then(SavedAccount::bytes);
         let owner = snapshot.account.as_ref().and_then(SavedAccount::owner);
         let own = data.filter(|_| owner == Some(self.at.program));
@@ -29,7 +68,7 @@ impl Replay {
         }
         if address == self.operator {
             let replayed = self.world.operator.as_ref().map(|state| bytes::<Operator>(state, &[]));
-            return self.same(None, "operator's account", own, replayed);
+            return same(None, "operator's account", own, replayed);
         }
         if let Some(purse) = self.purses.get(&address) {
             let (agent, known) = (purse.agent, purse.balance.unwrap_or_default());
@@ -43,8 +82,9 @@ impl Replay {
             if is_unsure {
                 let why =
                     format!("{address}: a payment is missing, so its spend window cannot be recomputed");
-                return self.unchecked(Check::State, why);
+                return Stands { unchecked: Some(why), ..Stands::default() };
             }
+            let mut wrong = Vec::new();
             if let (Some(chain), Some(replayed)) = (&own, &replayed)
                 && let (Some(chain), Some(replayed)) = (Agent::read(chain), Agent::read(replayed))
                 && let Some((number, stands, dated)) = misdated(&chain.agent, &replayed.agent)
@@ -53,45 +93,42 @@ impl Replay {
                 let text = format!(
                     "The account says that payment {number} was made at {stands}; its block is dated {dated}."
                 );
-                self.mismatch(Check::Dates, Some(address), None, text);
+                wrong.push((Check::Dates, Some(address), text));
             }
             if let (Some(chain), Some(replayed)) = (&own, &replayed)
                 && same_but_for_a_second(chain, replayed)
             {
-                return self.examined(Check::State, 1);
+                return Stands { examined: vec![Check::State], wrong, ..Stands::default() };
             }
-            return self.same(Some(address), "account", own, replayed);
+            let compared = same(Some(address), "account", own, replayed);
+            return Stands { wrong: [wrong, compared.wrong].concat(), ..compared };
         }
         let agent = self.audited.iter().find(|agent| self.at.draft_address(agent) == address).copied();
-        if let Some(agent) = agent {
-            let replayed = self.world.drafts.get(&agent);
-            let replayed = replayed.map(|book| bytes::<PolicyDraft>(&book.draft, &book.tail));
-            self.same(Some(agent), "waiting draft", own, replayed);
-        }
+        let Some(agent) = agent else { return Stands::default() };
+        let replayed = self.world.drafts.get(&agent);
+        let replayed = replayed.map(|book| bytes::<PolicyDraft>(&book.draft, &book.tail));
+        same(Some(agent), "waiting draft", own, replayed)
     }
+}
 
-    pub(super) fn same(
-        &mut self,
-        account: Option<Pubkey>,
-        what: &str,
-        chain: Option<Vec<u8>>,
-        replayed: Option<Vec<u8>>,
-    ) {
-        self.examined(Check::State, 1);
-        let text = match (chain, replayed) {
-            (chain, replayed) if chain == replayed => return,
-            (Some(_), None) => {
-                format!("The {what} is on the chain, and by what was signed it does not exist.")
-            }
-            (None, Some(_)) => {
-                format!("The {what} exists by what was signed, and is not on the chain.")
-            }
-            (Some(_) | None, _) => {
-                format!("The {what} on the chain is another one than what was signed adds up to.")
-            }
-        };
-        self.mismatch(Check::State, account, None, text);
-    }
+pub(super) fn same(
+    account: Option<Pubkey>,
+    what: &str,
+    chain: Option<Vec<u8>>,
+    replayed: Option<Vec<u8>>,
+) -> Stands {
+    let text = match (chain, replayed) {
+        (chain, replayed) if chain == replayed => None,
+        (Some(_), None) => {
+            Some(format!("The {what} is on the chain, and by what was signed it does not exist."))
+        }
+        (None, Some(_)) => Some(format!("The {what} exists by what was signed, and is not on the chain.")),
+        (Some(_) | None, _) => {
+            Some(format!("The {what} on the chain is another one than what was signed adds up to."))
+        }
+    };
+    let wrong = text.map(|text| (Check::State, account, text)).into_iter().collect();
+    Stands { examined: vec![Check::State], wrong, ..Stands::default() }
 }
 
 /// An account's data in the program's layout.

@@ -1,0 +1,110 @@
+//! An account is created, and its policy replaced, whatever delays say.
+
+use anchor_lang::Event;
+use anchor_lang::prelude::Pubkey;
+use bytemuck::Zeroable;
+use purser::events::{AgentClosed, AgentCreated, AllowlistRecord, PolicyRecord, PolicySet};
+use purser::state::{Agent, ClosedAgent, StoredPolicy};
+use purser::{AllowlistArg, PolicyArgs};
+use purser_client::{OnChainPolicy, RentRefunds, args_of};
+use solana_sdk::signature::Keypair;
+use solana_sdk::signer::Signer;
+
+use super::TestChain;
+
+impl TestChain {
+    /// Creates the account, or creates it anew, whoever signs.
+    pub fn creates_agent(&mut self, policy: &OnChainPolicy, key: &Keypair) {
+        let call =
+            self.at.create_agent(key.pubkey(), key.pubkey(), key.pubkey(), self.operator, [9; 16], policy);
+        let token_account = self.at.token_account(&self.agent);
+        let seeds: [&[u8]; 3] = [b"agent", self.operator.as_array(), &[9; 16]];
+        self.agent_state = Agent {
+            version: purser::constants::LAYOUT_VERSION,
+            bump: Pubkey::find_program_address(&seeds, &purser::ID).1,
+            policy_version: 1,
+            operator: self.operator,
+            agent_id: [9; 16],
+            token_account,
+            rent_refund: key.pubkey(),
+            policy_updated_at: self.now,
+            policy: StoredPolicy::from(&policy.as_policy()),
+            grant_epoch: self.closed.take().map_or(0, |closed| closed.grant_epoch.wrapping_add(1)),
+            ..Agent::zeroed()
+        };
+        self.tail = tail(policy);
+        let begin = self.of_operator.len();
+        let created =
+            AgentCreated { operator: self.operator, agent: self.agent, agent_id: [9; 16], token_account };
+        let set = self.policy_set(policy, key);
+        self.lands(&call, key, &[created.data(), set], None);
+        // It makes the token account too.
+        self.of_purse.extend_from_slice(&self.of_operator[begin..]);
+    }
+
+    /// The admin closes the account; what it holds goes to this wallet.
+    pub fn closes_agent(&mut self, to: &Pubkey) -> String {
+        let admin = self.admin.insecure_clone();
+        let Agent { rent_refund, grant_epoch, .. } = self.agent_state;
+        let refunds = RentRefunds { agent: rent_refund, draft: rent_refund };
+        let recipient = self.purse_of(to);
+        let call = self.at.close_agent(admin.pubkey(), self.operator, self.agent, recipient, refunds);
+        let swept = std::mem::take(&mut self.balance);
+        let event = AgentClosed {
+            operator: self.operator,
+            agent: self.agent,
+            agent_id: [9; 16],
+            payments: self.agent_state.tags().recorded(),
+            swept,
+            recipient,
+            admin: admin.pubkey(),
+        };
+        let version = purser::constants::LAYOUT_VERSION;
+        self.closed =
+            Some(ClosedAgent { version, grant_epoch, reserved: [0; 6], rent_refund: admin.pubkey() });
+        self.lands(&call, &admin, &[event.data()], Some((swept, *to)))
+    }
+
+    /// Replaces the policy, whatever delays say.
+    pub fn sets_policy(&mut self, policy: &OnChainPolicy, key: &Keypair) -> String {
+        let version = self.agent_state.policy_version;
+        let at = purser_client::DraftAccounts {
+            authority: key.pubkey(),
+            operator: self.operator,
+            agent: self.agent,
+        };
+        let call = self.at.set_policy(at, key.pubkey(), self.policy_key.pubkey(), version, policy);
+        self.agent_state.policy_version += 1;
+        self.agent_state.policy_updated_at = self.now;
+        self.agent_state.set_policy(&policy.as_policy());
+        self.tail.truncate(self.agent_state.list_at());
+        self.tail.extend(tail(policy));
+        let event = self.policy_set(policy, key);
+        self.lands(&call, key, &[event], None)
+    }
+
+    pub(super) fn policy_set(&self, policy: &OnChainPolicy, key: &Keypair) -> Vec<u8> {
+        let PolicyArgs { max_single_transfer, max_daily_spend, require_memo, paused, allowlist } =
+            args_of(policy);
+        let allowlist = match allowlist {
+            AllowlistArg::Anyone => AllowlistRecord::Anyone,
+            AllowlistArg::Only { wallets, token_accounts } => {
+                AllowlistRecord::Only { wallets, token_accounts }
+            }
+        };
+        let policy = PolicyRecord { max_single_transfer, max_daily_spend, require_memo, paused, allowlist };
+        let (operator, agent) = (self.operator, self.agent);
+        let policy_version = self.agent_state.policy_version;
+        PolicySet { operator, agent, policy_version, policy, signer: key.pubkey() }.data()
+    }
+
+    pub fn policy_version(&self) -> u32 {
+        self.agent_state.policy_version
+    }
+}
+
+fn tail(policy: &OnChainPolicy) -> Vec<u8> {
+    let policy = policy.as_policy();
+    let (wallets, token_accounts) = policy.allowlist.entries();
+    wallets.iter().chain(token_accounts).flatten().copied().collect()
+}
