@@ -25,13 +25,13 @@ pub struct Args {
 const BUDGETS: &[(&str, usize)] = &[
     ("audit", 740), // a machine's part: HTTP, files, signed verdicts, --follow; the page is its latest raise
     ("audit/page", 400), // in turns, for WebAssembly; its build is its latest raise
-    ("audit/replay", 8_830), // what decides; refusals by a cap for 30 days or a budget, grants, approvers and budgets as they stand, and a relayer\'s kept answers are its latest raise
+    ("audit/replay", 8_980), // what decides; what is paid while it reads, refusals by a cap for 30 days or a budget, grants, approvers and budgets as they stand, and a relayer\'s kept answers are its latest raise
     ("cli", 2_970),          // keys that it makes and revokes are on record
     ("client", 1_470),       // goal 1,100; memos before calls are its latest raise
-    ("core", 4_650),         // a cap for 30 days and a budget are decided before signing
+    ("core", 4_680),         // a cap for 30 days and a budget are decided before signing
     ("dev", 1_480),          // the approver and its phone
     ("doors/dashboard", 3_400), // actions, sessions, budgets, accounts searched and in pages, a file of everything
-    ("doors/mcp", 1_660),       // goal 500; a client that shows pages is led to an approval
+    ("doors/mcp", 1_670),       // goal 500; a client that shows pages is led to an approval
     ("doors/x402", 1_190),
     ("localnet", 1_330),
     ("main", 225),              // what the configuration says of doors is read here
@@ -41,7 +41,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("relayer", 42_060), // budgets, caps for 30 days and grants over REST, the record of changes, sessions, accounts that ask nobody
     ("rpc", 1_900),      // goal 1,800
     ("simulate", 2_040), // people who approve
-    ("xtask", 3_700),    // `page` is its latest raise
+    ("xtask", 3_710),    // pages of docs in the archive
 ];
 
 #[derive(Debug, PartialEq, Eq, Serialize)]

@@ -30,7 +30,7 @@ has a bare 400 or 431 for an answer, a path that is not described here 404 `not_
 
 A list has pages: give `cursor` of the page before until `has_more` is false.";
 
-const TAGS: [(&str, &str); 12] = [
+const TAGS: [(&str, &str); 13] = [
     ("Accounts", "Agent accounts: a PDA with a USDC token account and a spending policy."),
     ("Policies", "What an account may spend, enforced on the chain. Operators alone see and set it."),
     (
