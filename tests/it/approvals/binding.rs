@@ -163,7 +163,7 @@ async fn approval_binds_its_arguments_once_and_passes_no_rule_that_no_grant_waiv
     let Some(python) = foreign::python() else { return };
     let folder = temp_folder();
     let has_suite = "python -c 'import protocol_tests.approval_binding_harness'";
-    let found = foreign::shell(folder.path(), &[python.clone()], has_suite).output().await;
+    let found = foreign::shell(folder.path(), std::slice::from_ref(&python), has_suite).output().await;
     if !found.is_ok_and(|found| found.status.success()) {
         eprintln!("not run: agent-security-harness is not installed");
         return;
