@@ -139,3 +139,12 @@ def changed_policy(
     allowed = allowed_counterparties
     fields["allowed_counterparties"] = allowed if allowed is None or isinstance(allowed, Unset) else [*allowed]
     return {name: value for name, value in fields.items() if not isinstance(value, Unset)}
+
+
+def changed_bounds(max_30_day_spend: Usdc | None | Unset, budget_id: str | None | Unset) -> dict[str, Any]:
+    """What binds an account beside its policy, as far as it is given."""
+    cap = max_30_day_spend
+    if not (cap is None or isinstance(cap, Unset)):
+        cap = usdc_text(cap, "max_30_day_spend")
+    fields: dict[str, Any] = {"max_30_day_spend": cap, "budget_id": budget_id}
+    return {name: value for name, value in fields.items() if not isinstance(value, Unset)}

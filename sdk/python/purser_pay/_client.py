@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from . import types
 from ._answers import Unreadable, error_of, json_of, read, text_of_time
-from ._call import UNSET, Answer, Call, Payment, Unset, base_of, changed_policy, given_fields
+from ._call import UNSET, Answer, Call, Payment, Unset, base_of, changed_bounds, changed_policy, given_fields
 from ._http_sync import HttpTransport, SystemClock
 from ._retry import ATTEMPT_SECONDS, is_asked_again, pause
 from .errors import ApiError, TooManyRequests, Unreachable
@@ -377,6 +377,8 @@ class Policies:
         allowed_counterparties: Iterable[str | Mapping[str, str]] | None | Unset = UNSET,
         require_memo: bool | Unset = UNSET,
         paused: bool | Unset = UNSET,
+        max_30_day_spend: Usdc | None | Unset = UNSET,
+        budget_id: str | None | Unset = UNSET,
         reason: str | None = None,
         version: int | None = None,
     ) -> types.AccountPolicy:
@@ -385,6 +387,7 @@ class Policies:
         Where the operator has a delay, what loosens the policy waits: `effective_at` of the answer says until when.
         """
         body = changed_policy(max_single_transfer, max_daily_spend, allowed_counterparties, require_memo, paused)
+        body |= changed_bounds(max_30_day_spend, budget_id)
         return self._asks("PATCH", account, body | given_fields(reason=reason), version)
 
     def replace(

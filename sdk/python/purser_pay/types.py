@@ -52,8 +52,16 @@ class AccountPolicy:
     """The id of an account. Opaque; compare it as text."""
     allowed_counterparties: list[str] | None
     """Who may be paid, by address: wallets, then token accounts; `null` for anyone."""
+    budget_id: str | None
+    """The budget that the account pays through; `null` for none."""
+    by_grant_only: bool
+    """Whether it pays by grants alone. Set by the admin's own commands."""
     counterparty_kinds: list[str] | None
     """What each entry is, in the order of the entries."""
+    max_30_day_spend: Decimal | None
+    """Most that may leave in any 30 days; `null` for no limit. No grant goes past it. Neither this nor `budget_id`
+    is part of a version.
+    """
     max_daily_spend: Decimal | None
     """Most that may leave in any 24 hours; `null` for no limit."""
     max_single_transfer: Decimal | None
@@ -107,6 +115,18 @@ class Balance:
 
 
 @dataclass(frozen=True, kw_only=True)
+class BudgetLimit:
+    """Of the account's budget. What other accounts paid through it counts too."""
+
+    budget_id: str
+    """The id of a budget: `bdg_` and its address on the chain."""
+    max_30_day_spend: MonthLimit
+    """Of 30 days, by calendar days in UTC: a spend counts for 30 days and for less than a day longer."""
+    max_daily_spend: DailyLimit
+    """Of a rolling window of 24 hours."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Check:
     """One entry of `checks`: how a rule judged a transfer. Amounts are decimal strings."""
 
@@ -114,7 +134,7 @@ class Check:
     """Whether the rule allows the transfer."""
     rule: str
     """What a transfer is checked against. Known: `paused`, `require_memo`, `allowed_counterparties`,
-    `max_single_transfer`, `max_daily_spend`, `balance`.
+    `max_single_transfer`, `max_daily_spend`, `max_30_day_spend`, `budget`, `balance`.
     """
     limit: Decimal | None = None
     """What the rule allows at most; of `balance`, what there is."""
@@ -266,10 +286,28 @@ class Limits:
 
     account_id: str
     """The id of an account. Opaque; compare it as text."""
+    budget: BudgetLimit | None
+    """What the account pays through together with others; `null` without a budget."""
+    max_30_day_spend: MonthLimit
+    """Of 30 days, by calendar days in UTC: a spend counts for 30 days and for less than a day longer."""
     max_daily_spend: DailyLimit
     """Of a rolling window of 24 hours."""
     max_single_transfer: SingleLimit
     """Of each transfer by itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonthLimit:
+    """Of 30 days, by calendar days in UTC: a spend counts for 30 days and for less than a day longer."""
+
+    frees_at: datetime | None
+    """When the oldest of it stops counting; `null` when nothing counts."""
+    limit: Decimal | None
+    """Most that may leave in any 30 days."""
+    remaining: Decimal | None
+    """What may still leave now."""
+    used: Decimal | None
+    """What left in the last 30 days; `null` for an account without this limit, of which nothing is counted."""
 
 
 @dataclass(frozen=True, kw_only=True)

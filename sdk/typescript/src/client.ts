@@ -70,6 +70,12 @@ export interface PolicyFields {
   require_memo?: boolean;
 }
 
+/** What binds an account beside its policy. What is left out stays; `null` takes it away. */
+export interface BoundsFields {
+  max_30_day_spend?: string | null;
+  budget_id?: string | null;
+}
+
 export interface ChangeOptions {
   /** Why, for the list of versions. */
   reason?: string;
@@ -302,7 +308,10 @@ class Policies {
    * Changes what is given. Where the operator has a delay, what loosens the policy waits: `effective_at` of the answer says
    * until when.
    */
-  update(account: string, change: PolicyFields & { paused?: boolean } & ChangeOptions): Promise<types.AccountPolicy> {
+  update(
+    account: string,
+    change: PolicyFields & BoundsFields & { paused?: boolean } & ChangeOptions,
+  ): Promise<types.AccountPolicy> {
     return this.#change("PATCH", account, change);
   }
 
@@ -334,7 +343,7 @@ class Policies {
   #change(
     method: string,
     account: string,
-    change: PolicyFields & { paused?: boolean } & ChangeOptions,
+    change: PolicyFields & BoundsFields & { paused?: boolean } & ChangeOptions,
   ): Promise<types.AccountPolicy> {
     const { version, ...fields } = change;
     const headers: Record<string, string> = version === undefined ? {} : { "If-Match": `"${version}"` };
@@ -561,8 +570,8 @@ function hook(webhookId: string, rest = ""): string {
 }
 
 /** The same, if its limits are exact. */
-function checked<T extends PolicyFields>(policy: T): T {
-  for (const name of ["max_single_transfer", "max_daily_spend"] as const) {
+function checked<T extends PolicyFields & BoundsFields>(policy: T): T {
+  for (const name of ["max_single_transfer", "max_daily_spend", "max_30_day_spend"] as const) {
     const limit = policy[name];
     if (limit !== undefined && limit !== null) usdcText(limit, name);
   }

@@ -56,7 +56,7 @@ export function microsOfUsdc(usdc: string): bigint {
 }
 
 /** The numbers of USDC that the service writes, which an answer has as JSON numbers. */
-const NUMBERS = /(?<!\\)"(?:max_single_transfer|max_daily_spend|low_balance_threshold_usdc)"\s*:\s*$/;
+const NUMBERS = /(?<!\\)"(?:max_single_transfer|max_daily_spend|max_30_day_spend|low_balance_threshold_usdc)"\s*:\s*$/;
 const METADATA = /(?<!\\)"metadata"\s*:\s*$/;
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}]|-?\d[\d.eE+-]*/g;
 

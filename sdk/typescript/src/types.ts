@@ -42,8 +42,17 @@ export interface AccountPolicy {
   account_id: AccountId;
   /** Who may be paid, by address: wallets, then token accounts; `null` for anyone. */
   allowed_counterparties: CounterpartyText[] | null;
+  /** The budget that the account pays through; `null` for none. */
+  budget_id: BudgetId | null;
+  /** Whether it pays by grants alone. Set by the admin's own commands. */
+  by_grant_only: boolean;
   /** What each entry is, in the order of the entries. */
   counterparty_kinds: CounterpartyKindOrOther[] | null;
+  /**
+   * Most that may leave in any 30 days; `null` for no limit. No grant goes past it. Neither this nor `budget_id` is
+   * part of a version.
+   */
+  max_30_day_spend: UsdcLimit | null;
   /** Most that may leave in any 24 hours; `null` for no limit. */
   max_daily_spend: UsdcLimit | null;
   /** Most of a single transfer; `null` for no limit. */
@@ -164,6 +173,19 @@ export interface Balance {
   balance_usdc: Usdc;
   /** When it was read from the chain. */
   last_updated: Timestamp;
+}
+
+/** The id of a budget: `bdg_` and its address on the chain. */
+export type BudgetId = string;
+
+/** Of the account's budget. What other accounts paid through it counts too. */
+export interface BudgetLimit {
+  /** The id of a budget: `bdg_` and its address on the chain. */
+  budget_id: BudgetId;
+  /** Of 30 days, by calendar days in UTC: a spend counts for 30 days and for less than a day longer. */
+  max_30_day_spend: MonthLimit;
+  /** Of a rolling window of 24 hours. */
+  max_daily_spend: DailyLimit;
 }
 
 /** What the payment says on the chain, where others may write more than 200 characters. */
@@ -517,6 +539,10 @@ export type KeyId = string;
 export interface Limits {
   /** The id of an account. Opaque; compare it as text. */
   account_id: AccountId;
+  /** What the account pays through together with others; `null` without a budget. */
+  budget: BudgetLimit | null;
+  /** Of 30 days, by calendar days in UTC: a spend counts for 30 days and for less than a day longer. */
+  max_30_day_spend: MonthLimit;
   /** Of a rolling window of 24 hours. */
   max_daily_spend: DailyLimit;
   /** Of each transfer by itself. */
@@ -546,6 +572,18 @@ export type Metadata = Record<string, unknown>;
 
 /** How a resource is asked for. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | (string & {});
+
+/** Of 30 days, by calendar days in UTC: a spend counts for 30 days and for less than a day longer. */
+export interface MonthLimit {
+  /** When the oldest of it stops counting; `null` when nothing counts. */
+  frees_at: Timestamp | null;
+  /** Most that may leave in any 30 days. */
+  limit: Usdc | null;
+  /** What may still leave now. */
+  remaining: Usdc | null;
+  /** What left in the last 30 days; `null` for an account without this limit, of which nothing is counted. */
+  used: Usdc | null;
+}
 
 /** A label for people, not unique: 1 to 200 characters, not blank, none that override the direction of text. */
 export type Name = string;
@@ -709,6 +747,8 @@ export type RejectionReason =
   | "recipient_not_allowed"
   | "single_limit_exceeded"
   | "daily_limit_exceeded"
+  | "month_limit_exceeded"
+  | "budget_exceeded"
   | (string & {});
 
 /** The `ReopenedData` of the service's description. */
@@ -770,6 +810,8 @@ export type Rule =
   | "allowed_counterparties"
   | "max_single_transfer"
   | "max_daily_spend"
+  | "max_30_day_spend"
+  | "budget"
   | "balance"
   | (string & {});
 
