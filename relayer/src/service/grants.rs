@@ -39,7 +39,7 @@ impl Grants {
     ) -> Result<Page<GrantOnChain>, ServiceError> {
         let operator = principal.operator();
         let account = find_account(&self.accounts, principal, id).await?;
-        let place = request.after.as_ref().map(|cursor| Place::parse(cursor.position())).transpose()?;
+        let place = request.after.as_ref().map(|cursor| GrantPlace::parse(cursor.position())).transpose()?;
         self.looks.take(operator.id).await?;
         let chain = &self.chains.get(operator.network)?.chain;
         let read = chain.read_grants(&operator.address, &account.address).await;
@@ -48,7 +48,7 @@ impl Grants {
         let rest =
             found.into_iter().filter(|grant| place.as_ref().is_none_or(|place| place.is_before(grant)));
         let filter = grants_filter(id);
-        let cursor = |last: &GrantOnChain| Cursor::new(&filter, Place::of(last).text());
+        let cursor = |last: &GrantOnChain| Cursor::new(&filter, GrantPlace::of(last).text());
         Ok(Page::from_rows(rest.take(rows_max).collect(), request.limit, cursor))
     }
 
@@ -97,9 +97,9 @@ impl Grants {
 }
 
 /// Where a grant stands in the list: later ones were opened before, or have a higher address.
-struct Place(i64, [u8; 32]);
+struct GrantPlace(i64, [u8; 32]);
 
-impl Place {
+impl GrantPlace {
     fn of(grant: &GrantOnChain) -> Self {
         Self(grant.opened_at, grant.address.bytes())
     }

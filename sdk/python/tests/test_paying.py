@@ -197,9 +197,9 @@ class Paying(unittest.TestCase):
         self.assertEqual([body.get("duplicate_of") for body in script.bodies()], [None, "txn_0"])
         purser, script, _ = agent(error(409, "policy_changed", retryable=False))
         with self.assertRaises(Conflict):
-            purser.policy.update("acct_1", max_daily_spend="5", version=7)
+            purser.policy.update("acct_1", max_daily_spend="5", max_30_day_spend="50", budget_id=None, version=7)
         self.assertEqual(script.asked[0].headers["If-Match"], '"7"')
-        self.assertEqual(script.bodies(), [{"max_daily_spend": "5"}])
+        self.assertEqual(script.bodies(), [{"max_daily_spend": "5", "max_30_day_spend": "50", "budget_id": None}])
 
     def test_money_is_never_a_float(self) -> None:
         purser, script, _ = agent(answer(200, SETTLED))
@@ -232,6 +232,7 @@ class Paying(unittest.TestCase):
         policy = {
             "account_id": "acct_1", "updated_at": "2026-01-31T12:00:00Z", "version": 7, "pending": None, "paused": False,
             "allowed_counterparties": None, "counterparty_kinds": None, "require_memo": False, "max_daily_spend": None,
+            "max_30_day_spend": None, "budget_id": None, "by_grant_only": False,
         }  # fmt: skip
         body = json.dumps(policy)[:-1] + ', "max_single_transfer": 12345678901234.567891}'
         purser, _, _ = agent(Response(200, {"content-type": "application/json"}, body.encode()))

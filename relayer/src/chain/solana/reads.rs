@@ -24,7 +24,7 @@ const BATCHES_AT_ONCE: usize = 4;
 const BUDGET_READS_MAX: usize = 4;
 
 /// What a transfer needs, or the budget that has to be read with it.
-enum Through {
+enum ViewRead {
     This(Box<ChainView>),
     Another(Option<Address>),
 }
@@ -129,8 +129,8 @@ impl SolanaChain {
         let mut budget = agent.and_then(|agent| agent.beyond?.budget);
         for _ in 0..BUDGET_READS_MAX {
             match self.transfer_view_through(payer, destination, granted, budget).await? {
-                Through::This(view) => return Ok(*view),
-                Through::Another(named) => budget = named,
+                ViewRead::This(view) => return Ok(*view),
+                ViewRead::Another(named) => budget = named,
             }
         }
         Err(ChainError::Unavailable { during: "transfer", reason: "the account's budget changes".into() })
@@ -143,7 +143,7 @@ impl SolanaChain {
         destination: &Address,
         granted: Option<&Payment<'_>>,
         budget: Option<Address>,
-    ) -> Result<Through, ChainError> {
+    ) -> Result<ViewRead, ChainError> {
         let keys = transfer_keys(payer, destination);
         let [operator_key, agent_key, token_key, destination_key] = keys;
         let fixed = [operator_key, agent_key, token_key, destination_key, sysvar::CLOCK];
@@ -177,7 +177,7 @@ impl SolanaChain {
             self.decoded(payer, destination, accounts.each_ref().map(Option::as_ref))?;
         let named = agent.beyond.and_then(|beyond| beyond.budget);
         if named != budget {
-            return Ok(Through::Another(named));
+            return Ok(ViewRead::Another(named));
         }
         let program = &self.instructions.0.program;
         let granted = granted.zip(grant_key).and_then(|(payment, grant_key)| {
@@ -202,7 +202,7 @@ impl SolanaChain {
             found.map_or_else(|| BudgetState::closed(to_address(&key)), |found| found.state)
         });
         let tags = agent.tags;
-        Ok(Through::This(Box::new(view_of(operator, agent, tags, destination, (granted, budget), now))))
+        Ok(ViewRead::This(Box::new(view_of(operator, agent, tags, destination, (granted, budget), now))))
     }
 
     /// The same from the accounts that the websocket keeps up to date, counting our transfers in flight. Not for accounts that pay
