@@ -134,9 +134,11 @@ async fn an_operator_sees_its_own_actions_and_an_agent_sees_none() {
     let given_back = actions(&operator.client, "").await[0].clone();
     assert_eq!((&given_back["action"], &given_back["key_name"]), (&json!("revoke_own_key"), &json!("bot")));
     assert_eq!((&given_back["object_id"], &given_back["key_id"]), (&made["id"], &made["id"]));
-    for query in
-        [String::new(), format!("?object_id={}", agent.id), format!("?key_id={}", made.text_of("id"))]
-    {
+    for query in [
+        "?action=revoke_own_key".to_owned(),
+        format!("?object_id={}", agent.id),
+        format!("?key_id={}", made.text_of("id")),
+    ] {
         assert_eq!(actions(&other.client, &query).await, [Value::Null; 0], "{query}");
     }
     let theirs = operator.client.get("/v1/actions?limit=1").await;
@@ -202,7 +204,8 @@ async fn is_on_record_after_a_death(
     let died = operator.client.tries(operator.client.request(Method::DELETE, &path)).await;
     assert!(died.is_err(), "it was to die at {point}");
     app.crashes();
-    let client = app.twin(&sound).client().with_key(operator.client.key());
+    let risen = app.twin(&sound);
+    let client = risen.client().with_key(operator.client.key());
     let keys = client.get(&agent.path("/keys")).await;
     let key = keys["data"].as_array().expect("a list").iter().find(|key| key["id"] == id).expect("its key");
     assert_eq!(key["revoked_at"].is_string(), was_revoked, "{point}: {key}");

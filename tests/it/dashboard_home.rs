@@ -131,7 +131,7 @@ async fn a_stop_that_takes_long_says_that_it_is_under_way_and_then_that_it_is_do
         let page = browser.reads(&progress).await;
         if page.status == 303 {
             page.leads_to("/dashboard?stopped=1");
-            comes_to_say(&browser, "/dashboard", "Ada is halted").await;
+            comes_to_say(&browser, "/dashboard", "Every account is halted").await;
             // Of a form that nobody sent, nothing is known.
             let unknown = browser.reads("/dashboard/stop-all?working=nothing").await.has_status(200);
             unknown.says("The chain did not confirm the stop");

@@ -5,10 +5,15 @@ use futures::{Stream, TryStreamExt};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
+use utoipa::openapi::schema::ObjectBuilder;
+use utoipa::openapi::{RefOr, Schema};
 
 use super::csv::{self, CsvRow};
 use crate::domain::{AccountName, ActionOutcome, KeyHint, ListedAction};
 use crate::wire::schema::{self, RequestIdText, Signature, Text, anything, one_of, text, written};
+
+/// No body that is kept has more fields: each takes at least four of its 2,000 bytes.
+const FIELDS_MAX: usize = 500;
 
 written! {
     ActionOutcome = "ActionOutcome": one_of(
@@ -25,7 +30,9 @@ written! {
         .description(Some("A dashboard session. It opens nothing.")).build();
     ClientAddressText = "ClientAddress": text().max_length(Some(45))
         .description(Some("An IPv4 or IPv6 address.")).build();
-    AskedFields = "AskedFields": anything();
+    AskedFields = "AskedFields": ObjectBuilder::new().max_properties(Some(FIELDS_MAX))
+        .additional_properties(Some(RefOr::T(Schema::Object(anything()))))
+        .description(Some("The fields of a request's body, as they were sent.")).build();
 }
 
 pub enum ActionName {}
