@@ -25,7 +25,7 @@ pub struct Args {
 const BUDGETS: &[(&str, usize)] = &[
     ("audit", 740), // a machine's part: HTTP, files, signed verdicts, --follow; the page is its latest raise
     ("audit/page", 400), // in turns, for WebAssembly; its build is its latest raise
-    ("audit/replay", 8_800), // what decides; grants, approvers and budgets as they stand, and a relayer\'s kept answers are its latest raise
+    ("audit/replay", 8_950), // what decides; accounts that are read again, and held against every moment of a slot, are its latest raise
     ("cli", 2_950),          // the command for an approver
     ("client", 1_470),       // goal 1,100; memos before calls are its latest raise
     ("core", 4_410),         // a transfer that waits for a person
