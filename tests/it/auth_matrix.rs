@@ -392,7 +392,7 @@ async fn key_of_another_operator_opens_nothing_of_this_one() {
             ("POST", "/v1/halt" | "/v1/accounts/{id}/halt") => assert_eq!(answer.status, 400, "{place}"),
             (
                 "GET",
-                "/v1/accounts" | "/v1/budgets" | "/v1/denials" | "/v1/keys" | "/v1/transfers"
+                "/v1/accounts" | "/v1/actions" | "/v1/budgets" | "/v1/denials" | "/v1/keys" | "/v1/transfers"
                 | "/v1/approvals" | "/v1/events" | "/v1/webhooks",
             ) => {
                 assert_eq!(answer.status, 200, "{place}");

@@ -26,12 +26,13 @@ struct Meanwhile {
 }
 
 impl Meanwhile {
-    /// Pays as fast as the chain takes it, several times in a slot.
-    fn pays(agent: &Arc<Agent>, payee: Pubkey) -> Meanwhile {
+    /// Each pays as fast as the chain takes it, one payment after the other: the network may list two that it got at once in
+    /// another order than it made them.
+    fn pays(agents: &[&Arc<Agent>], payee: Pubkey) -> Meanwhile {
         let meanwhile = Meanwhile { is_over: Arc::default(), payments: Arc::default() };
-        for _ in 0..2 {
+        for agent in agents {
             let (is_over, payments) = (Arc::clone(&meanwhile.is_over), Arc::clone(&meanwhile.payments));
-            let agent = Arc::clone(agent);
+            let agent = Arc::clone(*agent);
             tokio::spawn(async move {
                 while !is_over.load(Ordering::SeqCst) {
                     if let DirectOutcome::Settled(_) = agent.pays_directly("0.01", &payee, "meanwhile").await
@@ -66,12 +67,14 @@ async fn payments_and_new_accounts_while_an_audit_runs_accuse_nobody() {
     let app = TestApp::start(TestNetwork::slow(), &AppSettings::default()).await;
     let operator = app.new_operator().await;
     let ada = Arc::new(operator.creates_account("Ada").await);
+    let eve = Arc::new(operator.creates_account("Eve").await);
     let chain = operator.chain.clone();
     let (payee, _) = chain.new_payee().await;
     mints(&chain, "1000", &ada.token_account).await;
+    mints(&chain, "1000", &eve.token_account).await;
     let (url, address) = (operator.network().rpc_url.clone(), operator.address.to_string());
 
-    let meanwhile = Meanwhile::pays(&ada, payee);
+    let meanwhile = Meanwhile::pays(&[&ada, &eve], payee);
     let (auditor, mut seen) = (Auditor::new(), Vec::new());
     for round in 0..AUDITS {
         let (at, of) = (url.clone(), address.clone());
