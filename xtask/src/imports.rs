@@ -105,7 +105,11 @@ const REPLAY: &[Room] = &[
     Room { name: "node", may_use: &["archive"], no_crates: &[] },
     Room { name: "tables", may_use: &["archive"], no_crates: &[] },
     Room { name: "gather", may_use: &["archive", "node", "order", "signed", "tables"], no_crates: &[] },
-    Room { name: "whole", may_use: &["archive", "check", "gather", "replay", "scope"], no_crates: &[] },
+    Room {
+        name: "whole",
+        may_use: &["archive", "check", "gather", "node", "replay", "scope"],
+        no_crates: &[],
+    },
     Room { name: "network", may_use: &["check", "replay"], no_crates: &[] },
     Room { name: "program", may_use: &["archive", "check", "replay"], no_crates: &[] },
     Room { name: "history", may_use: &["check", "node", "replay"], no_crates: &[] },

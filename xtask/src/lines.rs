@@ -41,7 +41,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("relayer", 42_060), // budgets, caps for 30 days and grants over REST, the record of changes, sessions, accounts that ask nobody
     ("rpc", 1_900),      // goal 1,800
     ("simulate", 2_040), // people who approve
-    ("xtask", 3_710),    // pages of docs in the archive
+    ("xtask", 3_720),    // pages of docs in the archive
 ];
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
