@@ -9,7 +9,7 @@ use super::{
 
 /// A request under its idempotency key, and what its caller wants done where it is in doubt.
 #[derive(Debug, Clone)]
-pub struct NamedRequest {
+pub struct AskedTransfer {
     pub idempotency_key: IdempotencyKey,
     pub request: TransferRequest,
     pub duplicates: Duplicates,
@@ -24,7 +24,7 @@ pub struct NewTransfer {
     pub operator_id: OperatorId,
     pub network: Network,
     pub key_id: KeyId,
-    pub asked: NamedRequest,
+    pub asked: AskedTransfer,
     /// Set when somebody else sends its bytes.
     pub sender: Option<OtherSender>,
     /// See [`SignedAhead`].

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_core::{
-    Approval, Duplicates, Ended, Fingerprint, IdempotencyKey, KeyId, MoneyPath, NamedRequest, Order,
+    Approval, AskedTransfer, Duplicates, Ended, Fingerprint, IdempotencyKey, KeyId, MoneyPath, Order,
     PaymentError, PendingLimits, Recipient, Started, Transfer, TransferRequest, TransferState, UsdcAmount,
 };
 use tokio::sync::oneshot;
@@ -103,7 +103,7 @@ async fn carry_out(
             // Each key is for another amount, so none looks like another.
             let duplicates = Duplicates::default();
             let asked =
-                NamedRequest { idempotency_key: key, request, duplicates, approval: Approval::Request };
+                AskedTransfer { idempotency_key: key, request, duplicates, approval: Approval::Request };
             let order = Order { payer, key_id, asked, sent_by: None, deadline };
             path.begin(order, place).await?
         }

@@ -30,8 +30,8 @@ use self::pending::{Ending, PendingTransfer, PendingTransfers};
 use self::seen::SeenPayments;
 use crate::crash_point;
 use crate::{
-    AccountId, Approval, Chain, ChainFault, Claim, ClaimClock, Fingerprint, IdempotencyKey, KeyId,
-    NamedRequest, Network, NewTransfer, OperatorId, OtherSender, Outside, Payer, Reuse, Transfer, TransferId,
+    AccountId, Approval, AskedTransfer, Chain, ChainFault, Claim, ClaimClock, Fingerprint, IdempotencyKey,
+    KeyId, Network, NewTransfer, OperatorId, OtherSender, Outside, Payer, Reuse, Transfer, TransferId,
     TransferStatus, agreed_now, transfer_tag,
 };
 
@@ -56,7 +56,7 @@ pub struct Order {
     pub payer: Payer,
     /// The API key that asks for it.
     pub key_id: KeyId,
-    pub asked: NamedRequest,
+    pub asked: AskedTransfer,
     /// Set when somebody else sends the bytes.
     pub sent_by: Option<(OtherSender, HandOver)>,
     /// When its caller gets an answer.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use purser_core::{Duplicates, HandOver, NamedRequest, OtherSender, PendingPlace, Signer, Started};
+use purser_core::{AskedTransfer, Duplicates, HandOver, OtherSender, PendingPlace, Signer, Started};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -133,7 +133,7 @@ impl HandOvers {
         let sender = OtherSender { fee_payer: terms.fee_payer, fingerprint };
         let PaidOn(chain) = self.network(principal)?;
         let sent_by = (sender, HandOver { signer: Arc::new(OnTerms { chain, terms }), signed });
-        let asked = NamedRequest {
+        let asked = AskedTransfer {
             idempotency_key,
             request: transfer,
             duplicates: Duplicates::default(),

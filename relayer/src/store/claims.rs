@@ -12,7 +12,7 @@ use super::{StoreError, Transaction, Transfers};
 use crate::domain::{
     Approval, Claim, IdempotencyKey, Network, OperatorId, Reuse, Transfer, TransferId, TransferState, UsedKey,
 };
-use purser_core::{ClaimClock, DUPLICATE_WITHIN, GivesBack, KeyUse, NamedRequest, NewTransfer};
+use purser_core::{AskedTransfer, ClaimClock, DUPLICATE_WITHIN, GivesBack, KeyUse, NewTransfer};
 
 /// The most payments of an account among which a claim looks for one like its own.
 const LATELY_PAID_MAX: u32 = 1_000;
@@ -116,7 +116,7 @@ async fn latest_like(
     new: &NewTransfer,
     clock: ClaimClock,
 ) -> Result<Option<TransferId>, StoreError> {
-    let NamedRequest { idempotency_key, request, .. } = &new.asked;
+    let AskedTransfer { idempotency_key, request, .. } = &new.asked;
     sql! {
         "UPDATE accounts SET name = name WHERE operator_id = {operator_id} AND account_id = {from}",
         new.operator_id, request.from
@@ -181,7 +181,7 @@ async fn insert_transfer(
     holder: &str,
     clock: ClaimClock,
 ) -> Result<Option<Transfer>, StoreError> {
-    let NamedRequest { idempotency_key, request, .. } = &new.asked;
+    let AskedTransfer { idempotency_key, request, .. } = &new.asked;
     let ahead = new.signed.as_ref();
     let signed =
         ahead.map_or_else(TransferStateColumns::default, |ahead| TransferStateColumns::from(&ahead.signed));

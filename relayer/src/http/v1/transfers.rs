@@ -2,7 +2,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use purser_core::{Duplicates, NamedRequest};
+use purser_core::{AskedTransfer, Duplicates};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -69,7 +69,7 @@ impl CreateTransferBody {
         Ok((asked, key.map(IdempotencyKey::parse).transpose()?))
     }
 
-    fn into_request(self, header: Option<String>) -> Result<NamedRequest, Invalid> {
+    fn into_request(self, header: Option<String>) -> Result<AskedTransfer, Invalid> {
         let approval = match self.approval.as_deref() {
             None | Some("never") => Approval::Never,
             Some("request") => Approval::Request,
@@ -79,7 +79,7 @@ impl CreateTransferBody {
         let duplicates = Duplicates { are_refused: self.refuse_duplicate.unwrap_or(false), meant };
         let (request, key) = self.parse(header)?;
         let idempotency_key = required("idempotency_key", key)?;
-        Ok(NamedRequest { idempotency_key, request, duplicates, approval })
+        Ok(AskedTransfer { idempotency_key, request, duplicates, approval })
     }
 
     pub(crate) fn into_preview(self, header: Option<String>) -> Result<TransferRequest, Invalid> {

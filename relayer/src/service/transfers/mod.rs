@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_core::{
-    Ended, HandOver, MoneyPath, NamedRequest, Order, OtherSender, Outside, Payer, PaymentError,
+    AskedTransfer, Ended, HandOver, MoneyPath, Order, OtherSender, Outside, Payer, PaymentError,
     PendingLimits, PendingPlace, Started,
 };
 use tokio::time::Instant;
@@ -104,12 +104,12 @@ impl Transfers {
     pub async fn create(
         &self,
         principal: &Principal,
-        asked: NamedRequest,
+        asked: AskedTransfer,
     ) -> Result<TransferAnswer, ServiceError> {
         let deadline = Instant::now() + self.transfer_deadline;
         let from = asked.request.from;
         let account = find_payer(&self.accounts, principal, from).await?;
-        let asked = NamedRequest {
+        let asked = AskedTransfer {
             duplicates: account.duplicates.over(asked.duplicates),
             approval: account.approvals.over(asked.approval),
             ..asked
@@ -117,7 +117,7 @@ impl Transfers {
         let started = match self.try_place(principal, from, &asked.idempotency_key) {
             Some(place) => self.start(principal, account, asked, place, deadline, None).await?,
             None => {
-                let NamedRequest { idempotency_key: key, request, approval, .. } = &asked;
+                let AskedTransfer { idempotency_key: key, request, approval, .. } = &asked;
                 let found = self.find_started(principal, key, Fingerprint::of(request), *approval).await?;
                 found.ok_or(ServiceError::TooManyPending)?
             }
@@ -131,7 +131,7 @@ impl Transfers {
         &self,
         principal: &Principal,
         account: Account,
-        asked: NamedRequest,
+        asked: AskedTransfer,
         place: PendingPlace,
         deadline: Instant,
         sent_by: Option<(OtherSender, HandOver)>,

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use super::pools::Pools;
 use super::query::{Sql, query, sql};
-use purser_core::{ClaimClock, Duplicates, GivesBack, NamedRequest, NewTransfer, SignedAhead};
+use purser_core::{AskedTransfer, ClaimClock, Duplicates, GivesBack, NewTransfer, SignedAhead};
 
 use super::{Store, StoreError};
 use crate::domain::*;
@@ -129,7 +129,7 @@ impl Fixture {
             operator_id: self.operator.id,
             network: self.operator.network,
             key_id: self.key.id,
-            asked: NamedRequest {
+            asked: AskedTransfer {
                 idempotency_key,
                 request: TransferRequest {
                     from: self.account.id,

@@ -14,7 +14,7 @@ use crate::shares::Outgoing;
 use crate::store::Store;
 use crate::tasks::Tasks;
 use crate::webhook::{Clock, Deliverer, Dispatcher, Payload, Post};
-use purser_core::{ClaimClock, Duplicates, NamedRequest, NewTransfer};
+use purser_core::{AskedTransfer, ClaimClock, Duplicates, NewTransfer};
 
 /// Seconds after the start of a test, by the test's own clock.
 pub fn at(seconds: i64) -> Timestamp {
@@ -229,7 +229,7 @@ impl Scene {
             operator_id: self.operator.id,
             network: Network::Test,
             key_id: self.key.id,
-            asked: NamedRequest {
+            asked: AskedTransfer {
                 idempotency_key,
                 request: TransferRequest {
                     from: self.account.id,

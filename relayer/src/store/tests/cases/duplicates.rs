@@ -16,7 +16,7 @@ fn meant(new: NewTransfer, of: TransferId) -> NewTransfer {
 }
 
 fn with(new: NewTransfer, duplicates: Duplicates) -> NewTransfer {
-    NewTransfer { asked: NamedRequest { duplicates, ..new.asked }, ..new }
+    NewTransfer { asked: AskedTransfer { duplicates, ..new.asked }, ..new }
 }
 
 fn changed(new: NewTransfer, change: impl FnOnce(&mut TransferRequest)) -> NewTransfer {
