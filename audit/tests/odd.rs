@@ -141,6 +141,48 @@ fn list_that_names_a_transaction_twice_changes_nothing_and_one_in_another_slot_c
     assert!(why.contains(&payment) && why.contains("lists the transaction"), "{why}");
 }
 
+/// The embedded network lists what it got at once in any order within a slot.
+#[test]
+fn payments_that_are_listed_out_of_order_within_a_slot_stand_in_the_order_of_their_balances() {
+    let mut chain = TestChain::new(&strict(), 0);
+    let payments = [1, 2, 3].map(|usdc| chain.pays(&Paying::usdc(usdc)));
+    let in_one_slot = |chain: &TestChain| {
+        let mut slot = json!(null);
+        for payment in &payments {
+            chain.spoils(&format!("transactions/{payment}"), |it| {
+                if slot.is_null() {
+                    slot = it["slot"].clone();
+                }
+                it["slot"] = slot.clone();
+            });
+        }
+        for address in [chain.operator, chain.agent, chain.purse_of(&chain.agent)] {
+            chain.spoils(&format!("signatures/{address}"), |value| {
+                let lines = value.as_array_mut().expect("a list");
+                let is_one = |line: &Value| payments.iter().any(|payment| line["signature"] == **payment);
+                let places: Vec<usize> = (0..lines.len()).filter(|at| is_one(&lines[*at])).collect();
+                places.iter().for_each(|at| lines[*at]["slot"] = slot.clone());
+                lines.swap(places[0], places[2]);
+            });
+        }
+    };
+    chain.saves();
+    in_one_slot(&chain);
+    let report = audited(chain.folder.path());
+    assert!(report.holds && report.complete, "{}", text(&report));
+    assert_eq!(report.accounts[0].payments, 3);
+    // One of them that is hidden is missing in any order.
+    chain.saves();
+    in_one_slot(&chain);
+    for address in [chain.operator, chain.agent, chain.purse_of(&chain.agent)] {
+        chain.spoils(&format!("signatures/{address}"), |value| {
+            value.as_array_mut().expect("a list").retain(|line| line["signature"] != *payments[1]);
+        });
+    }
+    let report = audited(chain.folder.path());
+    assert_eq!(broken(&report), [Check::Numbering, Check::Balances], "{}", text(&report));
+}
+
 #[test]
 fn directory_that_names_an_account_twice_counts_it_once() {
     let mut chain = TestChain::new(&strict(), 0);

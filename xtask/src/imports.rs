@@ -104,6 +104,7 @@ const REPLAY: &[Room] = &[
     Room { name: "archive", may_use: &[], no_crates: &[] },
     Room { name: "node", may_use: &["archive"], no_crates: &[] },
     Room { name: "tables", may_use: &["archive"], no_crates: &[] },
+    Room { name: "shown", may_use: &["archive", "replay", "scope", "signed", "tables"], no_crates: &[] },
     Room { name: "gather", may_use: &["archive", "node", "order", "signed", "tables"], no_crates: &[] },
     Room {
         name: "whole",

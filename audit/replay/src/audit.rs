@@ -1,26 +1,26 @@
 //! One audit from start to end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::future::poll_fn;
 use std::task::Poll;
 
 use anchor_lang::prelude::Pubkey;
-use purser_client::{Landed, WireLanded};
 use sha2::{Digest, Sha256};
 
 use crate::AuditError;
-use crate::archive::Archive;
+use crate::archive::{Archive, Line};
 use crate::check::Check;
 use crate::gather::{Subject, gather};
 use crate::history::kept::Kept;
 use crate::history::{Api, Compared, compare, compare_balances, kept};
 use crate::node::Node;
-use crate::order::ordered;
+use crate::order::{by_balances, ordered};
 use crate::program::program;
-use crate::replay::{Outcome, Place, Replay, Transaction, date};
+use crate::replay::{Outcome, Replay, date};
 use crate::report::{Facts, Relayer, Report, build};
 use crate::scope::Scope;
-use crate::{signed, tables, whole};
+use crate::shown::Shown;
+use crate::whole;
 
 /// How often progress is reported, in transactions.
 const TOLD_EVERY: u64 = 5_000;
@@ -158,57 +158,34 @@ async fn replay(
     }
     let lines = ordered(&lists);
     drop(lists);
-    let (mut done, mut inputs) = (0, Sha256::new());
+    let purses: HashSet<Pubkey> = scope.agents.iter().map(|agent| scope.at.token_account(agent)).collect();
+    let (mut done, mut inputs, mut held) = (0, Sha256::new(), HashMap::new());
     let within = |slot: u64| slot <= scope.manifest.until_slot;
-    for line in lines.iter().filter(|line| line.err.is_none() && within(line.slot)) {
-        let signature = line.signature.as_str();
-        let Some(saved) = archive.transaction(signature)? else {
-            return Err(AuditError::Refused(format!(
-                "the transaction {signature} is listed and not saved: gather again with --url and --save"
-            )));
-        };
-        let wire = serde_json::from_value::<WireLanded>(saved).ok();
-        let looked = wire.as_ref().map(|wire| tables::check(wire, archive)).transpose()?;
-        let read = wire.and_then(|wire| {
-            Some((signed::check(&wire), wire.read(&scope.at.program, &scope.at.usdc_mint, signature)?))
-        });
-        match read {
-            Some((_, Landed::Well(landed))) if landed.slot != line.slot => {
-                return Err(AuditError::Refused(format!(
-                    "the node lists the transaction {signature} in slot {} and shows it in slot {}: ask another node",
-                    line.slot, landed.slot
-                )));
+    let well: Vec<&Line> = lines.iter().filter(|line| line.err.is_none() && within(line.slot)).collect();
+    for slot in well.chunk_by(|one, other| one.slot == other.slot) {
+        let shown = slot.iter().map(|line| Shown::of(line, archive, scope)).collect::<Result<Vec<_>, _>>()?;
+        let moved: Vec<_> = shown.iter().map(|it| it.moved(&purses)).collect();
+        let order = by_balances(&held, &moved);
+        held.extend(
+            order
+                .iter()
+                .filter_map(|place| moved.get(*place))
+                .flatten()
+                .map(|it| (it.token_account, it.after)),
+        );
+        let mut shown: Vec<_> = slot.iter().zip(shown.into_iter().map(Some)).collect();
+        for place in order {
+            let Some((line, Some(shown))) = shown.get_mut(place).map(|(line, it)| (line, it.take())) else {
+                continue;
+            };
+            shown.replayed(line, &mut replay)?;
+            inputs.update(&line.signature);
+            done += 1;
+            if done % TOLD_EVERY == 0 {
+                tell(format!("replayed {done} of {} transactions", lines.len()));
+                // Whoever shows that may have to do so between two turns.
+                breathe().await;
             }
-            Some((signed, Landed::Well(mut landed))) if landed.keeps_inner => {
-                if let Some(looked) = looked.filter(|_| replay.is_called(&landed)) {
-                    let time = landed.block_time.unwrap_or_default();
-                    replay.looked_up(
-                        &Place { signature: signature.to_owned(), slot: landed.slot, time },
-                        &looked,
-                    );
-                }
-                landed.block_time = landed.block_time.or(line.block_time);
-                if landed.block_time.is_none() && replay.concerns(&landed) {
-                    return Err(AuditError::Refused(format!(
-                        "the node does not know when the transaction {signature} was made, so no rule that counts time can be \
-                         told: ask another node"
-                    )));
-                }
-                replay.apply(&Transaction { signature: signature.to_owned(), landed, signed });
-            }
-            Some((_, Landed::Failed)) => {}
-            Some((_, Landed::Well(_))) | None => {
-                return Err(AuditError::Refused(format!(
-                    "the node did not keep the transaction {signature} whole: ask one that keeps balances and inner instructions"
-                )));
-            }
-        }
-        inputs.update(signature);
-        done += 1;
-        if done % TOLD_EVERY == 0 {
-            tell(format!("replayed {done} of {} transactions", lines.len()));
-            // Whoever shows that may have to do so between two turns.
-            breathe().await;
         }
     }
     let mut outcome = replay.finish();

@@ -10,6 +10,7 @@
 //! | [`order`] | one order for transactions from several lists |
 //! | [`signed`] | whether a transaction's signatures cover its contents |
 //! | `tables` | whether lookup tables hold what the node says |
+//! | `shown` | a transaction as the node shows it, on its way into the replay |
 //! | `whole` | whether anything is missing, and is of one time |
 //! | [`replay`] | replays every signed instruction: `purser_policy` decides again; log, balances and accounts must agree |
 //! | [`network`] | the public networks, and whether the mint is theirs |
@@ -35,6 +36,7 @@ pub mod program;
 pub mod replay;
 pub mod report;
 pub mod scope;
+mod shown;
 pub mod signed;
 mod tables;
 pub mod turns;

@@ -1,7 +1,11 @@
 //! One order for transactions from several lists. Each list follows the chain's order, and slots order the lists among each
-//! other. Within a slot, the result keeps every list's order.
+//! other. Within a slot, the result keeps every list's order, unless the balances say another one.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use anchor_lang::prelude::Pubkey;
+use purser_client::TokenBalance;
+use purser_policy::UsdcAmount;
 
 use crate::archive::Line;
 
@@ -39,9 +43,46 @@ fn within_slot(mut parts: Vec<Vec<&Line>>) -> Vec<Line> {
     }
 }
 
+/// The places of a slot's transactions in an order in which each finds the balances that were left: the listed one, if it is such an
+/// order, as every validator's is. The embedded network lists transactions that it got at once in any order. Where no order
+/// fits, the listed one stays. `held`: what token accounts held before; none are empty. `moved`: what each transaction moved.
+pub fn by_balances(held: &HashMap<Pubkey, UsdcAmount>, moved: &[Vec<TokenBalance>]) -> Vec<usize> {
+    let (mut held, mut order) = (held.clone(), Vec::new());
+    let mut left: Vec<(usize, &Vec<TokenBalance>)> = moved.iter().enumerate().collect();
+    while !left.is_empty() {
+        let holds = |it: &TokenBalance| held.get(&it.token_account).copied().unwrap_or_default();
+        let fits = left.iter().position(|(_, moved)| moved.iter().all(|it| holds(it) == it.before));
+        let (place, moved) = left.remove(fits.unwrap_or(0));
+        held.extend(moved.iter().map(|it| (it.token_account, it.after)));
+        order.push(place);
+    }
+    order
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A payment out of the first account: what it held before, and after.
+    fn pays(before: u64, after: u64) -> Vec<TokenBalance> {
+        let [before, after] = [before, after].map(UsdcAmount::from_micros);
+        vec![TokenBalance { token_account: Pubkey::new_from_array([1; 32]), owner: None, before, after }]
+    }
+
+    #[test]
+    fn transactions_of_a_slot_stand_as_their_balances_follow_from_each_other() {
+        let held = HashMap::from([(Pubkey::new_from_array([1; 32]), UsdcAmount::from_micros(10))]);
+        let listed = [pays(10, 9), Vec::new(), pays(9, 7)];
+        assert_eq!(by_balances(&held, &listed), [0, 1, 2], "as it is listed");
+        assert_eq!(by_balances(&held, &[pays(7, 4), pays(9, 7), pays(10, 9)]), [2, 1, 0]);
+        // One is missing: nothing is moved that need not be.
+        assert_eq!(by_balances(&held, &[pays(8, 7), pays(7, 4)]), [0, 1]);
+        assert_eq!(
+            by_balances(&HashMap::new(), &[pays(5, 4), pays(0, 5)]),
+            [1, 0],
+            "a new account holds nothing"
+        );
+    }
 
     fn list(lines: &[(&str, u64)]) -> Vec<Line> {
         let line = |(signature, slot): &(&str, u64)| Line {

@@ -15,7 +15,7 @@ import { type Past, associated, fromDirectory, fromNodes, together } from "./pas
 import { checkRelayer, relayerAt, relayerIn } from "./relayer.mts";
 import { apply } from "./replay.mts";
 import { compared, differences } from "./standing.mts";
-import { Program, landed, usdc } from "./transaction.mts";
+import { Program, byBalances, landed, usdc } from "./transaction.mts";
 import { checkNetwork, checkProgram, isWhole, reachesBack } from "./whole.mts";
 import { World } from "./world.mts";
 
@@ -85,15 +85,13 @@ async function replayed(past: Past, program: Program): Promise<World> {
       return false;
     });
   };
-  const walked = [past.operator, ...past.agents, ...past.agents.map((agent) => associated(agent, past.mint))];
+  const purses = past.agents.map((agent) => associated(agent, past.mint));
+  const walked = [past.operator, ...past.agents, ...purses];
   const lines = ordered(walked.map((address) => past.lists.get(address) ?? [])).filter((line) => !line.err && line.slot <= past.untilSlot);
-  for (let at = 0; at < lines.length; at += 64) {
-    const some = await together(lines.slice(at, at + 64), async (line) => landed(await past.transaction(line.signature), line, program, past.mint));
-    for (const transaction of some) {
-      if (!transaction) continue;
-      compare(transaction.slot);
-      apply(world, transaction);
-    }
+  const shown = await together(lines, async (line) => landed(await past.transaction(line.signature), line, program, past.mint));
+  for (const transaction of byBalances(shown.filter((it) => it !== undefined), new Set(purses))) {
+    compare(transaction.slot);
+    apply(world, transaction);
   }
   compare(Infinity);
   reachesBack(world);

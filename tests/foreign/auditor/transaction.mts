@@ -158,3 +158,19 @@ export function lookedUp({ tables, loaded }: Landed, accounts: Map<string, Stand
   }
   return held.join("|") === loaded.join("|") ? "well" : "wrong";
 }
+
+/** The transactions of each slot in an order in which each finds the balances that were left; where none fits, as they are listed. */
+export function byBalances(transactions: Landed[], purses: Set<string>): Landed[] {
+  const held = new Map<string, bigint>();
+  const ofPurses = ({ balances }: Landed) => [...balances].filter(([address]) => purses.has(address));
+  return [...Map.groupBy(transactions, (it) => it.slot).values()].flatMap((slot) => {
+    const order: Landed[] = [];
+    for (const left = [...slot]; left.length > 0; ) {
+      const fits = left.findIndex((it) => ofPurses(it).every(([address, { before }]) => (held.get(address) ?? 0n) === before));
+      const [next] = left.splice(Math.max(fits, 0), 1);
+      for (const [address, { after }] of ofPurses(next)) held.set(address, after);
+      order.push(next);
+    }
+    return order;
+  });
+}

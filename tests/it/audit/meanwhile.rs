@@ -26,7 +26,7 @@ struct Meanwhile {
 }
 
 impl Meanwhile {
-    /// Each pays as fast as the chain takes it, one payment after the other: the network may list two that it got at once in
+    /// Each pays as fast as the chain takes it. Where one is named twice, the network may list two payments that it got at once in
     /// another order than it made them.
     fn pays(agents: &[&Arc<Agent>], payee: Pubkey) -> Meanwhile {
         let meanwhile = Meanwhile { is_over: Arc::default(), payments: Arc::default() };
@@ -74,7 +74,7 @@ async fn payments_and_new_accounts_while_an_audit_runs_accuse_nobody() {
     mints(&chain, "1000", &eve.token_account).await;
     let (url, address) = (operator.network().rpc_url.clone(), operator.address.to_string());
 
-    let meanwhile = Meanwhile::pays(&[&ada, &eve], payee);
+    let meanwhile = Meanwhile::pays(&[&ada, &ada, &eve], payee);
     let (auditor, mut seen) = (Auditor::new(), Vec::new());
     for round in 0..AUDITS {
         let (at, of) = (url.clone(), address.clone());
