@@ -25,7 +25,7 @@ pub struct Args {
 const BUDGETS: &[(&str, usize)] = &[
     ("audit", 740), // a machine's part: HTTP, files, signed verdicts, --follow; the page is its latest raise
     ("audit/page", 400), // in turns, for WebAssembly; its build is its latest raise
-    ("audit/replay", 8_995), // what decides; accounts that are read again and held against every moment of a slot, and refusals by a cap for 30 days or a budget, are its latest raise
+    ("audit/replay", 9_040), // what decides; accounts that are read again and held against every moment of a slot, and refusals by a cap for 30 days or a budget, are its latest raise
     ("cli", 2_970),          // keys that it makes and revokes are on record
     ("client", 1_470),       // goal 1,100; memos before calls are its latest raise
     ("core", 4_680),         // a cap for 30 days and a budget are decided before signing
