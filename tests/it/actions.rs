@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use purser_tests::clock::HostClock;
 use purser_tests::{
     Answer, AppSettings, Browser, Client, Operator, TestApp, TestDatabase, TestNetwork, until,
 };
@@ -190,7 +191,8 @@ async fn is_on_record_after_a_death(
     was_revoked: bool,
     database: Option<Arc<TestDatabase>>,
 ) {
-    let sound = AppSettings { database, ..AppSettings::default() };
+    // With a clock of its own it is the build that can die at a point.
+    let sound = AppSettings { database, host_clock: Some(HostClock::new()), ..AppSettings::default() };
     // Making the account and two keys are the first three.
     let environment = vec![("PURSER_CRASH_AT", format!("{point}:4"))];
     let app =

@@ -38,15 +38,6 @@ fn runs(room: &Room, wallet: &Wallet, name: &str, arguments: &str) -> Value {
     serde_json::from_str(line).unwrap()
 }
 
-#[test]
-fn the_errors_of_bounded_accounts_have_their_numbers_on_the_page() {
-    use purser::error::PurserError::{BudgetExceeded, MonthLimitExceeded};
-    for error in [MonthLimitExceeded, BudgetExceeded] {
-        let named = format!("{} (`{error:?}`)", u32::from(error));
-        assert!(pages().contains(&named), "{named}");
-    }
-}
-
 /// The line below the upgrade, which has a node of its own and no key.
 fn runs_after_an_upgrade(room: &Room) {
     let pages = pages();
