@@ -6,6 +6,7 @@ mod support;
 use std::io::Write;
 
 use purser_audit::{DenialsReport, DenialsRequest, audit_denials, denials_text};
+use purser_client::purser::Bounds;
 use purser_client::{AccountIds, OnChainPolicy, OwnedAllowlist};
 use purser_policy::{Limit, UsdcAmount};
 use purser_tests::saved;
@@ -130,6 +131,11 @@ async fn each_refusal_is_decided_again_at_its_place_in_the_replay() {
         }
         refusal
     };
+    let month = |reason: &str, rule: &str, limit: &str| {
+        let check =
+            json!({ "limit_micro_usdc": limit, "ok": false, "rule": rule, "used_micro_usdc": "20000000" });
+        with(json!({ "reason": reason, "checks": [check] }))
+    };
     let stranger = Keypair::new_from_array([40; 32]).pubkey().to_string();
     let cases = [
         (with(json!({})), None),
@@ -147,6 +153,14 @@ async fn each_refusal_is_decided_again_at_its_place_in_the_replay() {
             with(json!({ "reason": "daily_limit_exceeded", "amount_micro_usdc": "9000000" })),
             Some("at most 20.000000 USDC had left"),
         ),
+        (with(json!({ "reason": "grant_required" })), Some("the account paid without grants")),
+        (month("month_limit_exceeded", "max_30_day_spend", "25000000"), None),
+        (
+            month("month_limit_exceeded", "max_30_day_spend", "40000000"),
+            Some("at most 20.000000 USDC had left in 30 days"),
+        ),
+        (month("budget_exceeded", "budget", "25000000"), None),
+        (month("budget_exceeded", "budget", "40000000"), Some("at most 20.000000 USDC had left in 30 days")),
         (with(json!({ "reason": "because" })), Some("is no reason")),
         (
             with(json!({ "checks": [
@@ -178,4 +192,29 @@ async fn each_refusal_is_decided_again_at_its_place_in_the_replay() {
             Some(says) => assert!(found.len() == 1 && found[0].contains(says), "{refusal}: {found:?}"),
         }
     }
+}
+
+#[tokio::test]
+async fn refusal_for_want_of_a_grant_holds_while_the_account_pays_by_grants_alone() {
+    let mut chain = TestChain::new(&strict(), 0);
+    let policy_key = chain.policy_key.insecure_clone();
+    let for_want = |chain: &TestChain| {
+        let mut refusal = refusal(chain);
+        refusal["reason"] = json!("grant_required");
+        refusal
+    };
+    let before = for_want(&chain);
+    chain.now += 3_600;
+    chain.sets_bounds(Bounds { by_grant_only: true, ..Bounds::default() }, &policy_key);
+    let meanwhile = for_want(&chain);
+    chain.now += 3_600;
+    chain.sets_bounds(Bounds::default(), &policy_key);
+    chain.now += 3_600;
+    let after = for_want(&chain);
+    chain.now += 3_600;
+    let (file, hashes) = signed(&[before, meanwhile, after]);
+    chain.writes_head(3, &hashes[2]);
+    let report = audited(&chain, &file).await;
+    let untrue: Vec<_> = report.findings.iter().map(|finding| finding.number).collect();
+    assert_eq!(untrue, [Some(1), Some(3)], "{}", denials_text(&report));
 }

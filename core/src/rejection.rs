@@ -35,7 +35,9 @@ words! {
         RecipientNotAllowed = "recipient_not_allowed",
         SingleLimitExceeded = "single_limit_exceeded",
         DailyLimitExceeded = "daily_limit_exceeded",
-        /// Not by the policy: the account's cap for 30 days.
+        /// Not by the policy: the account pays by grants alone, and none covers this.
+        GrantRequired = "grant_required",
+        /// Nor: the account's cap for 30 days.
         MonthLimitExceeded = "month_limit_exceeded",
         /// Nor: the budget that the account pays through.
         BudgetExceeded = "budget_exceeded",
@@ -46,7 +48,10 @@ impl RejectionReason {
     /// Whether a grant may let such a payment pass.
     pub const fn is_approvable(self) -> bool {
         match self {
-            Self::RecipientNotAllowed | Self::SingleLimitExceeded | Self::DailyLimitExceeded => true,
+            Self::RecipientNotAllowed
+            | Self::SingleLimitExceeded
+            | Self::DailyLimitExceeded
+            | Self::GrantRequired => true,
             Self::Halted
             | Self::Paused
             | Self::MemoRequired
@@ -94,6 +99,8 @@ words! {
         AllowedCounterparties = "allowed_counterparties",
         MaxSingleTransfer = "max_single_transfer",
         MaxDailySpend = "max_daily_spend",
+        /// That a grant covers the payment.
+        ByGrantOnly = "by_grant_only",
         Max30DaySpend = "max_30_day_spend",
         Budget = "budget",
         Balance = "balance",
@@ -101,7 +108,7 @@ words! {
 }
 
 impl CheckedRule {
-    /// Whether it binds an account beside its policy.
+    /// Whether it binds an account beside its policy, and no grant waives it.
     pub const fn is_bound(self) -> bool {
         matches!(self, Self::Max30DaySpend | Self::Budget)
     }

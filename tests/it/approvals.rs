@@ -7,7 +7,8 @@ mod phone;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use purser_client::purser::{GrantPayee, GrantTerms};
+use purser_client::DraftAccounts;
+use purser_client::purser::{Bounds, GrantPayee, GrantTerms};
 use purser_policy::tag_of;
 use purser_tests::wallet::mints;
 use purser_tests::{
@@ -236,6 +237,39 @@ async fn grant_that_was_taken_back_pays_nothing_and_one_of_the_admin_does() {
     scene.becomes(&asked, "used").await;
     assert_eq!(scene.paid().await, 30_000_000);
     assert_ne!(tag_of(&[0; 16]), tag);
+}
+
+#[tokio::test]
+async fn account_that_pays_by_grants_alone_asks_for_every_payment() {
+    let scene = Scene::new().await;
+    let Scene { app, operator, ada, payee, .. } = &scene;
+    let chain = &operator.chain;
+    ada.sets_policy(json!({ "max_single_transfer": 50, "allowed_counterparties": null })).await;
+    let admin = app.admin();
+    let at = DraftAccounts { authority: admin.pubkey(), operator: operator.address, agent: ada.address };
+    let refund = chain.agent(&ada.address).await.agent.rent_refund;
+    let bounds = Bounds { by_grant_only: true, max_30_day_spend: Some(40_000_000), budget: None };
+    let bound = chain.lands(chain.program().set_bounds(at, admin.pubkey(), refund, bounds), admin).await;
+    assert!(matches!(bound, DirectOutcome::Settled(_)), "{bound:?}");
+
+    let seen = chain.transactions_of(&ada.address).await;
+    let preview = ada.previews("30").to(payee).await.has_status(200);
+    assert_eq!((preview["allowed"].as_bool(), preview.failed_checks()), (Some(false), vec!["by_grant_only"]));
+    let refused = ada.pays("30").to(payee).await.is_error(402, "policy_violation");
+    assert_eq!((refused.failed_checks(), &refused["approvable"]), (vec!["by_grant_only"], &json!(true)));
+    let past_the_cap = ada.pays("41").to(payee).await.is_error(402, "policy_violation");
+    assert!(past_the_cap["approvable"].is_null(), "no grant waives the cap: {}", past_the_cap.text);
+    assert_eq!(chain.transactions_of(&ada.address).await, seen, "nothing was signed");
+
+    let asked = scene.asks("every payment").await.has_status(202);
+    assert_eq!(asked["status"], "pending_approval");
+    let given = scene.given_to(&page_of(&asked), &scene.approver.pubkey()).await.has_status(200);
+    assert!(scene.signs(&given).await["error"].is_null());
+    scene.becomes(&asked, "used").await;
+    assert_eq!(scene.paid().await, 30_000_000);
+    // The grant was for one payment.
+    let next = ada.pays("1").to(payee).await.is_error(402, "policy_violation");
+    assert_eq!(next.failed_checks(), ["by_grant_only"]);
 }
 
 #[tokio::test]

@@ -7,13 +7,15 @@ use purser_policy::{
 
 use crate::bounds::Excess;
 use crate::{
-    Address, ChainView, CheckedRule, Checks, Destination, Failure, FailureCode, Halt, Limit, Recipient,
-    Rejection, RejectionReason, RuleCheck, Timestamp, Transfer, TransferRequest, UsdcAmount,
+    Address, Beyond, ChainView, CheckedRule, Checks, Destination, Failure, FailureCode, Halt, Limit,
+    Recipient, Rejection, RejectionReason, RuleCheck, Timestamp, Transfer, TransferRequest, UsdcAmount,
 };
 
 /// For a halt without known details.
 const HALTED: &str = "The account or its operator was halted when the transfer arrived. Only the operator's admin can \
                       resume it, with its own wallet.";
+
+const WITHOUT_GRANT: &str = "The account pays by grants alone (by_grant_only), and none covers this payment.";
 
 /// For every account id that cannot be paid, whatever the reason: the account may be another operator's, about which we
 /// disclose nothing.
@@ -67,34 +69,29 @@ pub fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Decision, 
         recipient: payment.destination.as_bytes(),
         recipient_owner: owner.as_bytes(),
     };
+    let has_grant = view.granted.is_some();
     let mut checks = Checks::from(explain(&state, &request, view.now));
+    if let Some(Beyond { needs_grant: true, .. }) = view.beyond {
+        let (limit, used) = (Limit::Unlimited, UsdcAmount::ZERO);
+        checks.0.push(RuleCheck { rule: CheckedRule::ByGrantOnly, ok: has_grant, limit, used });
+    }
     checks.0.extend(view.bounds.checks(amount, view.now));
     checks.0.push(balance_check(view, amount));
+    let rejected = |reason, message: String, retry_at| {
+        let (checks, policy_version) = (checks.clone(), Some(view.policy_version));
+        Decision::Rejected(Rejection { reason, message, checks, policy_version, retry_at, rejected_at: at })
+    };
     let waived = view.granted.map_or(Waived::NOTHING, |granted| granted.waived);
     let decision = match check_granted(&state, &request, view.now, |_| Ok::<_, Violation>(waived)) {
         Err(violation) => match RejectionReason::of(&violation) {
             None => Decision::AlreadyMade,
-            Some(reason) => Decision::Rejected(Rejection {
-                reason,
-                message: message(&violation, view.halt),
-                checks: checks.clone(),
-                policy_version: Some(view.policy_version),
-                retry_at: retry_at(&violation, view),
-                rejected_at: at,
-            }),
+            Some(reason) => rejected(reason, message(&violation, view.halt), retry_at(&violation, view)),
         },
-        Ok(_) if view.granted.is_none() && view.beyond.is_some_and(|beyond| beyond.needs_grant) => {
-            Decision::Failing(without_grant(at), Some(checks.clone()))
+        Ok(_) if !has_grant && view.beyond.is_some_and(|beyond| beyond.needs_grant) => {
+            rejected(RejectionReason::GrantRequired, WITHOUT_GRANT.into(), None)
         }
         Ok(_) => match view.bounds.exceeded_by(amount, view.now) {
-            Some(Excess { reason, message, retry_at }) => Decision::Rejected(Rejection {
-                reason,
-                message,
-                checks: checks.clone(),
-                policy_version: Some(view.policy_version),
-                retry_at,
-                rejected_at: at,
-            }),
+            Some(Excess { reason, message, retry_at }) => rejected(reason, message, retry_at),
             None if view.is_frozen => Decision::Failing(frozen(at), Some(checks.clone())),
             None if view.balance < amount => {
                 Decision::Failing(insufficient(amount, Some(view.balance), at), Some(checks.clone()))
@@ -120,12 +117,6 @@ fn balance_check(view: &ChainView, amount: UsdcAmount) -> RuleCheck {
 pub(super) fn frozen(failed_at: Timestamp) -> Failure {
     let message = "The account's USDC token account is frozen by the issuer of USDC; nothing can leave it.";
     Failure { code: FailureCode::AccountFrozen, message: message.into(), failed_at }
-}
-
-/// The failure of a transfer out of an account that pays by grants alone.
-fn without_grant(failed_at: Timestamp) -> Failure {
-    let message = "The account pays by grants alone, and none covers this; nothing was paid.";
-    Failure { code: FailureCode::TransferFailed, message: message.into(), failed_at }
 }
 
 /// The failure of a transfer to something that cannot be paid.
@@ -215,6 +206,7 @@ pub(super) fn rejection_without_numbers(
         RejectionReason::RecipientNotAllowed => "allowed_counterparties",
         RejectionReason::SingleLimitExceeded => "max_single_transfer",
         RejectionReason::DailyLimitExceeded => "max_daily_spend",
+        RejectionReason::GrantRequired => "by_grant_only",
         RejectionReason::MonthLimitExceeded => "max_30_day_spend",
         RejectionReason::BudgetExceeded => "budget",
     };

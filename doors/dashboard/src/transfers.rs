@@ -210,7 +210,10 @@ fn allowed(policy: &SpendingPolicy, rule: CheckedRule) -> Option<String> {
         },
         CheckedRule::MaxSingleTransfer => limit_text(policy.max_single_transfer),
         CheckedRule::MaxDailySpend => limit_text(policy.max_daily_spend),
-        CheckedRule::Max30DaySpend | CheckedRule::Budget | CheckedRule::Balance => return None,
+        CheckedRule::ByGrantOnly
+        | CheckedRule::Max30DaySpend
+        | CheckedRule::Budget
+        | CheckedRule::Balance => return None,
     })
 }
 

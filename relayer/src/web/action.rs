@@ -108,23 +108,26 @@ impl From<ListedAction> for ActionResponse {
 }
 
 impl CsvRow for ActionResponse {
-    const HEAD: &'static [&'static str] = &[
-        "id",
-        "action",
-        "outcome",
-        "key_id",
-        "key_name",
-        "key_hint",
-        "session_id",
-        "address",
-        "object_id",
-        "made_id",
-        "before",
-        "after",
-        "tx_signature",
-        "request_id",
-        "created_at",
-    ];
+    fn head() -> impl Iterator<Item = &'static str> {
+        [
+            "id",
+            "action",
+            "outcome",
+            "key_id",
+            "key_name",
+            "key_hint",
+            "session_id",
+            "address",
+            "object_id",
+            "made_id",
+            "before",
+            "after",
+            "tx_signature",
+            "request_id",
+            "created_at",
+        ]
+        .into_iter()
+    }
 
     // The objects begin with a brace.
     fn foreign_cells(&mut self) -> impl Iterator<Item = &mut String> {

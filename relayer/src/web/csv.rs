@@ -12,7 +12,7 @@ use super::file;
 /// A row of a list.
 pub(crate) trait CsvRow: Serialize {
     /// The column names, in order.
-    const HEAD: &'static [&'static str];
+    fn head() -> impl Iterator<Item = &'static str>;
 
     /// The cells whose text may come from somebody else.
     fn foreign_cells(&mut self) -> impl Iterator<Item = &mut String>;
@@ -27,7 +27,7 @@ where
     R: CsvRow + Send + 'static,
     E: std::fmt::Display + Send + 'static,
 {
-    let head = futures::stream::once(async { text(|writer| writer.write_record(R::HEAD)) });
+    let head = futures::stream::once(async { text(|writer| writer.write_record(R::head())) });
     let pages = pages.map(|page| match page {
         Ok(rows) => text(|writer| rows.into_iter().try_for_each(|row| write(writer, row))),
         Err(error) => Err(file::broken(error)),
@@ -70,7 +70,9 @@ mod tests {
     }
 
     impl CsvRow for Line {
-        const HEAD: &'static [&'static str] = &["id", "memo"];
+        fn head() -> impl Iterator<Item = &'static str> {
+            ["id", "memo"].into_iter()
+        }
 
         fn foreign_cells(&mut self) -> impl Iterator<Item = &mut String> {
             self.memo.iter_mut()

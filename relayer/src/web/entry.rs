@@ -60,22 +60,25 @@ pub struct EntryResponse {
 }
 
 impl CsvRow for EntryResponse {
-    const HEAD: &'static [&'static str] = &[
-        "id",
-        "type",
-        "direction",
-        "status",
-        "amount_usdc",
-        "counterparty",
-        "memo",
-        "transfer_id",
-        "tx_signature",
-        "solana_explorer_url",
-        "error",
-        "message",
-        "created_at",
-        "visible_at",
-    ];
+    fn head() -> impl Iterator<Item = &'static str> {
+        [
+            "id",
+            "type",
+            "direction",
+            "status",
+            "amount_usdc",
+            "counterparty",
+            "memo",
+            "transfer_id",
+            "tx_signature",
+            "solana_explorer_url",
+            "error",
+            "message",
+            "created_at",
+            "visible_at",
+        ]
+        .into_iter()
+    }
 
     fn foreign_cells(&mut self) -> impl Iterator<Item = &mut String> {
         [&mut self.counterparty, &mut self.memo, &mut self.message].into_iter().flatten()
@@ -128,24 +131,9 @@ pub fn entries_as_csv<E: std::fmt::Display + Send + 'static>(
 struct AccountLine(String, String, EntryResponse);
 
 impl CsvRow for AccountLine {
-    const HEAD: &'static [&'static str] = &[
-        "account_id",
-        "account_name",
-        "id",
-        "type",
-        "direction",
-        "status",
-        "amount_usdc",
-        "counterparty",
-        "memo",
-        "transfer_id",
-        "tx_signature",
-        "solana_explorer_url",
-        "error",
-        "message",
-        "created_at",
-        "visible_at",
-    ];
+    fn head() -> impl Iterator<Item = &'static str> {
+        ["account_id", "account_name"].into_iter().chain(EntryResponse::head())
+    }
 
     fn foreign_cells(&mut self) -> impl Iterator<Item = &mut String> {
         std::iter::once(&mut self.1).chain(self.2.foreign_cells())

@@ -115,6 +115,9 @@ export function setBounds(world: World, account: Account, { args: { bounds }, si
   if (isLooser && world.operator!.delay > 0 && signer !== world.operator!.admin) {
     world.finds("policy_changes", `${signer} loosened what only the admin loosens.`, at, account.address);
   }
+  const open = world.byGrantOnly.find((it) => it.account === account.address && it.until === undefined);
+  if (bounds.by_grant_only && !open) world.byGrantOnly.push({ account: account.address, from: at.time! });
+  if (!bounds.by_grant_only && open) open.until = at.time!;
   [account.isByGrantOnly, account.budget] = [bounds.by_grant_only, next];
   account.month = cap === null ? undefined : { days: new Map(), ...account.month, cap };
 }

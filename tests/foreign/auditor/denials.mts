@@ -192,10 +192,10 @@ function reason(world: World, denial: any, policy: Policy, at: number): string |
     return check && said !== limit ? `it states the limit ${said ?? "none"}, and the policy's was ${limit ?? "none"} micro-USDC` : undefined;
   };
   switch (denial.reason) {
-    case "halted": {
-      const was = world.halts.some(({ account, from, until }) => (account ?? denial.account) === denial.account && from - SLACK <= at && at <= (until ?? Infinity) + SLACK);
-      return was ? undefined : "nothing was halted then";
-    }
+    case "halted":
+      return wasSo(world.halts, denial.account, at) ? undefined : "nothing was halted then";
+    case "grant_required":
+      return wasSo(world.byGrantOnly, denial.account, at) ? undefined : "the account paid without grants";
     case "paused":
       return policy.paused ? undefined : "the policy was not paused";
     case "memo_required":
@@ -212,9 +212,24 @@ function reason(world: World, denial: any, policy: Policy, at: number): string |
       const fits = policy.daily === null || amount + left <= policy.daily;
       return stated("max_daily_spend", policy.daily) ?? (fits ? `at most ${usdc(left)} had left in the day` : undefined);
     }
+    case "month_limit_exceeded":
+    case "budget_exceeded": {
+      // What the cap was then is not kept: by the one that the denial states.
+      const rule = denial.reason === "budget_exceeded" ? "budget" : "max_30_day_spend";
+      const limit = denial.checks.find((it: any) => it.rule === rule)?.limit_micro_usdc;
+      if (limit === undefined || limit === null) return undefined;
+      const isCounted = ({ agent, kind, time }: World["movements"][number]) => (rule === "budget" || agent === denial.account) && kind === "transfer" && time >= at - 31 * DAY - SLACK && time < at + SLACK;
+      const left = world.movements.filter(isCounted).reduce((sum, it) => sum + it.amount, 0n);
+      return amount + left <= BigInt(limit) ? `at most ${usdc(left)} had left in 30 days` : undefined;
+    }
     default:
       return `${denial.reason} is no reason`;
   }
+}
+
+/** Whether something was so at a time, for an account or for all. */
+function wasSo(spans: { account?: string; from: number; until?: number }[], account: string, at: number): boolean {
+  return spans.some((it) => (it.account ?? account) === account && it.from - SLACK <= at && at <= (it.until ?? Infinity) + SLACK);
 }
 
 /** Whether the list lets it be paid for certain: a token account by itself, an account of the operator by its address. */

@@ -67,6 +67,7 @@ export class World {
   readonly movements: Movement[] = [];
   /** Who was policy authority, and who was halted (`undefined`: all), from when to when. */
   readonly authorities: { key: string; from: Landed; until?: Landed }[] = [];
+  readonly byGrantOnly: { account: string; from: number; until?: number }[] = [];
   readonly halts: { account?: string; from: number; until?: number }[] = [];
   newest?: { slot: number; time: number };
 

@@ -210,6 +210,25 @@ async fn purchase_that_the_policy_forbids_is_refused_before_anything_is_signed()
 }
 
 #[tokio::test]
+async fn account_with_a_budget_and_a_cap_for_30_days_buys_within_them_and_is_refused_past_them() {
+    let operator = Operator::shared().await;
+    let budget = operator.makes_budget(1, "10", None).await;
+    let longest = "x".repeat(256);
+    let policy = json!({ "max_30_day_spend": 0.5, "budget_id": budget });
+    let Some(fair) = Fair::opens(operator, policy, Some(&longest)).await else { return };
+    for _ in 0..2 {
+        is_bought(&fair.buys(&unique_key()).await);
+    }
+    fair.has_paid(2).await;
+    let limits = fair.agent.operator.client.get(&fair.agent.path("/limits")).await.has_status(200);
+    assert_eq!(limits["budget"]["max_daily_spend"]["used"], "0.500000", "{}", limits.text);
+    let key = unique_key();
+    let refused = fair.buys(&key).await.is_error(402, "policy_violation");
+    assert_eq!(refused.failed_checks(), ["max_30_day_spend"]);
+    fair.has_paid(2).await;
+}
+
+#[tokio::test]
 async fn offers_that_cannot_or_may_not_be_paid_use_up_no_key() {
     let Some(fair) = Fair::opens_to_all().await else { return };
     let key = unique_key();

@@ -136,6 +136,9 @@ impl Past {
                 wrong_limit(policy.max_daily_spend, stated)
                     .or_else(|| self.within_the_day(agent, &policy, amount, at))
             }
+            "grant_required" => {
+                (!self.paid_by_grants_alone(agent, at)).then(|| "the account paid without grants".to_owned())
+            }
             // What an account's cap or its budget was then is not kept: by the limit that the denial states.
             "month_limit_exceeded" => self.within_30_days(refusal, "max_30_day_spend", Some(agent), at),
             "budget_exceeded" => self.within_30_days(refusal, "budget", None, at),
@@ -193,6 +196,12 @@ impl Past {
             .halts
             .iter()
             .filter(own)
+            .any(|Span { from, until, .. }| within(from.time, until.as_ref().map(|until| until.time), at))
+    }
+
+    fn paid_by_grants_alone(&self, agent: Pubkey, at: i64) -> bool {
+        let own = self.outcome.by_grant_only.iter().filter(|span| span.what == agent);
+        own.into_iter()
             .any(|Span { from, until, .. }| within(from.time, until.as_ref().map(|until| until.time), at))
     }
 

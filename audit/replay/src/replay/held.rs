@@ -1,4 +1,5 @@
-//! Who held which key, how long loosened policies waited, and what was halted: each from one transaction to another.
+//! Who held which key, how long loosened policies waited, what was halted, and which accounts paid by
+//! grants alone: each from one transaction to another.
 
 use anchor_lang::prelude::Pubkey;
 use purser::state::Operator;
@@ -38,12 +39,23 @@ impl Replay {
         }
     }
 
+    pub(super) fn follow_grant_only(&mut self, place: &Place, agent: Pubkey, by_grant_only: bool) {
+        let spans = &mut self.outcome.by_grant_only;
+        let open = spans.iter_mut().rev().find(|span| span.until.is_none() && span.what == agent);
+        match (open, by_grant_only) {
+            (None, true) => spans.push(Span { what: agent, from: place.clone(), until: None }),
+            (Some(span), false) => span.until = Some(place.clone()),
+            (Some(_), true) | (None, false) => {}
+        }
+    }
+
     /// What ends with an account.
-    pub(super) fn end_halt(&mut self, place: &Place, agent: Pubkey) {
+    pub(super) fn end_held(&mut self, place: &Place, agent: Pubkey) {
         let halts = self.outcome.halts.iter_mut().filter(|span| span.until.is_none());
         for halt in halts.filter(|span| span.what.account == Some(agent)) {
             halt.until = Some(place.clone());
         }
+        self.follow_grant_only(place, agent, false);
     }
 }
 

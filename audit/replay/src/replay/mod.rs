@@ -343,6 +343,7 @@ impl Replay {
         }
         for change in &found.bounds {
             self.follow_bounds(place, change);
+            self.follow_grant_only(place, change.agent, change.after.by_grant_only);
         }
         self.outcome.budgets_raised += found.budgets_raised;
         for halt in &found.halts {
@@ -357,7 +358,7 @@ impl Replay {
         }
         for agent in &found.closed {
             self.end_policy(place, agent, found.paid_by(agent));
-            self.end_halt(place, *agent);
+            self.end_held(place, *agent);
             if let Some(life) = self.outcome.lives.get_mut(agent) {
                 life.closed = Some(place.clone());
             }

@@ -294,6 +294,8 @@ pub struct Outcome {
     /// Every policy of each account, if asked for: its version, since when, and what it says.
     pub policies: BTreeMap<Pubkey, Vec<(u32, i64, OnChainPolicy)>>,
     pub halts: Vec<Span<Halt>>,
+    /// Accounts that paid by grants alone.
+    pub by_grant_only: Vec<Span<Pubkey>>,
     /// The operator at the end.
     pub keys: Option<Operator>,
     /// When the operator was created.

@@ -195,16 +195,22 @@ impl Instructions {
     }
 
     pub fn transfer(&self, transfer_authority: Pubkey, order: &UnsignedTransfer) -> Call {
-        let (client_order, memo_bytes) = (client_order(order), order.memo.len());
-        let Some(Beyond { grant, budget, .. }) = order.beyond else {
-            return Call::new(self.0.transfer(transfer_authority, &client_order), transfer_units(memo_bytes));
-        };
-        let [grant, budget] = [grant, budget].map(|address| address.as_ref().map(to_pubkey));
-        let transfer = self.0.transfer_extended(transfer_authority, &client_order, grant, budget);
-        Call::new(transfer, extended_transfer_units(memo_bytes))
+        match order.beyond {
+            None => Call::new(
+                self.0.transfer(transfer_authority, &client_order(order)),
+                transfer_units(order.memo.len()),
+            ),
+            Some(beyond) => self.transfer_extended(transfer_authority, order, beyond),
+        }
     }
 
-    /// All instructions of a transaction that a facilitator sends on `terms`: unit limit, unit price, the transfer in the form
+    fn transfer_extended(&self, authority: Pubkey, order: &UnsignedTransfer, beyond: Beyond) -> Call {
+        let [grant, budget] = [beyond.grant, beyond.budget].map(|address| address.as_ref().map(to_pubkey));
+        let transfer = self.0.transfer_extended(authority, &client_order(order), grant, budget);
+        Call::new(transfer, extended_transfer_units(order.memo.len()))
+    }
+
+    /// All instructions of a transaction that a facilitator sends on `terms`: unit limit, unit price, the transfer in a form
     /// that names its mint, and the facilitator's memo.
     pub fn transfer_for(
         &self,
@@ -215,7 +221,14 @@ impl Instructions {
     ) -> Vec<Instruction> {
         let memo_units =
             terms.memo.as_ref().map_or(0, |memo| MEMO_UNITS + MEMO_UNITS_PER_BYTE * count(memo.len()));
-        let units = CHECKED_UNITS + transfer_units(order.memo.len()) + memo_units;
+        let transfer = match order.beyond {
+            None => Call::new(
+                self.0.transfer_checked(transfer_authority, &client_order(order)),
+                CHECKED_UNITS + transfer_units(order.memo.len()),
+            ),
+            Some(beyond) => self.transfer_extended(transfer_authority, order, beyond),
+        };
+        let units = transfer.compute_units + memo_units;
         let memo = terms.memo.as_ref().map(|memo| Instruction {
             program_id: MEMO_PROGRAM,
             accounts: Vec::new(),
@@ -224,7 +237,7 @@ impl Instructions {
         [
             ComputeBudgetInstruction::set_compute_unit_limit(units.min(FACILITATED_UNITS_MAX)),
             ComputeBudgetInstruction::set_compute_unit_price(price.clamp(1, FACILITATED_PRICE_MAX)),
-            self.0.transfer_checked(transfer_authority, &client_order(order)),
+            transfer.instruction,
         ]
         .into_iter()
         .chain(memo)

@@ -224,9 +224,10 @@ fn checks(broken: CheckedRule) -> Checks {
             CheckedRule::Max30DaySpend => (Limit::AtMost(usdc(500)), usdc(130)),
             CheckedRule::Budget => (Limit::AtMost(usdc(1_000)), usdc(310)),
             CheckedRule::Balance => (Limit::AtMost(usdc(1)), usdc(0)),
-            CheckedRule::Paused | CheckedRule::RequireMemo | CheckedRule::AllowedCounterparties => {
-                (Limit::Unlimited, usdc(0))
-            }
+            CheckedRule::Paused
+            | CheckedRule::RequireMemo
+            | CheckedRule::AllowedCounterparties
+            | CheckedRule::ByGrantOnly => (Limit::Unlimited, usdc(0)),
         };
         RuleCheck { rule, ok: rule != broken, limit, used }
     };
