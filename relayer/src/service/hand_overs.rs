@@ -111,7 +111,7 @@ impl HandOvers {
         let account = find_payer(&self.accounts, principal, from).await?;
         let place = self.transfers.try_place(principal, from, key);
         if let Some(started) =
-            self.transfers.find_started(principal, key, fingerprint, Approval::Never).await?
+            self.transfers.find_started(principal, key, fingerprint, Approval::Off).await?
         {
             return Ok(UnderKey::Earlier(started));
         }
@@ -137,7 +137,7 @@ impl HandOvers {
             idempotency_key,
             request: transfer,
             duplicates: Duplicates::default(),
-            approval: Approval::Never,
+            approval: Approval::Off,
         };
         self.transfers.start(principal, account, asked, place, deadline, Some(sent_by)).await
     }

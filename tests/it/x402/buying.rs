@@ -197,6 +197,7 @@ async fn purchase_that_the_policy_forbids_is_refused_before_anything_is_signed()
         let key = unique_key();
         let refused = fair.buys(&key).await.is_error(402, "policy_violation");
         assert_eq!(refused["status"], "rejected");
+        assert!(refused["approvable"].is_null(), "nobody can be asked about a purchase: {}", refused.text);
         fair.buys(&key).await.is_error(402, "policy_violation");
         assert!(fair.road.handed_over().is_empty());
         fair.has_paid(0).await;
