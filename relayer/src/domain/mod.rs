@@ -91,7 +91,7 @@ pub use selection::{ManyOutcome, SELECTED_MAX, Selection};
 pub use session::{
     SESSION_IDLE_MAX, SESSION_LIFE_MAX, SESSIONS_PER_KEY_MAX, Session, SessionId, SessionToken,
 };
-pub use spent::Spent;
+pub use spent::{LimitUsed, Spent, WatchedLimit};
 pub use stop::{Stop, Stopped};
 pub use tags::{NoTag, TAG_CHARS_MAX, TAGS_MAX, Tag, Tags};
 pub use terms::Terms;

@@ -20,6 +20,7 @@ mod health;
 mod history;
 mod key_uses;
 mod keys;
+mod limit_looks;
 mod many;
 mod part;
 mod parts;

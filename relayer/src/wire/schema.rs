@@ -18,7 +18,7 @@ use crate::domain::{
     DeliveryStatus, DisabledReason, DuplicateRule, EntryKind, EventType, HistoryStatus,
     IDEMPOTENCY_KEY_CHARS_MAX, KeyHint, MEMO_CHARS_MAX, METADATA_KEYS_MAX, ManyOutcome, Metadata,
     NAME_CHARS_MAX, PolicyReason, REASON_CHARS_MAX, RECIPIENT_CHARS_MAX, Scope, Scopes, TAG_CHARS_MAX, Tag,
-    URL_CHARS_MAX, Unanswered, UsdcAmount, amount_from_json, amount_to_json,
+    URL_CHARS_MAX, Unanswered, UsdcAmount, WatchedLimit, amount_from_json, amount_to_json,
 };
 
 /// Text without the NUL character, which the databases cannot store as text.
@@ -88,7 +88,7 @@ macro_rules! as_text {
     )*};
 }
 
-as_text! { AccountStatus ActionOutcome ApprovalRule CounterpartyKind DeliveryStatus DisabledReason DuplicateRule EntryKind EventType HistoryStatus ManyOutcome Scope Unanswered }
+as_text! { AccountStatus ActionOutcome ApprovalRule CounterpartyKind DeliveryStatus DisabledReason DuplicateRule EntryKind EventType HistoryStatus ManyOutcome Scope Unanswered WatchedLimit }
 
 /// Text that is answered as it is, under a name of its own.
 macro_rules! named_text {
@@ -333,6 +333,9 @@ written! {
     ManyOutcome = "ManyOutcome": one_of(
         "`pending` waits for the loosening delay; `unchanged` was so already; `failed` changed nothing, as `error` says.",
         Self::ALL.map(Self::as_str)
+    );
+    WatchedLimit = "WatchedLimit": one_of(
+        "`daily` and `30_days` are the account's, the others its budget's.", Self::ALL.map(Self::as_str)
     );
     DisabledReason = "DisabledReason": one_of(
         "Who disabled a webhook: the operator, or the service after days of failures only.", Self::ALL.map(Self::as_str)
