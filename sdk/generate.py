@@ -22,7 +22,7 @@ TYPESCRIPT = FOLDER / "typescript/src/types.ts"
 # What the SDKs answer. What these refer to comes along.
 ANSWERED = [
     "Account", "Balance", "Limits", "Entry", "AccountPolicy", "PolicySet", "Key", "NewKey", "Halted", "Transfer", "Preview",
-    "X402Payment", "Webhook", "WebhookWithSecret", "Delivery", "Replayed",
+    "X402Payment", "Webhook", "WebhookWithSecret", "Delivery", "Replayed", "ManyChanged",
 ]
 # What TypeScript's callers name in requests.
 ASKED = ["ApprovalRequest", "EventType", "Method", "ReplayScope"]

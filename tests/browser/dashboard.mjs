@@ -76,6 +76,7 @@ async function tour(name, options) {
     ["stop-all", "/dashboard/stop-all"],
     ["accounts", "/dashboard/accounts"],
     ["account", `/dashboard/accounts/${env.PURSER_ACCOUNT}`],
+    ["change-many", "/dashboard/accounts/change"],
     ["policy", `/dashboard/accounts/${env.PURSER_ACCOUNT}/policy`],
     ["versions", `/dashboard/accounts/${env.PURSER_ACCOUNT}/policy/versions`],
     ["history", `/dashboard/accounts/${env.PURSER_ACCOUNT}/history`],
@@ -124,6 +125,11 @@ async function answers(page, name) {
   await page.getByRole("button", { name: "Show what changes" }).click();
   await page.getByRole("heading", { name: "What this changes" }).waitFor();
   await shot(page, `${name}-compared`);
+  await page.goto("/dashboard/accounts/change");
+  await page.getByLabel("Most in 24 hours (USDC)").fill("75");
+  await page.getByRole("button", { name: "Show what changes" }).click();
+  await page.getByRole("heading", { name: "What this changes" }).waitFor();
+  await shot(page, `${name}-many-compared`);
   await page.goto(`/dashboard/preview?from=${env.PURSER_ACCOUNT}`);
   await page.getByLabel("To", { exact: true }).fill(env.PURSER_HALTED);
   await page.getByLabel("Amount (USDC)").fill("30");
@@ -285,6 +291,18 @@ async function tasks(options) {
   await page.getByRole("link", { name: "Research agent" }).click();
   await page.getByRole("link", { name: "Who changed what" }).click();
   await page.getByText("create account").waitFor();
+  // Give an account a tag, and change whatever has it.
+  await page.goto(`/dashboard/accounts/${env.PURSER_ACCOUNT}`);
+  await page.getByLabel("Tags, with blanks between them").fill("fleet");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("The tags are saved.").waitFor();
+  await page.goto("/dashboard/accounts?search=fleet");
+  await page.getByRole("link", { name: "Change many" }).click();
+  await page.getByLabel("Most in 24 hours (USDC)").fill("90000");
+  await page.getByRole("button", { name: "Show what changes" }).click();
+  await page.getByRole("button", { name: "Change 1 account" }).click();
+  await page.getByRole("heading", { name: "What became of them" }).waitFor();
+  await check(page, "many that were changed");
   // End whoever else is signed in with this key.
   const other = await (await context(wide)).newPage();
   await signIn(other);

@@ -136,7 +136,8 @@ async fn daily_limit_that_is_reached_is_announced_once_and_again_when_it_was_lef
     let mut data = delivered(&witness, &receiver, &limits, 2).await;
     data.sort_by_key(|data| data["threshold_percent"].as_u64());
     let first = json!({
-        "account_id": ada.id, "threshold_percent": 80, "spent_usdc": "80.000000", "max_daily_spend_usdc": "100.000000",
+        "account_id": ada.id, "limit": "daily", "budget_id": null, "threshold_percent": 80,
+        "spent_usdc": "80.000000", "limit_usdc": "100.000000", "max_daily_spend_usdc": "100.000000",
         "policy_version": data[0]["policy_version"], "entry_id": data[0]["entry_id"], "amount_usdc": "1.000000",
         "transfer_id": eighty["transfer_id"], "tx_signature": eighty["tx_signature"],
         "settled_at": eighty["settled_at"],
@@ -203,6 +204,65 @@ async fn limit_that_payments_made_at_once_reach_is_announced_once() {
         data.iter().map(|data| data["threshold_percent"].as_u64().expect("a number")).collect();
     percents.sort_unstable();
     assert_eq!(percents, [80, 100], "{}", app.log_tail());
+}
+
+#[tokio::test]
+async fn caps_of_30_days_and_of_budgets_that_are_reached_are_announced_once_and_say_which() {
+    let (app, operator) = own_operator().await;
+    let receiver = Receiver::start();
+    let witness = operator.creates_account("Witness").await;
+    let ada = operator.creates_account_with("Ada", "1000").await;
+    let ben = operator.creates_account_with("Ben", "1000").await;
+    let budget = operator.makes_budget(1, "100", Some("120")).await;
+    ada.sets_policy(json!({ "max_30_day_spend": 50, "budget_id": budget })).await;
+    ben.sets_policy(json!({ "budget_id": budget })).await;
+    let limits = registers(&operator, &receiver.url("/limits"), &["limit.threshold"]).await;
+    let (payee, _) = operator.chain.new_payee().await;
+    ada.pays("39").to(&payee).await.is_settled();
+    let forty = ada.pays("1").to(&payee).await.is_settled();
+    let mut data = delivered(&witness, &receiver, &limits, 1).await;
+    let month = data.remove(0);
+    assert_eq!((&month["limit"], &month["budget_id"]), (&json!("30_days"), &Value::Null), "{month}");
+    assert_eq!((&month["threshold_percent"], &month["limit_usdc"]), (&json!(80), &json!("50.000000")));
+    assert_eq!((&month["spent_usdc"], &month["account_id"]), (&json!("40.000000"), &json!(ada.id)));
+    assert_eq!(month["tx_signature"], forty["tx_signature"]);
+    // 40 of the budget's 100 are used; another account brings it to 80 %, and then to all of both of its caps.
+    let eighty = ben.pays("40").to(&payee).await.is_settled();
+    let data = delivered(&witness, &receiver, &limits, 2).await;
+    let daily = data.iter().find(|data| data["limit"] == "budget_daily").expect("the budget's");
+    assert_eq!((&daily["budget_id"], &daily["account_id"]), (&json!(budget), &json!(ben.id)), "{daily}");
+    assert_eq!((&daily["threshold_percent"], &daily["spent_usdc"]), (&json!(80), &json!("80.000000")));
+    assert_eq!(daily["tx_signature"], eighty["tx_signature"]);
+    let rest = ["10", "8", "2"].map(|usdc| if usdc == "10" { ada.pays(usdc) } else { ben.pays(usdc) });
+    for payment in rest {
+        payment.to(&payee).await.is_settled();
+    }
+    // All of the 30 days of Ada, 80 % of those of the budget, and all of its day.
+    let data = delivered(&witness, &receiver, &limits, 5).await;
+    let mut reached: Vec<(&str, u64)> = data
+        .iter()
+        .map(|data| {
+            (data["limit"].as_str().expect("a word"), data["threshold_percent"].as_u64().expect("a number"))
+        })
+        .collect();
+    reached.sort_unstable();
+    let all = [
+        ("30_days", 80),
+        ("30_days", 100),
+        ("budget_30_days", 80),
+        ("budget_daily", 80),
+        ("budget_daily", 100),
+    ];
+    assert_eq!(reached, all, "{}", app.log_tail());
+    // A relayer that begins anew looks at them again, and announces none again.
+    app.crashes();
+    app.starts();
+    let again = operator.reconnected();
+    let mut witness = witness;
+    witness.operator = again.clone();
+    indexer_looks(&witness).await;
+    let announced = listed(&again, "/v1/events?type=limit.threshold").await;
+    assert_eq!(announced.len(), 5, "{announced:#?}");
 }
 
 #[tokio::test]

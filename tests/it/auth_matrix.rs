@@ -9,6 +9,8 @@ use solana_sdk::pubkey::Pubkey;
 use crate::routes::{Opens, ROUTES, Route, SCOPES};
 use crate::x402::road::Road;
 
+const UNKNOWN_ACCOUNT: &str = "acct_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+
 /// An operator with two accounts, and one of everything that a path can name.
 struct Scene {
     operator: Operator,
@@ -96,6 +98,11 @@ impl Scene {
             "/v1/budgets/{id}" => json!({ "max_daily_spend": 10 }),
             "/v1/accounts/{id}/policy" => json!({ "max_single_transfer": 5 }),
             "/v1/accounts/{id}/keys" | "/v1/keys" => json!({}),
+            // No such account: nothing is changed.
+            "/v1/bulk/policy" => {
+                json!({ "accounts": { "ids": [UNKNOWN_ACCOUNT] }, "policy": { "paused": true } })
+            }
+            "/v1/bulk/halt" => json!({ "accounts": { "ids": [UNKNOWN_ACCOUNT] } }),
             // Permitted, then refused as invalid: nothing in this suite could resume what it halts.
             "/v1/halt" | "/v1/accounts/{id}/halt" => json!({ "unknown": true }),
             "/v1/transfers" | "/v1/transfers/preview" => {
@@ -388,6 +395,8 @@ async fn key_of_another_operator_opens_nothing_of_this_one() {
             ("POST", "/v1/accounts" | "/v1/keys" | "/v1/webhooks") => {
                 assert_eq!(answer.status, 201, "{place}")
             }
+            // They name no account of this one.
+            ("POST", "/v1/bulk/policy" | "/v1/bulk/halt") => assert_eq!(answer.status, 200, "{place}"),
             // It names no account: each operator halts its own.
             ("POST", "/v1/halt" | "/v1/accounts/{id}/halt") => assert_eq!(answer.status, 400, "{place}"),
             (

@@ -67,7 +67,7 @@ const CHANGES: &[&str] = &["pay", "policy", "halt", "reject-approvals"];
 const ANY: &[&str] = &["read", "pay", "policy", "halt", "reject-approvals"];
 
 /// All routes that need a key.
-pub const ROUTES: [Route; 48] = [
+pub const ROUTES: [Route; 50] = [
     route("POST", "/v1/accounts", Opens::Operator, ADMIN),
     route("GET", "/v1/accounts", Opens::Operator, READ),
     route("GET", "/v1/accounts/{id}", Opens::OperatorAndAgent, READ),
@@ -94,6 +94,8 @@ pub const ROUTES: [Route; 48] = [
     route("DELETE", "/v1/keys/self", Opens::Once, ANY),
     route("POST", "/v1/halt", Opens::Operator, HALT),
     route("POST", "/v1/accounts/{id}/halt", Opens::Operator, HALT),
+    route("POST", "/v1/bulk/policy", Opens::Operator, POLICY),
+    route("POST", "/v1/bulk/halt", Opens::Operator, HALT),
     route("GET", "/v1/actions", Opens::Operator, READ),
     route("GET", "/v1/denials", Opens::Operator, READ),
     route("POST", "/v1/transfers", Opens::OperatorAndAgent, PAY),

@@ -6,7 +6,8 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_relayer::domain::{
-    AccountId, ApiKey, EntryOutcome, HaltScope, HistoryFilter, KeyHolder, KeyId, PolicyUpdate, UsdcAmount,
+    AccountChange, AccountId, ApiKey, EntryOutcome, HaltScope, HistoryFilter, KeyHolder, KeyId, PolicyUpdate,
+    Tags, UsdcAmount,
 };
 use purser_relayer::service::{
     AccountView, CreateKey, EntryView, LimitsView, NewKey, PendingView, PolicyView, Services,
@@ -83,6 +84,7 @@ pub async fn show(
         ("dropped", "The pending policy was dropped."),
         ("halted", "The account is halted, on the chain."),
         ("revoked", "The key is revoked."),
+        ("tagged", "The tags are saved."),
     ];
     let notice = notice.into_iter().find(|(name, _)| asked.given(name).is_some());
     let notice = notice.map(|(_, text)| text.to_owned());
@@ -140,6 +142,27 @@ pub async fn pause(
     let update = PolicyUpdate { paused: Some(paused), expected_version, ..PolicyUpdate::default() };
     match services.policies.patch(&signed.operator, id, update, signed.principal.key_id()).await {
         Ok(change) => Ok(after_change(id, &change)),
+        Err(error) => answer(&services, &signed, id, None, form, Some(Complaint::of(error)?)).await,
+    }
+}
+
+/// Gives the account these tags, and no others.
+pub async fn change_tags(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    PageId(id): PageId<AccountId>,
+    form: Form,
+) -> Result<Response, PageError> {
+    let words = form.text("tags").split([',', ' ']).filter(|word| !word.is_empty());
+    let changed = match Tags::parse(words) {
+        Ok(tags) => {
+            let change = AccountChange { tags: Some(tags), ..AccountChange::default() };
+            services.accounts.update(&signed.operator, id, change).await.map_err(ApiError::from)
+        }
+        Err(invalid) => Err(invalid.into()),
+    };
+    match changed {
+        Ok(_) => Ok(see(&format!("/dashboard/accounts/{id}?tagged=1"))),
         Err(error) => answer(&services, &signed, id, None, form, Some(Complaint::of(error)?)).await,
     }
 }

@@ -6,11 +6,14 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_relayer::domain::{AccountName, AccountStatus, Cursor, PageLimit, PageRequest};
-use purser_relayer::service::{AccountView, CreateAccount, Services, accounts_filter};
+use purser_relayer::domain::{
+    AccountFilter, AccountId, AccountName, AccountStatus, Cursor, Operator, PageLimit, PageRequest, Tags,
+};
+use purser_relayer::service::{AccountView, CreateAccount, ServiceError, Services, accounts_filter};
 use purser_relayer::web::{ApiError, Draw};
 
 use super::form::Form;
+use super::home::first_page;
 use super::page::{Complaint, Frame, PageError, QueryParams, Section, page, see};
 use super::policy::first_policy;
 use super::session::Signed;
@@ -55,13 +58,18 @@ impl AccountsPage {
         if self.status.map_or("", AccountStatus::as_str) == status { "true" } else { "false" }
     }
 
+    /// The page that changes what was found.
+    fn to_change(&self) -> String {
+        self.asked.same("/dashboard/accounts/change", &["search", "status"])
+    }
+
     /// The same search and order among accounts of another state.
     fn of_status(&self, status: &str) -> String {
         self.asked.with(PATH, &["search", "sort"], ("status", status))
     }
 }
 
-/// Whether the account's name, id or one of its addresses contains the text, which is in lower case.
+/// Whether the account's name, id, one of its addresses or tags contains the text, which is in lower case.
 fn holds(view: &AccountView, wanted: &str) -> bool {
     let account = &view.account;
     let texts = [
@@ -71,6 +79,19 @@ fn holds(view: &AccountView, wanted: &str) -> bool {
         account.token_account.to_string(),
     ];
     texts.iter().any(|text| text.to_lowercase().contains(wanted))
+        || account.tags.iter().any(|tag| tag.to_string().contains(wanted))
+}
+
+/// The accounts of the filter that a search finds.
+pub async fn search(
+    services: &Services,
+    operator: &Operator,
+    filter: AccountFilter,
+    wanted: &str,
+) -> Result<Vec<AccountId>, ServiceError> {
+    let listed = services.accounts.list(operator, filter, first_page(TOGETHER)?).await?;
+    let wanted = wanted.to_lowercase();
+    Ok(listed.items.iter().filter(|view| holds(view, &wanted)).map(|view| view.account.id).collect())
 }
 
 /// Sorts by the word of [`ORDERS`]; where it is none of them, the newest stay first.
@@ -142,7 +163,7 @@ pub async fn create(
     let name = AccountName::parse(form.text("name"));
     let created = match name.and_then(|name| Ok((name, first_policy(&form)?))) {
         Ok((name, policy)) => {
-            let new = CreateAccount { name, metadata: None, policy };
+            let new = CreateAccount { name, metadata: None, tags: Tags::default(), policy };
             services.accounts.create(signed.operator.clone(), new, drawn).await.map_err(ApiError::from)
         }
         Err(invalid) => Err(invalid.into()),

@@ -14,6 +14,7 @@ mod form;
 mod history;
 mod home;
 mod keys;
+mod many;
 mod once;
 mod page;
 mod policy;
@@ -60,7 +61,11 @@ pub fn routes(services: &Services, guard: Guard) -> Router {
         .route("/dashboard", get(home::show))
         .route("/dashboard/stop-all", get(home::ask_to_stop).post(home::stop_all))
         .route("/dashboard/accounts", get(accounts::show).post(accounts::create))
+        .route("/dashboard/accounts/change", get(many::show).post(many::look))
+        .route("/dashboard/accounts/change/policy", get(many::progress).post(many::change_policies))
+        .route("/dashboard/accounts/change/halt", get(many::progress).post(many::halt))
         .route("/dashboard/accounts/{id}", get(account::show))
+        .route("/dashboard/accounts/{id}/tags", post(account::change_tags))
         .route("/dashboard/accounts/{id}/pause", post(account::pause))
         .route("/dashboard/accounts/{id}/halt", post(account::halt))
         .route("/dashboard/accounts/{id}/policy", get(policy::show).post(policy::change))

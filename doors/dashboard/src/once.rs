@@ -32,7 +32,7 @@ const DONE_WITHIN: Duration = Duration::from_secs(1);
 /// Where the work of a form stands that led to such a page.
 pub enum FormWork {
     Running,
-    /// It is done, and leads there.
+    /// It is done, and leads there, or is answered by this page.
     Done(Response),
     /// It ended without an answer that is kept, or its process is gone.
     Left,
@@ -46,13 +46,18 @@ pub async fn work(services: &Services, signed: &Signed, name: &str) -> Result<Fo
         RequestState::Answered(StoredAnswer { status: 303, body: StoredBody::Plain(place) }) => {
             FormWork::Done(see(&place))
         }
+        RequestState::Answered(StoredAnswer { status: 200, body: StoredBody::Plain(page) }) => {
+            FormWork::Done(Html(page).into_response())
+        }
         RequestState::Answered(_) | RequestState::Left => FormWork::Left,
     })
 }
 
 /// Whether a form's own address has a page that says how far the work is.
 fn has_progress(path: &str) -> bool {
-    path == "/dashboard/stop-all" || path.starts_with("/dashboard/webhooks/") && path.ends_with("/replay")
+    path == "/dashboard/stop-all"
+        || path.starts_with("/dashboard/accounts/change/")
+        || path.starts_with("/dashboard/webhooks/") && path.ends_with("/replay")
 }
 
 /// Middleware of the pages behind the sign-in: see the module. A form without a name is carried out each time it is sent.

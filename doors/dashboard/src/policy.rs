@@ -50,15 +50,20 @@ struct Compared {
 impl Compared {
     /// How long it waits, if it does.
     fn waits_in_words(&self) -> Option<String> {
-        let seconds = u64::from(self.waits?);
-        let (count, unit) = match seconds {
-            seconds if seconds.is_multiple_of(86_400) => (seconds / 86_400, "day"),
-            seconds if seconds.is_multiple_of(3_600) => (seconds / 3_600, "hour"),
-            seconds if seconds.is_multiple_of(60) => (seconds / 60, "minute"),
-            seconds => (seconds, "second"),
-        };
-        Some(format!("{count} {unit}{}", if count == 1 { "" } else { "s" }))
+        self.waits.map(waits_in_words)
     }
+}
+
+/// A delay.
+pub fn waits_in_words(seconds: u32) -> String {
+    let seconds = u64::from(seconds);
+    let (count, unit) = match seconds {
+        seconds if seconds.is_multiple_of(86_400) => (seconds / 86_400, "day"),
+        seconds if seconds.is_multiple_of(3_600) => (seconds / 3_600, "hour"),
+        seconds if seconds.is_multiple_of(60) => (seconds / 60, "minute"),
+        seconds => (seconds, "second"),
+    };
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A field before and after.
@@ -151,28 +156,36 @@ fn fingerprint(form: &Form) -> Result<String, Invalid> {
     Ok(RequestFingerprint::of(&version, "", fields.as_bytes()).to_hex())
 }
 
-/// The fields of a policy as the form has them, in the form of JSON.
-fn policy_fields(form: &Form) -> Result<Map<String, Value>, Invalid> {
-    let limit = |name: &str| match form.given(name) {
+/// A limit as it was typed; null where nothing was.
+pub fn limit_of_field(form: &Form, name: &str) -> Result<Value, Invalid> {
+    match form.given(name) {
         // To some it parts thousands, to others decimals.
         Some(text) if text.contains(',') => Err(Invalid::new(
             name,
             "must be typed without a comma: 12.5 for twelve and a half, 12500 for twelve thousand five hundred",
         )),
         text => Ok(text.map_or(Value::Null, Value::from)),
-    };
-    let entry = |line: &str| match line.split_once(char::is_whitespace) {
+    }
+}
+
+/// A line of an allowlist.
+pub fn entry_of_line(line: &str) -> Value {
+    match line.split_once(char::is_whitespace) {
         Some((kind, address)) => json!({ kind.trim(): address.trim() }),
         None => Value::from(line),
-    };
+    }
+}
+
+/// The fields of a policy as the form has them, in the form of JSON.
+fn policy_fields(form: &Form) -> Result<Map<String, Value>, Invalid> {
     let lines = form.text("allowed_counterparties").lines().map(str::trim).filter(|line| !line.is_empty());
     let allowed = match form.text("allowed") {
-        "only" => Value::from_iter(lines.map(entry)),
+        "only" => Value::from_iter(lines.map(entry_of_line)),
         _ => Value::Null,
     };
     let mut fields = Map::new();
-    fields.insert("max_single_transfer".to_owned(), limit("max_single_transfer")?);
-    fields.insert("max_daily_spend".to_owned(), limit("max_daily_spend")?);
+    fields.insert("max_single_transfer".to_owned(), limit_of_field(form, "max_single_transfer")?);
+    fields.insert("max_daily_spend".to_owned(), limit_of_field(form, "max_daily_spend")?);
     fields.insert("allowed_counterparties".to_owned(), allowed);
     fields.insert("require_memo".to_owned(), form.given("require_memo").is_some().into());
     Ok(fields)

@@ -12,14 +12,17 @@ use super::page::PageError;
 use super::session::{Signed, is_stop};
 
 /// Fields that belong to the form, not to what is asked for.
-const OF_THE_FORM: [&str; 3] = ["once", "step", "compared"];
+const OF_THE_FORM: [&str; 4] = ["once", "step", "compared", "accounts"];
 
 /// The operation that a form is. A form that is not known here is on record by its path. `None`: it changes nothing.
 fn operation(path: &str) -> Option<&str> {
     Some(match path {
-        "/preview" => return None,
+        "/preview" | "/accounts/change" => return None,
         "/stop-all" => "halt",
         "/accounts" => "create_account",
+        "/accounts/change/policy" => "change_policies",
+        "/accounts/change/halt" => "halt_accounts",
+        "/accounts/{id}/tags" => "update_account",
         "/accounts/{id}/halt" => "halt_account",
         "/accounts/{id}/pause" | "/accounts/{id}/policy" => "update_policy",
         "/accounts/{id}/policy/drop" => "drop_pending_policy",

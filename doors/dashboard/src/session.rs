@@ -171,8 +171,12 @@ fn needed(method: &Method, path: &str) -> &'static [Scope] {
     match path.strip_prefix("/dashboard").unwrap_or_default() {
         "/sign-out" | "/sessions/end" | "/sessions/end-others" => &Scope::ALL,
         "/preview" => &[Scope::Read, Scope::Pay],
-        "/stop-all" | "/accounts/{id}/halt" => &[Scope::Halt],
-        "/accounts/{id}/pause" | "/accounts/{id}/policy" | "/accounts/{id}/policy/drop" => &[Scope::Policy],
+        "/accounts/change" => &[Scope::Read],
+        "/stop-all" | "/accounts/change/halt" | "/accounts/{id}/halt" => &[Scope::Halt],
+        "/accounts/change/policy"
+        | "/accounts/{id}/pause"
+        | "/accounts/{id}/policy"
+        | "/accounts/{id}/policy/drop" => &[Scope::Policy],
         "/approvals/{id}/reject" => &[Scope::RejectApprovals, Scope::Policy],
         "/keys" | "/accounts/{id}/keys" => &[Scope::Pay, Scope::Policy, Scope::Halt, Scope::RejectApprovals],
         "/keys/revoke" | "/accounts/{id}/keys/revoke" => &Scope::ALL,

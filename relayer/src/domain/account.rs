@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::label::check_name;
-use super::{AccountId, Address, Invalid, OperatorId, Timestamp};
+use super::{AccountId, Address, Invalid, OperatorId, Tag, Tags, Timestamp};
 
 /// Longest account name, in characters.
 pub const NAME_CHARS_MAX: usize = 200;
@@ -24,6 +24,7 @@ pub struct Account {
     pub operator_id: OperatorId,
     pub name: AccountName,
     pub metadata: Option<Metadata>,
+    pub tags: Tags,
     /// The PDA: `solana_address` in the API.
     pub address: Address,
     /// Its associated USDC token account: `usdc_token_account` in the API.
@@ -66,6 +67,19 @@ impl FromStr for AccountPlace {
             Some(Self { created_at: created_at.parse().ok()?, id: id.parse().ok()? })
         });
         place.ok_or_else(|| Invalid::new("cursor", "is not a cursor of this list"))
+    }
+}
+
+/// Which of an operator's accounts a list shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AccountFilter {
+    pub status: Option<AccountStatus>,
+    pub tag: Option<Tag>,
+}
+
+impl From<Option<AccountStatus>> for AccountFilter {
+    fn from(status: Option<AccountStatus>) -> Self {
+        Self { status, tag: None }
     }
 }
 
@@ -236,6 +250,8 @@ fn is_empty(json: &RawValue) -> bool {
 pub struct AccountChange {
     pub name: Option<AccountName>,
     pub metadata: Option<MetadataChange>,
+    /// All of them.
+    pub tags: Option<Tags>,
     pub duplicates: Option<DuplicateRule>,
     pub approvals: Option<ApprovalRule>,
 }

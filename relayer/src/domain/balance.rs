@@ -82,7 +82,7 @@ mod tests {
     use super::*;
     use crate::domain::{
         AccountId, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, EndpointHealth,
-        EventType, OperatorId, Provisioning, Subscription, WebhookId, WebhookStatus, WebhookUrl,
+        EventType, OperatorId, Provisioning, Subscription, Tags, WebhookId, WebhookStatus, WebhookUrl,
     };
 
     fn at(second: i64) -> Timestamp {
@@ -99,6 +99,7 @@ mod tests {
             operator_id: OperatorId::from_bytes([2; 16]),
             name: AccountName::parse("Ada").expect("valid"),
             metadata: None,
+            tags: Tags::default(),
             address: Address::from_bytes([3; 32]),
             token_account: Address::from_bytes([4; 32]),
             status: AccountStatus::Active,

@@ -30,17 +30,20 @@ mod request;
 mod retention;
 mod scopes;
 mod sealing;
+mod selection;
 mod session;
 mod spent;
 mod stop;
+mod tags;
 mod terms;
 mod transfer_filter;
 mod webhook;
 mod webhook_secret;
 
 pub use account::{
-    Account, AccountChange, AccountName, AccountPlace, AccountStatus, ApprovalRule, DuplicateRule,
-    METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, MetadataChange, NAME_CHARS_MAX, Provisioning,
+    Account, AccountChange, AccountFilter, AccountName, AccountPlace, AccountStatus, ApprovalRule,
+    DuplicateRule, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, MetadataChange, NAME_CHARS_MAX,
+    Provisioning,
 };
 pub use action::{Action, ActionFilter, ActionOutcome, ActionWord, Before, ListedAction, NoActionWord};
 pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json};
@@ -84,11 +87,13 @@ pub use quotas::{QuotaExceeded, Quotas};
 pub use request::{AnswerKey, Drawn, RequestFingerprint, Seed, StoredAnswer, StoredBody};
 pub use retention::{REQUESTS_KEPT, Retention, TooOld};
 pub use scopes::{Scope, Scopes};
+pub use selection::{ManyOutcome, SELECTED_MAX, Selection};
 pub use session::{
     SESSION_IDLE_MAX, SESSION_LIFE_MAX, SESSIONS_PER_KEY_MAX, Session, SessionId, SessionToken,
 };
-pub use spent::Spent;
+pub use spent::{LimitUsed, Spent, WatchedLimit};
 pub use stop::{Stop, Stopped};
+pub use tags::{NoTag, TAG_CHARS_MAX, TAGS_MAX, Tag, Tags};
 pub use terms::Terms;
 pub use transfer_filter::TransferFilter;
 pub use webhook::{

@@ -1,4 +1,6 @@
-use super::UsdcAmount;
+use purser_core::words;
+
+use super::{BudgetId, UsdcAmount};
 
 /// Shares of the daily cap, in percent, that are announced when reached.
 const THRESHOLDS: [u8; 2] = [80, 100];
@@ -25,6 +27,44 @@ impl Spent {
     }
 }
 
+words! {
+    /// Which limit is announced.
+    pub enum WatchedLimit {
+        /// `max_daily_spend` of the account.
+        Daily = "daily",
+        /// `max_30_day_spend` of the account.
+        Month = "30_days",
+        /// Of a budget.
+        BudgetDaily = "budget_daily",
+        BudgetMonth = "budget_30_days",
+    }
+}
+
+/// A limit, and how much of it was used with a payment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LimitUsed {
+    pub limit: WatchedLimit,
+    /// Whose limit it is, where it is not the account's.
+    pub budget: Option<BudgetId>,
+    pub used: UsdcAmount,
+    pub cap: UsdcAmount,
+}
+
+impl LimitUsed {
+    /// The shares of the cap that each of the latest payments was the first to reach, and how much was used with it. `paid` are
+    /// their amounts, the newest first, all of which this use has in it.
+    pub fn reached_by(self, paid: &[UsdcAmount]) -> Vec<(usize, u8, Self)> {
+        let mut with = self;
+        let mut reached = Vec::new();
+        for (index, amount) in paid.iter().enumerate() {
+            let spent = Spent { in_window: with.used, policy_version: 0 };
+            reached.extend(spent.reached(*amount, self.cap).map(|percent| (index, percent, with)));
+            with.used = with.used.saturating_sub(*amount);
+        }
+        reached
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,6 +84,19 @@ mod tests {
         assert_eq!(reached(100, 100, 100), [80, 100], "both at once");
         // Spending that has left the window no longer counts, so the next payment reaches the share again.
         assert_eq!(reached(10, 82, 100), [80]);
+    }
+
+    #[test]
+    fn a_share_is_reached_by_one_of_the_latest_payments() {
+        let [cap, used] = [100, 101].map(UsdcAmount::from_micros);
+        let limit = LimitUsed { limit: WatchedLimit::Month, budget: None, used, cap };
+        let paid = [1, 5, 20, 3].map(UsdcAmount::from_micros);
+        let reached = limit.reached_by(&paid);
+        let found: Vec<_> =
+            reached.iter().map(|(index, percent, with)| (*index, *percent, with.used.micros())).collect();
+        // Before them 72 was used, then 75, 95, 100 and 101.
+        assert_eq!(found, [(1, 100, 100), (2, 80, 95)]);
+        assert!(limit.reached_by(&paid[..1]).is_empty(), "it stood there before");
     }
 
     #[test]

@@ -35,12 +35,12 @@ pub use serve::serve;
 
 use self::v1::{
     accounts, actions, approvals, budgets, deliveries, denials, events, grants, halts, history, keys, limits,
-    policies, policy_versions, transfer_list, transfers, webhooks,
+    many, policies, policy_versions, transfer_list, transfers, webhooks,
 };
 use crate::metrics::Metrics;
 use crate::service::{
-    Accounts, Actions, Approvals, Budgets, Denials, Events, Grants, Halts, Health, History, Keys, Policies,
-    Services, Streams, Transfers, Webhooks,
+    Accounts, Actions, Approvals, Budgets, Denials, Events, Grants, Halts, Health, History, Keys, Many,
+    Policies, Services, Streams, Transfers, Webhooks,
 };
 use crate::web::error::after_panic;
 use crate::web::{ApiError, Guard, HttpSettings, auth, body, once};
@@ -61,7 +61,7 @@ macro_rules! services {
 }
 
 services! {
-    Accounts: accounts, Actions: actions, Approvals: approvals, Budgets: budgets, Grants: grants, Policies: policies, Halts: halts, Transfers: transfers, History: history,
+    Accounts: accounts, Actions: actions, Approvals: approvals, Budgets: budgets, Grants: grants, Policies: policies, Halts: halts, Many: many, Transfers: transfers, History: history,
     Denials: denials, Keys: keys,
     Events: events, Streams: streams, Webhooks: webhooks, Health: health
 }
@@ -91,6 +91,8 @@ fn guarded() -> OpenApiRouter<Arc<Services>> {
         .routes(routes!(keys::revoke_own))
         .routes(routes!(halts::create))
         .routes(routes!(halts::create_for_account))
+        .routes(routes!(many::policies))
+        .routes(routes!(many::halts))
         .routes(routes!(events::list))
         .routes(routes!(events::get))
         .routes(routes!(webhooks::create, webhooks::list))

@@ -32,6 +32,8 @@ struct MemoryState {
     read: HashSet<(Address, Mark)>,
     /// Addresses whose whole past is wanted, and whether it has been read since.
     pasts: HashMap<Address, bool>,
+    /// Operators whose limits were looked at before, and whether one of their payments was read since.
+    limits: HashMap<OperatorId, bool>,
     /// Agents whose policy changed.
     changed: HashSet<Address>,
     /// When the accounts of an operator are to be listed next.
@@ -125,6 +127,16 @@ impl Memory {
             state.pasts.remove(address);
         }
         is_read
+    }
+
+    /// Payments of this operator were read.
+    pub fn mark_paid(&self, operator: OperatorId) {
+        self.state().limits.insert(operator, true);
+    }
+
+    /// Whether payments of this operator were read since this was asked last, or it was never asked.
+    pub fn takes_paid(&self, operator: OperatorId) -> bool {
+        self.state().limits.insert(operator, false).unwrap_or(true)
     }
 
     pub fn mark_changed(&self, agents: impl IntoIterator<Item = Address>) {

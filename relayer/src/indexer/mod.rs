@@ -195,6 +195,7 @@ impl Indexer {
         self.done("fetching what is pending", self.fetch_pending().await);
         self.done("looking for missing payments", self.look_for_payments().await);
         self.done("reading changed policies", self.refresh_agents().await);
+        self.done("looking at limits", self.look_at_limits().await);
     }
 
     /// Writes what was read.
@@ -207,6 +208,9 @@ impl Indexer {
             self.parts.metrics.contradicted(self.network.as_str());
             tracing::error!(network = %self.network, transfer_id = %contradiction.transfer_id,
                 signature = contradiction.signature, "a payment carries a transfer's id and is not that transfer");
+        }
+        for payment in readings.entries.iter().filter(|entry| entry.spent.is_some()) {
+            self.memory.mark_paid(payment.operator_id);
         }
         Ok(())
     }
@@ -239,6 +243,22 @@ impl Indexer {
         for ledger in unexplained {
             let walked = self.walk_all(ledger.token_account, Whose::Account(ledger.account_id)).await;
             interrupted = interrupted.and(walked.map(|_| ()));
+        }
+        interrupted
+    }
+
+    /// Announces the limits that payments reached, as far as their transactions do not tell.
+    async fn look_at_limits(&self) -> Result<(), IndexError> {
+        let mut interrupted = Ok(());
+        for operator in self.operators().await? {
+            if !self.memory.takes_paid(operator.id) {
+                continue;
+            }
+            let looked = self.parts.events.look_at_limits(&operator).await;
+            if !matches!(looked, Ok(true)) {
+                self.memory.mark_paid(operator.id);
+            }
+            interrupted = interrupted.and(looked.map(|_| ()).map_err(IndexError::from));
         }
         interrupted
     }

@@ -7,7 +7,7 @@ use super::{IndexError, Indexer};
 use crate::chain::{AgentAddresses, BALANCES_MAX, ChainError, LandedRecord, Looked, ProgramEvent};
 use crate::domain::{
     Account, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, EntryOutcome, HistoryEntry,
-    OperatorId, PaymentMade, Provisioning, Timestamp, TransferId,
+    OperatorId, PaymentMade, Provisioning, Tags, Timestamp, TransferId,
 };
 use crate::store::{ADOPTED_STATUS, Due, Mark, PendingFetch, Readings};
 use std::collections::BTreeMap;
@@ -156,6 +156,7 @@ impl Indexer {
             operator_id: operator.id,
             name,
             metadata: None,
+            tags: Tags::default(),
             address: addresses.agent,
             token_account: addresses.token_account,
             status: ADOPTED_STATUS,

@@ -12,9 +12,9 @@ use crate::acting::{tell, tell_made};
 use crate::chain::{AgentAddresses, AgentCreation, AgentOnChain, OperatorOnChain, ProvisionChain};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Account, AccountChange, AccountId, AccountName, AccountStatus, ApprovalRule, Before, Counterparties,
-    Drawn, DuplicateRule, Halt, Metadata, Operator, OperatorId, PolicyUpdate, Principal, Provisioning,
-    Quotas, SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
+    Account, AccountChange, AccountFilter, AccountId, AccountName, AccountStatus, ApprovalRule, Before,
+    Counterparties, Drawn, DuplicateRule, Halt, Metadata, Operator, OperatorId, PolicyUpdate, Principal,
+    Provisioning, Quotas, SpendingPolicy, Tags, Timestamp, UsdcAmount, new_agent_id,
 };
 use crate::store::{self, StoreError};
 
@@ -38,6 +38,7 @@ const POLICY: &str = "policy";
 pub struct CreateAccount {
     pub name: AccountName,
     pub metadata: Option<Metadata>,
+    pub tags: Tags,
     /// The policy it starts with, as a change of the open one.
     pub policy: PolicyUpdate,
 }
@@ -68,8 +69,10 @@ pub struct BalanceView {
 }
 
 /// Binds a cursor of the account list to its operator and filter.
-pub fn accounts_filter(operator_id: OperatorId, status: Option<AccountStatus>) -> String {
-    format!("accounts|{operator_id}|{}", status.map_or("", AccountStatus::as_str))
+pub fn accounts_filter(operator_id: OperatorId, filter: impl Into<AccountFilter>) -> String {
+    let AccountFilter { status, tag } = filter.into();
+    let (status, tag) = (status.map_or("", AccountStatus::as_str), tag.map(|tag| format!("|{tag}")));
+    format!("accounts|{operator_id}|{status}{}", tag.unwrap_or_default())
 }
 
 /// Agent accounts: created on the chain, listed from the database, their money and policy read live.
@@ -159,6 +162,7 @@ impl Accounts {
             operator_id: operator.id,
             name: asked.name.clone(),
             metadata: asked.metadata.clone(),
+            tags: asked.tags.clone(),
             address: agent,
             token_account,
             status,
@@ -273,7 +277,7 @@ impl Accounts {
         Ok(view(&on_chain, account, agent, (as_of, now)))
     }
 
-    /// Changes name and metadata. NotFound: unknown or another operator's. Invalid: the metadata would be too large.
+    /// Changes name, metadata, tags and rules. NotFound: unknown or another operator's. Invalid: the metadata would be too large.
     pub async fn update(
         &self,
         operator: &Operator,

@@ -35,16 +35,18 @@ fn paid_before(payment: &Transfer, agent: &AgentOnChain) -> Option<PaidBefore> {
 /// `store::events`. Balance events are announced here.
 #[derive(Clone)]
 pub struct Events {
-    events: store::Events,
+    pub(super) events: store::Events,
     transfers: store::Transfers,
-    chains: Chains,
-    ambient: Ambient,
+    pub(super) accounts: store::Accounts,
+    pub(super) chains: Chains,
+    pub(super) ambient: Ambient,
 }
 
 impl Events {
     pub(super) fn new(parts: &Parts) -> Self {
         let Parts { store, chains, ambient, .. } = parts.clone();
-        Self { events: store.events, transfers: store.transfers, chains: chains.to_read(), ambient }
+        let store::Store { events, transfers, accounts, .. } = store;
+        Self { events, transfers, accounts, chains: chains.to_read(), ambient }
     }
 
     /// One event. NotFound: unknown or another operator's.

@@ -20,8 +20,11 @@ mod health;
 mod history;
 mod key_uses;
 mod keys;
+mod limit_looks;
+mod many;
 mod part;
 mod parts;
+mod planned;
 mod policies;
 mod reads;
 mod requests;
@@ -52,8 +55,10 @@ pub use self::hand_overs::{HandOvers, HandedOver, Opening, PaidOn, Reply, UnderK
 pub use self::health::{Health, Report};
 pub use self::history::{EntryView, History};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
+pub use self::many::{Many, ManyChange, ManyDone};
 pub use self::part::{Part, PartStatus};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts};
+pub use self::planned::{Planned, Standing, Will};
 pub use self::policies::{
     BoundsView, PendingView, Policies, PolicyChange, PolicyComparison, PolicyView, policy_versions_filter,
 };
@@ -128,6 +133,7 @@ pub struct Services {
     pub accounts: Accounts,
     pub policies: Policies,
     pub halts: Halts,
+    pub many: Many,
     pub signers: Signers,
     pub transfers: Transfers,
     pub approvals: Approvals,
@@ -154,6 +160,7 @@ impl Services {
         let keys = Keys::new(parts);
         let events = Events::new(parts);
         let actions = Actions::new(parts);
+        let (policies, halts) = (Policies::new(parts), Halts::new(parts));
         let transfers = Transfers::new(parts, &events);
         Self {
             figures: Figures::new(parts, transfers.clone(), signers.clone()),
@@ -161,8 +168,9 @@ impl Services {
             stops: Stops::new(parts),
             tasks: parts.tasks.clone(),
             accounts: Accounts::new(parts),
-            policies: Policies::new(parts),
-            halts: Halts::new(parts),
+            many: Many::new(parts, policies.clone(), halts.clone()),
+            policies,
+            halts,
             health: Health::new(parts, signers.clone()),
             signers,
             approvals: Approvals::new(parts, transfers.path()),

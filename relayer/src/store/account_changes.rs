@@ -5,7 +5,7 @@ use super::{Accounts, StoreError, Transaction};
 use crate::domain::{Account, AccountChange, Invalid, Metadata};
 
 impl Accounts {
-    /// Changes an account's name, metadata and rules, based on the stored row rather than on what the caller has read.
+    /// Changes an account's name, metadata, tags and rules, based on the stored row rather than on what the caller has read.
     /// Invalid: the metadata would be too large, and nothing was changed.
     pub async fn update_account(
         &self,
@@ -44,15 +44,15 @@ async fn update(
     };
     let written = sql! {
         "UPDATE accounts
-         SET name = COALESCE({name}, name), metadata = {metadata}, duplicates = COALESCE({duplicates}, duplicates),
-             approvals = COALESCE({approvals}, approvals)
+         SET name = COALESCE({name}, name), metadata = {metadata}, tags = COALESCE({tags}, tags),
+             duplicates = COALESCE({duplicates}, duplicates), approvals = COALESCE({approvals}, approvals)
          WHERE operator_id = {operator_id} AND account_id = {id} AND COALESCE(metadata, '') = {before}
-         RETURNING name, duplicates, approvals",
-        operator_id, id, change.name, metadata, change.duplicates, change.approvals,
+         RETURNING name, tags, duplicates, approvals",
+        operator_id, id, change.name, metadata, change.tags, change.duplicates, change.approvals,
         before = before.as_ref().map_or("", |metadata| metadata.json().get())
     }
     .fetch_optional(tx)
     .await?;
-    let Some((name, duplicates, approvals)) = written else { return Err(StoreError::Contended) };
-    Ok(Ok(Account { name, metadata, duplicates, approvals, ..account }))
+    let Some((name, tags, duplicates, approvals)) = written else { return Err(StoreError::Contended) };
+    Ok(Ok(Account { name, metadata, tags, duplicates, approvals, ..account }))
 }

@@ -1,14 +1,15 @@
-use super::query::{Each, Query, Sql, sql};
+use super::query::{Each, Piece, Place, Query, Sql, sql, text};
 use super::row::{Record, Row};
 use super::stored::{Below, OrEmpty};
 use super::{Accounts, StoreError};
 use crate::domain::{
-    Account, AccountId, AccountPlace, AccountStatus, Address, Network, OperatorId, Timestamp,
+    Account, AccountFilter, AccountId, AccountPlace, AccountStatus, Address, Network, OperatorId, Tag,
+    Timestamp,
 };
 
 /// The columns of an [`Account`].
 pub(super) const COLUMNS: Sql<&str> =
-    Sql("account_id, operator_id, name, metadata, address, token_account, status,
+    Sql("account_id, operator_id, name, metadata, tags, address, token_account, status,
     allowlist_entries, duplicates, approvals, provisioning, created_at");
 
 impl Record for Account {
@@ -18,6 +19,7 @@ impl Record for Account {
             operator_id: row.get("operator_id")?,
             name: row.get("name")?,
             metadata: row.get("metadata")?,
+            tags: row.get("tags")?,
             address: row.get("address")?,
             token_account: row.get("token_account")?,
             status: row.get("status")?,
@@ -34,12 +36,12 @@ impl Record for Account {
 pub(super) fn insert(account: &Account) -> Query {
     sql! {
         "INSERT INTO accounts
-             (account_id, operator_id, name, metadata, address, token_account, status, allowlist_entries,
+             (account_id, operator_id, name, metadata, tags, address, token_account, status, allowlist_entries,
               duplicates, approvals, provisioning, created_at)
-         VALUES ({id}, {operator_id}, {name}, {metadata}, {address}, {token_account}, {status}, {allowlist_entries},
+         VALUES ({id}, {operator_id}, {name}, {metadata}, {tags}, {address}, {token_account}, {status}, {allowlist_entries},
               {duplicates}, {approvals}, {provisioning}, {created_at})",
-        account.id, account.operator_id, account.name, account.metadata, account.address, account.token_account,
-        account.status, account.allowlist_entries, account.duplicates, account.approvals, account.provisioning,
+        account.id, account.operator_id, account.name, account.metadata, account.tags, account.address,
+        account.token_account, account.status, account.allowlist_entries, account.duplicates, account.approvals, account.provisioning,
         account.created_at
     }
 }
@@ -169,20 +171,21 @@ impl Accounts {
     pub async fn list_accounts(
         &self,
         operator: OperatorId,
-        status: Option<AccountStatus>,
+        filter: impl Into<AccountFilter>,
         after: Option<AccountPlace>,
         rows_max: u32,
     ) -> Result<Vec<Account>, StoreError> {
+        let AccountFilter { status, tag } = filter.into();
         // Two separate conditions, because an "or" would use no index.
         let of_status = if status.is_some() { "status" } else { "''" };
         let (created_at, id) = after.map(|place| (place.created_at, place.id)).unzip();
         sql! {
             "SELECT {columns} FROM accounts
              WHERE operator_id = {operator} AND provisioning = 'ready' AND {of_status} = {status}
-                 AND (created_at, account_id) < ({created_at}, {id})
+                 {of_tag} AND (created_at, account_id) < ({created_at}, {id})
              ORDER BY created_at DESC, account_id DESC LIMIT {rows_max}",
             columns = COLUMNS, operator, of_status = Sql(of_status), status = OrEmpty(status),
-            created_at = Below(created_at), id = Below(id), rows_max
+            of_tag = of_tag(tag.as_ref()), created_at = Below(created_at), id = Below(id), rows_max
         }
         .fetch_all(self.lister())
         .await
@@ -229,6 +232,18 @@ impl Accounts {
         .fetch_all(self.lister())
         .await
     }
+}
+
+/// A condition after others: the account has this tag, if one is asked for.
+pub(super) fn of_tag(tag: Option<&Tag>) -> impl Place {
+    let word = tag.map(|tag| format!(" {tag} "));
+    Piece(move |values: &mut Vec<_>| match &word {
+        // Unlike LIKE, it takes every character as it is, and upper case for another letter, in both databases.
+        Some(word) => {
+            text!(values, "AND REPLACE(' ' || tags || ' ', {word}, '') <> ' ' || tags || ' '", word = *word)
+        }
+        None => String::new(),
+    })
 }
 
 /// Sets an account's status and how many entries its allowlist has.

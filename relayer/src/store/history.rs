@@ -4,7 +4,7 @@ use super::ledgers::{AccountKey, Placed};
 use super::query::{Piece, Place, Sql, merged, sql};
 use super::row::{Record, Row, unreadable};
 use super::stored::Below;
-use super::{Database, History, StoreError, Transaction, ledgers};
+use super::{Database, Events, History, StoreError, Transaction, ledgers};
 use crate::domain::{
     AccountId, EntryKind, EntryOutcome, Event, HistoryEntry, HistoryFilter, HistoryStatus, OperatorId,
     PaymentNumber, PlacedEntry, Spent, Timestamp, Transfer, TransferState, UsdcAmount, own_settlement,
@@ -103,6 +103,29 @@ impl History {
             merged(pages, &ending)
         });
         sql! {"{pages}", pages}.fetch_all(self.lister()).await
+    }
+}
+
+impl Events {
+    /// The operator's payments that became visible after `since` and whose spending was read, newest first.
+    pub async fn list_latest_payments(
+        &self,
+        operator: OperatorId,
+        since: Timestamp,
+        rows_max: u32,
+    ) -> Result<Vec<HistoryEntry>, StoreError> {
+        sql! {
+            "SELECT {columns} FROM history
+             WHERE operator_id = {operator} AND entry_id IN (
+                 SELECT latest.entry_id FROM accounts JOIN history AS latest ON latest.account_id = accounts.account_id
+                 WHERE accounts.operator_id = {operator_of_accounts} AND latest.kind = 'transfer' AND latest.status = 'settled'
+                     AND latest.position > {since} AND latest.spent_micros IS NOT NULL
+                 ORDER BY latest.position DESC LIMIT {rows_max})
+             ORDER BY position DESC",
+            columns = Sql(COLUMNS), operator, operator_of_accounts = operator, since = position_after(since), rows_max
+        }
+        .fetch_all(self.lister())
+        .await
     }
 }
 

@@ -1,11 +1,11 @@
 //! The last balances seen by a sweep, for when accounts cannot be read.
 
-use super::accounts::COLUMNS;
+use super::accounts::{COLUMNS, of_tag};
 use super::query::{Sql, sql};
 use super::row::{Record, Row};
 use super::stored::{Below, OrEmpty};
 use super::{Accounts, Index, StoreError};
-use crate::domain::{Account, AccountPlace, AccountStatus, Network, Operator, Timestamp, UsdcAmount};
+use crate::domain::{Account, AccountFilter, AccountPlace, Network, Operator, Timestamp, UsdcAmount};
 
 /// An account with the balance that a sweep last saw.
 #[derive(Debug, Clone)]
@@ -45,10 +45,11 @@ impl Accounts {
     pub async fn list_known_accounts(
         &self,
         operator: &Operator,
-        status: Option<AccountStatus>,
+        filter: impl Into<AccountFilter>,
         after: Option<AccountPlace>,
         rows_max: u32,
     ) -> Result<Vec<KnownAccount>, StoreError> {
+        let AccountFilter { status, tag } = filter.into();
         // Two separate conditions, because an "or" would use no index.
         let of_status = if status.is_some() { "status" } else { "''" };
         let (created_at, id) = after.map(|place| (place.created_at, place.id)).unzip();
@@ -61,10 +62,10 @@ impl Accounts {
                  (SELECT began_at FROM sweeps WHERE network = {network}) AS began_at
              FROM accounts
              WHERE operator_id = {operator_id} AND provisioning = 'ready' AND {of_status} = {status}
-                 AND (created_at, account_id) < ({created_at}, {id}) AND NOT is_closed
+                 {of_tag} AND (created_at, account_id) < ({created_at}, {id}) AND NOT is_closed
              ORDER BY created_at DESC, account_id DESC LIMIT {rows_max}",
             columns = COLUMNS, operator.network, operator_id = operator.id, of_status = Sql(of_status),
-            status = OrEmpty(status), created_at = Below(created_at), id = Below(id), rows_max
+            status = OrEmpty(status), of_tag = of_tag(tag.as_ref()), created_at = Below(created_at), id = Below(id), rows_max
         }
         .fetch_all(self.lister())
         .await

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::events::announce;
 use super::policies::find_daily_limit;
 use super::query::{Each, sql};
 use super::{Database, Events, StoreError, Transaction};
@@ -45,6 +46,27 @@ impl Events {
             return Ok(());
         }
         self.write(move |tx| async move { watch(tx, operator, now).await }.boxed()).await
+    }
+}
+
+impl Events {
+    /// For the indexer: announces limits of one operator that payments reached; a repeat changes nothing.
+    pub async fn announce_limits(
+        &self,
+        operator: OperatorId,
+        events: Vec<Event>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let webhooks = self.list_all_webhooks(operator).await?;
+        let write = self.write(move |tx| {
+            let (events, webhooks) = (events.clone(), webhooks.clone());
+            async move { announce(tx, &events, &webhooks, now).await }.boxed()
+        });
+        self.outbox.hint(write.await?);
+        Ok(())
     }
 }
 

@@ -15,7 +15,7 @@ use crate::domain::{
     ApprovalRule, Counterparty, DisabledReason, DuplicateRule, EntryId, EntryKind, EventId, EventType,
     FailureCode, Fingerprint, HashedKey, IdempotencyKey, KeyHint, KeyId, Limit, Memo, Metadata, Network,
     OperatorId, OperatorName, PaymentNumber, PolicyReason, Provisioning, Recipient, RejectionReason,
-    RequestFingerprint, Scopes, SealedSecret, Seed, SessionId, SpendingPolicy, Timestamp, TransferId,
+    RequestFingerprint, Scopes, SealedSecret, Seed, SessionId, SpendingPolicy, Tags, Timestamp, TransferId,
     Unanswered, UsdcAmount, WebhookId, WebhookUrl,
 };
 use crate::wire::PolicyFields;
@@ -69,7 +69,7 @@ as_text! {
     AccountId ActionId EntryId EventId KeyId OperatorId TransferId WebhookId
     ActionOutcome ActionWord IpAddr SessionId
     AccountStatus Address ApprovalRule Counterparty DisabledReason DuplicateRule EntryKind EventType FailureCode Network Provisioning
-    RejectionReason Scopes Timestamp Unanswered UsdcAmount
+    RejectionReason Scopes Tags Timestamp Unanswered UsdcAmount
 }
 
 written! {

@@ -1,6 +1,7 @@
 //! What is changed through the service goes on record here, on its way to whatever changes it: written before the change begins, so
 //! that no change is without its record, whatever happens meanwhile.
 
+use std::future::Future;
 use std::panic::AssertUnwindSafe;
 
 use axum::body::Body;
@@ -18,7 +19,7 @@ use super::once::is_shown_once;
 use super::request_id::RequestId;
 use crate::acting::Acting;
 use crate::crash_point::crash_point;
-use crate::domain::{Action, ActionWord, Principal, SessionId};
+use crate::domain::{AccountId, Action, ActionWord, KeyId, Operator, Principal, SessionId};
 use crate::service::{ActionEnd, Actions, ServiceError, Unauthorized};
 use crate::wire::Fields;
 
@@ -35,6 +36,26 @@ pub struct Act {
     pub read: fn(&[u8]) -> Option<Fields>,
 }
 
+/// The record of a request of many parts, which a handler finds among its extensions.
+#[derive(Debug, Clone)]
+pub struct OnRecord {
+    action: Action,
+    /// The key of the request, or of the session.
+    pub(super) key_id: KeyId,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for OnRecord {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        parts.extensions.get().cloned().ok_or(ApiError::Service(ServiceError::Internal))
+    }
+}
+
+/// Goes with an answer whose status does not say whether anything was changed.
+#[derive(Debug, Clone, Copy)]
+pub struct HasChanged(pub bool);
+
 /// Carries out a request that changes something, on record. It runs to its end even if the client is gone.
 pub async fn on_record(
     actions: &Actions,
@@ -46,6 +67,50 @@ pub async fn on_record(
     let this = actions.clone();
     let work = async move { carry_out(&this, begun, request, next).await };
     Ok(actions.finish(work).await?)
+}
+
+/// Carries out one part of a request on a record of its own, which has the request's id, key and address.
+pub(super) async fn part_on_record<T>(
+    actions: &Actions,
+    (operator, OnRecord { action: of, .. }): (&Operator, &OnRecord),
+    (name, object, asked, is_stop): (&str, AccountId, Option<&Fields>, bool),
+    work: impl Future<Output = Result<T, ServiceError>>,
+) -> Result<T, ServiceError> {
+    let drawn = actions.draw(operator, name)?;
+    let mut action = Action {
+        object_id: object.to_string().parse().ok(),
+        after: asked.and_then(Fields::json),
+        key_id: of.key_id,
+        session_id: of.session_id,
+        address: of.address,
+        request_id: of.request_id.clone(),
+        ..drawn
+    };
+    begin_action(actions, &action, is_stop).await?;
+    let acting = Acting::default();
+    let done = acting.hear(work).await;
+    let before = acting.told().before;
+    action.before = asked.zip(before).and_then(|(asked, before)| asked.of_before(&before).json());
+    let end = match &done {
+        Ok(_) => ActionEnd::Done,
+        Err(error) if ApiError::from(error.clone()).in_words().0.is_client_error() => {
+            ActionEnd::NothingChanged
+        }
+        Err(_) => ActionEnd::Unknown,
+    };
+    actions.end(action, end, &acting).await;
+    done
+}
+
+/// A halt or a pause waits for no record.
+async fn begin_action(actions: &Actions, action: &Action, is_stop: bool) -> Result<(), ServiceError> {
+    match actions.begin(action).await {
+        Err(error) if is_stop => {
+            tracing::error!(?error, action = %action.name, "a halt or a pause goes without its record");
+            Ok(())
+        }
+        begun => begun,
+    }
 }
 
 struct Begun {
@@ -68,12 +133,7 @@ async fn begin(actions: &Actions, act: Act, request: Request) -> Result<(Request
     action.object_id = object_of(&mut parts).await;
     action.after = asked.as_ref().and_then(Fields::json);
     action.request_id = request_name(&parts.extensions);
-    match actions.begin(&action).await {
-        Err(error) if act.is_stop => {
-            tracing::error!(?error, action = %act.name, "a halt or a pause goes without its record");
-        }
-        begun => begun?,
-    }
+    begin_action(actions, &action, act.is_stop).await?;
     let is_of_form = act.session_id.is_some();
     Ok((Request::from_parts(parts, Body::from(body)), Begun { action, asked, is_of_form }))
 }
@@ -89,8 +149,11 @@ async fn object_of(parts: &mut Parts) -> Option<ActionWord> {
     named.iter().find(|(name, _)| *name == "id").and_then(|(_, id)| id.parse().ok())
 }
 
-async fn carry_out(actions: &Actions, begun: Begun, request: Request, next: Next) -> Response {
+async fn carry_out(actions: &Actions, begun: Begun, mut request: Request, next: Next) -> Response {
     let Begun { mut action, asked, is_of_form } = begun;
+    if let Some(key_id) = action.key_id {
+        request.extensions_mut().insert(OnRecord { action: action.clone(), key_id });
+    }
     let acting = Acting::default();
     crash_point!("action.begun");
     let answered = acting.hear(AssertUnwindSafe(next.run(request)).catch_unwind()).await;
@@ -105,6 +168,10 @@ async fn carry_out(actions: &Actions, begun: Begun, request: Request, next: Next
 /// A form that changed something leads elsewhere or shows a secret; one that only compares, or complains, is shown again.
 fn end_of(response: &Response, is_of_form: bool) -> ActionEnd {
     let status = response.status();
+    let said = response.extensions().get::<HasChanged>().filter(|_| status.is_success());
+    if let Some(HasChanged(has_changed)) = said {
+        return if *has_changed { ActionEnd::Done } else { ActionEnd::NothingChanged };
+    }
     if status == StatusCode::SEE_OTHER || is_shown_once(response) {
         ActionEnd::Done
     } else if status.is_success() {

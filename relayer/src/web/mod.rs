@@ -11,6 +11,7 @@ mod entry;
 pub(crate) mod error;
 pub(crate) mod file;
 pub(crate) mod headers;
+pub mod many;
 pub(crate) mod once;
 pub(crate) mod page;
 mod rate_limit;
@@ -23,7 +24,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 pub use self::action::{ActionName, ActionObject, ActionResponse, actions_as_csv};
-pub use self::acts::{Act, on_record, request_name};
+pub use self::acts::{Act, HasChanged, OnRecord, on_record, request_name};
 pub use self::auth::{Guard, OverRate};
 pub use self::body::{Json, check_json, receive};
 pub(crate) use self::client_address::Peer;

@@ -5,6 +5,9 @@ use axum::extract::Request;
 use axum::http::Method;
 use axum::http::header::CONTENT_LENGTH;
 
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
 use crate::domain::PolicyUpdate;
 
 /// A longer change of a policy is not looked into.
@@ -14,28 +17,45 @@ const PAUSE_BYTES_MAX: usize = 4 * 1024;
 pub(crate) async fn is_stop(request: Request) -> (Request, bool) {
     let of_account = request.uri().path().strip_prefix("/v1/accounts/");
     match (request.method(), request.uri().path()) {
-        (&Method::POST, "/v1/halt") => (request, true),
+        (&Method::POST, "/v1/halt" | "/v1/bulk/halt") => (request, true),
+        (&Method::POST, "/v1/bulk/policy") => look(request, pauses_many).await,
         (&Method::POST, _) => {
             let halts = of_account.is_some_and(|rest| rest.ends_with("/halt"));
             (request, halts)
         }
         (&Method::PUT | &Method::PATCH, _) if of_account.is_some_and(|rest| rest.ends_with("/policy")) => {
-            // A body of unknown length cannot be handed back if it turns out to be long.
-            let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-            let is_short = length
-                .and_then(|length| length.parse::<usize>().ok())
-                .is_some_and(|bytes| bytes <= PAUSE_BYTES_MAX);
-            if is_short { read_pause(request).await } else { (request, false) }
+            look(request, pauses).await
         }
         _ => (request, false),
     }
 }
 
-async fn read_pause(request: Request) -> (Request, bool) {
+/// Looks into a body, if it is short.
+async fn look(request: Request, pauses: fn(&[u8]) -> bool) -> (Request, bool) {
+    // A body of unknown length cannot be handed back if it turns out to be long.
+    let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    let is_short =
+        length.and_then(|length| length.parse::<usize>().ok()).is_some_and(|bytes| bytes <= PAUSE_BYTES_MAX);
+    if !is_short {
+        return (request, false);
+    }
     let (head, body) = request.into_parts();
     let Ok(body) = to_bytes(body, PAUSE_BYTES_MAX).await else {
         return (Request::from_parts(head, Body::empty()), false);
     };
-    let pauses = PolicyUpdate::from_json(&body).is_ok_and(|update| update.paused == Some(true));
+    let pauses = pauses(&body);
     (Request::from_parts(head, Body::from(body)), pauses)
+}
+
+fn pauses(body: &[u8]) -> bool {
+    PolicyUpdate::from_json(body).is_ok_and(|update| update.paused == Some(true))
+}
+
+fn pauses_many(body: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Asked<'a> {
+        #[serde(borrow)]
+        policy: &'a RawValue,
+    }
+    serde_json::from_slice(body).is_ok_and(|Asked { policy }| pauses(policy.get().as_bytes()))
 }

@@ -12,7 +12,7 @@ use crate::domain::{Account, Before, Webhook};
 const JSON_BYTES_MAX: usize = 2_000;
 
 /// The fields of an object, each as it was written: no number is read.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Fields(BTreeMap<String, Box<RawValue>>);
 
 impl Fields {
@@ -37,13 +37,37 @@ impl Fields {
         all
     }
 
+    /// Of what is answered as an object.
+    pub fn of(answered: &impl Serialize) -> Self {
+        serde_json::to_vec(answered).ok().and_then(|json| Self::of_json(&json)).unwrap_or_default()
+    }
+
+    /// Those of both that are not the same.
+    pub fn differing(before: &Self, after: &Self) -> (Self, Self) {
+        let differs = |name: &str| {
+            before.0.get(name).map(|json| json.get()) != after.0.get(name).map(|json| json.get())
+        };
+        let those = |fields: &Self| {
+            let fields = fields.0.iter().filter(|(name, _)| differs(name));
+            Self(fields.map(|(name, json)| (name.clone(), json.clone())).collect())
+        };
+        (those(before), those(after))
+    }
+
+    /// How long they are as JSON.
+    pub fn bytes(&self) -> usize {
+        self.0.iter().map(|(name, json)| name.len() + json.get().len() + 4).sum()
+    }
+
+    /// Each with its JSON.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &RawValue)> {
+        self.0.iter().map(|(name, json)| (name.as_str(), &**json))
+    }
+
     /// What stood in place of these fields, as far as it is known.
     pub fn of_before(&self, before: &Before) -> Self {
         let known = match before {
-            Before::Policy(policy) => {
-                let json = serde_json::to_vec(&PolicyFields::from(policy)).unwrap_or_default();
-                Self::of_json(&json).unwrap_or_default()
-            }
+            Before::Policy(policy) => Self::of(&PolicyFields::from(policy)),
             Before::Account(account) => of_account(account),
             Before::Webhook(webhook) => of_webhook(webhook),
         };
@@ -56,7 +80,8 @@ impl Fields {
         (!self.0.is_empty() && json.get().len() <= JSON_BYTES_MAX).then_some(json)
     }
 
-    fn set(&mut self, name: &str, value: impl Serialize) {
+    /// Sets one.
+    pub fn set(&mut self, name: &str, value: impl Serialize) {
         if let Ok(json) = to_raw_value(&value) {
             self.0.insert(name.to_owned(), json);
         }
@@ -67,6 +92,8 @@ fn of_account(account: &Account) -> Fields {
     let mut fields = Fields::default();
     fields.set("name", account.name.as_str());
     fields.set("duplicates", account.duplicates);
+    fields.set("approvals", account.approvals);
+    fields.set("tags", &account.tags);
     fields.set("metadata", account.metadata.as_ref().map(|metadata| metadata.json()));
     fields
 }

@@ -16,9 +16,9 @@ use utoipa::{PartialSchema, ToSchema};
 use crate::domain::{
     self, AccountName, AccountStatus, ActionOutcome, ApprovalRule, Counterparty, CounterpartyKind, Cursor,
     DeliveryStatus, DisabledReason, DuplicateRule, EntryKind, EventType, HistoryStatus,
-    IDEMPOTENCY_KEY_CHARS_MAX, KeyHint, MEMO_CHARS_MAX, METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX,
-    PolicyReason, REASON_CHARS_MAX, RECIPIENT_CHARS_MAX, Scope, Scopes, URL_CHARS_MAX, Unanswered,
-    UsdcAmount, amount_from_json, amount_to_json,
+    IDEMPOTENCY_KEY_CHARS_MAX, KeyHint, MEMO_CHARS_MAX, METADATA_KEYS_MAX, ManyOutcome, Metadata,
+    NAME_CHARS_MAX, PolicyReason, REASON_CHARS_MAX, RECIPIENT_CHARS_MAX, Scope, Scopes, TAG_CHARS_MAX, Tag,
+    URL_CHARS_MAX, Unanswered, UsdcAmount, WatchedLimit, amount_from_json, amount_to_json,
 };
 
 /// Text without the NUL character, which the databases cannot store as text.
@@ -88,7 +88,7 @@ macro_rules! as_text {
     )*};
 }
 
-as_text! { AccountStatus ActionOutcome ApprovalRule CounterpartyKind DeliveryStatus DisabledReason DuplicateRule EntryKind EventType HistoryStatus Scope Unanswered }
+as_text! { AccountStatus ActionOutcome ApprovalRule CounterpartyKind DeliveryStatus DisabledReason DuplicateRule EntryKind EventType HistoryStatus ManyOutcome Scope Unanswered WatchedLimit }
 
 /// Text that is answered as it is, under a name of its own.
 macro_rules! named_text {
@@ -295,6 +295,11 @@ written! {
         .description(Some("Keys and values of yours, at most 16 KiB of JSON. Kept and returned as they are, and never read."))
         .examples([json!({ "team": "research" })]).build();
 
+    Tag = "Tag": bounded(
+        "A word of yours, by which accounts are chosen: lower-case letters, digits and `.`, `_`, `:`, `/`, `-`.",
+        (1, TAG_CHARS_MAX), "^[a-z0-9._:/-]+$", "team:research"
+    );
+
     AccountStatus = "AccountStatus": one_of(
         "`paused` where the account may not pay, by its policy or by a halt.", Self::ALL.map(Self::as_str)
     );
@@ -325,6 +330,13 @@ written! {
     EntryOfAllowlist = "Counterparty": entry_of_allowlist(), of CounterpartyText, Address;
     AnyEventType = "AnyEventType": one_of("What happened.", EventType::ALL.map(EventType::as_str));
     Unanswered = "Unanswered": one_of("Why a receiver gave no answer.", Self::ALL.map(Self::as_str));
+    ManyOutcome = "ManyOutcome": one_of(
+        "`pending` waits for the loosening delay; `unchanged` was so already; `failed` changed nothing, as `error` says.",
+        Self::ALL.map(Self::as_str)
+    );
+    WatchedLimit = "WatchedLimit": one_of(
+        "`daily` and `30_days` are the account's, the others its budget's.", Self::ALL.map(Self::as_str)
+    );
     DisabledReason = "DisabledReason": one_of(
         "Who disabled a webhook: the operator, or the service after days of failures only.", Self::ALL.map(Self::as_str)
     );

@@ -319,6 +319,7 @@ class AsyncAccounts:
         name: str,
         *,
         metadata: Mapping[str, Any] | None = None,
+        tags: Sequence[str] | None = None,
         max_single_transfer: Usdc | None = None,
         max_daily_spend: Usdc | None = None,
         allowed_counterparties: Iterable[str | Mapping[str, str]] | None = None,
@@ -327,15 +328,15 @@ class AsyncAccounts:
     ) -> types.Account:
         """A new account with this policy. Under `once`, a name of yours, it is made once within 24 hours."""
         policy = changed_policy(max_single_transfer, max_daily_spend, allowed_counterparties, require_memo, UNSET)
-        body = {"name": name, "policy": policy} | given_fields(metadata=metadata)
+        body = {"name": name, "policy": policy} | given_fields(metadata=metadata, tags=tags)
         return read(types.Account, (await self._purser._ask(Call.once("/accounts", body, once))).json)
 
     async def get(self, account: str) -> types.Account:
         return read(types.Account, (await self._purser._ask(Call("GET", f"/accounts/{quote(account)}"))).json)
 
-    def list(self, *, status: str | None = None) -> AsyncIterator[types.Account]:
+    def list(self, *, status: str | None = None, tag: str | None = None) -> AsyncIterator[types.Account]:
         """Newest first."""
-        return self._purser._listed(types.Account, "/accounts", status=status)
+        return self._purser._listed(types.Account, "/accounts", status=status, tag=tag)
 
     async def update(
         self,
@@ -343,11 +344,12 @@ class AsyncAccounts:
         *,
         name: str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        tags: Sequence[str] | None = None,
         duplicates: str | None = None,
         approvals: str | None = None,
     ) -> types.Account:
-        """Changes what is given; metadata key by key: a value that is `None` removes its key."""
-        change = given_fields(name=name, metadata=metadata, duplicates=duplicates, approvals=approvals)
+        """Changes what is given; tags as a whole, metadata key by key: a value that is `None` removes its key."""
+        change = given_fields(name=name, metadata=metadata, tags=tags, duplicates=duplicates, approvals=approvals)
         call = Call("PATCH", f"/accounts/{quote(account)}", body=change)
         return read(types.Account, (await self._purser._ask(call)).json)
 
@@ -412,6 +414,31 @@ class AsyncPolicies:
     async def unpause(self, account: str) -> types.AccountPolicy:
         return await self._asks("PATCH", account, {"paused": False}, None)
 
+    async def change_many(
+        self,
+        accounts: Mapping[str, Any],
+        *,
+        max_single_transfer: Usdc | None | Unset = UNSET,
+        max_daily_spend: Usdc | None | Unset = UNSET,
+        allowed_counterparties: Iterable[str | Mapping[str, str]] | None | Unset = UNSET,
+        require_memo: bool | Unset = UNSET,
+        paused: bool | Unset = UNSET,
+        max_30_day_spend: Usdc | None | Unset = UNSET,
+        budget_id: str | None | Unset = UNSET,
+        reason: str | None = None,
+        dry_run: bool = False,
+        once: str | None = None,
+    ) -> types.ManyChanged:
+        """Changes the policy of each of these accounts: `{"tag": "eu"}`, `{"ids": [...]}`, `{"all": True}`.
+
+        A dry run shows before and after; its versions, given back as
+        `{"versions": {...}}`, change exactly what was shown. Under the same `once`, it is done once.
+        """
+        policy = changed_policy(max_single_transfer, max_daily_spend, allowed_counterparties, require_memo, paused)
+        policy |= changed_bounds(max_30_day_spend, budget_id) | given_fields(reason=reason)
+        body = {"accounts": accounts, "policy": policy, "dry_run": dry_run}
+        return read(types.ManyChanged, (await self._purser._ask(Call.once("/bulk/policy", body, once))).json)
+
     async def drop_pending(self, account: str) -> types.AccountPolicy:
         """Drops the policy that waits."""
         call = Call("DELETE", f"/accounts/{quote(account)}/policy/pending")
@@ -470,6 +497,13 @@ class AsyncHalts:
         """Stops one account at once."""
         call = Call.once(f"/accounts/{quote(account)}/halt", None, None)
         return read(types.Halted, (await self._purser._ask(call)).json)
+
+    async def many(
+        self, accounts: Mapping[str, Any], *, dry_run: bool = False, once: str | None = None
+    ) -> types.ManyChanged:
+        """Stops each of these accounts; see `policies.change_many`."""
+        call = Call.once("/bulk/halt", {"accounts": accounts, "dry_run": dry_run}, once)
+        return read(types.ManyChanged, (await self._purser._ask(call)).json)
 
     async def operator(self) -> types.Halted:
         """Stops every account of the operator at once."""

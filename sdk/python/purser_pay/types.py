@@ -40,11 +40,37 @@ class Account:
     solana_address: str
     """The PDA that owns the money. Never fund this address: see `usdc_token_account`."""
     status: str
-    """`paused` where the account may not pay, by its policy or by a halt. Known: `active`, `paused`."""
+    """`paused` where the account may not pay, by its policy or by a halt."""
+    tags: list[str]
+    """Each once, in order of the alphabet."""
     usdc_token_account: str
     """Where USDC is sent to fund the account."""
     policy: Policy | None = None
     """Operators see the policy, unless the chain does not answer; agents see their limits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccountParts:
+    """Only what differs."""
+
+    allowed_counterparties: list[str] | None = None
+    """Who may be paid, by address: wallets, then token accounts; `null` for anyone."""
+    budget_id: str | None = None
+    """The id of a budget: `bdg_` and its address on the chain."""
+    counterparty_kinds: list[str] | None = None
+    """What each entry is, in the order of the entries."""
+    halted: bool | None = None
+    """Whether the account itself is halted."""
+    max_30_day_spend: Decimal | None = None
+    """USDC as an exact JSON number, with at most six fractional digits."""
+    max_daily_spend: Decimal | None = None
+    """Most that may leave in any 24 hours; `null` for no limit."""
+    max_single_transfer: Decimal | None = None
+    """Most of a single transfer; `null` for no limit."""
+    paused: bool | None = None
+    """Whether nothing may leave."""
+    require_memo: bool | None = None
+    """Whether a transfer needs a memo."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,6 +261,45 @@ class Entry:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ErrorBody:
+    """An error as it is answered."""
+
+    error: str
+    """Decide by this. There may be others later: treat one that you do not know by its HTTP status. Known:
+    `invalid_request`, `quota_exceeded`, `unauthorized`, `policy_violation`, `account_paused`,
+    `insufficient_balance`, `account_frozen`, `approval_rejected`, `approval_expired`, `approval_void`, `forbidden`,
+    `not_found`, `method_not_allowed`, `request_timeout`, `idempotency_conflict`, `likely_duplicate`,
+    `idempotency_in_progress`, `policy_changed`, `approval_closed`, `payload_too_large`, `unsupported_media_type`,
+    `invalid_recipient`, `offer_refused`, `payment_refused`, `rate_limited`, `too_many_pending`,
+    `too_many_refusals`, `internal_error`, `not_configured`, `transfer_failed`, `server_unreachable`,
+    `service_unavailable`, `solana_unavailable`, `authority_rotated`, `fee_payer_empty`, `signer_unavailable`,
+    `timeout`.
+    """
+    message: str
+    """A sentence for people. Its wording may change: decide by codes, never by it."""
+    request_id: str
+    """As in the header `X-Request-Id`."""
+    approvable: bool | None = None
+    """`true`: a person can approve it, if it is sent again under the same idempotency key with `"approval":
+    "request"`.
+    """
+    checks: list[Check] | None = None
+    """What every rule said, in the order in which they win."""
+    param: str | None = None
+    """What is wrong, by its path: `policy.paused`, `allowed_counterparties[3]`. `body` is the body as a whole."""
+    retry_at: datetime | None = None
+    """When the rolling window has room for the amount, if nothing else is spent."""
+    retryable: bool | None = None
+    """`true`: nothing was done, and the same request may simply be sent again, a transfer under the same key."""
+    status: str | None = None
+    """The state of a transfer: `submitted` may still settle or fail, the others are end states. Known: `submitted`,
+    `pending_approval`, `settled`, `rejected`, `failed`.
+    """
+    transfer_id: str | None = None
+    """The transfer that ended so, that the idempotency key stands for, or that this one looks like."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Halt:
     """A halt that is in force on an account."""
 
@@ -301,6 +366,24 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ManyChanged:
+    """What became of each account, or would."""
+
+    accounts: list[OneChanged]
+    """Each of them."""
+    applied: int
+    """How many accounts were changed."""
+    dry_run: bool
+    """Whether nothing was done."""
+    failed: int
+    """How many failed."""
+    pending: int
+    """How many wait."""
+    unchanged: int
+    """How many were so already."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class MonthLimit:
     """Of 30 days, by calendar days in UTC: a spend counts for 30 days and for less than a day longer."""
 
@@ -342,6 +425,32 @@ class NewKey:
     """Since then it is not valid."""
     scopes: list[str]
     """What it may do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneChanged:
+    """What became of one account, or would."""
+
+    account_id: str
+    """The id of an account. Opaque; compare it as text."""
+    after: AccountParts
+    """What differs, after."""
+    before: AccountParts
+    """What differs, before."""
+    name: str | None
+    """`null` where there is no such account."""
+    outcome: str
+    """`pending` waits for the loosening delay; `unchanged` was so already; `failed` changed nothing, as `error`
+    says. Known: `applied`, `pending`, `unchanged`, `failed`.
+    """
+    version: int | None
+    """The policy version that was looked at: `accounts.versions` takes it."""
+    effective_at: datetime | None = None
+    """When what is pending can take effect."""
+    error: ErrorBody | None = None
+    """Why it failed."""
+    tx_signature: str | None = None
+    """Of the change on the chain."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -70,6 +70,16 @@ export interface PolicyFields {
   require_memo?: boolean;
 }
 
+/** Which accounts, in one way: `ids`, `versions`, `all`, or `tag`, `status` or both. */
+export interface AccountSelection {
+  ids?: string[];
+  /** Each only while its policy has this version: what a dry run showed. */
+  versions?: Record<string, number>;
+  tag?: string;
+  status?: types.AccountStatus;
+  all?: boolean;
+}
+
 /** What binds an account beside its policy. What is left out stays; `null` takes it away. */
 export interface BoundsFields {
   max_30_day_spend?: string | null;
@@ -260,10 +270,10 @@ class Accounts {
   /** A new account with this policy. Under `once`, a name of yours, it is made once within 24 hours. */
   create(
     name: string,
-    options: { policy?: PolicyFields; metadata?: types.Metadata; once?: string } = {},
+    options: { policy?: PolicyFields; metadata?: types.Metadata; tags?: string[]; once?: string } = {},
   ): Promise<types.Account> {
     const policy = options.policy === undefined ? undefined : checked(options.policy);
-    return asked(this.#line, once("/accounts", { name, policy, metadata: options.metadata }, options.once));
+    return asked(this.#line, once("/accounts", { name, policy, metadata: options.metadata, tags: options.tags }, options.once));
   }
 
   get(account: string): Promise<types.Account> {
@@ -271,16 +281,17 @@ class Accounts {
   }
 
   /** Newest first. */
-  list(filter: { status?: types.AccountStatus } = {}): AsyncGenerator<types.Account> {
-    return listed(this.#line, "/accounts", { status: filter.status });
+  list(filter: { status?: types.AccountStatus; tag?: string } = {}): AsyncGenerator<types.Account> {
+    return listed(this.#line, "/accounts", { status: filter.status, tag: filter.tag });
   }
 
-  /** Changes what is given; metadata key by key: a value that is `null` removes its key. */
+  /** Changes what is given; tags as a whole, metadata key by key: a value that is `null` removes its key. */
   update(
     account: string,
     change: {
       name?: string;
       metadata?: types.Metadata;
+      tags?: string[];
       duplicates?: types.DuplicateRule;
       approvals?: types.ApprovalRule;
     },
@@ -333,6 +344,19 @@ class Policies {
 
   unpause(account: string): Promise<types.AccountPolicy> {
     return this.#change("PATCH", account, { paused: false });
+  }
+
+  /**
+   * Changes the policy of each of these accounts: `{ tag: "eu" }`, `{ ids: [...] }`, `{ all: true }`. A dry run shows before and
+   * after; its versions, given back as `{ versions: {...} }`, change exactly what was shown. Under the same `once`, it is done once.
+   */
+  changeMany(
+    accounts: AccountSelection,
+    policy: PolicyFields & BoundsFields & { paused?: boolean; reason?: string },
+    options: { dryRun?: boolean; once?: string } = {},
+  ): Promise<types.ManyChanged> {
+    const body = { accounts, policy: checked(policy), dry_run: options.dryRun ?? false };
+    return asked(this.#line, once("/bulk/policy", body, options.once));
   }
 
   /** Drops the policy that waits. */
@@ -399,6 +423,14 @@ class Halts {
   /** Stops one account at once. */
   account(account: string): Promise<types.Halted> {
     return asked(this.#line, once(path(account, "/halt")));
+  }
+
+  /** Stops each of these accounts; see `policies.changeMany`. */
+  many(
+    accounts: AccountSelection,
+    options: { dryRun?: boolean; once?: string } = {},
+  ): Promise<types.ManyChanged> {
+    return asked(this.#line, once("/bulk/halt", { accounts, dry_run: options.dryRun ?? false }, options.once));
   }
 
   /** Stops every account of the operator at once. */

@@ -28,7 +28,9 @@ export interface Account {
   /** The PDA that owns the money. Never fund this address: see `usdc_token_account`. */
   solana_address: SolanaAddress;
   /** `paused` where the account may not pay, by its policy or by a halt. */
-  status: AccountStatus;
+  status: AccountStatusOrOther;
+  /** Each once, in order of the alphabet. */
+  tags: Tag[];
   /** Where USDC is sent to fund the account. */
   usdc_token_account: SolanaAddress;
   /** Operators see the policy, unless the chain does not answer; agents see their limits. */
@@ -37,6 +39,28 @@ export interface Account {
 
 /** The id of an account. Opaque; compare it as text. */
 export type AccountId = string;
+
+/** Only what differs. */
+export interface AccountParts {
+  /** Who may be paid, by address: wallets, then token accounts; `null` for anyone. */
+  allowed_counterparties?: CounterpartyText[] | null;
+  /** The id of a budget: `bdg_` and its address on the chain. */
+  budget_id?: BudgetId | null;
+  /** What each entry is, in the order of the entries. */
+  counterparty_kinds?: CounterpartyKindOrOther[] | null;
+  /** Whether the account itself is halted. */
+  halted?: boolean;
+  /** USDC as an exact JSON number, with at most six fractional digits. */
+  max_30_day_spend?: UsdcLimit | null;
+  /** Most that may leave in any 24 hours; `null` for no limit. */
+  max_daily_spend?: UsdcLimit | null;
+  /** Most of a single transfer; `null` for no limit. */
+  max_single_transfer?: UsdcLimit | null;
+  /** Whether nothing may leave. */
+  paused?: boolean;
+  /** Whether a transfer needs a memo. */
+  require_memo?: boolean;
+}
 
 /** An account's policy; `tx_signature` where it was just put in force, `effective_at` where the change has to wait. */
 export interface AccountPolicy {
@@ -77,6 +101,9 @@ export interface AccountPolicy {
 
 /** `paused` where the account may not pay, by its policy or by a halt. */
 export type AccountStatus = "active" | "paused" | (string & {});
+
+/** `paused` where the account may not pay, by its policy or by a halt. */
+export type AccountStatusOrOther = AccountStatus | (string & {});
 
 /** What happened. */
 export type AnyEventType =
@@ -357,6 +384,32 @@ export type EntryKind = "transfer" | "deposit" | "withdrawal" | (string & {});
 /** Whether money moved. */
 export type EntryStatus = "settled" | "rejected" | (string & {});
 
+/** An error as it is answered. */
+export interface ErrorBody {
+  /** Decide by this. There may be others later: treat one that you do not know by its HTTP status. */
+  error: ErrorCode;
+  /** A sentence for people. Its wording may change: decide by codes, never by it. */
+  message: Message;
+  /** As in the header `X-Request-Id`. */
+  request_id: RequestId;
+  /**
+   * `true`: a person can approve it, if it is sent again under the same idempotency key with `"approval": "request"`.
+   */
+  approvable?: boolean;
+  /** What every rule said, in the order in which they win. */
+  checks?: Check[];
+  /** What is wrong, by its path: `policy.paused`, `allowed_counterparties[3]`. `body` is the body as a whole. */
+  param?: string;
+  /** When the rolling window has room for the amount, if nothing else is spent. */
+  retry_at?: Timestamp;
+  /** `true`: nothing was done, and the same request may simply be sent again, a transfer under the same key. */
+  retryable?: boolean;
+  /** The state of a transfer: `submitted` may still settle or fail, the others are end states. */
+  status?: TransferStatus;
+  /** The transfer that ended so, that the idempotency key stands for, or that this one looks like. */
+  transfer_id?: TransferId;
+}
+
 /** Decide by this. There may be others later: treat one that you do not know by its HTTP status. */
 export type ErrorCode =
   | "invalid_request"
@@ -571,6 +624,25 @@ export interface LowBalanceData {
   usdc_token_account: SolanaAddress;
 }
 
+/** What became of each account, or would. */
+export interface ManyChanged {
+  /** Each of them. */
+  accounts: OneChanged[];
+  /** How many accounts were changed. */
+  applied: number;
+  /** Whether nothing was done. */
+  dry_run: boolean;
+  /** How many failed. */
+  failed: number;
+  /** How many wait. */
+  pending: number;
+  /** How many were so already. */
+  unchanged: number;
+}
+
+/** `pending` waits for the loosening delay; `unchanged` was so already; `failed` changed nothing, as `error` says. */
+export type ManyOutcome = "applied" | "pending" | "unchanged" | "failed" | (string & {});
+
 /** Text that goes with a payment. Anyone can read it on the chain. An empty one counts as none. */
 export type Memo = string;
 
@@ -632,6 +704,28 @@ export interface NumberedPolicy {
   policy: Policy | null;
   /** Counts the changes of a policy. */
   version: PolicyVersion;
+}
+
+/** What became of one account, or would. */
+export interface OneChanged {
+  /** The id of an account. Opaque; compare it as text. */
+  account_id: AccountId;
+  /** What differs, after. */
+  after: AccountParts;
+  /** What differs, before. */
+  before: AccountParts;
+  /** `null` where there is no such account. */
+  name: Name | null;
+  /** `pending` waits for the loosening delay; `unchanged` was so already; `failed` changed nothing, as `error` says. */
+  outcome: ManyOutcome;
+  /** The policy version that was looked at: `accounts.versions` takes it. */
+  version: PolicyVersion | null;
+  /** When what is pending can take effect. */
+  effective_at?: Timestamp;
+  /** Why it failed. */
+  error?: ErrorBody;
+  /** Of the change on the chain. */
+  tx_signature?: TransactionSignature;
 }
 
 /** An account id, or the address of a token account. */
@@ -795,6 +889,9 @@ export interface Replayed {
   replayed: number;
 }
 
+/** The id of a request, to quote when you ask about it. Opaque; compare it as text. */
+export type RequestId = string;
+
 /** A server's answer. */
 export interface Resource {
   /** At most 65,536 bytes, in this encoding. */
@@ -869,6 +966,9 @@ export interface SingleLimit {
 /** A Solana address, base58. */
 export type SolanaAddress = string;
 
+/** A word of yours, by which accounts are chosen: lower-case letters, digits and `.`, `_`, `:`, `/`, `-`. */
+export type Tag = string;
+
 /** The `TestData` of the service's description. */
 export interface TestData {
   /** The id of a webhook. Opaque; compare it as text. */
@@ -881,17 +981,23 @@ export interface ThresholdData {
   account_id: AccountId;
   /** Of the payment. */
   amount_usdc: Usdc;
+  /** Of a budget's limit; otherwise `null`. */
+  budget_id: BudgetId | null;
   /** The payment's line of the account's history. */
   entry_id: EntryId;
-  /** The cap as it was in force for the payment. */
+  /** `daily` and `30_days` are the account's, the others its budget's. */
+  limit: WatchedLimit;
+  /** The cap. */
+  limit_usdc: Usdc;
+  /** The same, whichever limit it is. */
   max_daily_spend_usdc: Usdc;
   /** Counts the changes of a policy. */
   policy_version: PolicyVersion;
   /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
   settled_at: Timestamp;
-  /** What left in the 24 hours up to and including the payment. */
+  /** What counts against the cap, up to and including the payment. */
   spent_usdc: Usdc;
-  /** Which share of the daily cap was reached. */
+  /** Which share of the cap was reached. */
   threshold_percent: number;
   /** Of the payment. */
   transfer_id: TransferId | null;
@@ -970,6 +1076,9 @@ export type Usdc = string;
 
 /** USDC as an exact JSON number, with at most six fractional digits. */
 export type UsdcLimit = string;
+
+/** `daily` and `30_days` are the account's, the others its budget's. */
+export type WatchedLimit = "daily" | "30_days" | "budget_daily" | "budget_30_days" | (string & {});
 
 /** A webhook, without its secret. */
 export interface Webhook {

@@ -9,7 +9,7 @@ use super::{ACCOUNTS_MAX, Relayer, operator_key};
 use crate::chain::AddressKind;
 use crate::domain::{
     Account, AccountId, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, OperatorId,
-    Provisioning, Timestamp,
+    Provisioning, Tags, Timestamp,
 };
 use crate::service::Ambient;
 
@@ -172,6 +172,7 @@ async fn accounts_that_are_closed_on_the_chain_make_room_for_others() {
             operator_id: OperatorId::from_bytes([9; 16]),
             name: AccountName::parse("Ada").expect("valid"),
             metadata: None,
+            tags: Tags::default(),
             address: Address::from_bytes([number as u8; 32]),
             token_account: Address::from_bytes([number as u8; 32]),
             status: AccountStatus::Active,

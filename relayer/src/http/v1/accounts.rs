@@ -7,8 +7,8 @@ use utoipa::ToSchema;
 
 use super::halts::HaltBody;
 use crate::domain::{
-    AccountChange, AccountId, AccountName, AccountStatus, ApprovalRule, DuplicateRule, Invalid, Metadata,
-    MetadataChange, PolicyUpdate, Principal,
+    AccountChange, AccountFilter, AccountId, AccountName, AccountStatus, ApprovalRule, DuplicateRule,
+    Invalid, Metadata, MetadataChange, PolicyUpdate, Principal, Tag, Tags,
 };
 use crate::service::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
 use crate::web::auth::OperatorOnly;
@@ -29,6 +29,9 @@ pub struct CreateAccountBody {
     name: Option<String>,
     #[schema(value_type = Option<Metadata>)]
     metadata: Option<Box<RawValue>>,
+    /// Words of yours, by which accounts are chosen.
+    #[schema(value_type = Option<Vec<Tag>>, max_items = 20)]
+    tags: Option<Vec<String>>,
     /// What the account begins with, with at most 15 different entries in its allowlist.
     #[schema(value_type = Option<FirstPolicy>)]
     policy: Option<Box<RawValue>>,
@@ -53,9 +56,14 @@ impl TryFrom<CreateAccountBody> for CreateAccount {
     fn try_from(body: CreateAccountBody) -> Result<Self, Invalid> {
         let name = body.name.ok_or_else(|| Invalid::new("name", "is required"))?;
         let metadata = body.metadata.map(|json| Metadata::parse(&json)).transpose()?;
+        let tags = read_tags(body.tags)?.unwrap_or_default();
         let policy = body.policy.map_or_else(|| Ok(PolicyUpdate::default()), |json| first_policy(&json))?;
-        Ok(Self { name: AccountName::parse(name)?, metadata, policy })
+        Ok(Self { name: AccountName::parse(name)?, metadata, tags, policy })
     }
+}
+
+fn read_tags(texts: Option<Vec<String>>) -> Result<Option<Tags>, Invalid> {
+    texts.map(|texts| Tags::parse(texts.iter().map(String::as_str))).transpose()
 }
 
 /// What to change of an account. What is left out stays as it is.
@@ -70,6 +78,10 @@ pub struct UpdateAccountBody {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<Metadata>)]
     metadata: Option<Box<RawValue>>,
+    /// All of them, in place of those that it has.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Vec<Tag>, max_items = 20)]
+    tags: Option<Vec<String>>,
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = DuplicateRule)]
     duplicates: Option<String>,
@@ -90,6 +102,7 @@ impl TryFrom<UpdateAccountBody> for AccountChange {
         Ok(Self {
             name: body.name.map(AccountName::parse).transpose()?,
             metadata: body.metadata.map(|json| MetadataChange::parse(&json)).transpose()?,
+            tags: read_tags(body.tags)?,
             duplicates: body.duplicates.map(|word| Invalid::unless("duplicates", &word)).transpose()?,
             approvals: body.approvals.map(|word| Invalid::unless("approvals", &word)).transpose()?,
         })
@@ -137,6 +150,9 @@ pub struct AccountResponse {
     policy: Option<PolicyFields>,
     #[schema(required)]
     metadata: Option<Metadata>,
+    /// Each once, in order of the alphabet.
+    #[schema(value_type = Vec<Tag>, max_items = 20)]
+    tags: Tags,
     duplicates: DuplicateRule,
     approvals: ApprovalRule,
     created_at: schema::Timestamp,
@@ -156,6 +172,7 @@ impl From<AccountView> for AccountResponse {
             halted: halt.map(HaltBody::from),
             policy: policy.as_ref().map(PolicyFields::from),
             metadata: account.metadata,
+            tags: account.tags,
             duplicates: account.duplicates,
             approvals: account.approvals,
             created_at: account.created_at.into(),
@@ -185,6 +202,7 @@ impl From<BalanceView> for BalanceResponse {
 
 list_parameters!(AccountsParameters(LIMIT_DEFAULT) {
     "status": AccountStatus = "Only accounts of this status.";
+    "tag": Tag = "Only accounts with this tag.";
 });
 
 /// Create an account
@@ -226,9 +244,9 @@ pub async fn list(
     OperatorOnly(operator): OperatorOnly,
     mut query: ListQuery,
 ) -> Result<Json<PageResponse<AccountResponse>>, ApiError> {
-    let status = query.read("status")?;
-    let request = query.page(LIMIT_DEFAULT, &accounts_filter(operator.id, status))?;
-    Ok(Json(accounts.list(&operator, status, request).await?.map(AccountResponse::from).into()))
+    let filter = AccountFilter { status: query.read("status")?, tag: query.read("tag")? };
+    let request = query.page(LIMIT_DEFAULT, &accounts_filter(operator.id, filter.clone()))?;
+    Ok(Json(accounts.list(&operator, filter, request).await?.map(AccountResponse::from).into()))
 }
 
 /// Get an account
@@ -247,7 +265,7 @@ pub async fn get(
     Ok(Json(accounts.get(&principal, account_id).await?.into()))
 }
 
-/// Change an account's name, metadata and rules for duplicates and approvals
+/// Change an account's name, metadata, tags and rules for duplicates and approvals
 #[utoipa::path(
     patch, path = "/v1/accounts/{id}", operation_id = "update_account", tag = "Accounts",
     params(Id<AccountId>),

@@ -5,7 +5,7 @@ use super::{AMBIENT, Scene};
 use crate::chain::Commitment;
 use crate::domain::{
     Account, AccountId, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, Network,
-    Provisioning,
+    Provisioning, Tags,
 };
 use crate::indexer::walk::Walked;
 use crate::store::Whose;
@@ -28,6 +28,7 @@ async fn ten_thousand_accounts_are_swept_with_at_most_110_calls() {
             operator_id: operator.id,
             name: AccountName::parse("one of many").expect("valid"),
             metadata: None,
+            tags: Tags::default(),
             address: Address::from_bytes(bytes),
             token_account: Address::from_bytes(token_account),
             status: AccountStatus::Active,

@@ -21,7 +21,7 @@ use super::{Indexer, IndexerParts};
 use crate::chain::{Commitment, SolanaHistory};
 use crate::domain::{
     Account, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, EntryOutcome, HistoryEntry,
-    HistoryFilter, Network, Operator, OperatorName, Provisioning, Quotas, Timestamp,
+    HistoryFilter, Network, Operator, OperatorName, Provisioning, Quotas, Tags, Timestamp,
 };
 use crate::service::{Ambient, Chains, Looks, Parts, Services, Tasks, WebhookParts};
 use crate::shares::Outgoing;
@@ -71,6 +71,7 @@ impl Scene {
                 operator_id: world.operators[agent.operator].id,
                 name: AccountName::parse("agent").expect("valid"),
                 metadata: None,
+                tags: Tags::default(),
                 address: agent.address,
                 token_account: agent.token_account,
                 status: AccountStatus::Active,

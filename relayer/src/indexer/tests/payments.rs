@@ -3,7 +3,7 @@ use super::{AMBIENT, Scene};
 use crate::chain::Commitment;
 use crate::domain::{
     Account, AccountId, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, OperatorId,
-    Provisioning,
+    Provisioning, Tags,
 };
 
 /// An account that the chain does not know, so its payments can never be found.
@@ -13,6 +13,7 @@ async fn cannot_be_completed(scene: &Scene, operator_id: OperatorId, number: u8)
         operator_id,
         name: AccountName::parse("agent").expect("valid"),
         metadata: None,
+        tags: Tags::default(),
         address: Address::from_bytes([200, number].repeat(16).try_into().expect("32 bytes")),
         token_account: Address::from_bytes([201, number].repeat(16).try_into().expect("32 bytes")),
         status: AccountStatus::Active,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{AccountView, Accounts, BATCH_ROWS, BATCHES_MAX, accounts_filter, view};
-use crate::domain::{AccountPlace, AccountStatus, Cursor, Operator, Page, PageRequest};
+use crate::domain::{AccountFilter, AccountPlace, Cursor, Operator, Page, PageRequest};
 use crate::service::error::ServiceError;
 use crate::service::reads::{read_operator, window_now};
 use crate::store::KnownAccount;
@@ -18,17 +18,18 @@ impl Accounts {
     pub async fn list(
         &self,
         operator: &Operator,
-        status: Option<AccountStatus>,
+        filter: impl Into<AccountFilter>,
         request: PageRequest,
     ) -> Result<Page<AccountView>, ServiceError> {
+        let filter = filter.into();
         let after = match &request.after {
             None => None,
             Some(cursor) => Some(cursor.position().parse::<AccountPlace>()?),
         };
-        let living = self.list_living(operator, status, after, &request);
+        let living = self.list_living(operator, &filter, after, &request);
         match tokio::time::timeout(PATIENCE, living).await {
             Err(_) | Ok(Err(ServiceError::ChainUnavailable { .. })) => {
-                self.list_known(operator, status, after, &request).await
+                self.list_known(operator, filter.clone(), after, &request).await
             }
             Ok(listed) => listed,
         }
@@ -42,13 +43,14 @@ impl Accounts {
     async fn list_living(
         &self,
         operator: &Operator,
-        status: Option<AccountStatus>,
+        wanted: &AccountFilter,
         mut after: Option<AccountPlace>,
         request: &PageRequest,
     ) -> Result<Page<AccountView>, ServiceError> {
-        let wanted = request.limit.get() as usize;
+        let items_max = request.limit.get() as usize;
+        let AccountFilter { status, tag } = wanted;
         let rows_at_once = if status.is_some() { BATCH_ROWS } else { request.limit.get() };
-        let filter = accounts_filter(operator.id, status);
+        let filter = accounts_filter(operator.id, wanted.clone());
         let cursor_after = |place: AccountPlace| Cursor::new(&filter, place.to_string());
         let as_of = self.ambient.now();
         let on_chain = read_operator(&self.chains, operator).await?;
@@ -56,7 +58,8 @@ impl Accounts {
         let mut items = Vec::new();
         for _ in 0..BATCHES_MAX {
             // One row too many shows whether more follow.
-            let mut rows = self.accounts.list_accounts(operator.id, None, after, rows_at_once + 1).await?;
+            let tagged = AccountFilter { status: None, tag: tag.clone() };
+            let mut rows = self.accounts.list_accounts(operator.id, tagged, after, rows_at_once + 1).await?;
             let more_rows = rows.len() > rows_at_once as usize;
             rows.truncate(rows_at_once as usize);
             let agents = self.read_many(operator, &rows).await?;
@@ -69,7 +72,7 @@ impl Accounts {
                     items.push(view);
                 }
                 let more = more_rows || index + 1 < count;
-                if items.len() == wanted {
+                if items.len() == items_max {
                     return Ok(Page { items, next: after.filter(|_| more).map(cursor_after) });
                 }
             }
@@ -86,13 +89,13 @@ impl Accounts {
     async fn list_known(
         &self,
         operator: &Operator,
-        status: Option<AccountStatus>,
+        filter: AccountFilter,
         after: Option<AccountPlace>,
         request: &PageRequest,
     ) -> Result<Page<AccountView>, ServiceError> {
         let rows_max = request.limit.get() + 1;
-        let rows = self.accounts.list_known_accounts(operator, status, after, rows_max).await?;
-        let bound = accounts_filter(operator.id, status);
+        let bound = accounts_filter(operator.id, filter.clone());
+        let rows = self.accounts.list_known_accounts(operator, filter, after, rows_max).await?;
         let page = Page::from_rows(rows, request.limit, |last| {
             Cursor::new(&bound, last.account.place().to_string())
         });

@@ -3,8 +3,8 @@
 //! loosens it.
 
 use super::{Policies, ReadAccount};
-use crate::chain::{BoundsOnChain, ChainError, Confirmed};
-use crate::domain::{Invalid, Limit, Operator, PolicyUpdate};
+use crate::chain::{AgentOnChain, BoundsOnChain, ChainError, Confirmed};
+use crate::domain::{Address, Invalid, Limit, Operator, PolicyUpdate};
 use crate::service::ServiceError;
 use crate::service::error::{Forbidden, from_chain};
 
@@ -17,29 +17,13 @@ impl Policies {
         current: &ReadAccount,
         update: &PolicyUpdate,
     ) -> Result<Option<Confirmed>, ServiceError> {
-        let bound = current.agent.bounds();
-        let asked = BoundsOnChain {
-            max_30_day_spend: match update.max_30_day_spend {
-                None => bound.max_30_day_spend,
-                Some(Limit::Unlimited) => None,
-                Some(Limit::AtMost(cap)) => Some(cap),
-            },
-            budget: match update.budget {
-                None => bound.budget,
-                Some(named) => named.map(|named| named.0),
-            },
-            ..bound
-        };
+        let (bound, asked) = (current.agent.bounds(), asked(&current.agent, update));
         if asked == bound {
             return Ok(None);
         }
         let chain = &self.binding.get(operator.network)?.chain;
         if let Some(budget) = asked.budget.filter(|budget| Some(*budget) != bound.budget) {
-            let read = chain.read_budget(&operator.address, &budget).await;
-            let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
-            if found.is_none() {
-                return Err(Invalid::new("budget_id", "is no budget of this operator").into());
-            }
+            self.check_budget(operator, &budget).await?;
         }
         if asked.loosens(&bound) && current.operator.loosening_delay_seconds > 0 {
             return Err(ServiceError::Forbidden(Forbidden::AdminNeeded));
@@ -56,5 +40,36 @@ impl Policies {
             }
             error => from_chain(operator.network, &error, false),
         })
+    }
+
+    /// Invalid: the budget is none of the operator's.
+    pub(super) async fn check_budget(
+        &self,
+        operator: &Operator,
+        budget: &Address,
+    ) -> Result<(), ServiceError> {
+        let chain = &self.binding.get(operator.network)?.chain;
+        let read = chain.read_budget(&operator.address, budget).await;
+        match read.map_err(|error| from_chain(operator.network, &error, true))? {
+            Some(_) => Ok(()),
+            None => Err(Invalid::new("budget_id", "is no budget of this operator").into()),
+        }
+    }
+}
+
+/// What is to bind an account after the update.
+pub(super) fn asked(agent: &AgentOnChain, update: &PolicyUpdate) -> BoundsOnChain {
+    let bound = agent.bounds();
+    BoundsOnChain {
+        max_30_day_spend: match update.max_30_day_spend {
+            None => bound.max_30_day_spend,
+            Some(Limit::Unlimited) => None,
+            Some(Limit::AtMost(cap)) => Some(cap),
+        },
+        budget: match update.budget {
+            None => bound.budget,
+            Some(named) => named.map(|named| named.0),
+        },
+        ..bound
     }
 }

@@ -4,6 +4,7 @@ mod apply;
 mod bounds;
 mod change;
 mod pending;
+mod plan;
 mod turns;
 mod versions;
 

@@ -74,6 +74,7 @@ pub(super) fn account(operator: &Operator, byte: u8) -> Account {
         operator_id: operator.id,
         name: AccountName::parse("Buyer").expect("valid"),
         metadata: None,
+        tags: Tags::default(),
         address: Address::from_bytes([byte; 32]),
         token_account: Address::from_bytes([byte.wrapping_add(1); 32]),
         status: AccountStatus::Active,

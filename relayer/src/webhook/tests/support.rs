@@ -127,6 +127,7 @@ impl Scene {
             operator_id: operator.id,
             name: AccountName::parse("Buyer").expect("valid"),
             metadata: None,
+            tags: Tags::default(),
             address: Address::from_bytes([2; 32]),
             token_account: Address::from_bytes([3; 32]),
             status: AccountStatus::Active,

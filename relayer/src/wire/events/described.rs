@@ -55,7 +55,7 @@ impl EventType {
             }
             Self::PolicyApplied => self.with::<AppliedData>("A pending policy is in force."),
             Self::LimitThreshold => self.with::<ThresholdData>(
-                "A payment brought the spending of 24 hours to 80 or 100 % of `max_daily_spend`.",
+                "A payment brought what counts against a limit, of the account or of its budget, to 80 or 100 % of it.",
             ),
             Self::DepositSettled => {
                 self.with::<DepositData>("Money came into an account, however it came.")

@@ -3,8 +3,12 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::{EntryKind, EntryOutcome, Event, EventType, HistoryEntry, Timestamp, UsdcAmount};
+use crate::domain::{
+    EntryKind, EntryOutcome, Event, EventType, HistoryEntry, LimitUsed, Timestamp, UsdcAmount, WatchedLimit,
+};
 use crate::wire::schema::{self, ChainMemo, OtherSide, PolicyVersionNumber, Signature, Text, Usdc};
+
+const DAY_SECONDS: i64 = 86_400;
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct DepositData {
@@ -40,12 +44,18 @@ pub(crate) struct WithdrawalData {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ThresholdData {
     account_id: schema::AccountId,
-    /// Which share of the daily cap was reached.
+    limit: WatchedLimit,
+    /// Of a budget's limit; otherwise `null`.
+    #[schema(required)]
+    budget_id: Option<schema::BudgetId>,
+    /// Which share of the cap was reached.
     #[schema(minimum = 1, maximum = 100)]
     threshold_percent: u8,
-    /// What left in the 24 hours up to and including the payment.
+    /// What counts against the cap, up to and including the payment.
     spent_usdc: Usdc,
-    /// The cap as it was in force for the payment.
+    /// The cap.
+    limit_usdc: Usdc,
+    /// The same, whichever limit it is.
     max_daily_spend_usdc: Usdc,
     #[schema(value_type = PolicyVersionNumber)]
     policy_version: u64,
@@ -102,31 +112,56 @@ impl Event {
     /// Events for the shares of the daily cap that a payment reached; `max_daily_spend` is the cap at the payment. None
     /// when the spending is unknown.
     pub fn limits_reached(entry: &HistoryEntry, max_daily_spend: UsdcAmount, now: Timestamp) -> Vec<Self> {
+        let Some(spent) = entry.spent else { return Vec::new() };
+        let limit = WatchedLimit::Daily;
+        let used = LimitUsed { limit, budget: None, used: spent.in_window, cap: max_daily_spend };
+        let reached = spent.reached(entry.amount, max_daily_spend);
+        let fact = |percent| format!("{}|{percent}", entry.id);
+        reached
+            .filter_map(|percent| Self::limit_reached(entry, &used, percent, &fact(percent), now))
+            .collect()
+    }
+
+    /// A payment brought a limit to a share of its cap. A cap for 30 days counts by days, so a share is reached once a day; of a
+    /// budget it is announced once a day.
+    pub fn limit_reached_today(
+        entry: &HistoryEntry,
+        used: &LimitUsed,
+        percent: u8,
+        now: Timestamp,
+    ) -> Option<Self> {
+        let of = used.budget.map_or_else(|| entry.account_id.to_string(), |budget| budget.to_string());
+        let day = entry.created_at.unix_seconds().div_euclid(DAY_SECONDS);
+        let fact = format!("{of}|{}|{percent}|{}|{day}", used.limit, used.cap);
+        Self::limit_reached(entry, used, percent, &fact, now)
+    }
+
+    fn limit_reached(
+        entry: &HistoryEntry,
+        used: &LimitUsed,
+        threshold_percent: u8,
+        fact: &str,
+        now: Timestamp,
+    ) -> Option<Self> {
         let (Some(spent), EntryOutcome::Settled { signature, .. }) = (entry.spent, &entry.outcome) else {
-            return Vec::new();
+            return None;
         };
-        let reached = |threshold_percent| {
-            let data = ThresholdData {
-                account_id: entry.account_id.into(),
-                threshold_percent,
-                spent_usdc: spent.in_window.into(),
-                max_daily_spend_usdc: max_daily_spend.into(),
-                policy_version: spent.policy_version,
-                entry_id: entry.id.into(),
-                amount_usdc: entry.amount.into(),
-                transfer_id: entry.transfer_id.map(Text),
-                tx_signature: signature.as_str().into(),
-                settled_at: entry.created_at.into(),
-            };
-            let fact = format!("{}|{threshold_percent}", entry.id);
-            Self::of_account(
-                (entry.operator_id, entry.account_id),
-                EventType::LimitThreshold,
-                &fact,
-                &data,
-                now,
-            )
+        let data = ThresholdData {
+            account_id: entry.account_id.into(),
+            limit: used.limit,
+            budget_id: used.budget.map(Text),
+            threshold_percent,
+            spent_usdc: used.used.into(),
+            limit_usdc: used.cap.into(),
+            max_daily_spend_usdc: used.cap.into(),
+            policy_version: spent.policy_version,
+            entry_id: entry.id.into(),
+            amount_usdc: entry.amount.into(),
+            transfer_id: entry.transfer_id.map(Text),
+            tx_signature: signature.as_str().into(),
+            settled_at: entry.created_at.into(),
         };
-        spent.reached(entry.amount, max_daily_spend).map(reached).collect()
+        let of = (entry.operator_id, entry.account_id);
+        Some(Self::of_account(of, EventType::LimitThreshold, fact, &data, now))
     }
 }

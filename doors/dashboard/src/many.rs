@@ -1,0 +1,313 @@
+//! One change of many accounts: chosen, compared, then carried out for exactly those that were shown, at the versions that were shown.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use askama::Template;
+use axum::Extension;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use purser_relayer::domain::{
+    AccountFilter, AccountId, Invalid, Limit, PolicyUpdate, Selection, Tag, Timestamp,
+};
+use purser_relayer::service::{ManyChange, ManyDone, ServiceError, Services, Standing, Will};
+use purser_relayer::web::many::{Changed, Compared, change, compare};
+use purser_relayer::web::{ApiError, Fields, HasChanged, OnRecord};
+use serde_json::{Map, Value, json};
+
+use super::accounts::search;
+use super::form::Form;
+use super::once::{FormWork, work};
+use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, page};
+use super::policy::{compared, entry_of_line, limit_of_field, waits_in_words};
+use super::session::Signed;
+use super::text::{filters, limit_text};
+
+const PATH: &str = "/dashboard/accounts/change";
+
+#[derive(Template)]
+#[template(path = "many.html")]
+struct ManyPage {
+    frame: Frame,
+    form: Form,
+    shown: Option<Shown>,
+    complaint: Option<Complaint>,
+}
+
+impl ManyPage {
+    fn rows(&self) -> &[Row] {
+        self.shown.as_ref().map_or(&[], |shown| &shown.rows)
+    }
+}
+
+/// What would be changed.
+struct Shown {
+    /// Carries it out.
+    path: String,
+    /// What the next form gives back: the accounts with their versions, and the change.
+    accounts: String,
+    change: String,
+    rows: Vec<Row>,
+    /// How many accounts would change, now or later.
+    count: usize,
+    waits: Option<String>,
+    is_halt: bool,
+}
+
+/// One account.
+struct Row {
+    id: AccountId,
+    name: String,
+    /// Before and after, by field.
+    changes: Vec<(&'static str, String, String)>,
+    outcome: &'static str,
+    /// Why not, or until when it waits.
+    note: Option<String>,
+    at: Option<Timestamp>,
+}
+
+impl Row {
+    fn of(one: &Compared, outcome: &'static str) -> Self {
+        let planned = &one.planned;
+        Self {
+            id: planned.id,
+            name: planned.name.as_ref().map_or_else(String::new, |name| name.as_str().to_owned()),
+            changes: planned
+                .standing
+                .as_ref()
+                .map_or_else(Vec::new, |(before, after)| changes(before, after)),
+            outcome,
+            note: None,
+            at: None,
+        }
+    }
+
+    fn failed(self, error: &ServiceError) -> Self {
+        let (_, message, _) = ApiError::from(error.clone()).in_words();
+        Self { outcome: "failed", note: Some(message.into_owned()), ..self }
+    }
+}
+
+fn changes(before: &Standing, after: &Standing) -> Vec<(&'static str, String, String)> {
+    let fields = compared(&before.policy, &after.policy).into_iter();
+    let mut rows: Vec<_> = fields.map(|change| (change.field, change.before, change.after)).collect();
+    let month = |standing: &Standing| {
+        limit_text(standing.bounds.max_30_day_spend.map_or(Limit::Unlimited, Limit::AtMost))
+    };
+    let halted = |standing: &Standing| if standing.is_halted { "Yes" } else { "No" }.to_owned();
+    rows.push(("Most in 30 days", month(before), month(after)));
+    rows.push(("Halted", halted(before), halted(after)));
+    rows.retain(|(_, before, after)| before != after);
+    rows
+}
+
+/// The change that the form asks for, as the body of a PATCH; `None`: a halt.
+fn asked(form: &Form) -> Result<Option<Map<String, Value>>, Invalid> {
+    let mut fields = Map::new();
+    match form.text("what") {
+        "halt" => return Ok(None),
+        "pause" => drop(fields.insert("paused".to_owned(), true.into())),
+        "unpause" => drop(fields.insert("paused".to_owned(), false.into())),
+        _ => {
+            for name in ["max_single_transfer", "max_daily_spend", "max_30_day_spend"] {
+                if form.given(name).is_some() {
+                    let limit =
+                        if form.text(name) == "none" { Value::Null } else { limit_of_field(form, name)? };
+                    fields.insert(name.to_owned(), limit);
+                }
+            }
+            match form.text("require_memo") {
+                "yes" => drop(fields.insert("require_memo".to_owned(), true.into())),
+                "no" => drop(fields.insert("require_memo".to_owned(), false.into())),
+                _ => {}
+            }
+            let lines = form.text("allowed_counterparties").lines().map(str::trim);
+            let lines = lines.filter(|line| !line.is_empty()).map(entry_of_line);
+            match form.text("allowed") {
+                "anyone" => drop(fields.insert("allowed_counterparties".to_owned(), Value::Null)),
+                "only" => drop(fields.insert("allowed_counterparties".to_owned(), Value::from_iter(lines))),
+                _ => {}
+            }
+            if fields.is_empty() {
+                return Err(Invalid::new("what", "changes nothing: fill in what is to become otherwise"));
+            }
+        }
+    }
+    fields.extend(form.given("reason").map(|reason| ("reason".to_owned(), json!(reason))));
+    Ok(Some(fields))
+}
+
+fn change_of(fields: Option<&Map<String, Value>>) -> Result<ManyChange, Invalid> {
+    let Some(fields) = fields else { return Ok(ManyChange::Halt) };
+    let json = Value::Object(fields.clone()).to_string();
+    Ok(ManyChange::Policy(PolicyUpdate::from_json(json.as_bytes())?))
+}
+
+async fn selected(services: &Services, signed: &Signed, form: &Form) -> Result<Selection, ApiError> {
+    let filter = AccountFilter {
+        status: form.given("status").map(|word| Invalid::unless("status", word)).transpose()?,
+        tag: form.given("tag").map(|tag| Invalid::unless::<Tag>("tag", tag)).transpose()?,
+    };
+    let Some(wanted) = form.given("search") else { return Ok(Selection::Filtered(filter)) };
+    let found = search(services, &signed.operator, filter, wanted).await?;
+    Ok(Selection::Named(found.into_iter().map(|id| (id, None)).collect()))
+}
+
+pub async fn show(signed: Signed, asked: QueryParams) -> Result<Response, PageError> {
+    let known = ["tag", "status", "search"].map(|name| (name, asked.text(name).to_owned()));
+    answer(&signed, Form::of(known.into()), None, None)
+}
+
+fn answer(
+    signed: &Signed,
+    form: Form,
+    shown: Option<Shown>,
+    complaint: Option<Complaint>,
+) -> Result<Response, PageError> {
+    let frame = Frame::new(&signed.operator, Section::Accounts);
+    let shown = ManyPage { frame, form, shown, complaint };
+    Ok(page(&shown, shown.complaint.as_ref()))
+}
+
+/// Shows what the change would do.
+pub async fn look(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    form: Form,
+) -> Result<Response, PageError> {
+    match look_at(&services, &signed, &form).await {
+        Ok(shown) => answer(&signed, form, Some(shown), None),
+        Err(error) => answer(&signed, form, None, Some(Complaint::of(error)?)),
+    }
+}
+
+async fn look_at(services: &Services, signed: &Signed, form: &Form) -> Result<Shown, ApiError> {
+    let fields = asked(form)?;
+    let change = change_of(fields.as_ref())?;
+    let selection = selected(services, signed, form).await?;
+    let all = compare(&services.many, &signed.operator, &selection, &change).await?;
+    let would_change = |one: &&Compared| matches!(one.planned.will, Ok(Will::Apply | Will::Wait));
+    let named = |one: &Compared| format!("{}-{}", one.planned.id, one.planned.expected_version);
+    let waiting = all.iter().find(|one| matches!(one.planned.will, Ok(Will::Wait)));
+    let row = |one: &Compared| match &one.planned.will {
+        Ok(Will::Apply) => Row::of(one, "changes"),
+        Ok(Will::Wait) => Row::of(one, "waits"),
+        Ok(Will::BeUnchanged) => Row::of(one, "is so already"),
+        Err(error) => Row::of(one, "failed").failed(error),
+    };
+    let is_halt = fields.is_none();
+    Ok(Shown {
+        path: format!("{PATH}/{}", if is_halt { "halt" } else { "policy" }),
+        accounts: all.iter().filter(would_change).map(named).collect::<Vec<_>>().join(" "),
+        change: fields.map_or_else(String::new, |fields| Value::Object(fields).to_string()),
+        count: all.iter().filter(would_change).count(),
+        waits: waiting.map(|one| waits_in_words(one.planned.delay_seconds)),
+        rows: all.iter().map(row).collect(),
+        is_halt,
+    })
+}
+
+/// The accounts that were shown, with the versions that were.
+fn shown_accounts(form: &Form) -> Result<Selection, Invalid> {
+    let read = |text: &str| {
+        let (id, version) = text.rsplit_once('-')?;
+        Some((id.parse().ok()?, Some(version.parse().ok()?)))
+    };
+    let named: Option<BTreeMap<AccountId, Option<u64>>> =
+        form.text("accounts").split_ascii_whitespace().map(read).collect();
+    named.map(Selection::Named).ok_or_else(|| Invalid::new("accounts", "must be those that were shown"))
+}
+
+#[derive(Template)]
+#[template(path = "many_done.html")]
+struct DonePage {
+    frame: Frame,
+    rows: Vec<Row>,
+    changed: usize,
+    failed: usize,
+}
+
+impl DonePage {
+    fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+}
+
+pub async fn change_policies(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    on_record: OnRecord,
+    form: Form,
+) -> Result<Response, PageError> {
+    let update = PolicyUpdate::from_json(form.text("change").as_bytes())?;
+    let fields = Fields::of_json(form.text("change").as_bytes());
+    carry_out(&services, (&signed, &on_record), &form, (ManyChange::Policy(update), fields)).await
+}
+
+pub async fn halt(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    on_record: OnRecord,
+    form: Form,
+) -> Result<Response, PageError> {
+    carry_out(&services, (&signed, &on_record), &form, (ManyChange::Halt, None)).await
+}
+
+async fn carry_out(
+    services: &Services,
+    (signed, on_record): (&Signed, &OnRecord),
+    form: &Form,
+    (asked, fields): (ManyChange, Option<Fields>),
+) -> Result<Response, PageError> {
+    let (many, operator) = (&services.many, &signed.operator);
+    let all = compare(many, operator, &shown_accounts(form)?, &asked).await?;
+    let of = (operator, on_record);
+    let changed = change((many, &services.actions), of, &asked, fields.as_ref(), all).await;
+    let rows: Vec<Row> = changed.iter().map(done).collect();
+    let count = |outcomes: &[&str]| rows.iter().filter(|row| outcomes.contains(&row.outcome)).count();
+    let (has_changed, failed) = (count(&["changed", "waits"]), count(&["failed"]));
+    let frame = Frame::new(operator, Section::Accounts);
+    let shown = page(&DonePage { frame, changed: has_changed, failed, rows }, None);
+    Ok((Extension(HasChanged(true)), shown).into_response())
+}
+
+fn done(Changed { compared, done }: &Changed) -> Row {
+    match done {
+        Ok(ManyDone::Applied { .. }) => Row::of(compared, "changed"),
+        Ok(ManyDone::Waits { effective_at }) => Row { at: *effective_at, ..Row::of(compared, "waits") },
+        Ok(ManyDone::Unchanged) => Row::of(compared, "is so already"),
+        Err(error) => Row::of(compared, "failed").failed(error),
+    }
+}
+
+/// That it is under way, and then what became of it.
+pub async fn progress(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    asked: QueryParams,
+) -> Result<Response, PageError> {
+    let form = Form::default();
+    let Some(name) = asked.given("working") else { return answer(&signed, form, None, None) };
+    match work(&services, &signed, name).await? {
+        FormWork::Done(answer) => Ok(answer),
+        FormWork::Running => Ok(ProgressPage {
+            frame: Frame::new(&signed.operator, Section::Accounts),
+            title: "Changing many accounts",
+            words: "The chain confirms one account after the other. It goes on if you leave this page."
+                .to_owned(),
+            done: None,
+            back: "/dashboard/actions".to_owned(),
+        }
+        .into_response()),
+        FormWork::Left => {
+            let message = "It was interrupted, and some of the accounts may be changed. Look again: those that are \
+                           so already stay as they are.";
+            let complaint = Complaint {
+                status: axum::http::StatusCode::OK,
+                message: message.to_owned(),
+                field: String::new(),
+            };
+            answer(&signed, form, None, Some(complaint))
+        }
+    }
+}

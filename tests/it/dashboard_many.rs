@@ -1,0 +1,130 @@
+//! "Change many" on the dashboard, and tags there.
+
+use purser_tests::{Agent, Browser, Operator, until};
+use serde_json::json;
+
+use crate::dashboard::signed_in;
+use crate::dashboard_accounts::field;
+
+const PATH: &str = "/dashboard/accounts/change";
+
+async fn an_operator() -> Operator {
+    Operator::shared().await.app().new_operator().await
+}
+
+async fn tagged(operator: &Operator, name: &str) -> Agent {
+    let body = json!({ "name": name, "tags": ["fleet"] });
+    Agent::of(operator, &operator.client.post("/v1/accounts", &body).await.has_status(201))
+}
+
+/// The hidden fields of the form that carries out what a page shows.
+fn shown(page: &str) -> [(&'static str, String); 3] {
+    let unescaped = |name| field(page, name).replace("&#34;", "\"").replace("&quot;", "\"");
+    ["once", "accounts", "change"].map(|name| (name, unescaped(name)))
+}
+
+/// Carries out what a page shows, and answers with what became of it.
+async fn confirms(browser: &Browser, path: &str, page: &str) -> String {
+    let fields = shown(page);
+    let fields = fields.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let mut answer = browser.sends_form(path, &fields).await;
+    // What takes longer leads to a page that says so, until it is done.
+    if let Some(place) = answer.header("location").map(str::to_owned) {
+        until("it is done", async || {
+            answer = browser.reads(&place).await;
+            !answer.text.contains("loads itself again")
+        })
+        .await;
+    }
+    answer.has_status(200).text
+}
+
+#[tokio::test]
+async fn accounts_with_a_tag_are_looked_at_and_then_changed_as_they_were_shown() {
+    let operator = an_operator().await;
+    let (ada, ben) = (tagged(&operator, "Ada <b>").await, tagged(&operator, "Ben").await);
+    let other = operator.creates_account("Other").await;
+    let browser = signed_in(&operator).await;
+    browser
+        .reads("/dashboard/accounts?search=fleet")
+        .await
+        .says("Ada &#60;b&#62;")
+        .says("change?search=fleet");
+    browser.reads(PATH).await.has_status(200).says("Which accounts");
+    browser.sends_form(PATH, &[("tag", "fleet")]).await.has_status(400).says("changes nothing");
+    browser
+        .sends_form(PATH, &[("tag", "Fleet"), ("what", "pause")])
+        .await
+        .has_status(400)
+        .says(r#"id="wrong-tag""#);
+    let asked = [("tag", "fleet"), ("what", "rules"), ("max_daily_spend", "12.5"), ("reason", "spring")];
+    let page = browser.sends_form(PATH, &asked).await.has_status(200).says("Most in 24 hours").text;
+    assert!(page.contains("Change 2 accounts") && !page.contains("Other"), "{page}");
+    let stands = operator.client.get(&ada.path("/policy")).await;
+    assert!(stands["max_daily_spend"].is_null(), "a look changes nothing: {}", stands.text);
+    // Somebody changes one of them meanwhile.
+    ben.sets_policy(json!({ "require_memo": true })).await;
+    let done = confirms(&browser, &format!("{PATH}/policy"), &page).await;
+    assert!(done.contains("1 of 2 changed; 1 failed"), "{done}");
+    assert_eq!(operator.client.get(&ada.path("/policy")).await["max_daily_spend"], 12.5);
+    for agent in [&ben, &other] {
+        assert!(operator.client.get(&agent.path("/policy")).await["max_daily_spend"].is_null());
+    }
+    let actions = operator.client.get("/v1/actions?action=change_policies").await;
+    let action = &actions["data"][0];
+    assert_eq!(action["outcome"], "done", "{}", actions.text);
+    let of_ada = operator.client.get(&format!("/v1/actions?object_id={}", ada.id)).await;
+    assert_eq!(of_ada["data"][0]["after"], json!({ "max_daily_spend": "12.5", "reason": "spring" }));
+    assert_eq!(of_ada["data"][0]["session_id"], action["session_id"]);
+    assert_eq!(of_ada["data"][0]["request_id"], action["request_id"]);
+}
+
+#[tokio::test]
+async fn many_are_paused_let_go_and_halted_by_whoever_may() {
+    let operator = an_operator().await;
+    let agents = [tagged(&operator, "Ada").await, tagged(&operator, "Ben").await];
+    let browser = signed_in(&operator).await;
+    for (what, status) in [("pause", "paused"), ("unpause", "active")] {
+        let page =
+            browser.sends_form(PATH, &[("search", "fLEET"), ("what", what)]).await.has_status(200).text;
+        let done = confirms(&browser, &format!("{PATH}/policy"), &page).await;
+        assert!(done.contains("2 of 2 changed"), "{done}");
+        for agent in &agents {
+            assert_eq!(operator.client.get(&agent.path("")).await["status"], status);
+        }
+    }
+    let page = browser.sends_form(PATH, &[("tag", "fleet"), ("what", "halt")]).await.has_status(200);
+    let page = page.says("Only the operator's admin").says("Halt 2 accounts").text;
+    // A key without the scope looks, and halts nothing.
+    let body = json!({ "scopes": ["read", "policy"] });
+    let made = operator.client.post("/v1/keys", &body).await.has_status(201);
+    let other = Browser::signed_in(&operator.app().base_url(), made.text_of("key")).await;
+    other.sends_form(PATH, &[("tag", "fleet"), ("what", "halt")]).await.has_status(200);
+    let fields = shown(&page);
+    let fields = fields.each_ref().map(|(name, value)| (*name, value.as_str()));
+    other.sends_form(&format!("{PATH}/halt"), &fields).await.has_status(403);
+    assert!(operator.client.get(&agents[0].path("")).await["halted"].is_null());
+    let done = confirms(&browser, &format!("{PATH}/halt"), &page).await;
+    assert!(done.contains("2 of 2 changed"), "{done}");
+    for agent in &agents {
+        assert_eq!(operator.client.get(&agent.path("")).await["halted"]["scope"], "account");
+    }
+}
+
+#[tokio::test]
+async fn tags_are_edited_on_the_page_of_their_account() {
+    let operator = an_operator().await;
+    let agent = tagged(&operator, "Ada").await;
+    let browser = signed_in(&operator).await;
+    let page = format!("/dashboard/accounts/{}", agent.id);
+    browser.reads(&page).await.has_status(200).says(r#"name="tags" value="fleet""#);
+    let wrong = browser.sends_form(&format!("{page}/tags"), &[("tags", "eu EU")]).await.has_status(400);
+    wrong.says(r#"id="wrong-tags""#);
+    browser.sends_form(&format!("{page}/tags"), &[("tags", "eu, team:research")]).await.has_status(303);
+    let account = operator.client.get(&agent.path("")).await;
+    assert_eq!(account["tags"], json!(["eu", "team:research"]));
+    browser.sends_form(&format!("{page}/tags"), &[("tags", "")]).await.has_status(303);
+    assert_eq!(operator.client.get(&agent.path("")).await["tags"], json!([]));
+    let actions = operator.client.get("/v1/actions?action=update_account").await;
+    assert_eq!(actions["data"].as_array().map(Vec::len), Some(2), "{}", actions.text);
+}
