@@ -22,6 +22,7 @@ mod key_uses;
 mod keys;
 mod part;
 mod parts;
+mod passkeys;
 mod policies;
 mod reads;
 mod requests;
@@ -54,6 +55,7 @@ pub use self::history::{EntryView, History};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::part::{Part, PartStatus};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts};
+pub use self::passkeys::{Begun, NewPasskey, PasskeyView, Passkeys};
 pub use self::policies::{
     BoundsView, PendingView, Policies, PolicyChange, PolicyComparison, PolicyView, policy_versions_filter,
 };
@@ -140,6 +142,7 @@ pub struct Services {
     pub keys: Keys,
     pub actions: Actions,
     pub sessions: Sessions,
+    pub passkeys: Passkeys,
     pub requests: Requests,
     pub events: Events,
     pub streams: Streams,
@@ -173,6 +176,7 @@ impl Services {
             transfers,
             history: History::new(parts),
             denials: Denials::new(parts),
+            passkeys: Passkeys::new(parts, keys.clone()),
             sessions: Sessions::new(parts, keys.clone(), actions.clone()),
             actions,
             requests: Requests::new(parts),
