@@ -78,6 +78,9 @@ id!(
     /// A change that somebody made through the service.
     ActionId, "act_");
 id!(
+    /// What a person's device signs in with, in place of a key.
+    PasskeyId, "psk_");
+id!(
     /// A line of an account's history. It derives from the chain, so it survives the loss of the database.
     EntryId, "ent_");
 
@@ -96,7 +99,7 @@ macro_rules! made_anew {
     )*};
 }
 
-made_anew!(OperatorId KeyId EventId WebhookId ActionId);
+made_anew!(OperatorId KeyId EventId WebhookId ActionId PasskeyId);
 
 /// The bytes from which the address of a new account is derived. They sort as they were made, too.
 pub fn new_agent_id(at: Timestamp, random: u128) -> [u8; 16] {

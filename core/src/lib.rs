@@ -58,7 +58,8 @@ pub use idempotency::{
     Fingerprint, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdempotencyKey, transfer_tag,
 };
 pub use ids::{
-    AccountId, ActionId, EntryId, EventId, IdError, KeyId, OperatorId, TransferId, WebhookId, new_agent_id,
+    AccountId, ActionId, EntryId, EventId, IdError, KeyId, OperatorId, PasskeyId, TransferId, WebhookId,
+    new_agent_id,
 };
 pub use invalid::{Invalid, check_text};
 pub use memo::{MEMO_CHARS_MAX, Memo};

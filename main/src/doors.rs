@@ -77,7 +77,7 @@ impl http::OpenDoors for Sections {
         let mut opened = DoorRoutes::default();
         #[cfg(feature = "dashboard")]
         {
-            opened.pages = purser_dashboard::routes(inside.services, inside.guard.clone());
+            opened.pages = purser_dashboard::routes(inside.services, inside.guard.clone(), inside.public_url);
         }
         #[cfg(feature = "mcp")]
         {

@@ -182,6 +182,7 @@ impl App {
             operator_times: config.rate_limit.operator_times,
             unknown_keys_per_second: config.keys.unknown_per_second,
             trusted_proxies: TrustedProxies::new(&config.server.trusted_proxies),
+            public_url: config.server.public_url.clone().unwrap_or_else(|| local_url(&url)),
             metrics,
         };
         let router = http::router(&services, settings, doors);
@@ -274,6 +275,12 @@ fn listen(address: SocketAddr) -> Result<(TcpListener, String), StartError> {
     let listener = TcpListener::bind(address).map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     Ok((listener, format!("http://{bound}")))
+}
+
+/// How a browser on this machine reaches what listens at `url`.
+fn local_url(url: &str) -> String {
+    let port = url.rsplit(':').next().unwrap_or_default();
+    format!("http://localhost:{port}")
 }
 
 /// Serves until the very end: while requests drain, it says that no more should be sent here.

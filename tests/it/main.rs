@@ -80,6 +80,7 @@ mod operator;
 mod outbound;
 mod packages;
 mod panics;
+mod passkeys;
 mod patroni;
 mod payees;
 mod policy;

@@ -1,5 +1,6 @@
 //! A browser without scripts on the dashboard: it keeps a cookie, reads pages, and sends forms with the page's origin.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use reqwest::header::{COOKIE, SET_COOKIE};
@@ -13,6 +14,8 @@ pub struct Browser {
     client: Client,
     base_url: String,
     cookie: Mutex<Option<String>>,
+    /// All cookies but that of a session, by name.
+    others: Mutex<BTreeMap<String, String>>,
 }
 
 impl Browser {
@@ -25,7 +28,7 @@ impl Browser {
     pub fn over(connections: ClientBuilder, base_url: &str) -> Browser {
         let http = connections.redirect(Policy::none()).build().expect("a client");
         let client = Client::over(http, base_url, None);
-        Browser { client, base_url: base_url.to_owned(), cookie: Mutex::default() }
+        Browser { client, base_url: base_url.to_owned(), cookie: Mutex::default(), others: Mutex::default() }
     }
 
     /// A browser that is signed in with this key.
@@ -45,13 +48,22 @@ impl Browser {
         *self.cookie.lock().expect("no test panics here") = cookie.map(str::to_owned);
     }
 
-    /// A request with the cookie, to be completed by the test.
+    /// The cookies beside that of a session.
+    pub fn others(&self) -> BTreeMap<String, String> {
+        self.others.lock().expect("no test panics here").clone()
+    }
+
+    /// Replaces them.
+    pub fn holds_others(&self, others: BTreeMap<String, String>) {
+        *self.others.lock().expect("no test panics here") = others;
+    }
+
+    /// A request with the cookies, to be completed by the test.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let request = self.client.request(method, path);
-        match self.cookie() {
-            Some(cookie) => request.header(COOKIE, cookie),
-            None => request,
-        }
+        let others = self.others().into_iter().map(|(name, value)| format!("{name}={value}"));
+        let cookies: Vec<String> = self.cookie().into_iter().chain(others).collect();
+        if cookies.is_empty() { request } else { request.header(COOKIE, cookies.join("; ")) }
     }
 
     pub async fn sends(&self, request: RequestBuilder) -> Answer {
@@ -62,6 +74,16 @@ impl Browser {
         for cookie in set.filter_map(|line| line.split(';').next()).filter(|cookie| cookie.starts_with(name))
         {
             self.holds(Some(cookie).filter(|cookie| *cookie != name));
+        }
+        let set = answer.headers.get_all(SET_COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let pairs = set.filter_map(|line| line.split(';').next()?.split_once('='));
+        let mut others = self.others.lock().expect("no test panics here");
+        for (name, value) in pairs.filter(|(name, _)| !["purser", "__Host-purser"].contains(name)) {
+            if value.is_empty() {
+                others.remove(name);
+            } else {
+                others.insert(name.to_owned(), value.to_owned());
+            }
         }
         answer
     }

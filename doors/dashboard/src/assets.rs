@@ -28,6 +28,9 @@ static STYLE: LazyLock<Asset> =
 static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new("script", "js", "text/javascript; charset=utf-8", include_str!("assets/script.js"))
 });
+static PASSKEYS: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("passkeys", "js", "text/javascript; charset=utf-8", include_str!("assets/passkeys.js"))
+});
 static ICON: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("icon", "svg", "image/svg+xml", include_str!("assets/icon.svg")));
 
@@ -39,13 +42,17 @@ pub fn script() -> &'static str {
     &SCRIPT.path
 }
 
+pub fn passkeys_script() -> &'static str {
+    &PASSKEYS.path
+}
+
 pub fn icon() -> &'static str {
     &ICON.path
 }
 
 pub async fn serve(Path(name): Path<String>) -> Result<Response, PageError> {
-    let asked =
-        [&*STYLE, &*SCRIPT, &*ICON].into_iter().find(|asset| asset.path.ends_with(&format!("/{name}")));
+    let all = [&*STYLE, &*SCRIPT, &*PASSKEYS, &*ICON];
+    let asked = all.into_iter().find(|asset| asset.path.ends_with(&format!("/{name}")));
     let asset = asked.ok_or(ApiError::RouteNotFound)?;
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static(asset.content_type)),

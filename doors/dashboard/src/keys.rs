@@ -6,7 +6,9 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_relayer::domain::{ApiKey, Invalid, KeyHolder, KeyId, Scope, SessionId};
-use purser_relayer::service::{CreateKey, NewKey, Resource, ServiceError, Services, SessionView};
+use purser_relayer::service::{
+    CreateKey, NewKey, PasskeyView, Resource, ServiceError, Services, SessionView,
+};
 use purser_relayer::web::{ApiError, Draw, shown_once};
 
 use super::form::Form;
@@ -30,6 +32,7 @@ struct KeysPage {
     sessions: Vec<SessionView>,
     /// The one that reads this.
     session: SessionId,
+    passkeys: Vec<PasskeyView>,
     form: Form,
     complaint: Option<Complaint>,
 }
@@ -45,7 +48,12 @@ pub async fn show(
     signed: Signed,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
-    let notices = [("revoked", "The key is revoked."), ("ended", "What you ended is signed out.")];
+    let notices = [
+        ("revoked", "The key is revoked."),
+        ("ended", "What you ended is signed out."),
+        ("added", "The passkey signs in from now on."),
+        ("removed", "The passkey is removed, and what it had signed in is signed out."),
+    ];
     let notice = notices.into_iter().find(|(name, _)| asked.given(name).is_some());
     let notice = notice.map(|(_, text)| text.to_owned());
     answer(&services, &signed, notice, Form::default(), None).await
@@ -65,6 +73,7 @@ async fn answer(
         scopes: signed.principal.scopes().grantable().collect(),
         sessions: services.sessions.list(&signed.principal).await?,
         session: signed.session,
+        passkeys: services.passkeys.list(&signed.principal).await?,
         form,
         complaint,
     };

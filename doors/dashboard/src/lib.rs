@@ -17,6 +17,7 @@ mod keys;
 mod many;
 mod once;
 mod page;
+mod passkeys;
 mod policy;
 mod qr;
 mod record;
@@ -37,6 +38,8 @@ use axum::routing::{get, post};
 use purser_relayer::service::Services;
 use purser_relayer::web::Guard;
 
+use self::passkeys::{Ceremonies, NoPasskeys};
+
 /// What a page may do: load its own style and script, and send forms to its own origin.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
      form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
@@ -46,6 +49,8 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; scr
 struct Desk {
     services: Arc<Services>,
     guard: Guard,
+    /// What checks passkeys, or why there are none.
+    passkeys: Arc<Result<Ceremonies, NoPasskeys>>,
 }
 
 impl FromRef<Desk> for Arc<Services> {
@@ -54,9 +59,10 @@ impl FromRef<Desk> for Arc<Services> {
     }
 }
 
-/// All routes under `/dashboard`, guarded by sessions, which in turn are guarded as keys are.
-pub fn routes(services: &Services, guard: Guard) -> Router {
-    let desk = Desk { services: Arc::new(services.clone()), guard };
+/// All routes under `/dashboard`, guarded by sessions, which in turn are guarded as keys are. `public_url`: where browsers reach them.
+pub fn routes(services: &Services, guard: Guard, public_url: &str) -> Router {
+    let passkeys = Arc::new(passkeys::offered(services, public_url));
+    let desk = Desk { services: Arc::new(services.clone()), guard, passkeys };
     Router::new()
         .route("/dashboard", get(home::show))
         .route("/dashboard/stop-all", get(home::ask_to_stop).post(home::stop_all))
@@ -95,12 +101,15 @@ pub fn routes(services: &Services, guard: Guard) -> Router {
         .route("/dashboard/sign-out", post(session::sign_out))
         .route("/dashboard/actions", get(actions::show))
         .route("/dashboard/actions.csv", get(actions::file))
+        .route("/dashboard/passkeys", get(passkeys::ask).post(passkeys::add))
+        .route("/dashboard/passkeys/remove", post(passkeys::remove))
         .route("/dashboard/sessions/end", post(sessions::end))
         .route("/dashboard/sessions/end-others", post(sessions::end_others))
         .route_layer(middleware::from_fn_with_state(desk.clone(), record::record))
         .route_layer(middleware::from_fn_with_state(desk.clone(), once::once))
         .route_layer(middleware::from_fn_with_state(desk.clone(), session::guard))
         .route("/dashboard/sign-in", get(session::ask).post(session::sign_in))
+        .route("/dashboard/sign-in/passkey", get(passkeys::ask_to_sign_in).post(passkeys::sign_in))
         .route("/dashboard/assets/{name}", get(assets::serve))
         .route_layer(middleware::from_fn_with_state(desk.clone(), session::from_own_pages))
         .merge(approve::routes())

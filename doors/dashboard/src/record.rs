@@ -12,7 +12,7 @@ use super::page::PageError;
 use super::session::{Signed, is_stop};
 
 /// Fields that belong to the form, not to what is asked for.
-const OF_THE_FORM: [&str; 4] = ["once", "step", "compared", "accounts"];
+const OF_THE_FORM: [&str; 5] = ["once", "step", "compared", "accounts", "credential"];
 
 /// The operation that a form is. A form that is not known here is on record by its path. `None`: it changes nothing.
 fn operation(path: &str) -> Option<&str> {
@@ -36,6 +36,8 @@ fn operation(path: &str) -> Option<&str> {
         "/webhooks/{id}/rotate" => "rotate_secret",
         "/webhooks/{id}/replay" => "replay_events",
         "/sign-out" => "sign_out",
+        "/passkeys" => "add_passkey",
+        "/passkeys/remove" => "remove_passkey",
         "/sessions/end" => "end_session",
         "/sessions/end-others" => "end_other_sessions",
         other => other,

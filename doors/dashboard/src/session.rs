@@ -7,7 +7,9 @@ use axum::http::{
 };
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use purser_relayer::domain::{Operator, PlainKey, Principal, Scope, Scopes, SessionId, SessionToken};
+use purser_relayer::domain::{
+    CEREMONY_MAX, Operator, PasskeyUse, PlainKey, Principal, Scope, Scopes, SessionId, SessionToken,
+};
 use purser_relayer::service::{Forbidden, ServiceError, Unauthorized};
 use purser_relayer::web::{ApiError, ClientAddress, request_name};
 use tracing::Span;
@@ -22,12 +24,14 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const COOKIE: &str = "__Host-purser";
 /// Over http on this machine, where a browser does not accept a cookie of the name above.
 const LOCAL_COOKIE: &str = "purser";
+/// What a browser keeps between the two steps of a passkey, likewise.
+const STEP_COOKIES: [&str; 2] = ["__Host-purser-passkey", "purser-passkey"];
 const HOME: &str = "/dashboard";
 
 const NO_KEY: &str = "This key is not valid: it is unknown, has expired or was revoked.";
 const OTHER_CELL: &str = "This key belongs to another cell of the service, whose dashboard has an address of its own. Whoever operates the \
      service knows it.";
-const OPEN_LINE: &str = "A key is not taken over plain http, where anybody on the way can read it. Reach this page over https, or \
+pub const OPEN_LINE: &str = "A key is not taken over plain http, where anybody on the way can read it. Reach this page over https, or \
      on the machine itself, through a tunnel for instance.";
 
 /// The operator who is signed in.
@@ -49,7 +53,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Signed {
 
 /// How the browser reached the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reached {
+pub enum Reached {
     Https,
     /// Over http, on the machine that the browser runs on.
     Local,
@@ -58,7 +62,7 @@ enum Reached {
 }
 
 /// Read from the `Origin` of a form, which the browser writes.
-fn reached(origin: &str) -> Reached {
+pub fn reached(origin: &str) -> Reached {
     if origin.starts_with("https://") {
         return Reached::Https;
     }
@@ -79,7 +83,7 @@ fn is_local(host: &str) -> bool {
         || name.parse::<std::net::Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+pub fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
@@ -104,22 +108,43 @@ fn is_from_own_page(headers: &HeaderMap, scheme: Option<&str>) -> bool {
     host.eq_ignore_ascii_case(origin) && scheme.is_none_or(|scheme| scheme.eq_ignore_ascii_case(from))
 }
 
-/// The browser's session token. The name without a prefix counts on this machine alone, where no other site can set it.
+/// The browser's session token.
 pub fn token_of(headers: &HeaderMap) -> Option<SessionToken> {
+    SessionToken::parse(cookie_of(headers, [COOKIE, LOCAL_COOKIE])?)
+}
+
+/// What the browser keeps of a challenge.
+pub fn step_of(headers: &HeaderMap) -> Option<&str> {
+    cookie_of(headers, STEP_COOKIES)
+}
+
+/// A cookie by its two names. The one without a prefix counts on this machine alone, where no other site can set it.
+fn cookie_of<'a>(headers: &'a HeaderMap, [secure, local]: [&str; 2]) -> Option<&'a str> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
     let pairs = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
     let is_local = text_of(headers, header::HOST).is_some_and(is_local);
-    let names = |name: &str| name == COOKIE || (name == LOCAL_COOKIE && is_local);
-    let mut tokens = pairs.filter(|(name, _)| names(name)).map(|(_, value)| value);
-    let token = tokens.next()?;
+    let names = |name: &str| name == secure || (name == local && is_local);
+    let mut values = pairs.filter(|(name, _)| names(name)).map(|(_, value)| value);
+    let value = values.next()?;
     // Two of them: somebody set another one beside ours.
-    if tokens.next().is_some() { None } else { SessionToken::parse(token) }
+    if values.next().is_some() { None } else { Some(value) }
 }
 
 fn cookie(reached: Reached, value: &str, more: &str) -> Option<HeaderValue> {
+    cookie_named([COOKIE, LOCAL_COOKIE], reached, value, more)
+}
+
+/// The cookie for what belongs to a challenge, for as long as that is good; an empty one ends it.
+pub fn step_cookie(reached: Reached, value: &str) -> Option<HeaderValue> {
+    let seconds = if value.is_empty() { 0 } else { CEREMONY_MAX.as_secs() };
+    cookie_named(STEP_COOKIES, reached, value, &format!("; Max-Age={seconds}"))
+}
+
+fn cookie_named(names: [&str; 2], reached: Reached, value: &str, more: &str) -> Option<HeaderValue> {
+    let [over_https, local] = names;
     let (name, secure) = match reached {
-        Reached::Https => (COOKIE, "; Secure"),
-        Reached::Local | Reached::Open => (LOCAL_COOKIE, ""),
+        Reached::Https => (over_https, "; Secure"),
+        Reached::Local | Reached::Open => (local, ""),
     };
     HeaderValue::from_str(&format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{more}")).ok()
 }
@@ -169,7 +194,9 @@ fn needed(method: &Method, path: &str) -> &'static [Scope] {
         return &[Scope::Read];
     }
     match path.strip_prefix("/dashboard").unwrap_or_default() {
-        "/sign-out" | "/sessions/end" | "/sessions/end-others" => &Scope::ALL,
+        "/sign-out" | "/sessions/end" | "/sessions/end-others" | "/passkeys" | "/passkeys/remove" => {
+            &Scope::ALL
+        }
         "/preview" => &[Scope::Read, Scope::Pay],
         "/accounts/change" => &[Scope::Read],
         "/stop-all" | "/accounts/change/halt" | "/accounts/{id}/halt" => &[Scope::Halt],
@@ -198,15 +225,20 @@ async fn signed(desk: &Desk, headers: &HeaderMap, from: &Extensions) -> Result<S
 }
 
 fn sign_in_path(next: &str) -> String {
+    leading_to("/dashboard/sign-in", next)
+}
+
+/// A page that leads on to another.
+pub fn leading_to(path: &str, next: &str) -> String {
     if next == HOME {
-        return "/dashboard/sign-in".to_owned();
+        return path.to_owned();
     }
     let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("next", next).finish();
-    format!("/dashboard/sign-in?{query}")
+    format!("{path}?{query}")
 }
 
 /// Where to go after signing in: one of our own pages, whatever the address says.
-fn next_page(asked: Option<&str>) -> &str {
+pub fn next_page(asked: Option<&str>) -> &str {
     let is_ours = |path: &&str| {
         path.strip_prefix(HOME).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
             && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
@@ -218,11 +250,20 @@ fn next_page(asked: Option<&str>) -> &str {
 #[template(path = "sign_in.html")]
 struct SignInPage {
     next: String,
+    /// The page for whoever has a passkey, if there are any.
+    passkeys: Option<String>,
     complaint: Option<Complaint>,
 }
 
-pub async fn ask(asked: QueryParams) -> Response {
-    page(&SignInPage { next: next_page(asked.given("next")).to_owned(), complaint: None }, None)
+impl SignInPage {
+    fn new(desk: &Desk, next: &str, complaint: Option<Complaint>) -> Self {
+        let passkeys = desk.passkeys.is_ok().then(|| leading_to("/dashboard/sign-in/passkey", next));
+        Self { next: next.to_owned(), passkeys, complaint }
+    }
+}
+
+pub async fn ask(State(desk): State<Desk>, asked: QueryParams) -> Response {
+    page(&SignInPage::new(&desk, next_page(asked.given("next")), None), None)
 }
 
 /// Exchanges an operator key for a session.
@@ -252,7 +293,7 @@ pub async fn sign_in(
             Err(error) => Complaint { field: "key".to_owned(), ..Complaint::of(error)? },
         },
     };
-    let shown = SignInPage { next, complaint: Some(complaint) };
+    let shown = SignInPage::new(&desk, &next, Some(complaint));
     Ok(page(&shown, shown.complaint.as_ref()))
 }
 
@@ -266,10 +307,21 @@ async fn open(
     let unknown = ServiceError::Unauthorized(Unauthorized::UnknownKey);
     let key = PlainKey::parse(form.text("key")).ok_or(unknown)?;
     let principal = desk.guard.find_holder(&key, headers, from).await?;
-    desk.guard.check_rate(&principal)?;
+    open_for(desk, (&principal, None), headers, from, reached).await
+}
+
+/// Opens a session of this key, with the key itself or by a passkey: its cookie.
+pub async fn open_for(
+    desk: &Desk,
+    (principal, by): (&Principal, Option<&PasskeyUse>),
+    headers: &HeaderMap,
+    from: &Extensions,
+    reached: Reached,
+) -> Result<HeaderValue, ApiError> {
+    desk.guard.check_rate(principal)?;
     let sessions = &desk.services.sessions;
     let address = desk.guard.client_of(headers, from);
-    let token = sessions.open(&principal, address, request_name(from)).await?;
+    let token = sessions.open(principal, by, address, request_name(from)).await?;
     desk.guard.remember(&token.hash());
     // Any session that the browser held before ends, whoever put it there.
     if let Some(before) = token_of(headers) {

@@ -21,6 +21,7 @@ mod key;
 mod label;
 mod operator;
 mod page;
+mod passkey;
 mod pending;
 mod policy;
 mod policy_version;
@@ -69,6 +70,7 @@ pub use key::{ApiKey, HashedKey, KeyHint, KeyHolder, KeyRole, PlainKey};
 pub use label::check_name;
 pub use operator::{OpenDefence, Operator, OperatorName};
 pub use page::{Cursor, Page, PageLimit, PageRequest};
+pub use passkey::{CEREMONY_MAX, Ceremony, PASSKEYS_PER_KEY_MAX, Passkey, PasskeyUse};
 pub use pending::PendingPolicy;
 pub use policy::PolicyUpdate;
 pub use policy_version::{Asking, PolicyReason, PolicyVersion, REASON_CHARS_MAX};
@@ -77,7 +79,7 @@ pub use purser_core::{
     AccountId, ActionId, Address, AddressError, Approval, ApprovalRequested, ApprovalWanted, CheckedRule,
     Checks, Claim, Contradiction, EntryId, EventId, Failure, FailureCode, Fingerprint, Halt, HaltScope,
     HaltedBy, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdError, IdempotencyKey, Invalid, KeyId,
-    KnownPayments, Limit, MEMO_CHARS_MAX, Memo, Network, OperatorId, PaymentMade, PaymentMeans,
+    KnownPayments, Limit, MEMO_CHARS_MAX, Memo, Network, OperatorId, PasskeyId, PaymentMade, PaymentMeans,
     PaymentNumber, RECIPIENT_CHARS_MAX, Recipient, Rejection, RejectionReason, Reuse, RuleCheck, Settlement,
     SignedTransfer, Timestamp, Transfer, TransferId, TransferRequest, TransferState, TransferStatus,
     UsdcAmount, UsedKey, WebhookId, WrongState, check_text, happened_at, new_agent_id, transfer_tag,

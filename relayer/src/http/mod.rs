@@ -147,6 +147,8 @@ pub struct Inside<'a> {
     pub services: &'a Services,
     /// REST's guard, for a door that asks it by itself.
     pub guard: Guard,
+    /// Where browsers reach the service.
+    pub public_url: &'a str,
     /// REST's routes, for requests that have passed the guard: with its extensions, and with their `Authorization`.
     pub rest: Router,
     /// What they do.
@@ -166,7 +168,13 @@ pub struct DoorRoutes {
 pub fn router(services: &Services, settings: HttpSettings, doors: &impl OpenDoors) -> Router {
     let guard = Guard::new(services.keys.clone(), &settings);
     let (rest, described) = behind_doors(services, doors);
-    let doors_beside = doors.beside(Inside { services, guard: guard.clone(), rest, described });
+    let doors_beside = doors.beside(Inside {
+        services,
+        guard: guard.clone(),
+        public_url: &settings.public_url,
+        rest,
+        described,
+    });
     let mut routes = keyed(services, doors)
         .route_layer(middleware::from_fn_with_state(guard.clone(), auth::guard))
         .merge(open().with_state(Arc::new(services.clone())));

@@ -134,6 +134,7 @@ pub enum Resource {
     Grant,
     /// A dashboard session.
     Session,
+    Passkey,
 }
 
 impl From<StoreError> for ServiceError {

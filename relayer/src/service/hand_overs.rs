@@ -110,8 +110,7 @@ impl HandOvers {
     ) -> Result<UnderKey, ServiceError> {
         let account = find_payer(&self.accounts, principal, from).await?;
         let place = self.transfers.try_place(principal, from, key);
-        if let Some(started) =
-            self.transfers.find_started(principal, key, fingerprint, Approval::Off).await?
+        if let Some(started) = self.transfers.find_started(principal, key, fingerprint, Approval::Off).await?
         {
             return Ok(UnderKey::Earlier(started));
         }

@@ -276,11 +276,9 @@ impl Keys {
         let operator_id = caller.operator_id();
         let missing = || ServiceError::NotFound(Resource::Key);
         let key = self.keys.find_key_of(operator_id, key_id).await?.ok_or_else(missing)?;
-        let own = caller.key_id();
         let is_agents = key.holder.account_id().is_some();
-        let may = key_id == own
-            || is_agents && caller.scopes().cover(Scopes::ALL)
-            || self.is_made_by(caller, key_id).await?;
+        let may =
+            is_agents && caller.scopes().cover(Scopes::ALL) || self.is_own_or_made(caller, key_id).await?;
         if !may {
             return Err(ServiceError::Forbidden(Forbidden::OtherKey));
         }
@@ -290,8 +288,23 @@ impl Keys {
     }
 
     /// Whether the caller's key made this key, directly or through others.
-    pub(super) async fn is_made_by(&self, caller: &Principal, key_id: KeyId) -> Result<bool, ServiceError> {
+    async fn is_made_by(&self, caller: &Principal, key_id: KeyId) -> Result<bool, ServiceError> {
         Ok(self.keys.is_made_by(caller.operator_id(), key_id, caller.key_id()).await?)
+    }
+
+    /// The key that the caller uses. Unauthorized: it is no more.
+    pub async fn own(&self, caller: &Principal) -> Result<ApiKey, ServiceError> {
+        let found = self.keys.find_key_of(caller.operator_id(), caller.key_id()).await?;
+        found.ok_or(ServiceError::Unauthorized(Unauthorized::RevokedKey))
+    }
+
+    /// Whether it is the caller's own key or one that it made: what it may end.
+    pub(super) async fn is_own_or_made(
+        &self,
+        caller: &Principal,
+        key_id: KeyId,
+    ) -> Result<bool, ServiceError> {
+        Ok(key_id == caller.key_id() || self.is_made_by(caller, key_id).await?)
     }
 
     async fn find_holder(&self, operator: &Operator, holder: KeyHolder) -> Result<(), ServiceError> {

@@ -24,6 +24,7 @@ mod limit_looks;
 mod many;
 mod part;
 mod parts;
+mod passkeys;
 mod planned;
 mod policies;
 mod reads;
@@ -58,6 +59,7 @@ pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::many::{Many, ManyChange, ManyDone};
 pub use self::part::{Part, PartStatus};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts};
+pub use self::passkeys::{Begun, NewPasskey, PasskeyView, Passkeys};
 pub use self::planned::{Planned, Standing, Will};
 pub use self::policies::{
     BoundsView, PendingView, Policies, PolicyChange, PolicyComparison, PolicyView, policy_versions_filter,
@@ -146,6 +148,7 @@ pub struct Services {
     pub keys: Keys,
     pub actions: Actions,
     pub sessions: Sessions,
+    pub passkeys: Passkeys,
     pub requests: Requests,
     pub events: Events,
     pub streams: Streams,
@@ -181,6 +184,7 @@ impl Services {
             transfers,
             history: History::new(parts),
             denials: Denials::new(parts),
+            passkeys: Passkeys::new(parts, keys.clone()),
             sessions: Sessions::new(parts, keys.clone(), actions.clone()),
             actions,
             requests: Requests::new(parts),

@@ -1,13 +1,15 @@
-//! Dashboard sessions: the operator shows a key once, and a token stands for it until the session ends. Signing in is on record.
+//! Dashboard sessions: the operator shows a key or a passkey once, and a token stands for it until the session ends. Signing in is on record.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+
+use tracing::field::display;
 
 use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
 use super::{Actions, Ambient, Keys, Parts};
 use crate::acting::tell;
 use crate::domain::{
-    ActionOutcome, ActionWord, ApiKey, KeyId, Operator, Principal, Session, SessionId, SessionToken,
+    ActionOutcome, ActionWord, ApiKey, Operator, PasskeyUse, Principal, Session, SessionId, SessionToken,
 };
 use crate::store;
 
@@ -38,10 +40,12 @@ impl Sessions {
         Self { sessions: parts.store.sessions.clone(), ambient: parts.ambient.clone(), keys, actions }
     }
 
-    /// Signs in an authenticated operator from this address, on record. Forbidden: an agent.
+    /// Signs in an authenticated operator from this address, on record, with its key or `by` a passkey. Forbidden: an agent.
+    /// Unauthorized: the passkey was removed or used meanwhile.
     pub async fn open(
         &self,
         principal: &Principal,
+        by: Option<&PasskeyUse>,
         address: Option<IpAddr>,
         request_id: Option<ActionWord>,
     ) -> Result<SessionToken, ServiceError> {
@@ -55,9 +59,14 @@ impl Sessions {
         action.key_id = Some(*key_id);
         action.session_id = Some(id);
         action.made_id = id.to_string().parse().ok();
+        let passkey_id = by.map(|by| by.passkey.id);
+        action.object_id = passkey_id.and_then(|id| id.to_string().parse().ok());
         (action.address, action.request_id) = (address, request_id);
-        self.sessions.insert_session(&token.hash(), &action).await?;
-        tracing::info!(%key_id, session_id = %id, address = address.map(display), "signed in");
+        if !self.sessions.insert_session(&token.hash(), &action, by).await? {
+            return Err(ServiceError::Unauthorized(Unauthorized::UnknownKey));
+        }
+        let passkey_id = passkey_id.map(display);
+        tracing::info!(%key_id, session_id = %id, passkey_id, address = address.map(display), "signed in");
         Ok(token)
     }
 
@@ -70,7 +79,7 @@ impl Sessions {
         for (session, key) in listed {
             let may_end = match known.get(&key.id) {
                 Some(may_end) => *may_end,
-                None => self.may_end(caller, key.id).await?,
+                None => self.keys.is_own_or_made(caller, key.id).await?,
             };
             known.insert(key.id, may_end);
             views.push(SessionView { session, key, may_end });
@@ -87,7 +96,7 @@ impl Sessions {
         let Some((_, key)) = listed.into_iter().find(|(session, _)| session.id == id) else {
             return Err(missing);
         };
-        if !self.may_end(caller, key.id).await? {
+        if !self.keys.is_own_or_made(caller, key.id).await? {
             return Err(ServiceError::Forbidden(Forbidden::OtherKey));
         }
         tell(|told| told.object_id = id.to_string().parse().ok());
@@ -99,10 +108,6 @@ impl Sessions {
         let key_id = caller.key_id();
         tell(|told| told.object_id = key_id.to_string().parse().ok());
         Ok(self.sessions.delete_other_sessions(key_id, SessionId::of(&own.hash())).await?)
-    }
-
-    async fn may_end(&self, caller: &Principal, key: KeyId) -> Result<bool, ServiceError> {
-        Ok(key == caller.key_id() || self.keys.is_made_by(caller, key).await?)
     }
 
     /// Authenticates a token and prolongs its session; `from` is the caller's address where it is known. Errors as

@@ -46,6 +46,7 @@ mod marks;
 mod money_path;
 mod operators;
 mod parties;
+mod passkeys;
 mod payments;
 mod pending_fetches;
 mod pending_policies;
@@ -177,7 +178,7 @@ roles! {
     Keys keys;
     /// What people and programs change.
     Actions actions;
-    /// Dashboard sessions.
+    /// Dashboard sessions, and the passkeys that open some.
     Sessions sessions;
     /// Named requests and their answers.
     Requests requests;

@@ -5,11 +5,12 @@ use futures::FutureExt;
 use super::actions::insert;
 use super::keys::COLUMNS as KEY_COLUMNS;
 use super::operators::COLUMNS as OPERATOR_COLUMNS;
+use super::passkeys::mark_used;
 use super::query::{Sql, sql};
 use super::row::{Record, Row, unreadable};
 use super::{Database, Sessions, StoreError};
 use crate::domain::{
-    Action, ApiKey, HashedKey, KeyId, Operator, OperatorId, SESSION_IDLE_MAX, SESSION_LIFE_MAX,
+    Action, ApiKey, HashedKey, KeyId, Operator, OperatorId, PasskeyUse, SESSION_IDLE_MAX, SESSION_LIFE_MAX,
     SESSIONS_PER_KEY_MAX, Session, SessionId, Timestamp,
 };
 
@@ -35,13 +36,19 @@ impl Record for OwnedSession {
 
 impl Sessions {
     /// Stores a session by the hash of its token, with the record of signing in, and ends the key's oldest beyond
-    /// [`SESSIONS_PER_KEY_MAX`].
-    pub async fn insert_session(&self, token: &HashedKey, signing_in: &Action) -> Result<(), StoreError> {
+    /// [`SESSIONS_PER_KEY_MAX`]. `false`: the passkey that it is opened `by` was removed or used meanwhile.
+    pub async fn insert_session(
+        &self,
+        token: &HashedKey,
+        signing_in: &Action,
+        by: Option<&PasskeyUse>,
+    ) -> Result<bool, StoreError> {
         let Action { key_id: key, address, created_at: now, .. } = signing_in;
+        let used = by.map(|by| mark_used(by, *now));
         let session = sql! {
-            "INSERT INTO sessions (token_hash, key_id, started_at, used_at, address)
-             VALUES ({token}, {key}, {now}, {now}, {address})",
-            token, key, now, address
+            "INSERT INTO sessions (token_hash, key_id, started_at, used_at, address, passkey_id)
+             VALUES ({token}, {key}, {now}, {now}, {address}, {passkey_id})",
+            token, key, now, address, passkey_id = by.map(|by| by.passkey.id)
         };
         // SQLite has no OFFSET without a LIMIT.
         let oldest = sql! {
@@ -53,9 +60,15 @@ impl Sessions {
         let action = insert(signing_in);
         self.write(move |tx| {
             async move {
+                if let Some(used) = used
+                    && used.execute(&mut *tx).await? == 0
+                {
+                    return Ok(false);
+                }
                 session.run(&mut *tx).await?;
                 action.run(&mut *tx).await?;
-                oldest.run(tx).await
+                oldest.run(tx).await?;
+                Ok(true)
             }
             .boxed()
         })

@@ -14,9 +14,9 @@ use crate::domain::{
     AccountId, AccountName, AccountStatus, ActionId, ActionOutcome, ActionWord, Address, AllowedCidrs,
     ApprovalRule, Counterparty, DisabledReason, DuplicateRule, EntryId, EntryKind, EventId, EventType,
     FailureCode, Fingerprint, HashedKey, IdempotencyKey, KeyHint, KeyId, Limit, Memo, Metadata, Network,
-    OperatorId, OperatorName, PaymentNumber, PolicyReason, Provisioning, Recipient, RejectionReason,
-    RequestFingerprint, Scopes, SealedSecret, Seed, SessionId, SpendingPolicy, Tags, Timestamp, TransferId,
-    Unanswered, UsdcAmount, WebhookId, WebhookUrl,
+    OperatorId, OperatorName, PasskeyId, PaymentNumber, PolicyReason, Provisioning, Recipient,
+    RejectionReason, RequestFingerprint, Scopes, SealedSecret, Seed, SessionId, SpendingPolicy, Tags,
+    Timestamp, TransferId, Unanswered, UsdcAmount, WebhookId, WebhookUrl,
 };
 use crate::wire::PolicyFields;
 
@@ -66,7 +66,7 @@ macro_rules! as_text {
 }
 
 as_text! {
-    AccountId ActionId EntryId EventId KeyId OperatorId TransferId WebhookId
+    AccountId ActionId EntryId EventId KeyId OperatorId PasskeyId TransferId WebhookId
     ActionOutcome ActionWord IpAddr SessionId
     AccountStatus Address ApprovalRule Counterparty DisabledReason DuplicateRule EntryKind EventType FailureCode Network Provisioning
     RejectionReason Scopes Tags Timestamp Unanswered UsdcAmount

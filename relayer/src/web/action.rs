@@ -21,10 +21,10 @@ written! {
         Self::ALL.map(Self::as_str)
     );
     ActionName = "ActionName": text().max_length(Some(64)).pattern(Some("^[A-Za-z0-9_]+$"))
-        .description(Some("An operation of this API by its id, or `sign_in`, `sign_out`, `end_session` and `end_other_sessions` of the dashboard."))
+        .description(Some("An operation of this API by its id, or `sign_in`, `sign_out`, `end_session`, `end_other_sessions`, `add_passkey` and `remove_passkey` of the dashboard."))
         .examples([serde_json::json!("revoke_key")]).build();
     ActionObject = "ActionObject": text().max_length(Some(64)).pattern(Some("^[A-Za-z0-9_]+$"))
-        .description(Some("The id of an account, a key, a webhook, a transfer or a session."))
+        .description(Some("The id of an account, a key, a webhook, a transfer, a session or a passkey."))
         .examples([serde_json::json!("acct_01JD5Z8K40C5B8H1S2E7G9PMAW")]).build();
     SessionText = "SessionId": text().pattern(Some("^ses_[0-9a-f]{16}$"))
         .description(Some("A dashboard session. It opens nothing.")).build();

@@ -127,12 +127,12 @@ impl Guard {
         self.look_up(&key.hash(), self.keys.authenticate(key, from)).await
     }
 
-    /// Runs `look`, unless too many unknown keys and tokens are being tried.
-    pub async fn look_up(
+    /// Runs `look`, unless too many unknown keys, tokens and passkeys are being tried.
+    pub async fn look_up<T>(
         &self,
         hash: &HashedKey,
-        look: impl Future<Output = Result<Principal, ServiceError>>,
-    ) -> Result<Principal, ApiError> {
+        look: impl Future<Output = Result<T, ServiceError>>,
+    ) -> Result<T, ApiError> {
         if !self.strangers.may_be_looked_up(hash) {
             return Err(ApiError::TooManyUnknownKeys);
         }

@@ -486,6 +486,7 @@ const fn missing(resource: Resource) -> &'static str {
         Resource::Budget => "There is no such budget.",
         Resource::Grant => "There is no such grant of this account.",
         Resource::Session => "There is no such session, or it has ended.",
+        Resource::Passkey => "There is no such passkey, or its key has ended.",
     }
 }
 

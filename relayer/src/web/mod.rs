@@ -58,5 +58,7 @@ pub struct HttpSettings {
     pub unknown_keys_per_second: NonZeroU32,
     /// The proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: TrustedProxies,
+    /// Where browsers reach the service: `server.public_url`, or this machine at its port.
+    pub public_url: String,
     pub metrics: Metrics,
 }

@@ -84,6 +84,7 @@ fn settings() -> HttpSettings {
         operator_times: NonZeroU32::MIN,
         unknown_keys_per_second: NonZeroU32::new(1_000).expect("positive"),
         trusted_proxies: TrustedProxies::default(),
+        public_url: "http://localhost".to_owned(),
         metrics: crate::metrics::Metrics::default(),
     }
 }

@@ -15,6 +15,7 @@ mod history;
 mod keys;
 mod leases;
 mod order;
+mod passkeys;
 mod payments;
 mod pending_policies;
 mod policy_versions;

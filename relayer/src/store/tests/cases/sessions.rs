@@ -8,7 +8,7 @@ use crate::domain::{
 async fn signs_in(fixture: &Fixture, token: &HashedKey, seconds: i64) {
     let mut signing_in = action(fixture, "sign_in", "key_1", seconds);
     signing_in.id = crate::domain::ActionId::new(at(seconds), u128::from(token.beginning()));
-    fixture.store.sessions.insert_session(token, &signing_in).await.expect("inserted");
+    assert!(fixture.store.sessions.insert_session(token, &signing_in, None).await.expect("inserted"));
 }
 
 #[tokio::test]
