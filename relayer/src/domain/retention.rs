@@ -16,6 +16,8 @@ pub struct Retention {
     pub transfers: Option<Duration>,
     /// Transfers that were rejected or failed, if those are kept for a shorter time.
     pub refusals: Option<Duration>,
+    /// Who changed what.
+    pub actions: Option<Duration>,
     /// Refused transfers are kept until their denials are signed.
     pub refusals_are_signed: bool,
 }
@@ -28,6 +30,7 @@ pub struct TooOld {
     pub transfers_before: Option<Timestamp>,
     /// For transfers that were rejected or failed.
     pub refusals_before: Option<Timestamp>,
+    pub actions_before: Option<Timestamp>,
     /// Independent of the settings: answers of named requests are repeated for 24 hours.
     pub requests_before: Option<Timestamp>,
     /// Refused transfers are kept until their denials are signed.
@@ -44,6 +47,7 @@ impl TooOld {
             events_before: None,
             transfers_before: None,
             refusals_before: None,
+            actions_before: None,
             requests_before: None,
             refusals_are_signed: false,
             now,
@@ -60,6 +64,7 @@ impl Retention {
             events: kept(events),
             transfers: kept(transfers),
             refusals: None,
+            actions: None,
             refusals_are_signed: false,
         }
     }
@@ -67,6 +72,11 @@ impl Retention {
     /// With a number of days for transfers that were rejected or failed; 0 means as long as all others.
     pub fn with_refusals_of_days(self, days: u32) -> Self {
         Self { refusals: (days > 0).then(|| DAY * days), ..self }
+    }
+
+    /// With a number of days for actions; 0 means for ever.
+    pub fn with_actions_of_days(self, days: u32) -> Self {
+        Self { actions: (days > 0).then(|| DAY * days), ..self }
     }
 
     /// What counts as too old at `now`.
@@ -77,6 +87,7 @@ impl Retention {
             events_before: before(self.events),
             transfers_before: before(self.transfers),
             refusals_before: before(self.transfers).max(before(self.refusals)),
+            actions_before: before(self.actions),
             requests_before: Some(now.before(REQUESTS_KEPT)),
             refusals_are_signed: self.refusals_are_signed,
             now,

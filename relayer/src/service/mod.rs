@@ -59,7 +59,7 @@ pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::many::{Many, ManyChange, ManyDone};
 pub use self::part::{Part, PartStatus};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts};
-pub use self::passkeys::{Begun, NewPasskey, PasskeyView, Passkeys};
+pub use self::passkeys::{BegunCeremony, NewPasskey, PasskeyView, Passkeys};
 pub use self::planned::{Planned, Standing, Will};
 pub use self::policies::{
     BoundsView, PendingView, Policies, PolicyChange, PolicyComparison, PolicyView, policy_versions_filter,

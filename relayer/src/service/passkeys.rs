@@ -24,7 +24,7 @@ const LISTED_MAX: u32 = 200;
 
 /// What was kept of a challenge, and when it was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Begun {
+pub struct BegunCeremony {
     pub state: String,
     pub at: Timestamp,
 }
@@ -80,13 +80,13 @@ impl Passkeys {
     }
 
     /// Reads it back. `None`: it is for something else, was made too long ago, or not by us.
-    pub fn begun(&self, ceremony: Ceremony, kept: Option<&str>) -> Option<Begun> {
+    pub fn begun(&self, ceremony: Ceremony, kept: Option<&str>) -> Option<BegunCeremony> {
         let now = self.ambient.now();
         let begun = self.read(ceremony, kept?)?;
         (begun.at <= now && now < begun.at.after(CEREMONY_MAX)).then_some(begun)
     }
 
-    fn read(&self, ceremony: Ceremony, kept: &str) -> Option<Begun> {
+    fn read(&self, ceremony: Ceremony, kept: &str) -> Option<BegunCeremony> {
         let bytes = URL_SAFE_NO_PAD.decode(kept).ok()?;
         let (tag, marked) = bytes.split_at_checked(TAG_BYTES)?;
         let marked = std::str::from_utf8(marked).ok()?;
@@ -94,7 +94,7 @@ impl Passkeys {
             return None;
         }
         let (at, state) = marked.split_once('|')?;
-        Some(Begun { state: state.to_owned(), at: at.parse().ok()? })
+        Some(BegunCeremony { state: state.to_owned(), at: at.parse().ok()? })
     }
 
     /// Adds a passkey to the caller's key. Forbidden: an agent. Invalid: its name; it is a passkey already, or the key has as many as

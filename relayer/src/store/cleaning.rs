@@ -7,7 +7,7 @@ use super::deliveries::give_up_some;
 use super::query::{Each, Query, Sql, query, sql};
 use super::stored::OrEmpty;
 use super::{StoreError, Transaction, Upkeep};
-use crate::domain::{EntryId, EventId, OperatorId, Timestamp, TooOld, TransferId, WebhookId};
+use crate::domain::{ActionId, EntryId, EventId, OperatorId, Timestamp, TooOld, TransferId, WebhookId};
 use futures::FutureExt;
 
 /// The operator of a delivery, where its event should select the row. With the bare column, SQLite would scan all
@@ -41,6 +41,9 @@ impl Upkeep {
         }
         if let (0, Some(before)) = (touched, old.requests_before) {
             touched = self.delete_old_requests(before, rows).await?;
+        }
+        if let (0, Some(before)) = (touched, old.actions_before) {
+            touched = self.delete_old_actions(before, rows).await?;
         }
         if touched == 0 {
             touched = self.delete_old_sessions(old.now, rows).await?;
@@ -112,6 +115,20 @@ impl Upkeep {
                  SELECT operator_id, idempotency_key FROM requests
                  WHERE created_at <= {before} ORDER BY created_at LIMIT {rows})",
             before, rows
+        }
+        .execute(self.writer())
+        .await
+    }
+
+    /// With a cross join, SQLite looks up each operator's oldest actions instead of scanning all of them.
+    async fn delete_old_actions(&self, before: Timestamp, rows: i64) -> Result<u64, StoreError> {
+        sql! {
+            "DELETE FROM actions WHERE action_id IN (
+                 SELECT actions.action_id FROM operators CROSS JOIN actions
+                 WHERE actions.operator_id = operators.operator_id AND actions.action_id < {first_kept}
+                 ORDER BY operators.operator_id, actions.action_id LIMIT {rows})",
+            // Ids begin with the times of their actions.
+            first_kept = ActionId::new(before, 0), rows
         }
         .execute(self.writer())
         .await

@@ -298,3 +298,20 @@ async fn refusals_are_counted_back_to_the_last_that_a_budget_allows() {
     let theirs = store.transfers.find_last_allowed_refusal(nobody, at(0), 1, 9).await.expect("read");
     assert_eq!(theirs, None);
 }
+
+#[tokio::test]
+async fn actions_are_deleted_once_they_are_as_old_as_they_may_get_and_kept_for_ever_by_default() {
+    let Some(fixture) = fixture().await else { return };
+    for day in 0..5 {
+        let action = super::actions::action(&fixture, "create_key", "key_1", day * DAY);
+        fixture.store.actions.insert_action(&action).await.expect("inserted");
+    }
+    assert!(cleans_up(&fixture, &Retention::default().too_old(at(99 * DAY)), 2).await.is_empty());
+    let old = Retention::default().with_actions_of_days(3).too_old(at(6 * DAY));
+    assert_eq!(cleans_up(&fixture, &old, 2).await, [2, 1]);
+    let kept = fixture.store.actions.list_actions(fixture.operator.id, &Default::default(), None, 9).await;
+    let kept: Vec<_> = kept.expect("read").iter().map(|listed| listed.action.created_at).collect();
+    assert_eq!(kept, [at(4 * DAY), at(3 * DAY)]);
+    let steps = cleans_up(&fixture, &TooOld::nothing(at(99 * DAY)), 2).await;
+    assert!(steps.is_empty(), "nobody knows the time: {steps:?}");
+}
