@@ -120,6 +120,23 @@ async fn account_that_somebody_changed_meanwhile_stays_as_they_left_it() {
 }
 
 #[tokio::test]
+async fn two_changes_at_once_follow_each_other() {
+    let operator = an_operator().await;
+    let agents = tagged(&operator, &["Ada", "Ben", "Cid", "Dee"], "eu").await;
+    let bodies = [json!({ "max_single_transfer": 3 }), json!({ "max_daily_spend": 9 })]
+        .map(|policy| json!({ "accounts": { "tag": "eu" }, "policy": policy }));
+    let [one, other] = &bodies;
+    let client = &operator.client;
+    let (one, other) =
+        tokio::join!(client.post("/v1/bulk/policy", one), client.post("/v1/bulk/policy", other));
+    assert_eq!((counts(&one), counts(&other)), ([4, 0, 0, 0], [4, 0, 0, 0]), "{} {}", one.text, other.text);
+    for agent in &agents {
+        let policy = policy(agent).await;
+        assert_eq!((&policy["max_single_transfer"], &policy["max_daily_spend"]), (&json!(3), &json!(9)));
+    }
+}
+
+#[tokio::test]
 async fn pause_and_halt_of_many_are_answered_for_each() {
     let operator = an_operator().await;
     let agents = tagged(&operator, &["Ada", "Ben", "Cid"], "eu").await;

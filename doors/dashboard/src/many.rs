@@ -260,6 +260,7 @@ async fn carry_out(
     (asked, fields): (ManyChange, Option<Fields>),
 ) -> Result<Response, PageError> {
     let (many, operator) = (&services.many, &signed.operator);
+    let _turn = many.turn(operator, &asked).await;
     let all = compare(many, operator, &shown_accounts(form)?, &asked).await?;
     let of = (operator, on_record);
     let changed = change((many, &services.actions), of, &asked, fields.as_ref(), all).await;

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 
 use super::error::{ServiceError, from_chain};
 use super::planned::{Chosen, Planned, Standing, Will};
+use super::policies::OneAtATime;
 use super::reads::{addresses, read_operator};
 use super::{Chains, Halts, Parts, Policies, PolicyChange};
 use crate::chain::{AgentOnChain, OperatorOnChain};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Account, AccountFilter, AccountId, AccountStatus, Invalid, KeyId, Operator, PolicyUpdate, SELECTED_MAX,
-    Selection, Timestamp,
+    Account, AccountFilter, AccountId, AccountStatus, Invalid, KeyId, Operator, OperatorId, PolicyUpdate,
+    SELECTED_MAX, Selection, Timestamp,
 };
 use crate::store;
 
@@ -66,11 +67,13 @@ pub struct Many {
     chains: Chains,
     policies: Policies,
     halts: Halts,
+    turns: OneAtATime<OperatorId>,
 }
 
 impl Many {
     pub(super) fn new(parts: &Parts, policies: Policies, halts: Halts) -> Self {
-        Self { accounts: parts.store.accounts.clone(), chains: parts.chains.to_read(), policies, halts }
+        let (accounts, chains) = (parts.store.accounts.clone(), parts.chains.to_read());
+        Self { accounts, chains, policies, halts, turns: OneAtATime::default() }
     }
 
     /// What the change would do now to each account. Changes nothing. Invalid: too many accounts; otherwise as one change.
@@ -85,6 +88,11 @@ impl Many {
             ManyChange::Policy(update) => self.policies.plan(operator, &on_chain, chosen, update).await,
             ManyChange::Halt => Ok(chosen.into_iter().map(plan_halt).collect()),
         }
+    }
+
+    /// An operator's turn: of its changes of many, one at a time is looked at and carried out. `None`: a stop waits for no turn.
+    pub async fn turn(&self, operator: &Operator, change: &ManyChange) -> Option<impl Sized + use<>> {
+        if change.is_stop() { None } else { Some(self.turns.of(operator.id).lock_owned().await) }
     }
 
     /// Carries the change out for one account that was planned, only at the version that was looked at.

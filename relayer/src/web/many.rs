@@ -66,7 +66,7 @@ fn shown(standing: &Standing) -> Fields {
     fields
 }
 
-/// Carries out what was compared, each account on record. What is so already, or was refused before, is answered as it is.
+/// Carries out what was compared, within the operator's turn, each account on record. What is so already, or was refused before, is answered as it is.
 pub async fn change(
     (many, actions): (&Many, &Actions),
     (operator, on_record): (&Operator, &OnRecord),

@@ -256,7 +256,7 @@ fn answer(dry_run: bool, id: RequestId, all: Vec<(Compared, CameOut)>) -> Respon
     (Extension(HasChanged(!dry_run)), Json(body)).into_response()
 }
 
-struct Asked {
+struct AskedOfMany {
     accounts: Option<SelectionBody>,
     change: ManyChange,
     /// As it was sent, for the record.
@@ -268,9 +268,10 @@ async fn carry_out(
     (many, actions): (Many, Actions),
     (operator, on_record): (Operator, OnRecord),
     id: RequestId,
-    asked: Asked,
+    asked: AskedOfMany,
 ) -> Result<Response, ApiError> {
     let accounts = asked.accounts.ok_or_else(|| Invalid::new("accounts", "is required"))?;
+    let _turn = if asked.dry_run { None } else { many.turn(&operator, &asked.change).await };
     let compared = compare(&many, &operator, &accounts.try_into()?, &asked.change).await?;
     let all = if asked.dry_run {
         let would = |compared: Compared| {
@@ -316,8 +317,12 @@ pub async fn policies(
         return Err(Invalid::new("policy.expected_version", message).into());
     }
     let fields = Fields::of_json(json.get().as_bytes());
-    let asked =
-        Asked { accounts: body.accounts, change: ManyChange::Policy(update), fields, dry_run: body.dry_run };
+    let asked = AskedOfMany {
+        accounts: body.accounts,
+        change: ManyChange::Policy(update),
+        fields,
+        dry_run: body.dry_run,
+    };
     carry_out((many, actions), (operator, on_record), id, asked).await
 }
 
@@ -341,6 +346,6 @@ pub async fn halts(
     Body(body): Body<HaltAccountsBody>,
 ) -> Result<Response, ApiError> {
     let change = ManyChange::Halt;
-    let asked = Asked { accounts: body.accounts, change, fields: None, dry_run: body.dry_run };
+    let asked = AskedOfMany { accounts: body.accounts, change, fields: None, dry_run: body.dry_run };
     carry_out((many, actions), (operator, on_record), id, asked).await
 }

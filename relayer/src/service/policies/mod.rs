@@ -8,7 +8,7 @@ mod plan;
 mod turns;
 mod versions;
 
-use self::turns::Writers;
+pub(super) use self::turns::OneAtATime;
 pub use self::versions::policy_versions_filter;
 use super::allowlist::Allowlists;
 use super::error::{Resource, ServiceError};
@@ -114,12 +114,12 @@ pub struct Policies {
     ambient: Ambient,
     tasks: Tasks,
     quotas: Quotas,
-    writers: Writers,
+    writers: OneAtATime<AccountId>,
 }
 
 impl Policies {
     pub(super) fn new(parts: &Parts) -> Self {
-        let (stops, allowlists, writers) = (Stops::new(parts), Allowlists::new(parts), Writers::default());
+        let (stops, allowlists, writers) = (Stops::new(parts), Allowlists::new(parts), OneAtATime::default());
         let Parts { store, chains, ambient, tasks, quotas, .. } = parts.clone();
         let store::Store { policies, accounts, operators, stops: paused, .. } = store;
         Self {

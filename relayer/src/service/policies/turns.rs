@@ -1,22 +1,34 @@
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::domain::AccountId;
+type OneTurn = tokio::sync::Mutex<()>;
 
-/// Serialises writes to an account's policy, so that concurrent changes of this process do not collide on the chain.
-/// Between processes, the policy's version decides.
-#[derive(Clone, Default)]
-pub(super) struct Writers(Arc<Mutex<HashMap<AccountId, Weak<tokio::sync::Mutex<()>>>>>);
+/// Serialises the changes of one thing: writes to an account's policy, so that concurrent changes of this process do not collide on
+/// the chain, and changes of many accounts of one operator. Between processes, the policies' versions decide.
+pub(in crate::service) struct OneAtATime<K>(Arc<Mutex<HashMap<K, Weak<OneTurn>>>>);
 
-impl Writers {
-    pub fn of(&self, id: AccountId) -> Arc<tokio::sync::Mutex<()>> {
-        let mut writers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        writers.retain(|_, writer| writer.strong_count() > 0);
-        if let Some(writer) = writers.get(&id).and_then(Weak::upgrade) {
-            return writer;
+impl<K: Eq + Hash> OneAtATime<K> {
+    pub fn of(&self, id: K) -> Arc<OneTurn> {
+        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.retain(|_, turn| turn.strong_count() > 0);
+        if let Some(turn) = turns.get(&id).and_then(Weak::upgrade) {
+            return turn;
         }
-        let writer = Arc::default();
-        writers.insert(id, Arc::downgrade(&writer));
-        writer
+        let turn = Arc::default();
+        turns.insert(id, Arc::downgrade(&turn));
+        turn
+    }
+}
+
+impl<K> Clone for OneAtATime<K> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<K> Default for OneAtATime<K> {
+    fn default() -> Self {
+        Self(Arc::default())
     }
 }
