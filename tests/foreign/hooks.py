@@ -69,6 +69,9 @@ def before_call(ctx, case, kwargs):
     # An account that need not pay.
     if operation == "halt_account" and every_other(operation):
         case.path_parameters["id"] = HALTED
+    # Which accounts is said in one way; and what is halted or paused need not pay.
+    if operation in ("change_policies", "halt_accounts"):
+        body["accounts"] = {"ids": [HALTED]} if every_other(operation) else {"versions": {HALTED: 1}}
     # A webhook watches accounts of its operator. Nothing is delivered off this machine.
     if operation in ("create_webhook", "update_webhook"):
         if body.get("account_ids"):
