@@ -25,12 +25,12 @@ pub struct Args {
 const BUDGETS: &[(&str, usize)] = &[
     ("audit", 740), // a machine's part: HTTP, files, signed verdicts, --follow; the page is its latest raise
     ("audit/page", 400), // in turns, for WebAssembly; its build is its latest raise
-    ("audit/replay", 9_040), // what decides; accounts that are read again and held against every moment of a slot, and refusals by a cap for 30 days or a budget, are its latest raise
+    ("audit/replay", 9_060), // what decides; accounts that are read again and held against every moment of a slot, and refusals by caps or for want of a grant, are its latest raise
     ("cli", 2_970),          // keys that it makes and revokes are on record
     ("client", 1_470),       // goal 1,100; memos before calls are its latest raise
     ("core", 4_680),         // a cap for 30 days and a budget are decided before signing
     ("dev", 1_480),          // the approver and its phone
-    ("doors/dashboard", 3_800), // actions, sessions, budgets, accounts searched and in pages, tags, changes of many accounts
+    ("doors/dashboard", 4_310), // actions, sessions, budgets, accounts searched and in pages, tags, changes of many accounts, passkeys
     ("doors/mcp", 1_670),       // goal 500; a client that shows pages is led to an approval
     ("doors/x402", 1_190),
     ("localnet", 1_330),
@@ -38,7 +38,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("migrations", 5_865),      // the commands of grants, approvers and budgets, and `approve`
     ("policy", 1_250),          // goal 900; the window of 30 days is its latest raise
     ("programs/purser", 4_300), // approvers, grants that wait, bounds and budgets
-    ("relayer", 43_400), // grants over REST, the record of changes, sessions; tags, changes of many accounts, limits of 30 days and budgets announced
+    ("relayer", 43_900), // grants over REST, the record of changes, sessions, passkeys; tags, changes of many accounts, limits of 30 days and budgets announced
     ("rpc", 1_900),      // goal 1,800
     ("simulate", 2_040), // people who approve
     ("xtask", 3_720),    // pages of docs in the archive
