@@ -35,6 +35,7 @@ mod spent;
 mod stop;
 mod terms;
 mod transfer_filter;
+mod transfer_sums;
 mod webhook;
 mod webhook_secret;
 
@@ -91,6 +92,7 @@ pub use spent::Spent;
 pub use stop::{Stop, Stopped};
 pub use terms::Terms;
 pub use transfer_filter::TransferFilter;
+pub use transfer_sums::{PaidInDay, Refusals};
 pub use webhook::{
     DisabledReason, EndpointHealth, FAILING_MAX, FAILURES_MAX, SECRET_OVERLAP, Subscription,
     WEBHOOK_ACCOUNTS_MAX, WEBHOOKS_MAX, Webhook, WebhookStatus,
