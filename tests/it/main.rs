@@ -29,6 +29,7 @@ mod dashboard_accounts;
 mod dashboard_browser;
 mod dashboard_home;
 mod dashboard_once;
+mod dashboard_overview;
 mod dashboard_webhooks;
 mod database_outage;
 mod denials;

@@ -1,12 +1,13 @@
 //! The list of accounts, searched, sorted and in pages, and creating one.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_relayer::domain::{AccountName, AccountStatus, Cursor, PageLimit, PageRequest};
+use purser_relayer::domain::{AccountId, AccountName, AccountStatus, Cursor, PageLimit, PageRequest};
 use purser_relayer::service::{AccountView, CreateAccount, Services, accounts_filter};
 use purser_relayer::web::{ApiError, Draw};
 
@@ -14,6 +15,7 @@ use super::form::Form;
 use super::page::{Complaint, Frame, PageError, QueryParams, Section, page, see};
 use super::policy::first_policy;
 use super::session::Signed;
+use super::spending::{by_account, refused_today};
 use super::text::filters;
 
 /// How many accounts are searched and sorted together: all that an operator may have, unless its quota was raised.
@@ -23,14 +25,22 @@ const LIMIT: usize = 50;
 const PATH: &str = "/dashboard/accounts";
 
 /// By what accounts are sorted: its word, and what a page says.
-const ORDERS: [(&str, &str); 4] =
-    [("", "newest first"), ("name", "name"), ("balance", "most money"), ("spent", "most spent in 24 h")];
+const ORDERS: [(&str, &str); 6] = [
+    ("", "newest first"),
+    ("name", "name"),
+    ("balance", "most money"),
+    ("low", "least money"),
+    ("spent", "most spent in 24 h"),
+    ("refused", "most refused today"),
+];
 
 #[derive(Template)]
 #[template(path = "accounts.html")]
 struct AccountsPage {
     frame: Frame,
     accounts: Vec<AccountView>,
+    /// How many transfers of each were refused today.
+    refused: HashMap<AccountId, u64>,
     status: Option<AccountStatus>,
     asked: QueryParams,
     /// How many the search found.
@@ -74,10 +84,12 @@ fn holds(view: &AccountView, wanted: &str) -> bool {
 }
 
 /// Sorts by the word of [`ORDERS`]; where it is none of them, the newest stay first.
-fn sort(accounts: &mut [AccountView], by: &str) {
+fn sort(accounts: &mut [AccountView], refused: &HashMap<AccountId, u64>, by: &str) {
     match by {
         "name" => accounts.sort_by_key(|view| view.account.name.as_str().to_lowercase()),
         "balance" => accounts.sort_by_key(|view| Reverse(view.balance)),
+        "low" => accounts.sort_by_key(|view| view.balance),
+        "refused" => accounts.sort_by_key(|view| Reverse(refused.get(&view.account.id))),
         "spent" => accounts.sort_by_key(|view| Reverse(view.spent)),
         _ => {}
     }
@@ -108,7 +120,8 @@ async fn answer(
     if let Some(wanted) = asked.given("search").map(str::to_lowercase) {
         accounts.retain(|view| holds(view, &wanted));
     }
-    sort(&mut accounts, asked.text("sort"));
+    let refused = by_account(&refused_today(services, operator).await?);
+    sort(&mut accounts, &refused, asked.text("sort"));
     let found = accounts.len();
     let last = found.div_ceil(LIMIT).max(1);
     let this = asked.given("page").and_then(|text| text.parse().ok()).unwrap_or(1).clamp(1, last);
@@ -122,6 +135,7 @@ async fn answer(
         frame: Frame::new(&signed.operator, Section::Accounts),
         next: asked.next(PATH, listed.next.as_ref()),
         accounts: accounts.into_iter().skip((this - 1) * LIMIT).take(LIMIT).collect(),
+        refused,
         status,
         found,
         pages: (1..=last).map(link).collect(),

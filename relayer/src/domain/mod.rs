@@ -67,7 +67,7 @@ pub use key::{ApiKey, HashedKey, KeyHint, KeyHolder, KeyRole, PlainKey};
 pub use label::check_name;
 pub use operator::{OpenDefence, Operator, OperatorName};
 pub use page::{Cursor, Page, PageLimit, PageRequest};
-pub use pending::PendingPolicy;
+pub use pending::{PendingPolicy, WaitingPolicy};
 pub use policy::PolicyUpdate;
 pub use policy_version::{Asking, PolicyReason, PolicyVersion, REASON_CHARS_MAX};
 pub use principal::Principal;
