@@ -73,6 +73,7 @@ async function tour(name, options) {
   await signIn(page);
   for (const [what, path] of [
     ["home", "/dashboard"],
+    ["home-30-days", "/dashboard?days=30"],
     ["stop-all", "/dashboard/stop-all"],
     ["accounts", "/dashboard/accounts"],
     ["account", `/dashboard/accounts/${env.PURSER_ACCOUNT}`],
@@ -85,7 +86,10 @@ async function tour(name, options) {
     ["transfers", "/dashboard/transfers"],
     ["transfer", `/dashboard/transfers/${env.PURSER_REJECTED}`],
     ["settled", `/dashboard/transfers/${env.PURSER_SETTLED}`],
+    ["refused", "/dashboard/transfers?status=rejected&reason=single_limit_exceeded"],
+    ["budgets", "/dashboard/budgets"],
     ["approvals", "/dashboard/approvals"],
+    ["nothing-waits", "/dashboard/pending"],
     ["approval", `/dashboard/approvals/${env.PURSER_APPROVAL}`],
     ["waits-for-a-person", `/dashboard/transfers/${env.PURSER_APPROVAL}`],
     ["approve", env.PURSER_APPROVE_PAGE],
@@ -99,7 +103,7 @@ async function tour(name, options) {
   ]) {
     await page.goto(path, { waitUntil: "load" });
     await isStill(page, `${name}-${what}`);
-    await hasLocalTimes(page, `${name}-${what}`);
+    await hasTimes(page, `${name}-${what}`);
     await shot(page, `${name}-${what}`);
   }
   await answers(page, name);
@@ -141,8 +145,11 @@ async function answers(page, name) {
   await page.goto(`/dashboard/accounts/${env.PURSER_WAITING_ACCOUNT}`);
   await page.getByText("A looser policy waits").waitFor();
   await shot(page, `${name}-waiting-policy`);
+  await page.goto("/dashboard/pending");
+  await page.getByText("Waits already").waitFor();
+  await shot(page, `${name}-pending`);
   await page.goto(`/dashboard/webhooks/${env.PURSER_HANGING_WEBHOOK}`);
-  await page.getByLabel("From (UTC)").fill("2020-01-01T00:00:00Z");
+  await page.getByLabel("From (UTC)").fill("2020-01-01T00:00");
   await page.getByLabel("What").selectOption("everything");
   await page.getByRole("button", { name: "Send the span again" }).click();
   await page.getByText(/events were sent so far[.]/).waitFor();
@@ -163,12 +170,15 @@ async function isStill(page, name) {
   if (moved > 0.01) note(`${name}: the layout shifts by ${moved}`);
 }
 
-// Times are in the reader's time zone, with UTC next to them.
-async function hasLocalTimes(page, name) {
-  const times = await page.locator("time").evaluateAll((all) => all.map((one) => [one.textContent, one.title]));
-  for (const [text, title] of times) {
-    if (!/[+]0[12]$/.test(text)) note(`${name}: time in no zone: ${text}`);
+// Times are what has passed since or is left until then, with the exact ones on hover; within sentences they are exact, in the
+// reader's zone.
+async function hasTimes(page, name) {
+  const times = await page.locator("time").evaluateAll((all) => all.map((one) => [one.textContent, one.title, one.className]));
+  for (const [text, title, kind] of times) {
+    const isRight = kind === "exact" ? /^\d{4}-.*[+]0[12]$/.test(text) : /^(just now|in a moment|\d+ (min|h|days) ago|in \d+ (min|h|days)|\d{4}-\d\d-\d\d)$/.test(text);
+    if (!isRight) note(`${name}: a time as ${text}`);
     if (!/UTC$/.test(title)) note(`${name}: no UTC beside a time: ${title}`);
+    if (kind !== "exact" && !/ [+]0[12], /.test(title)) note(`${name}: no local time beside ${text}: ${title}`);
   }
 }
 
@@ -250,14 +260,15 @@ async function tasks(options) {
   await page.getByRole("button", { name: "Send again" }).click();
   await page.getByText("1 event is on its way again.").waitFor();
   // A time span.
-  await page.getByLabel("From (UTC)").fill("2020-01-01T00:00:00Z");
+  await page.getByLabel("From (UTC)").fill("2020-01-01T00:00");
   await page.getByLabel("What").selectOption("everything");
   await page.getByRole("button", { name: "Send the span again" }).click();
   await page.getByText(/\d+ events are on their way again[.]/).waitFor();
   // An input error is shown next to its field.
-  await page.getByLabel("From (UTC)").fill("yesterday");
+  await page.getByLabel("From (UTC)").fill("2020-01-02T00:00");
+  await page.getByLabel("Until (UTC)").fill("2020-01-01T00:00:30");
   await page.getByRole("button", { name: "Send the span again" }).click();
-  await page.locator("#wrong-since").waitFor();
+  await page.locator("#wrong-until").waitFor();
   await check(page, "a wrong field");
   // Register a webhook, test it, rotate its secret, disable and delete it.
   await page.getByRole("link", { name: "Webhooks", exact: true }).first().click();
@@ -281,6 +292,16 @@ async function tasks(options) {
   await page.getByRole("button", { name: "Delete the webhook" }).click();
   await page.getByRole("heading", { name: "Webhooks" }).waitFor();
   if (await page.getByText("/clicked").count()) note("a webhook that was deleted is still listed");
+  // What was refused today, by its reason.
+  await page.getByRole("link", { name: "Home", exact: true }).click();
+  await page.getByRole("region", { name: "Refused today, and why" }).getByRole("link", { name: "single limit exceeded" }).click();
+  await page.getByText("flight").waitFor();
+  if (await page.getByText("hotel, two nights").count()) note("refused transfers are listed with a settled one");
+  await check(page, "what was refused");
+  // Transfers of a span, picked.
+  await page.getByLabel("Until (UTC)").fill("2020-01-02T00:00:30");
+  await page.getByRole("button", { name: "Show" }).click();
+  await page.getByText("No transfer is here").waitFor();
   // Find an account among all, and see what was done to it, by whom.
   await page.getByRole("link", { name: "Accounts", exact: true }).click();
   await page.getByLabel("Search").fill("rESEARCH");
@@ -336,6 +357,11 @@ async function loosening() {
   await page.getByText("A looser policy waits").waitFor();
   await page.getByRole("button", { name: "Drop what waits" }).click();
   await page.getByText("A looser policy waits").waitFor({ state: "detached" });
+  // That of another account, from the list of all.
+  await page.getByRole("link", { name: "Approvals", exact: true }).click();
+  await page.getByRole("link", { name: "Looser policies" }).click();
+  await page.getByRole("button", { name: "Drop the policy that waits for Waits already" }).click();
+  await page.getByText("No policy waits.").waitFor();
   await made.close();
 }
 
@@ -402,8 +428,9 @@ async function stopAll() {
   await signIn(page);
   await page.getByRole("link", { name: "Stop all" }).click();
   await page.getByRole("button", { name: /^Stop \d+ accounts$/ }).click();
-  await page.getByText("Every account is stopped.").waitFor();
+  await page.getByText("Every account is halted").waitFor();
   await check(page, "all stopped");
+  if (env.PURSER_SHOTS) await page.screenshot({ path: join(env.PURSER_SHOTS, "all-stopped.png"), fullPage: true });
   await made.close();
 }
 

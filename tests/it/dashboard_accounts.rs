@@ -194,10 +194,15 @@ async fn an_account_is_halted_alone_and_nothing_here_resumes_it() {
     browser.sends_form(&format!("{path}/halt"), &[]).await.leads_to(&format!("{path}?halted=1"));
     let page = browser.reads(&path).await.has_status(200);
     assert!(!page.text.contains("Halt the account") && page.text.contains("halted"));
+    let banners =
+        page.text.matches(r#"<p class="note"#).count() - page.text.matches("Send USDC only").count();
+    assert_eq!((banners, page.text.contains(">Pause<")), (1, false), "{}", page.text);
     ada.pays("1").to(&bea).await.is_error(402, "account_paused");
     // The policy's pause is a separate switch.
     browser.sends_form(&format!("{path}/pause"), &[("paused", "true")]).await;
-    let version = field(&browser.reads(&path).await.text, "expected_version");
+    let page = browser.reads(&path).await.has_status(200);
+    assert!(!page.text.contains("Let it pay again"), "nothing here does: {}", page.text);
+    let version = field(&browser.reads(&format!("{path}/policy")).await.text, "expected_version");
     browser
         .sends_form(&format!("{path}/pause"), &[("paused", "false"), ("expected_version", &version)])
         .await;
@@ -241,7 +246,7 @@ async fn a_loosening_says_that_it_waits_and_is_dropped_from_the_page() {
     let change = [&asked[..], &[("step", "change"), ("compared", &seen)]].concat();
     browser.sends_form(&path, &change).await.leads_to(&format!("{page}?waits=1"));
     browser.reads(&page).await.says("A looser policy waits");
-    browser.reads("/dashboard").await.says(&format!("A looser policy waits for {}", agent.id));
+    browser.reads("/dashboard").await.says("A looser policy waits for Ada until");
     browser.sends_form(&format!("{path}/drop"), &[]).await.leads_to(&format!("{page}?dropped=1"));
     let stands = operator.client.get(&agent.path("/policy")).await;
     assert!(stands["pending"].is_null() && stands["max_single_transfer"] == 10, "{}", stands.text);
@@ -257,7 +262,8 @@ async fn a_key_is_made_shown_once_and_revoked() {
     let past = [("name", "bot"), ("expires_at", "2020-01-01T00:00:00Z")];
     let refused = browser.sends_form(&format!("{path}/keys"), &past).await.has_status(400);
     refused.says(r#"id="wrong-expires_at""#).says(r#"value="bot""#);
-    let made = browser.sends_form(&format!("{path}/keys"), &[("name", "bot")]).await.has_status(200).text;
+    let picked = [("name", "bot"), ("expires_at", "2999-01-31T12:00")];
+    let made = browser.sends_form(&format!("{path}/keys"), &picked).await.has_status(200).text;
     let key = made.split("<code>").find(|rest| rest.starts_with("psr_ag_")).expect("the key");
     let client = operator.client.with_key(key.split('<').next().expect("its text"));
     agent.pays("1").to(&payee).by(&client).await.is_settled();
@@ -296,6 +302,20 @@ async fn history_is_filtered_searched_and_taken_along() {
     assert!(file.header("content-type").is_some_and(|kind| kind.starts_with("text/csv")));
     assert!(file.text.contains("'=SUM(") && !file.text.contains("too much"), "{}", file.text);
     browser.reads(&format!("{path}?since=yesterday")).await.has_status(400);
+    // What a date picker sends, without seconds and with; and its value again.
+    for (since, picked) in [
+        ("2026-01-31T12:00", "2026-01-31T12:00:00"),
+        ("2026-01-31T12:00:07", "2026-01-31T12:00:07"),
+        ("2026-01-31T12:00:07Z", "2026-01-31T12:00:07"),
+        ("2026-01-31", "2026-01-31T00:00:00"),
+    ] {
+        let page = browser.reads(&format!("{path}?since={since}")).await.has_status(200).says("too much");
+        page.says(&format!(r#"type="datetime-local" step="1" value="{picked}""#));
+        let file = browser.reads(&format!("{path}.csv?since={since}")).await.has_status(200);
+        assert!(file.text.contains("too much"), "{}", file.text);
+    }
+    let later = browser.reads(&format!("{path}?since=2999-01-31T12:00")).await.has_status(200);
+    later.says("No entry matches these filters.");
     browser
         .reads(&format!("/dashboard/accounts/{}", agent.id))
         .await
@@ -348,7 +368,7 @@ async fn a_key_says_when_it_was_last_used() {
     };
     assert!(row("idle").contains("never") && !row("used").contains("never"), "{page}");
     assert!(
-        row("used").contains(&format!(r#"<td><time datetime="{used_at}""#)),
+        row("used").contains(&format!(r#"<td data-label="Last used"><time datetime="{used_at}""#)),
         "{used_at}: {}",
         row("used")
     );
@@ -506,7 +526,7 @@ async fn limits_are_a_bar_with_what_is_left_and_when_the_oldest_frees() {
         .says("2.00 of 8.00 USDC used")
         .says("6.00 left")
         .says("The oldest of it stops counting on")
-        .says(&format!(r#"<time datetime="{frees_at}""#));
+        .says(&format!(r#"<time class="exact" datetime="{frees_at}""#));
 }
 
 /// Every page for something that an operator owns.

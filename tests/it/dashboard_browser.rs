@@ -41,6 +41,7 @@ async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
     operator.client.patch(&path, &json!({ "status": "disabled" })).await.has_status(200);
     let settled = agent.pays("18.75").to(&payee).memo("hotel, two nights").await.is_settled();
     agent.pays("24").to(&payee).memo("train").await.is_settled();
+    payee.pays("12").to(&agent).memo("refund").await.is_settled();
     let rejected = agent.pays("30").to(&payee).memo("flight").await.is_error(402, "policy_violation");
     let asked = agent.pays("40").to(&payee).memo("printer").field("approval", json!("request")).await;
     let page = asked.text_of("approval_url").trim_start_matches("http://127.0.0.1").to_owned();

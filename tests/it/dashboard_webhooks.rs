@@ -220,9 +220,9 @@ async fn answer_of_a_receiver_is_shown_as_text_only() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account("<script>alert(1)</script>\"'&").await;
     let browser = signed_in(&operator).await;
-    let home = browser.reads("/dashboard").await.has_status(200);
-    assert!(!home.text.contains("<script>alert"), "{}", home.text);
-    home.says("&#60;script&#62;alert(1)");
+    let list = browser.reads("/dashboard/accounts").await.has_status(200);
+    assert!(!list.text.contains("<script>alert"), "{}", list.text);
+    list.says("&#60;script&#62;alert(1)");
     let receiver = Receiver::start();
     let url = receiver.url("/a?x=%22%3E%3Cscript%3Ealert(1)%3C/script%3E");
     let body = json!({ "url": url, "events": ["transfer.settled"], "account_ids": [agent.id] });

@@ -7,6 +7,7 @@ use purser_client::{OnChainPolicy, OwnedAllowlist, Proposal, Staging};
 use purser_tests::{Agent, AppSettings, DirectOutcome, Operator, Receiver, TestApp, TestNetwork};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 
 use crate::webhooks::registers;
@@ -27,6 +28,25 @@ pub async fn loosens_after(operator: &Operator, seconds: u32) {
     let admin = operator.app().admin();
     let call = operator.chain.program().update_operator(admin.pubkey(), operator.address, update);
     operator.chain.lands(call, admin).await;
+}
+
+/// Seals a looser policy with this key on the chain, past the relayer.
+pub async fn seals(operator: &Operator, agent: &Agent, signer: &Keypair, policy: OnChainPolicy) {
+    let version = operator.chain.agent(&agent.address).await.agent.policy_version;
+    let proposal = Proposal { agent: agent.address, expected_version: version, policy };
+    let own = signer.pubkey();
+    let staging = Staging {
+        deployment: operator.chain.program(),
+        authority: own,
+        payer: own,
+        rent_refund: own,
+        operator: operator.address,
+        proposal: &proposal,
+    };
+    for step in staging.steps(None) {
+        let landing = operator.chain.lands(step.instruction, signer).await;
+        assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
+    }
 }
 
 async fn policy_of(operator: &Operator, agent: &Agent) -> Value {
@@ -116,20 +136,7 @@ async fn loosening_that_is_sealed_past_the_relayer_is_announced_with_its_signer_
     for (count, allowlist) in (1..).zip(lists) {
         let policy = OnChainPolicy::default().over(allowlist);
         let listed = policy.allowlist.len();
-        let version = operator.chain.agent(&agent.address).await.agent.policy_version;
-        let proposal = Proposal { agent: agent.address, expected_version: version, policy };
-        let staging = Staging {
-            deployment: operator.chain.program(),
-            authority: own,
-            payer: own,
-            rent_refund: own,
-            operator: operator.address,
-            proposal: &proposal,
-        };
-        for step in staging.steps(None) {
-            let landing = operator.chain.lands(step.instruction, thief).await;
-            assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
-        }
+        seals(&operator, &agent, thief, policy).await;
         let pending = receiver.waits_for("/p", count).await[count - 1].event();
         let data = &pending["data"];
         assert_eq!((&pending["type"], &data["account_id"]), (&json!("policy.pending"), &json!(agent.id)));

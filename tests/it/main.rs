@@ -31,6 +31,7 @@ mod dashboard_browser;
 mod dashboard_home;
 mod dashboard_many;
 mod dashboard_once;
+mod dashboard_overview;
 mod dashboard_webhooks;
 mod database_outage;
 mod denials;

@@ -28,7 +28,8 @@ pub struct Args {
     /// Handed to the load: --clients loop,stock,purser,purser_ceiling, --in-flight 1,8,64, --transfers N,
     /// --ceiling-transfers N, --seconds S, --accounts N, --relayers 1,2,4, --database URL, --commitment confirmed|finalized, or --endpoints N, --transfers N,
     /// --in-flight N, --events N; or --accounts N, --per-second N, --seconds S, --phases NAMES, --answers-after-ms MS,
-    /// --commitment confirmed|finalized; or --rows N, --accounts N, --asks N, --database URL; or --payments N, --accounts N, --in-flight N,
+    /// --commitment confirmed|finalized; or --rows N, --accounts N, --operators N, --asks N,
+    /// --database URL; or --payments N, --accounts N, --in-flight N,
     /// --answers-after-ms MS;
     /// --json, --help
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

@@ -6,18 +6,20 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_relayer::domain::{
-    AccountChange, AccountId, ApiKey, EntryOutcome, HaltScope, HistoryFilter, KeyHolder, KeyId, PolicyUpdate,
-    Tags, UsdcAmount,
+    AccountChange, AccountId, ApiKey, EntryKind, EntryOutcome, HaltScope, HistoryFilter, KeyHolder, KeyId,
+    PolicyUpdate, Tags, UsdcAmount,
 };
 use purser_relayer::service::{
     AccountView, CreateKey, EntryView, LimitsView, NewKey, PendingView, PolicyView, Services,
 };
 use purser_relayer::web::{ApiError, Draw, shown_once};
 
+use super::attention::who_halted;
 use super::chart::Chart;
 use super::form::Form;
-use super::home::{first_page, who_halted};
-use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page, see};
+use super::history::named;
+use super::names::Names;
+use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, first_page, page, see};
 use super::policy::{FieldChange, after_change, compared, rows, version_of};
 use super::qr::QrCode;
 use super::session::Signed;
@@ -38,6 +40,7 @@ struct AccountPage {
     policy: PolicyView,
     keys: Vec<ApiKey>,
     entries: Vec<EntryView>,
+    names: Names,
     charts: [Chart; 2],
     qr: QrCode,
     metadata: Option<String>,
@@ -82,7 +85,6 @@ pub async fn show(
         ("changed", "The policy is in force, on the chain."),
         ("waits", "The change loosens something, so it is pending; see below until when."),
         ("dropped", "The pending policy was dropped."),
-        ("halted", "The account is halted, on the chain."),
         ("revoked", "The key is revoked."),
         ("tagged", "The tags are saved."),
     ];
@@ -113,6 +115,8 @@ async fn answer(
         Some(HaltScope::Operator) => who_halted(services, signed, None).await?,
         None => None,
     };
+    let shown = named(&entries.items);
+    let names = shown.named(services, operator).await?;
     let shown = AccountPage {
         frame: Frame::new(&signed.operator, Section::Accounts).with_notice(notice),
         qr: QrCode::of(&view.account.token_account.to_string()),
@@ -124,6 +128,7 @@ async fn answer(
         policy,
         keys: keys.items,
         entries: entries.items,
+        names,
         form,
         complaint,
     };
@@ -185,9 +190,13 @@ pub async fn drop_pending(
     State(services): State<Arc<Services>>,
     signed: Signed,
     PageId(id): PageId<AccountId>,
+    form: Form,
 ) -> Result<Response, PageError> {
     services.policies.drop_pending(&signed.operator, id).await?;
-    Ok(see(&format!("/dashboard/accounts/{id}?dropped=1")))
+    Ok(match form.text("from") {
+        "pending" => see("/dashboard/pending?dropped=1"),
+        _ => see(&format!("/dashboard/accounts/{id}?dropped=1")),
+    })
 }
 
 /// A key, shown once.
@@ -206,8 +215,9 @@ pub async fn create_key(
     Draw(drawn): Draw,
     form: Form,
 ) -> Result<Response, PageError> {
-    let given = |field: &'static str| form.given(field).map(str::to_owned);
-    let asked = CreateKey::parse(given("name"), given("expires_at"), None, None);
+    let name = form.given("name").map(str::to_owned);
+    let ends = form.moment("expires_at").map(|at| at.map(|at| at.to_string()));
+    let asked = ends.and_then(|ends| CreateKey::parse(name, ends, None, None));
     let made = match asked {
         Ok(asked) => {
             let holder = KeyHolder::Agent(id);

@@ -1,6 +1,7 @@
 //! The list of accounts, searched, sorted and in pages, and creating one.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use askama::Template;
@@ -17,6 +18,7 @@ use super::home::first_page;
 use super::page::{Complaint, Frame, PageError, QueryParams, Section, page, see};
 use super::policy::first_policy;
 use super::session::Signed;
+use super::spending::{by_account, refused_today};
 use super::text::filters;
 
 /// How many accounts are searched and sorted together: all that an operator may have, unless its quota was raised.
@@ -26,14 +28,22 @@ const LIMIT: usize = 50;
 const PATH: &str = "/dashboard/accounts";
 
 /// By what accounts are sorted: its word, and what a page says.
-const ORDERS: [(&str, &str); 4] =
-    [("", "newest first"), ("name", "name"), ("balance", "most money"), ("spent", "most spent in 24 h")];
+const ORDERS: [(&str, &str); 6] = [
+    ("", "newest first"),
+    ("name", "name"),
+    ("balance", "most money"),
+    ("low", "least money"),
+    ("spent", "most spent in 24 h"),
+    ("refused", "most refused today"),
+];
 
 #[derive(Template)]
 #[template(path = "accounts.html")]
 struct AccountsPage {
     frame: Frame,
     accounts: Vec<AccountView>,
+    /// How many transfers of each were refused today.
+    refused: HashMap<AccountId, u64>,
     status: Option<AccountStatus>,
     asked: QueryParams,
     /// How many the search found.
@@ -95,10 +105,12 @@ pub async fn search(
 }
 
 /// Sorts by the word of [`ORDERS`]; where it is none of them, the newest stay first.
-fn sort(accounts: &mut [AccountView], by: &str) {
+fn sort(accounts: &mut [AccountView], refused: &HashMap<AccountId, u64>, by: &str) {
     match by {
         "name" => accounts.sort_by_key(|view| view.account.name.as_str().to_lowercase()),
         "balance" => accounts.sort_by_key(|view| Reverse(view.balance)),
+        "low" => accounts.sort_by_key(|view| view.balance),
+        "refused" => accounts.sort_by_key(|view| Reverse(refused.get(&view.account.id))),
         "spent" => accounts.sort_by_key(|view| Reverse(view.spent)),
         _ => {}
     }
@@ -129,7 +141,8 @@ async fn answer(
     if let Some(wanted) = asked.given("search").map(str::to_lowercase) {
         accounts.retain(|view| holds(view, &wanted));
     }
-    sort(&mut accounts, asked.text("sort"));
+    let refused = by_account(&refused_today(services, operator).await?);
+    sort(&mut accounts, &refused, asked.text("sort"));
     let found = accounts.len();
     let last = found.div_ceil(LIMIT).max(1);
     let this = asked.given("page").and_then(|text| text.parse().ok()).unwrap_or(1).clamp(1, last);
@@ -143,6 +156,7 @@ async fn answer(
         frame: Frame::new(&signed.operator, Section::Accounts),
         next: asked.next(PATH, listed.next.as_ref()),
         accounts: accounts.into_iter().skip((this - 1) * LIMIT).take(LIMIT).collect(),
+        refused,
         status,
         found,
         pages: (1..=last).map(link).collect(),

@@ -11,6 +11,7 @@ use purser_relayer::domain::{
 use purser_relayer::service::Services;
 use purser_relayer::web::actions_as_csv;
 
+use super::names::{Names, Shown};
 use super::page::{Frame, PageError, QueryParams, Section, page};
 use super::session::Signed;
 use super::text::filters;
@@ -23,6 +24,7 @@ const PATH: &str = "/dashboard/actions";
 struct ActionsPage {
     frame: Frame,
     actions: Vec<ListedAction>,
+    names: Names,
     asked: QueryParams,
     next: Option<String>,
     csv: String,
@@ -50,8 +52,8 @@ fn filter(asked: &QueryParams) -> Result<ActionFilter, Invalid> {
         name: asked.read("action")?,
         object_id: asked.read("object_id")?,
         key_id: asked.read("key_id")?,
-        since: asked.read("since")?,
-        until: asked.read("until")?,
+        since: asked.moment("since")?,
+        until: asked.moment("until")?,
     })
 }
 
@@ -65,11 +67,19 @@ pub async fn show(
     let after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
     let request = PageRequest { limit: PageLimit::parse(None, LIMIT, LIMIT)?, after };
     let listed = services.actions.list(&signed.operator, &filter, request).await?;
+    let ids = listed.items.iter().flat_map(|one| [&one.action.object_id, &one.action.made_id]).flatten();
+    let mut shown = Shown::default();
+    for id in ids.map(ActionWord::to_string) {
+        _ = id.parse().map(|id| shown.account(id));
+        _ = id.parse().map(|id| shown.key(id));
+    }
+    let names = shown.named(&services, &signed.operator).await?;
     let shown = ActionsPage {
         frame: Frame::new(&signed.operator, Section::Actions),
         next: asked.next(PATH, listed.next.as_ref()),
         csv: asked.same(&format!("{PATH}.csv"), &["action", "object_id", "key_id", "since", "until"]),
         actions: listed.items,
+        names,
         asked,
     };
     Ok(page(&shown, None))

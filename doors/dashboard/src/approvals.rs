@@ -10,9 +10,11 @@ use purser_relayer::domain::{
 };
 use purser_relayer::service::{ApprovalView, Services, TransferView};
 
+use super::names::Names;
 use super::page::{Frame, PageError, PageId, QueryParams, Section, page, see};
 use super::session::Signed;
 use super::text::filters;
+use super::transfers::named;
 
 const LIMIT: u32 = 50;
 
@@ -21,6 +23,7 @@ const LIMIT: u32 = 50;
 struct ApprovalsPage {
     frame: Frame,
     approvals: Vec<TransferView>,
+    names: Names,
     asked: QueryParams,
     next: Option<String>,
 }
@@ -37,7 +40,8 @@ pub async fn show(
     let approvals = services.approvals.list(&signed.principal, filter, request).await?;
     let frame = Frame::new(&signed.operator, Section::Approvals);
     let next = asked.next("/dashboard/approvals", approvals.next.as_ref());
-    Ok(page(&ApprovalsPage { frame, approvals: approvals.items, asked, next }, None))
+    let names = named(&approvals.items).named(&services, &signed.operator).await?;
+    Ok(page(&ApprovalsPage { frame, approvals: approvals.items, names, asked, next }, None))
 }
 
 #[derive(Template)]
@@ -45,6 +49,7 @@ pub async fn show(
 struct ApprovalPage {
     frame: Frame,
     approval: ApprovalView,
+    names: Names,
 }
 
 pub async fn one(
@@ -55,8 +60,9 @@ pub async fn one(
 ) -> Result<Response, PageError> {
     let notice = asked.given("rejected").map(|_| "The transfer is rejected.".to_owned());
     let approval = services.approvals.get(&signed.principal, id).await?;
+    let names = named(std::slice::from_ref(&approval.transfer)).named(&services, &signed.operator).await?;
     let frame = Frame::new(&signed.operator, Section::Approvals).with_notice(notice);
-    Ok(page(&ApprovalPage { frame, approval }, None))
+    Ok(page(&ApprovalPage { frame, approval, names }, None))
 }
 
 pub async fn reject(

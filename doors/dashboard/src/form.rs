@@ -3,10 +3,11 @@
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use purser_relayer::domain::Invalid;
+use purser_relayer::domain::{Invalid, Timestamp};
 use purser_relayer::web::{ApiError, receive};
 
 use super::page::PageError;
+use super::text::{moment_of, picked};
 
 /// The fields of a form as they were filled in.
 #[derive(Debug, Clone, Default)]
@@ -56,6 +57,16 @@ impl Form {
     /// The value of a field, if it was filled in.
     pub fn given<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         Some(self.text(name)).filter(|text| !text.is_empty())
+    }
+
+    /// The moment that a date picker sent, or an RFC 3339 text.
+    pub fn moment(&self, name: &str) -> Result<Option<Timestamp>, Invalid> {
+        self.given(name).map(|text| moment_of(name, text)).transpose()
+    }
+
+    /// The same for a date picker; empty if nothing was picked.
+    pub fn picked(&self, name: &str) -> String {
+        picked(self.text(name))
     }
 
     /// Every value under this name.

@@ -11,6 +11,7 @@ use purser_relayer::domain::{
 use purser_relayer::service::{AccountView, EntryView, Services};
 use purser_relayer::web::{all_entries_as_csv, entries_as_csv};
 
+use super::names::{Names, Shown};
 use super::page::{Frame, PageError, PageId, QueryParams, Section, page};
 use super::session::Signed;
 use super::text::filters;
@@ -27,6 +28,7 @@ struct HistoryPage {
     frame: Frame,
     view: AccountView,
     entries: Vec<EntryView>,
+    names: Names,
     asked: QueryParams,
     searched: Option<String>,
     next: Option<String>,
@@ -37,8 +39,8 @@ fn filter(asked: &QueryParams) -> Result<HistoryFilter, Invalid> {
     Ok(HistoryFilter {
         status: asked.read("status")?,
         kind: asked.read("type")?,
-        since: asked.read("since")?,
-        until: asked.read("until")?,
+        since: asked.moment("since")?,
+        until: asked.moment("until")?,
     })
 }
 
@@ -72,10 +74,20 @@ pub async fn show(
             listed.next = older.next;
         }
     }
+    let names = named(&listed.items).named(&services, &signed.operator).await?;
     let (entries, next) = (listed.items, asked.next(&path, listed.next.as_ref()));
     let frame = Frame::new(&signed.operator, Section::Accounts);
     let csv = asked.same(&format!("{path}.csv"), &["status", "type", "since", "until"]);
-    Ok(page(&HistoryPage { frame, view, entries, asked, searched, next, csv }, None))
+    Ok(page(&HistoryPage { frame, view, entries, names, asked, searched, next, csv }, None))
+}
+
+/// Whose names entries are shown with.
+pub fn named(entries: &[EntryView]) -> Shown {
+    let mut shown = Shown::default();
+    for party in entries.iter().filter_map(|view| view.placed.entry.counterparty) {
+        shown.counterparty(&party);
+    }
+    shown
 }
 
 /// Whether the entry's signature, memo, message, other side or an id contains the text.

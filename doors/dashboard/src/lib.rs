@@ -8,6 +8,7 @@ mod actions;
 mod approvals;
 mod approve;
 mod assets;
+mod attention;
 mod budgets;
 mod chart;
 mod form;
@@ -15,14 +16,18 @@ mod history;
 mod home;
 mod keys;
 mod many;
+mod names;
 mod once;
 mod page;
 mod passkeys;
+mod pending;
 mod policy;
 mod qr;
 mod record;
 mod session;
 mod sessions;
+mod spending;
+mod system;
 mod text;
 mod transfers;
 mod webhooks;
@@ -86,6 +91,7 @@ pub fn routes(services: &Services, guard: Guard, public_url: &str) -> Router {
         .route("/dashboard/approvals", get(approvals::show))
         .route("/dashboard/approvals/{id}", get(approvals::one))
         .route("/dashboard/approvals/{id}/reject", post(approvals::reject))
+        .route("/dashboard/pending", get(pending::show))
         .route("/dashboard/keys", get(keys::show).post(keys::create))
         .route("/dashboard/keys/revoke", post(keys::revoke))
         .route("/dashboard/transfers", get(transfers::show))

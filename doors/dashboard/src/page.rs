@@ -7,10 +7,12 @@ use askama::Template;
 use axum::extract::FromRequestParts;
 use axum::http::{StatusCode, header, request::Parts};
 use axum::response::{Html, IntoResponse, Response};
-use purser_relayer::domain::{Invalid, Network, Operator};
+use purser_relayer::domain::{Invalid, Network, Operator, PageLimit, PageRequest, Timestamp};
 use purser_relayer::service::{ServiceError, Unauthorized};
 use purser_relayer::web::{ApiError, Id, PathId};
 use ulid::Ulid;
+
+use super::text::{moment_of, picked};
 
 /// The section of the navigation that a page belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +83,11 @@ impl Complaint {
     pub fn is_about(&self, field: &str) -> bool {
         self.field == field
     }
+}
+
+/// The first page of a list that is wanted whole.
+pub fn first_page(limit: u32) -> Result<PageRequest, ServiceError> {
+    Ok(PageRequest { limit: PageLimit::parse(None, limit, limit)?, after: None })
 }
 
 /// Renders a page. A refused form is shown again with the complaint.
@@ -219,6 +226,16 @@ impl QueryParams {
     /// The same, read. Invalid: its text is no such value.
     pub fn read<T: FromStr<Err: Display>>(&self, name: &str) -> Result<Option<T>, Invalid> {
         self.given(name).map(|text| Invalid::unless(name, text)).transpose()
+    }
+
+    /// The moment that a date picker sent, or an RFC 3339 text.
+    pub fn moment(&self, name: &str) -> Result<Option<Timestamp>, Invalid> {
+        self.given(name).map(|text| moment_of(name, text)).transpose()
+    }
+
+    /// The same for a date picker; empty if nothing was picked.
+    pub fn picked(&self, name: &str) -> String {
+        picked(self.text(name))
     }
 
     /// The same as text, to fill a form in again.

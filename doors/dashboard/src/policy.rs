@@ -1,14 +1,13 @@
 //! Changing a policy: filled in, compared with the current one, then carried out. Also every earlier version.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_relayer::domain::{
-    AccountId, AllowedRecipients, Cursor, Invalid, KeyHolder, KeyId, Limit, PageLimit, PageRequest,
-    PolicyUpdate, PolicyVersion, RequestFingerprint, SpendingPolicy, entries,
+    AccountId, AllowedRecipients, Cursor, Invalid, Limit, PageLimit, PageRequest, PolicyUpdate,
+    PolicyVersion, RequestFingerprint, SpendingPolicy, entries,
 };
 use purser_relayer::service::{
     AccountView, PolicyChange, PolicyComparison, Services, policy_versions_filter,
@@ -17,14 +16,12 @@ use purser_relayer::web::ApiError;
 use serde_json::{Map, Value, json};
 
 use super::form::Form;
-use super::home::first_page;
+use super::names::{Names, Shown};
 use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page, see};
 use super::session::Signed;
 use super::text::{filters, limit_text};
 
 const VERSIONS: u32 = 25;
-/// How many of the operator's keys have their names beside their ids, the newest.
-const KEYS: u32 = 1_000;
 
 #[derive(Template)]
 #[template(path = "policy.html")]
@@ -274,8 +271,7 @@ struct VersionsPage {
     frame: Frame,
     id: AccountId,
     versions: Vec<PolicyVersion>,
-    /// Names of the operator's keys.
-    names: HashMap<KeyId, String>,
+    names: Names,
     next: Option<String>,
 }
 
@@ -297,13 +293,16 @@ pub async fn versions(
     let after = asked.given("cursor").map(|text| Cursor::parse(text, &filter)).transpose()?;
     let request = PageRequest { limit: PageLimit::parse(None, VERSIONS, VERSIONS)?, after };
     let versions = services.policies.versions(&signed.operator, id, request).await?;
-    let keys = services.keys.list(&signed.operator, KeyHolder::Operator, first_page(KEYS)?).await?.items;
+    let mut shown = Shown::default();
+    shown.account(id);
+    versions.items.iter().filter_map(|one| one.asking.as_ref()).for_each(|asking| shown.key(asking.key_id));
+    let names = shown.named(&services, &signed.operator).await?;
     let shown = VersionsPage {
         frame: Frame::new(&signed.operator, Section::Accounts),
         id,
         next: asked.next(&format!("/dashboard/accounts/{id}/policy/versions"), versions.next.as_ref()),
         versions: versions.items,
-        names: keys.into_iter().filter_map(|key| Some((key.id, key.name?))).collect(),
+        names,
     };
     Ok(page(&shown, None))
 }

@@ -2,7 +2,7 @@
 
 use askama::Values;
 use askama::filters::Safe;
-use purser_relayer::domain::{Limit, Timestamp, UsdcAmount};
+use purser_relayer::domain::{Invalid, Limit, Timestamp, UsdcAmount};
 
 /// `1,234.50`: with as many decimals as needed, at least two.
 pub fn usdc_text(amount: UsdcAmount) -> String {
@@ -33,6 +33,32 @@ pub fn moment_text(at: Timestamp) -> String {
     format!("{} {} UTC", text.get(..10).unwrap_or_default(), text.get(11..19).unwrap_or_default())
 }
 
+/// SOL, with as many decimals as needed, at least two.
+pub fn sol_text(lamports: u64) -> String {
+    const A_SOL: u64 = 1_000_000_000;
+    let fraction = format!("{:09}", lamports % A_SOL);
+    let shown = fraction.trim_end_matches('0').len().max(2);
+    format!("{}.{}", lamports / A_SOL, fraction.get(..shown).unwrap_or(&fraction))
+}
+
+/// `single limit exceeded`: a word of ours, for people.
+pub fn spaced(word: &str) -> String {
+    word.replace('_', " ")
+}
+
+/// A moment as a date picker sends it, in UTC and without seconds if there are none; a day; or an RFC 3339 text.
+pub fn moment_of(field: &str, text: &str) -> Result<Timestamp, Invalid> {
+    let forms = [text.to_owned(), format!("{text}Z"), format!("{text}:00Z"), format!("{text}T00:00:00Z")];
+    let read = forms.iter().find_map(|form| form.parse().ok());
+    read.map_or_else(|| Invalid::unless(field, text), Ok)
+}
+
+/// The same as a date picker takes it: `2026-11-22T21:30:37`. Empty: it is no moment.
+pub fn picked(text: &str) -> String {
+    let read = moment_of("", text).map(|at| at.to_string()).unwrap_or_default();
+    read.get(..19).unwrap_or_default().to_owned()
+}
+
 /// The share of `part` in `whole`, in percent, 100 at most.
 pub fn percent(part: UsdcAmount, whole: UsdcAmount) -> u64 {
     let (part, whole) = (u128::from(part.micros()), u128::from(whole.micros()));
@@ -56,11 +82,27 @@ pub mod filters {
         Ok(limit_text(*limit))
     }
 
-    /// A moment: in UTC here, in the reader's time zone with the script.
+    /// A moment: in UTC here; with the script as the time since then, or until then.
     pub fn moment(at: &Timestamp, _: &dyn Values) -> askama::Result<Safe<String>> {
         // Only digits and punctuation, so it needs no escaping.
         let text = moment_text(*at);
         Ok(Safe(format!("<time datetime=\"{at}\" title=\"{text}\">{text}</time>")))
+    }
+
+    /// A moment within a sentence: in UTC here, in the reader's time zone with the script.
+    pub fn exactly(at: &Timestamp, _: &dyn Values) -> askama::Result<Safe<String>> {
+        let text = moment_text(*at);
+        Ok(Safe(format!("<time class=\"exact\" datetime=\"{at}\" title=\"{text}\">{text}</time>")))
+    }
+
+    /// A word of ours, for people.
+    pub fn words(word: &str, _: &dyn Values) -> askama::Result<String> {
+        Ok(spaced(word))
+    }
+
+    /// Lamports, for people.
+    pub fn sol(lamports: &u64, _: &dyn Values) -> askama::Result<String> {
+        Ok(sol_text(*lamports))
     }
 }
 
@@ -89,6 +131,31 @@ mod tests {
         assert_eq!([share(0, 10), share(8, 10), share(799, 1_000), share(20, 10)], [0, 80, 79, 100]);
         assert_eq!(share(u64::MAX, u64::MAX), 100);
         assert_eq!(share(0, 0), 100);
+    }
+
+    #[test]
+    fn lamports_are_written_as_sol() {
+        let texts = [0, 1, 5_000_000, 1_500_000_000, u64::MAX].map(sol_text);
+        assert_eq!(texts, ["0.00", "0.000000001", "0.005", "1.50", "18446744073.709551615"]);
+    }
+
+    #[test]
+    fn what_a_date_picker_sends_is_a_moment_in_utc() {
+        for (text, moment) in [
+            ("2027-01-15T08:00", "2027-01-15 08:00:00 UTC"),
+            ("2027-01-15T08:00:07", "2027-01-15 08:00:07 UTC"),
+            ("2027-01-15T08:00:07.250", "2027-01-15 08:00:07 UTC"),
+            ("2027-01-15", "2027-01-15 00:00:00 UTC"),
+            ("2027-01-15T08:00:07Z", "2027-01-15 08:00:07 UTC"),
+            ("2027-01-15T08:00:07+01:00", "2027-01-15 07:00:07 UTC"),
+        ] {
+            assert_eq!(moment_of("since", text).map(moment_text).as_deref(), Ok(moment), "{text}");
+            assert_eq!(moment_of("since", &picked(text)).map(moment_text).as_deref(), Ok(moment), "{text}");
+        }
+        for text in ["", "yesterday", "2027-13-01", "2027-01-15T25:00", "08:00"] {
+            assert_eq!(moment_of("since", text).expect_err("refused").param(), "since", "{text}");
+            assert_eq!(picked(text), "");
+        }
     }
 
     #[test]

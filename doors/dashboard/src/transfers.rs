@@ -14,9 +14,10 @@ use purser_relayer::service::{Preview, Services, TransferView};
 use purser_relayer::web::ApiError;
 
 use super::form::Form;
+use super::names::{Names, Shown};
 use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page};
 use super::session::Signed;
-use super::text::{filters, limit_text};
+use super::text::{filters, limit_text, spaced};
 
 const LIMIT: u32 = 50;
 
@@ -25,8 +26,16 @@ const LIMIT: u32 = 50;
 struct TransfersPage {
     frame: Frame,
     transfers: Vec<TransferView>,
+    names: Names,
     asked: QueryParams,
     next: Option<String>,
+}
+
+impl TransfersPage {
+    /// Whether one of the filters is set that are folded away.
+    fn has_more(&self) -> bool {
+        ["since", "until", "idempotency_key"].iter().any(|name| self.asked.given(name).is_some())
+    }
 }
 
 fn filter(asked: &QueryParams) -> Result<TransferFilter, Invalid> {
@@ -35,7 +44,9 @@ fn filter(asked: &QueryParams) -> Result<TransferFilter, Invalid> {
         account: asked.read("account_id")?,
         status: asked.read("status")?,
         idempotency_key: key,
-        ..TransferFilter::default()
+        reason: asked.read("reason")?,
+        since: asked.moment("since")?,
+        until: asked.moment("until")?,
     })
 }
 
@@ -51,7 +62,33 @@ pub async fn show(
     let transfers = services.transfers.list(&signed.principal, filter, request).await?;
     let frame = Frame::new(&signed.operator, Section::Transfers);
     let next = asked.next("/dashboard/transfers", transfers.next.as_ref());
-    Ok(page(&TransfersPage { frame, transfers: transfers.items, asked, next }, None))
+    let names = named(&transfers.items).named(&services, &signed.operator).await?;
+    Ok(page(&TransfersPage { frame, transfers: transfers.items, names, asked, next }, None))
+}
+
+/// Whose names transfers are shown with.
+pub fn named(transfers: &[TransferView]) -> Shown {
+    let mut shown = Shown::default();
+    for view in transfers {
+        shown.account(view.transfer.request.from);
+        shown.recipient(&view.transfer.request.to);
+        shown.key(view.transfer.key_id);
+    }
+    shown
+}
+
+/// Why it was refused, or what failed.
+fn why(view: &TransferView) -> Option<String> {
+    let why = match &view.transfer.state {
+        TransferState::Rejected(rejection) => rejection.reason.as_str(),
+        TransferState::PendingApproval(wanted) => wanted.rejection.reason.as_str(),
+        TransferState::Failed(failure) => failure.code.as_str(),
+        TransferState::Claimed
+        | TransferState::Signed(_)
+        | TransferState::Sent { .. }
+        | TransferState::Settled(_) => return None,
+    };
+    Some(spaced(why))
 }
 
 #[derive(Template)]
@@ -59,6 +96,7 @@ pub async fn show(
 struct TransferPage {
     frame: Frame,
     view: TransferView,
+    names: Names,
     /// What its policy version allowed, if that was read.
     policy: Option<SpendingPolicy>,
 }
@@ -229,7 +267,9 @@ pub async fn one(
         None => None,
     };
     let policy = version.and_then(|version| version.policy);
-    Ok(page(&TransferPage { frame: Frame::new(&signed.operator, Section::Transfers), view, policy }, None))
+    let names = named(std::slice::from_ref(&view)).named(&services, &signed.operator).await?;
+    let frame = Frame::new(&signed.operator, Section::Transfers);
+    Ok(page(&TransferPage { frame, view, names, policy }, None))
 }
 
 #[derive(Template)]

@@ -38,6 +38,7 @@ mod stop;
 mod tags;
 mod terms;
 mod transfer_filter;
+mod transfer_sums;
 mod webhook;
 mod webhook_secret;
 
@@ -71,7 +72,7 @@ pub use label::check_name;
 pub use operator::{OpenDefence, Operator, OperatorName};
 pub use page::{Cursor, Page, PageLimit, PageRequest};
 pub use passkey::{CEREMONY_MAX, Ceremony, PASSKEYS_PER_KEY_MAX, Passkey, PasskeyUse};
-pub use pending::PendingPolicy;
+pub use pending::{PendingPolicy, WaitingPolicy};
 pub use policy::PolicyUpdate;
 pub use policy_version::{Asking, PolicyReason, PolicyVersion, REASON_CHARS_MAX};
 pub use principal::Principal;
@@ -98,6 +99,7 @@ pub use stop::{Stop, Stopped};
 pub use tags::{NoTag, TAG_CHARS_MAX, TAGS_MAX, Tag, Tags};
 pub use terms::Terms;
 pub use transfer_filter::TransferFilter;
+pub use transfer_sums::{PaidInDay, Refusals};
 pub use webhook::{
     DisabledReason, EndpointHealth, FAILING_MAX, FAILURES_MAX, SECRET_OVERLAP, Subscription,
     WEBHOOK_ACCOUNTS_MAX, WEBHOOKS_MAX, Webhook, WebhookStatus,

@@ -269,6 +269,11 @@ impl Keys {
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.id.to_string())))
     }
 
+    /// The operator's keys with these ids, those of its accounts too. At most 1,000.
+    pub async fn named(&self, operator: &Operator, ids: &[KeyId]) -> Result<Vec<ApiKey>, ServiceError> {
+        Ok(self.keys.find_keys_of(operator.id, ids).await?)
+    }
+
     /// Revokes the caller's own key, one that it made, directly or through others, or with `admin` an agent's key, at once; revoking
     /// it again changes nothing. What the key made lives on. NotFound: no key of the operator. Forbidden: another key, because
     /// whoever steals one key could lock the others out of the halt.

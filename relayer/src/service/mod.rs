@@ -80,7 +80,7 @@ use self::cleaning::Cleaning;
 use self::figures::Figures;
 use self::stops::Stops;
 use crate::chain::Chain;
-pub use crate::chain::ForApprover;
+pub use crate::chain::{ChainFigures, ForApprover};
 use crate::domain::{CellName, Quotas, Retention};
 use crate::metrics::Metrics;
 use crate::shares::Outgoing;

@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 
 use super::part::Part;
 use super::{Chains, Parts};
-use crate::chain::{Authority, KeyChain, KeyProblem};
+use crate::chain::{Authority, ChainFigures, KeyChain, KeyProblem};
 use crate::domain::{Address, Network, OpenDefence, Operator};
 use crate::store;
 
@@ -85,6 +85,11 @@ impl Signers {
             | KeyProblem::SignerUnavailable { .. } => None,
         };
         self.known().of(network).filter_map(low).collect()
+    }
+
+    /// The wallets, nodes and websocket of a network, from what this process holds; `None`: it does not serve that.
+    pub fn figures(&self, network: Network) -> Option<ChainFigures> {
+        Some(self.chains.get(network).ok()?.chain.figures())
     }
 
     /// The defences that an operator does without; none while the chain does not answer promptly.

@@ -167,6 +167,24 @@ impl Accounts {
         .await
     }
 
+    /// The operator's accounts that are paid at these token accounts, in no particular order. At most 1,000 addresses.
+    pub async fn find_accounts_paid_at(
+        &self,
+        operator: OperatorId,
+        token_accounts: &[Address],
+    ) -> Result<Vec<Account>, StoreError> {
+        if token_accounts.is_empty() {
+            return Ok(Vec::new());
+        }
+        sql! {
+            "SELECT {columns} FROM accounts
+             WHERE token_account IN ({token_accounts}) AND operator_id = {operator} AND provisioning = 'ready'",
+            columns = COLUMNS, token_accounts = Each(token_accounts), operator
+        }
+        .fetch_all(self.reader())
+        .await
+    }
+
     /// Up to `rows_max` ready accounts of the operator, newest first, starting after `after`.
     pub async fn list_accounts(
         &self,

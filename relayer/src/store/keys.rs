@@ -1,7 +1,7 @@
 use futures::FutureExt;
 
 use super::operators::{COLUMNS as OPERATOR_COLUMNS, count_in, lock_operator};
-use super::query::{Query, Sql, sql};
+use super::query::{Each, Query, Sql, sql};
 use super::row::{Record, Row};
 use super::stored::Below;
 use super::{Keys, StoreError};
@@ -113,6 +113,19 @@ impl Keys {
     pub async fn find_key_of(&self, operator: OperatorId, id: KeyId) -> Result<Option<ApiKey>, StoreError> {
         let key = self.find_key(id).await?;
         Ok(key.filter(|key| key.operator_id == operator))
+    }
+
+    /// The operator's keys among `ids`, in no particular order. At most 1,000 ids.
+    pub async fn find_keys_of(&self, operator: OperatorId, ids: &[KeyId]) -> Result<Vec<ApiKey>, StoreError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        sql! {
+            "SELECT {columns} FROM api_keys WHERE key_id IN ({ids}) AND operator_id = {operator}",
+            columns = COLUMNS, ids = Each(ids), operator
+        }
+        .fetch_all(self.reader())
+        .await
     }
 
     /// Every key of the operator, newest first.

@@ -75,6 +75,7 @@ mod tables;
 mod transaction;
 mod transfer_lists;
 mod transfer_row;
+mod transfer_sums;
 mod transfers;
 mod walks;
 mod webhooks;

@@ -6,7 +6,10 @@ use super::query::{Query, Sql, sql};
 use super::quotas::{fits, hold};
 use super::row::{Record, Row};
 use super::{Policies, StoreError};
-use crate::domain::{AccountId, AccountStatus, Event, Network, OperatorId, PendingPolicy, Quotas, Timestamp};
+use crate::domain::{
+    AccountId, AccountStatus, Asking, Event, Network, OperatorId, PendingPolicy, Quotas, Timestamp,
+    WaitingPolicy,
+};
 use futures::FutureExt;
 
 /// The columns of a [`PendingPolicy`].
@@ -27,6 +30,16 @@ impl Record for PendingPolicy {
             is_announced: row.get("is_announced")?,
             created_at: row.get("created_at")?,
             sealed_by: row.get("sealed_by")?,
+        })
+    }
+}
+
+impl Record for WaitingPolicy {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let (key_id, reason): (Option<_>, _) = (row.get("key_id")?, row.get("reason")?);
+        Ok(Self {
+            pending: PendingPolicy::read(row)?,
+            asking: key_id.map(|key_id| Asking { key_id, reason }),
         })
     }
 }
@@ -207,15 +220,21 @@ impl Policies {
         .await
     }
 
-    /// Up to `rows_max` proposals of the operator that are known to be pending on the chain.
+    /// Up to `rows_max` proposals of the operator that are known to be pending on the chain, those that can take effect first
+    /// first, with who asked for each here.
     pub async fn list_waiting_policies(
         &self,
         operator: OperatorId,
         rows_max: u32,
-    ) -> Result<Vec<PendingPolicy>, StoreError> {
+    ) -> Result<Vec<WaitingPolicy>, StoreError> {
         sql! {
-            "SELECT {columns} FROM pending_policies
-             WHERE operator_id = {operator} AND is_announced ORDER BY account_id DESC LIMIT {rows_max}",
+            "SELECT {columns}, policy_askings.key_id, policy_askings.reason FROM pending_policies
+             LEFT JOIN policy_askings
+                 ON policy_askings.operator_id = pending_policies.operator_id
+                     AND policy_askings.account_id = pending_policies.account_id
+                     AND policy_askings.done_by = pending_policies.hash
+             WHERE pending_policies.operator_id = {operator} AND is_announced
+             ORDER BY due_unix, pending_policies.account_id LIMIT {rows_max}",
             columns = COLUMNS, operator, rows_max
         }
         .fetch_all(self.lister())

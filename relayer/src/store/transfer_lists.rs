@@ -4,7 +4,9 @@ use super::query::{Sql, sql};
 use super::stored::{Below, OrEmpty};
 use super::transfer_row::COLUMNS;
 use super::{StoreError, Transfers};
-use crate::domain::{IdempotencyKey, OperatorId, Transfer, TransferFilter, TransferId, TransferStatus};
+use crate::domain::{
+    IdempotencyKey, OperatorId, RejectionReason, Transfer, TransferFilter, TransferId, TransferStatus,
+};
 
 impl Transfers {
     /// Up to `rows_max` of the operator's transfers, newest first, starting after `after`.
@@ -15,7 +17,7 @@ impl Transfers {
         after: Option<TransferId>,
         rows_max: u32,
     ) -> Result<Vec<Transfer>, StoreError> {
-        let TransferFilter { account, status, idempotency_key, since, until } = filter;
+        let TransferFilter { account, status, idempotency_key, reason, since, until } = filter;
         let is_submitted =
             matches!(status, Some(TransferStatus::Submitted | TransferStatus::PendingApproval));
         // Few transfers share a key, and few are in flight. `|| ''` keeps SQLite from using other indexes.
@@ -41,6 +43,8 @@ impl Transfers {
             }
             None => "''".into(),
         };
+        // Refusals are few; of one reason no index tells.
+        let of_reason = if reason.is_some() { "state = 'rejected' AND reason" } else { "''" };
         let of_key = if idempotency_key.is_some() { "idempotency_key" } else { "''" };
         // The ids select the span to within a millisecond; the exact times do the rest. One end of the span uses the
         // index: with both, SQLite rates all indexes as equal.
@@ -57,12 +61,13 @@ impl Transfers {
         sql! {
             "SELECT {columns} FROM transfers
              WHERE {of_operator} = {operator} AND {of_account} = {account} AND {of_status} = {status}
-                 AND {of_key} = {key} AND {from_id} >= {lowest} AND {to_id} < {below}
+                 AND {of_reason} = {reason} AND {of_key} = {key} AND {from_id} >= {lowest} AND {to_id} < {below}
                  AND created_at > {since} AND created_at <= {until}
              ORDER BY {newest_first} LIMIT {rows_max}",
             columns = COLUMNS, of_operator = Sql(of_operator), operator, of_account = Sql(of_account),
             account = OrEmpty(*account), of_status = Sql(of_status),
-            status = OrEmpty(status.map(TransferStatus::as_str)), of_key = Sql(of_key),
+            status = OrEmpty(status.map(TransferStatus::as_str)), of_reason = Sql(of_reason),
+            reason = OrEmpty(reason.map(RejectionReason::as_str)), of_key = Sql(of_key),
             key = OrEmpty(idempotency_key.as_ref().map(IdempotencyKey::as_str)), from_id = Sql(from_id),
             lowest = OrEmpty(lowest), to_id = Sql(to_id), below = Below(below), since = OrEmpty(*since),
             until = Below(*until), newest_first = Sql(newest_first), rows_max

@@ -8,8 +8,7 @@ use purser_relayer::service::{CreateWebhook, NewSecret, Services, read_accounts,
 use purser_relayer::web::{ApiError, Draw, shown_once};
 
 use crate::form::Form;
-use crate::home::first_page;
-use crate::page::{Complaint, Frame, PageError, Section, page};
+use crate::page::{Complaint, Frame, PageError, Section, first_page, page};
 use crate::session::Signed;
 use crate::text::filters;
 

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use purser_relayer::domain::{
     AttemptOutcome, Cursor, Delivery, DeliveryState, DeliveryStatus, DisabledReason, EventId, Invalid,
-    PageLimit, PageRequest, Timestamp, Webhook, WebhookId, WebhookStatus,
+    PageLimit, PageRequest, Webhook, WebhookId, WebhookStatus,
 };
 use purser_relayer::service::{
     DeliveriesFilter, Hindrance, Replay, ReplayScope, Resource, ServiceError, Services, UpdateWebhook,
@@ -14,6 +14,7 @@ use purser_relayer::web::{ApiError, Draw, shown_once};
 
 use super::list::SecretPage;
 use crate::form::Form;
+use crate::names::{Names, Shown};
 use crate::once::{FormWork, work};
 use crate::page::{Complaint, Frame, PageError, PageId, ProgressPage, QueryParams, Section, page, see};
 use crate::session::Signed;
@@ -32,6 +33,7 @@ struct WebhookPage {
     deliveries: Vec<Delivery>,
     status: Option<DeliveryStatus>,
     hindrance: Option<Hindrance>,
+    names: Names,
     next: Option<String>,
     form: Form,
     complaint: Option<Complaint>,
@@ -83,6 +85,9 @@ async fn answer(
         asked.given("cursor").map(|text| Cursor::parse(text, &filter.text(operator.id))).transpose()?;
     let request = PageRequest { limit: PageLimit::parse(None, LIMIT, LIMIT)?, after };
     let (deliveries, hindrance) = services.webhooks.deliveries(operator, filter, request).await?;
+    let mut shown = Shown::default();
+    webhook.subscription.accounts().iter().for_each(|id| shown.account(*id));
+    let names = shown.named(services, operator).await?;
     let shown = WebhookPage {
         frame: Frame::new(&signed.operator, Section::Webhooks).with_notice(notice),
         has_undelivered: services.webhooks.undelivered(operator).await?.contains(&id),
@@ -91,6 +96,7 @@ async fn answer(
         deliveries: deliveries.items,
         status,
         hindrance,
+        names,
         form,
         complaint,
     };
@@ -151,10 +157,7 @@ pub async fn progress(
 }
 
 fn span_of(form: &Form) -> Result<Replay, Invalid> {
-    let moment = |field: &'static str| -> Result<Option<Timestamp>, Invalid> {
-        form.given(field).map(|text| Invalid::unless(field, text)).transpose()
-    };
-    let (since, until) = (moment("since")?, moment("until")?);
+    let (since, until) = (form.moment("since")?, form.moment("until")?);
     let scope = match form.given("status") {
         None | Some("not_delivered") => ReplayScope::NotDelivered,
         Some("undelivered") => ReplayScope::Undelivered,

@@ -14,6 +14,7 @@ fn filter(query: &mut ListQuery) -> Result<TransferFilter, Invalid> {
         idempotency_key: query.take("idempotency_key").map(IdempotencyKey::parse).transpose()?,
         since: query.read("since")?,
         until: query.read("until")?,
+        ..TransferFilter::default()
     })
 }
 

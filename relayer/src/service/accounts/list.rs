@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use super::{AccountView, Accounts, BATCH_ROWS, BATCHES_MAX, accounts_filter, view};
-use crate::domain::{AccountFilter, AccountPlace, Cursor, Operator, Page, PageRequest};
+use crate::domain::{
+    Account, AccountFilter, AccountId, AccountPlace, AccountStatus, Address, Cursor, Operator, Page,
+    PageRequest,
+};
 use crate::service::error::ServiceError;
 use crate::service::reads::{read_operator, window_now};
 use crate::store::KnownAccount;
@@ -33,6 +36,19 @@ impl Accounts {
             }
             Ok(listed) => listed,
         }
+    }
+
+    /// The operator's accounts with these ids, and those that are paid at these token accounts: without a look at the chain. At most
+    /// 1,000 of each.
+    pub async fn named(
+        &self,
+        operator: &Operator,
+        ids: &[AccountId],
+        token_accounts: &[Address],
+    ) -> Result<Vec<Account>, ServiceError> {
+        let mut found = self.accounts.find_accounts(operator.id, ids).await?;
+        found.extend(self.accounts.find_accounts_paid_at(operator.id, token_accounts).await?);
+        Ok(found)
     }
 
     /// How many accounts the operator has.

@@ -3,7 +3,9 @@
 use super::{PendingView, Policies, PolicyChange, PolicyView, ReadAccount, view};
 use crate::chain::{ChainError, DraftOnChain};
 use crate::crash_point::crash_point;
-use crate::domain::{AccountId, Asking, Event, Operator, PendingPolicy, SpendingPolicy, Timestamp};
+use crate::domain::{
+    AccountId, Asking, Event, Operator, PendingPolicy, SpendingPolicy, Timestamp, WaitingPolicy,
+};
 use crate::service::error::{Resource, ServiceError, after_writing, from_chain, from_fault};
 
 /// When to check the chain for a proposal whose proposer has not reported the outcome.
@@ -39,16 +41,14 @@ impl Policies {
         Ok(Some(PendingView { policy: draft.policy, effective_at }))
     }
 
-    /// Up to `rows_max` accounts with a pending policy, and when each can take effect, as last seen.
+    /// Up to `rows_max` policies that wait, of all accounts and whoever sealed them, as last seen; the first that can take effect
+    /// first.
     pub async fn list_waiting(
         &self,
         operator: &Operator,
         rows_max: u32,
-    ) -> Result<Vec<(AccountId, Timestamp)>, ServiceError> {
-        let waiting = self.policies.list_waiting_policies(operator.id, rows_max).await?;
-        let when =
-            |pending: PendingPolicy| (pending.account_id, Timestamp::from_unix_seconds(pending.due_at));
-        Ok(waiting.into_iter().map(when).collect())
+    ) -> Result<Vec<WaitingPolicy>, ServiceError> {
+        Ok(self.policies.list_waiting_policies(operator.id, rows_max).await?)
     }
 
     async fn waiting(

@@ -1,6 +1,11 @@
 use super::{TransferView, Transfers};
-use crate::domain::{Cursor, Invalid, Page, PageRequest, Principal, TransferFilter, TransferId};
+use crate::domain::{
+    Cursor, Invalid, Operator, Page, PageRequest, PaidInDay, Principal, Refusals, Timestamp, TransferFilter,
+    TransferId,
+};
 use crate::service::error::{Forbidden, ServiceError};
+
+const DAY_SECONDS: i64 = 24 * 60 * 60;
 
 impl Transfers {
     /// The transfers that the caller may read, newest first, in any state: all accounts for an operator, its own
@@ -35,5 +40,32 @@ impl Transfers {
         let rows = self.transfers.list_transfers(operator.id, &filter, after, rows_max).await?;
         let page = Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.id.to_string()));
         Ok(page.map(|transfer| TransferView::new(transfer, &explorer, self.links.as_ref())))
+    }
+
+    /// The beginning of this day in UTC.
+    pub fn today(&self) -> Timestamp {
+        let seconds = self.ambient.now().unix_seconds();
+        Timestamp::from_unix_seconds(seconds - seconds.rem_euclid(DAY_SECONDS))
+    }
+
+    /// What each account paid in each of the days that begin at `days`, over the newest `rows_max` transfers that settled in each.
+    pub async fn paid_by_day(
+        &self,
+        operator: &Operator,
+        days: &[Timestamp],
+        rows_max: u32,
+    ) -> Result<Vec<PaidInDay>, ServiceError> {
+        Ok(self.transfers.list_paid_by_day(operator.id, days, rows_max).await?)
+    }
+
+    /// How many transfers of each account were refused for which reason, over the newest `rows_max` that were asked for at `since`
+    /// or later.
+    pub async fn refusals(
+        &self,
+        operator: &Operator,
+        since: Timestamp,
+        rows_max: u32,
+    ) -> Result<Vec<Refusals>, ServiceError> {
+        Ok(self.transfers.list_refusals(operator.id, since, rows_max).await?)
     }
 }

@@ -16,7 +16,6 @@ use crate::fill::{Database, Moments, Owner, fill};
 use crate::pages::{Asked, Door, Ground, Way};
 use crate::report::{Report, Row, ms};
 
-const OPERATORS: usize = 4;
 const CREATED_AT_ONCE: usize = 512;
 const STOPS_WITHIN: Duration = Duration::from_secs(30);
 const READY_WITHIN: Duration = Duration::from_secs(60);
@@ -28,6 +27,7 @@ const SECTIONS: &str = "[retention]\nattempts_days = 0\nevents_days = 0\n";
 pub struct Options {
     pub rows: u64,
     pub accounts: u64,
+    pub operators: usize,
     pub asks: u32,
     pub calm: Duration,
     /// A Postgres; without one there is a SQLite file.
@@ -57,7 +57,7 @@ pub async fn measures(options: &Options, door: impl Fn(&str, &str) -> Node) -> R
         ..AppSettings::default()
     };
     let app = TestApp::start(Arc::clone(&network), &settings).await;
-    let (first, owners) = creates(&app, options.accounts).await?;
+    let (first, owners) = creates(&app, options).await?;
     ensure!(app.stops(STOPS_WITHIN).await, "the relayer does not stop");
     let sqlite = || format!("sqlite://{}", app.folder().join("purser.db").display());
     let mut filled = Database::open(&database.map_or_else(sqlite, |database| database.url())).await?;
@@ -95,10 +95,12 @@ pub async fn measures(options: &Options, door: impl Fn(&str, &str) -> Node) -> R
     })
 }
 
-/// Makes operators with a webhook each, and their accounts in turn: every other account is the first operator's.
-async fn creates(app: &Arc<TestApp>, accounts: u64) -> Result<(Operator, Vec<Owner>)> {
+/// Makes operators with a webhook each, and their accounts in turn: every other account is the first operator's, or each, if that
+/// is the only one.
+async fn creates(app: &Arc<TestApp>, options: &Options) -> Result<(Operator, Vec<Owner>)> {
+    let accounts = options.accounts;
     let mut operators = Vec::new();
-    for _ in 0..OPERATORS {
+    for _ in 0..options.operators {
         let operator = app.new_operator().await;
         let hook =
             json!({ "url": "http://127.0.0.1:9/", "events": ["transfer.settled", "transfer.rejected"] });
@@ -109,8 +111,9 @@ async fn creates(app: &Arc<TestApp>, accounts: u64) -> Result<(Operator, Vec<Own
     let begun = Instant::now();
     let created = futures::stream::iter(0..accounts).map(|number| {
         let turn = usize::try_from(number).expect("few");
+        let others = options.operators - 1;
         let (operator, webhook_id) =
-            &operators[if turn % 2 == 0 { 0 } else { 1 + turn / 2 % (OPERATORS - 1) }];
+            &operators[if turn % 2 == 0 || others == 0 { 0 } else { 1 + turn / 2 % others }];
         owner(operator, webhook_id, number)
     });
     let owners = created.buffered(CREATED_AT_ONCE).collect().await;

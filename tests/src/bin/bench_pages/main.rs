@@ -22,7 +22,7 @@ use purser_tests::bench::ends;
 use self::bench::{Options, measures};
 
 /// Fills a database with transfers, entries of the history, events, deliveries, attempts and policy versions, so many of each, spread over
-/// four operators of which the first has half; starts the relayer on it; asks for each list and each page, one request at a time
+/// several operators of which the first has half; starts the relayer on it; asks for each list and each page, one request at a time
 #[derive(Parser)]
 #[command(name = "bench_pages")]
 struct Arguments {
@@ -32,6 +32,9 @@ struct Arguments {
     /// How many accounts there are, all of them on the chain; the first has a tenth of all rows
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..=20_000))]
     accounts: u64,
+    /// How many operators there are; with one, it has all accounts and rows
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=16))]
+    operators: u64,
     /// How often each page is asked for; of a list so many pages one after the other, by their cursors
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     asks: u32,
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
     let options = Options {
         rows: arguments.rows,
         accounts: arguments.accounts,
+        operators: usize::try_from(arguments.operators).expect("few"),
         asks: arguments.asks,
         calm: Duration::from_secs(arguments.calm_seconds),
         database: arguments.database,

@@ -81,6 +81,7 @@ impl Ground<'_> {
         };
         let previews = rows.iter().map(preview).collect();
         let list = |path: &str| Way::List(path.to_owned());
+        let each = |path: &str| Way::Each(vec![path.to_owned()]);
         let api = |name, way| Asked { door: Door::Api, name, way };
         let page = |name, way| Asked { door: Door::Dashboard, name, way };
         vec![
@@ -124,8 +125,13 @@ impl Ground<'_> {
                 "... ?status=undelivered",
                 list(&format!("/v1/webhooks/{webhook}/deliveries?limit=100&status=undelivered")),
             ),
-            page("/dashboard", Way::Each(vec!["/dashboard".to_owned()])),
+            page("/dashboard", each("/dashboard")),
+            page("... ?days=30", each("/dashboard?days=30")),
             page("/dashboard/accounts", list("/dashboard/accounts")),
+            page("... ?search", each("/dashboard/accounts?search=account+1")),
+            page("... ?sort=balance", each("/dashboard/accounts?sort=balance&page=3")),
+            page("... ?sort=spent", each("/dashboard/accounts?sort=spent&page=2")),
+            page("... ?sort=refused", each("/dashboard/accounts?sort=refused")),
             page("/dashboard/accounts/{id}", under("/dashboard/accounts", of_accounts(""))),
             page("... the busiest", Way::Each(vec![format!("/dashboard/accounts/{busy}")])),
             page("... /policy", under("/dashboard/accounts", of_accounts("/policy"))),
@@ -134,10 +140,16 @@ impl Ground<'_> {
             page("... /history?search", under("/dashboard/accounts", searches)),
             page("/dashboard/transfers", list("/dashboard/transfers")),
             page("... ?status=rejected", list("/dashboard/transfers?status=rejected")),
+            page("... ?reason", list("/dashboard/transfers?status=rejected&reason=single_limit_exceeded")),
             page("/dashboard/transfers/{id}", under("/dashboard/transfers", transfers)),
             page("/dashboard/preview, answered", Way::Form("/dashboard/preview", previews)),
-            page("/dashboard/stop-all", Way::Each(vec!["/dashboard/stop-all".to_owned()])),
-            page("/dashboard/webhooks", Way::Each(vec!["/dashboard/webhooks".to_owned()])),
+            page("/dashboard/approvals", each("/dashboard/approvals")),
+            page("/dashboard/pending", each("/dashboard/pending")),
+            page("/dashboard/budgets", each("/dashboard/budgets")),
+            page("/dashboard/keys", each("/dashboard/keys")),
+            page("/dashboard/actions", list("/dashboard/actions")),
+            page("/dashboard/stop-all", each("/dashboard/stop-all")),
+            page("/dashboard/webhooks", each("/dashboard/webhooks")),
             page("/dashboard/webhooks/{id}", list(&format!("/dashboard/webhooks/{webhook}"))),
             page(
                 "... /deliveries/{event}",

@@ -24,6 +24,7 @@ mod requests;
 mod sessions;
 mod streams;
 mod text;
+mod transfer_sums;
 mod transfers;
 mod webhooks;
 mod writing;

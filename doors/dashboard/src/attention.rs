@@ -1,0 +1,209 @@
+//! What needs attention, in lines that lead to it. However many accounts one thing is true of, it takes a few lines.
+
+use purser_relayer::domain::{
+    AccountId, ActionFilter, HaltScope, Limit, Timestamp, UsdcAmount, Webhook, WebhookStatus,
+};
+use purser_relayer::service::{AccountView, Part, Report, ServiceError, Services};
+
+use super::page::first_page;
+use super::session::Signed;
+use super::text::{percent, usdc_text};
+
+/// How many accounts and webhooks are checked: as many accounts as an operator may have, unless its quota was raised.
+pub const LOOKED_AT: u32 = 1_000;
+/// From this share of its cap on, an account needs attention.
+const NEAR_PERCENT: u64 = 80;
+/// How many accounts are named of which the same is true.
+const NAMED: usize = 5;
+
+pub struct Attention {
+    pub what: String,
+    /// The moment that ends the sentence.
+    pub at: Option<Timestamp>,
+    pub link: Option<String>,
+    pub is_urgent: bool,
+}
+
+/// What is true of an account.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Concern {
+    Halted,
+    NearCap,
+    Paused,
+    Low,
+}
+
+impl Concern {
+    const ALL: [Self; 4] = [Self::Halted, Self::NearCap, Self::Paused, Self::Low];
+
+    fn is_urgent(self) -> bool {
+        match self {
+            Self::Halted | Self::NearCap => true,
+            Self::Paused | Self::Low => false,
+        }
+    }
+
+    /// For the accounts that are not named: what is true of them, and where they are listed.
+    fn of_others(self, count: usize) -> (String, &'static str) {
+        let accounts = if count == 1 { "1 more account" } else { &format!("{count} more accounts") };
+        match self {
+            Self::Halted => (format!("Halted: {accounts}."), "/dashboard/accounts?status=paused"),
+            Self::NearCap => (format!("Near the cap: {accounts}."), "/dashboard/accounts?sort=spent"),
+            Self::Paused => (format!("Paused: {accounts}."), "/dashboard/accounts?status=paused"),
+            Self::Low => (format!("Below a threshold: {accounts}."), "/dashboard/accounts?sort=low"),
+        }
+    }
+
+    /// What is said of this account, if it is true of it.
+    fn of(self, account: &AccountView, webhooks: &[Webhook]) -> Option<String> {
+        let name = account.account.name.as_str();
+        match self {
+            // That of the operator is said once.
+            Self::Halted => {
+                let halt = account.halt.filter(|halt| halt.scope == HaltScope::Account)?;
+                Some(format!("{name} is halted by {}.", halt.by.in_words()))
+            }
+            Self::Paused => {
+                let is_paused = account.halt.is_none() && account.status.as_str() == "paused";
+                is_paused.then(|| format!("{name} is paused."))
+            }
+            Self::NearCap => {
+                let (cap, spent) = cap_of(account).zip(account.spent)?;
+                let is_near = !spent.is_zero() && percent(spent, cap) >= NEAR_PERCENT;
+                let (spent, cap) = (usdc_text(spent), usdc_text(cap));
+                is_near.then(|| format!("{name} has spent {spent} of {cap} USDC in 24 hours."))
+            }
+            Self::Low => {
+                let watched = webhooks.iter().filter_map(|one| one.subscription.watches(account.account.id));
+                let threshold = watched.max().filter(|threshold| account.balance < *threshold)?;
+                let (balance, threshold) = (usdc_text(account.balance), usdc_text(threshold));
+                Some(format!("{name} holds {balance} USDC, below its threshold of {threshold}."))
+            }
+        }
+    }
+}
+
+pub async fn attention(
+    services: &Services,
+    signed: &Signed,
+    accounts: &[AccountView],
+    report: &Report,
+    all_are_halted: bool,
+) -> Result<Vec<Attention>, ServiceError> {
+    let operator = &signed.operator;
+    let webhooks = services.webhooks.list(operator, first_page(LOOKED_AT)?).await?.items;
+    let undelivered = services.webhooks.undelivered(operator).await?;
+    let concerns = |part: &&Part| part.network.is_none_or(|network| network == operator.network);
+    let problems = report.parts.iter().filter(concerns).flat_map(|part| &part.problems);
+    let mut found: Vec<Attention> = problems
+        .map(|problem| Attention { what: problem.clone(), at: None, link: None, is_urgent: true })
+        .collect();
+    found.extend(services.signers.low_on_sol(operator.network).into_iter().map(|(wallet, lamports)| {
+        let what = format!(
+            "The relayer's wallet {wallet} can spend only {lamports} lamports on fees and rent: send it SOL."
+        );
+        Attention { what, at: None, link: None, is_urgent: true }
+    }));
+    let defences = services.signers.open_defences(operator).await;
+    found.extend(defences.into_iter().map(|defence| {
+        let what = format!("{} To mend it: {}", defence.in_words(), defence.mend(&operator.address));
+        Attention { what, at: None, link: None, is_urgent: false }
+    }));
+    // Where all are halted, no account's own state stops it.
+    let concerns = Concern::ALL.into_iter().filter(|concern| !all_are_halted || *concern == Concern::Low);
+    found.extend(concerns.flat_map(|concern| of_accounts(concern, accounts, &webhooks)));
+    for webhook in &webhooks {
+        let link = Some(format!("/dashboard/webhooks/{}", webhook.id));
+        if undelivered.contains(&webhook.id) {
+            let what = format!("Events were not delivered to {}.", webhook.url.as_str());
+            let link = link.clone().map(|link| format!("{link}?status=undelivered"));
+            found.push(Attention { what, at: None, link, is_urgent: true });
+        }
+        if let WebhookStatus::Disabled { since, .. } = webhook.status {
+            let what = format!("Webhook {} is disabled since", webhook.url.as_str());
+            found.push(Attention { what, at: Some(since), link, is_urgent: false });
+        }
+    }
+    found.extend(waiting(services, signed, accounts).await?);
+    found.sort_by_key(|attention| !attention.is_urgent);
+    Ok(found)
+}
+
+/// What may leave an account in 24 hours, if that is capped.
+pub fn cap_of(account: &AccountView) -> Option<UsdcAmount> {
+    match account.policy.as_ref()?.max_daily_spend {
+        Limit::AtMost(cap) => Some(cap),
+        Limit::Unlimited => None,
+    }
+}
+
+/// A line for each account of which this is true, up to a few, and one for the others.
+fn of_accounts(concern: Concern, accounts: &[AccountView], webhooks: &[Webhook]) -> Vec<Attention> {
+    let is_urgent = concern.is_urgent();
+    let line = |what, link| Attention { what, at: None, link: Some(link), is_urgent };
+    let mut all = accounts.iter().filter_map(|account| {
+        let what = concern.of(account, webhooks)?;
+        Some(line(what, format!("/dashboard/accounts/{}", account.account.id)))
+    });
+    let mut lines: Vec<Attention> = all.by_ref().take(NAMED).collect();
+    let others = all.count();
+    if others > 0 {
+        let (what, link) = concern.of_others(others);
+        lines.push(line(what, link.to_owned()));
+    }
+    lines
+}
+
+/// One line for all the policies that wait.
+async fn waiting(
+    services: &Services,
+    signed: &Signed,
+    accounts: &[AccountView],
+) -> Result<Option<Attention>, ServiceError> {
+    let waiting = services.policies.list_waiting(&signed.operator, LOOKED_AT).await?;
+    let Some(first) = waiting.first() else { return Ok(None) };
+    let id = first.pending.account_id;
+    let known = accounts.iter().find(|view| view.account.id == id);
+    let name = known.map_or_else(|| id.to_string(), |view| view.account.name.as_str().to_owned());
+    let what = match waiting.len() {
+        1 => format!("A looser policy waits for {name} until"),
+        count => format!("{count} looser policies wait, the first of them, for {name}, until"),
+    };
+    let link = Some("/dashboard/pending".to_owned());
+    Ok(Some(Attention { what, at: Some(first.effective_at()), link, is_urgent: false }))
+}
+
+/// What is said of a halt of the operator, which stops every account.
+pub async fn halt_of_all(
+    services: &Services,
+    signed: &Signed,
+    accounts: &[AccountView],
+) -> Result<Option<String>, ServiceError> {
+    let halts = accounts.iter().filter_map(|view| view.halt);
+    let Some(halt) = halts.into_iter().find(|halt| halt.scope == HaltScope::Operator) else {
+        return Ok(None);
+    };
+    let asked = who_halted(services, signed, None).await?.map(|asked| format!(", asked for by {asked}"));
+    Ok(Some(format!(
+        "Every account is halted by {}{}. Only the admin's wallet lets them pay again: anchor run resume-all.",
+        halt.by.in_words(),
+        asked.unwrap_or_default()
+    )))
+}
+
+/// The key that asked for the latest halt of this account, or of all; `None` where no request did.
+pub async fn who_halted(
+    services: &Services,
+    signed: &Signed,
+    account: Option<AccountId>,
+) -> Result<Option<String>, ServiceError> {
+    let (name, object) =
+        (if account.is_some() { "halt_account" } else { "halt" }, account.map(|id| id.to_string()));
+    let filter = ActionFilter {
+        name: name.parse().ok(),
+        object_id: object.and_then(|id| id.parse().ok()),
+        ..ActionFilter::default()
+    };
+    let latest = services.actions.list(&signed.operator, &filter, first_page(1)?).await?.items.pop();
+    Ok(latest.and_then(|listed| listed.key_name.or(Some(listed.key_hint?.as_str().to_owned()))))
+}
