@@ -14,8 +14,7 @@ use purser_relayer::service::{AccountView, CreateAccount, ServiceError, Services
 use purser_relayer::web::{ApiError, Draw};
 
 use super::form::Form;
-use super::home::first_page;
-use super::page::{Complaint, Frame, PageError, QueryParams, Section, page, see};
+use super::page::{Complaint, Frame, PageError, QueryParams, Section, first_page, page, see};
 use super::policy::first_policy;
 use super::session::Signed;
 use super::spending::{by_account, refused_today};

@@ -13,8 +13,7 @@ use purser_relayer::service::{AccountView, Services};
 
 use super::attention::{Attention, LOOKED_AT, attention, cap_of, halt_of_all};
 use super::once::{FormWork, work};
-pub use super::page::first_page;
-use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, page, see};
+use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, first_page, page, see};
 use super::session::Signed;
 use super::spending::{RefusedToday, Stack, by_account, refused_today};
 use super::system::System;

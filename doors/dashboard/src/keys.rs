@@ -12,8 +12,7 @@ use purser_relayer::service::{
 use purser_relayer::web::{ApiError, Draw, shown_once};
 
 use super::form::Form;
-use super::home::first_page;
-use super::page::{Complaint, Frame, PageError, QueryParams, Section, page, see};
+use super::page::{Complaint, Frame, PageError, QueryParams, Section, first_page, page, see};
 use super::session::Signed;
 use super::text::filters;
 

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use super::{AccountView, Accounts, BATCH_ROWS, BATCHES_MAX, accounts_filter, view};
 use crate::domain::{
-    Account, AccountFilter, AccountId, AccountPlace, AccountStatus, Address, Cursor, Operator, Page,
-    PageRequest,
+    Account, AccountFilter, AccountId, AccountPlace, Address, Cursor, Operator, Page, PageRequest,
 };
 use crate::service::error::ServiceError;
 use crate::service::reads::{read_operator, window_now};
