@@ -30,7 +30,7 @@ const PATH: &str = "/dashboard/accounts/change";
 struct ManyPage {
     frame: Frame,
     form: Form,
-    shown: Option<Shown>,
+    shown: Option<ShownChange>,
     complaint: Option<Complaint>,
 }
 
@@ -41,7 +41,7 @@ impl ManyPage {
 }
 
 /// What would be changed.
-struct Shown {
+struct ShownChange {
     /// Carries it out.
     path: String,
     /// What the next form gives back: the accounts with their versions, and the change.
@@ -161,7 +161,7 @@ pub async fn show(signed: Signed, asked: QueryParams) -> Result<Response, PageEr
 fn answer(
     signed: &Signed,
     form: Form,
-    shown: Option<Shown>,
+    shown: Option<ShownChange>,
     complaint: Option<Complaint>,
 ) -> Result<Response, PageError> {
     let frame = Frame::new(&signed.operator, Section::Accounts);
@@ -181,7 +181,7 @@ pub async fn look(
     }
 }
 
-async fn look_at(services: &Services, signed: &Signed, form: &Form) -> Result<Shown, ApiError> {
+async fn look_at(services: &Services, signed: &Signed, form: &Form) -> Result<ShownChange, ApiError> {
     let fields = asked(form)?;
     let change = change_of(fields.as_ref())?;
     let selection = selected(services, signed, form).await?;
@@ -196,7 +196,7 @@ async fn look_at(services: &Services, signed: &Signed, form: &Form) -> Result<Sh
         Err(error) => Row::of(one, "failed").failed(error),
     };
     let is_halt = fields.is_none();
-    Ok(Shown {
+    Ok(ShownChange {
         path: format!("{PATH}/{}", if is_halt { "halt" } else { "policy" }),
         accounts: all.iter().filter(would_change).map(named).collect::<Vec<_>>().join(" "),
         change: fields.map_or_else(String::new, |fields| Value::Object(fields).to_string()),
