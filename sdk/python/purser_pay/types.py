@@ -164,7 +164,7 @@ class Check:
     """Whether the rule allows the transfer."""
     rule: str
     """What a transfer is checked against. Known: `paused`, `require_memo`, `allowed_counterparties`,
-    `max_single_transfer`, `max_daily_spend`, `max_30_day_spend`, `budget`, `balance`.
+    `max_single_transfer`, `max_daily_spend`, `by_grant_only`, `max_30_day_spend`, `budget`, `balance`.
     """
     limit: Decimal | None = None
     """What the rule allows at most; of `balance`, what there is."""

@@ -855,6 +855,7 @@ export type RejectionReason =
   | "recipient_not_allowed"
   | "single_limit_exceeded"
   | "daily_limit_exceeded"
+  | "grant_required"
   | "month_limit_exceeded"
   | "budget_exceeded"
   | (string & {});
@@ -921,6 +922,7 @@ export type Rule =
   | "allowed_counterparties"
   | "max_single_transfer"
   | "max_daily_spend"
+  | "by_grant_only"
   | "max_30_day_spend"
   | "budget"
   | "balance"
