@@ -97,6 +97,8 @@ pub struct ChainView {
     pub beyond: Option<Beyond>,
     /// Unix seconds, by the chain's clock at that slot.
     pub now: i64,
+    /// The account's tags are as in this slot.
+    pub slot: u64,
 }
 
 /// A grant that is in force and covers a payment.
@@ -130,6 +132,9 @@ pub struct UnsignedTransfer {
     pub transfer_id: [u8; 16],
     /// The account's sequence at which the tag was seen unpaid. The chain refuses the transfer when too many payments came since.
     pub sequence: u32,
+    /// The slot in which the account had this sequence. The transfer must be signed over a block that is not older: a fork that drops a
+    /// payment which the sequence counts then drops this block too, and no chain without the payment takes the transfer.
+    pub counted_in: u64,
     pub amount: UsdcAmount,
     /// Empty when there is none.
     pub memo: String,

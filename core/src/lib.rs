@@ -68,8 +68,8 @@ pub use new_transfer::{
     AskedTransfer, ClaimClock, DUPLICATE_WITHIN, Duplicates, KeyUse, NewTransfer, OtherSender, SignedAhead,
 };
 pub use outside::{
-    Chain, Clock, GivesBack, Ledger, LedgerError, Marked, Observer, Outside, PaymentsKnown, RefusalLimits,
-    Signer, Tasks, Work, agreed_now,
+    Chain, Clock, GivesBack, Joint, Ledger, LedgerError, Marked, Observer, Outside, PaymentsKnown,
+    RefusalLimits, Signer, Tasks, Work, agreed_now,
 };
 pub use path::{
     Carrier, Decision, Ended, HandOver, MoneyPath, Order, Payment, PaymentError, PendingLimits, PendingPlace,

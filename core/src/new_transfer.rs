@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    Address, Approval, Fingerprint, IDEMPOTENCY_SECONDS, IdempotencyKey, KeyId, Network, OperatorId,
+    Address, Approval, Fingerprint, IDEMPOTENCY_SECONDS, IdempotencyKey, Joint, KeyId, Network, OperatorId,
     SignedTransfer, Timestamp, Transfer, TransferId, TransferRequest, TransferState, UsedKey,
 };
 
@@ -88,11 +88,11 @@ pub struct OtherSender {
 }
 
 /// Bytes that were signed before the claim. A claim that is `New` or `Retry` stores them with it if our records then
-/// are complete up to `known_up_to` and hold no payment with the tag. If the claimed transfer holds no bytes, do not send these.
+/// have the joint and hold no payment with the tag. If the claimed transfer holds no bytes, do not send these.
 #[derive(Debug, Clone)]
 pub struct SignedAhead {
     pub signed: SignedTransfer,
-    pub known_up_to: u64,
+    pub joint: Option<Joint>,
     /// See [`super::Transfer::policy_version`].
     pub policy_version: u64,
 }

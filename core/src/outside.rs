@@ -61,8 +61,18 @@ pub enum GivesBack {
 pub struct PaymentsKnown {
     /// No payment up to this number is missing.
     pub up_to: u64,
+    /// They are complete up to the joint that was asked about, and hold it. Always true without one.
+    pub are_joined: bool,
     /// The payment with the tag, if the chain holds one that was read there.
     pub made: Option<PaymentMade>,
+}
+
+/// The earliest payment that views of an account show without a gap up to its newest one. Our records must hold this very payment, and all
+/// before it: a number alone may belong to a payment that a fork dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Joint {
+    pub number: u64,
+    pub tag: u64,
 }
 
 /// Our records: transfers, what their keys stand for, and which payments of an account are known.
@@ -106,12 +116,13 @@ pub trait Ledger: Send + Sync + 'static {
     ) -> Result<Marked, LedgerError>;
 
     /// The payer's payment with `tag` made or read later than `since` (`None`: ever), and the number up to which our records are
-    /// complete, both of one moment.
+    /// complete, both of one moment, and whether they have this joint.
     async fn find_payment(
         &self,
         payer: &Payer,
         tag: u64,
         since: Option<Timestamp>,
+        joint: Option<Joint>,
     ) -> Result<PaymentsKnown, LedgerError>;
 
     /// A transfer waits for all payments up to `number`: somebody should look for them.

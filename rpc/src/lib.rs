@@ -213,10 +213,18 @@ impl Rpc {
         answer.value.map(|account| account.decode().ok_or_else(|| unreadable(METHOD))).transpose()
     }
 
-    /// The newest confirmed blockhash.
-    pub async fn latest_blockhash(&self) -> Result<AtSlot<LatestBlockhash>, RpcError> {
-        let params = json!([{ "commitment": Commitment::Confirmed.as_str() }]);
-        self.ask_at_slot("getLatestBlockhash", params, |_| true).await
+    /// The newest confirmed blockhash, of a block not before `min_slot`.
+    pub async fn latest_blockhash(&self, min_slot: u64) -> Result<AtSlot<LatestBlockhash>, RpcError> {
+        const METHOD: &str = "getLatestBlockhash";
+        let mut config = json!({ "commitment": Commitment::Confirmed.as_str() });
+        if min_slot > 0 {
+            config["minContextSlot"] = min_slot.into();
+        }
+        let answer: AtSlot<LatestBlockhash> = self.ask_at_slot(METHOD, json!([config]), |_| true).await?;
+        if answer.slot < min_slot {
+            return Err(NodeFault::Lagging.of(METHOD));
+        }
+        Ok(answer)
     }
 
     /// Slot and block height of the newest finalized block, in one answer.

@@ -68,7 +68,16 @@ impl Account {
 #[derive(Clone)]
 pub struct Transaction {
     pub order: UnsignedTransfer,
-    pub last_valid: u64,
+    /// The slot of the block that it is signed over.
+    over: u64,
+    /// A fork dropped that block, so no chain takes it any more.
+    is_void: bool,
+}
+
+impl Transaction {
+    const fn last_valid(&self) -> u64 {
+        self.over + LIFE
+    }
 }
 
 /// A transaction in a block.
@@ -145,9 +154,12 @@ impl TrueChain {
         self.tip = slot;
     }
 
-    pub fn sign(&mut self, order: UnsignedTransfer, last_valid: u64) -> usize {
-        self.transactions.push(Transaction { order, last_valid });
-        self.transactions.len() - 1
+    /// Signed over the block at this slot. Returns the last slot at which it can land, too.
+    pub fn sign(&mut self, order: UnsignedTransfer, over: u64) -> (usize, u64) {
+        let transaction = Transaction { order, over, is_void: false };
+        let last_valid = transaction.last_valid();
+        self.transactions.push(transaction);
+        (self.transactions.len() - 1, last_valid)
     }
 
     pub fn send(&mut self, signature: usize, slot: u64) {
@@ -156,7 +168,8 @@ impl TrueChain {
 
     fn land(&mut self, signature: usize, slot: u64) {
         let transaction = &self.transactions[signature];
-        if slot > transaction.last_valid || self.found.contains_key(&signature) {
+        let cannot = transaction.is_void || slot > transaction.last_valid();
+        if cannot || self.found.contains_key(&signature) {
             return;
         }
         let mut account = self.now().clone();
@@ -180,12 +193,13 @@ impl TrueChain {
                 destination: PAYEE,
                 transfer_id: id_with_tag([0; 8], tag),
                 sequence,
+                counted_in: self.tip,
                 amount: UsdcAmount::from_micros(1),
                 memo: String::new(),
                 beyond: None,
                 has_expired: false,
             };
-            let signature = self.sign(order, self.tip + LIFE);
+            let (signature, _) = self.sign(order, self.tip);
             self.land(signature, self.tip);
         }
     }
@@ -196,12 +210,16 @@ impl TrueChain {
         self.states.push((self.tip, account));
     }
 
-    /// The last `depth` blocks are gone. Their transactions may land again, some of them.
+    /// The last `depth` blocks are gone, and with them every transaction that is signed over one of them. The other
+    /// transactions may land again, some of them.
     pub fn fork(&mut self, depth: u64, mut lands_again: impl FnMut() -> Option<u64>) -> usize {
         let kept = self.tip.saturating_sub(depth.min(FINALIZED - 2));
         let dropped: Vec<Landed> = self.landed.extract_if(.., |landed| landed.slot > kept).collect();
         while self.states.last().is_some_and(|(slot, _)| *slot > kept) && self.states.len() > 1 {
             self.states.pop();
+        }
+        for transaction in self.transactions.iter_mut().filter(|transaction| transaction.over > kept) {
+            transaction.is_void = true;
         }
         self.found = self.landed.iter().enumerate().map(|(at, landed)| (landed.signature, at)).collect();
         for landed in &dropped {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use purser_core::{
-    Claim, ClaimClock, GivesBack, IdempotencyKey, KeyUse, KnownPayments, LedgerError, Marked, NewTransfer,
-    PaymentMade, PaymentMeans, PaymentNumber, Reuse, SignedTransfer, Timestamp, Transfer, TransferState,
-    UsedKey,
+    Claim, ClaimClock, GivesBack, IdempotencyKey, Joint, KeyUse, KnownPayments, LedgerError, Marked,
+    NewTransfer, PaymentMade, PaymentMeans, PaymentNumber, Reuse, SignedTransfer, Timestamp, Transfer,
+    TransferState, UsedKey,
 };
 
 use crate::names::PAYEE;
@@ -79,9 +79,8 @@ impl Database {
                 Reuse::Answer(claim) => return *claim,
             },
         };
-        let is_known = |up_to| up_to == 0 || self.known.up_to() >= up_to;
         let is_unpaid = self.tagged(new.id.tag(), clock.since()).is_none();
-        let ahead = new.signed.as_ref().filter(|ahead| is_known(ahead.known_up_to) && is_unpaid);
+        let ahead = new.signed.as_ref().filter(|ahead| self.has(ahead.joint) && is_unpaid);
         let transfer = new.claimed(ahead.is_some(), clock.now);
         self.rows.push(Row {
             transfer: transfer.clone(),
@@ -104,6 +103,16 @@ impl Database {
                 row.key_use = None;
             }
         }
+    }
+
+    /// Whether no payment up to the joint is missing, and it is this one.
+    pub fn has(&self, joint: Option<Joint>) -> bool {
+        joint.is_none_or(|Joint { number, tag }| {
+            let is_it = |entry: &Entry| {
+                entry.payment.transfer_id.tag() == tag && entry.number.is_none_or(|other| other == number)
+            };
+            self.known.up_to() >= number && self.history.values().any(is_it)
+        })
     }
 
     pub fn tagged(&self, tag: u64, since: Option<Timestamp>) -> Option<&PaymentMade> {
@@ -184,9 +193,24 @@ impl Database {
             PaymentMeans::Settles(settlement) => {
                 let settled = TransferState::Settled(settlement);
                 row.transfer = Transfer { state: settled, updated_at: now, ..row.transfer.clone() };
+                let paid = row.clone();
+                self.free_unpaid_after(&paid);
                 true
             }
             PaymentMeans::Contradicts => false,
+        }
+    }
+
+    /// Later tries of the same use of the key ended without a payment: they give their use back, so that the key stands for the payment.
+    fn free_unpaid_after(&mut self, paid: &Row) {
+        for row in &mut self.rows {
+            let is_later = row.transfer.idempotency_key == paid.transfer.idempotency_key
+                && row.key_expires_unix == paid.key_expires_unix
+                && paid.key_use.is_some_and(|paid| row.key_use.is_some_and(|later| later > paid));
+            if is_later && matches!(row.transfer.state, TransferState::Rejected(_) | TransferState::Failed(_))
+            {
+                row.key_use = None;
+            }
         }
     }
 

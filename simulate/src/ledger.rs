@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use purser_core::{
-    AccountId, Address, Claim, ClaimClock, GivesBack, IdempotencyKey, Ledger, LedgerError, Marked, Network,
-    NewTransfer, OperatorId, Payer, PaymentsKnown, Timestamp, Transfer, TransferId, TransferState, UsedKey,
+    AccountId, Address, Claim, ClaimClock, GivesBack, IdempotencyKey, Joint, Ledger, LedgerError, Marked,
+    Network, NewTransfer, OperatorId, Payer, PaymentsKnown, Timestamp, Transfer, TransferId, TransferState,
+    UsedKey,
 };
 
 use crate::database::{Database, Row, is_open};
@@ -125,9 +126,14 @@ impl Ledger for SimLedger {
         _: &Payer,
         tag: u64,
         since: Option<Timestamp>,
+        joint: Option<Joint>,
     ) -> Result<PaymentsKnown, LedgerError> {
         let find = |database: &mut Database| {
-            Ok(PaymentsKnown { up_to: database.known.up_to(), made: database.tagged(tag, since).cloned() })
+            Ok(PaymentsKnown {
+                up_to: database.known.up_to(),
+                are_joined: database.has(joint),
+                made: database.tagged(tag, since).cloned(),
+            })
         };
         self.call("payment", find).await
     }

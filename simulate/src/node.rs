@@ -17,6 +17,8 @@ use crate::chain::{CONFIRMED, FINALIZED, LIFE, Landed};
 use crate::names::{GRANT, PAYEE_OWNER};
 use crate::world::{Process, State, World};
 
+/// How many slots old the block may be over which transfers are signed.
+const BLOCK_AGE_MAX: u64 = 25;
 /// The shortest time in which bytes can expire.
 const SHORTEST_LIFE: Duration = Duration::from_millis(LIFE * 350);
 const ASK_EVERY: Duration = Duration::from_secs(2);
@@ -62,6 +64,7 @@ impl SimChain {
             granted,
             beyond: granted.map(|granted| Beyond { grant: Some(granted.address), ..Beyond::default() }),
             now,
+            slot,
         };
         if counts_ours {
             for (_, tag, amount) in self.in_flight.lock().unwrap_or_else(PoisonError::into_inner).iter() {
@@ -117,8 +120,9 @@ impl Signer for SimChain {
             return Err(ChainFault::SignerUnavailable);
         }
         let (signature, last_valid_block_height) = self.world.with(|state| {
-            let last_valid = state.chain.tip + LIFE - state.rng.below(10);
-            (state.chain.sign(order.clone(), last_valid), last_valid)
+            // The newest block that this process knows is a few seconds old.
+            let known = state.chain.tip.saturating_sub(CONFIRMED + state.rng.below(BLOCK_AGE_MAX));
+            state.chain.sign(order.clone(), known.max(order.counted_in))
         });
         let mut all = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
         all.push((signature, order.tag(), order.amount));

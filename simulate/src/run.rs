@@ -84,23 +84,9 @@ async fn storm(world: Arc<World>) {
     let rounds = world.draw(0, 14);
     for _ in 0..rounds {
         world.pause(100, 12_000).await;
-        match world.draw(0, 15) {
-            0 | 1 => {
-                let (payments, random) = (world.draw(1, 20), world.draw(0, u64::MAX - 1));
-                world.tell(|| format!("others make {payments} payments out of the account"));
-                world.with(|state| state.chain.pay_elsewhere(payments, random));
-            }
-            2 => {
-                let depth = world.draw(1, 25);
-                let dropped = world.with(|state| {
-                    let mut rng = state.rng.clone();
-                    let dropped = state.chain.fork(depth, || rng.chance(70).then(|| rng.between(1, 20)));
-                    state.rng = rng;
-                    state.has_forked = true;
-                    dropped
-                });
-                world.tell(|| format!("a fork drops {depth} blocks with {dropped} transactions"));
-            }
+        match world.draw(0, 17) {
+            0 | 1 => others_pay(&world, 1),
+            2 => fork(&world, 1, 70),
             3 | 4 => {
                 let database = world.with(|state| state.rng.below(state.databases.len() as u64) as usize);
                 world.tell(|| format!("database {database} is copied"));
@@ -168,6 +154,7 @@ async fn storm(world: Arc<World>) {
                     });
                 });
             }
+            15 | 16 => amid_payments(&world).await,
             _ => {
                 let relayer = world.with(|state| {
                     let number = state.rng.below(state.relayers.len() as u64) as usize;
@@ -179,6 +166,33 @@ async fn storm(world: Arc<World>) {
             }
         }
     }
+}
+
+fn others_pay(world: &World, at_least: u64) {
+    let (payments, random) = (world.draw(at_least, 20), world.draw(0, u64::MAX - 1));
+    world.tell(|| format!("others make {payments} payments out of the account"));
+    world.with(|state| state.chain.pay_elsewhere(payments, random));
+}
+
+fn fork(world: &World, at_least: u64, land_again: u64) {
+    let depth = world.draw(at_least, 25);
+    let dropped = world.with(|state| {
+        let mut rng = state.rng.clone();
+        let dropped = state.chain.fork(depth, || rng.chance(land_again).then(|| rng.between(1, 20)));
+        state.rng = rng;
+        state.has_forked = true;
+        dropped
+    });
+    world.tell(|| format!("a fork drops {depth} blocks with {dropped} transactions"));
+}
+
+/// Others pay much, a deep fork drops it, and they pay much again.
+async fn amid_payments(world: &World) {
+    others_pay(world, 10);
+    world.pause(1_000, 4_000).await;
+    fork(world, 10, 20);
+    world.pause(1_000, 20_000).await;
+    others_pay(world, 14);
 }
 
 /// A person who approves everything.

@@ -153,12 +153,12 @@ impl Carrier {
         let tag = new.id.tag();
         let payment = Payment { tag, destination, request };
         let (view, checks) = self.clearly_allowed(&payment)?;
-        let known_up_to = self.seen_unpaid(tag, &view)?;
+        let joint = self.seen_unpaid(tag, &view)?;
         let unsigned = self.unsigned(new.id, &payment, &view);
         let signed = self.chain.sign_transfer(&unsigned).await.ok()?;
         self.checks = Some(checks);
         self.signatures = 1;
-        Some(SignedAhead { signed, known_up_to, policy_version: view.policy_version })
+        Some(SignedAhead { signed, joint, policy_version: view.policy_version })
     }
 
     /// Forgets bytes that were signed ahead but not stored.
@@ -329,6 +329,10 @@ impl Carrier {
     /// The view and every rule's result, if everything needed is known and the transfer can be signed.
     fn clearly_allowed(&self, payment: &Payment) -> Option<(ChainView, Checks)> {
         let view = self.chain.known_for_transfer(&self.payer, &payment.destination)?;
+        // Whether a fork dropped what was seen since is for the chain to say.
+        if self.seen.is_behind(self.payer.account_id, &view.tags) {
+            return None;
+        }
         match decide(&view, payment, self.now()) {
             (Decision::Sign, checks) => Some((view, checks)),
             (Decision::AlreadyMade | Decision::Rejected(_) | Decision::Failing(..), _) => None,
@@ -354,6 +358,7 @@ impl Carrier {
             destination: payment.destination,
             transfer_id: id.bytes(),
             sequence: view.tags.sequence(),
+            counted_in: view.slot,
             amount: payment.request.amount,
             memo: payment.request.memo().to_owned(),
             beyond: view.beyond,

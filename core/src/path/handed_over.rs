@@ -30,7 +30,7 @@ impl Carrier {
         let signed_before = Instant::now();
         let mut asked_at = signed_before;
         loop {
-            let known = self.outside.ledger.find_payment(&self.payer, transfer.id.tag(), since).await?;
+            let known = self.outside.ledger.find_payment(&self.payer, transfer.id.tag(), since, None).await?;
             if let Some(made) = known.made {
                 return self.settle_as_made(transfer, destination, made).await;
             }

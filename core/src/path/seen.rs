@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use purser_policy::{RecentTags, TAGS_MAX};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::{AccountId, PaymentMade};
+use crate::{AccountId, Joint, PaymentMade};
 
 /// How many accounts have their views remembered.
 const ACCOUNTS_MAX: usize = 10_000;
@@ -53,15 +53,20 @@ pub(super) enum WasPaid {
 }
 
 impl SeenPayments {
-    /// Adds what an account remembers at the chain's second `now`. Returns the first number from which nothing is missing up to its
-    /// newest payment.
-    pub fn learn(&self, account: AccountId, tags: &RecentTags, now: i64) -> u64 {
+    /// Adds what an account remembers at the chain's second `now`. Returns the payment from which on nothing is missing up to its newest
+    /// one; `None`: nothing is missing at all.
+    pub fn learn(&self, account: AccountId, tags: &RecentTags, now: i64) -> Option<Joint> {
         self.with(account, |seen| seen.learn(tags, now))
     }
 
     /// An account was read that remembers these at the chain's second `now`: what it should have by then, and has not, is forgotten.
     pub fn forget_forked(&self, account: AccountId, tags: &RecentTags, now: i64) {
         self.with(account, |seen| seen.forget_forked(tags, now));
+    }
+
+    /// Whether payments were seen that this view of the account does not have.
+    pub fn is_behind(&self, account: AccountId, view: &RecentTags) -> bool {
+        self.with(account, |seen| seen.newest() > view.recorded())
     }
 
     /// Forgets the payments of an account; its permits stay.
@@ -115,6 +120,11 @@ impl SeenAccounts {
     }
 }
 
+/// The joint at the first payment that is shown.
+fn joint(first: Option<(u64, u64)>) -> Option<Joint> {
+    first.filter(|(number, _)| *number > 1).map(|(number, tag)| Joint { number, tag })
+}
+
 impl Default for Seen {
     fn default() -> Self {
         Self {
@@ -127,10 +137,16 @@ impl Default for Seen {
 }
 
 impl Seen {
-    fn learn(&mut self, remembered: &RecentTags, now: i64) -> u64 {
+    fn learn(&mut self, remembered: &RecentTags, now: i64) -> Option<Joint> {
+        let known = |(number, _): &(u64, u64)| self.tags.contains_key(number);
         let conflicts = |(number, tag): (u64, u64)| self.tags.get(&number).is_some_and(|known| *known != tag);
-        if remembered.numbered().any(conflicts) {
-            // A confirmed block was forked away, or an account was closed and recreated.
+        let is_joined = remembered.numbered().any(|payment| known(&payment));
+        if !is_joined && remembered.recorded() < self.newest() {
+            // An old view, which nothing joins to what was seen since.
+            return joint(remembered.numbered().next());
+        }
+        if !is_joined || remembered.numbered().any(conflicts) {
+            // Too many payments since the last view, a confirmed block was forked away, or an account was closed and recreated.
             self.tags.clear();
         }
         self.tags.extend(remembered.numbered());
@@ -141,14 +157,14 @@ impl Seen {
             self.tags.pop_first();
         }
         let newest = remembered.recorded();
-        let mut first = newest.saturating_add(1);
-        for (number, _) in self.tags.range(..=newest).rev() {
-            if number.saturating_add(1) != first {
+        let mut first = None;
+        for (number, tag) in self.tags.range(..=newest).rev() {
+            if first.is_some_and(|(first, _)| number.saturating_add(1) != first) {
                 break;
             }
-            first = *number;
+            first = Some((*number, *tag));
         }
-        first
+        joint(first)
     }
 
     fn forget_forked(&mut self, remembered: &RecentTags, now: i64) {
@@ -173,15 +189,22 @@ mod tests {
         tags
     }
 
+    fn from(number: u64) -> Option<Joint> {
+        Some(Joint { number, tag: 100 + number })
+    }
+
     #[test]
-    fn views_join_while_no_number_lies_between_them() {
+    fn views_join_where_both_hold_a_payment() {
         let mut seen = Seen::default();
-        assert_eq!(seen.learn(&remembered(0), 0), 1);
-        assert_eq!(seen.learn(&remembered(3), 0), 1, "all that there are");
-        assert_eq!(seen.learn(&remembered(19), 0), 1, "the latest 16 reach back to what was seen before");
-        assert_eq!(seen.learn(&remembered(36), 0), 21, "number 20 was never seen");
-        assert_eq!(seen.learn(&remembered(19), 0), 1, "an older view is joined as before");
-        assert_eq!(seen.tags.get(&36), Some(&136));
+        assert_eq!(seen.learn(&remembered(0), 0), None);
+        assert_eq!(seen.learn(&remembered(3), 0), None, "all that there are");
+        assert_eq!(seen.learn(&remembered(18), 0), None, "the latest 16 reach back to what was seen before");
+        assert_eq!(seen.learn(&remembered(33), 0), None);
+        assert_eq!(seen.learn(&remembered(18), 0), None, "an older view is joined as before");
+        assert_eq!(seen.tags.get(&33), Some(&133));
+        assert_eq!(seen.learn(&remembered(49), 0), from(34), "no view shows both 33 and 34");
+        assert_eq!(seen.learn(&remembered(33), 0), from(18), "an old view says nothing of what came since");
+        assert_eq!(seen.newest(), 49);
     }
 
     #[test]
@@ -192,16 +215,17 @@ mod tests {
             seen.learn(&remembered(number), 0);
         });
         assert_eq!(seen.tags.len(), SEEN_MAX);
-        assert_eq!(seen.learn(&remembered(payments), 0), payments - SEEN_MAX as u64 + 1);
+        assert_eq!(seen.learn(&remembered(payments), 0), from(payments - SEEN_MAX as u64 + 1));
     }
 
     #[test]
     fn another_tag_under_a_known_number_clears_the_remembered_payments() {
         let mut seen = Seen::default();
+        seen.learn(&remembered(15), 0);
         seen.learn(&remembered(30), 0);
         let mut forked = remembered(29);
         forked.record(7, 1_000);
-        assert_eq!(seen.learn(&forked, 0), 15);
+        assert_eq!(seen.learn(&forked, 0), from(15));
         assert_eq!(seen.tags.get(&30), Some(&7));
     }
 

@@ -229,7 +229,7 @@ pub fn view_of(
     tags: RecentTags,
     destination: Destination,
     (granted, budget): (Option<Granted>, Option<BudgetState>),
-    now: i64,
+    (slot, now): (u64, i64),
 ) -> ChainView {
     let allowlist = std::mem::take(&mut agent.policy.allowlist);
     ChainView {
@@ -252,6 +252,7 @@ pub fn view_of(
             None => agent.beyond,
         },
         now,
+        slot,
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::claims::release_unpaid_after;
 use super::ledgers::AccountKey;
 use super::query::{Each, Sql, sql};
 use super::transfer_row::{COLUMNS, WithBytes};
@@ -76,6 +77,7 @@ pub(super) async fn settle_paid(
                     let next = TransferState::Settled(settlement);
                     met.events.extend(Event::of_step(&transfer, &next, now));
                     write_state(tx, &transfer, &moved(&transfer, next, now)).await?;
+                    release_unpaid_after(tx, &transfer).await?;
                 }
                 PaymentMeans::Contradicts => met
                     .contradictions

@@ -74,6 +74,26 @@ pub(super) async fn release(
     Ok(())
 }
 
+/// A payment settled a try after all. Later tries of the same use of its key that ended unpaid give theirs back: the key stands for the
+/// payment.
+pub(super) async fn release_unpaid_after(
+    tx: &mut Transaction<'_>,
+    paid: &Transfer,
+) -> Result<(), StoreError> {
+    sql! {
+        "UPDATE transfers SET key_use = NULL
+         WHERE operator_id = {operator_id} AND network = {network} AND idempotency_key = {key}
+             AND state IN ('rejected', 'failed') AND EXISTS (
+                 SELECT 1 FROM transfers AS paid
+                 WHERE paid.operator_id = {operator_id} AND paid.transfer_id = {id}
+                     AND paid.key_use < transfers.key_use AND paid.key_expires_unix = transfers.key_expires_unix)",
+        paid.operator_id, paid.network, key = paid.idempotency_key, paid.id
+    }
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
 async fn try_claim(
     tx: &mut Transaction<'_>,
     new: &NewTransfer,
@@ -185,13 +205,18 @@ async fn insert_transfer(
     let ahead = new.signed.as_ref();
     let signed =
         ahead.map_or_else(TransferStateColumns::default, |ahead| TransferStateColumns::from(&ahead.signed));
+    let joint = ahead.and_then(|ahead| ahead.joint);
+    let (joint, joint_tag) = joint.map_or((0, 0), |joint| (joint.number, joint.tag));
     // The same statement decides whether to store the bytes and writes the claim: stored bytes may be sent.
     let inserted: Option<String> = sql! {
         "WITH ahead AS MATERIALIZED (
              SELECT {signed_bytes} <> ''
-                 AND ({known_up_to} = 0 OR EXISTS (
+                 AND ({joint} = 0 OR EXISTS (
                      SELECT 1 FROM ledgers
-                     WHERE operator_id = {operator_id} AND account_id = {from} AND payments_up_to >= {known_up_to}))
+                     WHERE operator_id = {operator_id} AND account_id = {from} AND payments_up_to >= {joint})
+                 AND EXISTS (
+                     SELECT 1 FROM history WHERE operator_id = {operator_id} AND account_id = {from}
+                         AND tag = {joint_tag} AND COALESCE(number, 0) IN (0, {joint})))
                  AND NOT EXISTS (
                      SELECT 1 FROM history WHERE operator_id = {operator_id} AND account_id = {from} AND tag = {tag}
                          AND (created_at > {since} OR COALESCE(read_at, '') > {since})) AS is_stored)
@@ -223,7 +248,7 @@ async fn insert_transfer(
         claimed = TransferState::Claimed.as_str(),
         signed_bytes = signed.signed_bytes.unwrap_or(Base64(Vec::new())), signed.tx_signature,
         signed.last_valid_block_height,
-        known_up_to = ahead.map_or(0, |ahead| ahead.known_up_to),
+        joint, joint_tag = tag_text(joint_tag),
         policy_version = ahead.map(|ahead| ahead.policy_version)
     }
     .fetch_optional(tx)

@@ -7,7 +7,7 @@ use super::row::{Record, Row};
 use super::stored::OrEmpty;
 use super::{Index, StoreError, Transfers};
 use crate::domain::{AccountId, Address, Network, OperatorId, PaymentMade, Timestamp};
-use purser_core::PaymentsKnown;
+use purser_core::{Joint, PaymentsKnown};
 
 /// An account with missing payments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,22 +45,29 @@ impl Record for PaymentsKnown {
             })
         };
         let made = row.get::<Option<String>>("tx_signature")?.map(read).transpose()?;
-        Ok(Self { up_to: row.get("up_to")?, made })
+        Ok(Self { up_to: row.get("up_to")?, are_joined: row.get("are_joined")?, made })
     }
 }
 
 impl Transfers {
-    /// The account's payment with `tag` made or read later than `since` (`None`: ever), and the number up to which our
-    /// records are complete. One statement reads both: a count from one moment says nothing about rows of another if
+    /// The account's payment with `tag` made or read later than `since` (`None`: ever), the number up to which our records are
+    /// complete, and whether they have this joint. One statement reads both: a count from one moment says nothing about rows of another if
     /// the database is restored in between.
     pub async fn find_payment(
         &self,
         account: AccountId,
         tag: u64,
         since: Option<Timestamp>,
+        joint: Option<Joint>,
     ) -> Result<PaymentsKnown, StoreError> {
+        let (number, joint_tag) = joint.map_or((0, 0), |joint| (joint.number, joint.tag));
         let found: Option<PaymentsKnown> = sql! {
-            "SELECT COALESCE(ledgers.payments_up_to, 0) AS up_to, accounts.account_id, history.transfer_id,
+            "SELECT COALESCE(ledgers.payments_up_to, 0) AS up_to,
+                 ({number} = 0 OR COALESCE(ledgers.payments_up_to, 0) >= {number} AND EXISTS (
+                     SELECT 1 FROM history AS joint
+                     WHERE joint.operator_id = accounts.operator_id AND joint.account_id = accounts.account_id
+                         AND joint.tag = {joint_tag} AND COALESCE(joint.number, 0) IN (0, {number}))) AS are_joined,
+                 accounts.account_id, history.transfer_id,
                  history.tx_signature, history.slot,
                  history.created_at, history.amount_usdc, history.counterparty, history.memo
              FROM accounts
@@ -70,11 +77,11 @@ impl Transfers {
                      AND history.account_id = accounts.account_id AND history.tag = {tag}
                      AND (history.created_at > {since} OR COALESCE(history.read_at, '') > {since})
              WHERE accounts.account_id = {account} ORDER BY history.created_at DESC LIMIT 1",
-            account, tag = tag_text(tag), since = OrEmpty(since)
+            account, tag = tag_text(tag), since = OrEmpty(since), number, joint_tag = tag_text(joint_tag)
         }
         .fetch_optional(self.reader())
         .await?;
-        Ok(found.unwrap_or(PaymentsKnown { up_to: 0, made: None }))
+        Ok(found.unwrap_or(PaymentsKnown { up_to: 0, are_joined: joint.is_none(), made: None }))
     }
 
     /// A transfer waits for all payments up to `number`, so the indexer looks for them.

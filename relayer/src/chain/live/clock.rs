@@ -70,7 +70,7 @@ impl ChainClock {
                 () = tokio::time::sleep(self.refresh_interval()) => {}
             }
             let used = self.state().signed_at.is_some_and(|at| at.elapsed() < REFRESH_WHILE_USED);
-            if used && let Err(error) = self.refresh().await {
+            if used && let Err(error) = self.refresh(0).await {
                 tracing::debug!(%error, "cannot refresh the blockhash");
             }
         }
@@ -78,14 +78,19 @@ impl ChainClock {
 
     /// A blockhash in the first third of its life.
     pub async fn recent(&self) -> Result<Recent, ChainError> {
+        self.recent_since(0).await
+    }
+
+    /// The same, of a block not before this slot.
+    pub async fn recent_since(&self, slot: u64) -> Result<Recent, ChainError> {
         self.state().signed_at = Some(Instant::now());
-        if let Some(recent) = self.cached_recent() {
+        if let Some(recent) = self.cached_recent(slot) {
             return Ok(recent);
         }
         let _one = self.refreshing.lock().await;
-        match self.cached_recent() {
+        match self.cached_recent(slot) {
             Some(recent) => Ok(recent),
-            None => self.refresh().await,
+            None => self.refresh(slot).await,
         }
     }
 
@@ -122,9 +127,9 @@ impl ChainClock {
         }
     }
 
-    async fn refresh(&self) -> Result<Recent, ChainError> {
+    async fn refresh(&self, min_slot: u64) -> Result<Recent, ChainError> {
         let at = Instant::now();
-        let latest = self.rpc.latest_blockhash().await?;
+        let latest = self.rpc.latest_blockhash(min_slot).await?;
         let recent = Recent {
             blockhash: latest.value.blockhash.parse().map_err(|_| unreadable())?,
             last_valid_block_height: latest.value.last_valid_block_height,
@@ -143,9 +148,9 @@ impl ChainClock {
         Ok(recent)
     }
 
-    fn cached_recent(&self) -> Option<Recent> {
+    fn cached_recent(&self, min_slot: u64) -> Option<Recent> {
         let state = self.state();
-        let cached = state.recent.as_ref()?;
+        let cached = state.recent.as_ref().filter(|cached| cached.slot >= min_slot)?;
         (cached.at.elapsed() < age_max(state.block_time)).then_some(cached.value)
     }
 

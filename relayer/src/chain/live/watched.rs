@@ -38,6 +38,8 @@ struct WatchedAccount {
 #[derive(Debug)]
 struct WatchedValue {
     account: RawAccount,
+    /// The slot in which it was like this.
+    slot: u64,
     read_at: Instant,
 }
 
@@ -78,6 +80,11 @@ impl Watched {
         Some(self.entries().get(key)?.value.as_ref()?.account.clone())
     }
 
+    /// A slot in which a known account was as it is known.
+    pub fn slot_of(&self, key: &Pubkey) -> Option<u64> {
+        Some(self.entries().get(key)?.value.as_ref()?.slot)
+    }
+
     /// The keys with a live subscription: a read that begins now may be given to [`Watched::read`].
     pub fn live(&self, keys: &[Pubkey]) -> Vec<Pubkey> {
         let entries = self.entries();
@@ -85,9 +92,9 @@ impl Watched {
     }
 
     /// Takes in an RPC read that began while the subscription stood.
-    pub fn read(&self, key: &Pubkey, account: RawAccount) {
+    pub fn read(&self, key: &Pubkey, account: RawAccount, slot: u64) {
         if let Some(entry) = self.entries().get_mut(key).filter(|entry| entry.live) {
-            entry.value = Some(WatchedValue { account, read_at: Instant::now() });
+            entry.value = Some(WatchedValue { account, slot, read_at: Instant::now() });
         }
     }
 
@@ -98,12 +105,14 @@ impl Watched {
         }
     }
 
-    /// A node reported a change. Only a read can supply the first value.
-    pub fn changed(&self, program: &Pubkey, key: &Pubkey, account: RawAccount) {
+    /// A node reported a change at this slot, if it dates its notices. Only a read can supply the first value.
+    pub fn changed(&self, program: &Pubkey, key: &Pubkey, account: RawAccount, slot: u64) {
         let mut entries = self.entries();
         let Some(value) = entries.get_mut(key).and_then(|entry| entry.value.as_mut()) else { return };
         match order(program, &value.account, &account) {
-            NoticeOrder::Newer => value.account = account,
+            NoticeOrder::Newer => (value.account, value.slot) = (account, slot.max(value.slot)),
+            // A later slot of another fork.
+            NoticeOrder::Older if slot > value.slot => self.forget_in(&mut entries, key),
             NoticeOrder::Older => {}
             NoticeOrder::Unknown => self.forget_in(&mut entries, key),
         }

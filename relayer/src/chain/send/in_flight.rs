@@ -124,6 +124,7 @@ mod tests {
             destination: Address::from_bytes([9; 32]),
             transfer_id: id_with_tag([5; 8], tag),
             sequence: 0,
+            counted_in: 0,
             amount: UsdcAmount::from_micros(micros),
             memo: String::new(),
             beyond: None,

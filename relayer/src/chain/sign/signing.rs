@@ -156,6 +156,7 @@ mod tests {
             destination: any(4),
             transfer_id: [0xff; 16],
             sequence: u32::MAX,
+            counted_in: 0,
             amount: UsdcAmount::MAX,
             memo: memo.into(),
             beyond: None,

@@ -243,7 +243,7 @@ impl Chain for SolanaChain {
     async fn sign_for(&self, order: &UnsignedTransfer, terms: &Terms) -> Result<SignedTransfer, ChainFault> {
         // A facilitator pays the fee.
         let authority = self.signer_of_transfer(order, 0).await?;
-        let recent = self.clock.recent().await?;
+        let recent = self.clock.recent_since(order.counted_in).await?;
         let price = self.price_of_transfer(order);
         let instructions = self.instructions.transfer_for(address(authority), order, terms, price);
         let payer = to_pubkey(&terms.fee_payer);
@@ -257,7 +257,7 @@ impl purser_core::Signer for SolanaChain {
     async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainFault> {
         let price = self.price_of_transfer(order);
         let signer = self.signer_of_transfer(order, transfer_fee(&order.memo, price)).await?;
-        let recent = self.clock.recent().await?;
+        let recent = self.clock.recent_since(order.counted_in).await?;
         let call = self.instructions.transfer(address(signer), order);
         let signed = self.sign(call, CallSigners::one(signer), recent, price).await?;
         self.transfers_in_flight.signed(order, &signed.signature);

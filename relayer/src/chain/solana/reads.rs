@@ -170,7 +170,7 @@ impl SolanaChain {
         let accounts = [operator_account, agent_account, token_account, destination_account];
         for (key, account) in keys.iter().zip(&accounts) {
             if let Some(account) = account.as_ref().filter(|_| watched.contains(key)) {
-                self.watched.read(key, account.clone());
+                self.watched.read(key, account.clone(), read.slot);
             }
         }
         let (operator, agent, destination) =
@@ -202,13 +202,17 @@ impl SolanaChain {
             found.map_or_else(|| BudgetState::closed(to_address(&key)), |found| found.state)
         });
         let tags = agent.tags;
-        Ok(ViewRead::This(Box::new(view_of(operator, agent, tags, destination, (granted, budget), now))))
+        let view = view_of(operator, agent, tags, destination, (granted, budget), (read.slot, now));
+        Ok(ViewRead::This(Box::new(view)))
     }
 
     /// The same from the accounts that the websocket keeps up to date, counting our transfers in flight. Not for accounts that pay
     /// through a budget: others pay through it too.
     pub fn known_transfer_view(&self, payer: &Payer, destination: &Address) -> Option<ChainView> {
-        let accounts = self.watched.get(&transfer_keys(payer, destination))?;
+        let keys = transfer_keys(payer, destination);
+        let accounts = self.watched.get(&keys)?;
+        // Asked for after the account: it may be newer than that, never older.
+        let slot = self.watched.slot_of(&keys[1])?;
         let now = self.clock.estimate()?;
         let accounts = accounts.each_ref().map(Some);
         let (operator, mut agent, destination) = self.decoded(payer, destination, accounts).ok()?;
@@ -217,7 +221,7 @@ impl SolanaChain {
         }
         let tags = agent.tags;
         self.transfers_in_flight.count_in(&mut agent, now);
-        Some(view_of(operator, agent, tags, destination, (None, None), now))
+        Some(view_of(operator, agent, tags, destination, (None, None), (slot, now)))
     }
 
     /// Operator, agent and destination, if they are what they should be.

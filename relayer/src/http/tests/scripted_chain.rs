@@ -545,7 +545,7 @@ impl purser_core::Chain for ScriptedChain {
             .and_then(|beyond| beyond.budget)
             .map(|named| script.budgets.get(&named).copied().unwrap_or_else(|| BudgetState::closed(named)));
         let beside = (granted, budget);
-        Ok(view_of(script.operator(payer.operator), agent, tags, destination, beside, script.now))
+        Ok(view_of(script.operator(payer.operator), agent, tags, destination, beside, (0, script.now)))
     }
 
     async fn has_passed(&self, _: u64, _: tokio::time::Instant) -> Result<bool, ChainFault> {

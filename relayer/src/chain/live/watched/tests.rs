@@ -45,16 +45,16 @@ async fn an_account_is_known_from_a_read_made_while_its_subscription_stands() {
     assert!(
         matches!(wishes.try_recv(), Ok(Wish::Subscribe(Topic::Account(subscribed))) if subscribed == key(1))
     );
-    watched.read(&key(1), account(5));
+    watched.read(&key(1), account(5), 9);
     assert_eq!(known(&watched, 1), None, "read before the subscription stood");
     assert!(watched.live(&[key(1)]).is_empty());
     watched.subscribed(&key(1));
-    watched.changed(&PROGRAM, &key(1), account(6));
+    watched.changed(&PROGRAM, &key(1), account(6), 9);
     assert_eq!(known(&watched, 1), None, "a notice alone may be an old one");
     assert_eq!(watched.live(&[key(1), key(2)]), [key(1)]);
-    watched.read(&key(1), account(7));
+    watched.read(&key(1), account(7), 9);
     assert_eq!(known(&watched, 1), Some(7));
-    watched.changed(&PROGRAM, &key(1), account(8));
+    watched.changed(&PROGRAM, &key(1), account(8), 9);
     assert_eq!(known(&watched, 1), Some(8));
     assert!(watched.get(&[key(1), key(2)]).is_none(), "all or nothing");
 }
@@ -65,13 +65,13 @@ async fn nothing_is_known_after_a_loss_a_write_of_ours_or_a_long_time() {
     let learn = || {
         let _ = known(&watched, 1);
         watched.subscribed(&key(1));
-        watched.read(&key(1), account(7));
+        watched.read(&key(1), account(7), 9);
         assert_eq!(known(&watched, 1), Some(7));
     };
     learn();
     watched.lost();
     assert_eq!(known(&watched, 1), None);
-    watched.read(&key(1), account(7));
+    watched.read(&key(1), account(7), 9);
     assert_eq!(known(&watched, 1), None, "no subscription stands");
     learn();
     watched.forget(&[key(1)]);
@@ -90,16 +90,16 @@ async fn an_older_policy_does_not_come_back_and_a_changed_operator_is_read_again
     }
     let version =
         || watched.get(&[key(1)]).map(|[account]| Agent::read(&account.data).unwrap().agent.policy_version);
-    watched.read(&key(1), agent(4));
-    watched.changed(&PROGRAM, &key(1), agent(3));
+    watched.read(&key(1), agent(4), 9);
+    watched.changed(&PROGRAM, &key(1), agent(3), 9);
     assert_eq!(version(), Some(4));
-    watched.changed(&PROGRAM, &key(1), agent(5));
+    watched.changed(&PROGRAM, &key(1), agent(5), 9);
     assert_eq!(version(), Some(5));
-    watched.changed(&PROGRAM, &key(1), account(0));
+    watched.changed(&PROGRAM, &key(1), account(0), 9);
     assert_eq!(version(), None, "closed");
     let operator = |lamports| RawAccount { owner: PROGRAM, ..account(lamports) };
-    watched.read(&key(2), operator(1));
-    watched.changed(&PROGRAM, &key(2), operator(2));
+    watched.read(&key(2), operator(1), 9);
+    watched.changed(&PROGRAM, &key(2), operator(2), 9);
     assert_eq!(known(&watched, 2), None);
 }
 
@@ -111,13 +111,19 @@ async fn an_agent_from_before_a_payment_does_not_come_back() {
     let sequence = || {
         watched.get(&[key(1)]).map(|[account]| Agent::read(&account.data).unwrap().agent.tags().sequence())
     };
-    watched.read(&key(1), agent_after(u64::from(u32::MAX)));
-    watched.changed(&PROGRAM, &key(1), agent_after(u64::from(u32::MAX) - 1));
+    watched.read(&key(1), agent_after(u64::from(u32::MAX)), 9);
+    watched.changed(&PROGRAM, &key(1), agent_after(u64::from(u32::MAX) - 1), 9);
     assert_eq!(sequence(), Some(u32::MAX));
-    watched.changed(&PROGRAM, &key(1), agent_after(u64::from(u32::MAX) + 1));
+    watched.changed(&PROGRAM, &key(1), agent_after(u64::from(u32::MAX) + 1), 9);
     assert_eq!(sequence(), Some(0));
-    watched.read(&key(1), agent_after(7));
+    watched.read(&key(1), agent_after(7), 9);
     assert_eq!(sequence(), Some(7), "a read replaces what is known");
+    watched.changed(&PROGRAM, &key(1), agent_after(8), 12);
+    assert_eq!(watched.slot_of(&key(1)), Some(12));
+    watched.changed(&PROGRAM, &key(1), agent_after(6), 11);
+    assert_eq!(sequence(), Some(8));
+    watched.changed(&PROGRAM, &key(1), agent_after(6), 13);
+    assert_eq!(sequence(), None, "fewer payments in a later slot: a fork, so it is read again");
 }
 
 #[tokio::test(start_paused = true)]

@@ -79,6 +79,51 @@ async fn a_payment_settles_the_transfer_that_was_given_up_and_is_announced_once(
 }
 
 #[tokio::test]
+async fn a_key_stands_for_its_payment_although_a_later_try_was_refused() {
+    let Some(fixture) = fixture().await else { return };
+    let failed = gives_up(&fixture, &signs(&fixture, 1, "k").await).await;
+    let Claim::Retry(later) = fixture.claim(&fixture.transfer(2, "k"), 3).await else { panic!("no retry") };
+    let refused = fixture
+        .store
+        .transfers
+        .mark_rejected(&later, rejection(RejectionReason::Paused), at(4))
+        .await
+        .expect("rejected");
+    let Claim::Replay(answer) = fixture.claim(&fixture.transfer(3, "k"), 5).await else {
+        panic!("not refused")
+    };
+    assert_eq!(answer.id, refused.id);
+    // A use of the next day is another payment, whatever becomes of the first.
+    let next_day = fixture.claim_new(&fixture.transfer(4, "k"), 86_400 + 60).await;
+    fixture
+        .store
+        .transfers
+        .mark_rejected(&next_day, rejection(RejectionReason::Paused), at(86_500))
+        .await
+        .expect("rejected");
+    assert_eq!(reads(&fixture, payment_of(&failed, "signature-1", 7)).await, 0);
+    let used = async || {
+        let key = &failed.idempotency_key;
+        let used = fixture.store.transfers.find_used_key(fixture.operator.id, Network::Test, key).await;
+        used.expect("read").expect("used").transfer
+    };
+    assert_eq!(used().await.id, next_day.id);
+    assert!(matches!(now(&fixture, &refused).await.state, TransferState::Rejected(_)), "as it was answered");
+
+    let failed = gives_up(&fixture, &signs(&fixture, 5, "m").await).await;
+    let Claim::Retry(later) = fixture.claim(&fixture.transfer(6, "m"), 3).await else { panic!("no retry") };
+    fixture
+        .store
+        .transfers
+        .mark_rejected(&later, rejection(RejectionReason::Paused), at(4))
+        .await
+        .expect("rejected");
+    assert_eq!(reads(&fixture, payment_of(&failed, "signature-5", 8)).await, 0);
+    let again = fixture.claim(&fixture.transfer(7, "m"), 60).await;
+    assert!(matches!(again, Claim::Replay(paid) if paid.id == failed.id));
+}
+
+#[tokio::test]
 async fn a_payment_that_bears_the_id_of_a_transfer_and_differs_settles_nothing() {
     let Some(fixture) = fixture().await else { return };
     let failed = gives_up(&fixture, &signs(&fixture, 1, "k").await).await;

@@ -1,6 +1,7 @@
 use super::*;
 use crate::domain::{EntryKind, EntryOutcome, HistoryEntry, PaymentMade, PaymentNumber, entry_id};
 use crate::store::{Mark, Readings, Whose};
+use purser_core::Joint;
 use purser_policy::id_with_tag;
 
 pub(super) struct Payments<'a>(pub &'a Fixture);
@@ -34,9 +35,15 @@ impl Payments<'_> {
     }
 
     async fn known(&self, tag: u64, since: Option<i64>) -> (u64, Option<PaymentMade>) {
-        let known =
-            self.0.store.transfers.find_payment(self.0.account.id, tag, since.map(at)).await.expect("read");
+        let since = since.map(at);
+        let transfers = &self.0.store.transfers;
+        let known = transfers.find_payment(self.0.account.id, tag, since, None).await.expect("read");
         (known.up_to, known.made)
+    }
+
+    async fn are_joined(&self, joint: Option<Joint>) -> bool {
+        let transfers = &self.0.store.transfers;
+        transfers.find_payment(self.0.account.id, 9, None, joint).await.expect("read").are_joined
     }
 
     async fn missing(&self) -> usize {
@@ -228,8 +235,13 @@ async fn a_number_that_is_read_takes_the_place_of_another_one() {
 async fn bytes_signed_ahead_are_stored_only_where_nothing_is_missing_and_nothing_was_paid() {
     let Some(fixture) = fixture().await else { return };
     let payments = Payments(&fixture);
-    let ahead = |number, name: &str, known_up_to| NewTransfer {
-        signed: Some(SignedAhead { signed: signed(number), known_up_to, policy_version: 7 }),
+    // The tag of each payment is its number.
+    let ahead = |number, name: &str, joint| NewTransfer {
+        signed: Some(SignedAhead {
+            signed: signed(number),
+            joint: Some(Joint { number: joint, tag: joint }),
+            policy_version: 7,
+        }),
         ..fixture.transfer(number, name)
     };
     for number in [1, 2, 4] {
@@ -242,6 +254,23 @@ async fn bytes_signed_ahead_are_stored_only_where_nothing_is_missing_and_nothing
     payments.index(vec![payments.read_payment(paid.id.tag(), PaymentNumber::Is(3), 10)]).await;
     assert!(!is_stored(&paid).await, "somebody has paid it");
     assert!(is_stored(&ahead(4, "d", 4)).await);
+    let joint = |number, tag| Some(Joint { number, tag });
+    for (joint, is_it) in [(joint(2, 2), true), (joint(2, 4), false), (joint(5, 5), false), (None, true)] {
+        assert_eq!(payments.are_joined(joint).await, is_it, "{joint:?}");
+    }
+    payments.index(vec![payments.read_payment(5, PaymentNumber::CutOff, 10)]).await;
+    fixture
+        .store
+        .index
+        .count_unnumbered((fixture.operator.id, fixture.account.id), 5)
+        .await
+        .expect("counted");
+    assert!(payments.are_joined(joint(5, 5)).await, "its number was cut off");
+    let of_another_fork = NewTransfer {
+        signed: Some(SignedAhead { signed: signed(8), joint: joint(2, 77), policy_version: 7 }),
+        ..fixture.transfer(8, "g")
+    };
+    assert!(!is_stored(&of_another_fork).await, "payment 2 is another one");
     // A day later the tag is free again, once the clocks agree.
     let day = 86_400 + 10;
     let late = |number, name: &str| NewTransfer {
