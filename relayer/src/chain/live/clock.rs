@@ -214,4 +214,41 @@ mod tests {
             assert_eq!(after(span_ms, height), BLOCKHASH_AGE_UNMEASURED);
         }
     }
+
+    /// A node at this slot.
+    struct NodeAt(Arc<std::sync::atomic::AtomicU64>);
+
+    #[async_trait::async_trait]
+    impl purser_rpc::transport::Transport for NodeAt {
+        async fn call(
+            &self,
+            method: &'static str,
+            params: serde_json::Value,
+        ) -> Result<serde_json::Value, purser_rpc::CallError> {
+            assert_eq!(method, "getLatestBlockhash");
+            // One block passes with each call.
+            let slot = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            if params[0]["minContextSlot"].as_u64().is_some_and(|least| slot < least) {
+                return Err(purser_rpc::CallError::Node(purser_rpc::NodeFault::Lagging));
+            }
+            let blockhash = Hash::new_from_array([slot as u8; 32]).to_string();
+            Ok(serde_json::json!({
+                "context": { "slot": slot },
+                "value": { "blockhash": blockhash, "lastValidBlockHeight": slot + 150 },
+            }))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_counted_in_a_slot_is_signed_over_no_block_from_before_it() {
+        let slot = Arc::new(std::sync::atomic::AtomicU64::new(10));
+        let rpc = Rpc::over(vec![Box::new(NodeAt(slot.clone()))], Vec::new(), Default::default());
+        let clock = ChainClock::new(Arc::new(rpc));
+        let over = async |since| clock.recent_since(since).await.map(|recent| recent.last_valid_block_height);
+        assert_eq!(over(0).await, Ok(160));
+        assert_eq!(over(10).await, Ok(160), "the same block");
+        assert_eq!(over(13).await, Ok(163), "the node has two blocks to go until then");
+        assert_eq!(over(9).await, Ok(163));
+        assert!(over(1_000).await.is_err(), "no node is so far");
+    }
 }
