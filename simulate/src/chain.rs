@@ -85,8 +85,8 @@ impl Transaction {
 pub struct Landed {
     pub signature: usize,
     pub slot: u64,
-    /// The number of its payment.
-    pub result: Result<u64, Refusal>,
+    /// Its payment, with its number.
+    pub result: Result<(u64, PaymentMade), Refusal>,
 }
 
 pub struct TrueChain {
@@ -174,6 +174,7 @@ impl TrueChain {
         }
         let mut account = self.now().clone();
         let result = execute(&mut account, &transaction.order, self.second_of(slot));
+        let result = result.map(|number| (number, self.payment(signature, slot)));
         if result.is_ok() {
             self.states.push((slot, account));
         }
@@ -248,23 +249,20 @@ impl TrueChain {
     }
 
     /// All payments that are at least `depth` slots deep, in order.
-    pub fn payments(&self, depth: u64) -> impl Iterator<Item = (u64, PaymentMade)> + '_ {
+    pub fn payments(&self, depth: u64) -> impl Iterator<Item = &(u64, PaymentMade)> + '_ {
         let deep = self.landed.iter().filter(move |landed| landed.slot + depth <= self.tip);
-        deep.filter_map(|landed| Some((landed.result.ok()?, self.payment(landed))))
+        deep.filter_map(|landed| landed.result.as_ref().ok())
     }
 
-    pub fn payment(&self, landed: &Landed) -> PaymentMade {
-        let order = &self.transactions[landed.signature].order;
+    fn payment(&self, signature: usize, slot: u64) -> PaymentMade {
+        let order = &self.transactions[signature].order;
         let transfer_id = TransferId::from_bytes(order.transfer_id);
         PaymentMade {
             transfer_id,
             account_id: payer().account_id,
-            signature: landed.signature.to_string(),
-            slot: landed.slot,
-            made_at: happened_at(
-                Timestamp::from_unix_seconds(self.second_of(landed.slot)),
-                Some(transfer_id),
-            ),
+            signature: signature.to_string(),
+            slot,
+            made_at: happened_at(Timestamp::from_unix_seconds(self.second_of(slot)), Some(transfer_id)),
             amount: order.amount,
             recipient: order.destination,
             memo: order.memo.clone(),

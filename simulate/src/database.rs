@@ -172,7 +172,7 @@ impl Database {
     }
 
     /// A payment was read on the chain: it is added, and settles the transfer that it pays. False: it contradicts one.
-    pub fn read(&mut self, number: u64, payment: PaymentMade, now: Timestamp) -> bool {
+    pub fn read(&mut self, number: u64, payment: &PaymentMade, now: Timestamp) -> bool {
         let known = self.history.get(&payment.signature);
         if known.is_some_and(|known| known.number == Some(number) && known.payment.slot == payment.slot) {
             // A fork may have given its number to another payment, which was taken back since.
@@ -188,7 +188,7 @@ impl Database {
         let Some(row) = self.rows.iter_mut().find(|row| row.transfer.id == payment.transfer_id) else {
             return true;
         };
-        match row.transfer.met_by(&payment, Some(PAYEE)) {
+        match row.transfer.met_by(payment, Some(PAYEE)) {
             PaymentMeans::Known => true,
             PaymentMeans::Settles(settlement) => {
                 let settled = TransferState::Settled(settlement);

@@ -220,9 +220,9 @@ impl Chain for SimChain {
             let outcome = self.world.with(|state| {
                 if let Some(landed) = shown(state, signature, self.world.depth) {
                     self.saw(landed.slot);
-                    return Some(match landed.result {
+                    return Some(match &landed.result {
                         Ok(_) => Outcome::Settled { slot: landed.slot },
-                        Err(refusal) => Outcome::Refused(refusal),
+                        Err(refusal) => Outcome::Refused(*refusal),
                     });
                 }
                 let is_seen = shown(state, signature, 0).is_some();
@@ -274,17 +274,18 @@ pub async fn index(world: Arc<World>, process: Arc<Process>, relayer: usize) {
                 return;
             }
             let is_listed = |number: u64| node.leaves_out == 0 || !number.is_multiple_of(node.leaves_out);
-            let read: Vec<_> = state.chain.payments(depth).filter(|(number, _)| is_listed(*number)).collect();
-            for (number, payment) in read {
-                state.databases[database].read(number, payment, now);
+            let (chain, database) = (&state.chain, &mut state.databases[database]);
+            for (number, payment) in chain.payments(depth).filter(|(number, _)| is_listed(*number)) {
+                database.read(*number, payment, now);
             }
-            let chain = &state.chain;
             let is_gone = |payment: &purser_core::PaymentMade| {
                 let signature = payment.signature.parse().unwrap_or(usize::MAX);
                 payment.slot + FINALIZED < chain.tip
                     && chain.status(signature, 0).is_none_or(|landed| landed.result.is_err())
             };
-            state.databases[database].take_back(is_gone, now);
+            if state.has_forked {
+                database.take_back(is_gone, now);
+            }
         });
         tokio::select! {
             biased;

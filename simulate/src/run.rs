@@ -241,7 +241,7 @@ fn judge(world: &World, keys: usize, last: &[(usize, Option<Answer>)]) -> Vec<St
     let mut faults = Vec::new();
     let payer = payer();
     let paid: Vec<PaymentMade> =
-        world.with(|state| state.chain.payments(FINALIZED).map(|(_, payment)| payment).collect());
+        world.with(|state| state.chain.payments(FINALIZED).map(|(_, payment)| payment.clone()).collect());
     let (answers, has_forked, has_forgotten) = world.with(|state| {
         let forgotten: Vec<bool> = state.databases.iter().map(|database| database.has_forgotten).collect();
         (state.answers.clone(), state.has_forked, forgotten)
