@@ -28,8 +28,8 @@ const BUDGETS: &[(&str, usize)] = &[
     ("audit/replay", 9_060), // what decides; accounts that are read again and held against every moment of a slot, and refusals by caps or for want of a grant, are its latest raise
     ("cli", 2_970),          // keys that it makes and revokes are on record
     ("client", 1_470),       // goal 1,100; memos before calls are its latest raise
-    ("core", 4_680),         // a cap for 30 days and a budget are decided before signing
-    ("dev", 1_480),          // the approver and its phone
+    ("core", 4_710), // records and views join in a payment, and bytes die with the fork of their count
+    ("dev", 1_480),  // the approver and its phone
     ("doors/dashboard", 5_030), // actions, sessions, budgets, tags, changes of many accounts, passkeys; 500 accounts: who pays how much, what is refused and why, names, what waits, the system
     ("doors/mcp", 1_670),       // goal 500; a client that shows pages is led to an approval
     ("doors/x402", 1_190),
@@ -38,9 +38,9 @@ const BUDGETS: &[(&str, usize)] = &[
     ("migrations", 5_865),      // the commands of grants, approvers and budgets, and `approve`
     ("policy", 1_250),          // goal 900; the window of 30 days is its latest raise
     ("programs/purser", 4_300), // approvers, grants that wait, bounds and budgets
-    ("relayer", 44_150), // the record of changes, sessions, passkeys, tags, changes of many accounts, limits of 30 days and budgets announced, sums of transfers by day and of refusals by reason
-    ("rpc", 1_900),      // goal 1,800
-    ("simulate", 2_040), // people who approve
+    ("relayer", 44_190), // blocks not older than a view; the record of changes, sessions, passkeys, tags, changes of many accounts, limits of 30 days and budgets announced, sums of transfers by day and of refusals by reason
+    ("rpc", 1_910),      // goal 1,800; a blockhash since a slot
+    ("simulate", 2_100), // people who approve; forks amid payments
     ("xtask", 3_720),    // pages of docs in the archive
 ];
 
