@@ -3,11 +3,13 @@ use clap::Args;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
+use super::key::{begin, end};
 use super::operator::with_chain;
 use super::output::{Format, print_one};
 use purser_relayer::chain::{ReadChain, StopChain};
 use purser_relayer::config::Config;
-use purser_relayer::domain::{HaltedBy, OperatorId};
+use purser_relayer::domain::{Action, HaltedBy, OperatorId};
+use purser_relayer::service::Ambient;
 use purser_relayer::store::Store;
 
 #[derive(Debug, Args)]
@@ -20,9 +22,9 @@ pub(super) struct HaltArgs {
 /// Halts every account of an operator with the configured policy authority. Only the operator's admin resumes them.
 pub(super) async fn run(config: &Config, format: Format, arguments: HaltArgs) -> Result<()> {
     let store = Store::open(config.database.url.expose_secret()).await?;
-    let found = store.operators.find_operator(arguments.operator).await;
-    store.close().await;
-    let operator = found?.context("no such operator")?;
+    let operator = store.operators.find_operator(arguments.operator).await?.context("no such operator")?;
+    // A halt waits for no record.
+    let on_record = begin(&store, &Ambient::of(&store), operator.id, "halt").await;
     let (confirmed, halted_by) = with_chain(config, operator.network, async |chain| {
         let on_chain =
             chain.read_operator(&operator.address).await?.context("the operator is not on the chain")?;
@@ -33,6 +35,14 @@ pub(super) async fn run(config: &Config, format: Format, arguments: HaltArgs) ->
         Ok((confirmed, halted_by.unwrap_or(HaltedBy::PolicyAuthority)))
     })
     .await?;
+    let recorded = match on_record {
+        Ok(action) => end(&store, Action { tx_signature: Some(confirmed.signature.clone()), ..action }).await,
+        Err(error) => Err(error),
+    };
+    store.close().await;
+    if let Err(error) = recorded {
+        eprintln!("The halt is not among the actions: {error:#}");
+    }
     print_one(
         format,
         &[

@@ -110,14 +110,19 @@ async fn revoke(store: &Store, format: Format, id: KeyId) -> Result<()> {
 }
 
 /// The command line stands on record as well, with no key.
-async fn begin(store: &Store, ambient: &Ambient, operator: OperatorId, name: &str) -> Result<Action> {
+pub(super) async fn begin(
+    store: &Store,
+    ambient: &Ambient,
+    operator: OperatorId,
+    name: &str,
+) -> Result<Action> {
     let drawn = ambient.draw();
     let action = Action::new(operator, name.parse()?, drawn.at, drawn.id_bits);
     store.actions.insert_action(&action).await?;
     Ok(action)
 }
 
-async fn end(store: &Store, action: Action) -> Result<()> {
+pub(super) async fn end(store: &Store, action: Action) -> Result<()> {
     Ok(store.actions.mark_action_ended(&Action { outcome: ActionOutcome::Done, ..action }).await?)
 }
 

@@ -15,7 +15,7 @@ use crate::dashboard::signed_in;
 use crate::webhooks::registers;
 
 /// Polls a page until it contains this text.
-async fn comes_to_say(browser: &Browser, path: &str, text: &str) {
+pub async fn comes_to_say(browser: &Browser, path: &str, text: &str) {
     for _ in 0..300 {
         if browser.reads(path).await.has_status(200).text.contains(text) {
             return;

@@ -5,6 +5,9 @@ use purser_tests::{Agent, AppSettings, Operator, TestApp, TestNetwork, page};
 use serde_json::json;
 use solana_sdk::pubkey::Pubkey;
 
+use crate::dashboard::signed_in;
+use crate::dashboard_home::comes_to_say;
+
 async fn own_operator() -> Operator {
     let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
     app.new_operator().await
@@ -49,6 +52,29 @@ async fn halt_over_http_stops_every_account_and_only_the_admins_wallet_resumes()
     ada.pays("1").to(&payee).await.is_settled();
     let account = operator.reads_account(&ada.id).await.has_status(200);
     assert_eq!((account["status"].as_str(), account["halted"].is_null()), (Some("active"), true));
+}
+
+#[tokio::test]
+async fn the_dashboard_names_who_asked_for_a_halt_and_nobody_where_a_wallet_halted() {
+    let operator = own_operator().await;
+    let agent = operator.creates_account("Ada").await;
+    let named = json!({ "name": "night watch", "scopes": ["read", "halt"] });
+    let watch = operator.client.post("/v1/keys", &named).await.has_status(201).text_of("key").to_owned();
+    let watch = purser_tests::Client::new(operator.client.base(), Some(&watch));
+    let browser = signed_in(&operator).await;
+    let page = format!("/dashboard/accounts/{}", agent.id);
+    watch.post("/v1/halt", &json!({})).await.has_status(200);
+    // A second one changes nothing.
+    operator.client.post("/v1/halt", &json!({})).await.has_status(200);
+    for page in [&*page, "/dashboard"] {
+        comes_to_say(&browser, page, "halted by the policy authority, asked for by").await;
+        browser.reads(page).await.says("night watch");
+    }
+    let (app, chain) = (operator.app(), &operator.chain);
+    chain.resumes(operator.address, None, app.admin()).await;
+    chain.halts(operator.address, None, app.policy_authority()).await;
+    comes_to_say(&browser, &page, "halted by the policy authority.").await;
+    browser.reads("/dashboard").await.says("Every account is halted by the policy authority.");
 }
 
 #[tokio::test]

@@ -15,16 +15,18 @@ pub type Module = Vec<String>;
 /// How often a name may be handed on.
 const HOPS_MAX: u32 = 4;
 
-/// A module of each circle that stands as yet: `check` and `grant` of the policy, which cannot be moved without another build of
-/// the program.
-const OPEN: [&str; 1] = ["grant"];
+/// The circle that stands as yet: `check` and `grant` of the policy, which cannot be moved without another build of the program.
+const OPEN: &str = "policy/src: files import each other in a circle:\ncheck, grant";
 
 /// Checks every crate but the black-box tests, whose helpers know each other as people do.
 pub fn check_all(root: &Path) -> Result<()> {
     let circles: Vec<String> = crates_under(root)?
         .iter()
         .filter(|folder| !folder.ends_with("tests"))
-        .filter_map(|folder| Some(format!("{}: {}", folder.display(), check(&folder.join("src")).err()?)))
+        .filter_map(|folder| {
+            Some(format!("{}: {}", folder.join("src").display(), check(&folder.join("src")).err()?))
+        })
+        .filter(|circle| !circle.ends_with(OPEN))
         .collect();
     if !circles.is_empty() {
         bail!("{}", circles.join("\n"));
@@ -65,9 +67,7 @@ pub fn check(source: &Path) -> Result<()> {
             .collect();
         if !circle.is_empty() {
             let names: Vec<String> = circle.iter().map(|module| module.join("::")).collect();
-            if !names.iter().any(|name| OPEN.contains(&name.as_str())) {
-                circles.insert(names.join(", "));
-            }
+            circles.insert(names.join(", "));
         }
     }
     if !circles.is_empty() {

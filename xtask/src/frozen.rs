@@ -10,7 +10,9 @@ use sha2::{Digest, Sha256};
 /// Fails if a file that was released is gone or has changed.
 pub fn check(root: &Path) -> Result<()> {
     let folder = folder(root);
-    let frozen = fs::read_to_string(list(&folder)).unwrap_or_default();
+    let frozen = fs::read_to_string(list(&folder)).context(
+        "relayer/migrations/frozen.sha256 is missing: put it back, or nothing holds what was released",
+    )?;
     let changed = changed(&folder, &frozen)?;
     if changed.is_empty() {
         return Ok(());
@@ -77,6 +79,8 @@ mod tests {
         let writes = |name: &str, text: &str| fs::write(folder.join(name), text).expect("written");
         writes("0001_a.sql", "a");
         writes("0002_b.sql", "b");
+        assert!(check(root.path()).is_err(), "without a list nothing is held");
+        writes("frozen.sha256", "");
         freeze(root.path()).expect("nothing was frozen before");
         writes("0003_c.sql", "c");
         check(root.path()).expect("a new file belongs to no release");

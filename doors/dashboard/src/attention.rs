@@ -1,9 +1,11 @@
 //! What needs attention, in lines that lead to it. However many accounts one thing is true of, it takes a few lines.
 
 use purser_relayer::domain::{
-    AccountId, ActionFilter, HaltScope, Limit, Timestamp, UsdcAmount, Webhook, WebhookStatus,
+    AccountId, ActionFilter, EventType, HaltScope, Limit, ListedAction, Timestamp, UsdcAmount, Webhook,
+    WebhookStatus,
 };
-use purser_relayer::service::{AccountView, Part, Report, ServiceError, Services};
+use purser_relayer::service::{AccountView, EventsFilter, Part, Report, ServiceError, Services};
+use serde_json::Value;
 
 use super::page::first_page;
 use super::session::Signed;
@@ -13,6 +15,8 @@ use super::text::{percent, usdc_text};
 pub const LOOKED_AT: u32 = 1_000;
 /// From this share of its cap on, an account needs attention.
 const NEAR_PERCENT: u64 = 80;
+/// Among how many of the latest requests for a halt the one that halted is looked for.
+const HALTS: u32 = 20;
 /// How many accounts are named of which the same is true.
 const NAMED: usize = 5;
 
@@ -191,7 +195,7 @@ pub async fn halt_of_all(
     )))
 }
 
-/// The key that asked for the latest halt of this account, or of all; `None` where no request did.
+/// The key that asked for the latest halt of this account, or of all; `None` where no request did, as far as is known.
 pub async fn who_halted(
     services: &Services,
     signed: &Signed,
@@ -204,6 +208,17 @@ pub async fn who_halted(
         object_id: object.and_then(|id| id.parse().ok()),
         ..ActionFilter::default()
     };
-    let latest = services.actions.list(&signed.operator, &filter, first_page(1)?).await?.items.pop();
-    Ok(latest.and_then(|listed| listed.key_name.or(Some(listed.key_hint?.as_str().to_owned()))))
+    let halted = EventsFilter { event_type: Some(EventType::AccountHalted), account_id: account };
+    let (asked, halts) = tokio::try_join!(
+        services.actions.list(&signed.operator, &filter, first_page(HALTS)?),
+        services.events.list(&signed.operator, halted, first_page(1)?),
+    )?;
+    // Somebody may have lifted what was asked for, and somebody else halted it without asking us.
+    let signature = halts.items.first().and_then(|event| {
+        let data: Value = serde_json::from_str(event.data.get()).ok()?;
+        Some(data.get("tx_signature")?.as_str()?.to_owned())
+    });
+    let of_it = |listed: &ListedAction| signature.is_some() && listed.action.tx_signature == signature;
+    let asked = asked.items.into_iter().find(of_it);
+    Ok(asked.and_then(|listed| listed.key_name.or(Some(listed.key_hint?.as_str().to_owned()))))
 }

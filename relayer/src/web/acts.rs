@@ -113,13 +113,13 @@ async fn begin_action(actions: &Actions, action: &Action, is_stop: bool) -> Resu
     }
 }
 
-struct Begun {
+struct StartedAction {
     action: Action,
     asked: Option<Fields>,
     is_of_form: bool,
 }
 
-async fn begin(actions: &Actions, act: Act, request: Request) -> Result<(Request, Begun), ApiError> {
+async fn begin(actions: &Actions, act: Act, request: Request) -> Result<(Request, StartedAction), ApiError> {
     let (mut parts, body) = request.into_parts();
     let principal = parts.extensions.get::<Principal>().cloned();
     let principal =
@@ -135,7 +135,7 @@ async fn begin(actions: &Actions, act: Act, request: Request) -> Result<(Request
     action.request_id = request_name(&parts.extensions);
     begin_action(actions, &action, act.is_stop).await?;
     let is_of_form = act.session_id.is_some();
-    Ok((Request::from_parts(parts, Body::from(body)), Begun { action, asked, is_of_form }))
+    Ok((Request::from_parts(parts, Body::from(body)), StartedAction { action, asked, is_of_form }))
 }
 
 /// The request's id, for the record.
@@ -149,8 +149,8 @@ async fn object_of(parts: &mut Parts) -> Option<ActionWord> {
     named.iter().find(|(name, _)| *name == "id").and_then(|(_, id)| id.parse().ok())
 }
 
-async fn carry_out(actions: &Actions, begun: Begun, mut request: Request, next: Next) -> Response {
-    let Begun { mut action, asked, is_of_form } = begun;
+async fn carry_out(actions: &Actions, started: StartedAction, mut request: Request, next: Next) -> Response {
+    let StartedAction { mut action, asked, is_of_form } = started;
     if let Some(key_id) = action.key_id {
         request.extensions_mut().insert(OnRecord { action: action.clone(), key_id });
     }

@@ -123,8 +123,12 @@ impl Guard {
         headers: &HeaderMap,
         from: &Extensions,
     ) -> Result<Principal, ApiError> {
-        let from = || self.client_of(headers, from);
-        self.look_up(&key.hash(), self.keys.authenticate(key, from)).await
+        let client = || self.client_of(headers, from);
+        let found = self.look_up(&key.hash(), self.keys.authenticate(key, client)).await;
+        if let Err(ApiError::Service(ServiceError::Unauthorized(_))) = &found {
+            tracing::info!(address = client().map(display), "refused a key");
+        }
+        found
     }
 
     /// Runs `look`, unless too many unknown keys, tokens and passkeys are being tried.

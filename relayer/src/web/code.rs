@@ -1,4 +1,4 @@
-//! The error codes of the interface, a closed set: status, text, whether to send again, when each is answered and what to do about it.
+//! The error codes of the interface: status, text, whether to send again, when each is answered and what to do about it.
 //! `docs/errors.md` has the details. A code that is missing here cannot be answered.
 
 use axum::http::StatusCode;

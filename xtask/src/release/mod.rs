@@ -21,7 +21,7 @@ use components::{Components, TARGET};
 
 const PLATFORM: &str = "x86_64-linux";
 /// What lies in the archive as it lies in the repository.
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 9] = [
     ("programs/purser/idl/purser.so", "purser.so"),
     ("programs/purser/idl/purser.json", "purser.json"),
     ("programs/purser/idl/purser.ts", "purser.ts"),
@@ -29,6 +29,7 @@ const FILES: [(&str, &str); 8] = [
     ("deploy/prometheus/alerts.yml", "alerts.yml"),
     ("deploy/archive/README.md", "README.md"),
     ("sdk/python/examples/pay.py", "python/pay.py"),
+    ("tests/it/x402/shop.mjs", "x402/shop.mjs"),
     ("LICENSE", "LICENSE"),
 ];
 

@@ -100,7 +100,7 @@ impl ReadAccount {
     }
 }
 
-/// Spending policies. The chain is the truth; the database only remembers how an allowlist was written.
+/// Spending policies. The chain is the truth.
 #[derive(Clone)]
 pub struct Policies {
     policies: store::Policies,
