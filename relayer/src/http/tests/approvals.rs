@@ -199,6 +199,23 @@ async fn what_a_person_was_asked_is_void_after_a_pause_and_after_another_policy(
 }
 
 #[tokio::test]
+async fn what_a_person_was_asked_is_void_after_a_halt_of_the_account_and_of_all() {
+    for all in [false, true] {
+        let relayer = Relayer::start().await;
+        let account = relayer.limited().await;
+        let id = relayer.ask(&account, "a").await.body["transfer_id"].clone();
+        let path = if all { "/v1/halt".to_owned() } else { format!("/v1/accounts/{account}/halt") };
+        let halted = relayer.post(&path, &json!({})).await;
+        assert_eq!(halted.status, StatusCode::OK, "{}", halted.body);
+        relayer.grant(&id);
+        let failed = relayer.becomes(&id, "failed").await;
+        assert_eq!(failed["error"], "approval_void", "{path}");
+        assert!(failed["message"].as_str().is_some_and(|text| text.contains("halted")), "{failed}");
+        assert!(relayer.chain.script().orders.is_empty());
+    }
+}
+
+#[tokio::test]
 async fn nobody_is_asked_for_what_no_grant_lets_pass_nor_for_an_eleventh_transfer() {
     let relayer = Relayer::start().await;
     let account = relayer.limited().await;
