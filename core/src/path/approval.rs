@@ -89,10 +89,10 @@ impl Carrier {
                 // Read again: another payment may have been made meanwhile.
                 Ok(if self.permit.is_some() { Step::Took(transfer) } else { Step::Left(transfer) })
             }
-            (Decision::Sign, _) => {
-                let allowed = allowed_by(&view, transfer);
-                self.sign_and_store(allowed, destination, &view).await
-            }
+            (Decision::Sign, _) => match self.signed(&transfer, destination, &view).await {
+                Ok(signed) => self.store(allowed_by(&view, transfer), signed).await,
+                Err(error) => self.fail_unsigned(allowed_by(&view, transfer), &error).await,
+            },
             // The grant stays: the same request finds it.
             (Decision::Failing(failure, _), _) => self.fail(transfer, failure).await,
             // Past what the grant waives, such as the daily limit: as long as it lasts, that may change.

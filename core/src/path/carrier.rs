@@ -229,10 +229,15 @@ impl Carrier {
                 WasPaid::Unknown | WasPaid::OldView => return self.fail_unknown(transfer).await,
             }
             return match decision {
-                Decision::Sign => {
-                    let allowed = allowed_by(&view, transfer);
-                    self.sign_and_store(allowed, destination, &view).await
-                }
+                Decision::Sign => match self.signed(&transfer, destination, &view).await {
+                    Ok(signed) => self.store(allowed_by(&view, transfer), signed).await,
+                    // No node has a block as new as this view.
+                    Err(ChainFault::Unavailable(_)) if !is_read => {
+                        is_read = true;
+                        continue;
+                    }
+                    Err(error) => self.fail_unsigned(allowed_by(&view, transfer), &error).await,
+                },
                 Decision::Rejected(rejection) if self.may_ask(&transfer, &rejection) => {
                     self.ask(transfer, rejection).await
                 }
@@ -252,22 +257,20 @@ impl Carrier {
         }
     }
 
-    pub(super) async fn sign_and_store(
-        &mut self,
-        transfer: Transfer,
+    pub(super) async fn signed(
+        &self,
+        transfer: &Transfer,
         destination: Address,
         view: &ChainView,
-    ) -> Stepped {
-        let payment = Payment::of(&transfer, destination);
-        let unsigned = self.unsigned(transfer.id, &payment, view);
-        let signed = match &self.hand_over {
+    ) -> Result<SignedTransfer, ChainFault> {
+        let unsigned = self.unsigned(transfer.id, &Payment::of(transfer, destination), view);
+        match &self.hand_over {
             None => self.chain.sign_transfer(&unsigned).await,
             Some(HandOver { signer, .. }) => signer.sign_transfer(&unsigned).await,
-        };
-        let signed = match signed {
-            Ok(signed) => signed,
-            Err(error) => return self.fail_unsigned(transfer, &error).await,
-        };
+        }
+    }
+
+    pub(super) async fn store(&mut self, transfer: Transfer, signed: SignedTransfer) -> Stepped {
         crash_point!("signed.before");
         // Stored before the first send: from here on it may be on the chain.
         match self.mark(&transfer, transfer.state.sign(signed.clone())).await {
