@@ -170,12 +170,16 @@ impl Scene {
 
     /// Runs one of the page's hosts, which calls every tool and pays once.
     async fn hosts(&self, heading: &str, programs: PathBuf) {
-        let printed = self.runs("ada.py", &block(heading, "python"), "python ada.py", &[programs]).await;
-        assert_eq!(printed, "Paid.\n", "{heading}");
+        self.calls_every_tool("ada.py", &block(heading, "python"), "python ada.py", programs).await;
+    }
+
+    async fn calls_every_tool(&self, name: &str, text: &str, line: &str, programs: PathBuf) {
+        let printed = self.runs(name, text, line, &[programs]).await;
+        assert_eq!(printed, "Paid.\n", "{name}");
         let called = self.model.called.lock().expect("no test panicked").clone();
-        assert_eq!(called.values().sum::<usize>(), TOOLS.len(), "{heading}: {called:?}");
-        assert_eq!(called.len(), 7, "{heading}: {called:?}");
-        assert_eq!(self.paid().await, 250_000, "{heading}");
+        assert_eq!(called.values().sum::<usize>(), TOOLS.len(), "{name}: {called:?}");
+        assert_eq!(called.len(), 7, "{name}: {called:?}");
+        assert_eq!(self.paid().await, 250_000, "{name}");
     }
 }
 
@@ -233,7 +237,21 @@ async fn openai_agent_calls_every_tool_and_pays_once() {
 #[tokio::test]
 async fn langchain_calls_every_tool_and_pays_once() {
     let Some(python) = foreign::langchain() else { return };
-    Scene::new().await.hosts("LangChain", python).await;
+    let example = example("python/examples/langchain_agent.py");
+    assert!(example.ends_with(&block("LangChain", "python")), "the page and the example are one program");
+    Scene::new().await.calls_every_tool("ada.py", &example, "python ada.py", python).await;
+}
+
+#[tokio::test]
+async fn ai_sdk_calls_every_tool_and_pays_once() {
+    let Some(modules) = foreign::node_modules() else { return };
+    let example = example("typescript/examples/mcp-agent.ts");
+    // A module by its name, in a folder without a package.
+    Scene::new().await.calls_every_tool("ada.mts", &example, "node ada.mts", modules.join(".bin")).await;
+}
+
+fn example(file: &str) -> String {
+    fs::read_to_string(workspace().join("sdk").join(file)).expect("the SDK is there")
 }
 
 /// In parallel and in sequence, in both eras: retries under one name pay once.

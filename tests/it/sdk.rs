@@ -132,6 +132,38 @@ async fn typescript_pays_each_name_once_through_a_bad_line() {
     pays_each_name_once(&sdk, 8).await;
 }
 
+/// As docs show it, with a check of the types.
+const IN_DENO: &str = r#"import { Purser } from "PURSER_SDK/src/index.ts";
+const agent = new Purser();
+const paid = await agent.pay({ to: Deno.args[0], usdc: "0.25", name: Deno.args[1] });
+console.log(paid.status, paid.usdc);
+"#;
+
+#[tokio::test]
+async fn typescript_pays_in_deno_without_a_package() {
+    let Some(sdk) = Sdk::typescript().filter(|sdk| sdk.programs.join("deno").exists()) else {
+        eprintln!("not run: npm did not bring Deno");
+        return;
+    };
+    let (agent, payee) = agent_that_may("25", "50").await;
+    let key = agent.new_key().await;
+    let folder = temp_folder();
+    let program = IN_DENO.replace("PURSER_SDK", path_text(sdk.folder.path()));
+    fs::write(folder.path().join("pay.ts"), program).expect("the folder is writable");
+    for _ in 0..2 {
+        let line =
+            "deno run --check --quiet --no-remote --no-npm --allow-net=127.0.0.1 --allow-env pay.ts \"$@\"";
+        let mut shell = foreign::shell(folder.path(), std::slice::from_ref(&sdk.programs), line);
+        shell.args(["deno", &payee, &format!("{}:deno", agent.id)]);
+        shell.env("PURSER_URL", format!("{}/v1", agent.operator.app().base_url()));
+        shell.env("PURSER_AGENT_KEY", key.key()).env_remove("PURSER_ACCOUNT");
+        shell.env("DENO_DIR", folder.path()).env("DENO_NO_UPDATE_CHECK", "1");
+        assert_eq!(foreign::printed(shell).await, "settled 0.250000\n");
+    }
+    let payee = payee.parse().expect("an address");
+    assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 250_000, "one payment");
+}
+
 #[tokio::test]
 async fn python_sdk_passes_its_own_tests_and_strict_type_checks() {
     let Some(sdk) = Sdk::python() else { return };
