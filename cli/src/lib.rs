@@ -96,6 +96,8 @@ enum Command<C: Subcommand> {
     Openapi,
     /// Try it on this machine: an embedded Solana network, this service and a funded agent, in seconds. Money is play money
     Dev(Box<purser_dev::Args>),
+    /// Make an event really happen to the agent of a running `purser dev`
+    Trigger(purser_dev::TriggerArgs),
     /// Deliver webhook events once more: one, or those of a span of time
     Replay(replay::ReplayArgs),
     /// Audit an operator or an account from the chain alone: every signed instruction, replayed. Needs no configuration.
@@ -159,6 +161,7 @@ fn execute<D: Doors>(
             Command::Dev(arguments) => {
                 purser_dev::run(&arguments, common.json, purser_dev::Programs::installed)
             }
+            Command::Trigger(arguments) => arguments.run(common.json),
             Command::Replay(arguments) => replay::run(&config()?, format, arguments).await,
             Command::VerifyProgram(arguments) => return Ok(verify_program::run(format, arguments).await),
             Command::Attest(command) => return Ok(attest::run(format, command)),

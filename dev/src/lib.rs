@@ -31,7 +31,7 @@ use keys::Keys;
 use network::Network;
 use relayer::Relayer;
 use report::Ready;
-use steer::Steer;
+use steer::{Steer, Trigger};
 
 pub use programs::Programs;
 pub use progress::Progress;
@@ -57,6 +57,21 @@ pub struct Args {
     dir: PathBuf,
     #[command(subcommand)]
     steer: Option<Steer>,
+}
+
+/// `purser trigger`: the same as `purser dev trigger`.
+#[derive(Debug, clap::Args)]
+pub struct TriggerArgs {
+    event: Trigger,
+    /// Folder of the running `purser dev`
+    #[arg(long, default_value = ".purser")]
+    dir: PathBuf,
+}
+
+impl TriggerArgs {
+    pub fn run(&self, json: bool) -> Result<()> {
+        Steer::Trigger { event: self.event }.run(&self.dir, json)
+    }
 }
 
 /// Starts everything, with programs that `programs` finds or builds; or steers what runs already. With `json`, it prints one JSON object.
