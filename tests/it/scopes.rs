@@ -333,6 +333,10 @@ async fn dashboard_lists_makes_and_revokes_operator_keys_within_the_scopes_of_th
     assert_eq!((&newest["scopes"], &newest["made_by"]), (&json!(["read"]), &json!(policy_id)));
     let id = newest["id"].as_str().expect("an id");
     let root = listed["data"][2]["id"].as_str().expect("an id");
+    let page = browser.reads("/dashboard/keys").await.has_status(200).text;
+    let offered = [id, &policy_id, root].map(|id| page.contains(&format!(r#"name="key" value="{id}""#)));
+    assert_eq!(offered, [true, true, false], "what would be refused is not offered: {page}");
+    assert!(page.contains(r#"by <bdi>people</bdi>"#), "{page}");
     browser.sends_form("/dashboard/keys/revoke", &[("key", root)]).await.has_status(403);
     browser.sends_form("/dashboard/keys/revoke", &[("key", id)]).await.leads_to("/dashboard/keys?revoked=1");
     reader.get("/v1/keys").await.is_error(401, "unauthorized");

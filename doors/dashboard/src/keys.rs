@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_relayer::domain::{ApiKey, Invalid, KeyHolder, KeyId, Scope, SessionId};
+use purser_relayer::domain::{ApiKey, Invalid, KeyHolder, KeyId, Scope, SessionId, Timestamp};
 use purser_relayer::service::{
     CreateKey, NewKey, PasskeyView, Resource, ServiceError, Services, SessionView,
 };
@@ -24,6 +24,7 @@ const KEYS: u32 = 100;
 struct KeysPage {
     frame: Frame,
     keys: Vec<ApiKey>,
+    now: Timestamp,
     /// The key that opened the session.
     own: KeyId,
     /// What it may give to others.
@@ -37,6 +38,22 @@ struct KeysPage {
 }
 
 impl KeysPage {
+    fn key(&self, id: &KeyId) -> Option<&ApiKey> {
+        self.keys.iter().find(|key| key.id == *id)
+    }
+
+    /// Itself, and what it made, directly or through others.
+    fn may_revoke(&self, key: &ApiKey) -> bool {
+        let mut above = Some(key);
+        while let Some(at) = above {
+            if at.id == self.own {
+                return true;
+            }
+            above = at.made_by.as_ref().and_then(|maker| self.key(maker));
+        }
+        false
+    }
+
     fn is_chosen(&self, scope: &Scope) -> bool {
         self.form.all("scopes").any(|chosen| chosen == scope.as_str())
     }
@@ -68,6 +85,7 @@ async fn answer(
     let shown = KeysPage {
         frame: Frame::new(&signed.operator, Section::Keys).with_notice(notice),
         keys: services.keys.list(&signed.operator, KeyHolder::Operator, first_page(KEYS)?).await?.items,
+        now: services.keys.now(),
         own: signed.principal.key_id(),
         scopes: signed.principal.scopes().grantable().collect(),
         sessions: services.sessions.list(&signed.principal).await?,
@@ -111,9 +129,10 @@ pub async fn create(
 
 /// A form without scopes is refused: it would give all that the session's key has.
 fn asked(form: &Form) -> Result<CreateKey, Invalid> {
-    let given = |field: &'static str| form.given(field).map(str::to_owned);
+    let name = form.given("name").map(str::to_owned);
+    let ends = form.moment("expires_at")?.map(|at| at.to_string());
     let scopes = form.all("scopes").map(str::to_owned).collect();
-    CreateKey::parse(given("name"), given("expires_at"), None, Some(scopes))
+    CreateKey::parse(name, ends, None, Some(scopes))
 }
 
 pub async fn revoke(

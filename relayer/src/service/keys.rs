@@ -144,6 +144,11 @@ impl Keys {
         }
     }
 
+    /// The time by which keys end.
+    pub fn now(&self) -> Timestamp {
+        self.ambient.now()
+    }
+
     /// Authenticates the caller; `from` is the caller's address where it is known. Unauthorized: unknown, expired or
     /// revoked, or the key names another cell, even if it is known here. Forbidden: the key may not be used from this address.
     pub async fn authenticate(
