@@ -38,7 +38,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("migrations", 5_865),      // the commands of grants, approvers and budgets, and `approve`
     ("policy", 1_250),          // goal 900; the window of 30 days is its latest raise
     ("programs/purser", 4_300), // approvers, grants that wait, bounds and budgets
-    ("relayer", 44_150), // the record of changes, sessions, passkeys, tags, changes of many accounts, limits of 30 days and budgets announced, sums of transfers by day and of refusals by reason
+    ("relayer", 44_210), // the record of changes and its events, sessions, passkeys, tags, changes of many accounts, limits of 30 days and budgets announced, sums of transfers by day and of refusals by reason
     ("rpc", 1_900),      // goal 1,800
     ("simulate", 2_040), // people who approve
     ("xtask", 3_720),    // pages of docs in the archive
