@@ -24,7 +24,8 @@ pub(super) async fn run(config: &Config, format: Format, arguments: HaltArgs) ->
     let store = Store::open(config.database.url.expose_secret()).await?;
     let operator = store.operators.find_operator(arguments.operator).await?.context("no such operator")?;
     // A halt waits for no record.
-    let on_record = begin(&store, &Ambient::of(&store), operator.id, "halt").await;
+    let ambient = Ambient::of(&store);
+    let on_record = begin(&store, &ambient, operator.id, "halt").await;
     let (confirmed, halted_by) = with_chain(config, operator.network, async |chain| {
         let on_chain =
             chain.read_operator(&operator.address).await?.context("the operator is not on the chain")?;
@@ -36,7 +37,10 @@ pub(super) async fn run(config: &Config, format: Format, arguments: HaltArgs) ->
     })
     .await?;
     let recorded = match on_record {
-        Ok(action) => end(&store, Action { tx_signature: Some(confirmed.signature.clone()), ..action }).await,
+        Ok(action) => {
+            let done = Action { tx_signature: Some(confirmed.signature.clone()), ..action };
+            end(&store, &ambient, done).await
+        }
         Err(error) => Err(error),
     };
     store.close().await;

@@ -80,7 +80,7 @@ async fn create(
     let NewKey { record: key, plain } = asked.make(&operator, KeyHolder::Operator, cell, &drawn, now)?;
     let creating = begin(store, &ambient, operator.id, "create_operator_key").await?;
     store.keys.insert_key(&key, &plain.hash()).await?;
-    end(store, Action { made_id: key.id.to_string().parse().ok(), ..creating }).await?;
+    end(store, &ambient, Action { made_id: key.id.to_string().parse().ok(), ..creating }).await?;
     print_one(
         format,
         &[
@@ -104,7 +104,7 @@ async fn revoke(store: &Store, format: Format, id: KeyId) -> Result<()> {
     let ambient = Ambient::of(store);
     let revoking = begin(store, &ambient, operator, "revoke_key").await?;
     let key = store.keys.mark_key_revoked(operator, id, ambient.now()).await?.context("no such key")?;
-    end(store, Action { object_id: id.to_string().parse().ok(), ..revoking }).await?;
+    end(store, &ambient, Action { object_id: id.to_string().parse().ok(), ..revoking }).await?;
     let fields: Vec<(&str, Value)> = NAMES.into_iter().zip(row(&key)).collect();
     print_one(format, &fields)
 }
@@ -122,8 +122,9 @@ pub(super) async fn begin(
     Ok(action)
 }
 
-pub(super) async fn end(store: &Store, action: Action) -> Result<()> {
-    Ok(store.actions.mark_action_ended(&Action { outcome: ActionOutcome::Done, ..action }).await?)
+pub(super) async fn end(store: &Store, ambient: &Ambient, action: Action) -> Result<()> {
+    let done = Action { outcome: ActionOutcome::Done, ..action };
+    Ok(store.actions.mark_action_ended(&done, ambient.now()).await?)
 }
 
 const NAMES: [&str; 11] = [

@@ -1,13 +1,16 @@
-//! Who changed what: GET /v1/actions, its file, and the dashboard's page of it. That every route is recorded: auth_matrix.rs.
+//! Who changed what: GET /v1/actions, its file, its events, and the dashboard's page of it. That every route is recorded: auth_matrix.rs.
 
 use std::sync::Arc;
 
 use purser_tests::clock::HostClock;
 use purser_tests::{
-    Answer, AppSettings, Browser, Client, Operator, TestApp, TestDatabase, TestNetwork, until,
+    Answer, AppSettings, Browser, Client, Operator, Receiver, TestApp, TestDatabase, TestNetwork, until,
 };
 use reqwest::Method;
 use serde_json::{Value, json};
+
+use crate::event_stream::Stream;
+use crate::webhooks::registers;
 
 async fn an_operator() -> Operator {
     Operator::shared().await.app().new_operator().await
@@ -82,6 +85,79 @@ async fn a_change_is_on_record_with_who_what_whence_and_what_was_before() {
         line.is_some_and(|line| line.contains("127.0.0.1") && line.contains(made.text_of("id"))),
         "{line:?}"
     );
+}
+
+/// The operator's events of this query, newest first.
+async fn events(client: &Client, query: &str) -> Vec<Value> {
+    let listed = client.get(&format!("/v1/events?limit=100{query}")).await.has_status(200);
+    listed["data"].as_array().expect("a list").clone()
+}
+
+/// The actions that these events announce, as they say them.
+fn announced(events: &[Value]) -> Vec<Value> {
+    events.iter().map(|event| event["data"].clone()).collect()
+}
+
+/// How many deliveries a webhook has; they are written with their events.
+async fn deliveries(client: &Client, webhook: &Answer) -> usize {
+    let path = format!("/v1/webhooks/{}/deliveries?limit=100", webhook.text_of("id"));
+    client.get(&path).await.has_status(200)["data"].as_array().expect("a list").len()
+}
+
+#[tokio::test]
+async fn a_change_is_an_event_as_it_is_listed_for_webhooks_that_name_it_and_no_account() {
+    let (operator, other, receiver) = (an_operator().await, an_operator().await, Receiver::start());
+    let client = &operator.client;
+    let agent = operator.creates_account("Ada").await;
+    let earlier = actions(client, "?limit=100").await.len();
+    let webhook = registers(&operator, &receiver.url("/actions"), &["action.recorded"]).await;
+    let of_others = registers(&other, &receiver.url("/others"), &["action.recorded"]).await;
+    let body = json!({
+        "url": receiver.url("/account"), "events": ["action.recorded", "policy.changed"], "account_ids": [agent.id],
+    });
+    let of_account = client.post("/v1/webhooks", &body).await.has_status(201);
+    let of_policies = registers(&operator, &receiver.url("/policies"), &["policy.changed"]).await;
+    let mut stream = Stream::open(client, "?type=action.recorded", None).await;
+
+    for limit in [5.5, 4.0] {
+        let body = json!({ "max_single_transfer": limit });
+        client.patch(&agent.path("/policy"), &body).await.has_status(200);
+    }
+    let made = client.post("/v1/keys", &json!({ "name": "ops", "scopes": ["read"] })).await.has_status(201);
+    client.post("/v1/keys", &json!({ "scopes": ["everything"] })).await.has_status(400);
+    Browser::signed_in(&operator.app().base_url(), client.key()).await;
+    operator.app().runs(&["key", "revoke", made.text_of("id")]);
+    // A change of the webhook is one event, and the delivery of that none.
+    let path = format!("/v1/webhooks/{}", webhook.text_of("id"));
+    client.patch(&path, &json!({ "events": ["action.recorded", "deposit.settled"] })).await.has_status(200);
+
+    let on_record = actions(client, "?limit=100").await;
+    let listed = events(client, "&type=action.recorded").await;
+    assert_eq!(announced(&listed), on_record);
+    let recorded = on_record.len() - earlier;
+    assert_eq!(recorded, 9, "{on_record:?}");
+    let received = receiver.waits_for("/actions", recorded).await;
+    assert_eq!(deliveries(client, &webhook).await, recorded);
+    for delivery in &received {
+        assert!(listed.contains(&delivery.event()), "{}", delivery.event());
+        assert!(!String::from_utf8_lossy(&delivery.body).contains(made.text_of("key")), "no secret is sent");
+    }
+    let bodies: Vec<_> = received.iter().map(|delivery| String::from_utf8_lossy(&delivery.body)).collect();
+    let change = r#""before":{"max_single_transfer":5.5},"after":{"max_single_transfer":4.0}"#;
+    assert!(bodies.iter().any(|body| body.contains(change)), "{bodies:?}");
+    // Its registration is over when the stream begins.
+    for action in on_record[..recorded - 3].iter().rev() {
+        assert_eq!(&stream.event().await["data"], action);
+    }
+
+    assert_eq!((deliveries(client, &of_account).await, deliveries(client, &of_policies).await), (0, 0));
+    let of_ada = events(client, &format!("&account_id={}", agent.id)).await;
+    assert!(of_ada.iter().all(|event| event["type"] != "action.recorded"), "{of_ada:?}");
+    let theirs = events(&other.client, "").await;
+    assert_eq!(announced(&theirs), actions(&other.client, "?limit=100").await);
+    assert_eq!(deliveries(&other.client, &of_others).await, 1, "its own registration");
+    let id = listed[0]["id"].as_str().expect("an id");
+    other.client.get(&format!("/v1/events/{id}")).await.is_error(404, "not_found");
 }
 
 #[tokio::test]

@@ -43,7 +43,7 @@ impl Scene {
         let asked = ada.pays("6").to(&payee).field("approval", json!("request")).await.has_status(202);
         let approval_id = asked.text_of("transfer_id").to_owned();
         operator.client.delete(&format!("/v1/approvals/{approval_id}")).await.has_status(204);
-        let events = operator.client.get("/v1/events").await.has_status(200);
+        let events = operator.client.get("/v1/events?type=transfer.settled").await.has_status(200);
         let event_id = events["data"][0]["id"].as_str().expect("a payment is an event").to_owned();
         let road = Road::to(NOWHERE).await;
         let webhook_id = String::new();

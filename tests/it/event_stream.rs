@@ -202,8 +202,10 @@ async fn stream_ends_with_its_key_and_when_the_relayer_stops() {
     let key = made["key"].as_str().expect("a key").to_owned();
     let key_id = made["id"].as_str().expect("its id");
     let client = operator.client.with_key(&key);
-    let mut stream = Stream::open(&client, "", None).await;
-    let mut stays = Stream::open(&operator.client, "", None).await;
+    // That a key is revoked is an event too.
+    let query = "?type=transfer.settled";
+    let mut stream = Stream::open(&client, query, None).await;
+    let mut stays = Stream::open(&operator.client, query, None).await;
     app.runs(&["key", "revoke", key_id]);
     assert!(matches!(stream.next().await, Next::End));
     assert_eq!(Stream::asked(&client, "", None).await.status(), 401);

@@ -416,6 +416,10 @@ async fn goes_on(operator: &Operator, facts: &Value) {
     let payment = |usdc: &str| ada.pays(usdc).field("to", facts["allowed"].clone()).memo("after");
     payment("1").insists().await;
     payment("11").await.is_error(402, "policy_violation");
+    // An event about no account, which the tables of 0.1.0 refused.
+    operator.client.patch(&own, &json!({ "name": "Ada after" })).await.has_status(200);
+    let announced = operator.client.get("/v1/events?type=action.recorded&limit=1").await.has_status(200);
+    assert_eq!(announced["data"][0]["data"]["after"], json!({ "name": "Ada after" }));
     let before = facts["denials"].as_str().expect("a text");
     let file = file_of(&operator.client, before.lines().count() + 1).await;
     assert!(file.starts_with(before), "{file}");

@@ -49,6 +49,8 @@ words! {
         ApprovalVoid = "approval.void",
         /// The transfer was paid by its grant.
         ApprovalUsed = "approval.used",
+        /// Somebody changed something through the service, and how that ended is on record.
+        ActionRecorded = "action.recorded",
         /// An operator asked for a test of one webhook. Cannot be subscribed to.
         WebhookTest = "webhook.test",
     }
@@ -81,9 +83,19 @@ pub struct Event {
 /// The subject of an event, as far as it decides who receives the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
-    Transfer { account_id: AccountId, transfer_id: TransferId },
-    Balance { account_id: AccountId, threshold: UsdcAmount },
-    Account { account_id: AccountId },
+    Transfer {
+        account_id: AccountId,
+        transfer_id: TransferId,
+    },
+    Balance {
+        account_id: AccountId,
+        threshold: UsdcAmount,
+    },
+    Account {
+        account_id: AccountId,
+    },
+    /// The operator, and none of its accounts.
+    Operator,
     Webhook(WebhookId),
 }
 
@@ -94,7 +106,7 @@ impl Subject {
             Self::Transfer { account_id, .. }
             | Self::Balance { account_id, .. }
             | Self::Account { account_id } => Some(*account_id),
-            Self::Webhook(_) => None,
+            Self::Operator | Self::Webhook(_) => None,
         }
     }
 }

@@ -153,6 +153,7 @@ impl Subscription {
             Subject::Balance { account_id, threshold } => {
                 self.covers(account_id) && self.threshold == Some(threshold)
             }
+            Subject::Operator => self.accounts.is_empty(),
             Subject::Webhook(_) => false,
         };
         covered && self.events.contains(&event.event_type)
@@ -164,9 +165,10 @@ impl Webhook {
     pub fn delivery_of(&self, event: &Event, now: Timestamp) -> Option<DeliveryState> {
         let concerned = match event.subject {
             Subject::Webhook(id) => id == self.id,
-            Subject::Transfer { .. } | Subject::Balance { .. } | Subject::Account { .. } => {
-                self.subscription.wants(event)
-            }
+            Subject::Transfer { .. }
+            | Subject::Balance { .. }
+            | Subject::Account { .. }
+            | Subject::Operator => self.subscription.wants(event),
         };
         // One announcement may contain events of several operators.
         (concerned && self.operator_id == event.operator_id).then(|| match self.status {

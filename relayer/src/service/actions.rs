@@ -84,7 +84,7 @@ impl Actions {
         Ok(self.actions.insert_action(action).await?)
     }
 
-    /// Writes how it ended; what was changed for certain stays on record whatever the answer says. If this fails, its outcome stays
+    /// Writes how it ended, which is announced; what was changed for certain stays on record whatever the answer says. If this fails, its outcome stays
     /// unknown.
     pub(crate) async fn end(&self, mut action: Action, end: ActionEnd, acting: &Acting) {
         let told = acting.told();
@@ -98,7 +98,7 @@ impl Actions {
         let written = match end {
             ActionEnd::NothingChanged if !is_done => self.actions.delete_action(&action).await,
             ActionEnd::Done | ActionEnd::NothingChanged | ActionEnd::Unknown => {
-                self.actions.mark_action_ended(&action).await
+                self.actions.mark_action_ended(&action, self.ambient.now()).await
             }
         };
         if let Err(error) = written {

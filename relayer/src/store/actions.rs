@@ -1,14 +1,20 @@
-//! What people and programs change: written before the change begins.
+//! What people and programs change: written before the change begins, and announced with how it ended.
 
+use futures::FutureExt;
+
+use super::events::announce;
 use super::query::{Piece, Place, Query, Sql, merged, sql};
 use super::row::{Record, Row};
 use super::stored::Below;
-use super::{Actions, StoreError};
-use crate::domain::{Action, ActionFilter, ActionId, ListedAction, OperatorId};
+use super::{Actions, StoreError, Transaction};
+use crate::domain::{
+    Action, ActionFilter, ActionId, Event, ListedAction, OperatorId, Timestamp, Webhook, WebhookId,
+};
 
 const COLUMNS: Sql<&str> = Sql("actions.action_id, actions.operator_id, actions.name AS action_name, outcome,
     actions.key_id, session_id, address, object_id, made_id, before_json, after_json, tx_signature, request_id,
     actions.created_at, api_keys.name AS key_name, api_keys.hint");
+const TABLES: Sql<&str> = Sql("actions LEFT JOIN api_keys ON api_keys.key_id = actions.key_id");
 
 impl Record for ListedAction {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
@@ -46,23 +52,50 @@ pub(super) fn insert(action: &Action) -> Query {
     }
 }
 
+/// Announces how an action ended, in the transaction that writes it, if the action is on record. Returns the webhooks to hint at
+/// after the commit.
+pub(super) async fn announce_end(
+    tx: &mut Transaction<'_>,
+    (operator, id): (OperatorId, ActionId),
+    webhooks: &[Webhook],
+    now: Timestamp,
+) -> Result<Vec<WebhookId>, StoreError> {
+    let listed: Option<ListedAction> = sql! {
+        "SELECT {columns} FROM {tables} WHERE actions.operator_id = {operator} AND action_id = {id}",
+        columns = COLUMNS, tables = TABLES, operator, id
+    }
+    .fetch_optional(&mut *tx)
+    .await?;
+    let events: Vec<Event> = listed.map(|listed| Event::action_recorded(listed, now)).into_iter().collect();
+    announce(tx, &events, webhooks, now).await
+}
+
 impl Actions {
     /// Stores an action, before its change begins.
     pub async fn insert_action(&self, action: &Action) -> Result<(), StoreError> {
         insert(action).run(self.writer()).await
     }
 
-    /// Stores how an action ended.
-    pub async fn mark_action_ended(&self, action: &Action) -> Result<(), StoreError> {
-        sql! {
+    /// Stores how an action ended, and announces it.
+    pub async fn mark_action_ended(&self, action: &Action, now: Timestamp) -> Result<(), StoreError> {
+        let webhooks = self.list_all_webhooks(action.operator_id).await?;
+        let ended = sql! {
             "UPDATE actions SET outcome = {outcome}, object_id = {object_id}, made_id = {made_id},
                  before_json = {before}, tx_signature = {tx_signature}
              WHERE operator_id = {operator_id} AND action_id = {id}",
             action.outcome, action.object_id, action.made_id, action.before, action.tx_signature,
             action.operator_id, action.id
-        }
-        .run(self.writer())
-        .await
+        };
+        let of = (action.operator_id, action.id);
+        let write = self.write(move |tx| {
+            async move {
+                ended.run(&mut *tx).await?;
+                announce_end(tx, of, &webhooks, now).await
+            }
+            .boxed()
+        });
+        self.outbox.hint(write.await?);
+        Ok(())
     }
 
     /// Deletes an action that changed nothing.
@@ -85,7 +118,7 @@ impl Actions {
         rows_max: u32,
     ) -> Result<Vec<ListedAction>, StoreError> {
         let pages = Piece(|values: &mut Vec<_>| {
-            let Sql(columns) = COLUMNS;
+            let (Sql(columns), Sql(tables)) = (COLUMNS, TABLES);
             let mut of = format!(
                 "actions.operator_id = {} AND action_id < {}",
                 operator.place(values),
@@ -115,12 +148,7 @@ impl Actions {
                 ));
             }
             let ending = format!("ORDER BY action_id DESC LIMIT {}", rows_max.place(values));
-            let page = |part: &str| {
-                format!(
-                    "SELECT {columns} FROM actions LEFT JOIN api_keys ON api_keys.key_id = actions.key_id
-                     WHERE {of} {part} {ending}"
-                )
-            };
+            let page = |part: &str| format!("SELECT {columns} FROM {tables} WHERE {of} {part} {ending}");
             match &filter.object_id {
                 None => page(""),
                 Some(object_id) => {

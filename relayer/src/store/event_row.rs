@@ -21,7 +21,10 @@ impl Record for Event {
                 Subject::Balance { account_id: row.get("account_id")?, threshold }
             }
             (None, None, Some(webhook_id)) => Subject::Webhook(webhook_id),
-            (None, None, None) => Subject::Account { account_id: row.get("account_id")? },
+            (None, None, None) => match row.get("account_id")? {
+                Some(account_id) => Subject::Account { account_id },
+                None => Subject::Operator,
+            },
             _ => return Err(unreadable("transfer_id")),
         };
         Ok(Self {

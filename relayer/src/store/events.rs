@@ -156,7 +156,7 @@ fn insertion(events: &[Event], ending: &'static str) -> Query {
         let (transfer_id, threshold, webhook_id) = match event.subject {
             Subject::Transfer { transfer_id, .. } => (Some(transfer_id), None, None),
             Subject::Balance { threshold, .. } => (None, Some(threshold), None),
-            Subject::Account { .. } => (None, None, None),
+            Subject::Account { .. } | Subject::Operator => (None, None, None),
             Subject::Webhook(webhook_id) => (None, None, Some(webhook_id)),
         };
         // An event waits for its place if its operator has a stream: see `streams`.

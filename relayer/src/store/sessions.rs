@@ -2,7 +2,7 @@
 
 use futures::FutureExt;
 
-use super::actions::insert;
+use super::actions::{announce_end, insert};
 use super::keys::COLUMNS as KEY_COLUMNS;
 use super::operators::COLUMNS as OPERATOR_COLUMNS;
 use super::passkeys::mark_used;
@@ -35,7 +35,7 @@ impl Record for OwnedSession {
 }
 
 impl Sessions {
-    /// Stores a session by the hash of its token, with the record of signing in, and ends the key's oldest beyond
+    /// Stores a session by the hash of its token, with the record of signing in, which it announces, and ends the key's oldest beyond
     /// [`SESSIONS_PER_KEY_MAX`]. `false`: the passkey that it is opened `by` was removed or used meanwhile.
     pub async fn insert_session(
         &self,
@@ -43,7 +43,8 @@ impl Sessions {
         signing_in: &Action,
         by: Option<&PasskeyUse>,
     ) -> Result<bool, StoreError> {
-        let Action { key_id: key, address, created_at: now, .. } = signing_in;
+        let Action { id, operator_id, key_id: key, address, created_at: now, .. } = signing_in;
+        let webhooks = self.list_all_webhooks(*operator_id).await?;
         let used = by.map(|by| mark_used(by, *now));
         let session = sql! {
             "INSERT INTO sessions (token_hash, key_id, started_at, used_at, address, passkey_id)
@@ -57,22 +58,25 @@ impl Sessions {
                  ORDER BY started_at DESC, token_hash LIMIT 1000 OFFSET {others})",
             key, token, others = SESSIONS_PER_KEY_MAX - 1
         };
-        let action = insert(signing_in);
-        self.write(move |tx| {
+        let (action, of, now) = (insert(signing_in), (*operator_id, *id), *now);
+        let write = self.write(move |tx| {
             async move {
                 if let Some(used) = used
                     && used.execute(&mut *tx).await? == 0
                 {
-                    return Ok(false);
+                    return Ok(None);
                 }
                 session.run(&mut *tx).await?;
                 action.run(&mut *tx).await?;
-                oldest.run(tx).await?;
-                Ok(true)
+                oldest.run(&mut *tx).await?;
+                announce_end(tx, of, &webhooks, now).await.map(Some)
             }
             .boxed()
-        })
-        .await
+        });
+        let notified = write.await?;
+        let is_open = notified.is_some();
+        self.outbox.hint(notified.into_iter().flatten());
+        Ok(is_open)
     }
 
     /// The session of this token, the present state of its key, and the key's operator. Takes no owner, because it

@@ -23,7 +23,7 @@ mod transfer;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-pub use self::action::{ActionName, ActionObject, ActionResponse, actions_as_csv};
+pub use self::action::actions_as_csv;
 pub use self::acts::{Act, HasChanged, OnRecord, on_record, request_name};
 pub use self::auth::{Guard, OverRate};
 pub use self::body::{Json, check_json, receive};

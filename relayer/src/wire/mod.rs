@@ -7,7 +7,7 @@ pub(crate) mod events;
 mod policy;
 pub mod schema;
 
-pub use self::action::Fields;
+pub use self::action::{ActionName, ActionObject, ActionResponse, Fields};
 pub use self::checks::CheckBody;
 pub use self::denial::{DenialDocument, DenialSignature};
 pub use self::policy::PolicyFields;

@@ -206,7 +206,8 @@ class Delivery:
     """What happened. Known: `transfer.initiated`, `transfer.settled`, `transfer.rejected`, `transfer.reopened`,
     `transfer.failed`, `balance.low_threshold`, `policy.pending`, `policy.applied`, `limit.threshold`,
     `deposit.settled`, `withdrawal.settled`, `policy.changed`, `account.halted`, `approval.requested`,
-    `approval.granted`, `approval.rejected`, `approval.expired`, `approval.void`, `approval.used`, `webhook.test`.
+    `approval.granted`, `approval.rejected`, `approval.expired`, `approval.void`, `approval.used`,
+    `action.recorded`, `webhook.test`.
     """
     next_attempt_at: datetime | None
     """Of one that is pending."""

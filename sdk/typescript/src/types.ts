@@ -105,6 +105,58 @@ export type AccountStatus = "active" | "paused" | (string & {});
 /** `paused` where the account may not pay, by its policy or by a halt. */
 export type AccountStatusOrOther = AccountStatus | (string & {});
 
+/** Something that was changed through the service. Every field is there; what does not apply is `null`. */
+export interface Action {
+  /**
+   * An operation of this API by its id, or `sign_in`, `sign_out`, `end_session`, `end_other_sessions`, `add_passkey`
+   * and `remove_passkey` of the dashboard.
+   */
+  action: ActionName;
+  /** The client's address. */
+  address: ClientAddress | null;
+  /** What was asked for: the body of the request, up to 2,000 bytes. */
+  after: AskedFields | null;
+  /** What stood in place of what was asked for, where that is known and short. */
+  before: AskedFields | null;
+  /** When it began. */
+  created_at: Timestamp;
+  /** The id of an action. Opaque; compare it as text. */
+  id: ActionId;
+  /** The beginning and the end of a key, to tell it from others. */
+  key_hint: ApiKeyHint | null;
+  /** The key of the request, or of the session; `null` for the command line on the server. */
+  key_id: KeyId | null;
+  /** A label for people, not unique: 1 to 200 characters, not blank, none that override the direction of text. */
+  key_name: Name | null;
+  /** What was made. */
+  made_id: ActionObject | null;
+  /** What was changed. */
+  object_id: ActionObject | null;
+  /** `unknown` while it runs, and for ever where the service ended on the way or could not tell how much was done. */
+  outcome: ActionOutcome;
+  /** As in the header `X-Request-Id` of its answer. */
+  request_id: RequestId | null;
+  /** Where it came from the dashboard. */
+  session_id: SessionId | null;
+  /** Of the change on the chain. */
+  tx_signature: TransactionSignature | null;
+}
+
+/** The id of an action. Opaque; compare it as text. */
+export type ActionId = string;
+
+/**
+ * An operation of this API by its id, or `sign_in`, `sign_out`, `end_session`, `end_other_sessions`, `add_passkey` and
+ * `remove_passkey` of the dashboard.
+ */
+export type ActionName = string;
+
+/** The id of an account, a key, a webhook, a transfer, a session or a passkey. */
+export type ActionObject = string;
+
+/** `unknown` while it runs, and for ever where the service ended on the way or could not tell how much was done. */
+export type ActionOutcome = "unknown" | "done" | (string & {});
+
 /** What happened. */
 export type AnyEventType =
   | "transfer.initiated"
@@ -126,6 +178,7 @@ export type AnyEventType =
   | "approval.expired"
   | "approval.void"
   | "approval.used"
+  | "action.recorded"
   | "webhook.test"
   | (string & {});
 
@@ -183,6 +236,9 @@ export type ApprovalRuleOrOther = ApprovalRule | (string & {});
 
 /** A page without a key. Whoever has the link sees the payment; to approve takes an approver's wallet. */
 export type ApprovalUrl = string;
+
+/** The fields of a request's body, as they were sent. */
+export type AskedFields = Record<string, unknown>;
 
 /** One attempt: what the receiver answered, or why it did not. */
 export interface Attempt {
@@ -258,6 +314,9 @@ export interface Check {
 
 /** A range of IPv4 or IPv6 addresses in CIDR notation, or one address. */
 export type Cidr = string;
+
+/** An IPv4 or IPv6 address. */
+export type ClientAddress = string;
 
 /** Whether an entry stands for all token accounts of a wallet, or for one token account. */
 export type CounterpartyKind = "wallet" | "token_account" | (string & {});
@@ -475,6 +534,7 @@ export type EventType =
   | "approval.expired"
   | "approval.void"
   | "approval.used"
+  | "action.recorded"
   | (string & {});
 
 /** What a webhook can subscribe to. */
@@ -934,6 +994,9 @@ export type Scope = "read" | "pay" | "policy" | "halt" | "reject-approvals" | "a
 /** What a key may do. `admin` stands for all of them, and for what has no scope of its own. */
 export type ScopeOrOther = Scope | (string & {});
 
+/** A dashboard session. It opens nothing. */
+export type SessionId = string;
+
 /** The `SettledData` of the service's description. */
 export interface SettledData {
   /** The account that pays, or was to pay. */
@@ -1206,6 +1269,7 @@ export interface X402Receipt {
 /** The payload of each event, by its type. */
 export interface EventData {
   "account.halted": HaltedData;
+  "action.recorded": Action;
   "approval.expired": ApprovalData;
   "approval.granted": ApprovalData;
   "approval.rejected": ApprovalData;

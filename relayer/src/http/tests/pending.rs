@@ -41,7 +41,7 @@ impl Scene {
     }
 
     async fn events(&self) -> Vec<Value> {
-        let page = self.relayer.get("/v1/events?limit=100").await;
+        let page = self.relayer.get(&format!("/v1/events?limit=100&account_id={}", self.account)).await;
         let mut events = page.body["data"].as_array().expect("a list").clone();
         events.reverse();
         events

@@ -6,11 +6,11 @@ use axum::response::{IntoResponse, Response};
 use crate::domain::{ActionFilter, Invalid};
 use crate::http::accept;
 use crate::service::Actions;
+use crate::web::actions_as_csv;
 use crate::web::auth::OperatorOnly;
 use crate::web::error::ApiError;
 use crate::web::page::{LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
-use crate::web::{ActionName, ActionObject, ActionResponse, actions_as_csv};
-use crate::wire::schema;
+use crate::wire::{ActionName, ActionObject, ActionResponse, schema};
 
 list_parameters!(ActionsParameters(LIMIT_DEFAULT) {
     "action": ActionName = "Only this operation.";
@@ -33,8 +33,8 @@ fn filter(query: &mut ListQuery) -> Result<ActionFilter, Invalid> {
 /// List actions
 ///
 /// What was changed through the service, by whom and from where, newest first: each written before its change began. What was
-/// refused changed nothing and is not here; a payment is a transfer, not an action. With `Accept: text/csv` all that the filters
-/// let through, as one file; `limit` and `cursor` are refused then.
+/// refused changed nothing and is not here; a payment is a transfer, not an action. How each ended is announced as
+/// `action.recorded`. With `Accept: text/csv` all that the filters let through, as one file; `limit` and `cursor` are refused then.
 #[utoipa::path(
     get, path = "/v1/actions", operation_id = "list_actions", tag = "Actions",
     params(ActionsParameters),

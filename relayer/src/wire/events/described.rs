@@ -9,6 +9,7 @@ use super::entries::{DepositData, ThresholdData, WithdrawalData};
 use super::policies::{AppliedData, ChangedData, HaltedData, PendingData};
 use super::{FailedData, InitiatedData, LowBalanceData, RejectedData, ReopenedData, SettledData, TestData};
 use crate::domain::EventType;
+use crate::wire::ActionResponse;
 use crate::wire::schema::{self, reference};
 
 /// An event type in words and as a schema.
@@ -83,6 +84,10 @@ impl EventType {
                 "A transfer can no longer be approved: the policy was changed, the account stopped, or the grant taken back.",
             ),
             Self::ApprovalUsed => self.with::<ApprovalData>("A transfer was paid by its grant, and is final."),
+            Self::ActionRecorded => self.with::<ActionResponse>(
+                "Somebody changed something through the service, with a key, on the dashboard or on the server, and how that ended \
+                 is on record: `data` is the action, as it is listed. A webhook for some accounts alone does not get it.",
+            ),
             Self::WebhookTest => self.with::<TestData>("You asked for it with `POST /v1/webhooks/{id}/test`."),
         }
     }

@@ -12,10 +12,11 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
+use super::ActionResponse;
 use super::schema::{self, Message, Signature, Usdc};
 use crate::domain::{
-    Account, AccountId, Event, EventId, EventType, Failure, OperatorId, Rejection, Settlement, Subject,
-    Timestamp, Transfer, UsdcAmount, WebhookId,
+    Account, AccountId, Event, EventId, EventType, Failure, ListedAction, OperatorId, Rejection, Settlement,
+    Subject, Timestamp, Transfer, UsdcAmount, WebhookId,
 };
 
 #[derive(Serialize)]
@@ -164,6 +165,15 @@ impl Event {
     pub fn webhook_test(operator_id: OperatorId, webhook: WebhookId, now: Timestamp, random: u128) -> Self {
         let (of, data) = ((operator_id, Subject::Webhook(webhook)), TestData { webhook_id: webhook.into() });
         Self::new(EventId::new(now, random), of, EventType::WebhookTest, &data, now)
+    }
+
+    /// An action, as it ended and as it is listed.
+    pub fn action_recorded(listed: ListedAction, now: Timestamp) -> Self {
+        let (operator_id, event_type) = (listed.action.operator_id, EventType::ActionRecorded);
+        let fact = format!("{event_type}|{}", listed.action.id);
+        let id = id_of(fact.as_bytes(), event_type, now);
+        let data = ActionResponse::from(listed);
+        Self { fact: Some(fact), ..Self::new(id, (operator_id, Subject::Operator), event_type, &data, now) }
     }
 
     /// The id follows from the transfer and the type, so everybody who records the fact makes the same event.

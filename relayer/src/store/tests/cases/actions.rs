@@ -1,5 +1,11 @@
+use futures::FutureExt;
+use sqlx::Executor;
+
+use super::webhooks::{sealed, webhook};
 use super::*;
-use crate::domain::{Action, ActionFilter, ActionId, ActionOutcome};
+use crate::domain::{Action, ActionFilter, ActionId, ActionOutcome, Event, SessionToken, Subject};
+use crate::store::Transaction;
+use crate::wire::ActionResponse;
 
 /// What somebody does to this object at that second.
 pub(super) fn action(fixture: &Fixture, name: &str, object: &str, seconds: i64) -> Action {
@@ -41,7 +47,7 @@ async fn an_action_is_listed_from_its_beginning_and_how_it_ended_is_written_once
     );
     begun.outcome = ActionOutcome::Done;
     begun.made_id = "key_1".parse().ok();
-    actions.mark_action_ended(&begun).await.expect("written");
+    actions.mark_action_ended(&begun, at(6)).await.expect("written");
     actions.delete_action(&begun).await.expect("done");
     let listed = read().await.expect("read").pop().expect("what is done stays").action;
     assert_eq!((listed.outcome, listed.made_id), (ActionOutcome::Done, begun.made_id));
@@ -50,6 +56,139 @@ async fn an_action_is_listed_from_its_beginning_and_how_it_ended_is_written_once
     actions.insert_action(&refused).await.expect("inserted");
     actions.delete_action(&refused).await.expect("deleted");
     assert_eq!(names(&fixture, &ActionFilter::default()).await, ["create_key"]);
+}
+
+/// The events of actions, newest first.
+async fn announced(fixture: &Fixture) -> Vec<Event> {
+    let of_actions = Some(EventType::ActionRecorded);
+    fixture.store.events.list_events(fixture.operator.id, of_actions, None, None, 10).await.expect("listed")
+}
+
+/// The actions as the API lists them, newest first.
+async fn listed(fixture: &Fixture) -> Vec<String> {
+    let all = ActionFilter::default();
+    let listed = fixture.store.actions.list_actions(fixture.operator.id, &all, None, 10).await.expect("read");
+    let json = |listed| serde_json::to_string(&ActionResponse::from(listed)).expect("JSON");
+    listed.into_iter().map(json).collect()
+}
+
+fn payloads(events: &[Event]) -> Vec<String> {
+    events.iter().map(|event| event.data.get().to_owned()).collect()
+}
+
+/// Alters the tables, as no statement of the store does.
+async fn alters(fixture: &Fixture, change: &'static str) {
+    let altered = fixture.store.write(move |tx| {
+        async move {
+            match tx {
+                Transaction::Sqlite(on) => on.execute_batch(change)?,
+                Transaction::Postgres(on) => on.execute(change).await.map(|_| ())?,
+            }
+            Ok(())
+        }
+        .boxed()
+    });
+    altered.await.expect("altered");
+}
+
+#[tokio::test]
+async fn how_an_action_ended_is_announced_once_as_it_is_listed() {
+    let Some(fixture) = fixture().await else { return };
+    let actions = &fixture.store.actions;
+    let refused = action(&fixture, "revoke_key", "key_1", 1);
+    actions.insert_action(&refused).await.expect("inserted");
+    actions.delete_action(&refused).await.expect("deleted");
+    actions.mark_action_ended(&refused, at(1)).await.expect("nothing to write");
+    let mut done = action(&fixture, "update_policy", "acct_1", 2);
+    done.before = serde_json::value::to_raw_value(&[5]).ok();
+    done.tx_signature = Some("signature".to_owned());
+    actions.insert_action(&done).await.expect("inserted");
+    assert!(announced(&fixture).await.is_empty(), "neither what was refused nor what runs");
+    done.outcome = ActionOutcome::Done;
+    for seconds in [3, 4] {
+        actions.mark_action_ended(&done, at(seconds)).await.expect("written");
+    }
+    let unknown = action(&fixture, "halt", "acct_1", 5);
+    actions.insert_action(&unknown).await.expect("inserted");
+    actions.mark_action_ended(&unknown, at(6)).await.expect("written");
+    let signing_in = action(&fixture, "sign_in", "psk_1", 7);
+    let token = SessionToken::new([7; 32]).hash();
+    assert!(fixture.store.sessions.insert_session(&token, &signing_in, None).await.expect("inserted"));
+    let events = announced(&fixture).await;
+    assert_eq!(payloads(&events), listed(&fixture).await);
+    assert_eq!(events.iter().map(|event| event.created_at).collect::<Vec<_>>(), [at(7), at(6), at(3)]);
+    assert!(events.iter().all(|event| event.subject == Subject::Operator));
+    let found = fixture.store.events.find_event(fixture.operator.id, events[0].id).await.expect("read");
+    assert_eq!(found.expect("there").envelope().get(), events[0].envelope().get());
+    let of_account =
+        fixture.store.events.list_events(fixture.operator.id, None, Some(fixture.account.id), None, 9);
+    assert!(of_account.await.expect("listed").is_empty());
+    assert!(
+        fixture
+            .store
+            .events
+            .list_events(operator(9).id, None, None, None, 9)
+            .await
+            .expect("listed")
+            .is_empty()
+    );
+}
+
+#[tokio::test]
+async fn an_action_ends_with_its_event_or_not_at_all() {
+    let Some(fixture) = fixture().await else { return };
+    let actions = &fixture.store.actions;
+    let mut begun = action(&fixture, "create_key", "acct_1", 1);
+    actions.insert_action(&begun).await.expect("inserted");
+    begun.outcome = ActionOutcome::Done;
+    let signing_in = action(&fixture, "sign_in", "psk_1", 2);
+    let token = SessionToken::new([7; 32]).hash();
+    alters(&fixture, "ALTER TABLE events RENAME TO events_gone").await;
+    actions.mark_action_ended(&begun, at(3)).await.expect_err("no event can be written");
+    let refused = fixture.store.sessions.insert_session(&token, &signing_in, None).await;
+    refused.expect_err("no event can be written");
+    alters(&fixture, "ALTER TABLE events_gone RENAME TO events").await;
+    assert!(fixture.store.sessions.find_session(&token).await.expect("read").is_none());
+    let all = ActionFilter::default();
+    let on_record = actions.list_actions(fixture.operator.id, &all, None, 9).await.expect("read");
+    let on_record: Vec<_> = on_record.iter().map(|listed| listed.action.outcome).collect();
+    assert_eq!(on_record, [ActionOutcome::Unknown]);
+    assert!(announced(&fixture).await.is_empty());
+    actions.mark_action_ended(&begun, at(4)).await.expect("written");
+    assert_eq!(payloads(&announced(&fixture).await), listed(&fixture).await);
+}
+
+#[tokio::test]
+async fn an_action_is_delivered_to_webhooks_that_name_its_type_and_no_account() {
+    let Some(fixture) = fixture().await else { return };
+    let subscribed = |events: &[EventType], accounts: &[AccountId]| {
+        Subscription::new(events.to_vec(), accounts.to_vec(), None).expect("valid")
+    };
+    let account = fixture.account.id;
+    let subscriptions = [
+        subscribed(&[EventType::ActionRecorded], &[]),
+        subscribed(&[EventType::ActionRecorded], &[account]),
+        subscribed(&[EventType::PolicyChanged], &[]),
+    ];
+    for (number, subscription) in (1..).zip(subscriptions) {
+        let webhook = Webhook { subscription, ..webhook(&fixture, number, None) };
+        let secret = sealed("sealed");
+        let inserted = fixture.store.webhooks.insert_webhook(&webhook, &secret, WEBHOOKS_MAX);
+        inserted.await.expect("inserted");
+    }
+    let done = action(&fixture, "update_account", &account.to_string(), 1);
+    fixture.store.actions.insert_action(&done).await.expect("inserted");
+    fixture.store.actions.mark_action_ended(&done, at(2)).await.expect("written");
+    for (number, count) in [(1, 1), (2, 0), (3, 0)] {
+        let id = WebhookId::from_bytes([number; 16]);
+        let deliveries =
+            fixture.store.deliveries.list_deliveries(fixture.operator.id, id, None, None, 9).await;
+        assert_eq!(deliveries.expect("listed").len(), count, "{number}");
+    }
+    assert_eq!(
+        fixture.store.events.hinted_webhooks().await.into_iter().collect::<Vec<_>>(),
+        [WebhookId::from_bytes([1; 16])]
+    );
 }
 
 #[tokio::test]

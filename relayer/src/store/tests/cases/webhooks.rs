@@ -27,7 +27,7 @@ pub(super) fn webhook(fixture: &Fixture, number: u8, threshold: Option<u64>) -> 
     }
 }
 
-fn sealed(text: &str) -> SealedSecret {
+pub(super) fn sealed(text: &str) -> SealedSecret {
     SealedSecret::from_stored(text.to_owned())
 }
 
