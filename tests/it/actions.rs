@@ -113,10 +113,10 @@ async fn a_change_is_an_event_as_it_is_listed_for_webhooks_that_name_it_and_no_a
     let webhook = registers(&operator, &receiver.url("/actions"), &["action.recorded"]).await;
     let of_others = registers(&other, &receiver.url("/others"), &["action.recorded"]).await;
     let body = json!({
-        "url": receiver.url("/account"), "events": ["action.recorded", "policy.changed"], "account_ids": [agent.id],
+        "url": receiver.url("/account"), "events": ["action.recorded", "deposit.settled"], "account_ids": [agent.id],
     });
     let of_account = client.post("/v1/webhooks", &body).await.has_status(201);
-    let of_policies = registers(&operator, &receiver.url("/policies"), &["policy.changed"]).await;
+    let of_deposits = registers(&operator, &receiver.url("/deposits"), &["deposit.settled"]).await;
     let mut stream = Stream::open(client, "?type=action.recorded", None).await;
 
     for limit in [5.5, 4.0] {
@@ -150,7 +150,7 @@ async fn a_change_is_an_event_as_it_is_listed_for_webhooks_that_name_it_and_no_a
         assert_eq!(&stream.event().await["data"], action);
     }
 
-    assert_eq!((deliveries(client, &of_account).await, deliveries(client, &of_policies).await), (0, 0));
+    assert_eq!((deliveries(client, &of_account).await, deliveries(client, &of_deposits).await), (0, 0));
     let of_ada = events(client, &format!("&account_id={}", agent.id)).await;
     assert!(of_ada.iter().all(|event| event["type"] != "action.recorded"), "{of_ada:?}");
     let theirs = events(&other.client, "").await;
