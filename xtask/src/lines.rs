@@ -29,7 +29,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("cli", 2_970),          // keys that it makes and revokes are on record
     ("client", 1_470),       // goal 1,100; memos before calls are its latest raise
     ("core", 4_680),         // a cap for 30 days and a budget are decided before signing
-    ("dev", 1_480),          // the approver and its phone
+    ("dev", 1_495),          // the approver and its phone, beside the signature of who pays
     ("doors/dashboard", 5_030), // actions, sessions, budgets, tags, changes of many accounts, passkeys; 500 accounts: who pays how much, what is refused and why, names, what waits, the system
     ("doors/mcp", 1_670),       // goal 500; a client that shows pages is led to an approval
     ("doors/x402", 1_190),
@@ -38,7 +38,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("migrations", 5_865),      // the commands of grants, approvers and budgets, and `approve`
     ("policy", 1_250),          // goal 900; the window of 30 days is its latest raise
     ("programs/purser", 4_300), // approvers, grants that wait, bounds and budgets
-    ("relayer", 44_150), // the record of changes, sessions, passkeys, tags, changes of many accounts, limits of 30 days and budgets announced, sums of transfers by day and of refusals by reason
+    ("relayer", 44_850), // the record of changes, sessions, passkeys, tags, changes of many accounts, limits of 30 days and budgets announced, sums of transfers by day and of refusals by reason, what the service pays for approvers
     ("rpc", 1_900),      // goal 1,800
     ("simulate", 2_040), // people who approve
     ("xtask", 3_720),    // pages of docs in the archive
