@@ -5,10 +5,10 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ed25519_dalek::Signer;
+use ed25519_dalek::{Signer, SigningKey};
 use serde_json::{Value, json};
 
 use super::api::{self, Api};
@@ -16,8 +16,10 @@ use super::keys;
 
 /// How long the service may take to see the grant and pay.
 const PAID_WITHIN: Duration = Duration::from_secs(60);
-/// Before a transaction's message: how many signatures it has, and here one that is not made yet.
-const BEFORE_MESSAGE: usize = 1 + 64;
+const SIGNATURE_BYTES: usize = 64;
+const KEY_BYTES: usize = 32;
+/// A message's header, and how many keys follow; those that sign come first.
+const BEFORE_KEYS: usize = 3 + 1;
 
 /// The transfer at its end, and what to say of it.
 pub fn approve(operator: &Api<'_>, rpc_url: &str, folder: &Path, transfer: &str) -> Result<(Value, String)> {
@@ -30,10 +32,8 @@ pub fn approve(operator: &Api<'_>, rpc_url: &str, folder: &Path, transfer: &str)
     let label = page.get(&format!("/approve/{token}/pay"))?;
     let given = page.post(&format!("/approve/{token}/pay"), &json!({ "account": wallet }))?;
     let bytes = given["transaction"].as_str().context("there is no transaction to sign")?;
-    let bytes = STANDARD.decode(bytes)?;
-    ensure!(bytes.len() > BEFORE_MESSAGE && bytes[0] == 1, "the transaction is not for one signature");
-    let message = &bytes[BEFORE_MESSAGE..];
-    let signed = [&[1], approver.sign(message).to_bytes().as_slice(), message].concat();
+    let signed = signed_by(&approver, &STANDARD.decode(bytes)?)
+        .context("the transaction has no place for the signature of this wallet")?;
     let options =
         json!([STANDARD.encode(signed), { "encoding": "base64", "preflightCommitment": "processed" }]);
     let signature = api::call(rpc_url, "sendTransaction", &options)?;
@@ -48,4 +48,17 @@ pub fn approve(operator: &Api<'_>, rpc_url: &str, folder: &Path, transfer: &str)
         }
         sleep(Duration::from_millis(200));
     }
+}
+
+/// The transaction with the wallet's signature in its own place. Before the message stand how many signatures there are, and these:
+/// the service's is made where it pays. `None`: the wallet's is not asked for.
+fn signed_by(wallet: &SigningKey, transaction: &[u8]) -> Option<Vec<u8>> {
+    let count = usize::from(*transaction.first()?);
+    let message = transaction.get(1 + count * SIGNATURE_BYTES..)?;
+    let mut keys = message.get(BEFORE_KEYS..)?.chunks(KEY_BYTES).take(count);
+    let place = keys.position(|key| key == wallet.verifying_key().as_bytes())?;
+    let at = 1 + place * SIGNATURE_BYTES;
+    let mut signed = transaction.to_vec();
+    signed.get_mut(at..at + SIGNATURE_BYTES)?.copy_from_slice(&wallet.sign(message).to_bytes());
+    Some(signed)
 }

@@ -154,6 +154,7 @@ impl App {
             quotas: Quotas {
                 accounts: config.quotas.accounts_per_operator,
                 allowlist_entries: config.quotas.allowlist_entries_per_operator,
+                approvals_daily: config.quotas.approvals_per_operator_daily,
             },
             metrics: metrics.clone(),
         });

@@ -321,12 +321,18 @@ impl RetentionConfig {
 pub struct QuotasConfig {
     pub accounts_per_operator: u32,
     pub allowlist_entries_per_operator: u32,
+    /// How many grants the service pays for approvers in 24 hours; 0: none, they pay by themselves.
+    pub approvals_per_operator_daily: u32,
 }
 
 impl Default for QuotasConfig {
     fn default() -> Self {
-        let Quotas { accounts, allowlist_entries } = Quotas::default();
-        Self { accounts_per_operator: accounts, allowlist_entries_per_operator: allowlist_entries }
+        let Quotas { accounts, allowlist_entries, approvals_daily } = Quotas::default();
+        Self {
+            accounts_per_operator: accounts,
+            allowlist_entries_per_operator: allowlist_entries,
+            approvals_per_operator_daily: approvals_daily,
+        }
     }
 }
 

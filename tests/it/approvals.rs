@@ -3,6 +3,7 @@
 
 mod attacks;
 mod binding;
+mod co_signed;
 mod phone;
 
 use base64::Engine;
@@ -10,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use purser_client::DraftAccounts;
 use purser_client::purser::{Bounds, GrantPayee, GrantTerms};
 use purser_policy::tag_of;
-use purser_tests::wallet::mints;
+use purser_tests::wallet::{mints, signed_by};
 use purser_tests::{
     Agent, Answer, AppSettings, Browser, DirectOutcome, Operator, TestApp, TestNetwork, until,
 };
@@ -87,10 +88,7 @@ impl Scene {
     /// Signs as the wallet, and sends.
     async fn signs(&self, given: &Answer) -> Value {
         let bytes = STANDARD.decode(given.text_of("transaction")).expect("base64");
-        assert_eq!((bytes[0], &bytes[1..65]), (1, [0; 64].as_slice()), "one signature, not made yet");
-        let signature = self.approver.sign_message(&bytes[65..]);
-        let signed = [&[1], signature.as_ref(), &bytes[65..]].concat();
-        self.sends(&signed).await
+        self.sends(&signed_by(&self.approver, &bytes).expect("its signature alone is missing")).await
     }
 
     async fn sends(&self, signed: &[u8]) -> Value {
@@ -135,6 +133,9 @@ impl Scene {
     }
 }
 
+/// Without a service that pays: approvers do.
+const UNPAID: &str = "[quotas]\napprovals_per_operator_daily = 0\n";
+
 fn settings() -> AppSettings {
     AppSettings {
         indexer_interval_ms: 200,
@@ -178,13 +179,13 @@ async fn phone_approves_a_payment_past_list_and_limit_and_it_is_paid_once() {
     );
     assert!(String::from_utf8_lossy(&bytes).contains(&memo), "the wallet shows what it signs");
 
-    // A thief on the way changes the payee in the terms: the memo in front does not say so, and the program refuses.
+    // A thief on the way changes the payee in the terms: the service has not signed that. `attacks` has what the program says to it.
     let mut swapped = bytes.clone();
     let at = swapped.windows(32).rposition(|window| window == scene.payee.as_ref()).expect("the payee");
     swapped[at..at + 32].copy_from_slice(stranger.pubkey().as_ref());
-    let signature = scene.approver.sign_message(&swapped[65..]);
-    let sent = scene.sends(&[&[1], signature.as_ref(), &swapped[65..]].concat()).await;
-    assert!(sent["error"].to_string().contains("Custom"), "{sent}");
+    let swapped = signed_by(&scene.approver, &swapped).expect("its signature is missing");
+    let sent = scene.sends(&swapped).await;
+    assert!(sent["error"].is_object(), "{sent}");
 
     assert!(scene.signs(&given).await["result"].is_string());
     scene.becomes(&asked, "used").await;

@@ -1,5 +1,6 @@
 //! What a link to an approval shows, to whoever has it: a page, and on a phone the transaction that an approver's wallet signs (a
-//! transaction request of Solana Pay). Nothing here approves: the program asks for the approver's own signature.
+//! transaction request of Solana Pay). Nothing here approves: the program asks for the approver's own signature, and where the service
+//! pays and has signed already, nothing lands without it either.
 
 use std::sync::Arc;
 
@@ -117,6 +118,12 @@ async fn label(State(services): State<Arc<Services>>, Path(token): Path<String>)
     for_wallets(Json(Label { label, icon }).into_response())
 }
 
+fn to_sign(bytes: &[u8], who_pays: &str) -> Response {
+    let message =
+        format!("Approve this payment. Compare what your wallet shows with what you were asked. {who_pays}");
+    for_wallets(Json(Transaction { transaction: STANDARD.encode(bytes), message }).into_response())
+}
+
 async fn transaction(
     State(services): State<Arc<Services>>,
     Path(token): Path<String>,
@@ -127,11 +134,11 @@ async fn transaction(
         return refused(StatusCode::BAD_REQUEST, "`account` must be the address of a wallet.");
     };
     match services.approvals.transaction(&token, wallet).await {
-        Ok(ForApprover::Transaction(bytes)) => {
-            let message =
-                "Approve this payment. Compare what your wallet shows with what you were asked.".to_owned();
-            for_wallets(Json(Transaction { transaction: STANDARD.encode(bytes), message }).into_response())
-        }
+        Ok(ForApprover::Unsigned(bytes)) => to_sign(&bytes, "This wallet pays the fee and the deposit."),
+        Ok(ForApprover::CoSigned(ours)) => to_sign(
+            &ours.signed.bytes,
+            "The service pays the fee and the deposit, if you sign within a minute.",
+        ),
         Ok(ForApprover::Stranger) => {
             refused(StatusCode::FORBIDDEN, "This wallet cannot approve this payment.")
         }

@@ -8,7 +8,7 @@ use super::{
     ChainFault, ChainFigures, Confirmed, DraftOnChain, GrantOnChain, KeyProblem, OperatorOnChain,
     SignatureStanding, SignedTransfer, UnsignedTransfer,
 };
-use crate::domain::{AccountId, Address, Network, OpenDefence, SpendingPolicy, Terms, UsdcAmount};
+use crate::domain::{AccountId, Address, CoSigned, Network, OpenDefence, SpendingPolicy, Terms, UsdcAmount};
 
 /// Looks: at addresses, which asks no node, and at accounts.
 #[async_trait]
@@ -40,6 +40,9 @@ pub trait ReadChain: purser_core::Chain {
         operator: &Address,
         budget: &Address,
     ) -> Result<Option<BudgetOnChain>, ChainError>;
+
+    /// How final a transaction of ours is that has landed. `Unknown`: a fork dropped it, or this node is behind.
+    async fn standing(&self, signature: &str) -> Result<SignatureStanding, ChainError>;
 
     /// The mint of USDC, and an owner's token account for it. Asks no node.
     fn usdc_mint(&self) -> Address;
@@ -135,15 +138,12 @@ pub trait StopChain: ReadChain {
         operator: &OperatorOnChain,
         agent: Option<&Address>,
     ) -> Result<Confirmed, ChainError>;
-
-    /// How final a transaction of ours is that has landed. `Unknown`: a fork dropped it, or this node is behind.
-    async fn standing(&self, signature: &str) -> Result<SignatureStanding, ChainError>;
 }
 
 /// What an approver is asked to sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalOrder {
-    /// Its wallet, which pays the fee and the grant's rent, and gets that back.
+    /// Its wallet.
     pub approver: Address,
     pub operator: Address,
     pub agent: Address,
@@ -158,23 +158,57 @@ pub struct ApprovalOrder {
     pub expires_at: i64,
 }
 
+/// Who pays the fee and the rent of a grant, and gets the rent back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GrantPayer {
+    Approver,
+    /// Our policy authority, where it can and the program would open the grant; else the approver.
+    Service,
+}
+
 /// What a wallet gets that asks to approve a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ForApprover {
-    /// An unsigned transaction that opens the grant for the one payment.
-    Transaction(Vec<u8>),
+    /// An unsigned transaction that opens the grant for the one payment, for which the wallet pays.
+    Unsigned(Vec<u8>),
+    /// The same, for which we pay. Record it before anybody else sees it.
+    CoSigned(CoSigned),
     /// Nothing: it is no approver of the operator.
     Stranger,
     /// Nothing: where the grant would be, one is that has not ended.
     Taken,
 }
 
+/// What there is at the address of a grant for which we may have paid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PaidGrant {
+    /// Nothing whose rent comes back to us.
+    Absent,
+    /// A grant that may still pay.
+    Open,
+    /// One that was over, and is closed by now.
+    Closed,
+}
+
 /// Prepares what others sign.
 #[async_trait]
 pub trait ApproveChain: ReadChain {
-    async fn approval(&self, order: &ApprovalOrder) -> Result<ForApprover, ChainError> {
-        let _ = order;
+    async fn approval(&self, order: &ApprovalOrder, payer: GrantPayer) -> Result<ForApprover, ChainError> {
+        let _ = (order, payer);
         Ok(ForApprover::Stranger)
+    }
+
+    /// Whether a key of ours signed this as the payer, for this order's approver and grant: whoever writes the database cannot have a
+    /// wallet sign anything else. Asks no node.
+    fn has_co_signed(&self, order: &ApprovalOrder, given: &CoSigned) -> bool {
+        let _ = (order, given);
+        false
+    }
+
+    /// Closes the grant at this address if it is spent or has ended and its rent comes back to us, and waits until that is confirmed.
+    async fn reclaim_grant(&self, operator: &Address, grant: &Address) -> Result<PaidGrant, ChainError> {
+        let _ = (operator, grant);
+        Ok(PaidGrant::Absent)
     }
 }
 

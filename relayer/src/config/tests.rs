@@ -190,6 +190,14 @@ fn keys_are_one_file_or_several_and_quotas_have_defaults() {
     );
     assert_eq!(network.rent_payers.iter().map(Address::to_string).collect::<Vec<_>>(), [old]);
     assert_eq!(config.quotas.allowlist_entries_per_operator, 7);
+    assert_eq!(config.quotas.approvals_per_operator_daily, 100);
+    let with = |lines: &str| read(&format!("{WHOLE}\n[quotas]\n{lines}"), &[]);
+    let never = with("approvals_per_operator_daily = 0").expect("never");
+    assert_eq!(never.quotas.approvals_per_operator_daily, 0);
+    for wrong in ["-1", "4294967296", "\"many\""] {
+        let error = with(&format!("approvals_per_operator_daily = {wrong}")).expect_err(wrong).to_string();
+        assert!(error.contains("quotas.approvals_per_operator_daily"), "{error}");
+    }
 }
 
 #[test]

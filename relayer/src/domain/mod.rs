@@ -10,6 +10,7 @@ mod body;
 mod cell;
 mod chain_id;
 mod cidrs;
+mod co_signature;
 mod counterparties;
 mod delivery;
 mod denial;
@@ -55,6 +56,7 @@ pub use body::{no_json, param_of, read_body};
 pub use cell::{CellName, CellNameError};
 pub use chain_id::{BudgetId, ChainIdError, GrantId};
 pub use cidrs::{AllowedCidrs, CIDRS_MAX, read_range};
+pub use co_signature::{CO_SIGNATURES_MAX, CoSignature, CoSigned};
 pub use counterparties::{AllowlistEntry, Counterparties, CounterpartyKind, entries, of_entries};
 pub use delivery::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, DeliveryStatus, RETRY_DELAYS, Unanswered,

@@ -1,15 +1,17 @@
-/// The most on-chain state of one operator for which the service pays rent.
+/// The most of one operator for which the service pays rent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quotas {
     pub accounts: u32,
     /// In all its accounts together, including pending policies.
     pub allowlist_entries: u32,
+    /// Grants that it pays for approvers, in 24 hours.
+    pub approvals_daily: u32,
 }
 
 impl Default for Quotas {
-    /// About 9 SOL of rent for the accounts, and 2 for the entries.
+    /// About 9 SOL of rent for the accounts, 2 for the entries, and 0.25 for the grants.
     fn default() -> Self {
-        Self { accounts: 1_000, allowlist_entries: 10_000 }
+        Self { accounts: 1_000, allowlist_entries: 10_000, approvals_daily: 100 }
     }
 }
 

@@ -1,12 +1,12 @@
-//! Transfers that wait for a person: listed, described for whoever approves, refused. Nothing here approves: a grant does, which an
-//! approver's own wallet opens on the chain.
+//! Transfers that wait for a person: listed, described for whoever approves, refused. Nothing here approves: a grant does, which takes
+//! the signature of an approver's own wallet.
 
 use purser_core::{ApprovalWanted, MoneyPath, Rejected};
 
-use super::error::{Forbidden, Resource, ServiceError, from_chain, told};
+use super::error::{Forbidden, Resource, ServiceError, told};
 use super::reads::find_payer;
 use super::transfers::{TransferView, payer};
-use super::{ApprovalLinks, Chains, Looks, Parts};
+use super::{ApprovalLinks, Chains, CoSignatures, Looks, Parts};
 use crate::chain::{ApprovalOrder, ApproveChain, ForApprover};
 use crate::domain::{
     Account, Address, ApprovalFilter, Cursor, Invalid, Operator, Page, PageRequest, Principal,
@@ -57,10 +57,11 @@ pub struct Approvals {
     looks: Looks,
     path: MoneyPath,
     links: Option<ApprovalLinks>,
+    co_signatures: CoSignatures,
 }
 
 impl Approvals {
-    pub(super) fn new(parts: &Parts, path: MoneyPath) -> Self {
+    pub(super) fn new(parts: &Parts, path: MoneyPath, co_signatures: CoSignatures) -> Self {
         let store::Store { transfers, accounts, operators, .. } = parts.store.clone();
         Self {
             transfers,
@@ -70,6 +71,7 @@ impl Approvals {
             looks: parts.looks.clone(),
             path,
             links: parts.approval_links.clone(),
+            co_signatures,
         }
     }
 
@@ -148,7 +150,7 @@ impl Approvals {
         Ok(LinkedApproval { view: self.view(transfer)?, operator, account, terms, paid_before })
     }
 
-    /// What this wallet signs to approve what a link leads to. `Stranger` also where no approver can approve it. ApprovalClosed: nobody
+    /// What this wallet signs to approve what a link leads to; the service pays for it within bounds. `Stranger` also where no approver can approve it. ApprovalClosed: nobody
     /// can any more. TooManyReads: too many ask.
     pub async fn transaction(&self, token: &str, wallet: Address) -> Result<ForApprover, ServiceError> {
         let LinkedApproval { view, operator, account, terms, .. } = self.linked(token).await?;
@@ -175,8 +177,7 @@ impl Approvals {
         };
         // In the operator's turn, as every read that its agents can cause.
         self.looks.read_agent(&self.chains, &operator, &account).await?;
-        let chain = &self.chains.get(operator.network)?.chain;
-        chain.approval(&order).await.map_err(|error| from_chain(operator.network, &error, true))
+        self.co_signatures.prepare(transfer, &order).await
     }
 
     async fn find(&self, principal: &Principal, id: TransferId) -> Result<Transfer, ServiceError> {

@@ -8,6 +8,7 @@ mod approval_links;
 mod approvals;
 mod budgets;
 mod cleaning;
+mod co_signatures;
 mod denials;
 mod error;
 mod events;
@@ -77,6 +78,7 @@ pub use self::webhooks::{
 pub use purser_core::{PendingLimits, RefusalLimits, Started};
 
 use self::cleaning::Cleaning;
+use self::co_signatures::CoSignatures;
 use self::figures::Figures;
 use self::stops::Stops;
 use crate::chain::Chain;
@@ -131,6 +133,7 @@ pub struct Services {
     figures: Figures,
     cleaning: Cleaning,
     stops: Stops,
+    co_signatures: CoSignatures,
     pub tasks: Tasks,
     pub accounts: Accounts,
     pub policies: Policies,
@@ -165,6 +168,7 @@ impl Services {
         let actions = Actions::new(parts);
         let (policies, halts) = (Policies::new(parts), Halts::new(parts));
         let transfers = Transfers::new(parts, &events);
+        let co_signatures = CoSignatures::new(parts);
         Self {
             figures: Figures::new(parts, transfers.clone(), signers.clone()),
             cleaning: Cleaning::new(parts),
@@ -176,7 +180,8 @@ impl Services {
             halts,
             health: Health::new(parts, signers.clone()),
             signers,
-            approvals: Approvals::new(parts, transfers.path()),
+            approvals: Approvals::new(parts, transfers.path(), co_signatures.clone()),
+            co_signatures,
             budgets: Budgets::new(parts),
             grants: Grants::new(parts),
             hand_overs: HandOvers::new(parts, transfers.clone()),
@@ -235,8 +240,9 @@ impl Services {
         self.stops.look().await
     }
 
-    /// One pass over our keys, unfinished accounts and pending policies.
+    /// One pass over our keys, grants that we paid for, unfinished accounts and pending policies.
     pub async fn reconcile_once(&self) {
+        self.co_signatures.look_beside();
         self.signers.look().await;
         if let Err(error) = self.accounts.reconcile().await {
             tracing::warn!(%error, "cannot reconcile accounts; retrying later");

@@ -42,6 +42,9 @@ impl Upkeep {
         if let (0, Some(before)) = (touched, old.requests_before) {
             touched = self.delete_old_requests(before, rows).await?;
         }
+        if let (0, Some(before)) = (touched, old.requests_before) {
+            touched = self.delete_old_co_signatures(before, rows).await?;
+        }
         if let (0, Some(before)) = (touched, old.actions_before) {
             touched = self.delete_old_actions(before, rows).await?;
         }
@@ -114,6 +117,18 @@ impl Upkeep {
             "DELETE FROM requests WHERE (operator_id, idempotency_key) IN (
                  SELECT operator_id, idempotency_key FROM requests
                  WHERE created_at <= {before} ORDER BY created_at LIMIT {rows})",
+            before, rows
+        }
+        .execute(self.writer())
+        .await
+    }
+
+    /// An approval lasts no longer than an idempotency key, and an operator's number is for a day.
+    async fn delete_old_co_signatures(&self, before: Timestamp, rows: i64) -> Result<u64, StoreError> {
+        sql! {
+            "DELETE FROM co_signatures WHERE (operator_id, transfer_id, number) IN (
+                 SELECT operator_id, transfer_id, number FROM co_signatures
+                 WHERE look_at IS NULL AND created_at <= {before} ORDER BY created_at LIMIT {rows})",
             before, rows
         }
         .execute(self.writer())

@@ -26,6 +26,7 @@ mod balances;
 mod chain_wins;
 mod claims;
 mod cleaning;
+mod co_signatures;
 mod connections;
 mod deliveries;
 mod delivery_row;
@@ -185,6 +186,8 @@ roles! {
     Requests requests;
     /// Transfers: the money path's ledger, and lists.
     Transfers transfers;
+    /// What the service signs for approvers, and pays.
+    CoSignatures co_signatures;
     /// Accounts' histories, as they are shown.
     History history;
     /// What the indexer has read of the chain, and how far.

@@ -14,7 +14,7 @@ use crate::window::{DAY, stands_at};
 /// The system program's answer where something is at an address already.
 const TAKEN: u32 = 0;
 
-fn refused(error: PurserError) -> DirectOutcome {
+pub(super) fn refused(error: PurserError) -> DirectOutcome {
     DirectOutcome::Refused(error.into())
 }
 
@@ -24,7 +24,7 @@ impl Scene {
     }
 
     /// The memo says `said`, the grant beside it says `terms`; the approver signs both.
-    async fn opens(&self, said: (Pubkey, GrantTerms), of: (Pubkey, GrantTerms)) -> DirectOutcome {
+    pub(super) async fn opens(&self, said: (Pubkey, GrantTerms), of: (Pubkey, GrantTerms)) -> DirectOutcome {
         let (program, wallet) = (self.operator.chain.program(), self.approver.pubkey());
         let both = |(agent, terms): (Pubkey, GrantTerms)| {
             let at = (self.operator.address, agent);
@@ -35,7 +35,14 @@ impl Scene {
     }
 
     /// A thief of the transfer key pays by the grant with this id.
-    async fn thief_pays(&self, grant: u64, tag: u64, to: Pubkey, micros: u64, memo: &str) -> DirectOutcome {
+    pub(super) async fn thief_pays(
+        &self,
+        grant: u64,
+        tag: u64,
+        to: Pubkey,
+        micros: u64,
+        memo: &str,
+    ) -> DirectOutcome {
         let (chain, thief) = (&self.operator.chain, self.app.transfer_authority());
         let order = TransferOrder {
             operator: self.operator.address,
@@ -85,7 +92,8 @@ fn is_refused(sent: &Value, error: PurserError) -> bool {
 
 #[tokio::test]
 async fn approval_that_is_sent_or_signed_again_opens_nothing_and_pays_nothing_more() {
-    let scene = Scene::shared().await;
+    let settings = AppSettings { sections: UNPAID, ..settings() };
+    let scene = Scene::on(TestNetwork::shared().await, &settings).await;
     let asked = scene.asks("a").await.has_status(202);
     let (tag, terms) = scene.terms_of(&asked).await;
     let given = scene.given_to(&page_of(&asked), &scene.approver.pubkey()).await.has_status(200);
@@ -212,7 +220,7 @@ async fn approval_that_comes_after_its_end_opens_nothing_and_pays_nothing() {
 
 #[tokio::test]
 async fn key_that_is_used_again_after_a_day_is_approved_again_for_another_payment() {
-    let settings = AppSettings { host_clock: Some(HostClock::new()), ..settings() };
+    let settings = AppSettings { host_clock: Some(HostClock::new()), sections: UNPAID, ..settings() };
     let scene = Scene::on(TestNetwork::own(), &settings).await;
     for day in 1..=2 {
         let asked = scene.asks("a").await.has_status(202);

@@ -8,7 +8,7 @@ use super::*;
 #[tokio::test]
 async fn solana_pay_reads_the_code_and_its_wallet_approves() {
     let Some(modules) = foreign::solana_pay() else { return };
-    let scene = Scene::on(TestNetwork::shared().await, &settings()).await;
+    let scene = Scene::poor(&settings()).await;
     let asked = scene.asks("a").await.has_status(202);
     let shown = scene.app.client().get(&page_of(&asked)).await.has_status(200);
     let code = shown.text.split("href=\"").find_map(|rest| {

@@ -18,13 +18,12 @@ use super::plan::{Person, RunPlan};
 use super::relayer::Relayer;
 use crate::chain::DirectOutcome;
 use crate::operator::Operator;
+use crate::wallet::signed_by;
 
 const PAUSE: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// After a grant was sent, before it is tried again.
 const SENDS_AGAIN_AFTER: Duration = Duration::from_secs(2);
-/// Before the message of a transaction with one signature.
-const BEFORE_MESSAGE: usize = 1 + 64;
 /// More than all rounds of a world need.
 const LIMIT_MICROS: u64 = 1_000_000_000_000;
 
@@ -123,9 +122,7 @@ impl Approver {
         let path = format!("/approve/{token}/pay");
         let (status, given) = self.asks(relayer, Method::POST, &path, Some(&wallet)).await?;
         let bytes = STANDARD.decode(given["transaction"].as_str().filter(|_| status == 200)?).ok()?;
-        let message = bytes.get(BEFORE_MESSAGE..)?;
-        let signature = self.wallet.sign_message(message);
-        let signed = STANDARD.encode([&[1], signature.as_ref(), message].concat());
+        let signed = STANDARD.encode(signed_by(&self.wallet, &bytes)?);
         let options = json!([signed, { "encoding": "base64", "preflightCommitment": "processed" }]);
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "sendTransaction", "params": options });
         let sent = self.http.post(&self.rpc_url).json(&call).send().await.ok()?;

@@ -94,6 +94,12 @@ impl ChainClock {
         }
     }
 
+    /// A blockhash as new as a node has it, for whoever takes its time to sign over it.
+    pub async fn newest(&self) -> Result<Recent, ChainError> {
+        let _one = self.refreshing.lock().await;
+        self.refresh().await
+    }
+
     /// Unix seconds by the chain's clock.
     pub async fn now(&self) -> Result<i64, ChainError> {
         if let Some(now) = self.cached_time() {

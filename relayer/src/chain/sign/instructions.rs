@@ -40,6 +40,19 @@ pub fn transfer_fee(memo: &str, priority_fee_micro_lamports: u64) -> u64 {
     fee(transfer_units(memo.len()), 1, priority_fee_micro_lamports)
 }
 
+/// Compute units of a transaction that opens an approver's grant: its memo, the grant, and room for it where one has ended.
+pub const APPROVAL_UNITS: u32 = 250_000;
+
+/// Most lamports that we pay for one, without its rent: it bears two signatures.
+pub fn approval_fee(priority_fee_micro_lamports: u64) -> u64 {
+    fee(APPROVAL_UNITS, 2, priority_fee_micro_lamports)
+}
+
+/// Most lamports that closing a grant that is over costs.
+pub fn reclaim_fee(priority_fee_micro_lamports: u64) -> u64 {
+    fee(CLOSE_GRANT_UNITS, 1, priority_fee_micro_lamports)
+}
+
 /// Bytes of a token account.
 const TOKEN_ACCOUNT_BYTES: usize = 165;
 
@@ -181,6 +194,11 @@ impl Instructions {
     /// `at`: operator, grant, and who gets the rent back.
     pub fn close_grant(&self, authority: Pubkey, [operator, grant, rent_refund]: [Pubkey; 3]) -> Call {
         Call::new(self.0.close_grant(authority, operator, grant, rent_refund), CLOSE_GRANT_UNITS).stopping()
+    }
+
+    /// The same for one that is over, which anybody may close: nothing stops by it.
+    pub fn reclaim_grant(&self, anybody: Pubkey, [operator, grant, rent_refund]: [Pubkey; 3]) -> Call {
+        Call::new(self.0.close_grant(anybody, operator, grant, rent_refund), CLOSE_GRANT_UNITS)
     }
 
     pub fn void_grants(&self, at: DraftAccounts) -> Call {

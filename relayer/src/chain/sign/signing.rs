@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Most bytes of a transaction on the wire, its signatures included.
 pub const TRANSACTION_BYTES_MAX: usize = 1_232;
 
+const SIGNATURE_BYTES: usize = 64;
 /// Bytes of a message before its first key: its header, and the count of keys.
 const BEFORE_KEYS_BYTES: usize = 3 + 1;
 
@@ -115,6 +116,39 @@ pub async fn sign_for(
     Ok(SignedBytes { bytes, signature: Signature::from(signature).to_string() })
 }
 
+/// Signs as `payer` a transaction that `other` has to sign as well, and sends.
+pub async fn sign_as_payer(
+    instructions: &[Instruction],
+    payer: &dyn Signer,
+    other: &Pubkey,
+    recent: Recent,
+) -> Result<SignedBytes, ChainError> {
+    let message = Message::new_with_blockhash(instructions, Some(&address(payer)), &recent.blockhash);
+    // Without the other's signature nothing may land.
+    if message.header.num_required_signatures != 2 || message.account_keys.get(1) != Some(other) {
+        let message = "a transaction of others needs their signature".to_owned();
+        return Err(ChainError::Rejected { code: None, message });
+    }
+    let message = message.serialize();
+    let signature = payer.sign(&message).await?;
+    let bytes = [&[2], [signature, [0; 64]].as_flattened(), &message].concat();
+    within_limit(&bytes)?;
+    Ok(SignedBytes { bytes, signature: Signature::from(signature).to_string() })
+}
+
+/// Whose signature [`sign_as_payer`] put on these bytes, and the keys that the message names after it; the first of them has to sign.
+/// `None`: it is not a valid one.
+pub fn co_signed(bytes: &[u8]) -> Option<([u8; 32], Vec<[u8; 32]>)> {
+    let (signatures, message) = bytes.strip_prefix(&[2])?.split_at_checked(2 * SIGNATURE_BYTES)?;
+    let (before, keys) = message.split_at_checked(BEFORE_KEYS_BYTES)?;
+    let count = usize::from(*before.last()?);
+    let (keys, _) = keys.as_chunks::<32>();
+    let [payer, others @ ..] = keys.get(..count)? else { return None };
+    let signature = Signature::try_from(signatures.get(..SIGNATURE_BYTES)?).ok()?;
+    let is_signed = before.first() == Some(&2) && signature.verify(payer, message);
+    is_signed.then(|| (*payer, others.to_vec()))
+}
+
 fn within_limit(transaction: &[u8]) -> Result<(), ChainError> {
     let bytes = transaction.len();
     if bytes <= TRANSACTION_BYTES_MAX {
@@ -131,8 +165,10 @@ mod tests {
     use crate::chain::sign::signer::FileSigner;
     use crate::chain::{AgentAddresses, UnsignedTransfer};
     use crate::domain::{Address, AllowedRecipients, SpendingPolicy, Terms};
+    use purser_client::purser::{GrantPayee, GrantTerms};
     use purser_client::{Deployment, DraftAccounts, INLINE_ENTRIES_MAX, Proposal};
     use purser_policy::{Limit, UsdcAmount};
+    use solana_compute_budget_interface::ComputeBudgetInstruction;
     use solana_sdk::hash::Hash;
     use solana_sdk::signature::Keypair;
 
@@ -233,6 +269,47 @@ mod tests {
             assert_eq!(&signed.bytes[65..129], signature.as_ref());
             assert!(signature.verify(address(&authority).as_ref(), &signed.bytes[129..]));
         }
+    }
+
+    #[tokio::test]
+    async fn what_we_pay_for_needs_the_others_signature_and_fits_with_ours() {
+        let (payer, approver) = (payer(), Pubkey::new_from_array([8; 32]));
+        let any = |byte| Pubkey::new_from_array([byte; 32]);
+        let terms = GrantTerms {
+            payee: GrantPayee::TokenAccount(any(4)),
+            amount: u64::MAX,
+            expires_at: 1_800_000_000,
+            beyond_allowlist: true,
+            beyond_single_limit: true,
+            beyond_daily_limit: false,
+            tag: Some(1),
+            memo_hash: Some([5; 32]),
+            policy_version: Some(u32::MAX),
+        };
+        let opens = PROGRAM.0.approve(approver, address(&payer), any(6), (any(1), any(2)), 1, terms);
+        let longest = [
+            ComputeBudgetInstruction::set_compute_unit_limit(u32::MAX),
+            ComputeBudgetInstruction::set_compute_unit_price(u64::MAX),
+            PROGRAM.0.close_grant(approver, any(1), any(3), any(7)),
+        ];
+        let all = [longest.as_slice(), &opens].concat();
+        let signed = sign_as_payer(&all, &payer, &approver, recent()).await.unwrap();
+        assert_eq!((signed.bytes[0], payer_of(&signed.bytes)), (2, Some(address(&payer))));
+        let signature: Signature = signed.signature.parse().unwrap();
+        assert_eq!((&signed.bytes[1..65], &signed.bytes[65..129]), (signature.as_ref(), [0; 64].as_slice()));
+        assert!(signature.verify(address(&payer).as_ref(), &signed.bytes[129..]));
+        let (by, others) = co_signed(&signed.bytes).unwrap();
+        assert_eq!((by, others[0]), (address(&payer).to_bytes(), approver.to_bytes()));
+        assert!(others.contains(&PROGRAM.0.grant_address(&any(2), 1).to_bytes()));
+        for at in [0, 1, 64, 129, 140, 200, signed.bytes.len() - 1] {
+            let mut changed = signed.bytes.clone();
+            changed[at] ^= 1;
+            assert_eq!(co_signed(&changed), None, "byte {at}");
+        }
+        assert!((0..signed.bytes.len()).all(|end| co_signed(&signed.bytes[..end]).is_none()));
+        let own = PROGRAM.0.approve(address(&payer), address(&payer), any(6), (any(1), any(2)), 1, terms);
+        assert!(sign_as_payer(&own, &payer, &approver, recent()).await.is_err(), "nobody else has to sign");
+        assert!(sign_as_payer(&opens, &payer, &any(9), recent()).await.is_err(), "somebody else has to sign");
     }
 
     #[tokio::test]

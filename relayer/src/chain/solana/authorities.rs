@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Wallets with fewer lamports than this (0.01 SOL) cause a warning.
-const LAMPORTS_LOW: u64 = 10_000_000;
+pub(super) const LAMPORTS_LOW: u64 = 10_000_000;
 
 #[async_trait]
 impl KeyChain for SolanaChain {
@@ -175,7 +175,7 @@ impl SolanaChain {
         if self.payers.can_pay(&address(authority), rent) { Ok(()) } else { Err(self.empty(authority)) }
     }
 
-    fn empty(&self, payer: &dyn Signer) -> ChainError {
+    pub(super) fn empty(&self, payer: &dyn Signer) -> ChainError {
         let lamports = self.payers.spendable(&address(payer)).unwrap_or(0);
         ChainError::FeePayerEmpty { address: Address::from_bytes(payer.public_key()), lamports }
     }

@@ -6,7 +6,7 @@ use crate::chain::read::decode::{self, to_address, to_pubkey};
 use crate::chain::solana::SolanaChain;
 use crate::chain::{
     AddressKind, AgentAddresses, AgentOnChain, BudgetOnChain, ChainError, ChainView, DraftOnChain,
-    OperatorOnChain, ReadChain, view_of,
+    OperatorOnChain, ReadChain, SignatureStanding, view_of,
 };
 use crate::domain::{AccountId, Address, Network};
 use async_trait::async_trait;
@@ -86,6 +86,11 @@ impl ReadChain for SolanaChain {
         budget: &Address,
     ) -> Result<Option<BudgetOnChain>, ChainError> {
         Ok(self.budgets(operator, &[to_pubkey(budget)]).await?.into_iter().next())
+    }
+
+    async fn standing(&self, signature: &str) -> Result<SignatureStanding, ChainError> {
+        let standings = self.history()?.standings(&[signature.to_owned()]).await?;
+        Ok(standings.each.into_iter().next().unwrap_or(SignatureStanding::Unknown))
     }
 
     fn usdc_mint(&self) -> Address {

@@ -6,7 +6,7 @@ use crate::chain::read::decode::to_pubkey;
 use crate::chain::sign::instructions::Call;
 use crate::chain::sign::signer::address;
 use crate::chain::solana::SolanaChain;
-use crate::chain::{ChainError, Confirmed, OperatorOnChain, SignatureStanding, StopChain};
+use crate::chain::{ChainError, Confirmed, OperatorOnChain, StopChain};
 use crate::domain::Address;
 
 /// How often a pause or a halt is signed anew. Expiry takes half a minute.
@@ -27,11 +27,6 @@ impl StopChain for SolanaChain {
         let authority = address(self.policy_signer(operator)?);
         let call = self.instructions.halt(authority, to_pubkey(&operator.address), agent.map(to_pubkey));
         self.execute_stop(operator, call).await
-    }
-
-    async fn standing(&self, signature: &str) -> Result<SignatureStanding, ChainError> {
-        let standings = self.history()?.standings(&[signature.to_owned()]).await?;
-        Ok(standings.each.into_iter().next().unwrap_or(SignatureStanding::Unknown))
     }
 }
 

@@ -251,6 +251,11 @@ impl ReadChain for ScriptedChain {
         Ok(found.map(|state| BudgetOnChain { number: 1, state, month: MonthWindow::EMPTY, raise: None }))
     }
 
+    async fn standing(&self, signature: &str) -> Result<SignatureStanding, ChainError> {
+        let final_now = SignatureStanding::Finalized { slot: 1 };
+        Ok(self.reach()?.standings.get(signature).copied().unwrap_or(final_now))
+    }
+
     fn usdc_mint(&self) -> Address {
         filled(&[4], 1)
     }
@@ -466,11 +471,6 @@ impl StopChain for ScriptedChain {
         halted_by.get_or_insert(HaltedBy::PolicyAuthority);
         script.halts += 1;
         Ok(Confirmed { signature: format!("halt-{}", script.halts), slot: 1 })
-    }
-
-    async fn standing(&self, signature: &str) -> Result<SignatureStanding, ChainError> {
-        let final_now = SignatureStanding::Finalized { slot: 1 };
-        Ok(self.reach()?.standings.get(signature).copied().unwrap_or(final_now))
     }
 }
 

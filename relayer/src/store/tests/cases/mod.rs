@@ -7,6 +7,7 @@ mod actions;
 mod chain_wins;
 mod claims;
 mod cleaning;
+mod co_signatures;
 mod concurrency;
 mod denials;
 mod duplicates;

@@ -3,7 +3,7 @@ use tokio::task::JoinSet;
 use super::*;
 
 fn quotas(accounts: u32, allowlist_entries: u32) -> Quotas {
-    Quotas { accounts, allowlist_entries }
+    Quotas { accounts, allowlist_entries, ..Quotas::default() }
 }
 
 fn with_list(operator: &Operator, byte: u8, allowlist_entries: u64) -> Account {
