@@ -97,7 +97,7 @@ impl ChainClock {
     /// A blockhash as new as a node has it, for whoever takes its time to sign over it.
     pub async fn newest(&self) -> Result<Recent, ChainError> {
         let _one = self.refreshing.lock().await;
-        self.refresh().await
+        self.refresh(0).await
     }
 
     /// Unix seconds by the chain's clock.
