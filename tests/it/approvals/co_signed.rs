@@ -108,6 +108,20 @@ async fn approver_without_sol_approves_the_payment_is_made_and_the_services_sol_
 }
 
 #[tokio::test]
+async fn service_pays_the_configured_price_for_the_units_of_an_approval() {
+    let price = ("PURSER__NETWORKS__TEST__PRIORITY_FEE_MICRO_LAMPORTS", "1000000".to_owned());
+    let scene = Scene::poor(&AppSettings { environment: vec![price], ..settings() }).await;
+    let before = scene.purse().await;
+    let asked = scene.asks("a").await.has_status(202);
+    let bytes = scene.bytes(&asked).await;
+    assert!(is_paid(&bytes));
+    assert!(scene.signs_bytes(&bytes).await["result"].is_string());
+    scene.becomes(&asked, "used").await;
+    // 250,000 units at one lamport each.
+    until("the rent is back", async || scene.purse().await == before - 2 * FEE - 250_000).await;
+}
+
+#[tokio::test]
 async fn one_at_a_time_is_given_out_three_in_all_and_then_the_approver_pays() {
     let scene = Scene::poor(&settings()).await;
     let before = scene.purse().await;
