@@ -68,14 +68,14 @@ pub use new_transfer::{
     AskedTransfer, ClaimClock, DUPLICATE_WITHIN, Duplicates, KeyUse, NewTransfer, OtherSender, SignedAhead,
 };
 pub use outside::{
-    Chain, Clock, GivesBack, Joint, Ledger, LedgerError, Marked, Observer, Outside, PaymentsKnown,
-    RefusalLimits, Signer, Tasks, Work, agreed_now,
+    Chain, Clock, GivesBack, Ledger, LedgerError, Marked, Observer, Outside, PaymentsKnown, RefusalLimits,
+    Signer, Tasks, Work, agreed_now,
 };
 pub use path::{
     Carrier, Decision, Ended, HandOver, MoneyPath, Order, Payment, PaymentError, PendingLimits, PendingPlace,
     Rejected, Started, decide,
 };
-pub use payments::{KnownPayments, PaymentNumber};
+pub use payments::{Joint, KnownPayments, PaymentNumber};
 pub use purser_policy::{Limit, UsdcAmount};
 pub use recipient::{RECIPIENT_CHARS_MAX, Recipient};
 pub use rejection::{CheckedRule, Checks, Rejection, RejectionReason, RuleCheck};

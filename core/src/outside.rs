@@ -12,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::chain::clocks_agree;
 use super::{
-    AccountId, Address, ChainFault, ChainView, Claim, ClaimClock, IdempotencyKey, Network, NewTransfer,
-    OperatorId, Outcome, Payer, Payment, PaymentMade, SignedTransfer, Timestamp, Transfer, TransferId,
-    TransferState, UnsignedTransfer, UsdcAmount, UsedKey, WrongState,
+    AccountId, Address, ChainFault, ChainView, Claim, ClaimClock, IdempotencyKey, Joint, Network,
+    NewTransfer, OperatorId, Outcome, Payer, Payment, PaymentMade, SignedTransfer, Timestamp, Transfer,
+    TransferId, TransferState, UnsignedTransfer, UsdcAmount, UsedKey, WrongState,
 };
 
 /// How long reading the clocks may take.
@@ -65,14 +65,6 @@ pub struct PaymentsKnown {
     pub are_joined: bool,
     /// The payment with the tag, if the chain holds one that was read there.
     pub made: Option<PaymentMade>,
-}
-
-/// The earliest payment that views of an account show without a gap up to its newest one. Our records must hold this very payment, and all
-/// before it: a number alone may belong to a payment that a fork dropped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Joint {
-    pub number: u64,
-    pub tag: u64,
 }
 
 /// Our records: transfers, what their keys stand for, and which payments of an account are known.

@@ -24,6 +24,14 @@ pub enum PaymentNumber {
     CutOff,
 }
 
+/// The earliest payment that views of an account show without a gap up to its newest one. Our records must hold this very payment, and all
+/// before it: a number alone may belong to a payment that a fork dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Joint {
+    pub number: u64,
+    pub tag: u64,
+}
+
 impl KnownPayments {
     /// Restores the stored form: the end of the first range if that begins at 1, and the other ranges.
     pub fn stored(up_to: u64, beyond: &str, unnumbered: u64) -> Result<Self, Invalid> {

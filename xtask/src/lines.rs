@@ -41,7 +41,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("relayer", 44_960), // what the service pays for approvers; blocks not older than a view; the record of changes, sessions, passkeys, tags, changes of many accounts, limits of 30 days and budgets announced, sums of transfers by day and of refusals by reason
     ("rpc", 1_910),      // goal 1,800; a blockhash since a slot
     ("simulate", 2_100), // people who approve; forks amid payments
-    ("xtask", 3_720),    // pages of docs in the archive
+    ("xtask", 3_745),    // pages of docs in the archive; the same draws in every build of it
 ];
 
 #[derive(Debug, PartialEq, Eq, Serialize)]

@@ -102,8 +102,31 @@ fn made(workspace: &Workspace, commit: &str, is_quick: bool) -> Result<PathBuf> 
 
 fn static_network(workspace: &Workspace) -> Result<PathBuf> {
     let mut cargo = localnet::cargo(workspace, "build");
+    cargo.env("LD_PRELOAD", same_draws(workspace)?);
     build("the embedded network", localnet::FROM_NOTHING, static_release(workspace, &mut cargo)?)?;
     Ok(localnet::target_dir(workspace).join(TARGET).join("release/purser-localnet"))
+}
+
+/// Draws no number at random. The macros of `jsonrpc-derive` write what they make in the order of a hash map, which is another in each
+/// process.
+const SAME_DRAWS: &str = r"
+#include <string.h>
+#include <sys/types.h>
+ssize_t getrandom(void *numbers, size_t count, unsigned flags) {
+    (void)flags;
+    memset(numbers, 7, count);
+    return (ssize_t)count;
+}
+";
+
+/// A library that has compilers draw the same numbers each time.
+fn same_draws(workspace: &Workspace) -> Result<PathBuf> {
+    let folder = workspace.target.join("archive");
+    fs::create_dir_all(&folder)?;
+    let (source, library) = (folder.join("same_draws.c"), folder.join("same_draws.so"));
+    write(&source, SAME_DRAWS)?;
+    run_command(command("cc").args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(&source))?;
+    Ok(library)
 }
 
 /// Its crates are no others for a program that holds its C library: only the last step differs.
@@ -138,7 +161,8 @@ fn static_release<'a>(workspace: &Workspace, cargo: &'a mut Command) -> Result<&
     let flags = format!("-C target-feature=+crt-static {}", renamed("--remap-path-prefix"));
     cargo.env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS", flags);
     cargo.env("CFLAGS", renamed("-ffile-prefix-map")).env("CXXFLAGS", renamed("-ffile-prefix-map"));
-    Ok(cargo.env("OPENSSL_STATIC", "1"))
+    // An OpenSSL that is built here would name this folder.
+    Ok(cargo.env("OPENSSL_STATIC", "1").env("OPENSSL_NO_VENDOR", "1"))
 }
 
 /// With a mark where the files are not the commit's.
