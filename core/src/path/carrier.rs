@@ -257,6 +257,7 @@ impl Carrier {
         }
     }
 
+    /// The bytes that pay it, decided from this view.
     pub(super) async fn signed(
         &self,
         transfer: &Transfer,
@@ -270,6 +271,7 @@ impl Carrier {
         }
     }
 
+    /// Stores its signed bytes, so that they may be sent.
     pub(super) async fn store(&mut self, transfer: Transfer, signed: SignedTransfer) -> Stepped {
         crash_point!("signed.before");
         // Stored before the first send: from here on it may be on the chain.
