@@ -25,8 +25,8 @@ use crate::http::{self, OpenDoors};
 use crate::indexer::{Indexer, IndexerParts};
 use crate::metrics::Metrics;
 use crate::service::{
-    Ambient, ApprovalLinks, Chains, DenialParts, ExplorerUrl, Looks, NetworkParts, Parts, PendingLimits,
-    RefusalLimits, Services, Tasks, WebhookParts,
+    Ambient, ApprovalLinks, Chains, DenialParts, ExplorerUrl, Looks, NetworkParts, PendingLimits,
+    RefusalLimits, Services, Setup, Tasks, WebhookParts,
 };
 use crate::shares::Outgoing;
 use crate::store::{Store, StoreError};
@@ -123,7 +123,7 @@ impl App {
             return Err(StartError::DenialsKey(ChainError::Misconfigured(problem.into())));
         }
         let chains = Chains::new(networks.iter().map(|(parts, _)| parts.clone()));
-        let services = Services::new(&Parts {
+        let services = Services::new(Setup {
             store: store.clone(),
             chains,
             tasks: tasks.clone(),

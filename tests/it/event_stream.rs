@@ -14,7 +14,8 @@ const WITHIN: Duration = Duration::from_secs(60);
 pub struct Stream {
     response: Response,
     text: String,
-    last_id: Option<String>,
+    /// Where a new stream goes on.
+    pub last_id: Option<String>,
 }
 
 /// What comes next.

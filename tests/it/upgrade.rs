@@ -13,8 +13,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use purser_tests::agent::unique_key;
+use purser_tests::browser::Browser;
 use purser_tests::clock::HostClock;
 use purser_tests::network::{path_text, temp_folder};
+use purser_tests::proxy::lies::WrongHistory;
 use purser_tests::proxy::outcomes::Outcome;
 use purser_tests::wallet::{finalizes_all, mints, withdraws};
 use purser_tests::{
@@ -27,7 +29,9 @@ use tempfile::TempDir;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::denials::{audits, file_of};
+use crate::event_stream::Stream;
 use crate::history::entries_once;
+use crate::loosening::loosens_after;
 
 const KEYPAIRS: [&str; 4] = ["admin", "policy-authority", "transfer-authority", "denials-key"];
 /// What the engine has anew at each start, and what nobody asks for: most of what a network weighs.
@@ -37,6 +41,10 @@ const NOT_KEPT: &str = "DELETE FROM registered_idls; DELETE FROM executed_transa
 /// How many payments are asked for at once as a build is killed, and of how much each is.
 const STORM: usize = 16;
 const STORM_USDC: &str = "0.1";
+
+/// Tables that are empty in a database that this build makes, and why.
+const EMPTY: [(&str, &str); 2] =
+    [("passkeys", "need a browser's authenticator"), ("co_signatures", "need an approver's wallet")];
 
 /// Fields that change by themselves.
 const MOVING: [&str; 4] = ["balance_as_of", "failing_since", "last_used_at", "request_id"];
@@ -106,6 +114,50 @@ impl Kept {
     }
 }
 
+/// The database that a build writes, seen from beside it.
+enum Seen {
+    Sqlite(PathBuf),
+    Postgres(Arc<TestDatabase>),
+}
+
+impl Seen {
+    async fn counts(&self, table: &str, condition: &str) -> i64 {
+        match self {
+            Self::Postgres(database) => database.counts(table, condition).await,
+            Self::Sqlite(file) => {
+                let file = rusqlite::Connection::open(file).expect("it opens");
+                file.busy_timeout(Duration::from_secs(10)).expect("it can wait");
+                let counted = format!("SELECT COUNT(*) FROM {table} WHERE {condition}");
+                file.query_row(&counted, [], |row| row.get(0)).expect("it is counted")
+            }
+        }
+    }
+
+    /// The tables without a row.
+    async fn empty(&self) -> Vec<String> {
+        let mut empty = Vec::new();
+        for table in tables() {
+            if self.counts(&table, "TRUE").await == 0 {
+                empty.push(table);
+            }
+        }
+        empty
+    }
+}
+
+/// The tables of this build, by what makes them.
+fn tables() -> Vec<String> {
+    let migrations = Path::new(env!("CARGO_MANIFEST_DIR")).join("../relayer/migrations");
+    let mut tables = Vec::new();
+    for file in fs::read_dir(migrations).expect("it is there").map_while(Result::ok) {
+        let text = fs::read_to_string(file.path()).expect("it is text");
+        let made = text.lines().filter_map(|line| line.strip_prefix("CREATE TABLE "));
+        tables.extend(made.map(|line| line.trim_end_matches([' ', '(']).to_owned()));
+    }
+    tables.sort();
+    tables
+}
+
 fn copies(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("the folder can be made");
     for file in fs::read_dir(from).expect("the folder is there").map_while(Result::ok) {
@@ -136,9 +188,15 @@ async fn makes(is_postgres: bool) -> Option<Kept> {
         database: database.clone(),
         host_clock: Some(HostClock::new()),
         indexer_interval_ms: 200,
+        // Their chain's head is written to the network at once, and not again.
+        denials: Some(86_400),
         ..AppSettings::default()
     };
     let app = TestApp::start(Arc::clone(&network), &settings).await;
+    let seen = match &database {
+        Some(database) => Seen::Postgres(Arc::clone(database)),
+        None => Seen::Sqlite(app.folder().join("purser.db")),
+    };
     let operator = app.new_operator().await;
     let second_key = app.new_operator_key(&operator.id);
     let client = &operator.client;
@@ -158,6 +216,9 @@ async fn makes(is_postgres: bool) -> Option<Kept> {
     let hook =
         json!({ "url": "http://127.0.0.1:9/purser", "events": ["transfer.settled", "policy.changed"] });
     client.post("/v1/webhooks", &hook).await.has_status(201);
+    let watches = json!({ "url": "http://127.0.0.1:9/low", "low_balance_threshold_usdc": 6,
+        "events": ["balance.low_threshold", "limit.threshold"] });
+    client.post("/v1/webhooks", &watches).await.has_status(201);
     let (payee, _) = operator.chain.new_payee().await;
     let mut asked = Vec::new();
     let payments = [
@@ -180,10 +241,30 @@ async fn makes(is_postgres: bool) -> Option<Kept> {
     entries_once(&ada, 5).await;
     entries_once(&ben, 2).await;
     let denials = file_of(client, 2).await;
+    loosens_after(&operator, 86_400).await;
+    client.patch(&ada.path("/policy"), &json!({ "max_daily_spend": 100 })).await.has_status(202);
+    let browser = Browser::signed_in(&app.base_url(), client.key()).await;
+    app.admin_client().get("/readyz").await.has_status(200);
+    let stream = Stream::open(client, "", None).await;
+    until("the head of the refusals is on the network", async || {
+        seen.counts("denial_heads", "tx_signature IS NOT NULL").await == 1
+    })
+    .await;
     let mut said = says(client, &[&ada, &ben]).await;
     // What it holds is about to change.
     let listed = said["/v1/accounts"]["data"].as_array_mut().expect("a list");
     listed.retain(|account| account["account_id"] != dana.id.as_str());
+
+    // The node lists a transaction and does not show it.
+    proxy.lies().shows_history(Some((1, WrongHistory::NotFetched { per_mille: 1_000 })));
+    let eve = operator.creates_account("Eve").await;
+    mints(&operator.chain, "1", &eve.token_account).await;
+    until("it is asked for again and again", async || seen.counts("pending_fetches", "tries > 4").await > 0)
+        .await;
+    proxy.lies().clears();
+    let old = json!({ "url": "http://127.0.0.1:9/old", "events": ["account.paused"] });
+    let old = client.post("/v1/webhooks", &old).await.has_status(201);
+    eve.sets_policy(json!({ "paused": true })).await;
 
     let mark = unique_key();
     proxy.outcomes().orders(&mark, [Outcome::Dropped { sends: u32::MAX }; 3]);
@@ -201,8 +282,10 @@ async fn makes(is_postgres: bool) -> Option<Kept> {
         .collect();
     let asking = all_ask(client, &storm);
     until("some of the storm are paid", async || operator.chain.usdc_micros(&payee).await > 0).await;
+    client.delete(&format!("/v1/webhooks/{}", old.text_of("id"))).await.has_status(204);
     app.crashes();
     asking.await.expect("nobody waits for an answer any more");
+    assert_eq!(seen.empty().await, EMPTY.map(|(table, _)| table));
     let facts = json!({
         "made_at_ms": unix_ms(),
         "operator": { "id": operator.id, "address": operator.address.to_string(),
@@ -212,6 +295,9 @@ async fn makes(is_postgres: bool) -> Option<Kept> {
         "allowed": ben.id,
         "in_flight": order,
         "storm": storm,
+        "cookie": browser.cookie(),
+        "stream": stream.last_id,
+        "paused": eve.id,
         "asked": asked,
         "denials": denials,
         "said": said,
@@ -344,6 +430,14 @@ async fn opens(kept: Kept) {
             keeps(path, &asked["answer"], &again.body);
         }
     }
+    let browser = Browser::new(&app.base_url());
+    browser.holds(facts["cookie"].as_str());
+    browser.reads("/dashboard").await.has_status(200).says("Ada");
+    Stream::open(client, "", facts["stream"].as_str()).await.event().await;
+    let eve = operator.reads_account(&text("/paused")).await.has_status(200);
+    assert_eq!(eve["status"], "paused");
+    // The deposit that no node showed.
+    entries_once(&Agent::of(&operator, &eve), 1).await;
     ends_once(&operator, &facts).await;
     goes_on(&operator, &facts).await;
 }

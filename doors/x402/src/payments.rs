@@ -218,7 +218,7 @@ impl TryFrom<PurchaseAnswer> for PurchaseResponse {
 ///
 /// Asks a server for a resource. If it answers 402 with an offer (x402 version 2, scheme `exact`, USDC on this network) of at
 /// most `max_amount`, the account pays within its policy, and the resource is answered. A key stands for this purchase: sent
-/// again under it, the same is answered, and never paid twice. Most facilitators refuse smart wallets, such as the account is,
+/// again under it, the same is answered, and not paid again. Most facilitators refuse smart wallets, such as the account is,
 /// unless they are told otherwise: the server then answers with the payment in its hands that it does not take it, which is
 /// `payment_refused`. Until its transaction can no longer land, about a minute, the transfer is `submitted`.
 ///

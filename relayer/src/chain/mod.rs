@@ -23,8 +23,8 @@ pub use history::{
 };
 pub use live::prices::PriceBounds;
 pub use roles::{
-    ApprovalOrder, ApproveChain, BindChain, Chain, ForApprover, GrantPayer, KeyChain, PaidGrant, PolicyChain,
-    ProvisionChain, ReadChain, StopChain,
+    ApprovalOrder, ApproveChain, BindChain, Chain, ForApprover, GrantPayer, HandOverChain, KeyChain,
+    MemoChain, PaidGrant, PolicyChain, ProvisionChain, ReadChain, StopChain,
 };
 pub use sign::beside::keypairs_in;
 pub use sign::instructions::rent_of;

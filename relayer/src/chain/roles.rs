@@ -283,14 +283,29 @@ pub trait KeyChain: ReadChain {
     }
 }
 
-/// All of it.
+/// Writes what is to be on record.
 #[async_trait]
-pub trait Chain: ProvisionChain + PolicyChain + StopChain + ApproveChain + BindChain + KeyChain {
+pub trait MemoChain: ReadChain {
     /// Writes `memo` on the chain through the memo program, signed by a policy authority of the operator, and waits for the
     /// commitment. Writing it twice does no harm.
     async fn write_memo(&self, operator: &OperatorOnChain, memo: &str) -> Result<Confirmed, ChainError>;
+}
 
-    /// Signs a transfer that a facilitator pays for and sends, on its terms; the signature is the transfer authority's only.
+/// Signs what somebody else sends.
+#[async_trait]
+pub trait HandOverChain: KeyChain {
+    /// Signs a transfer whose fee another pays, on that payer's terms; the signature is the transfer authority's only.
     /// `AuthorityRotated`: the chain was read, and nothing was signed.
     async fn sign_for(&self, order: &UnsignedTransfer, terms: &Terms) -> Result<SignedTransfer, ChainFault>;
+}
+
+/// All of it.
+pub trait Chain:
+    ProvisionChain + PolicyChain + StopChain + ApproveChain + BindChain + MemoChain + HandOverChain
+{
+}
+
+impl<T> Chain for T where
+    T: ProvisionChain + PolicyChain + StopChain + ApproveChain + BindChain + MemoChain + HandOverChain
+{
 }

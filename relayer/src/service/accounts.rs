@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::allowlist::{Allowlists, resolve};
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{CREATED_SECONDS_MIN, addresses, find_account, read_operator, window_now};
-use super::{Ambient, Chains, Looks, Parts, Tasks};
+use super::{Ambient, Chains, Looks, Tasks};
 use crate::acting::{tell, tell_made};
 use crate::chain::{AgentAddresses, AgentCreation, AgentOnChain, OperatorOnChain, ProvisionChain};
 use crate::crash_point::crash_point;
@@ -91,21 +91,16 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    pub(super) fn new(parts: &Parts) -> Self {
-        let allowlists = Allowlists::new(parts);
-        let Parts { store, chains, looks, ambient, tasks, quotas, .. } = parts.clone();
-        let store::Store { accounts, operators, .. } = store;
-        Self {
-            accounts,
-            operators,
-            chains: chains.to(|chain| chain),
-            looks,
-            allowlists,
-            ambient,
-            tasks,
-            quotas,
-            full: Arc::default(),
-        }
+    pub(super) fn new(
+        (accounts, operators): (store::Accounts, store::Operators),
+        chains: Chains<dyn ProvisionChain>,
+        looks: Looks,
+        allowlists: Allowlists,
+        ambient: Ambient,
+        tasks: Tasks,
+        quotas: Quotas,
+    ) -> Self {
+        Self { accounts, operators, chains, looks, allowlists, ambient, tasks, quotas, full: Arc::default() }
     }
 
     /// Creates an account with its policy. It becomes visible only once it is on the chain. The work runs to its end

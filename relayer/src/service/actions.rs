@@ -5,7 +5,7 @@ use std::future::Future;
 
 use futures::Stream;
 
-use super::{Ambient, Parts, ServiceError, Tasks};
+use super::{Ambient, ServiceError, Tasks};
 use crate::acting::Acting;
 use crate::domain::{
     Action, ActionFilter, ActionId, ActionOutcome, Cursor, Invalid, ListedAction, Operator, Page, PageRequest,
@@ -34,9 +34,8 @@ pub struct Actions {
 }
 
 impl Actions {
-    pub(super) fn new(parts: &Parts) -> Self {
-        let Parts { store, ambient, tasks, .. } = parts.clone();
-        Self { actions: store.actions, ambient, tasks }
+    pub(super) fn new(actions: store::Actions, ambient: Ambient, tasks: Tasks) -> Self {
+        Self { actions, ambient, tasks }
     }
 
     /// The operator's actions, newest first.

@@ -7,7 +7,7 @@ use purser_policy::ALLOWLIST_ENTRIES_MAX;
 
 use super::error::{ServiceError, from_chain};
 use super::reads::{CREATED_SECONDS_MIN, addresses};
-use super::{Ambient, Chains, Parts};
+use super::{Ambient, Chains};
 use crate::chain::AddressKind;
 use crate::domain::{
     Account, AccountId, Address, AllowedRecipients, AllowlistEntry, Counterparties, CounterpartyKind,
@@ -24,9 +24,8 @@ pub(super) struct Allowlists {
 }
 
 impl Allowlists {
-    pub fn new(parts: &Parts) -> Self {
-        let Parts { store, chains, ambient, .. } = parts;
-        Self { accounts: store.accounts.clone(), chains: chains.to_read(), ambient: ambient.clone() }
+    pub fn new(accounts: store::Accounts, chains: Chains, ambient: Ambient) -> Self {
+        Self { accounts, chains, ambient }
     }
 }
 

@@ -6,7 +6,7 @@ use purser_core::{ApprovalWanted, MoneyPath, Rejected};
 use super::error::{Forbidden, Resource, ServiceError, told};
 use super::reads::find_payer;
 use super::transfers::{TransferView, payer};
-use super::{ApprovalLinks, Chains, CoSignatures, Looks, Parts};
+use super::{ApprovalLinks, Chains, CoSignatures, Looks};
 use crate::chain::{ApprovalOrder, ApproveChain, ForApprover};
 use crate::domain::{
     Account, Address, ApprovalFilter, Cursor, Invalid, Operator, Page, PageRequest, Principal,
@@ -61,18 +61,15 @@ pub struct Approvals {
 }
 
 impl Approvals {
-    pub(super) fn new(parts: &Parts, path: MoneyPath, co_signatures: CoSignatures) -> Self {
-        let store::Store { transfers, accounts, operators, .. } = parts.store.clone();
-        Self {
-            transfers,
-            accounts,
-            operators,
-            chains: parts.chains.to(|chain| chain),
-            looks: parts.looks.clone(),
-            path,
-            links: parts.approval_links.clone(),
-            co_signatures,
-        }
+    pub(super) fn new(
+        (transfers, accounts, operators): (store::Transfers, store::Accounts, store::Operators),
+        chains: Chains<dyn ApproveChain>,
+        looks: Looks,
+        path: MoneyPath,
+        links: Option<ApprovalLinks>,
+        co_signatures: CoSignatures,
+    ) -> Self {
+        Self { transfers, accounts, operators, chains, looks, path, links, co_signatures }
     }
 
     /// Newest first: all accounts' for an operator, its own account's for an agent.

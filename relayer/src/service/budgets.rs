@@ -3,7 +3,7 @@
 
 use super::error::{Forbidden, Resource, ServiceError, after_writing, from_chain};
 use super::reads::{read_operator, window_now};
-use super::{Ambient, Chains, Looks, Parts, Tasks};
+use super::{Ambient, Chains, Looks, Tasks};
 use crate::chain::{BindChain, BudgetOnChain, Caps};
 use crate::domain::{
     BudgetId, Cursor, Invalid, Limit, Operator, OperatorId, Page, PageRequest, Timestamp, UsdcAmount,
@@ -112,9 +112,8 @@ pub struct Budgets {
 }
 
 impl Budgets {
-    pub(super) fn new(parts: &Parts) -> Self {
-        let Parts { chains, looks, ambient, tasks, .. } = parts.clone();
-        Self { chains: chains.to(|chain| chain), looks, ambient, tasks }
+    pub(super) fn new(chains: Chains<dyn BindChain>, looks: Looks, ambient: Ambient, tasks: Tasks) -> Self {
+        Self { chains, looks, ambient, tasks }
     }
 
     /// By their numbers. TooManyReads: the operator's turn does not come soon.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Ambient, Chains, Parts, ServiceError, Tasks};
+use super::{Ambient, Chains, ServiceError, Tasks};
 use crate::domain::{Retention, Timestamp, TooOld};
 use crate::store::Upkeep;
 
@@ -26,9 +26,8 @@ pub(super) struct Cleaning {
 }
 
 impl Cleaning {
-    pub fn new(parts: &Parts) -> Self {
-        let Parts { store, chains, ambient, retention, tasks, .. } = parts.clone();
-        Self { upkeep: store.upkeep, chains: chains.to_read(), ambient, retention, tasks }
+    pub fn new(upkeep: Upkeep, chains: Chains, ambient: Ambient, retention: Retention, tasks: Tasks) -> Self {
+        Self { upkeep, chains, ambient, retention, tasks }
     }
 
     /// One pass.

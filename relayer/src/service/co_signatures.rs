@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::error::{ServiceError, from_chain, from_fault};
-use super::{Ambient, Chains, Parts, Tasks};
+use super::{Ambient, Chains, Tasks};
 use crate::chain::{ApprovalOrder, ApproveChain, ForApprover, GrantPayer, PaidGrant, SignatureStanding};
 use crate::domain::{CO_SIGNATURES_MAX, CoSignature, CoSigned, Network, OperatorId, Transfer};
 use crate::store::{self, StoreError};
@@ -41,17 +41,15 @@ pub(super) struct CoSignatures {
 }
 
 impl CoSignatures {
-    pub fn new(parts: &Parts) -> Self {
-        let Parts { store, chains, ambient, tasks, quotas, .. } = parts.clone();
-        Self {
-            rows: store.co_signatures,
-            operators: store.operators,
-            chains: chains.to(|chain| chain),
-            ambient,
-            tasks,
-            daily_max: quotas.approvals_daily,
-            turn: Arc::default(),
-        }
+    pub fn new(
+        rows: store::CoSignatures,
+        operators: store::Operators,
+        chains: Chains<dyn ApproveChain>,
+        ambient: Ambient,
+        tasks: Tasks,
+        daily_max: u32,
+    ) -> Self {
+        Self { rows, operators, chains, ambient, tasks, daily_max, turn: Arc::default() }
     }
 
     /// What the wallet of `order` signs to approve this transfer, which waits. While one that was given out can land, the same bytes

@@ -12,8 +12,8 @@ use futures::Stream;
 
 use super::error::{ServiceError, from_chain};
 use super::reads::read_operator;
-use super::{Ambient, Chains, Parts, Tasks};
-use crate::chain::{Chain, Signer};
+use super::{Ambient, Chains, Tasks};
+use crate::chain::{MemoChain, Signer};
 use crate::crash_point::crash_point;
 use crate::domain::{
     Address, Cursor, Denial, Invalid, Network, Operator, OperatorId, Page, PageRequest, Refused,
@@ -50,7 +50,7 @@ impl DenialParts {
 #[derive(Clone)]
 pub struct Denials {
     denials: store::Denials,
-    chains: Chains<dyn Chain>,
+    chains: Chains<dyn MemoChain>,
     ambient: Ambient,
     tasks: Tasks,
     /// `None`: refusals are not signed.
@@ -58,9 +58,14 @@ pub struct Denials {
 }
 
 impl Denials {
-    pub(super) fn new(parts: &Parts) -> Self {
-        let Parts { store, chains, ambient, tasks, denials: parts, .. } = parts.clone();
-        Self { denials: store.denials, chains, ambient, tasks, parts }
+    pub(super) fn new(
+        denials: store::Denials,
+        chains: Chains<dyn MemoChain>,
+        ambient: Ambient,
+        tasks: Tasks,
+        parts: Option<DenialParts>,
+    ) -> Self {
+        Self { denials, chains, ambient, tasks, parts }
     }
 
     /// The operator's denials above this number, newest first. NotConfigured: refusals are not signed here.

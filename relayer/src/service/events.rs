@@ -1,6 +1,6 @@
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::addresses;
-use super::{Ambient, Chains, Parts};
+use super::{Ambient, Chains};
 use crate::chain::AgentOnChain;
 use crate::domain::{
     Account, AccountId, BalanceSeen, Cursor, Event, EventId, EventType, Invalid, Operator, OperatorId, Page,
@@ -43,10 +43,14 @@ pub struct Events {
 }
 
 impl Events {
-    pub(super) fn new(parts: &Parts) -> Self {
-        let Parts { store, chains, ambient, .. } = parts.clone();
-        let store::Store { events, transfers, accounts, .. } = store;
-        Self { events, transfers, accounts, chains: chains.to_read(), ambient }
+    pub(super) fn new(
+        events: store::Events,
+        transfers: store::Transfers,
+        accounts: store::Accounts,
+        chains: Chains,
+        ambient: Ambient,
+    ) -> Self {
+        Self { events, transfers, accounts, chains, ambient }
     }
 
     /// One event. NotFound: unknown or another operator's.

@@ -8,7 +8,6 @@ use reqwest::Method;
 use reqwest::header::HeaderMap;
 use tokio::time::timeout;
 
-use super::Parts;
 use crate::domain::{DestinationRules, Invalid, OperatorId, Unanswered, WebhookUrl};
 use crate::lookup::LOOKED_UP_FOR;
 use crate::shares::{Share, Shares};
@@ -65,9 +64,8 @@ pub struct FetchPlace {
 }
 
 impl Fetches {
-    pub(super) fn new(parts: &Parts) -> Self {
-        let Parts { webhooks, outgoing, fetch, .. } = parts.clone();
-        Self { places: outgoing.fetches, rules: webhooks.rules, fetch }
+    pub(super) fn new(places: Shares, rules: Arc<DestinationRules>, fetch: Arc<dyn Fetch>) -> Self {
+        Self { places, rules, fetch }
     }
 
     /// Parses the URL of a server. Invalid: it may not be reached.

@@ -8,17 +8,17 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use super::transfers::UNUSED_BYTES;
-use super::{Chains, Parts, Services, Signers, Tasks, Transfers};
+use super::{Chains, Services, Signers, Tasks, Transfers};
 use crate::chain::{ChainFigures, KeyChain, MethodCount};
 use crate::domain::{DeliveryStatus, FailureCode, Network, TransferStatus};
 use crate::metrics::Metrics;
-use crate::store::Database;
+use crate::store;
 
 impl Services {
     /// All metrics of the process.
     pub fn registry(&self) -> Registry {
         let mut registry = Registry::default();
-        let Figures { database, chains, metrics, .. } = &self.figures;
+        let Figures { upkeep, chains, metrics, .. } = &self.figures;
         let networks: Vec<_> = chains.networks().into_iter().map(Network::as_str).collect();
         let transfers = TransferStatus::ALL.map(TransferStatus::as_str);
         let deliveries = DeliveryStatus::ALL.map(DeliveryStatus::as_str);
@@ -28,7 +28,7 @@ impl Services {
         registry.register(
             "purser_database_wait_seconds",
             "How long calls waited for a connection, or for their turn to write",
-            database.waits().clone(),
+            upkeep.waits().clone(),
         );
         registry.register_collector(Box::new(self.figures.clone()));
         registry
@@ -38,7 +38,7 @@ impl Services {
 /// What is counted without asking anybody.
 #[derive(Clone)]
 pub(super) struct Figures {
-    database: Database,
+    upkeep: store::Upkeep,
     chains: Chains<dyn KeyChain>,
     tasks: Tasks,
     metrics: Metrics,
@@ -47,16 +47,15 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    pub fn new(parts: &Parts, transfers: Transfers, signers: Signers) -> Self {
-        let Parts { store, chains, tasks, metrics, .. } = parts.clone();
-        Self {
-            database: store.database().clone(),
-            chains: chains.to(|chain| chain),
-            tasks,
-            metrics,
-            transfers,
-            signers,
-        }
+    pub fn new(
+        upkeep: store::Upkeep,
+        chains: Chains<dyn KeyChain>,
+        tasks: Tasks,
+        metrics: Metrics,
+        transfers: Transfers,
+        signers: Signers,
+    ) -> Self {
+        Self { upkeep, chains, tasks, metrics, transfers, signers }
     }
 }
 
@@ -96,7 +95,7 @@ impl Figures {
     }
 
     fn encode_database(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let pools = self.database.figures();
+        let pools = self.upkeep.figures();
         let of = |figure: fn(&crate::store::PoolFigures) -> usize| {
             pools.iter().map(move |pool| ([("pool", pool.pool)], figure(pool))).collect::<Vec<_>>()
         };

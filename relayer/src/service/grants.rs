@@ -3,7 +3,7 @@
 
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{find_account, read_operator};
-use super::{Chains, Looks, Parts, Tasks};
+use super::{Chains, Looks, Tasks};
 use crate::chain::BindChain;
 pub use crate::chain::GrantOnChain;
 use crate::domain::{
@@ -25,9 +25,13 @@ pub struct Grants {
 }
 
 impl Grants {
-    pub(super) fn new(parts: &Parts) -> Self {
-        let Parts { store, chains, looks, tasks, .. } = parts.clone();
-        Self { accounts: store.accounts, chains: chains.to(|chain| chain), looks, tasks }
+    pub(super) fn new(
+        accounts: store::Accounts,
+        chains: Chains<dyn BindChain>,
+        looks: Looks,
+        tasks: Tasks,
+    ) -> Self {
+        Self { accounts, chains, looks, tasks }
     }
 
     /// Newest first. NotFound: the account. TooManyReads: the operator's turn does not come soon.

@@ -1,7 +1,7 @@
 use super::error::{Resource, ServiceError};
 use super::reads::{read_agent, read_operator};
 use super::stops::Stops;
-use super::{Chains, Parts, Tasks};
+use super::{Chains, Tasks};
 use crate::acting::tell;
 use crate::domain::{Account, AccountId, HaltedBy, Operator, Stopped};
 use crate::store;
@@ -25,10 +25,8 @@ pub struct Halts {
 }
 
 impl Halts {
-    pub(super) fn new(parts: &Parts) -> Self {
-        let stops = Stops::new(parts);
-        let Parts { store, chains, tasks, .. } = parts.clone();
-        Self { accounts: store.accounts, stops, chains: chains.to_read(), tasks }
+    pub(super) fn new(accounts: store::Accounts, stops: Stops, chains: Chains, tasks: Tasks) -> Self {
+        Self { accounts, stops, chains, tasks }
     }
 
     /// Halts every account of the operator; halting again changes nothing. The work runs to its end even when the caller leaves.

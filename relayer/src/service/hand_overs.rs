@@ -12,8 +12,8 @@ use tokio::time::Instant;
 use super::error::ServiceError;
 use super::reads::find_payer;
 use super::transfers::{TransferAnswer, Transfers};
-use super::{Ambient, Chains, NetworkParts, Parts};
-use crate::chain::{Chain, ChainFault, UnsignedTransfer};
+use super::{Ambient, Chains, NetworkParts};
+use crate::chain::{ChainFault, HandOverChain, UnsignedTransfer};
 use crate::crash_point::crash_point;
 use crate::domain::{
     Account, AccountId, Address, Approval, Fingerprint, IdempotencyKey, Network, OperatorId, Principal,
@@ -69,23 +69,28 @@ pub struct Reply {
 }
 
 /// The network of a payment.
-pub struct PaidOn(Arc<dyn Chain>);
+pub struct PaidOn(Arc<dyn HandOverChain>);
 
 /// Transfers that somebody else sends.
 #[derive(Clone)]
 pub struct HandOvers {
     rows: store::Transfers,
     accounts: store::Accounts,
-    chains: Chains<dyn Chain>,
+    chains: Chains<dyn HandOverChain>,
     ambient: Ambient,
     transfer_deadline: Duration,
     transfers: Transfers,
 }
 
 impl HandOvers {
-    pub(super) fn new(parts: &Parts, transfers: Transfers) -> Self {
-        let Parts { store, chains, ambient, transfer_deadline, .. } = parts.clone();
-        let store::Store { transfers: rows, accounts, .. } = store;
+    pub(super) fn new(
+        rows: store::Transfers,
+        accounts: store::Accounts,
+        chains: Chains<dyn HandOverChain>,
+        ambient: Ambient,
+        transfer_deadline: Duration,
+        transfers: Transfers,
+    ) -> Self {
         Self { rows, accounts, chains, ambient, transfer_deadline, transfers }
     }
 
@@ -224,7 +229,7 @@ impl PaidOn {
 
 /// Signs for whoever sends the bytes.
 struct OnTerms {
-    chain: Arc<dyn Chain>,
+    chain: Arc<dyn HandOverChain>,
     terms: Terms,
 }
 

@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
 use super::part::Part;
-use super::{Ambient, Chains, Parts, Signers, Tasks};
+use super::{Ambient, Chains, Signers, Tasks};
 use crate::chain::KeyChain;
 use crate::domain::Network;
 use crate::store;
@@ -59,16 +59,14 @@ pub struct Health {
 }
 
 impl Health {
-    pub(super) fn new(parts: &Parts, signers: Signers) -> Self {
-        let Parts { store, chains, ambient, tasks, .. } = parts.clone();
-        Self {
-            upkeep: store.upkeep,
-            chains: chains.to(|chain| chain),
-            ambient,
-            tasks,
-            signers,
-            found: Arc::default(),
-        }
+    pub(super) fn new(
+        upkeep: store::Upkeep,
+        chains: Chains<dyn KeyChain>,
+        ambient: Ambient,
+        tasks: Tasks,
+        signers: Signers,
+    ) -> Self {
+        Self { upkeep, chains, ambient, tasks, signers, found: Arc::default() }
     }
 
     /// What is wrong now, at most one second old. Takes 2 s at most.

@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use futures::Stream;
 
 use super::reads::find_account;
-use super::{Chains, ExplorerUrl, Parts, ServiceError};
+use super::{Chains, ExplorerUrl, ServiceError};
 use crate::domain::{
     Account, AccountId, AccountPlace, Cursor, HistoryFilter, Operator, Page, PageRequest, PlacedEntry,
     Principal, Timestamp, UsdcAmount,
@@ -32,9 +32,8 @@ pub struct History {
 }
 
 impl History {
-    pub(super) fn new(parts: &Parts) -> Self {
-        let Parts { store, chains, .. } = parts.clone();
-        Self { history: store.history, accounts: store.accounts, chains: chains.to_read() }
+    pub(super) fn new(history: store::History, accounts: store::Accounts, chains: Chains) -> Self {
+        Self { history, accounts, chains }
     }
 
     /// An account's history, most recently visible first. Forbidden: an agent key of another account. NotFound: the account.

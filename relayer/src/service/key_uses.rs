@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::Parts;
 use super::Tasks;
 use crate::domain::{KeyId, Timestamp};
 use crate::store;
@@ -23,8 +22,8 @@ pub(super) struct KeyUses {
 }
 
 impl KeyUses {
-    pub fn new(parts: &Parts) -> Self {
-        Self { noted: Arc::default(), keys: parts.store.keys.clone(), tasks: parts.tasks.clone() }
+    pub fn new(keys: store::Keys, tasks: Tasks) -> Self {
+        Self { noted: Arc::default(), keys, tasks }
     }
 
     /// Notes a use. Holds no more keys than were used within a minute.

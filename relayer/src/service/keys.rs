@@ -1,8 +1,8 @@
 use std::net::IpAddr;
 
+use super::Ambient;
 use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
 use super::key_uses::KeyUses;
-use super::{Ambient, Parts};
 use crate::acting::{tell, tell_made};
 use crate::domain::{
     AllowedCidrs, ApiKey, CellName, Cursor, Drawn, Invalid, KeyHolder, KeyId, NAME_CHARS_MAX, Operator,
@@ -133,15 +133,15 @@ pub struct Keys {
 }
 
 impl Keys {
-    pub(super) fn new(parts: &Parts) -> Self {
-        Self {
-            keys: parts.store.keys.clone(),
-            accounts: parts.store.accounts.clone(),
-            ambient: parts.ambient.clone(),
-            keys_max: parts.keys_max,
-            cell: parts.cell.clone(),
-            uses: KeyUses::new(parts),
-        }
+    pub(super) fn new(
+        keys: store::Keys,
+        accounts: store::Accounts,
+        ambient: Ambient,
+        tasks: Tasks,
+        keys_max: u32,
+        cell: Option<CellName>,
+    ) -> Self {
+        Self { uses: KeyUses::new(keys.clone(), tasks), keys, accounts, ambient, keys_max, cell }
     }
 
     /// The time by which keys end.

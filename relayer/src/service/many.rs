@@ -6,7 +6,7 @@ use super::error::{ServiceError, from_chain};
 use super::planned::{Chosen, Planned, Standing, Will};
 use super::policies::OneAtATime;
 use super::reads::{addresses, read_operator};
-use super::{Chains, Halts, Parts, Policies, PolicyChange};
+use super::{Chains, Halts, Policies, PolicyChange};
 use crate::chain::{AgentOnChain, OperatorOnChain};
 use crate::crash_point::crash_point;
 use crate::domain::{
@@ -71,8 +71,7 @@ pub struct Many {
 }
 
 impl Many {
-    pub(super) fn new(parts: &Parts, policies: Policies, halts: Halts) -> Self {
-        let (accounts, chains) = (parts.store.accounts.clone(), parts.chains.to_read());
+    pub(super) fn new(accounts: store::Accounts, chains: Chains, policies: Policies, halts: Halts) -> Self {
         Self { accounts, chains, policies, halts, turns: OneAtATime::default() }
     }
 

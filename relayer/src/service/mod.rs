@@ -40,6 +40,8 @@ mod webhooks;
 use std::sync::Arc;
 use std::time::Duration;
 
+use purser_core::{MoneyPath, Outside};
+
 pub use self::accounts::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
 pub use self::actions::{ActionEnd, Actions};
 pub use self::approval_links::ApprovalLinks;
@@ -77,10 +79,12 @@ pub use self::webhooks::{
 };
 pub use purser_core::{PendingLimits, RefusalLimits, Started};
 
+use self::allowlist::Allowlists;
 use self::cleaning::Cleaning;
 use self::co_signatures::CoSignatures;
 use self::figures::Figures;
 use self::stops::Stops;
+use self::transfers::TransferObserver;
 use crate::chain::Chain;
 pub use crate::chain::{ChainFigures, ForApprover};
 use crate::domain::{CellName, Quotas, Retention};
@@ -93,9 +97,8 @@ pub use crate::tasks::Tasks;
 /// How often to look for unfinished work.
 const RECONCILE_EVERY: Duration = Duration::from_secs(5);
 
-/// What services are built from: each takes what it uses, and none keeps it whole.
-#[derive(Clone)]
-pub struct Parts {
+/// What the services are made of. [`Services::new`] takes it apart: none of them sees it.
+pub struct Setup {
     pub store: Store,
     pub chains: Chains<dyn Chain>,
     pub tasks: Tasks,
@@ -160,43 +163,140 @@ pub struct Services {
 }
 
 impl Services {
-    /// Builds the services, each of what it uses. No task runs yet; see [`Services::reconcile`].
-    pub fn new(parts: &Parts) -> Self {
-        let signers = Signers::new(parts);
-        let keys = Keys::new(parts);
-        let events = Events::new(parts);
-        let actions = Actions::new(parts);
-        let (policies, halts) = (Policies::new(parts), Halts::new(parts));
-        let transfers = Transfers::new(parts, &events);
-        let co_signatures = CoSignatures::new(parts);
+    /// Gives each service what it uses, and no more. No task runs yet; see [`Services::reconcile`].
+    pub fn new(setup: Setup) -> Self {
+        let Setup { store, chains, tasks, ambient, looks, quotas, metrics, webhooks: hooks, .. } = setup;
+        // Copies for one more service.
+        let (time, run, looks_at) = (|| ambient.clone(), || tasks.clone(), || looks.clone());
+        let read = || chains.to_read();
+        let accounts = || store.accounts.clone();
+        let operators = || store.operators.clone();
+
+        let signers = Signers::new(operators(), chains.to(|chain| chain));
+        let keys = Keys::new(store.keys, accounts(), time(), run(), setup.keys_max, setup.cell);
+        let actions = Actions::new(store.actions, time(), run());
+        let events = Events::new(store.events.clone(), store.transfers.clone(), accounts(), read(), time());
+        let allowlists = Allowlists::new(accounts(), read(), time());
+        let stops =
+            Stops::new(store.stops.clone(), operators(), accounts(), chains.to(|chain| chain), time(), run());
+        let co_signatures = CoSignatures::new(
+            store.co_signatures,
+            operators(),
+            chains.to(|chain| chain),
+            time(),
+            run(),
+            quotas.approvals_daily,
+        );
+        let policies = Policies::new(
+            (store.policies, accounts(), operators()),
+            (store.stops, stops.clone()),
+            &chains,
+            allowlists.clone(),
+            time(),
+            run(),
+            quotas,
+        );
+        let halts = Halts::new(accounts(), stops.clone(), read(), run());
+        let path = MoneyPath::new(Outside {
+            ledger: Arc::new(store.transfers.clone()),
+            chains: chains.to_pay(),
+            clock: Arc::new(time()),
+            observer: Arc::new(TransferObserver::new(
+                (accounts(), operators()),
+                store.events.clone(),
+                events.clone(),
+                read(),
+                time(),
+                run(),
+                metrics.clone(),
+            )),
+            tasks: Arc::new(run()),
+            stop: tasks.stop.clone(),
+            deadline: setup.transfer_deadline,
+            refusals: setup.refusals,
+        });
+        let transfers = Transfers::new(
+            store.transfers.clone(),
+            accounts(),
+            read(),
+            looks_at(),
+            time(),
+            run(),
+            (path.clone(), setup.transfer_deadline),
+            setup.pending,
+            setup.approval_links.clone(),
+        );
         Self {
-            figures: Figures::new(parts, transfers.clone(), signers.clone()),
-            cleaning: Cleaning::new(parts),
-            stops: Stops::new(parts),
-            tasks: parts.tasks.clone(),
-            accounts: Accounts::new(parts),
-            many: Many::new(parts, policies.clone(), halts.clone()),
-            policies,
-            halts,
-            health: Health::new(parts, signers.clone()),
-            signers,
-            approvals: Approvals::new(parts, transfers.path(), co_signatures.clone()),
-            co_signatures,
-            budgets: Budgets::new(parts),
-            grants: Grants::new(parts),
-            hand_overs: HandOvers::new(parts, transfers.clone()),
-            fetches: Fetches::new(parts),
-            transfers,
-            history: History::new(parts),
-            denials: Denials::new(parts),
-            passkeys: Passkeys::new(parts, keys.clone()),
-            sessions: Sessions::new(parts, keys.clone(), actions.clone()),
+            figures: Figures::new(
+                store.upkeep.clone(),
+                chains.to(|chain| chain),
+                run(),
+                metrics,
+                transfers.clone(),
+                signers.clone(),
+            ),
+            health: Health::new(
+                store.upkeep.clone(),
+                chains.to(|chain| chain),
+                time(),
+                run(),
+                signers.clone(),
+            ),
+            cleaning: Cleaning::new(store.upkeep, read(), time(), setup.retention, run()),
+            accounts: Accounts::new(
+                (accounts(), operators()),
+                chains.to(|chain| chain),
+                looks_at(),
+                allowlists,
+                time(),
+                run(),
+                quotas,
+            ),
+            many: Many::new(accounts(), read(), policies.clone(), halts.clone()),
+            approvals: Approvals::new(
+                (store.transfers.clone(), accounts(), operators()),
+                chains.to(|chain| chain),
+                looks_at(),
+                path,
+                setup.approval_links,
+                co_signatures.clone(),
+            ),
+            budgets: Budgets::new(chains.to(|chain| chain), looks_at(), time(), run()),
+            grants: Grants::new(accounts(), chains.to(|chain| chain), looks_at(), run()),
+            hand_overs: HandOvers::new(
+                store.transfers,
+                accounts(),
+                chains.to(|chain| chain),
+                time(),
+                setup.transfer_deadline,
+                transfers.clone(),
+            ),
+            fetches: Fetches::new(setup.outgoing.fetches, hooks.rules.clone(), setup.fetch),
+            history: History::new(store.history, accounts(), read()),
+            denials: Denials::new(store.denials, chains.to(|chain| chain), time(), run(), setup.denials),
+            passkeys: Passkeys::new(store.sessions.clone(), time(), keys.clone(), hooks.sealing_key.clone()),
+            sessions: Sessions::new(store.sessions, time(), keys.clone(), actions.clone()),
+            requests: Requests::new(store.requests, read(), time(), run()),
+            streams: Streams::new(store.events.clone(), time(), run(), keys.clone()),
+            webhooks: Webhooks::new(
+                (store.webhooks, store.deliveries),
+                store.events,
+                accounts(),
+                time(),
+                run(),
+                hooks,
+                events.clone(),
+            ),
             actions,
-            requests: Requests::new(parts),
-            streams: Streams::new(parts, keys.clone()),
-            keys,
-            webhooks: Webhooks::new(parts, events.clone()),
+            co_signatures,
             events,
+            halts,
+            keys,
+            policies,
+            signers,
+            stops,
+            tasks: run(),
+            transfers,
         }
     }
 
@@ -231,7 +331,7 @@ impl Services {
     /// One pass over the transfers that nobody carries.
     #[cfg(test)]
     pub(crate) async fn sweep_transfers(&self) {
-        self.transfers.path().sweep().await.expect("swept");
+        self.transfers.sweep().await;
     }
 
     /// One pass over the pauses and halts that are not final.

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -133,6 +133,11 @@ impl Chains<dyn Chain> {
             explorer: parts.explorer.clone(),
         };
         Chains(Arc::new(self.0.iter().map(|(network, parts)| (*network, of(parts))).collect()))
+    }
+
+    /// For the money path.
+    pub(super) fn to_pay(&self) -> BTreeMap<Network, Arc<dyn purser_core::Chain>> {
+        self.0.iter().map(|(network, parts)| (*network, parts.chain.clone() as _)).collect()
     }
 
     /// For whoever only reads.

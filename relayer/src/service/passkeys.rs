@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
-use super::{Ambient, Keys, Parts};
+use super::{Ambient, Keys};
 use crate::acting::{tell, tell_made};
 use crate::domain::{
     ApiKey, CEREMONY_MAX, Ceremony, Invalid, NAME_CHARS_MAX, PASSKEYS_PER_KEY_MAX, Passkey, PasskeyId,
@@ -57,13 +57,13 @@ pub struct Passkeys {
 }
 
 impl Passkeys {
-    pub(super) fn new(parts: &Parts, keys: Keys) -> Self {
-        Self {
-            sessions: parts.store.sessions.clone(),
-            ambient: parts.ambient.clone(),
-            keys,
-            key: parts.webhooks.sealing_key.clone(),
-        }
+    pub(super) fn new(
+        sessions: store::Sessions,
+        ambient: Ambient,
+        keys: Keys,
+        key: Option<Arc<SealingKey>>,
+    ) -> Self {
+        Self { sessions, ambient, keys, key }
     }
 
     /// Whether there can be any: browsers keep what belongs to a challenge, marked with a key that all relayers have.

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use super::error::{RequestConflict, ServiceError};
-use super::{Ambient, Chains, Parts, Tasks};
+use super::{Ambient, Chains, Tasks};
 use crate::domain::{
     AnswerKey, Drawn, IdempotencyKey, KeyId, Operator, REQUESTS_KEPT, RequestFingerprint, Seed, StoredAnswer,
     StoredBody, Timestamp,
@@ -64,13 +64,8 @@ pub struct Requests {
 }
 
 impl Requests {
-    pub(super) fn new(parts: &Parts) -> Self {
-        Self {
-            requests: parts.store.requests.clone(),
-            chains: parts.chains.to_read(),
-            ambient: parts.ambient.clone(),
-            tasks: parts.tasks.clone(),
-        }
+    pub(super) fn new(requests: store::Requests, chains: Chains, ambient: Ambient, tasks: Tasks) -> Self {
+        Self { requests, chains, ambient, tasks }
     }
 
     /// Runs work to its end even when the caller leaves.

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use tracing::field::display;
 
 use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
-use super::{Actions, Ambient, Keys, Parts};
+use super::{Actions, Ambient, Keys};
 use crate::acting::tell;
 use crate::domain::{
     ActionOutcome, ActionWord, ApiKey, Operator, PasskeyUse, Principal, Session, SessionId, SessionToken,
@@ -36,8 +36,8 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    pub(super) fn new(parts: &Parts, keys: Keys, actions: Actions) -> Self {
-        Self { sessions: parts.store.sessions.clone(), ambient: parts.ambient.clone(), keys, actions }
+    pub(super) fn new(sessions: store::Sessions, ambient: Ambient, keys: Keys, actions: Actions) -> Self {
+        Self { sessions, ambient, keys, actions }
     }
 
     /// Signs in an authenticated operator from this address, on record, with its key or `by` a passkey. Forbidden: an agent.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
+use super::Chains;
 use super::part::Part;
-use super::{Chains, Parts};
 use crate::chain::{Authority, ChainFigures, KeyChain, KeyProblem};
 use crate::domain::{Address, Network, OpenDefence, Operator};
 use crate::store;
@@ -37,9 +37,8 @@ struct KnownSigners {
 }
 
 impl Signers {
-    pub(super) fn new(parts: &Parts) -> Self {
-        let Parts { store, chains, .. } = parts.clone();
-        Self { operators: store.operators, chains: chains.to(|chain| chain), known: Arc::default() }
+    pub(super) fn new(operators: store::Operators, chains: Chains<dyn KeyChain>) -> Self {
+        Self { operators, chains, known: Arc::default() }
     }
 
     /// The state of a network's authorities at the last check, in words that name no operator. One tenant whose admin

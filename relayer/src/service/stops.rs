@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{read_agent, read_operator};
-use super::{Ambient, Chains, Parts, Tasks};
+use super::{Ambient, Chains, Tasks};
 use crate::chain::{Confirmed, SignatureStanding, StopChain};
 use crate::domain::{Operator, Stop, Stopped};
 use crate::store;
@@ -29,10 +29,15 @@ pub(super) struct Stops {
 }
 
 impl Stops {
-    pub fn new(parts: &Parts) -> Self {
-        let Parts { store, chains, ambient, tasks, .. } = parts.clone();
-        let store::Store { stops: rows, operators, accounts, .. } = store;
-        Self { rows, operators, accounts, chains: chains.to(|chain| chain), ambient, tasks }
+    pub fn new(
+        rows: store::Stops,
+        operators: store::Operators,
+        accounts: store::Accounts,
+        chains: Chains<dyn StopChain>,
+        ambient: Ambient,
+        tasks: Tasks,
+    ) -> Self {
+        Self { rows, operators, accounts, chains, ambient, tasks }
     }
 
     /// Records a stop that landed. The stop stands even when this write fails.

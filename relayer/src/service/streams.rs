@@ -8,7 +8,7 @@ use futures::Stream;
 use tokio::time::Instant;
 
 use super::error::ServiceError;
-use super::{Ambient, Keys, Parts, Tasks};
+use super::{Ambient, Keys, Tasks};
 use crate::domain::{AccountId, Cursor, Event, EventId, EventType, Invalid, KeyId, Operator, OperatorId};
 use crate::store::{self, PLACED_AT_ONCE, PlacedEvent};
 
@@ -98,9 +98,8 @@ struct Reading {
 }
 
 impl Streams {
-    pub(super) fn new(parts: &Parts, keys: Keys) -> Self {
-        let Parts { store, ambient, tasks, .. } = parts.clone();
-        Self { events: store.events, ambient, tasks, keys, open: Open::default() }
+    pub(super) fn new(events: store::Events, ambient: Ambient, tasks: Tasks, keys: Keys) -> Self {
+        Self { events, ambient, tasks, keys, open: Open::default() }
     }
 
     /// The operator's events after `last` (an id from one of its streams) or from now on, and the id that the stream

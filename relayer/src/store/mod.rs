@@ -126,7 +126,7 @@ const TRIES_MAX: u32 = 10;
 /// The wait before the second try; each further try waits this much longer.
 const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
-/// An open database, which its roles share. Cheap to clone; clones are one holder of leases.
+/// An open database, which its roles share. Cheap to clone; clones are one holder of leases. Outside of this module it can do nothing.
 #[derive(Clone)]
 pub struct Database(Arc<OpenDatabase>);
 
@@ -204,7 +204,7 @@ roles! {
     Denials denials;
     /// Pauses and halts that may still be forked away.
     Stops stops;
-    /// Deleting what is old, and checking that the database works.
+    /// Deleting what is old, checking that the database works, and its figures.
     Upkeep upkeep;
 }
 
@@ -236,23 +236,6 @@ impl Store {
         Ok(Database(Arc::new(opened)).into())
     }
 
-    /// The database whose roles these are.
-    pub fn database(&self) -> &Database {
-        &self.database
-    }
-}
-
-impl Database {
-    /// How long calls waited for a connection, or for their turn to write, per pool.
-    pub fn waits(&self) -> &Histograms {
-        &self.waits
-    }
-
-    /// The state of each pool.
-    pub fn figures(&self) -> Vec<PoolFigures> {
-        self.pools.figures()
-    }
-
     /// The clock that all processes on this database share. `None` for a file: they share their host's.
     pub fn clock(&self) -> Option<ServerClock> {
         match &self.pools {
@@ -278,7 +261,21 @@ impl Database {
     pub async fn close(&self) {
         self.pools.close().await;
     }
+}
 
+impl Upkeep {
+    /// How long calls waited for a connection, or for their turn to write, per pool.
+    pub fn waits(&self) -> &Histograms {
+        &self.waits
+    }
+
+    /// The state of each pool.
+    pub fn figures(&self) -> Vec<PoolFigures> {
+        self.pools.figures()
+    }
+}
+
+impl Database {
     /// Runs `work` in a transaction and commits it; repeats it from the beginning when it was `Contended`, a bounded
     /// number of times.
     async fn write<T, F>(&self, work: F) -> Result<T, StoreError>

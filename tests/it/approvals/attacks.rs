@@ -183,6 +183,32 @@ async fn stolen_server_that_has_another_payment_signed_pays_neither() {
 }
 
 #[tokio::test]
+async fn stolen_server_whose_other_payment_is_signed_whole_makes_that_one_once_and_no_other() {
+    let scene = Scene::shared().await;
+    let asked = scene.asks("a").await.has_status(202);
+    let (tag, terms) = scene.terms_of(&asked).await;
+    let (mine, _) = scene.operator.chain.new_payee().await;
+    // Under a tag of its own, and under that of the payment that it showed.
+    for (stolen, paid) in [(random_tag(), 20_000_000), (tag, 40_000_000)] {
+        let payee = GrantPayee::TokenAccount(mine);
+        let of = (scene.ada.address, GrantTerms { payee, amount: 20_000_000, tag: Some(stolen), ..terms });
+        assert!(matches!(scene.opens(of, of).await, DirectOutcome::Settled(_)));
+        let more = scene.thief_pays(stolen, stolen, mine, 20_000_001, "invoice 7").await;
+        assert_eq!(more, refused(PurserError::GrantMismatch));
+        let once = scene.thief_pays(stolen, stolen, mine, 20_000_000, "invoice 7").await;
+        assert!(matches!(once, DirectOutcome::Settled(_)), "{once:?}");
+        let twice = scene.thief_pays(stolen, stolen, mine, 20_000_000, "invoice 7").await;
+        assert_eq!(twice, refused(PurserError::DuplicateTransfer));
+        assert_eq!(scene.operator.chain.usdc_micros(&mine).await, paid);
+    }
+    // Nobody is told that what was shown is paid.
+    tokio::time::sleep(std::time::Duration::from_secs(6)).await;
+    let shown = scene.operator.client.get(&format!("/v1/transfers/{}", asked.text_of("transfer_id"))).await;
+    assert_ne!(shown["status"], "settled", "{}", shown.text);
+    assert_eq!(scene.paid().await, 0);
+}
+
+#[tokio::test]
 async fn approval_under_a_policy_that_has_changed_opens_nothing_and_the_transfer_ends_as_void() {
     let scene = Scene::shared().await;
     let asked = scene.asks("a").await.has_status(202);

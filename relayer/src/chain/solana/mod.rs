@@ -32,8 +32,8 @@ use crate::chain::sign::signer::address;
 use crate::chain::sign::signing::{self, CallSigners, Distinct};
 use crate::chain::solana::notices::Notices;
 use crate::chain::{
-    Chain, ChainError, ChainFault, ChainView, Commitment, Confirmed, OperatorOnChain, Outcome,
-    UnsignedTransfer, clocks_agree,
+    ChainError, ChainFault, ChainView, Commitment, Confirmed, HandOverChain, MemoChain, OperatorOnChain,
+    Outcome, UnsignedTransfer, clocks_agree,
 };
 use crate::domain::{Address, Network, SignedTransfer, Terms};
 use crate::tasks::Tasks;
@@ -234,14 +234,17 @@ impl SolanaChain {
 }
 
 #[async_trait]
-impl Chain for SolanaChain {
+impl MemoChain for SolanaChain {
     async fn write_memo(&self, operator: &OperatorOnChain, memo: &str) -> Result<Confirmed, ChainError> {
         let call = self.instructions.memo(address(self.policy_signer(operator)?), memo);
         self.execute_for_policy(operator, call, self.settings.commitment).await
     }
+}
 
+#[async_trait]
+impl HandOverChain for SolanaChain {
     async fn sign_for(&self, order: &UnsignedTransfer, terms: &Terms) -> Result<SignedTransfer, ChainFault> {
-        // A facilitator pays the fee.
+        // Another pays the fee.
         let authority = self.signer_of_transfer(order, 0).await?;
         let recent = self.clock.recent_since(order.counted_in).await?;
         let price = self.price_of_transfer(order);

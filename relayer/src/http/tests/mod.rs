@@ -35,8 +35,8 @@ use crate::domain::{
     Quotas, Scopes, SealingKey, UsdcAmount,
 };
 use crate::service::{
-    Ambient, Chains, DenialParts, ExplorerUrl, Looks, NetworkParts, Parts, PendingLimits, RefusalLimits,
-    Services, Tasks, WebhookParts,
+    Ambient, Chains, DenialParts, ExplorerUrl, Looks, NetworkParts, PendingLimits, RefusalLimits, Services,
+    Setup, Tasks, WebhookParts,
 };
 use crate::shares::Outgoing;
 use crate::store::Store;
@@ -127,7 +127,7 @@ impl Relayer {
         let store = Store::open(&url).await.expect("a database");
         let tasks = Tasks::default();
         let explorer = ExplorerUrl::new("https://explorer.test/tx/{signature}");
-        let services = Services::new(&Parts {
+        let services = Services::new(Setup {
             store: store.clone(),
             chains: Chains::new([NetworkParts::<dyn Chain> { chain: chain.clone(), explorer }]),
             tasks: tasks.clone(),

@@ -12,9 +12,9 @@ use tokio::sync::Notify;
 
 use crate::chain::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, ApproveChain, BindChain, BoundsOnChain,
-    BudgetOnChain, Caps, Chain, ChainError, ChainFault, ChainView, Confirmed, Destination, DraftOnChain,
-    GrantOnChain, KeyChain, OperatorOnChain, Outcome, PolicyChain, ProvisionChain, ReadChain,
-    SignatureStanding, SignedTransfer, StopChain, UnsignedTransfer, view_of,
+    BudgetOnChain, Caps, ChainError, ChainFault, ChainView, Confirmed, Destination, DraftOnChain,
+    GrantOnChain, HandOverChain, KeyChain, MemoChain, OperatorOnChain, Outcome, PolicyChain, ProvisionChain,
+    ReadChain, SignatureStanding, SignedTransfer, StopChain, UnsignedTransfer, view_of,
 };
 use crate::domain::{AccountId, Address, HaltedBy, Network, SpendingPolicy, Terms, UsdcAmount};
 
@@ -484,7 +484,7 @@ impl KeyChain for ScriptedChain {
 }
 
 #[async_trait]
-impl Chain for ScriptedChain {
+impl MemoChain for ScriptedChain {
     async fn write_memo(&self, _: &OperatorOnChain, memo: &str) -> Result<Confirmed, ChainError> {
         let mut script = self.reach()?;
         script.memos.push(memo.to_owned());
@@ -494,7 +494,10 @@ impl Chain for ScriptedChain {
             None => Ok(Confirmed { signature: format!("memo-{}", script.memos.len()), slot: 1 }),
         }
     }
+}
 
+#[async_trait]
+impl HandOverChain for ScriptedChain {
     async fn sign_for(&self, order: &UnsignedTransfer, _: &Terms) -> Result<SignedTransfer, ChainFault> {
         purser_core::Signer::sign_transfer(self, order).await
     }

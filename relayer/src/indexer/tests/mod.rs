@@ -23,7 +23,7 @@ use crate::domain::{
     Account, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, EntryOutcome, HistoryEntry,
     HistoryFilter, Network, Operator, OperatorName, Provisioning, Quotas, Tags, Timestamp,
 };
-use crate::service::{Ambient, Chains, Looks, Parts, Services, Tasks, WebhookParts};
+use crate::service::{Ambient, Chains, Looks, Services, Setup, Tasks, WebhookParts};
 use crate::shares::Outgoing;
 use crate::store::Store;
 use crate::webhook::{Fetcher, SystemResolver};
@@ -88,7 +88,7 @@ impl Scene {
 
     /// A process that starts with nothing but the database.
     fn indexer(&self) -> Indexer {
-        let services = Services::new(&Parts {
+        let services = Services::new(Setup {
             store: self.store.clone(),
             chains: Chains::default(),
             tasks: Tasks::default(),

@@ -14,7 +14,7 @@ use super::allowlist::Allowlists;
 use super::error::{Resource, ServiceError};
 use super::reads::{read_agent, read_operator};
 use super::stops::Stops;
-use super::{Ambient, Chains, Parts, Tasks};
+use super::{Ambient, Chains, Tasks};
 use crate::chain::{AgentOnChain, BindChain, BoundsOnChain, OperatorOnChain, PolicyChain};
 use crate::domain::{
     Account, AccountId, BudgetId, KeyId, Operator, PolicyUpdate, Quotas, SpendingPolicy, Timestamp,
@@ -118,10 +118,15 @@ pub struct Policies {
 }
 
 impl Policies {
-    pub(super) fn new(parts: &Parts) -> Self {
-        let (stops, allowlists, writers) = (Stops::new(parts), Allowlists::new(parts), OneAtATime::default());
-        let Parts { store, chains, ambient, tasks, quotas, .. } = parts.clone();
-        let store::Store { policies, accounts, operators, stops: paused, .. } = store;
+    pub(super) fn new(
+        (policies, accounts, operators): (store::Policies, store::Accounts, store::Operators),
+        (paused, stops): (store::Stops, Stops),
+        chains: &Chains<dyn Chain>,
+        allowlists: Allowlists,
+        ambient: Ambient,
+        tasks: Tasks,
+        quotas: Quotas,
+    ) -> Self {
         Self {
             policies,
             accounts,
@@ -134,7 +139,7 @@ impl Policies {
             ambient,
             tasks,
             quotas,
-            writers,
+            writers: OneAtATime::default(),
         }
     }
 

@@ -8,17 +8,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_core::{
-    AskedTransfer, Ended, HandOver, MoneyPath, Order, OtherSender, Outside, Payer, PaymentError,
-    PendingLimits, PendingPlace, Started,
+    AskedTransfer, Ended, HandOver, MoneyPath, Order, OtherSender, Payer, PaymentError, PendingLimits,
+    PendingPlace, Started,
 };
 use tokio::time::Instant;
 
-use self::observer::TransferObserver;
-pub(super) use self::observer::UNUSED_BYTES;
+pub(super) use self::observer::{TransferObserver, UNUSED_BYTES};
 pub use self::read::{BudgetLimits, LimitsView, Preview};
 use super::error::{Resource, ServiceError, told};
 use super::reads::{addresses, find_payer};
-use super::{Ambient, ApprovalLinks, Chains, Events, ExplorerUrl, Looks, Parts, Tasks};
+use super::{Ambient, ApprovalLinks, Chains, Events, ExplorerUrl, Looks, Tasks};
 use crate::crash_point::crash_point;
 use crate::domain::{
     Account, AccountId, Approval, Checks, Fingerprint, IdempotencyKey, Operator, Principal, Transfer,
@@ -68,33 +67,19 @@ pub struct Transfers {
 }
 
 impl Transfers {
-    pub(super) fn new(parts: &Parts, events: &Events) -> Self {
-        let networks =
-            parts.chains.networks().into_iter().filter_map(|network| parts.chains.get(network).ok());
-        let path = MoneyPath::new(Outside {
-            ledger: Arc::new(parts.store.transfers.clone()),
-            chains: networks.map(|parts| (parts.chain.network(), parts.chain.clone() as _)).collect(),
-            clock: Arc::new(parts.ambient.clone()),
-            observer: Arc::new(TransferObserver::new(parts, events)),
-            tasks: Arc::new(parts.tasks.clone()),
-            stop: parts.tasks.stop.clone(),
-            deadline: parts.transfer_deadline,
-            refusals: parts.refusals,
-        });
-        let Parts { store, chains, looks, ambient, tasks, transfer_deadline, pending, .. } = parts.clone();
-        let store::Store { transfers, accounts, .. } = store;
-        Self {
-            transfers,
-            accounts,
-            chains: chains.to_read(),
-            looks,
-            ambient,
-            tasks,
-            transfer_deadline,
-            pending,
-            path,
-            links: parts.approval_links.clone(),
-        }
+    #[expect(clippy::too_many_arguments, reason = "it asks, reads, claims, pays and answers")]
+    pub(super) fn new(
+        transfers: store::Transfers,
+        accounts: store::Accounts,
+        chains: Chains,
+        looks: Looks,
+        ambient: Ambient,
+        tasks: Tasks,
+        (path, transfer_deadline): (MoneyPath, Duration),
+        pending: PendingLimits,
+        links: Option<ApprovalLinks>,
+    ) -> Self {
+        Self { transfers, accounts, chains, looks, ambient, tasks, transfer_deadline, pending, path, links }
     }
 
     /// Carries out a transfer and waits for its end up to the deadline; it runs on when the caller leaves.
@@ -166,8 +151,10 @@ impl Transfers {
         Ok(TransferAnswer { view: self.view(transfer)?, replayed, checks })
     }
 
-    pub(super) fn path(&self) -> MoneyPath {
-        self.path.clone()
+    /// One pass over the transfers that nobody carries.
+    #[cfg(test)]
+    pub(super) async fn sweep(&self) {
+        self.path.sweep().await.expect("swept");
     }
 
     /// How many keys have pending requests.

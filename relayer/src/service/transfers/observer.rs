@@ -5,11 +5,11 @@ use purser_core::{Observer, Payer};
 
 use crate::domain::{BalanceSeen, FailureCode, Timestamp, Transfer, TransferState, UsdcAmount};
 use crate::metrics::Metrics;
-use crate::service::{Ambient, Chains, Events, Parts, ServiceError, Tasks};
+use crate::service::{Ambient, Chains, Events, ServiceError, Tasks};
 use crate::store;
 
 /// Why a transfer failed whose bytes somebody else had and did not send, as it is counted.
-pub const UNUSED_BYTES: &str = "purchase_unused";
+pub const UNUSED_BYTES: &str = "handed_over_unused";
 
 #[derive(Clone)]
 pub(super) struct TransferObserver {
@@ -24,19 +24,16 @@ pub(super) struct TransferObserver {
 }
 
 impl TransferObserver {
-    pub fn new(parts: &Parts, events: &Events) -> Self {
-        let Parts { store, chains, ambient, tasks, metrics, .. } = parts.clone();
-        let store::Store { accounts, operators, events: watched, .. } = store;
-        Self {
-            accounts,
-            operators,
-            watched,
-            events: events.clone(),
-            chains: chains.to_read(),
-            ambient,
-            tasks,
-            metrics,
-        }
+    pub fn new(
+        (accounts, operators): (store::Accounts, store::Operators),
+        watched: store::Events,
+        events: Events,
+        chains: Chains,
+        ambient: Ambient,
+        tasks: Tasks,
+        metrics: Metrics,
+    ) -> Self {
+        Self { accounts, operators, watched, events, chains, ambient, tasks, metrics }
     }
 }
 

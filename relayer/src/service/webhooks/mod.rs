@@ -11,7 +11,7 @@ use async_trait::async_trait;
 pub use self::deliveries::{DeliveriesFilter, Hindrance, Replay};
 use super::error::{Resource, ServiceError};
 use super::events::Events;
-use super::{Ambient, Parts, Tasks};
+use super::{Ambient, Tasks};
 use crate::acting::{tell, tell_made};
 use crate::domain::{
     AccountId, Before, Cursor, DestinationRules, DisabledReason, Drawn, EndpointHealth, EventType, Invalid,
@@ -108,9 +108,15 @@ pub struct Webhooks {
 }
 
 impl Webhooks {
-    pub(super) fn new(parts: &Parts, events: Events) -> Self {
-        let Parts { store, ambient, tasks, webhooks: parts, .. } = parts.clone();
-        let store::Store { webhooks, deliveries, events: announced, accounts, .. } = store;
+    pub(super) fn new(
+        (webhooks, deliveries): (store::Webhooks, store::Deliveries),
+        announced: store::Events,
+        accounts: store::Accounts,
+        ambient: Ambient,
+        tasks: Tasks,
+        parts: WebhookParts,
+        events: Events,
+    ) -> Self {
         Self { webhooks, deliveries, announced, accounts, ambient, tasks, parts, events }
     }
 
