@@ -14,7 +14,7 @@ use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 
-const ADMIN: &str = "admin_listen = \"127.0.0.1:0\"";
+pub const ADMIN: &str = "admin_listen = \"127.0.0.1:0\"";
 
 pub fn with_admin(settings: AppSettings) -> AppSettings {
     AppSettings { server: ADMIN, ..settings }

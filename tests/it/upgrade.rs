@@ -28,6 +28,7 @@ use solana_sdk::pubkey::Pubkey;
 use tempfile::TempDir;
 use tokio::task::{JoinHandle, JoinSet};
 
+use crate::admin::ADMIN;
 use crate::denials::{audits, file_of};
 use crate::event_stream::Stream;
 use crate::history::entries_once;
@@ -190,6 +191,7 @@ async fn makes(is_postgres: bool) -> Option<Kept> {
         indexer_interval_ms: 200,
         // Their chain's head is written to the network at once, and not again.
         denials: Some(86_400),
+        server: ADMIN,
         ..AppSettings::default()
     };
     let app = TestApp::start(Arc::clone(&network), &settings).await;
@@ -242,7 +244,7 @@ async fn makes(is_postgres: bool) -> Option<Kept> {
     entries_once(&ben, 2).await;
     let denials = file_of(client, 2).await;
     loosens_after(&operator, 86_400).await;
-    client.patch(&ada.path("/policy"), &json!({ "max_daily_spend": 100 })).await.has_status(202);
+    client.patch(&ada.path("/policy"), &json!({ "max_single_transfer": 50 })).await.has_status(202);
     let browser = Browser::signed_in(&app.base_url(), client.key()).await;
     app.admin_client().get("/readyz").await.has_status(200);
     let stream = Stream::open(client, "", None).await;

@@ -1,6 +1,6 @@
 use std::net::IpAddr;
 
-use super::Ambient;
+use super::{Ambient, Tasks};
 use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
 use super::key_uses::KeyUses;
 use crate::acting::{tell, tell_made};

@@ -15,7 +15,7 @@ use super::error::{Resource, ServiceError};
 use super::reads::{read_agent, read_operator};
 use super::stops::Stops;
 use super::{Ambient, Chains, Tasks};
-use crate::chain::{AgentOnChain, BindChain, BoundsOnChain, OperatorOnChain, PolicyChain};
+use crate::chain::{AgentOnChain, BindChain, BoundsOnChain, Chain, OperatorOnChain, PolicyChain};
 use crate::domain::{
     Account, AccountId, BudgetId, KeyId, Operator, PolicyUpdate, Quotas, SpendingPolicy, Timestamp,
     UsdcAmount,

@@ -4,7 +4,6 @@ mod list;
 mod observer;
 mod read;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use purser_core::{
@@ -17,7 +16,7 @@ pub(super) use self::observer::{TransferObserver, UNUSED_BYTES};
 pub use self::read::{BudgetLimits, LimitsView, Preview};
 use super::error::{Resource, ServiceError, told};
 use super::reads::{addresses, find_payer};
-use super::{Ambient, ApprovalLinks, Chains, Events, ExplorerUrl, Looks, Tasks};
+use super::{Ambient, ApprovalLinks, Chains, ExplorerUrl, Looks, Tasks};
 use crate::crash_point::crash_point;
 use crate::domain::{
     Account, AccountId, Approval, Checks, Fingerprint, IdempotencyKey, Operator, Principal, Transfer,

@@ -12,7 +12,7 @@ use crate::store;
 pub const UNUSED_BYTES: &str = "handed_over_unused";
 
 #[derive(Clone)]
-pub(super) struct TransferObserver {
+pub struct TransferObserver {
     accounts: store::Accounts,
     operators: store::Operators,
     watched: store::Events,
