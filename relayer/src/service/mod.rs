@@ -43,7 +43,7 @@ use std::time::Duration;
 pub use self::accounts::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
 pub use self::actions::{ActionEnd, Actions};
 pub use self::approval_links::ApprovalLinks;
-pub use self::approvals::{ApprovalView, Approvals, GrantTerms, LinkedApproval};
+pub use self::approvals::{ApprovalAsked, ApprovalView, Approvals, GrantTerms, LinkedApproval};
 pub use self::budgets::{
     BudgetChange, BudgetView, Budgets, LimitUse, PendingCaps, UpdateBudget, budgets_filter,
 };

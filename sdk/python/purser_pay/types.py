@@ -605,6 +605,8 @@ class Transfer:
     """The page to show to whoever approves it, where the service has a `server.public_url`. Whoever has the link
     sees the payment.
     """
+    approved_by: str | None = None
+    """The wallet that approved it, once its grant has let it through."""
     checks: list[Check] | None = None
     """Of what was rejected: what every rule said, in the order in which they win."""
     error: str | None = None
@@ -617,6 +619,8 @@ class Transfer:
     `transfer_failed`, `server_unreachable`, `service_unavailable`, `solana_unavailable`, `authority_rotated`,
     `fee_payer_empty`, `signer_unavailable`, `timeout`.
     """
+    grant_tx_signature: str | None = None
+    """Of the transaction in which it did."""
     message: str | None = None
     """A sentence for people. Its wording may change: decide by codes, never by it."""
     retry_at: datetime | None = None

@@ -1105,10 +1105,14 @@ export interface Transfer {
    * payment.
    */
   approval_url?: ApprovalUrl;
+  /** The wallet that approved it, once its grant has let it through. */
+  approved_by?: SolanaAddress;
   /** Of what was rejected: what every rule said, in the order in which they win. */
   checks?: Check[];
   /** Of what was rejected or failed, or what a seller refused. */
   error?: ErrorCode;
+  /** Of the transaction in which it did. */
+  grant_tx_signature?: TransactionSignature;
   /** A sentence for people. Its wording may change: decide by codes, never by it. */
   message?: Message;
   /** When the rolling window has room for the amount, if nothing else is spent. */

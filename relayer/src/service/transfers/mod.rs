@@ -3,6 +3,7 @@
 mod list;
 mod observer;
 mod read;
+mod views;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,31 +17,17 @@ use tokio::time::Instant;
 use self::observer::TransferObserver;
 pub(super) use self::observer::UNUSED_BYTES;
 pub use self::read::{BudgetLimits, LimitsView, Preview};
+pub use self::views::TransferView;
+pub(super) use self::views::TransferViews;
 use super::error::{Resource, ServiceError, told};
 use super::reads::{addresses, find_payer};
-use super::{Ambient, ApprovalLinks, Chains, Events, ExplorerUrl, Looks, Parts, Tasks};
+use super::{Ambient, Chains, Events, Looks, Parts, Tasks};
 use crate::crash_point::crash_point;
 use crate::domain::{
     Account, AccountId, Approval, Checks, Fingerprint, IdempotencyKey, Operator, Principal, Transfer,
     TransferId,
 };
 use crate::store;
-
-/// A transfer, and the explorer template for its transaction.
-#[derive(Debug, Clone)]
-pub struct TransferView {
-    pub transfer: Transfer,
-    pub explorer: ExplorerUrl,
-    /// The page for whoever approves it, if a person was asked.
-    pub approval_url: Option<String>,
-}
-
-impl TransferView {
-    pub(super) fn new(transfer: Transfer, explorer: &ExplorerUrl, links: Option<&ApprovalLinks>) -> Self {
-        let links = links.filter(|_| transfer.approval.requested().is_some());
-        Self { approval_url: links.map(|links| links.of(&transfer)), explorer: explorer.clone(), transfer }
-    }
-}
 
 /// The answer to a transfer request.
 #[derive(Debug, Clone)]
@@ -64,7 +51,7 @@ pub struct Transfers {
     transfer_deadline: Duration,
     pending: PendingLimits,
     path: MoneyPath,
-    links: Option<ApprovalLinks>,
+    views: TransferViews,
 }
 
 impl Transfers {
@@ -93,7 +80,7 @@ impl Transfers {
             transfer_deadline,
             pending,
             path,
-            links: parts.approval_links.clone(),
+            views: TransferViews::new(parts),
         }
     }
 
@@ -156,14 +143,14 @@ impl Transfers {
             Started::Ours(id, watch) => (id, watch, false),
             Started::Others(id) => (id, None, true),
             Started::Over(transfer) => {
-                let view = self.view(*transfer)?;
+                let view = self.views.one(*transfer).await?;
                 return Ok(TransferAnswer { view, replayed: true, checks: None });
             }
         };
         let ended = self.path.wait(principal.operator_id(), id, watch, deadline).await;
         let Ended { transfer, checks } = ended.map_err(|error| told(&error))?;
         crash_point!("answer.before");
-        Ok(TransferAnswer { view: self.view(transfer)?, replayed, checks })
+        Ok(TransferAnswer { view: self.views.one(transfer).await?, replayed, checks })
     }
 
     pub(super) fn path(&self) -> MoneyPath {
@@ -188,12 +175,7 @@ impl Transfers {
 
     /// One transfer, in any state. NotFound: unknown, another operator's, or for an agent key another account's.
     pub async fn get(&self, principal: &Principal, id: TransferId) -> Result<TransferView, ServiceError> {
-        self.view(self.find(principal, id).await?)
-    }
-
-    fn view(&self, transfer: Transfer) -> Result<TransferView, ServiceError> {
-        let explorer = &self.chains.get(transfer.network)?.explorer;
-        Ok(TransferView::new(transfer, explorer, self.links.as_ref()))
+        self.views.one(self.find(principal, id).await?).await
     }
 
     /// Takes a pending place, which every new try needs.
