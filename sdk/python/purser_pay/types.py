@@ -304,6 +304,10 @@ class ErrorBody:
 class Halt:
     """A halt that is in force on an account."""
 
+    action_id: str | None
+    """The action on record that it was; `null` where a wallet halted it without the service, for agents, and for a
+    moment after the halt.
+    """
     by: str
     """Whose key halted. Known: `admin`, `policy_authority`, `guardian`."""
     scope: str
@@ -314,6 +318,8 @@ class Halt:
 class Halted:
     """What is halted: the operator, or one account."""
 
+    action_id: str | None
+    """This request, on record; `null` where its record could not be written, which no halt waits for."""
     halted: bool
     """Always `true`."""
     halted_by: str
@@ -497,6 +503,8 @@ class Policy:
 class PolicySet:
     """A version of a policy, and what set it."""
 
+    action_id: str | None
+    """The action on record that it was; `null` where a wallet set it without the service."""
     key_id: str | None
     """The API key that asked for it, where it came by the API."""
     policy: Policy | None
