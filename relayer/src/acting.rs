@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::Either;
 
-use crate::domain::{ActionWord, Before};
+use crate::domain::{ActionId, ActionWord, Before};
 
 tokio::task_local! {
     /// The record of the request that this task works for.
@@ -33,24 +33,38 @@ impl Told {
 
 /// The record of one request.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Acting(Arc<Mutex<Told>>);
+pub(crate) struct Acting {
+    /// `None`: it goes without its record.
+    action_id: Option<ActionId>,
+    told: Arc<Mutex<Told>>,
+}
 
 impl Acting {
+    /// Of this action.
+    pub fn on(action_id: Option<ActionId>) -> Self {
+        Self { action_id, told: Arc::default() }
+    }
+
     /// Runs work that tells this record.
     pub async fn hear<T>(&self, work: impl Future<Output = T>) -> T {
         ACTING.scope(self.clone(), work).await
     }
 
     pub fn told(&self) -> Told {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 /// Tells the record of the request, if this is the work of one that is recorded.
 pub(crate) fn tell(what: impl FnOnce(&mut Told)) {
-    let heard = |acting: &Acting| what(&mut acting.0.lock().unwrap_or_else(PoisonError::into_inner));
+    let heard = |acting: &Acting| what(&mut acting.told.lock().unwrap_or_else(PoisonError::into_inner));
     // Work without a request has no record.
     let _ = ACTING.try_with(heard);
+}
+
+/// The action on record that this is the work of.
+pub(crate) fn action_id() -> Option<ActionId> {
+    ACTING.try_with(|acting| acting.action_id).ok().flatten()
 }
 
 /// Tells what was made.

@@ -5,6 +5,7 @@ mod attacks;
 mod binding;
 mod co_signed;
 mod phone;
+mod told;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -1,7 +1,7 @@
 //! Halts: they stop an account independently of its policy, and only some may lift them.
 
 use purser_tests::chain::DirectOutcome;
-use purser_tests::{Agent, AppSettings, Operator, TestApp, TestNetwork, page};
+use purser_tests::{Agent, Answer, AppSettings, Operator, TestApp, TestNetwork, page};
 use serde_json::json;
 use solana_sdk::pubkey::Pubkey;
 
@@ -26,6 +26,11 @@ async fn only_the_admin_resumes(halted: &Agent, payee: &Pubkey) {
     assert!(matches!(resumed, DirectOutcome::Settled(_)), "{resumed:?}");
 }
 
+#[track_caller]
+fn is_halted(account: &Answer, by: &str, scope: &str) {
+    assert_eq!((&account["halted"]["by"], &account["halted"]["scope"]), (&json!(by), &json!(scope)));
+}
+
 #[tokio::test]
 async fn halt_over_http_stops_every_account_and_only_the_admins_wallet_resumes() {
     let operator = own_operator().await;
@@ -45,7 +50,7 @@ async fn halt_over_http_stops_every_account_and_only_the_admins_wallet_resumes()
         assert!(refused.text_of("message").contains("policy authority"), "{}", refused.text);
         let account = operator.reads_account(&agent.id).await.has_status(200);
         assert_eq!(account["status"], "paused");
-        assert_eq!(account["halted"], json!({ "by": "policy_authority", "scope": "operator" }));
+        is_halted(&account, "policy_authority", "operator");
     }
 
     only_the_admin_resumes(&ada, &payee).await;
@@ -63,15 +68,25 @@ async fn the_dashboard_names_who_asked_for_a_halt_and_nobody_where_a_wallet_halt
     let watch = operator.client.with_key(&watch);
     let browser = signed_in(&operator).await;
     let page = format!("/dashboard/accounts/{}", agent.id);
-    watch.post("/v1/halt", &json!({})).await.has_status(200);
+    let halted = watch.post("/v1/halt", &json!({})).await.has_status(200);
+    let action = format!("/dashboard/actions?action_id={}", halted.text_of("action_id"));
     for page in [&*page, "/dashboard"] {
         comes_to_say(&browser, page, "halted by the policy authority, asked for by").await;
-        browser.reads(page).await.says("night watch");
+        browser.reads(page).await.says("night watch").says(&action);
     }
+    browser.reads(&action).await.has_status(200).says("night watch");
+    let one = operator.client.get(&format!("/v1/actions?action_id={}", halted.text_of("action_id"))).await;
+    assert_eq!(one["data"].as_array().map(Vec::len), Some(1), "{}", one.text);
+    assert_eq!(one["data"][0]["tx_signature"], halted["tx_signature"]);
+    let named = async || operator.reads_account(&agent.id).await["halted"]["action_id"].clone();
+    assert_eq!(named().await, halted["action_id"]);
+    let listed = operator.client.get("/v1/accounts").await.has_status(200);
+    assert_eq!(listed["data"][0]["halted"]["action_id"], halted["action_id"], "{}", listed.text);
     let (app, chain) = (operator.app(), &operator.chain);
     chain.resumes(operator.address, None, app.admin()).await;
     chain.halts(operator.address, None, app.policy_authority()).await;
     comes_to_say(&browser, &page, "halted by the policy authority.").await;
+    assert_eq!(named().await, json!(null), "a wallet did that");
     browser.reads("/dashboard").await.says("Every account is halted by the policy authority.");
 }
 
@@ -85,7 +100,7 @@ async fn one_account_that_is_halted_on_chain_leaves_the_others_alone() {
     let refused = ada.pays("1").to(&payee).await.is_error(402, "account_paused");
     assert!(refused.text_of("message").contains("admin"), "{}", refused.text);
     let account = operator.reads_account(&ada.id).await.has_status(200);
-    assert_eq!(account["halted"], json!({ "by": "admin", "scope": "account" }));
+    is_halted(&account, "admin", "account");
     ben.pays("1").to(&payee).await.is_settled();
 }
 
@@ -101,7 +116,7 @@ async fn one_account_is_halted_over_http_and_only_the_admins_wallet_resumes_it()
     assert!(operator.chain.has_settled(halted.text_of("tx_signature")).await);
     operator.client.post(&path, &json!({})).await.has_status(200);
     let account = operator.reads_account(&ada.id).await.has_status(200);
-    assert_eq!(account["halted"], json!({ "by": "policy_authority", "scope": "account" }));
+    is_halted(&account, "policy_authority", "account");
     ada.sets_policy(json!({ "paused": false })).await;
     ada.pays("1").to(&payee).await.is_error(402, "account_paused");
     ben.pays("1").to(&payee).await.is_settled();
@@ -140,7 +155,7 @@ async fn halt_by_command_on_the_server_stops_every_account_and_only_the_admins_w
         let refused = agent.pays("1").to(&payee).await.is_error(402, "account_paused");
         assert_eq!(refused.failed_checks(), ["paused"]);
         let account = operator.reads_account(&agent.id).await.has_status(200);
-        assert_eq!(account["halted"], json!({ "by": "policy_authority", "scope": "operator" }));
+        is_halted(&account, "policy_authority", "operator");
         // The program refuses it too, whoever asks.
         let landing = agent.pays_directly("1", &payee, "").await;
         assert!(matches!(landing, DirectOutcome::Refused(_)), "{landing:?}");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use purser::OperatorUpdate;
 use purser_client::{OnChainPolicy, OwnedAllowlist, Proposal, Staging};
-use purser_tests::{Agent, AppSettings, DirectOutcome, Operator, Receiver, TestApp, TestNetwork};
+use purser_tests::{Agent, AppSettings, DirectOutcome, Operator, Receiver, TestApp, TestNetwork, until};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
@@ -75,6 +75,14 @@ async fn loosened_policy_waits_is_announced_and_takes_effect_by_itself() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert!(paid, "the policy never took effect");
+    // The version names the action of the request, though another transaction put it in force.
+    let asked = operator.client.get("/v1/actions?action=update_policy&limit=1").await.has_status(200);
+    let action = asked["data"][0]["id"].as_str().expect("an action").to_owned();
+    until("the version is read", async || {
+        let versions = operator.client.get(&agent.path("/policy/versions?limit=1")).await.has_status(200);
+        versions["data"][0]["action_id"] == action.as_str()
+    })
+    .await;
     assert!(policy_of(&operator, &agent).await["pending"].is_null());
     let deliveries = receiver.waits_for("/p", 2).await;
     let types: Vec<String> = deliveries.iter().map(|delivery| delivery.event_type().to_owned()).collect();

@@ -118,6 +118,40 @@ async fn agent_key_has_its_eight_tools_alone_where_operators_are_let_in() {
 }
 
 #[tokio::test]
+async fn changes_over_mcp_are_on_record_with_the_key_that_made_them() {
+    let operator = let_in().await;
+    let named = json!({ "name": "assistant", "scopes": ["admin"] });
+    let made = operator.client.post("/v1/keys", &named).await.has_status(201);
+    let assistant = operator.client.with_key(made.text_of("key"));
+    let arguments = json!({ "name": "Ada", "idempotency_key": unique_key() });
+    let created = calls(&assistant, "create_account", arguments.clone()).await;
+    let id = succeeds(&created)["account_id"].clone();
+    assert_eq!(succeeds(&calls(&assistant, "create_account", arguments).await)["account_id"], id, "the same");
+    let change = json!({ "account_id": id, "max_single_transfer": 5 });
+    let changed = calls(&assistant, "update_policy", change).await;
+    let stale = json!({ "account_id": id, "max_single_transfer": 6, "expected_version": 1 });
+    is_refused(&calls(&assistant, "update_policy", stale).await, "policy_changed");
+    succeeds(&calls(&operator.client, "update_policy", json!({ "account_id": id, "paused": true })).await);
+
+    let listed = operator.client.get("/v1/actions?limit=3").await.has_status(200);
+    let [paused, updated, first] = [0_usize, 1, 2].map(|place| &listed["data"][place]);
+    assert_eq!((&paused["action"], &paused["object_id"]), (&json!("update_policy"), &id), "{}", listed.text);
+    assert_ne!(paused["key_id"], made["id"]);
+    assert_eq!((&first["action"], &first["made_id"]), (&json!("create_account"), &id), "{}", listed.text);
+    assert_eq!((&updated["action"], &updated["object_id"]), (&json!("update_policy"), &id));
+    assert_eq!(updated["tx_signature"], succeeds(&changed)["tx_signature"]);
+    for action in [first, updated] {
+        let by = (&action["key_id"], &action["key_name"], &action["session_id"]);
+        assert_eq!(by, (&made["id"], &json!("assistant"), &Value::Null), "{action}");
+        assert_eq!(
+            (&action["outcome"], &action["address"]),
+            (&json!("done"), &json!("127.0.0.1")),
+            "{action}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn tools_of_operators_answer_what_rest_answers() {
     let operator = let_in().await;
     let client = &operator.client;

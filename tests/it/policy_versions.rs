@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use purser_client::{DraftAccounts, OnChainPolicy};
-use purser_tests::{Agent, Answer, AppSettings, DirectOutcome, Operator, TestApp, TestNetwork};
+use purser_tests::{Agent, Answer, AppSettings, Browser, DirectOutcome, Operator, TestApp, TestNetwork};
 use serde_json::{Value, json};
 use solana_sdk::signer::Signer;
 
@@ -60,6 +60,20 @@ async fn versions_say_who_signed_who_asked_and_why() {
     let key = first_key(&operator);
     let (key, none) = (&key, &Value::Null);
     assert_eq!(column(&listed, "key_id"), [none, key, key, key, none], "{}", listed.text);
+    // Each names its action, and the wallet's none.
+    let asked = operator.client.get("/v1/actions").await.has_status(200);
+    let actions = ["create_account", "replace_policy", "update_policy", "replace_policy"].into_iter().rev();
+    let expected = asked["data"].as_array().expect("a list").iter().zip(actions).map(|(listed, name)| {
+        assert_eq!(listed["action"], name, "{}", asked.text);
+        &listed["id"]
+    });
+    let expected: Vec<&Value> = std::iter::once(none).chain(expected).collect();
+    assert_eq!(column(&listed, "action_id"), expected, "{}", listed.text);
+    let browser = Browser::signed_in(&app.base_url(), client.key()).await;
+    let mut page = browser.reads(&format!("/dashboard/accounts/{}/policy/versions", agent.id)).await;
+    for action in &expected[1..] {
+        page = page.says(&format!("action_id={}", action.as_str().expect("an id")));
+    }
     let reasons = [&Value::Null, &json!("odd payments"), &Value::Null, &json!("new supplier"), &Value::Null];
     assert_eq!(column(&listed, "reason"), reasons);
     let ours = json!(app.policy_authority().pubkey().to_string());

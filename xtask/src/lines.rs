@@ -38,7 +38,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("migrations", 5_865),      // the commands of grants, approvers and budgets, and `approve`
     ("policy", 1_250),          // goal 900; the window of 30 days is its latest raise
     ("programs/purser", 4_300), // approvers, grants that wait, bounds and budgets
-    ("relayer", 44_960), // what the service pays for approvers; blocks not older than a view; the record of changes, sessions, passkeys, tags, changes of many accounts, limits of 30 days and budgets announced, sums of transfers by day and of refusals by reason
+    ("relayer", 45_070), // who approved, and which action made a version or a halt; what the service pays for approvers; blocks not older than a view; the record of changes, sessions, passkeys, tags, changes of many accounts, limits of 30 days and budgets announced, sums of transfers by day and of refusals by reason
     ("rpc", 1_910),      // goal 1,800; a blockhash since a slot
     ("simulate", 2_100), // people who approve; forks amid payments
     ("xtask", 3_745),    // pages of docs in the archive; the same draws in every build of it

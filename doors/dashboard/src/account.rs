@@ -110,11 +110,7 @@ async fn answer(
         services.keys.list(operator, KeyHolder::Agent(id), first_page(KEYS)?),
         services.history.list(principal, id, all, first_page(ENTRIES)?),
     )?;
-    let halted_for = match view.halt.map(|halt| halt.scope) {
-        Some(HaltScope::Account) => who_halted(services, signed, Some(id)).await?,
-        Some(HaltScope::Operator) => who_halted(services, signed, None).await?,
-        None => None,
-    };
+    let halted_for = who_halted(services, signed, view.halt_action).await?;
     let shown = named(&entries.items);
     let names = shown.named(services, operator).await?;
     let shown = AccountPage {

@@ -49,6 +49,7 @@ fn words(name: &ActionWord) -> String {
 
 fn filter(asked: &QueryParams) -> Result<ActionFilter, Invalid> {
     Ok(ActionFilter {
+        id: asked.read("action_id")?,
         name: asked.read("action")?,
         object_id: asked.read("object_id")?,
         key_id: asked.read("key_id")?,
@@ -77,7 +78,8 @@ pub async fn show(
     let shown = ActionsPage {
         frame: Frame::new(&signed.operator, Section::Actions),
         next: asked.next(PATH, listed.next.as_ref()),
-        csv: asked.same(&format!("{PATH}.csv"), &["action", "object_id", "key_id", "since", "until"]),
+        csv: asked
+            .same(&format!("{PATH}.csv"), &["action_id", "action", "object_id", "key_id", "since", "until"]),
         actions: listed.items,
         names,
         asked,

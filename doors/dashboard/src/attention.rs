@@ -1,11 +1,9 @@
 //! What needs attention, in lines that lead to it. However many accounts one thing is true of, it takes a few lines.
 
 use purser_relayer::domain::{
-    AccountId, ActionFilter, EventType, HaltScope, Limit, ListedAction, Timestamp, UsdcAmount, Webhook,
-    WebhookStatus,
+    AccountId, ActionFilter, ActionId, HaltScope, Limit, Timestamp, UsdcAmount, Webhook, WebhookStatus,
 };
-use purser_relayer::service::{AccountView, EventsFilter, Part, Report, ServiceError, Services};
-use serde_json::Value;
+use purser_relayer::service::{AccountView, Part, Report, ServiceError, Services};
 
 use super::page::first_page;
 use super::session::Signed;
@@ -15,8 +13,6 @@ use super::text::{percent, usdc_text};
 pub const LOOKED_AT: u32 = 1_000;
 /// From this share of its cap on, an account needs attention.
 const NEAR_PERCENT: u64 = 80;
-/// Among how many of the latest requests for a halt the one that halted is looked for.
-const HALTS: u32 = 20;
 /// How many accounts are named of which the same is true.
 const NAMED: usize = 5;
 
@@ -177,48 +173,40 @@ async fn waiting(
     Ok(Some(Attention { what, at: Some(first.effective_at()), link, is_urgent: false }))
 }
 
-/// What is said of a halt of the operator, which stops every account.
+/// A halt of the operator, which stops every account.
+pub struct HaltOfAll {
+    /// What is said of it.
+    pub said: String,
+    pub action: Option<ActionId>,
+}
+
 pub async fn halt_of_all(
     services: &Services,
     signed: &Signed,
     accounts: &[AccountView],
-) -> Result<Option<String>, ServiceError> {
-    let halts = accounts.iter().filter_map(|view| view.halt);
-    let Some(halt) = halts.into_iter().find(|halt| halt.scope == HaltScope::Operator) else {
+) -> Result<Option<HaltOfAll>, ServiceError> {
+    let of_all = |view: &&AccountView| view.halt.is_some_and(|halt| halt.scope == HaltScope::Operator);
+    let Some(AccountView { halt: Some(halt), halt_action: action, .. }) = accounts.iter().find(of_all) else {
         return Ok(None);
     };
-    let asked = who_halted(services, signed, None).await?.map(|asked| format!(", asked for by {asked}"));
-    Ok(Some(format!(
+    let asked = who_halted(services, signed, *action).await?.map(|asked| format!(", asked for by {asked}"));
+    let said = format!(
         "Every account is halted by {}{}. Only the admin's wallet lets them pay again: anchor run resume-all.",
         halt.by.in_words(),
         asked.unwrap_or_default()
-    )))
+    );
+    Ok(Some(HaltOfAll { said, action: *action }))
 }
 
-/// The key that asked for the latest halt of this account, or of all; `None` where no request did, as far as is known.
+/// The key that asked for a halt by this action; `None` where no request did, as far as is known.
 pub async fn who_halted(
     services: &Services,
     signed: &Signed,
-    account: Option<AccountId>,
+    action: Option<ActionId>,
 ) -> Result<Option<String>, ServiceError> {
-    let (name, object) =
-        (if account.is_some() { "halt_account" } else { "halt" }, account.map(|id| id.to_string()));
-    let filter = ActionFilter {
-        name: name.parse().ok(),
-        object_id: object.and_then(|id| id.parse().ok()),
-        ..ActionFilter::default()
-    };
-    let halted = EventsFilter { event_type: Some(EventType::AccountHalted), account_id: account };
-    let (asked, halts) = tokio::try_join!(
-        services.actions.list(&signed.operator, &filter, first_page(HALTS)?),
-        services.events.list(&signed.operator, halted, first_page(1)?),
-    )?;
-    // Somebody may have lifted what was asked for, and somebody else halted it without asking us.
-    let signature = halts.items.first().and_then(|event| {
-        let data: Value = serde_json::from_str(event.data.get()).ok()?;
-        Some(data.get("tx_signature")?.as_str()?.to_owned())
-    });
-    let of_it = |listed: &ListedAction| signature.is_some() && listed.action.tx_signature == signature;
-    let asked = asked.items.into_iter().find(of_it);
+    let Some(id) = action else { return Ok(None) };
+    let filter = ActionFilter { id: Some(id), ..ActionFilter::default() };
+    let found = services.actions.list(&signed.operator, &filter, first_page(1)?).await?;
+    let asked = found.items.into_iter().next();
     Ok(asked.and_then(|listed| listed.key_name.or(Some(listed.key_hint?.as_str().to_owned()))))
 }

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use purser_relayer::domain::{AccountId, UsdcAmount};
 use purser_relayer::service::{AccountView, Services};
 
-use super::attention::{Attention, LOOKED_AT, attention, cap_of, halt_of_all};
+use super::attention::{Attention, HaltOfAll, LOOKED_AT, attention, cap_of, halt_of_all};
 use super::once::{FormWork, work};
 use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, first_page, page, see};
 use super::session::Signed;
@@ -27,8 +27,8 @@ const TOP: usize = 10;
 struct HomePage {
     frame: Frame,
     sums: Sums,
-    /// What is said of a halt of all.
-    halt: Option<String>,
+    /// A halt of all.
+    halt: Option<HaltOfAll>,
     attention: Vec<Attention>,
     stack: Stack,
     refused_today: RefusedToday,

@@ -2,7 +2,7 @@
 
 use askama::Values;
 use askama::filters::Safe;
-use purser_relayer::domain::{Invalid, Limit, Timestamp, UsdcAmount};
+use purser_relayer::domain::{Invalid, Limit, PaidToPayee, Timestamp, UsdcAmount};
 
 /// `1,234.50`: with as many decimals as needed, at least two.
 pub fn usdc_text(amount: UsdcAmount) -> String {
@@ -31,6 +31,17 @@ pub fn limit_text(limit: Limit) -> String {
 pub fn moment_text(at: Timestamp) -> String {
     let text = at.to_string();
     format!("{} {} UTC", text.get(..10).unwrap_or_default(), text.get(11..19).unwrap_or_default())
+}
+
+/// How often and how much was paid to somebody, without when.
+pub fn paid_text(paid: PaidToPayee) -> String {
+    let usdc = usdc_text(paid.amount);
+    match paid.count {
+        0 => "never".to_owned(),
+        1 => format!("once, {usdc} USDC"),
+        PaidToPayee::COUNT_MAX.. => format!("{} times or more, {usdc} USDC or more in all", paid.count),
+        count => format!("{count} times, {usdc} USDC in all"),
+    }
 }
 
 /// SOL, with as many decimals as needed, at least two.
@@ -95,6 +106,15 @@ pub mod filters {
         Ok(Safe(format!("<time class=\"exact\" datetime=\"{at}\" title=\"{text}\">{text}</time>")))
     }
 
+    /// What was paid to somebody, and when last.
+    pub fn paid(paid: &PaidToPayee, values: &dyn Values) -> askama::Result<Safe<String>> {
+        let text = paid_text(*paid);
+        let Some(at) = paid.last_at else { return Ok(Safe(text)) };
+        let Safe(at) = exactly(&at, values)?;
+        let joint = if paid.count == 1 { "on" } else { "last on" };
+        Ok(Safe(format!("{text}, {joint} {at}")))
+    }
+
     /// A word of ours, for people.
     pub fn words(word: &str, _: &dyn Values) -> askama::Result<String> {
         Ok(spaced(word))
@@ -123,6 +143,17 @@ mod tests {
         ] {
             assert_eq!(usdc_text(UsdcAmount::from_micros(micros)), text);
         }
+    }
+
+    #[test]
+    fn what_was_paid_is_said_with_its_sum_and_its_bound() {
+        let said = |count, micros| {
+            paid_text(PaidToPayee { count, amount: UsdcAmount::from_micros(micros), last_at: None })
+        };
+        assert_eq!(said(0, 0), "never");
+        assert_eq!(said(1, 30_000_000), "once, 30.00 USDC");
+        assert_eq!(said(9_999, 1_000_000_001), "9999 times, 1,000.000001 USDC in all");
+        assert_eq!(said(10_000, 1_000_000), "10000 times or more, 1.00 USDC or more in all");
     }
 
     #[test]

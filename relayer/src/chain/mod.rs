@@ -14,6 +14,7 @@ mod sign;
 mod solana;
 mod types;
 
+pub use history::grants_opened::GrantCall;
 pub use history::landed::{Flow, LandedRecord};
 pub use history::policy_steps::{PolicyCall, PolicyStep};
 pub use history::program_event::{LoggedPolicy, PolicySetTo, ProgramEvent};

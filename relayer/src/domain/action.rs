@@ -116,6 +116,7 @@ pub struct ListedAction {
 /// Which actions a list shows.
 #[derive(Debug, Clone, Default)]
 pub struct ActionFilter {
+    pub id: Option<ActionId>,
     pub name: Option<ActionWord>,
     /// What was changed or made.
     pub object_id: Option<ActionWord>,
@@ -132,11 +133,11 @@ impl ActionFilter {
         fn text<T: fmt::Display>(part: Option<&T>) -> String {
             part.map_or_else(String::new, T::to_string)
         }
-        let Self { name, object_id, key_id, since, until } = self;
+        let Self { id, name, object_id, key_id, since, until } = self;
         let (name, object_id, key_id) =
             (text(name.as_ref()), text(object_id.as_ref()), text(key_id.as_ref()));
-        let (since, until) = (text(since.as_ref()), text(until.as_ref()));
-        format!("actions|{operator_id}|{name}|{object_id}|{key_id}|{since}|{until}")
+        let (id, since, until) = (text(id.as_ref()), text(since.as_ref()), text(until.as_ref()));
+        format!("actions|{operator_id}|{id}|{name}|{object_id}|{key_id}|{since}|{until}")
     }
 }
 

@@ -34,6 +34,14 @@ impl ApprovalState {
             TransferState::Rejected(_) | TransferState::Failed(_) => Self::Failed,
         }
     }
+
+    /// Whether a grant was found that covered it.
+    pub const fn is_granted(self) -> bool {
+        match self {
+            Self::Granted | Self::Used | Self::Failed => true,
+            Self::Pending | Self::Rejected | Self::Expired | Self::Void => false,
+        }
+    }
 }
 
 /// Which approvals a list shows; `None` shows all.

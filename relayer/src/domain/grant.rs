@@ -1,5 +1,7 @@
 use purser_core::words;
 
+use super::{AccountId, Address, ApprovalState, OperatorId, Timestamp, Transfer, TransferState};
+
 words! {
     /// Whether a grant pays.
     pub enum GrantState {
@@ -19,5 +21,60 @@ words! {
         Admin = "admin",
         PolicyAuthority = "policy_authority",
         Approver = "approver",
+    }
+}
+
+/// A grant as a wallet opened it, by the transaction that it signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrantOpened {
+    pub operator_id: OperatorId,
+    pub account_id: AccountId,
+    /// Of a grant for one payment, the tag of its transfer. Once it is closed, another may have the same.
+    pub id: u64,
+    /// The approver, the admin or the policy authority.
+    pub signer: Address,
+    /// Base58.
+    pub signature: String,
+    pub slot: u64,
+    /// By the chain's clock.
+    pub opened_at: Timestamp,
+    pub expires_at: Timestamp,
+}
+
+/// Who approved a transfer: the wallet that opened its grant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovedBy {
+    pub signer: Address,
+    /// Of the transaction that opened it, base58.
+    pub signature: String,
+}
+
+impl ApprovedBy {
+    /// By which of these grants this transfer was let through. `None`: by none of them.
+    ///
+    /// At its place on the chain stands one at a time, so it was the last one before the payment. A transfer of another day under the
+    /// same idempotency key had the same place.
+    pub fn of(transfer: &Transfer, opened: &[GrantOpened]) -> Option<Self> {
+        let requested = transfer.approval.requested()?;
+        if !ApprovalState::of(transfer).is_granted() {
+            return None;
+        }
+        let paid_in = match &transfer.state {
+            TransferState::Settled(settlement) => settlement.slot,
+            TransferState::Claimed
+            | TransferState::PendingApproval(_)
+            | TransferState::Signed(_)
+            | TransferState::Sent { .. }
+            | TransferState::Rejected(_)
+            | TransferState::Failed(_) => u64::MAX,
+        };
+        let of_it = opened.iter().filter(|grant| {
+            (grant.account_id, grant.id) == (transfer.request.from, transfer.id.tag())
+                && grant.slot <= paid_in
+                && grant.opened_at <= requested.expires_at
+                && grant.expires_at > transfer.created_at
+        });
+        let grant = of_it.max_by_key(|grant| grant.slot)?;
+        Some(Self { signer: grant.signer, signature: grant.signature.clone() })
     }
 }

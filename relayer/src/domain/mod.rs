@@ -64,7 +64,7 @@ pub use delivery::{
 pub use denial::{Denial, DenialHead, Refused, Unsigned as UnsignedDenial, denials_filter};
 pub use destination::{DestinationRules, URL_CHARS_MAX, WebhookUrl, may_reach};
 pub use event::{Event, EventType, HaltSet, PolicySet, SetBy, Subject};
-pub use grant::{GrantOpener, GrantState};
+pub use grant::{ApprovedBy, GrantOpened, GrantOpener, GrantState};
 pub use history::{
     Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, HistoryStatus, Party, PlacedEntry,
     entry_id, own_settlement, position_after,
@@ -101,7 +101,7 @@ pub use stop::{Stop, Stopped};
 pub use tags::{NoTag, TAG_CHARS_MAX, TAGS_MAX, Tag, Tags};
 pub use terms::Terms;
 pub use transfer_filter::TransferFilter;
-pub use transfer_sums::{PaidInDay, Refusals};
+pub use transfer_sums::{PaidInDay, PaidToPayee, Refusals};
 pub use webhook::{
     DisabledReason, EndpointHealth, FAILING_MAX, FAILURES_MAX, SECRET_OVERLAP, Subscription,
     WEBHOOK_ACCOUNTS_MAX, WEBHOOKS_MAX, Webhook, WebhookStatus,

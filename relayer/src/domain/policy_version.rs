@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::{Invalid, KeyId, SetBy, SpendingPolicy, check_name};
+use super::{ActionId, Invalid, KeyId, SetBy, SpendingPolicy, check_name};
 
 /// Longest reason, in characters.
 pub const REASON_CHARS_MAX: usize = 200;
@@ -42,4 +42,6 @@ pub struct PolicyVersion {
     pub by: SetBy,
     /// `None`: somebody used their own wallet, or it is unknown.
     pub asking: Option<Asking>,
+    /// The action on record that set it, if that was one of this service's.
+    pub action_id: Option<ActionId>,
 }

@@ -17,3 +17,19 @@ pub struct Refusals {
     pub reason: RejectionReason,
     pub count: u64,
 }
+
+/// What an account paid to one token account.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PaidToPayee {
+    /// Payments, the newest [`Self::COUNT_MAX`] at most.
+    pub count: u64,
+    /// What these add up to.
+    pub amount: UsdcAmount,
+    /// When the last of them was made.
+    pub last_at: Option<Timestamp>,
+}
+
+impl PaidToPayee {
+    /// More are not counted.
+    pub const COUNT_MAX: u64 = 10_000;
+}

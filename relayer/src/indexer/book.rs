@@ -54,7 +54,8 @@ pub(super) fn addresses_of(record: &LandedRecord) -> Vec<Address> {
     });
     let flows = record.flows.iter().map(|flow| flow.token_account);
     let drafted = record.policy_steps.iter().map(|step| step.agent);
-    agents.chain(recipients).chain(flows).chain(drafted).collect()
+    let granted = record.grants.iter().map(|grant| grant.agent);
+    agents.chain(recipients).chain(flows).chain(drafted).chain(granted).collect()
 }
 
 /// The entries of one transaction, for every account of ours that it touched. Any balance change beyond what our program took

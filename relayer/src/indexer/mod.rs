@@ -24,6 +24,7 @@
 mod book;
 mod drafts;
 mod finality;
+mod grants;
 mod hidden;
 mod memory;
 mod payments;

@@ -111,6 +111,7 @@ impl Indexer {
         let parties: Parties = found.into_iter().collect();
         self.note_policies(records.iter().rev(), &parties).await?;
         self.note_drafts(records.iter().rev(), &parties).await?;
+        self.note_grants(records, &parties).await?;
         // Nodes list them newest first; they become visible oldest first.
         let entries =
             records.iter().rev().flat_map(|(record, time)| entries_of(self.network, record, *time, &parties));

@@ -1,9 +1,11 @@
+mod halt_actions;
 mod list;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+pub(super) use self::halt_actions::HaltActions;
 use super::allowlist::{Allowlists, resolve};
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{CREATED_SECONDS_MIN, addresses, find_account, read_operator, window_now};
@@ -12,9 +14,9 @@ use crate::acting::{tell, tell_made};
 use crate::chain::{AgentAddresses, AgentCreation, AgentOnChain, OperatorOnChain, ProvisionChain};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Account, AccountChange, AccountFilter, AccountId, AccountName, AccountStatus, ApprovalRule, Before,
-    Counterparties, Drawn, DuplicateRule, Halt, Metadata, Operator, OperatorId, PolicyUpdate, Principal,
-    Provisioning, Quotas, SpendingPolicy, Tags, Timestamp, UsdcAmount, new_agent_id,
+    Account, AccountChange, AccountFilter, AccountId, AccountName, AccountStatus, ActionId, ApprovalRule,
+    Before, Counterparties, Drawn, DuplicateRule, Halt, Metadata, Operator, OperatorId, PolicyUpdate,
+    Principal, Provisioning, Quotas, SpendingPolicy, Tags, Timestamp, UsdcAmount, new_agent_id,
 };
 use crate::store::{self, StoreError};
 
@@ -54,6 +56,8 @@ pub struct AccountView {
     pub status: AccountStatus,
     /// A halt, which is separate from the policy's pause.
     pub halt: Option<Halt>,
+    /// The action on record that it was, as far as is known; `None` for agents.
+    pub halt_action: Option<ActionId>,
     /// What left in the last 24 hours; `None` when the chain does not answer.
     pub spent: Option<UsdcAmount>,
     /// `None` for agents, who see their limits instead, and when the chain does not answer.
@@ -83,6 +87,7 @@ pub struct Accounts {
     chains: Chains<dyn ProvisionChain>,
     looks: Looks,
     allowlists: Allowlists,
+    halt_actions: HaltActions,
     ambient: Ambient,
     tasks: Tasks,
     quotas: Quotas,
@@ -95,12 +100,13 @@ impl Accounts {
         (accounts, operators): (store::Accounts, store::Operators),
         chains: Chains<dyn ProvisionChain>,
         looks: Looks,
-        allowlists: Allowlists,
+        (allowlists, halt_actions): (Allowlists, HaltActions),
         ambient: Ambient,
         tasks: Tasks,
         quotas: Quotas,
     ) -> Self {
-        Self { accounts, operators, chains, looks, allowlists, ambient, tasks, quotas, full: Arc::default() }
+        let full = Arc::default();
+        Self { accounts, operators, chains, looks, allowlists, halt_actions, ambient, tasks, quotas, full }
     }
 
     /// Creates an account with its policy. It becomes visible only once it is on the chain. The work runs to its end
@@ -187,6 +193,9 @@ impl Accounts {
                 return Err(if is_taken { NotMade::AddressTaken(error) } else { error.into() });
             }
         };
+        if let AgentCreation::Created(confirmed) = &created {
+            tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
+        }
         crash_point!("account.created");
         self.accounts.mark_account_ready(operator.id, id).await?;
         let account = Account { provisioning: Provisioning::Ready, ..account };
@@ -199,6 +208,7 @@ impl Accounts {
             as_of: ambient.now(),
             status,
             halt,
+            halt_action: None,
             spent: Some(UsdcAmount::ZERO),
             policy: Some(policy),
         })
@@ -258,7 +268,7 @@ impl Accounts {
         let view = self.look_at(principal.operator(), account).await?;
         Ok(match principal {
             Principal::Operator { .. } => view,
-            Principal::Agent { .. } => AccountView { policy: None, ..view },
+            Principal::Agent { .. } => AccountView { policy: None, halt_action: None, ..view },
         })
     }
 
@@ -269,7 +279,9 @@ impl Accounts {
             self.looks.read_agent(&self.chains, operator, &account),
             window_now(&self.chains, &self.ambient, operator)
         )?;
-        Ok(view(&on_chain, account, agent, (as_of, now)))
+        let mut view = view(&on_chain, account, agent, (as_of, now));
+        self.halt_actions.name(operator.id, std::slice::from_mut(&mut view)).await?;
+        Ok(view)
     }
 
     /// Changes name, metadata, tags and rules. NotFound: unknown or another operator's. Invalid: the metadata would be too large.
@@ -390,6 +402,7 @@ fn view(
         as_of,
         status: AccountStatus::from_paused(agent.policy.paused || halt.is_some()),
         halt,
+        halt_action: None,
         spent: Some(agent.window.spent(now)),
         policy: Some(agent.policy),
         account,

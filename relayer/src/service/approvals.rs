@@ -5,11 +5,11 @@ use purser_core::{ApprovalWanted, MoneyPath, Rejected};
 
 use super::error::{Forbidden, Resource, ServiceError, told};
 use super::reads::find_payer;
-use super::transfers::{TransferView, payer};
+use super::transfers::{TransferView, TransferViews, payer};
 use super::{ApprovalLinks, Chains, CoSignatures, Looks};
 use crate::chain::{ApprovalOrder, ApproveChain, ForApprover};
 use crate::domain::{
-    Account, Address, ApprovalFilter, Cursor, Invalid, Operator, Page, PageRequest, Principal,
+    Account, Address, ApprovalFilter, Cursor, Invalid, Operator, Page, PageRequest, PaidToPayee, Principal,
     RejectionReason, Transfer, TransferId, TransferState,
 };
 use crate::store;
@@ -33,7 +33,15 @@ pub struct GrantTerms {
 pub struct ApprovalView {
     pub transfer: TransferView,
     /// Set while it waits.
-    pub terms: Option<GrantTerms>,
+    pub asked: Option<ApprovalAsked>,
+}
+
+/// What a person is asked about a transfer that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApprovalAsked {
+    pub terms: GrantTerms,
+    /// What the account has paid to the same payee.
+    pub paid_before: PaidToPayee,
 }
 
 /// What a link leads to.
@@ -43,9 +51,7 @@ pub struct LinkedApproval {
     pub operator: Operator,
     pub account: Account,
     /// Set while it waits.
-    pub terms: Option<GrantTerms>,
-    /// How often the account has paid this payee.
-    pub paid_before: u64,
+    pub asked: Option<ApprovalAsked>,
 }
 
 #[derive(Clone)]
@@ -53,7 +59,9 @@ pub struct Approvals {
     transfers: store::Transfers,
     accounts: store::Accounts,
     operators: store::Operators,
+    history: store::History,
     chains: Chains<dyn ApproveChain>,
+    views: TransferViews,
     looks: Looks,
     path: MoneyPath,
     links: Option<ApprovalLinks>,
@@ -63,13 +71,14 @@ pub struct Approvals {
 impl Approvals {
     pub(super) fn new(
         (transfers, accounts, operators): (store::Transfers, store::Accounts, store::Operators),
+        history: store::History,
         chains: Chains<dyn ApproveChain>,
+        views: TransferViews,
         looks: Looks,
-        path: MoneyPath,
+        (path, co_signatures): (MoneyPath, CoSignatures),
         links: Option<ApprovalLinks>,
-        co_signatures: CoSignatures,
     ) -> Self {
-        Self { transfers, accounts, operators, chains, looks, path, links, co_signatures }
+        Self { transfers, accounts, operators, history, chains, views, looks, path, links, co_signatures }
     }
 
     /// Newest first: all accounts' for an operator, its own account's for an agent.
@@ -94,24 +103,23 @@ impl Approvals {
         let position = request.after.as_ref().map(|cursor| cursor.position().parse::<TransferId>());
         let after =
             position.transpose().map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
-        let explorer = self.chains.get(operator.network)?.explorer.clone();
         let rows_max = request.limit.get() + 1;
         let rows = self.transfers.list_approvals(operator.id, &filter, after, rows_max).await?;
         let page = Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.id.to_string()));
-        Ok(page.map(|transfer| TransferView::new(transfer, &explorer, self.links.as_ref())))
+        self.views.page(page).await
     }
 
     /// NotFound: no such transfer that the caller may see, or nobody was asked about it.
     pub async fn get(&self, principal: &Principal, id: TransferId) -> Result<ApprovalView, ServiceError> {
         let transfer = self.find(principal, id).await?;
-        let terms = match &transfer.state {
+        let asked = match &transfer.state {
             TransferState::PendingApproval(wanted) => {
                 let account = find_payer(&self.accounts, principal, transfer.request.from).await?;
-                self.terms(principal.operator(), &account, &transfer, wanted).await?
+                self.asked(principal.operator(), &account, &transfer, wanted).await?
             }
             _ => None,
         };
-        Ok(ApprovalView { transfer: self.view(transfer)?, terms })
+        Ok(ApprovalView { transfer: self.views.one(transfer).await?, asked })
     }
 
     /// An operator's no, or an agent's that asks no longer. ApprovalClosed: it does not wait any more.
@@ -123,7 +131,7 @@ impl Approvals {
         };
         let rejected = self.path.reject_approval(transfer.operator_id, id, message.to_owned()).await;
         match rejected.map_err(|error| told(&error))? {
-            Rejected::Done(transfer) => self.view(*transfer),
+            Rejected::Done(transfer) => self.views.one(*transfer).await,
             Rejected::TooLate(transfer) => Err(ServiceError::ApprovalClosed(transfer.state.status())),
         }
     }
@@ -137,25 +145,26 @@ impl Approvals {
         let operator = self.operators.find_operator(operator_id).await?.ok_or_else(gone)?;
         let account =
             self.accounts.find_account(operator_id, transfer.request.from).await?.ok_or_else(gone)?;
-        let paid_before = self.transfers.count_paid_to(&transfer).await?;
-        let terms = match &transfer.state {
+        let asked = match &transfer.state {
             TransferState::PendingApproval(wanted) => {
-                self.terms(&operator, &account, &transfer, wanted).await?
+                self.asked(&operator, &account, &transfer, wanted).await?
             }
             _ => None,
         };
-        Ok(LinkedApproval { view: self.view(transfer)?, operator, account, terms, paid_before })
+        Ok(LinkedApproval { view: self.views.one(transfer).await?, operator, account, asked })
     }
 
     /// What this wallet signs to approve what a link leads to; the service pays for it within bounds. `Stranger` also where no approver can approve it. ApprovalClosed: nobody
     /// can any more. TooManyReads: too many ask.
     pub async fn transaction(&self, token: &str, wallet: Address) -> Result<ForApprover, ServiceError> {
-        let LinkedApproval { view, operator, account, terms, .. } = self.linked(token).await?;
+        let LinkedApproval { view, operator, account, asked } = self.linked(token).await?;
         let transfer = &view.transfer;
         let TransferState::PendingApproval(wanted) = &transfer.state else {
             return Err(ServiceError::ApprovalClosed(transfer.state.status()));
         };
-        let (Some(terms), Some(policy_version)) = (terms, wanted.rejection.policy_version) else {
+        let (Some(ApprovalAsked { terms, .. }), Some(policy_version)) =
+            (asked, wanted.rejection.policy_version)
+        else {
             return Ok(ForApprover::Stranger);
         };
         if wanted.rejection.reason == RejectionReason::DailyLimitExceeded {
@@ -185,28 +194,25 @@ impl Approvals {
         asked.ok_or(ServiceError::NotFound(Resource::Approval))
     }
 
-    fn view(&self, transfer: Transfer) -> Result<TransferView, ServiceError> {
-        let explorer = &self.chains.get(transfer.network)?.explorer;
-        Ok(TransferView::new(transfer, explorer, self.links.as_ref()))
-    }
-
     /// `None`: its payee cannot be paid any more.
-    async fn terms(
+    async fn asked(
         &self,
         operator: &Operator,
         account: &Account,
         transfer: &Transfer,
         wanted: &ApprovalWanted,
-    ) -> Result<Option<GrantTerms>, ServiceError> {
+    ) -> Result<Option<ApprovalAsked>, ServiceError> {
         let payer = payer(operator, account);
         let carrier = self.path.carrier(payer)?;
-        let payee = carrier.destination(&transfer.request.to).await?.ok();
-        Ok(payee.map(|payee| GrantTerms {
+        let Ok(payee) = carrier.destination(&transfer.request.to).await? else { return Ok(None) };
+        let terms = GrantTerms {
             operator: payer.operator,
             agent: payer.addresses.agent,
             payee,
             tag: transfer.id.tag(),
             policy_version: wanted.rejection.policy_version,
-        }))
+        };
+        let paid_before = self.history.sum_paid_to(operator.id, account.id, &payee).await?;
+        Ok(Some(ApprovalAsked { terms, paid_before }))
     }
 }

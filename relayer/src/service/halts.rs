@@ -2,8 +2,8 @@ use super::error::{Resource, ServiceError};
 use super::reads::{read_agent, read_operator};
 use super::stops::Stops;
 use super::{Chains, Tasks};
-use crate::acting::tell;
-use crate::domain::{Account, AccountId, HaltedBy, Operator, Stopped};
+use crate::acting::{action_id, tell};
+use crate::domain::{Account, AccountId, ActionId, HaltedBy, Operator, Stopped};
 use crate::store;
 
 /// What was halted: an operator, or one account.
@@ -13,6 +13,8 @@ pub struct HaltView {
     pub halted_by: HaltedBy,
     /// Base58.
     pub tx_signature: String,
+    /// The action on record that it was.
+    pub action_id: Option<ActionId>,
 }
 
 /// Halts stop every account of an operator, or one account, at once. Only the admin's own wallet can resume.
@@ -59,6 +61,7 @@ impl Halts {
                 Ok(HaltView {
                     halted_by: halted_by.ok().flatten().unwrap_or(HaltedBy::PolicyAuthority),
                     tx_signature: confirmed.signature,
+                    action_id: action_id(),
                 })
             })
             .await

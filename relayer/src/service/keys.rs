@@ -1,8 +1,8 @@
 use std::net::IpAddr;
 
-use super::{Ambient, Tasks};
 use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
 use super::key_uses::KeyUses;
+use super::{Ambient, Tasks};
 use crate::acting::{tell, tell_made};
 use crate::domain::{
     AllowedCidrs, ApiKey, CellName, Cursor, Drawn, Invalid, KeyHolder, KeyId, NAME_CHARS_MAX, Operator,

@@ -45,7 +45,7 @@ use purser_core::{MoneyPath, Outside};
 pub use self::accounts::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
 pub use self::actions::{ActionEnd, Actions};
 pub use self::approval_links::ApprovalLinks;
-pub use self::approvals::{ApprovalView, Approvals, GrantTerms, LinkedApproval};
+pub use self::approvals::{ApprovalAsked, ApprovalView, Approvals, GrantTerms, LinkedApproval};
 pub use self::budgets::{
     BudgetChange, BudgetView, Budgets, LimitUse, PendingCaps, UpdateBudget, budgets_filter,
 };
@@ -79,12 +79,13 @@ pub use self::webhooks::{
 };
 pub use purser_core::{PendingLimits, RefusalLimits, Started};
 
+use self::accounts::HaltActions;
 use self::allowlist::Allowlists;
 use self::cleaning::Cleaning;
 use self::co_signatures::CoSignatures;
 use self::figures::Figures;
 use self::stops::Stops;
-use self::transfers::TransferObserver;
+use self::transfers::{TransferObserver, TransferViews};
 use crate::chain::Chain;
 pub use crate::chain::{ChainFigures, ForApprover};
 use crate::domain::{CellName, Quotas, Retention};
@@ -174,7 +175,7 @@ impl Services {
 
         let signers = Signers::new(operators(), chains.to(|chain| chain));
         let keys = Keys::new(store.keys, accounts(), time(), run(), setup.keys_max, setup.cell);
-        let actions = Actions::new(store.actions, time(), run());
+        let actions = Actions::new(store.actions.clone(), time(), run());
         let events = Events::new(store.events.clone(), store.transfers.clone(), accounts(), read(), time());
         let allowlists = Allowlists::new(accounts(), read(), time());
         let stops =
@@ -215,6 +216,8 @@ impl Services {
             deadline: setup.transfer_deadline,
             refusals: setup.refusals,
         });
+        let views = TransferViews::new(store.transfers.clone(), read(), setup.approval_links.clone());
+        let halt_actions = HaltActions::new(store.events.clone(), store.actions.clone());
         let transfers = Transfers::new(
             store.transfers.clone(),
             accounts(),
@@ -224,7 +227,7 @@ impl Services {
             run(),
             (path.clone(), setup.transfer_deadline),
             setup.pending,
-            setup.approval_links.clone(),
+            views.clone(),
         );
         Self {
             figures: Figures::new(
@@ -247,7 +250,7 @@ impl Services {
                 (accounts(), operators()),
                 chains.to(|chain| chain),
                 looks_at(),
-                allowlists,
+                (allowlists, halt_actions),
                 time(),
                 run(),
                 quotas,
@@ -255,11 +258,12 @@ impl Services {
             many: Many::new(accounts(), read(), policies.clone(), halts.clone()),
             approvals: Approvals::new(
                 (store.transfers.clone(), accounts(), operators()),
+                store.history.clone(),
                 chains.to(|chain| chain),
+                views,
                 looks_at(),
-                path,
+                (path, co_signatures.clone()),
                 setup.approval_links,
-                co_signatures.clone(),
             ),
             budgets: Budgets::new(chains.to(|chain| chain), looks_at(), time(), run()),
             grants: Grants::new(accounts(), chains.to(|chain| chain), looks_at(), run()),

@@ -3,7 +3,7 @@
 use futures::FutureExt;
 
 use super::events::announce;
-use super::query::{Piece, Place, Query, Sql, merged, sql};
+use super::query::{Each, Piece, Place, Query, Sql, merged, sql};
 use super::row::{Record, Row};
 use super::stored::Below;
 use super::{Actions, StoreError, Transaction};
@@ -109,6 +109,24 @@ impl Actions {
         .await
     }
 
+    /// The actions that these transactions belong to, as far as there are any.
+    pub async fn find_actions_of(
+        &self,
+        operator: OperatorId,
+        signatures: &[String],
+    ) -> Result<Vec<(String, ActionId)>, StoreError> {
+        if signatures.is_empty() {
+            return Ok(Vec::new());
+        }
+        sql! {
+            "SELECT tx_signature, MIN(action_id) FROM actions
+             WHERE operator_id = {operator} AND tx_signature IN ({signatures}) GROUP BY tx_signature",
+            operator, signatures = Each(signatures)
+        }
+        .fetch_all(self.lister())
+        .await
+    }
+
     /// Up to `rows_max` actions of the operator, newest first, starting after `after`.
     pub async fn list_actions(
         &self,
@@ -124,6 +142,9 @@ impl Actions {
                 operator.place(values),
                 Below(after).place(values)
             );
+            if let Some(id) = filter.id {
+                of.push_str(&format!(" AND action_id = {}", id.place(values)));
+            }
             if let Some(key_id) = filter.key_id {
                 of.push_str(&format!(" AND actions.key_id = {}", key_id.place(values)));
             }

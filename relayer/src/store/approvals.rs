@@ -43,24 +43,6 @@ impl Transfers {
     }
 }
 
-impl Transfers {
-    /// How many transfers of the same account to the same recipient have settled, up to 1,000 of its latest.
-    pub async fn count_paid_to(&self, transfer: &Transfer) -> Result<u64, StoreError> {
-        let request = &transfer.request;
-        let counted: Option<u64> = sql! {
-            "SELECT COUNT(*) FROM (
-                 SELECT recipient FROM transfers
-                 WHERE operator_id = {operator_id} AND account_id = {from} AND state = 'settled' AND ended_at IS NOT NULL
-                 ORDER BY transfer_id DESC LIMIT 1000) AS paid
-             WHERE recipient = {to}",
-            request.from, request.to, transfer.operator_id
-        }
-        .fetch_optional(self.lister())
-        .await?;
-        Ok(counted.unwrap_or(0))
-    }
-}
-
 /// TooManyApprovals: as many transfers of the account wait as may. Others that would ask for it wait until the commit.
 pub(super) async fn has_room_to_ask(tx: &mut Transaction<'_>, transfer: &Transfer) -> Result<(), StoreError> {
     let request = &transfer.request;

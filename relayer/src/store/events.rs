@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::{Notify, watch};
 
 use super::event_row::COLUMNS;
-use super::query::{Piece, Place, Query, Sql, joined, merged, sql, text};
+use super::query::{Each, Piece, Place, Query, Sql, joined, merged, sql, text};
 use super::stored::{Below, OrEmpty};
 use super::{Database, Events, StoreError, Transaction};
 use crate::domain::{
@@ -95,6 +95,30 @@ impl Events {
             }
         });
         sql! {"{pages}", pages}.fetch_all(self.lister()).await
+    }
+
+    /// The latest `account.halted` of each of these accounts of the operator.
+    pub async fn list_latest_halts(
+        &self,
+        operator: OperatorId,
+        accounts: &[AccountId],
+    ) -> Result<Vec<Event>, StoreError> {
+        if accounts.is_empty() {
+            return Ok(Vec::new());
+        }
+        sql! {
+            "SELECT {columns} FROM events
+             WHERE operator_id = {operator} AND event_id IN (
+                 SELECT (
+                     SELECT latest.event_id FROM events AS latest
+                     WHERE latest.operator_id = accounts.operator_id AND latest.account_id = accounts.account_id
+                         AND latest.event_type = 'account.halted'
+                     ORDER BY latest.event_id DESC LIMIT 1)
+                 FROM accounts WHERE accounts.operator_id = {operator} AND accounts.account_id IN ({accounts}))",
+            columns = COLUMNS, operator, accounts = Each(accounts)
+        }
+        .fetch_all(self.lister())
+        .await
     }
 }
 

@@ -36,6 +36,7 @@ mod error;
 mod event_row;
 mod events;
 mod finality;
+mod grants_opened;
 mod history;
 mod keys;
 mod known_balances;

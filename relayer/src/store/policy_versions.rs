@@ -3,7 +3,7 @@
 use super::query::sql;
 use super::row::{Record, Row};
 use super::{Policies, StoreError};
-use crate::domain::{AccountId, Asking, OperatorId, PolicyVersion, SetBy, Timestamp};
+use crate::domain::{AccountId, ActionId, Asking, OperatorId, PolicyVersion, SetBy, Timestamp};
 
 impl Record for PolicyVersion {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
@@ -17,6 +17,7 @@ impl Record for PolicyVersion {
                 at: row.get("set_at")?,
             },
             asking: key_id.map(|key_id| Asking { key_id, reason }),
+            action_id: row.get("action_id")?,
         })
     }
 }
@@ -69,13 +70,14 @@ impl Policies {
         account: AccountId,
         done_by: &str,
         asking: &Asking,
+        action: Option<ActionId>,
     ) -> Result<(), StoreError> {
         sql! {
-            "INSERT INTO policy_askings (operator_id, account_id, done_by, key_id, reason)
-             VALUES ({operator}, {account}, {done_by}, {key_id}, {reason})
+            "INSERT INTO policy_askings (operator_id, account_id, done_by, key_id, reason, action_id)
+             VALUES ({operator}, {account}, {done_by}, {key_id}, {reason}, {action})
              ON CONFLICT (operator_id, account_id, done_by) DO UPDATE SET
-                 version = NULL, key_id = excluded.key_id, reason = excluded.reason",
-            operator, account, done_by, asking.key_id, asking.reason
+                 version = NULL, key_id = excluded.key_id, reason = excluded.reason, action_id = excluded.action_id",
+            operator, account, done_by, asking.key_id, asking.reason, action
         }
         .run(self.writer())
         .await
@@ -110,9 +112,16 @@ impl Policies {
         rows_max: u32,
     ) -> Result<Vec<PolicyVersion>, StoreError> {
         sql! {
-            "SELECT policy_versions.version, set_at, signer, tx_signature, policy,
+            "SELECT policy_versions.version, set_at, signer, policy_versions.tx_signature, policy,
                  COALESCE(at_once.key_id, later.key_id) AS key_id,
-                 CASE WHEN at_once.key_id IS NULL THEN later.reason ELSE at_once.reason END AS reason
+                 CASE WHEN at_once.key_id IS NULL THEN later.reason ELSE at_once.reason END AS reason,
+                 COALESCE(
+                     (SELECT action_id FROM actions
+                      WHERE actions.operator_id = policy_versions.operator_id
+                          AND actions.action_id = COALESCE(at_once.action_id, later.action_id)),
+                     (SELECT MIN(action_id) FROM actions
+                      WHERE actions.operator_id = policy_versions.operator_id
+                          AND actions.tx_signature = policy_versions.tx_signature)) AS action_id
              FROM policy_versions
              LEFT JOIN policy_askings at_once
                  ON at_once.operator_id = policy_versions.operator_id
@@ -122,7 +131,7 @@ impl Policies {
                  ON later.operator_id = policy_versions.operator_id
                      AND later.account_id = policy_versions.account_id AND later.version = policy_versions.version
              WHERE policy_versions.operator_id = {operator} AND policy_versions.account_id = {account}
-                 AND policy_versions.version < {before} AND tx_signature IS NOT NULL
+                 AND policy_versions.version < {before} AND policy_versions.tx_signature IS NOT NULL
              ORDER BY policy_versions.version DESC LIMIT {rows_max}",
             operator, account, before = before.map_or(i64::MAX, u64::cast_signed), rows_max
         }

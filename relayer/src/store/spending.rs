@@ -1,8 +1,16 @@
 //! Amounts and times of what left accounts, for summing.
 
 use super::query::sql;
+use super::row::{Record, Row};
+use super::transfer_sums::{SUMS, sum_of};
 use super::{History, StoreError};
-use crate::domain::{AccountId, OperatorId, Timestamp, UsdcAmount, position_after};
+use crate::domain::{AccountId, Address, OperatorId, PaidToPayee, Timestamp, UsdcAmount, position_after};
+
+impl Record for PaidToPayee {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self { count: row.get("payments")?, amount: sum_of(row)?, last_at: row.get("last_at")? })
+    }
+}
 
 impl History {
     /// Up to `rows_max` amounts of the operator's account: payments and withdrawals that became visible after `since`,
@@ -31,5 +39,28 @@ impl History {
         }
         .fetch_all(self.lister())
         .await
+    }
+
+    /// What the operator's account has paid to this token account, over the newest [`PaidToPayee::COUNT_MAX`] payments to it.
+    pub async fn sum_paid_to(
+        &self,
+        operator: OperatorId,
+        account: AccountId,
+        payee: &Address,
+    ) -> Result<PaidToPayee, StoreError> {
+        // Read from the index alone, which begins with the account.
+        let summed: Option<PaidToPayee> = sql! {
+            "SELECT COUNT(*) AS payments, {sums}, MAX(created_at) AS last_at
+             FROM (
+                 SELECT created_at, amount_usdc FROM history
+                 WHERE account_id = (
+                         SELECT account_id FROM accounts WHERE operator_id = {operator} AND account_id = {account})
+                     AND counterparty = {payee} AND kind = 'transfer' AND status = 'settled'
+                 ORDER BY created_at DESC LIMIT {rows_max}) AS newest",
+            sums = SUMS, operator, account, payee = *payee, rows_max = PaidToPayee::COUNT_MAX
+        }
+        .fetch_optional(self.lister())
+        .await?;
+        Ok(summed.unwrap_or_default())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::query::{Piece, Place, sql};
+use super::query::{Piece, Place, Sql, sql};
 use super::row::{Record, Row};
 use super::{StoreError, Transfers};
 use crate::domain::{OperatorId, PaidInDay, Refusals, Timestamp, TransferId, UsdcAmount};
@@ -10,15 +10,27 @@ use crate::domain::{OperatorId, PaidInDay, Refusals, Timestamp, TransferId, Usdc
 const MICROS: u128 = 1_000_000;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// The sum of `amount_usdc` over some rows, in two columns. Amounts have six decimals; what is before and behind the point is summed
+/// apart, so that no sum overflows.
+pub(super) const SUMS: Sql<&str> = Sql(
+    "COALESCE(CAST(SUM(CAST(substr(amount_usdc, 1, length(amount_usdc) - 7) AS BIGINT)) AS BIGINT), 0) AS whole,
+     COALESCE(CAST(SUM(CAST(substr(amount_usdc, length(amount_usdc) - 5) AS BIGINT)) AS BIGINT), 0) AS fraction",
+);
+
+/// Of these columns.
+pub(super) fn sum_of(row: &Row<'_>) -> Result<UsdcAmount, StoreError> {
+    let (whole, fraction): (u64, u64) = (row.get("whole")?, row.get("fraction")?);
+    let micros = u128::from(whole) * MICROS + u128::from(fraction);
+    // Test mints know no bound.
+    Ok(UsdcAmount::from_micros(u64::try_from(micros).unwrap_or(u64::MAX)))
+}
+
 impl Record for PaidInDay {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        let (whole, fraction): (u64, u64) = (row.get("whole")?, row.get("fraction")?);
-        let micros = u128::from(whole) * MICROS + u128::from(fraction);
         Ok(Self {
             account_id: row.get("account_id")?,
             day: row.get("day")?,
-            // Test mints know no bound.
-            amount: UsdcAmount::from_micros(u64::try_from(micros).unwrap_or(u64::MAX)),
+            amount: sum_of(row)?,
             payments: row.get("payments")?,
         })
     }
@@ -46,15 +58,12 @@ impl Transfers {
         if days.is_empty() {
             return Ok(Vec::new());
         }
-        // One part for each day: to group by the day as well would sort all rows. Amounts have six decimals; what is before
-        // and behind the point is summed apart, so that no sum overflows.
+        // One part for each day: to group by the day as well would sort all rows.
         let days = Piece(|values: &mut Vec<_>| {
+            let Sql(sums) = SUMS;
             let part = |day: &Timestamp| {
                 format!(
-                    "SELECT CAST({} AS TEXT) AS day, account_id,
-                         CAST(SUM(CAST(substr(amount_usdc, 1, length(amount_usdc) - 7) AS BIGINT)) AS BIGINT) AS whole,
-                         CAST(SUM(CAST(substr(amount_usdc, length(amount_usdc) - 5) AS BIGINT)) AS BIGINT) AS fraction,
-                         COUNT(*) AS payments
+                    "SELECT CAST({} AS TEXT) AS day, account_id, {sums}, COUNT(*) AS payments
                      FROM (
                          SELECT account_id, amount_usdc FROM transfers
                          WHERE operator_id = {} AND state = 'settled' AND ended_at >= {} AND ended_at < {}

@@ -19,7 +19,7 @@ use super::once::is_shown_once;
 use super::request_id::RequestId;
 use crate::acting::Acting;
 use crate::crash_point::crash_point;
-use crate::domain::{AccountId, Action, ActionWord, KeyId, Operator, Principal, SessionId};
+use crate::domain::{AccountId, Action, ActionId, ActionWord, KeyId, Operator, Principal, SessionId};
 use crate::service::{ActionEnd, Actions, ServiceError, Unauthorized};
 use crate::wire::Fields;
 
@@ -86,8 +86,7 @@ pub(super) async fn part_on_record<T>(
         request_id: of.request_id.clone(),
         ..drawn
     };
-    begin_action(actions, &action, is_stop).await?;
-    let acting = Acting::default();
+    let acting = Acting::on(begin_action(actions, &action, is_stop).await?);
     let done = acting.hear(work).await;
     let before = acting.told().before;
     action.before = asked.zip(before).and_then(|(asked, before)| asked.of_before(&before).json());
@@ -102,19 +101,25 @@ pub(super) async fn part_on_record<T>(
     done
 }
 
-/// A halt or a pause waits for no record.
-async fn begin_action(actions: &Actions, action: &Action, is_stop: bool) -> Result<(), ServiceError> {
+/// Its id, once it is on record. A halt or a pause waits for no record.
+async fn begin_action(
+    actions: &Actions,
+    action: &Action,
+    is_stop: bool,
+) -> Result<Option<ActionId>, ServiceError> {
     match actions.begin(action).await {
+        Ok(()) => Ok(Some(action.id)),
         Err(error) if is_stop => {
             tracing::error!(?error, action = %action.name, "a halt or a pause goes without its record");
-            Ok(())
+            Ok(None)
         }
-        begun => begun,
+        Err(error) => Err(error),
     }
 }
 
 struct StartedAction {
     action: Action,
+    acting: Acting,
     asked: Option<Fields>,
     is_of_form: bool,
 }
@@ -133,9 +138,9 @@ async fn begin(actions: &Actions, act: Act, request: Request) -> Result<(Request
     action.object_id = object_of(&mut parts).await;
     action.after = asked.as_ref().and_then(Fields::json);
     action.request_id = request_name(&parts.extensions);
-    begin_action(actions, &action, act.is_stop).await?;
+    let acting = Acting::on(begin_action(actions, &action, act.is_stop).await?);
     let is_of_form = act.session_id.is_some();
-    Ok((Request::from_parts(parts, Body::from(body)), StartedAction { action, asked, is_of_form }))
+    Ok((Request::from_parts(parts, Body::from(body)), StartedAction { action, acting, asked, is_of_form }))
 }
 
 /// The request's id, for the record.
@@ -150,11 +155,10 @@ async fn object_of(parts: &mut Parts) -> Option<ActionWord> {
 }
 
 async fn carry_out(actions: &Actions, started: StartedAction, mut request: Request, next: Next) -> Response {
-    let StartedAction { mut action, asked, is_of_form } = started;
+    let StartedAction { mut action, acting, asked, is_of_form } = started;
     if let Some(key_id) = action.key_id {
         request.extensions_mut().insert(OnRecord { action: action.clone(), key_id });
     }
-    let acting = Acting::default();
     crash_point!("action.begun");
     let answered = acting.hear(AssertUnwindSafe(next.run(request)).catch_unwind()).await;
     crash_point!("action.carried_out");

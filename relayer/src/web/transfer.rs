@@ -78,6 +78,14 @@ pub struct TransferResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = ApprovalLink)]
     approval_url: Option<String>,
+    /// The wallet that approved it, once its grant has let it through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    approved_by: Option<schema::Address>,
+    /// Of the transaction in which it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    grant_tx_signature: Option<Signature>,
 }
 
 impl TransferResponse {
@@ -86,7 +94,7 @@ impl TransferResponse {
     }
 
     fn new(view: &TransferView) -> Self {
-        let TransferView { transfer, explorer, approval_url } = view;
+        let TransferView { transfer, explorer, approval_url, approved_by } = view;
         let request = &transfer.request;
         let bare = Self {
             transfer_id: transfer.id.into(),
@@ -107,6 +115,8 @@ impl TransferResponse {
             approvable: None,
             approval_expires_at: transfer.approval.requested().map(|requested| requested.expires_at.into()),
             approval_url: approval_url.clone(),
+            approved_by: approved_by.as_ref().map(|by| by.signer.into()),
+            grant_tx_signature: approved_by.as_ref().map(|by| by.signature.as_str().into()),
         };
         match &transfer.state {
             TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => {

@@ -304,6 +304,10 @@ class ErrorBody:
 class Halt:
     """A halt that is in force on an account."""
 
+    action_id: str | None
+    """The action on record that it was; `null` where a wallet halted it without the service, for agents, and for a
+    moment after the halt.
+    """
     by: str
     """Whose key halted. Known: `admin`, `policy_authority`, `guardian`."""
     scope: str
@@ -314,6 +318,8 @@ class Halt:
 class Halted:
     """What is halted: the operator, or one account."""
 
+    action_id: str | None
+    """This request, on record; `null` where its record could not be written, which no halt waits for."""
     halted: bool
     """Always `true`."""
     halted_by: str
@@ -497,6 +503,8 @@ class Policy:
 class PolicySet:
     """A version of a policy, and what set it."""
 
+    action_id: str | None
+    """The action on record that it was; `null` where a wallet set it without the service."""
     key_id: str | None
     """The API key that asked for it, where it came by the API."""
     policy: Policy | None
@@ -605,6 +613,8 @@ class Transfer:
     """The page to show to whoever approves it, where the service has a `server.public_url`. Whoever has the link
     sees the payment.
     """
+    approved_by: str | None = None
+    """The wallet that approved it, once its grant has let it through."""
     checks: list[Check] | None = None
     """Of what was rejected: what every rule said, in the order in which they win."""
     error: str | None = None
@@ -617,6 +627,8 @@ class Transfer:
     `transfer_failed`, `server_unreachable`, `service_unavailable`, `solana_unavailable`, `authority_rotated`,
     `fee_payer_empty`, `signer_unavailable`, `timeout`.
     """
+    grant_tx_signature: str | None = None
+    """Of the transaction in which it did."""
     message: str | None = None
     """A sentence for people. Its wording may change: decide by codes, never by it."""
     retry_at: datetime | None = None

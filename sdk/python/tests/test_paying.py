@@ -292,7 +292,7 @@ class Paying(unittest.TestCase):
         self.assertEqual([request.headers.get("Last-Event-ID") for request in script.asked], [None, "at-1", "at-1"])
 
     def test_post_that_is_no_payment_is_named_by_itself(self) -> None:
-        halted = {"halted": True, "halted_by": "guardian", "tx_signature": "sig"}
+        halted = {"halted": True, "halted_by": "guardian", "tx_signature": "sig", "action_id": None}
         purser, script, _ = agent(Unanswered("cut"), answer(200, halted))
         self.assertEqual(purser.halts.account("acct_1").halted_by, "guardian")
         first, second = [request.headers["Idempotency-Key"] for request in script.asked]

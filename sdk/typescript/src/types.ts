@@ -566,6 +566,11 @@ export interface FailedData {
 
 /** A halt that is in force on an account. */
 export interface Halt {
+  /**
+   * The action on record that it was; `null` where a wallet halted it without the service, for agents, and for a moment
+   * after the halt.
+   */
+  action_id: ActionId | null;
   /** Whose key halted. */
   by: HaltedBy;
   /** What is halted. */
@@ -577,6 +582,8 @@ export type HaltScope = "account" | "operator" | (string & {});
 
 /** What is halted: the operator, or one account. */
 export interface Halted {
+  /** This request, on record; `null` where its record could not be written, which no halt waits for. */
+  action_id: ActionId | null;
   /** Always `true`. */
   halted: boolean;
   /** Whose key halted. */
@@ -845,6 +852,8 @@ export type PolicyReason = string;
 
 /** A version of a policy, and what set it. */
 export interface PolicySet {
+  /** The action on record that it was; `null` where a wallet set it without the service. */
+  action_id: ActionId | null;
   /** The API key that asked for it, where it came by the API. */
   key_id: KeyId | null;
   /** Its recipients as they stand on the chain; `null` where it could not be read any more. */
@@ -1105,10 +1114,14 @@ export interface Transfer {
    * payment.
    */
   approval_url?: ApprovalUrl;
+  /** The wallet that approved it, once its grant has let it through. */
+  approved_by?: SolanaAddress;
   /** Of what was rejected: what every rule said, in the order in which they win. */
   checks?: Check[];
   /** Of what was rejected or failed, or what a seller refused. */
   error?: ErrorCode;
+  /** Of the transaction in which it did. */
+  grant_tx_signature?: TransactionSignature;
   /** A sentence for people. Its wording may change: decide by codes, never by it. */
   message?: Message;
   /** When the rolling window has room for the amount, if nothing else is spent. */

@@ -82,7 +82,7 @@ impl Scene {
 }
 
 /// Whether a node says that the program refuses the transaction so.
-fn is_refused(sent: &Value, error: PurserError) -> bool {
+pub(super) fn is_refused(sent: &Value, error: PurserError) -> bool {
     let code = u32::from(error);
     let said = sent["error"].to_string().replace(['"', '\\'], "");
     [format!("Custom({code})"), format!("Custom:{code}"), format!("0x{code:x}")]

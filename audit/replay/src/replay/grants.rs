@@ -8,6 +8,7 @@ use purser::state::{Approver, Authority, Grant, Operator, Role};
 use purser::{GrantPayee, GrantTerms, OpenedBy, instruction};
 use purser_client::{Called, arguments};
 use purser_policy::{TransferRequest, UsdcAmount, Waived};
+use ulid::Ulid;
 
 use super::step::Step;
 use super::{AgentBook, GrantBook, MomentKind};
@@ -218,7 +219,12 @@ impl Step<'_> {
     }
 
     /// Counts a payment against the grant that let it through.
-    pub(super) fn grant_used(&mut self, address: Pubkey, agent: Pubkey, number: u64, amount: UsdcAmount) {
+    pub(super) fn grant_used(
+        &mut self,
+        address: Pubkey,
+        (agent, number): (Pubkey, u64),
+        (transfer_id, amount): ([u8; 16], UsdcAmount),
+    ) {
         let Some(GrantBook { grant, opener: key }) = self.world.grants.get_mut(&address) else { return };
         grant.left = grant.left.saturating_sub(amount.micros());
         let by = opener(grant.opened_by(), *key);
@@ -227,7 +233,10 @@ impl Step<'_> {
         self.tells(
             MomentKind::PaidByGrant,
             Some(agent),
-            format!("Payment {number} of {amount} USDC was made by the grant {address}, opened by {by}."),
+            format!(
+                "Payment {number} of {amount} USDC, txn_{}, was made by the grant {address}, opened by {by}.",
+                Ulid::from_bytes(transfer_id)
+            ),
         );
     }
 

@@ -98,7 +98,7 @@ impl Step<'_> {
             self.same_payment(&book, &event, &logged);
         }
         if let Some(grant) = grant {
-            self.grant_used(grant, address, number, request.amount);
+            self.grant_used(grant, (address, number), (transfer.transfer_id, request.amount));
         }
         self.budget_used(budget, address, (&operator, &book), number, request.amount);
         // What a grant let past the daily limit is bound by the grant.

@@ -1,5 +1,6 @@
 //! What a landed transaction did to our accounts: our program's events, and the USDC that moved.
 
+use crate::chain::history::grants_opened::{GrantCall, grants_opened};
 use crate::chain::history::policy_steps::{PolicyStep, policy_steps};
 use crate::chain::history::program_event::{self, ProgramEvent};
 use crate::chain::read::decode::to_address;
@@ -22,6 +23,8 @@ pub struct LandedRecord {
     pub events: Vec<ProgramEvent>,
     /// The instructions about policies, in order. Those that set one stand in the order of the events, or are left out.
     pub policy_steps: Vec<PolicyStep>,
+    /// The grants that it opened, in order. A node that keeps no inner calls hides some.
+    pub grants: Vec<GrantCall>,
     /// Every USDC token account whose balance changed.
     pub flows: Vec<Flow>,
 }
@@ -64,8 +67,8 @@ impl LandedRecord {
             before: balance.before,
             after: balance.after,
         });
-        let flows = flows.collect();
-        Self { signature: signature.to_owned(), node, slot, block_time, events, policy_steps, flows }
+        let (grants, flows) = (grants_opened(&calls), flows.collect());
+        Self { signature: signature.to_owned(), node, slot, block_time, events, policy_steps, grants, flows }
     }
 }
 

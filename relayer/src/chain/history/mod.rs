@@ -2,6 +2,7 @@
 //! Everything is read at the settlement commitment.
 
 pub mod drafts;
+pub mod grants_opened;
 pub mod landed;
 pub mod policy_steps;
 pub mod program_event;

@@ -25,10 +25,14 @@ async fn one_call_halts_every_account_of_the_operator_and_again_is_the_same() {
     for (body, signature) in [(None, "halt-1"), (Some("{}"), "halt-2"), (Some(""), "halt-3")] {
         let halted = relayer.send("POST", "/v1/halt", &relayer.key, body).await;
         assert_eq!(halted.status, StatusCode::OK, "{}", halted.body);
-        let expected = json!({ "halted": true, "halted_by": "policy_authority", "tx_signature": signature });
-        assert_eq!(halted.body, expected);
+        let on_record = relayer.get("/v1/actions?action=halt&limit=1").await.body["data"][0].clone();
+        let expected = json!({
+            "halted": true, "halted_by": "policy_authority", "tx_signature": signature, "action_id": on_record["id"],
+        });
+        assert_eq!((&halted.body, &on_record["tx_signature"]), (&expected, &json!(signature)));
     }
-    let halted = json!({ "by": "policy_authority", "scope": "operator" });
+    // No indexer has seen it yet.
+    let halted = json!({ "by": "policy_authority", "scope": "operator", "action_id": null });
     let read = relayer.get(&path).await;
     assert_eq!((&read.body["status"], &read.body["halted"]), (&json!("paused"), &halted));
     assert_eq!(read.body["policy"]["paused"], false, "the policy is as it was");
@@ -59,7 +63,7 @@ async fn a_halted_account_pays_nothing_and_says_who_can_resume_it() {
     let account = relayer.account().await;
     let key = relayer.agent_key(&account).await;
     halt_account(&relayer, HaltedBy::Guardian);
-    let halted = json!({ "by": "guardian", "scope": "account" });
+    let halted = json!({ "by": "guardian", "scope": "account", "action_id": null });
     let read = relayer.send("GET", &format!("/v1/accounts/{account}"), &key, None).await;
     assert_eq!((&read.body["status"], &read.body["halted"]), (&json!("paused"), &halted));
 

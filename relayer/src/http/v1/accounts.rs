@@ -160,7 +160,7 @@ pub struct AccountResponse {
 
 impl From<AccountView> for AccountResponse {
     fn from(view: AccountView) -> Self {
-        let AccountView { account, balance, as_of, status, halt, spent: _, policy } = view;
+        let AccountView { account, balance, as_of, status, halt, halt_action, spent: _, policy } = view;
         Self {
             account_id: account.id.into(),
             name: account.name,
@@ -169,7 +169,7 @@ impl From<AccountView> for AccountResponse {
             balance_usdc: balance.into(),
             balance_as_of: as_of.into(),
             status,
-            halted: halt.map(HaltBody::from),
+            halted: halt.map(|halt| HaltBody::new(halt, halt_action)),
             policy: policy.as_ref().map(PolicyFields::from),
             metadata: account.metadata,
             tags: account.tags,

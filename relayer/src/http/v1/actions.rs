@@ -13,6 +13,7 @@ use crate::web::page::{LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::wire::{ActionName, ActionObject, ActionResponse, schema};
 
 list_parameters!(ActionsParameters(LIMIT_DEFAULT) {
+    "action_id": schema::ActionId = "Only this one, as other answers name it.";
     "action": ActionName = "Only this operation.";
     "object_id": ActionObject = "Only what changed or made this.";
     "key_id": schema::KeyId = "Only what this key did, over the API or signed in with it.";
@@ -22,6 +23,7 @@ list_parameters!(ActionsParameters(LIMIT_DEFAULT) {
 
 fn filter(query: &mut ListQuery) -> Result<ActionFilter, Invalid> {
     Ok(ActionFilter {
+        id: query.read("action_id")?,
         name: query.read("action")?,
         object_id: query.read("object_id")?,
         key_id: query.read("key_id")?,

@@ -4,7 +4,9 @@ use axum::http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::{ApprovalFilter, ApprovalState, Invalid, Principal, TransferId, TransferState};
+use crate::domain::{
+    ApprovalFilter, ApprovalState, Invalid, PaidToPayee, Principal, TransferId, TransferState,
+};
 use crate::service::{ApprovalView, Approvals, GrantTerms, TransferView};
 use crate::web::auth::OperatorOnly;
 use crate::web::body::{NoFields, Nothing};
@@ -62,10 +64,41 @@ pub struct ApprovalResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     solana_explorer_url: Option<ExplorerLink>,
+    /// The wallet that approved it: whoever signed the grant on the chain, an approver or the operator's admin. `null` until a grant
+    /// lets it through, and for a moment after.
+    #[schema(required)]
+    approved_by: Option<schema::Address>,
+    /// Of the transaction in which it did.
+    #[schema(required)]
+    grant_tx_signature: Option<Signature>,
     /// Of one that waits, where it is asked for by its id.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     grant: Option<GrantTermsBody>,
+    /// Likewise: what the account has paid to the same payee, however it named it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    paid_before: Option<PaidBeforeBody>,
+}
+
+/// Settled payments from the account to one token account: the newest 10,000 at most.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PaidBefore)]
+pub struct PaidBeforeBody {
+    #[schema(maximum = 10000)]
+    count: u64,
+    /// What they add up to.
+    usdc: Usdc,
+    /// When the last one was made; `null` without any.
+    #[schema(required)]
+    last_at: Option<schema::Timestamp>,
+}
+
+impl From<PaidToPayee> for PaidBeforeBody {
+    fn from(paid: PaidToPayee) -> Self {
+        let PaidToPayee { count, amount, last_at } = paid;
+        Self { count, usdc: amount.into(), last_at: last_at.map(Text) }
+    }
 }
 
 /// What a grant must say that covers the transfer. Its amount, memo and end are the approval's.
@@ -102,7 +135,7 @@ impl From<GrantTerms> for GrantTermsBody {
 impl ApprovalResponse {
     /// `None`: nobody was asked about it.
     fn of(view: &TransferView) -> Option<Self> {
-        let TransferView { transfer, explorer, approval_url } = view;
+        let TransferView { transfer, explorer, approval_url, approved_by } = view;
         let requested = transfer.approval.requested()?;
         let request = &transfer.request;
         let rejection = match &transfer.state {
@@ -131,7 +164,10 @@ impl ApprovalResponse {
             approval_url: approval_url.clone(),
             tx_signature: transfer.tx_signature().map(Signature::from),
             solana_explorer_url: transfer.tx_signature().map(|signature| explorer.of(signature).into()),
+            approved_by: approved_by.as_ref().map(|by| by.signer.into()),
+            grant_tx_signature: approved_by.as_ref().map(|by| by.signature.as_str().into()),
             grant: None,
+            paid_before: None,
         })
     }
 }
@@ -185,8 +221,9 @@ pub async fn get(
     principal: Principal,
     Id(transfer_id): Id<TransferId>,
 ) -> Result<Json<ApprovalResponse>, ApiError> {
-    let ApprovalView { transfer, terms } = approvals.get(&principal, transfer_id).await?;
-    Ok(Json(ApprovalResponse { grant: terms.map(GrantTermsBody::from), ..shown(&transfer)? }))
+    let ApprovalView { transfer, asked } = approvals.get(&principal, transfer_id).await?;
+    let (grant, paid_before) = asked.map(|asked| (asked.terms.into(), asked.paid_before.into())).unzip();
+    Ok(Json(ApprovalResponse { grant, paid_before, ..shown(&transfer)? }))
 }
 
 /// Reject an approval

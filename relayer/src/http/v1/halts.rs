@@ -3,14 +3,14 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::{AccountId, Halt};
+use crate::domain::{AccountId, ActionId, Halt};
 use crate::service::{HaltView, Halts};
 use crate::web::auth::OperatorOnly;
 use crate::web::body::{NoFields, Nothing};
 use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::page::Id;
-use crate::wire::schema::{self, Signature};
+use crate::wire::schema::{self, Signature, Text};
 
 /// A halt that is in force on an account.
 #[derive(Debug, Serialize, ToSchema)]
@@ -18,11 +18,15 @@ use crate::wire::schema::{self, Signature};
 pub struct HaltBody {
     by: schema::HaltedBy,
     scope: schema::HaltScope,
+    /// The action on record that it was; `null` where a wallet halted it without the service, for agents, and for a moment after the
+    /// halt.
+    #[schema(required)]
+    action_id: Option<schema::ActionId>,
 }
 
-impl From<Halt> for HaltBody {
-    fn from(halt: Halt) -> Self {
-        Self { by: halt.by.into(), scope: halt.scope.into() }
+impl HaltBody {
+    pub fn new(halt: Halt, action: Option<ActionId>) -> Self {
+        Self { by: halt.by.into(), scope: halt.scope.into(), action_id: action.map(Text) }
     }
 }
 
@@ -34,11 +38,20 @@ pub struct HaltResponse {
     halted: bool,
     halted_by: schema::HaltedBy,
     tx_signature: Signature,
+    /// This request, on record; `null` where its record could not be written, which no halt waits for.
+    #[schema(required)]
+    action_id: Option<schema::ActionId>,
 }
 
 impl From<HaltView> for HaltResponse {
     fn from(view: HaltView) -> Self {
-        Self { halted: true, halted_by: view.halted_by.into(), tx_signature: view.tx_signature.into() }
+        let HaltView { halted_by, tx_signature, action_id } = view;
+        Self {
+            halted: true,
+            halted_by: halted_by.into(),
+            tx_signature: tx_signature.into(),
+            action_id: action_id.map(Text),
+        }
     }
 }
 

@@ -27,6 +27,9 @@ pub struct PolicyVersionResponse {
     key_id: Option<schema::KeyId>,
     #[schema(required)]
     reason: Option<PolicyReason>,
+    /// The action on record that it was; `null` where a wallet set it without the service.
+    #[schema(required)]
+    action_id: Option<schema::ActionId>,
     /// Its recipients as they stand on the chain; `null` where it could not be read any more.
     #[schema(required)]
     policy: Option<PolicyFields>,
@@ -42,6 +45,7 @@ impl From<PolicyVersion> for PolicyVersionResponse {
             tx_signature: version.by.signature.into(),
             key_id: key_id.map(Text),
             reason: reason.flatten(),
+            action_id: version.action_id.map(Text),
             policy: version.policy.as_ref().map(PolicyFields::from),
         }
     }

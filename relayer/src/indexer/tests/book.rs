@@ -51,6 +51,7 @@ fn booked(events: Vec<ProgramEvent>, flows: Vec<Flow>) -> Vec<HistoryEntry> {
         block_time: Some(60),
         events,
         policy_steps: vec![],
+        grants: vec![],
         flows,
     };
     let parties: Parties = [1, 2, 3].map(|number| (agent(number), party(number))).into_iter().collect();
@@ -162,6 +163,7 @@ fn a_recipient_is_looked_up_even_where_its_balance_is_the_same_in_the_end() {
         block_time: Some(60),
         events: vec![pays(1, token(2), 5)],
         policy_steps: vec![],
+        grants: vec![],
         flows: vec![],
     };
     let addresses = addresses_of(&record);

@@ -29,12 +29,14 @@ impl Accounts {
             Some(cursor) => Some(cursor.position().parse::<AccountPlace>()?),
         };
         let living = self.list_living(operator, &filter, after, &request);
-        match tokio::time::timeout(PATIENCE, living).await {
+        let mut listed = match tokio::time::timeout(PATIENCE, living).await {
             Err(_) | Ok(Err(ServiceError::ChainUnavailable { .. })) => {
-                self.list_known(operator, filter.clone(), after, &request).await
+                self.list_known(operator, filter.clone(), after, &request).await?
             }
-            Ok(listed) => listed,
-        }
+            Ok(listed) => listed?,
+        };
+        self.halt_actions.name(operator.id, &mut listed.items).await?;
+        Ok(listed)
     }
 
     /// The operator's accounts with these ids, and those that are paid at these token accounts: without a look at the chain. At most
@@ -120,6 +122,7 @@ impl Accounts {
             balance,
             as_of,
             halt: None,
+            halt_action: None,
             spent: None,
             policy: None,
         }))

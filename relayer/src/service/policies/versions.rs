@@ -1,6 +1,7 @@
 //! All versions of a policy, and who asked for each.
 
 use super::Policies;
+use crate::acting::action_id;
 use crate::domain::{
     AccountId, Asking, Cursor, Invalid, Operator, OperatorId, Page, PageRequest, PolicyVersion,
 };
@@ -48,7 +49,8 @@ impl Policies {
         done_by: &str,
         asking: &Asking,
     ) {
-        if let Err(error) = self.policies.insert_policy_asking(operator.id, id, done_by, asking).await {
+        let noted = self.policies.insert_policy_asking(operator.id, id, done_by, asking, action_id()).await;
+        if let Err(error) = noted {
             tracing::warn!(account_id = %id, %error, "cannot record who asked for a policy");
         }
     }

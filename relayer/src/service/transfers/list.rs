@@ -35,11 +35,10 @@ impl Transfers {
                 Some(position.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?)
             }
         };
-        let explorer = self.chains.get(operator.network)?.explorer.clone();
         let rows_max = request.limit.get() + 1;
         let rows = self.transfers.list_transfers(operator.id, &filter, after, rows_max).await?;
         let page = Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.id.to_string()));
-        Ok(page.map(|transfer| TransferView::new(transfer, &explorer, self.links.as_ref())))
+        self.views.page(page).await
     }
 
     /// The beginning of this day in UTC.

@@ -3,6 +3,7 @@
 mod list;
 mod observer;
 mod read;
+mod views;
 
 use std::time::Duration;
 
@@ -14,31 +15,17 @@ use tokio::time::Instant;
 
 pub(super) use self::observer::{TransferObserver, UNUSED_BYTES};
 pub use self::read::{BudgetLimits, LimitsView, Preview};
+pub use self::views::TransferView;
+pub(super) use self::views::TransferViews;
 use super::error::{Resource, ServiceError, told};
 use super::reads::{addresses, find_payer};
-use super::{Ambient, ApprovalLinks, Chains, ExplorerUrl, Looks, Tasks};
+use super::{Ambient, Chains, Looks, Tasks};
 use crate::crash_point::crash_point;
 use crate::domain::{
     Account, AccountId, Approval, Checks, Fingerprint, IdempotencyKey, Operator, Principal, Transfer,
     TransferId,
 };
 use crate::store;
-
-/// A transfer, and the explorer template for its transaction.
-#[derive(Debug, Clone)]
-pub struct TransferView {
-    pub transfer: Transfer,
-    pub explorer: ExplorerUrl,
-    /// The page for whoever approves it, if a person was asked.
-    pub approval_url: Option<String>,
-}
-
-impl TransferView {
-    pub(super) fn new(transfer: Transfer, explorer: &ExplorerUrl, links: Option<&ApprovalLinks>) -> Self {
-        let links = links.filter(|_| transfer.approval.requested().is_some());
-        Self { approval_url: links.map(|links| links.of(&transfer)), explorer: explorer.clone(), transfer }
-    }
-}
 
 /// The answer to a transfer request.
 #[derive(Debug, Clone)]
@@ -62,7 +49,7 @@ pub struct Transfers {
     transfer_deadline: Duration,
     pending: PendingLimits,
     path: MoneyPath,
-    links: Option<ApprovalLinks>,
+    views: TransferViews,
 }
 
 impl Transfers {
@@ -76,9 +63,9 @@ impl Transfers {
         tasks: Tasks,
         (path, transfer_deadline): (MoneyPath, Duration),
         pending: PendingLimits,
-        links: Option<ApprovalLinks>,
+        views: TransferViews,
     ) -> Self {
-        Self { transfers, accounts, chains, looks, ambient, tasks, transfer_deadline, pending, path, links }
+        Self { transfers, accounts, chains, looks, ambient, tasks, transfer_deadline, pending, path, views }
     }
 
     /// Carries out a transfer and waits for its end up to the deadline; it runs on when the caller leaves.
@@ -140,14 +127,14 @@ impl Transfers {
             Started::Ours(id, watch) => (id, watch, false),
             Started::Others(id) => (id, None, true),
             Started::Over(transfer) => {
-                let view = self.view(*transfer)?;
+                let view = self.views.one(*transfer).await?;
                 return Ok(TransferAnswer { view, replayed: true, checks: None });
             }
         };
         let ended = self.path.wait(principal.operator_id(), id, watch, deadline).await;
         let Ended { transfer, checks } = ended.map_err(|error| told(&error))?;
         crash_point!("answer.before");
-        Ok(TransferAnswer { view: self.view(transfer)?, replayed, checks })
+        Ok(TransferAnswer { view: self.views.one(transfer).await?, replayed, checks })
     }
 
     /// One pass over the transfers that nobody carries.
@@ -174,12 +161,7 @@ impl Transfers {
 
     /// One transfer, in any state. NotFound: unknown, another operator's, or for an agent key another account's.
     pub async fn get(&self, principal: &Principal, id: TransferId) -> Result<TransferView, ServiceError> {
-        self.view(self.find(principal, id).await?)
-    }
-
-    fn view(&self, transfer: Transfer) -> Result<TransferView, ServiceError> {
-        let explorer = &self.chains.get(transfer.network)?.explorer;
-        Ok(TransferView::new(transfer, explorer, self.links.as_ref()))
+        self.views.one(self.find(principal, id).await?).await
     }
 
     /// Takes a pending place, which every new try needs.

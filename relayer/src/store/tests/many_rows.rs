@@ -114,10 +114,10 @@ pub(super) async fn fill(fixture: &Fixture, rows: u32) {
         ),
         (
             "actions",
-            "action_id, operator_id, name, outcome, key_id, object_id, made_id, created_at",
+            "action_id, operator_id, name, outcome, key_id, object_id, made_id, tx_signature, created_at",
             format!(
                 "{}, {operator_id}, CASE WHEN {rare} THEN 'halt' ELSE 'create_key' END, 'done', '{}', {account_id},
-                 CASE WHEN NOT ({rare}) THEN {} END, {moment}",
+                 CASE WHEN NOT ({rare}) THEN {} END, 'signature ' || CAST(i AS TEXT), {moment}",
                 id("act_", "i"),
                 fixture.key.id,
                 id("key_", "i")

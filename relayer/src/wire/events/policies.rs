@@ -1,12 +1,12 @@
 //! Events of policies, pending or in force, and of halted accounts.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::id_of;
 use crate::domain::{
-    AccountId, Address, Event, EventType, HaltSet, PendingPolicy, PolicySet, SetBy, SpendingPolicy, Subject,
-    Timestamp,
+    AccountId, Address, Event, EventType, HaltScope, HaltSet, PendingPolicy, PolicySet, SetBy,
+    SpendingPolicy, Subject, Timestamp,
 };
 use crate::wire::policy::PolicyFields;
 use crate::wire::schema::{self, PolicyVersionNumber, Signature, Text};
@@ -71,6 +71,13 @@ pub(crate) struct HaltedData {
     halted_at: schema::Timestamp,
 }
 
+/// The same, as it is read again.
+#[derive(Deserialize)]
+struct HaltSaid {
+    scope: String,
+    tx_signature: String,
+}
+
 impl Event {
     /// A transaction put `set` in force; `before` is the latest known version before it.
     pub fn policy_changed(
@@ -106,6 +113,13 @@ impl Event {
         };
         let fact = format!("{}|{account_id}|{}", halt.signature, halt.scope);
         Self::of_account((halt.operator_id, account_id), EventType::AccountHalted, &fact, &data, now)
+    }
+
+    /// What the halt that it announces stops, and its transaction. `None`: it announces none.
+    pub fn halt(&self) -> Option<(HaltScope, String)> {
+        let said: HaltSaid = serde_json::from_str(self.data.get()).ok()?;
+        let scope = HaltScope::from_stored(&said.scope)?;
+        (self.event_type == EventType::AccountHalted).then_some((scope, said.tx_signature))
     }
 
     /// The proposal is on the chain with `policy`, signed by `signer`, and can take effect at `effective_at`.

@@ -223,10 +223,58 @@ async fn actions_are_found_by_name_object_key_and_span_and_by_their_operator_alo
     let after = page.last().map(|listed| listed.action.id);
     let next = actions.list_actions(fixture.operator.id, &all, after, 9).await.expect("read");
     assert_eq!((page.len(), next.len()), (2, 3));
+    assert_eq!(names(&fixture, &ActionFilter { id: Some(made.id), ..all.clone() }).await, ["create_account"]);
     let stranger = operator(9).id;
     assert!(actions.list_actions(stranger, &all, None, 9).await.expect("read").is_empty());
+    let unknown = ActionFilter { id: Some(made.id), name: "halt".parse().ok(), ..all.clone() };
+    assert!(names(&fixture, &unknown).await.is_empty());
     let mut theirs = action(&fixture, "halt", "acct_1", 9);
     theirs.operator_id = stranger;
     actions.delete_action(&Action { id: made.id, ..theirs.clone() }).await.expect("done");
     assert_eq!(names(&fixture, &all).await.len(), 5, "nobody deletes another's");
+}
+
+#[tokio::test]
+async fn a_halt_and_a_transaction_lead_to_the_first_action_of_their_operator() {
+    let Some(fixture) = fixture().await else { return };
+    let (store, operator_id) = (&fixture.store, fixture.operator.id);
+    let theirs = operator(30);
+    store.operators.insert_operator(&theirs).await.expect("inserted");
+    for (seconds, of, signature) in
+        [(5, operator_id, "one"), (4, operator_id, "one"), (3, theirs.id, "one"), (2, operator_id, "two")]
+    {
+        let mut done = action(&fixture, "halt_account", "acct_1", seconds);
+        (done.operator_id, done.key_id, done.tx_signature) = (of, None, Some(signature.to_owned()));
+        store.actions.insert_action(&done).await.expect("inserted");
+    }
+    let asked = ["one", "two", "three"].map(str::to_owned);
+    let mut found = store.actions.find_actions_of(operator_id, &asked).await.expect("read");
+    found.sort();
+    let expected =
+        [("one", 4), ("two", 2)].map(|(of, at_second)| (of.to_owned(), ActionId::new(at(at_second), 7)));
+    assert_eq!(found, expected);
+    assert!(store.actions.find_actions_of(operator_id, &[]).await.expect("read").is_empty());
+
+    let other = account(&fixture.operator, 50);
+    store.accounts.insert_account(&other).await.expect("inserted");
+    let halts = |signature: &str, seconds: i64| HaltSet {
+        operator_id,
+        scope: HaltScope::Account,
+        by: None,
+        signature: signature.to_owned(),
+        at: at(seconds),
+    };
+    for (signature, seconds) in [("one", 1), ("two", 2)] {
+        let halt = halts(signature, seconds);
+        let halted = [fixture.account.id];
+        store.policies.announce_halt(&halt, &halted, at(seconds)).await.expect("announced");
+    }
+    let latest = async |of: OperatorId| {
+        store.events.list_latest_halts(of, &[other.id, fixture.account.id]).await.expect("read")
+    };
+    let halted = latest(operator_id).await;
+    assert_eq!(halted.len(), 1, "the other was never halted");
+    assert_eq!(halted[0].subject, Subject::Account { account_id: fixture.account.id });
+    assert_eq!(halted[0].halt(), Some((HaltScope::Account, "two".to_owned())));
+    assert!(latest(theirs.id).await.is_empty());
 }

@@ -12,6 +12,7 @@ mod concurrency;
 mod denials;
 mod duplicates;
 mod facts;
+mod grants_opened;
 mod history;
 mod keys;
 mod leases;

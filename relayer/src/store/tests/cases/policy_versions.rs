@@ -36,11 +36,22 @@ async fn versions_are_listed_newest_first_with_who_asked() {
         key_id: fixture.key.id,
         reason: reason.map(|text| PolicyReason::parse(text.to_owned()).expect("valid")),
     };
-    store.policies.insert_policy_asking(operator, account, "two", &asking(Some("why"))).await.expect("kept");
-    let hash = [9; 32];
     store
         .policies
-        .insert_policy_asking(operator, account, &hex::encode(hash), &asking(None))
+        .insert_policy_asking(operator, account, "two", &asking(Some("why")), None)
+        .await
+        .expect("kept");
+    let hash = [9; 32];
+    // One is found by its transaction, the other by its asking.
+    let action = |seconds: i64| ActionId::new(at(seconds), 7);
+    for (seconds, signature) in [(2, Some("two")), (4, None), (9, Some("none of ours"))] {
+        let mut done = super::actions::action(&fixture, "update_policy", "acct_1", seconds);
+        done.tx_signature = signature.map(str::to_owned);
+        store.actions.insert_action(&done).await.expect("inserted");
+    }
+    store
+        .policies
+        .insert_policy_asking(operator, account, &hex::encode(hash), &asking(None), Some(action(4)))
         .await
         .expect("kept");
     assert!(listed(&fixture, None).await[0].asking.is_none(), "it waits");
@@ -53,6 +64,8 @@ async fn versions_are_listed_newest_first_with_who_asked() {
         all.iter().map(|one| one.asking.clone()).collect::<Vec<_>>(),
         [Some(asking(None)), Some(asking(Some("why"))), None]
     );
+    let named: Vec<_> = all.iter().map(|one| one.action_id).collect();
+    assert_eq!(named, [Some(action(4)), Some(action(2)), None]);
     assert_eq!(listed(&fixture, Some(3)).await.len(), 2);
     let stranger = OperatorId::from_bytes([99; 16]);
     assert!(
@@ -86,5 +99,5 @@ async fn version_found_in_force_is_listed_once_it_is_known_what_set_it() {
     inserts(&fixture, &PolicySet { by: None, ..set.clone() }).await;
     let all = listed(&fixture, None).await;
     let by = set.by.clone().expect("set");
-    assert_eq!(all, [PolicyVersion { version: 4, policy: set.policy, by, asking: None }]);
+    assert_eq!(all, [PolicyVersion { version: 4, policy: set.policy, by, asking: None, action_id: None }]);
 }
