@@ -28,6 +28,7 @@ mod crash;
 mod dashboard;
 mod dashboard_accounts;
 mod dashboard_browser;
+mod dashboard_budgets;
 mod dashboard_home;
 mod dashboard_many;
 mod dashboard_once;

@@ -5,7 +5,7 @@ use std::future::Future;
 
 use futures::Stream;
 
-use super::{Ambient, Parts, ServiceError, Tasks};
+use super::{Ambient, Chains, ExplorerUrl, Parts, ServiceError, Tasks};
 use crate::acting::Acting;
 use crate::domain::{
     Action, ActionFilter, ActionId, ActionOutcome, Cursor, Invalid, ListedAction, Operator, Page, PageRequest,
@@ -29,14 +29,20 @@ pub enum ActionEnd {
 #[derive(Clone)]
 pub struct Actions {
     actions: store::Actions,
+    chains: Chains,
     ambient: Ambient,
     tasks: Tasks,
 }
 
 impl Actions {
     pub(super) fn new(parts: &Parts) -> Self {
-        let Parts { store, ambient, tasks, .. } = parts.clone();
-        Self { actions: store.actions, ambient, tasks }
+        let Parts { store, chains, ambient, tasks, .. } = parts.clone();
+        Self { actions: store.actions, chains: chains.to_read(), ambient, tasks }
+    }
+
+    /// Where the transactions of the operator's actions are shown.
+    pub fn explorer(&self, operator: &Operator) -> Result<ExplorerUrl, ServiceError> {
+        Ok(self.chains.get(operator.network)?.explorer.clone())
     }
 
     /// The operator's actions, newest first.

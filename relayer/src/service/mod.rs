@@ -45,7 +45,7 @@ pub use self::actions::{ActionEnd, Actions};
 pub use self::approval_links::ApprovalLinks;
 pub use self::approvals::{ApprovalView, Approvals, GrantTerms, LinkedApproval};
 pub use self::budgets::{
-    BudgetChange, BudgetView, Budgets, LimitUse, PendingCaps, UpdateBudget, budgets_filter,
+    BudgetChange, BudgetComparison, BudgetView, Budgets, LimitUse, PendingCaps, UpdateBudget, budgets_filter,
 };
 pub use self::denials::{DenialParts, Denials};
 pub use self::error::{Forbidden, RequestConflict, Resource, ServiceError, Unauthorized};
@@ -82,7 +82,7 @@ use self::co_signatures::CoSignatures;
 use self::figures::Figures;
 use self::stops::Stops;
 use crate::chain::Chain;
-pub use crate::chain::{ChainFigures, ForApprover};
+pub use crate::chain::{Caps, ChainFigures, ForApprover};
 use crate::domain::{CellName, Quotas, Retention};
 use crate::metrics::Metrics;
 use crate::shares::Outgoing;

@@ -122,6 +122,7 @@ impl Accounts {
             halt: None,
             spent: None,
             policy: None,
+            budget: None,
         }))
     }
 }
