@@ -31,6 +31,7 @@ mod system;
 mod text;
 mod transfers;
 mod webhooks;
+mod which;
 
 use std::sync::Arc;
 
