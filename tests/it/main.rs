@@ -30,6 +30,7 @@ mod dashboard_accounts;
 mod dashboard_browser;
 mod dashboard_budgets;
 mod dashboard_home;
+mod dashboard_lists;
 mod dashboard_many;
 mod dashboard_once;
 mod dashboard_overview;
