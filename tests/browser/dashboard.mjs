@@ -22,8 +22,8 @@ async function context(options) {
   // The pages forbid foreign scripts, so axe is injected past that policy.
   made.on("page", (page) => {
     page.on("pageerror", (error) => note(`script: ${error}`));
-    // The browser also logs pages that answer 400 or 404 on purpose.
-    page.on("console", (message) => message.type() === "error" && !/status of 40[04]/.test(message.text()) && note(`console: ${message.text()}`));
+    // The browser also logs pages that answer 400, 403 or 404 on purpose.
+    page.on("console", (message) => message.type() === "error" && !/status of 40[034]/.test(message.text()) && note(`console: ${message.text()}`));
     page.on("request", (request) => {
       if (!request.url().startsWith(base)) note(`asks elsewhere: ${request.url()}`);
     });
@@ -87,7 +87,9 @@ async function tour(name, options) {
     ["transfer", `/dashboard/transfers/${env.PURSER_REJECTED}`],
     ["settled", `/dashboard/transfers/${env.PURSER_SETTLED}`],
     ["refused", "/dashboard/transfers?status=rejected&reason=single_limit_exceeded"],
+    ["which-account", "/dashboard/transfers?account_id=night+shift"],
     ["budgets", "/dashboard/budgets"],
+    ["budget", `/dashboard/budgets/${env.PURSER_BUDGET}`],
     ["approvals", "/dashboard/approvals"],
     ["nothing-waits", "/dashboard/pending"],
     ["approval", `/dashboard/approvals/${env.PURSER_APPROVAL}`],
@@ -134,6 +136,11 @@ async function answers(page, name) {
   await page.getByRole("button", { name: "Show what changes" }).click();
   await page.getByRole("heading", { name: "What this changes" }).waitFor();
   await shot(page, `${name}-many-compared`);
+  await page.goto(`/dashboard/budgets/${env.PURSER_BUDGET}`);
+  await page.getByLabel("Most in 24 hours (USDC)").fill("750000");
+  await page.getByRole("button", { name: "Show what changes" }).click();
+  await page.getByRole("heading", { name: "What this changes" }).waitFor();
+  await shot(page, `${name}-budget-compared`);
   await page.goto(`/dashboard/preview?from=${env.PURSER_ACCOUNT}`);
   await page.getByLabel("To", { exact: true }).fill(env.PURSER_HALTED);
   await page.getByLabel("Amount (USDC)").fill("30");
@@ -142,6 +149,12 @@ async function answers(page, name) {
   await shot(page, `${name}-judged`);
   await page.context().clearCookies();
   await signIn(page, env.PURSER_SLOW_OPERATOR_KEY);
+  // What the admin alone may.
+  await page.goto(`/dashboard/accounts/${env.PURSER_WAITING_ACCOUNT}/policy`);
+  await page.getByLabel("Most in 30 days (USDC)").fill("");
+  await page.getByRole("button", { name: "Show what changes" }).click();
+  await page.getByText("anchor run set-bounds").waitFor();
+  await shot(page, `${name}-for-the-admin`);
   await page.goto(`/dashboard/accounts/${env.PURSER_WAITING_ACCOUNT}`);
   await page.getByText("A looser policy waits").waitFor();
   await shot(page, `${name}-waiting-policy`);
@@ -195,9 +208,13 @@ async function tasks(options) {
   // Look at a policy, then set it.
   await page.getByRole("link", { name: "Change the policy" }).click();
   await page.getByLabel("Most in 24 hours (USDC)").fill("12.50");
+  await page.getByLabel("Most in 30 days (USDC)").fill("300");
+  await page.getByLabel("Budget", { exact: true }).selectOption({ index: 1 });
   await page.getByLabel("Reason (optional)").fill("by hand");
   await page.getByRole("button", { name: "Show what changes" }).click();
   await page.getByText("12.50 USDC").first().waitFor();
+  await page.getByText("300.00 USDC").first().waitFor();
+  await page.getByRole("cell", { name: "Budget 1" }).waitFor();
   await check(page, "what changes");
   await page.getByRole("button", { name: "Change it" }).click();
   await page.getByText("The policy is in force, on the chain.").waitFor();
@@ -325,6 +342,80 @@ async function tasks(options) {
   await page.getByRole("button", { name: "Change 1 account" }).click();
   await page.getByRole("heading", { name: "What became of them" }).waitFor();
   await check(page, "many that were changed");
+  // Pause many and halt them.
+  const tag = made.withoutScripts ? "without-scripts" : "with-scripts";
+  for (const [what, button] of [["Pause", "Change 2 accounts"], ["Halt, which only the admin's wallet ends", "Halt 2 accounts"]]) {
+    await page.goto("/dashboard/accounts/change");
+    await page.getByLabel("Tag", { exact: true }).fill(tag);
+    await page.getByLabel(what, { exact: true }).check();
+    await page.getByRole("button", { name: "Show what changes" }).click();
+    await page.getByRole("button", { name: button }).click();
+    await page.getByText("2 of 2 changed").waitFor();
+    await check(page, `many: ${what}`);
+  }
+  await page.goto(`/dashboard/accounts?search=${tag}`);
+  if (await page.locator("td .tag", { hasText: "halted" }).count() !== 2) note("not both of many accounts are halted");
+  // Who spent the most, and what all of them paid, as a file.
+  await page.getByRole("link", { name: "Accounts", exact: true }).first().click();
+  await page.getByLabel("Sorted by").selectOption("spent");
+  await page.getByRole("button", { name: "Show" }).click();
+  await page.waitForURL(/sort=spent/);
+  const most = await page.locator("tbody th").first().innerText();
+  if (!most.includes("Research agent")) note(`most was spent by ${most}`);
+  await page.getByLabel("After (UTC)").fill("2020-01-01T00:00");
+  const exported = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Save the histories of all accounts" }).click();
+  const histories = readFileSync(await (await exported).path(), "utf8");
+  for (const memo of ["hotel, two nights", "flight", "refund"]) {
+    if (!histories.includes(memo)) note(`the file of all histories lacks ${memo}`);
+  }
+  if (histories.includes("printer")) note("the file of all histories has what waits for a person");
+  // A budget gets other caps, another each time this is run.
+  await page.getByRole("link", { name: "Budgets" }).click();
+  await page.getByRole("link", { name: "Budget 1" }).click();
+  await page.getByText("Travel bookings").waitFor();
+  await page.getByLabel("Most in 24 hours (USDC)").fill(String(100_000 + (Date.now() % 100_000)));
+  await page.getByRole("button", { name: "Show what changes" }).click();
+  await page.getByRole("button", { name: "Change it" }).click();
+  await page.getByText("The caps are in force, on the chain.").waitFor();
+  await check(page, "a budget that was changed");
+  // Say no to a payment that waits, found by its account's name.
+  await page.getByRole("link", { name: "Approvals", exact: true }).click();
+  await page.getByLabel("From account").fill("travel BOOKINGS");
+  await page.getByLabel("State").selectOption("pending");
+  await page.getByRole("button", { name: "Show" }).click();
+  await page.waitForURL(/state=pending/);
+  await page.locator("tbody th a").first().click();
+  await page.getByRole("heading", { name: "25.00 USDC" }).waitFor();
+  await page.getByRole("button", { name: "Reject" }).click();
+  await page.getByText("The transfer is rejected.").waitFor();
+  await check(page, "a rejected approval");
+  // A name that is that of several.
+  await page.getByRole("link", { name: "Transfers", exact: true }).first().click();
+  await page.getByLabel("From account").fill("night shift");
+  await page.getByRole("button", { name: "Show" }).click();
+  await page.getByText("4 accounts could be").waitFor();
+  await check(page, "which account");
+  await page.getByRole("link", { name: "Night shift" }).first().click();
+  await page.getByText("No transfer is here").waitFor();
+  // Make an operator's key and revoke it.
+  await page.getByRole("link", { name: "Keys", exact: true }).click();
+  await page.getByLabel("Name", { exact: true }).fill("clicked key");
+  await page.getByRole("checkbox", { name: "read", exact: true }).check();
+  await page.getByRole("button", { name: "Make a key" }).click();
+  await page.getByRole("heading", { name: "New operator key" }).waitFor();
+  await check(page, "a new operator key");
+  await page.getByRole("link", { name: "I have kept it" }).click();
+  const clickedKey = page.locator("tbody tr", { hasText: "clicked key" }).first();
+  await clickedKey.getByRole("button", { name: /^Revoke/ }).click();
+  await page.getByText("The key is revoked.").waitFor();
+  await clickedKey.getByText("revoked").first().waitFor();
+  // All that is on record of it, with the request that did it.
+  await page.getByRole("link", { name: "Actions", exact: true }).click();
+  await page.locator("tbody tr", { hasText: "revoke key" }).first().getByText(/^req_/).waitFor();
+  const record = page.waitForEvent("download");
+  await page.getByRole("link", { name: "CSV" }).click();
+  if (!readFileSync(await (await record).path(), "utf8").includes("revoke_key")) note("the record lacks a key that was revoked");
   // End whoever else is signed in with this key.
   const other = await (await context(wide)).newPage();
   await signIn(other);
@@ -362,6 +453,20 @@ async function loosening() {
   await page.getByRole("link", { name: "Looser policies" }).click();
   await page.getByRole("button", { name: "Drop the policy that waits for Waits already" }).click();
   await page.getByText("No policy waits.").waitFor();
+  await made.close();
+}
+
+// The second page of the accounts, which has the oldest.
+async function pages() {
+  const made = await context(wide);
+  const page = await made.newPage();
+  await signIn(page, env.PURSER_SLOW_OPERATOR_KEY);
+  await page.getByRole("link", { name: "Accounts", exact: true }).click();
+  if (await page.getByText("Waits already").count()) note("the oldest accounts are on the first page");
+  await page.getByRole("link", { name: "Page 2" }).click();
+  await page.getByText("Waits already").waitFor();
+  if (await page.locator("nav[aria-label=Pages] a[aria-current=true]").innerText() !== "2") note("the page is not the second");
+  await check(page, "the second page of accounts");
   await made.close();
 }
 
@@ -444,6 +549,7 @@ const steps = [
   ["tasks with scripts", () => tasks(wide)],
   ["tasks without scripts", () => tasks({ ...narrow, javaScriptEnabled: false })],
   ["a loosening", loosening],
+  ["pages of accounts", pages],
   ["keyboard alone", keyboard],
   ["stop all", stopAll],
 ];

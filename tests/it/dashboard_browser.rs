@@ -34,6 +34,15 @@ async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
     let payee = operator.creates_account_with("Travel bookings", "42.5").await;
     let limits = json!({ "max_single_transfer": 25, "max_daily_spend": 50, "reason": "first limits" });
     agent.sets_policy(limits).await;
+    let budget = operator.makes_budget(1, "500", Some("5000")).await;
+    payee.sets_policy(json!({ "max_single_transfer": 20, "budget_id": budget })).await;
+    // Those that are paused and halted together, once with scripts and once without.
+    for tag in ["with-scripts", "without-scripts"] {
+        for _ in 0..2 {
+            let body = json!({ "name": "Night shift", "tags": [tag] });
+            operator.client.post("/v1/accounts", &body).await.has_status(201);
+        }
+    }
     let receiver = Receiver::start();
     let webhook =
         registers(&operator, &receiver.url("/purser"), &["transfer.settled", "transfer.rejected"]).await;
@@ -44,6 +53,9 @@ async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
     payee.pays("12").to(&agent).memo("refund").await.is_settled();
     let rejected = agent.pays("30").to(&payee).memo("flight").await.is_error(402, "policy_violation");
     let asked = agent.pays("40").to(&payee).memo("printer").field("approval", json!("request")).await;
+    for memo in ["no, thanks", "no, again"] {
+        payee.pays("25").to(&agent).memo(memo).field("approval", json!("request")).await.has_status(202);
+    }
     let page = asked.text_of("approval_url").trim_start_matches("http://127.0.0.1").to_owned();
     operator.client.patch(&path, &json!({ "status": "enabled" })).await.has_status(200);
     agent.pays("1").to(&payee).memo("coffee").await.is_settled();
@@ -60,12 +72,19 @@ async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
     let path = format!("/v1/webhooks/{}", disabled.text_of("id"));
     operator.client.patch(&path, &json!({ "status": "disabled" })).await.has_status(200);
     let later = slow.creates_account("Waits already").await;
-    later.sets_policy(json!({ "max_single_transfer": 10, "allowed_counterparties": [waiting.id] })).await;
+    let limits = json!({
+        "max_single_transfer": 10, "allowed_counterparties": [waiting.id], "max_30_day_spend": 500,
+    });
+    later.sets_policy(limits).await;
     slow.client.patch(&later.path("/policy"), &json!({ "max_single_transfer": 40 })).await.has_status(202);
     receiver.hangs("/hanging");
     let hanging = registers(&slow, &receiver.url("/hanging"), &["transfer.rejected"]).await;
     for _ in 0..80 {
         waiting.pays("11").to(&later).await.is_error(402, "policy_violation");
+    }
+    // More than a page of the list shows.
+    for number in 0..50 {
+        slow.creates_account(&format!("Agent {number}")).await;
     }
     let mut node = Command::new("node");
     node.env("PURSER_SETTLED", settled.text_of("transfer_id")).env("PURSER_HALTED", &halted.id);
@@ -77,12 +96,12 @@ async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
     node.env("PURSER_URL", app.base_url()).env("PURSER_OPERATOR_KEY", operator.client.key());
     node.env("PURSER_ACCOUNT", &agent.id).env("PURSER_REJECTED", rejected.text_of("transfer_id"));
     node.env("PURSER_WEBHOOK", webhook.text_of("id")).env("PURSER_EVENT", delivered);
-    node.env("PURSER_RECEIVER", receiver.url(""));
+    node.env("PURSER_RECEIVER", receiver.url("")).env("PURSER_BUDGET", budget);
     node.env("PURSER_SLOW_OPERATOR_KEY", slow.client.key()).env("PURSER_SLOW_ACCOUNT", &waiting.id);
     let output = tokio::time::timeout(Duration::from_secs(450), node.output()).await;
     let output = output.expect("the script ends").expect("node starts");
     let (printed, complaint) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{printed}{complaint}");
-    assert_eq!(printed.lines().count(), 9, "{printed}");
+    assert_eq!(printed.lines().count(), 10, "{printed}");
 }

@@ -24,7 +24,7 @@ fn shown(page: &str) -> [(&'static str, String); 3] {
 }
 
 /// Carries out what a page shows, and answers with what became of it.
-async fn confirms(browser: &Browser, path: &str, page: &str) -> String {
+pub async fn confirms(browser: &Browser, path: &str, page: &str) -> String {
     let fields = shown(page);
     let fields = fields.each_ref().map(|(name, value)| (*name, value.as_str()));
     let mut answer = browser.sends_form(path, &fields).await;

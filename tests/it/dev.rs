@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use purser_tests::agent::unique_key;
 use purser_tests::network::{path_text, temp_folder};
 use purser_tests::process::Process;
-use purser_tests::{Answer, Client, binaries, until};
+use purser_tests::{Answer, Client, binaries, page, until};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -138,6 +138,40 @@ async fn dev_approves_what_waits_for_a_person_as_a_phone_would() {
     assert_eq!((&paid["status"], &paid["transfer_id"]), (&json!("settled"), &asked["transfer_id"]));
     let again = dev.agent().post("/v1/transfers", &order).await.has_status(200);
     assert_eq!(again["transfer_id"], asked["transfer_id"]);
+}
+
+/// What a newcomer types in the folder of `purser dev`, after the variables of `.purser/env`.
+fn typed(dev: &Dev, line: &str) -> Value {
+    let mut shell = Command::new("sh");
+    shell.args(["-ec", &format!(". .purser/env\n{line}")]).current_dir(dev.folder.path());
+    let output = shell.output().expect("a shell");
+    let (printed, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{line}: {printed}{said}");
+    serde_json::from_str(&printed).unwrap_or(Value::String(printed.into_owned()))
+}
+
+#[tokio::test]
+async fn page_on_approvals_is_followed_by_typing_what_it_says() {
+    let dev = Dev::starts();
+    // Where `purser dev` keeps its state if nobody says otherwise.
+    std::os::unix::fs::symlink("state", dev.folder.path().join(".purser")).expect("the folder is writable");
+    let [asks, approves, ..] = &page::blocks("docs/approvals.md", "sh")[..] else { panic!("two blocks") };
+    let asked = typed(&dev, asks);
+    assert_eq!((&asked["status"], &asked["error"]), (&json!("pending_approval"), &json!("policy_violation")));
+    let url = asked["approval_url"].as_str().expect("a page for a person");
+    let page = reqwest::get(url).await.expect("the service answers").text().await.expect("a page");
+    assert!(page.contains("30.00") && page.contains("printer"), "{page}");
+    assert!(
+        asked["message"]
+            .as_str()
+            .is_some_and(|text| text.contains("max_single_transfer, which is 25.000000"))
+    );
+    let transfer = asked["transfer_id"].as_str().expect("an id");
+    assert!(approves.contains("txn_..."), "{approves}");
+    typed(&dev, &approves.replace("txn_...", transfer));
+    let again = typed(&dev, asks);
+    assert_eq!((&again["status"], &again["transfer_id"]), (&json!("settled"), &asked["transfer_id"]));
+    assert!(again["tx_signature"].is_string(), "{again}");
 }
 
 #[tokio::test]

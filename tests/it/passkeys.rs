@@ -145,6 +145,11 @@ async fn a_passkey_signs_in_as_its_key_until_it_is_removed() {
     assert_eq!(named, ["sign_in", "add_passkey", "sign_in"], "{did:?}");
     assert_eq!((&did[0]["object_id"], &did[1]["made_id"]), (&json!(id), &json!(id)));
     assert_eq!(did[1]["after"], json!({ "name": "Ada's phone" }), "and not what the device said");
+    // What its session does says so; what the key did before does not.
+    let names: Vec<&Value> = did.iter().map(|action| &action["passkey_name"]).collect();
+    assert_eq!(names, [&json!("Ada's phone"), &Value::Null, &Value::Null], "{did:?}");
+    let page = scene.owner.reads("/dashboard/actions").await.has_status(200);
+    page.says("signed in with the passkey <bdi>Ada&#39;s phone</bdi>");
     let log = scene.operator.app().log();
     let line = log.lines().find(|line| line.contains("signed in") && line.contains(&id)).expect("a line");
     assert!(line.contains(scene.key.text_of("id")), "{line}");
@@ -152,6 +157,10 @@ async fn a_passkey_signs_in_as_its_key_until_it_is_removed() {
     scene.owner.sends_form("/dashboard/passkeys/remove", &[("passkey", &id)]).await;
     assert_eq!(scene.actions().await[0]["action"], "remove_passkey");
     assert_eq!(scene.actions().await[0]["object_id"], json!(id));
+    // Also after it was removed, as that of a lost phone is.
+    assert_eq!(scene.actions().await[1]["passkey_name"], "Ada's phone");
+    let file = scene.owner.reads("/dashboard/actions.csv?action=sign_in").await.has_status(200);
+    assert!(file.text.lines().nth(1).is_some_and(|line| line.ends_with(",Ada's phone")), "{}", file.text);
     let ended = scene.browser.reads("/dashboard").await;
     ended.leads_to("/dashboard/sign-in");
     scene.owner.reads("/dashboard").await.has_status(200);

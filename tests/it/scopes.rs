@@ -237,6 +237,7 @@ async fn session_may_do_what_the_key_may_that_opened_it() {
         (page("/pause"), "policy"),
         (page("/policy"), "policy"),
         (page("/policy/drop"), "policy"),
+        ("/dashboard/budgets/none".to_owned(), "policy"),
         (page("/halt"), "halt"),
         ("/dashboard/stop-all".to_owned(), "halt"),
         ("/dashboard/preview".to_owned(), "read"),

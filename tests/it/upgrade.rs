@@ -264,7 +264,7 @@ async fn makes(is_postgres: bool) -> Option<Kept> {
     until("it is asked for again and again", async || seen.counts("pending_fetches", "tries > 4").await > 0)
         .await;
     proxy.lies().clears();
-    let old = json!({ "url": "http://127.0.0.1:9/old", "events": ["account.paused"] });
+    let old = json!({ "url": "http://127.0.0.1:9/old", "events": ["account.halted"] });
     let old = client.post("/v1/webhooks", &old).await.has_status(201);
     eve.sets_policy(json!({ "paused": true })).await;
 

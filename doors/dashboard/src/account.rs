@@ -6,11 +6,11 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_relayer::domain::{
-    AccountChange, AccountId, ApiKey, EntryKind, EntryOutcome, HaltScope, HistoryFilter, KeyHolder, KeyId,
-    PolicyUpdate, Tags, UsdcAmount,
+    AccountChange, AccountId, ApiKey, Cursor, EntryKind, EntryOutcome, HaltScope, HistoryFilter, KeyHolder,
+    KeyId, PageLimit, PageRequest, PolicyUpdate, Tags, UsdcAmount,
 };
 use purser_relayer::service::{
-    AccountView, CreateKey, EntryView, LimitsView, NewKey, PendingView, PolicyView, Services,
+    AccountView, CreateKey, EntryView, LimitsView, NewKey, PendingView, PolicyView, Services, keys_filter,
 };
 use purser_relayer::web::{ApiError, Draw, shown_once};
 
@@ -26,7 +26,7 @@ use super::session::Signed;
 use super::text::{filters, percent};
 
 /// How many keys, and how many history entries, the page itself shows.
-const KEYS: u32 = 100;
+const KEYS: u32 = 50;
 const ENTRIES: u32 = 10;
 
 #[derive(Template)]
@@ -39,6 +39,7 @@ struct AccountPage {
     limits: LimitsView,
     policy: PolicyView,
     keys: Vec<ApiKey>,
+    older_keys: Option<String>,
     entries: Vec<EntryView>,
     names: Names,
     charts: [Chart; 2],
@@ -90,24 +91,27 @@ pub async fn show(
     ];
     let notice = notice.into_iter().find(|(name, _)| asked.given(name).is_some());
     let notice = notice.map(|(_, text)| text.to_owned());
-    answer(&services, &signed, id, notice, Form::default(), None).await
+    let bound = keys_filter(signed.operator.id, KeyHolder::Agent(id));
+    let after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
+    answer(&services, &signed, id, (notice, after), Form::default(), None).await
 }
 
 async fn answer(
     services: &Services,
     signed: &Signed,
     id: AccountId,
-    notice: Option<String>,
+    (notice, keys_after): (Option<String>, Option<Cursor>),
     form: Form,
     complaint: Option<Complaint>,
 ) -> Result<Response, PageError> {
     let (operator, principal) = (&signed.operator, &signed.principal);
     let all = HistoryFilter::default();
+    let wanted = PageRequest { limit: PageLimit::parse(None, KEYS, KEYS)?, after: keys_after };
     let (view, limits, policy, keys, entries) = tokio::try_join!(
         services.accounts.get(principal, id),
         services.transfers.limits(principal, id),
         services.policies.get(operator, id),
-        services.keys.list(operator, KeyHolder::Agent(id), first_page(KEYS)?),
+        services.keys.list(operator, KeyHolder::Agent(id), wanted),
         services.history.list(principal, id, all, first_page(ENTRIES)?),
     )?;
     let halted_for = who_halted(services, signed, view.halt_action).await?;
@@ -122,6 +126,7 @@ async fn answer(
         halted_for,
         limits,
         policy,
+        older_keys: QueryParams::default().next(&format!("/dashboard/accounts/{id}"), keys.next.as_ref()),
         keys: keys.items,
         entries: entries.items,
         names,
@@ -143,7 +148,7 @@ pub async fn pause(
     let update = PolicyUpdate { paused: Some(paused), expected_version, ..PolicyUpdate::default() };
     match services.policies.patch(&signed.operator, id, update, signed.principal.key_id()).await {
         Ok(change) => Ok(after_change(id, &change)),
-        Err(error) => answer(&services, &signed, id, None, form, Some(Complaint::of(error)?)).await,
+        Err(error) => answer(&services, &signed, id, (None, None), form, Some(Complaint::of(error)?)).await,
     }
 }
 
@@ -164,7 +169,7 @@ pub async fn change_tags(
     };
     match changed {
         Ok(_) => Ok(see(&format!("/dashboard/accounts/{id}?tagged=1"))),
-        Err(error) => answer(&services, &signed, id, None, form, Some(Complaint::of(error)?)).await,
+        Err(error) => answer(&services, &signed, id, (None, None), form, Some(Complaint::of(error)?)).await,
     }
 }
 
@@ -177,7 +182,7 @@ pub async fn halt(
     match services.halts.halt_account(&signed.operator, id).await {
         Ok(_) => Ok(see(&format!("/dashboard/accounts/{id}?halted=1"))),
         Err(error) => {
-            answer(&services, &signed, id, None, Form::default(), Some(Complaint::of(error)?)).await
+            answer(&services, &signed, id, (None, None), Form::default(), Some(Complaint::of(error)?)).await
         }
     }
 }
@@ -226,7 +231,7 @@ pub async fn create_key(
             let frame = Frame::new(&signed.operator, Section::Accounts);
             Ok(shown_once(page(&KeyPage { frame, account: id, new }, None)))
         }
-        Err(error) => answer(&services, &signed, id, None, form, Some(Complaint::of(error)?)).await,
+        Err(error) => answer(&services, &signed, id, (None, None), form, Some(Complaint::of(error)?)).await,
     }
 }
 

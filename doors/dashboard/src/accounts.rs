@@ -21,7 +21,7 @@ use super::spending::{by_account, refused_today};
 use super::text::filters;
 
 /// How many accounts are searched and sorted together: all that an operator may have, unless its quota was raised.
-const TOGETHER: u32 = 1_000;
+pub const TOGETHER: u32 = 1_000;
 /// How many of them a page shows.
 const LIMIT: usize = 50;
 const PATH: &str = "/dashboard/accounts";

@@ -6,18 +6,21 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_relayer::domain::{
-    ActionFilter, ActionOutcome, ActionWord, Cursor, Invalid, ListedAction, PageLimit, PageRequest,
+    ActionFilter, ActionOutcome, ActionWord, Cursor, Invalid, ListedAction, Page, PageLimit, PageRequest,
 };
-use purser_relayer::service::Services;
+use purser_relayer::service::{ExplorerUrl, Services};
 use purser_relayer::web::actions_as_csv;
 
 use super::names::{Names, Shown};
 use super::page::{Frame, PageError, QueryParams, Section, page};
 use super::session::Signed;
 use super::text::filters;
+use super::which::{Unclear, Which, which};
 
 const LIMIT: u32 = 50;
 const PATH: &str = "/dashboard/actions";
+/// The filters beside the one by object.
+const OTHERS: [&str; 5] = ["action_id", "action", "key_id", "since", "until"];
 
 #[derive(Template)]
 #[template(path = "actions.html")]
@@ -25,7 +28,11 @@ struct ActionsPage {
     frame: Frame,
     actions: Vec<ListedAction>,
     names: Names,
+    /// Where transactions are shown; `None`: the network is not served any more.
+    explorer: Option<ExplorerUrl>,
     asked: QueryParams,
+    /// The filter by object may mean several accounts, or nothing: nothing is listed then.
+    unclear: Option<Unclear>,
     next: Option<String>,
     csv: String,
 }
@@ -37,6 +44,7 @@ fn link(id: &ActionWord) -> Option<String> {
         "acct" => "accounts",
         "whk" => "webhooks",
         "txn" => "transfers",
+        "bdg" => "budgets",
         _ => return None,
     };
     Some(format!("/dashboard/{section}/{id}"))
@@ -47,11 +55,11 @@ fn words(name: &ActionWord) -> String {
     name.to_string().replace('_', " ")
 }
 
-fn filter(asked: &QueryParams) -> Result<ActionFilter, Invalid> {
+fn filter(asked: &QueryParams, object_id: Option<ActionWord>) -> Result<ActionFilter, Invalid> {
     Ok(ActionFilter {
         id: asked.read("action_id")?,
         name: asked.read("action")?,
-        object_id: asked.read("object_id")?,
+        object_id,
         key_id: asked.read("key_id")?,
         since: asked.moment("since")?,
         until: asked.moment("until")?,
@@ -63,11 +71,15 @@ pub async fn show(
     signed: Signed,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
-    let filter = filter(&asked)?;
+    let (object_id, unclear) = object(&services, &signed, &asked).await?;
+    let filter = filter(&asked, object_id.clone())?;
     let bound = filter.text(signed.operator.id);
     let after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
     let request = PageRequest { limit: PageLimit::parse(None, LIMIT, LIMIT)?, after };
-    let listed = services.actions.list(&signed.operator, &filter, request).await?;
+    let listed = match &unclear {
+        Some(_) => Page { items: Vec::new(), next: None },
+        None => services.actions.list(&signed.operator, &filter, request).await?,
+    };
     let ids = listed.items.iter().flat_map(|one| [&one.action.object_id, &one.action.made_id]).flatten();
     let mut shown = Shown::default();
     for id in ids.map(ActionWord::to_string) {
@@ -78,13 +90,37 @@ pub async fn show(
     let shown = ActionsPage {
         frame: Frame::new(&signed.operator, Section::Actions),
         next: asked.next(PATH, listed.next.as_ref()),
-        csv: asked
-            .same(&format!("{PATH}.csv"), &["action_id", "action", "object_id", "key_id", "since", "until"]),
+        csv: asked.with(
+            &format!("{PATH}.csv"),
+            &OTHERS,
+            ("object_id", &object_id.as_ref().map_or_else(String::new, ActionWord::to_string)),
+        ),
         actions: listed.items,
         names,
+        explorer: services.actions.explorer(&signed.operator).ok(),
         asked,
+        unclear,
     };
     Ok(page(&shown, None))
+}
+
+/// The object that the filter means: an account by its name or address, or anything by its id.
+async fn object(
+    services: &Services,
+    signed: &Signed,
+    asked: &QueryParams,
+) -> Result<(Option<ActionWord>, Option<Unclear>), PageError> {
+    let which = which(services, signed, asked, ("object_id", PATH, &OTHERS)).await?;
+    Ok(match which {
+        Which::Unclear(unclear) if unclear.choices.is_empty() => match asked.read("object_id") {
+            Ok(id) => (id, None),
+            Err(_) => (None, Some(unclear)),
+        },
+        which => {
+            let (account, unclear) = which.parts();
+            (account.and_then(|id| id.to_string().parse().ok()), unclear)
+        }
+    })
 }
 
 /// All actions that the filters let through.
@@ -93,5 +129,6 @@ pub async fn file(
     signed: Signed,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
-    Ok(actions_as_csv(services.actions.all(&signed.operator, filter(&asked)?)))
+    let filter = filter(&asked, asked.read("object_id")?)?;
+    Ok(actions_as_csv(services.actions.all(&signed.operator, filter)))
 }

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_relayer::domain::{
-    ApprovalFilter, ApprovalState, Cursor, PageLimit, PageRequest, TransferId, TransferState,
+    ApprovalFilter, ApprovalState, Cursor, Page, PageLimit, PageRequest, TransferId, TransferState,
 };
 use purser_relayer::service::{ApprovalView, Services, TransferView};
 
@@ -15,8 +15,10 @@ use super::page::{Frame, PageError, PageId, QueryParams, Section, page, see};
 use super::session::Signed;
 use super::text::filters;
 use super::transfers::named;
+use super::which::{Unclear, which};
 
 const LIMIT: u32 = 50;
+const PATH: &str = "/dashboard/approvals";
 
 #[derive(Template)]
 #[template(path = "approvals.html")]
@@ -25,6 +27,8 @@ struct ApprovalsPage {
     approvals: Vec<TransferView>,
     names: Names,
     asked: QueryParams,
+    /// The filter by account may mean several, or none: nothing is listed then.
+    unclear: Option<Unclear>,
     next: Option<String>,
 }
 
@@ -33,15 +37,20 @@ pub async fn show(
     signed: Signed,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
-    let filter = ApprovalFilter { account: asked.read("account_id")?, state: asked.read("state")? };
+    let which = which(&services, &signed, &asked, ("account_id", PATH, &["state"])).await?;
+    let (account, unclear) = which.parts();
+    let filter = ApprovalFilter { account, state: asked.read("state")? };
     let bound = filter.text(signed.operator.id);
     let after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
     let request = PageRequest { limit: PageLimit::parse(None, LIMIT, LIMIT)?, after };
-    let approvals = services.approvals.list(&signed.principal, filter, request).await?;
+    let approvals = match &unclear {
+        Some(_) => Page { items: Vec::new(), next: None },
+        None => services.approvals.list(&signed.principal, filter, request).await?,
+    };
     let frame = Frame::new(&signed.operator, Section::Approvals);
-    let next = asked.next("/dashboard/approvals", approvals.next.as_ref());
+    let next = asked.next(PATH, approvals.next.as_ref());
     let names = named(&approvals.items).named(&services, &signed.operator).await?;
-    Ok(page(&ApprovalsPage { frame, approvals: approvals.items, names, asked, next }, None))
+    Ok(page(&ApprovalsPage { frame, approvals: approvals.items, names, asked, unclear, next }, None))
 }
 
 #[derive(Template)]

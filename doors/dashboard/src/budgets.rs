@@ -1,24 +1,74 @@
-//! Budgets, as they stand on the chain. They are made with the admin's wallet, and named in the policies of accounts.
+//! Budgets, as they stand on the chain. They are made with the admin's wallet, and named in the policies of accounts; their caps are
+//! changed here, compared first.
 
 use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_relayer::domain::{Cursor, PageLimit, PageRequest};
-use purser_relayer::service::{BudgetView, Services, budgets_filter};
+use purser_relayer::domain::{
+    BudgetId, Cursor, Invalid, Limit, Operator, PageLimit, PageRequest, RequestFingerprint, Timestamp,
+    UsdcAmount,
+};
+use purser_relayer::service::{
+    AccountView, BudgetComparison, BudgetView, Caps, LimitUse, Services, UpdateBudget, budgets_filter,
+};
+use purser_relayer::web::ApiError;
 
-use super::page::{Frame, PageError, QueryParams, Section, page};
+use super::accounts::TOGETHER;
+use super::form::Form;
+use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, first_page, page, see};
+use super::policy::{FieldChange, limit_of_form, waits_in_words};
 use super::session::Signed;
-use super::text::filters;
+use super::text::{filters, limit_text, percent, typed_text};
 
 const LIMIT: u32 = 50;
+const PATH: &str = "/dashboard/budgets";
+/// Up to how many budgets are offered where an account is to name one.
+const OFFERED: u32 = 1_000;
+
+/// The operator's budgets, to choose from and to be named by their numbers.
+#[derive(Default)]
+pub struct KnownBudgets(Vec<BudgetView>);
+
+impl KnownBudgets {
+    /// None where the chain does not answer: a page comes all the same, and names a budget by its id.
+    pub async fn of(services: &Services, operator: &Operator) -> Self {
+        let Ok(request) = first_page(OFFERED) else { return Self::default() };
+        let listed = services.budgets.list(operator, request).await;
+        Self(listed.map(|page| page.items).unwrap_or_default())
+    }
+
+    pub fn all(&self) -> &[BudgetView] {
+        &self.0
+    }
+
+    /// What names it on a page.
+    pub fn text(&self, id: Option<BudgetId>) -> String {
+        let Some(id) = id else { return "None".to_owned() };
+        let known = self.0.iter().find(|budget| budget.id == id);
+        known.map_or_else(|| id.to_string(), |budget| format!("Budget {}", budget.number))
+    }
+
+    /// What a form names and none of them is: one that was closed.
+    pub fn unknown<'a>(&self, named: &'a str) -> Option<&'a str> {
+        let is_known = self.0.iter().any(|budget| budget.id.to_string() == named);
+        Some(named).filter(|named| !named.is_empty() && *named != "none" && !is_known)
+    }
+}
+
+/// A cap for 30 days, for people.
+pub fn month_text(cap: Option<UsdcAmount>) -> String {
+    limit_text(cap.map_or(Limit::Unlimited, Limit::AtMost))
+}
 
 #[derive(Template)]
 #[template(path = "budgets.html")]
 struct BudgetsPage {
     frame: Frame,
     budgets: Vec<BudgetView>,
+    /// A number above those that are listed.
+    free: u64,
     next: Option<String>,
 }
 
@@ -31,7 +81,192 @@ pub async fn show(
     let after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
     let request = PageRequest { limit: PageLimit::parse(None, LIMIT, LIMIT)?, after };
     let budgets = services.budgets.list(&signed.operator, request).await?;
-    let frame = Frame::new(&signed.operator, Section::Accounts);
-    let next = asked.next("/dashboard/budgets", budgets.next.as_ref());
-    Ok(page(&BudgetsPage { frame, budgets: budgets.items, next }, None))
+    let shown = BudgetsPage {
+        frame: Frame::new(&signed.operator, Section::Accounts),
+        free: budgets.items.last().map_or(1, |last| last.number.saturating_add(1)),
+        next: asked.next(PATH, budgets.next.as_ref()),
+        budgets: budgets.items,
+    };
+    Ok(page(&shown, None))
+}
+
+#[derive(Template)]
+#[template(path = "budget.html")]
+struct BudgetPage {
+    frame: Frame,
+    budget: BudgetView,
+    /// Those that pay through it.
+    accounts: Vec<AccountView>,
+    form: Form,
+    comparison: Option<Compared>,
+    complaint: Option<Complaint>,
+}
+
+/// What a change would do.
+struct Compared {
+    /// Stands for the caps that were compared; the form gives it back.
+    caps: String,
+    /// Something was edited since it was compared: nothing was changed, and it is compared anew.
+    is_anew: bool,
+    rows: [FieldChange; 2],
+    /// How long it waits, if it does.
+    waits: Option<String>,
+}
+
+/// How much of a cap is used.
+struct Used {
+    span: &'static str,
+    used: UsdcAmount,
+    cap: Option<UsdcAmount>,
+    left: Option<UsdcAmount>,
+    percent: Option<u64>,
+    frees_at: Option<Timestamp>,
+}
+
+impl Used {
+    fn of(span: &'static str, limit: LimitUse) -> Self {
+        let LimitUse { limit: cap, used, frees_at } = limit;
+        let percent = cap.map(|cap| percent(used, cap));
+        Self { span, used, cap, left: limit.remaining(), percent, frees_at }
+    }
+}
+
+impl BudgetPage {
+    fn uses(&self) -> [Used; 2] {
+        [Used::of("24 hours", self.budget.daily), Used::of("30 days", self.budget.month)]
+    }
+}
+
+pub async fn one(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    PageId(id): PageId<BudgetId>,
+    asked: QueryParams,
+) -> Result<Response, PageError> {
+    let notices = [
+        ("changed", "The caps are in force, on the chain."),
+        ("waits", "The change raises something, so it waits; see below until when."),
+    ];
+    let notice = notices.into_iter().find(|(name, _)| asked.given(name).is_some());
+    let budget = services.budgets.get(&signed.operator, id).await?;
+    let form = Form::of(vec![
+        ("max_daily_spend", typed_text(budget.caps.max_daily_spend)),
+        ("max_30_day_spend", budget.caps.max_30_day_spend.map_or_else(String::new, typed_text)),
+    ]);
+    let notice = notice.map(|(_, text)| text.to_owned());
+    answer(&services, &signed, budget, notice, form, None, None).await
+}
+
+async fn answer(
+    services: &Services,
+    signed: &Signed,
+    budget: BudgetView,
+    notice: Option<String>,
+    form: Form,
+    comparison: Option<Compared>,
+    complaint: Option<Complaint>,
+) -> Result<Response, PageError> {
+    let mut accounts = services.accounts.list(&signed.operator, None, first_page(TOGETHER)?).await?.items;
+    accounts.retain(|view| view.budget == Some(budget.id));
+    let shown = BudgetPage {
+        frame: Frame::new(&signed.operator, Section::Accounts).with_notice(notice),
+        budget,
+        accounts,
+        form,
+        comparison,
+        complaint,
+    };
+    Ok(page(&shown, shown.complaint.as_ref()))
+}
+
+/// Shows what other caps would do, and sets them once exactly that was confirmed, as for a policy.
+pub async fn change(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    PageId(id): PageId<BudgetId>,
+    form: Form,
+) -> Result<Response, PageError> {
+    let (comparison, complaint) = match carry_out(&services, &signed, id, &form).await {
+        Ok(FormOutcome::Done(response)) => return Ok(response),
+        Ok(FormOutcome::Compared(compared)) => (Some(compared), None),
+        Err(error) => (None, Some(Complaint::of(error)?)),
+    };
+    let budget = services.budgets.get(&signed.operator, id).await?;
+    answer(&services, &signed, budget, None, form, comparison, complaint).await
+}
+
+enum FormOutcome {
+    Compared(Compared),
+    Done(Response),
+}
+
+async fn carry_out(
+    services: &Services,
+    signed: &Signed,
+    id: BudgetId,
+    form: &Form,
+) -> Result<FormOutcome, ApiError> {
+    let update = update(form)?;
+    let BudgetComparison { before, after, waits } =
+        services.budgets.compare(&signed.operator, id, update).await?;
+    let caps = fingerprint(&before, &after);
+    let is_confirmed = form.text("step") == "change";
+    if is_confirmed && form.text("compared") == caps {
+        let done = services.budgets.update(&signed.operator, id, update).await?;
+        let what = if done.waits { "waits" } else { "changed" };
+        return Ok(FormOutcome::Done(see(&format!("{PATH}/{id}?{what}=1"))));
+    }
+    let row = |field, before, after| FieldChange { field, before, after };
+    let day = |caps: &Caps| limit_text(Limit::AtMost(caps.max_daily_spend));
+    let month = |caps: &Caps| month_text(caps.max_30_day_spend);
+    let rows = [
+        row("Most in 24 hours", day(&before), day(&after)),
+        row("Most in 30 days", month(&before), month(&after)),
+    ];
+    let waits = waits.map(waits_in_words);
+    Ok(FormOutcome::Compared(Compared { caps, is_anew: is_confirmed, rows, waits }))
+}
+
+/// The caps that the form asks for.
+fn update(form: &Form) -> Result<UpdateBudget, Invalid> {
+    let cap = |name| limit_of_form(form, name)?.map(|text| Invalid::unless(name, text)).transpose();
+    let day: Option<UsdcAmount> = cap("max_daily_spend")?;
+    if day.is_none() {
+        let message = "must be an amount: a budget has a limit for 24 hours";
+        return Err(Invalid::new("max_daily_spend", message));
+    }
+    let month = cap("max_30_day_spend")?.map_or(Limit::Unlimited, Limit::AtMost);
+    Ok(UpdateBudget { max_daily_spend: day, max_30_day_spend: Some(month) })
+}
+
+/// Stands for the caps before and after.
+fn fingerprint(before: &Caps, after: &Caps) -> String {
+    let text = |caps: &Caps| format!("{} {}", caps.max_daily_spend, month_text(caps.max_30_day_spend));
+    RequestFingerprint::of(&text(before), "", text(after).as_bytes()).to_hex()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_has_a_cap_for_24_hours_and_may_have_one_for_30_days() {
+        let form = |day: &str, month: &str| {
+            Form::of(vec![("max_daily_spend", day.to_owned()), ("max_30_day_spend", month.to_owned())])
+        };
+        let read = update(&form("12.5", "")).expect("caps");
+        assert_eq!(read.max_daily_spend, Some(UsdcAmount::from_micros(12_500_000)));
+        assert_eq!(read.max_30_day_spend, Some(Limit::Unlimited));
+        let read = update(&form("0.000001", "2")).expect("caps");
+        assert_eq!(read.max_30_day_spend, Some(Limit::AtMost(UsdcAmount::from_micros(2_000_000))));
+        for (day, month, field) in [
+            ("", "2", "max_daily_spend"),
+            ("ten", "", "max_daily_spend"),
+            ("1,250", "", "max_daily_spend"),
+            ("1", "12,50", "max_30_day_spend"),
+            ("1", "none", "max_30_day_spend"),
+        ] {
+            assert_eq!(update(&form(day, month)).expect_err("refused").param(), field, "{day} {month}");
+        }
+    }
 }

@@ -1,29 +1,39 @@
 //! The operator's own keys, and who is signed in with them.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_relayer::domain::{ApiKey, Invalid, KeyHolder, KeyId, Scope, SessionId, Timestamp};
+use purser_relayer::domain::{
+    ApiKey, Cursor, Invalid, KeyHolder, KeyId, PageLimit, PageRequest, Scope, SessionId, Timestamp,
+};
 use purser_relayer::service::{
-    CreateKey, NewKey, PasskeyView, Resource, ServiceError, Services, SessionView,
+    CreateKey, NewKey, PasskeyView, Resource, ServiceError, Services, SessionView, keys_filter,
 };
 use purser_relayer::web::{ApiError, Draw, shown_once};
 
 use super::form::Form;
-use super::page::{Complaint, Frame, PageError, QueryParams, Section, first_page, page, see};
+use super::names::{Names, Shown};
+use super::page::{Complaint, Frame, PageError, QueryParams, Section, page, see};
 use super::session::Signed;
 use super::text::filters;
 
-/// How many keys the page shows, newest first.
-const KEYS: u32 = 100;
+/// How many keys a page shows, newest first.
+const KEYS: u32 = 50;
+const PATH: &str = "/dashboard/keys";
 
 #[derive(Template)]
 #[template(path = "keys.html")]
 struct KeysPage {
     frame: Frame,
     keys: Vec<ApiKey>,
+    /// Those of them that the session's key may revoke.
+    revocable: HashSet<KeyId>,
+    /// Of who made them.
+    names: Names,
+    next: Option<String>,
     now: Timestamp,
     /// The key that opened the session.
     own: KeyId,
@@ -38,22 +48,6 @@ struct KeysPage {
 }
 
 impl KeysPage {
-    fn key(&self, id: &KeyId) -> Option<&ApiKey> {
-        self.keys.iter().find(|key| key.id == *id)
-    }
-
-    /// Itself, and what it made, directly or through others.
-    fn may_revoke(&self, key: &ApiKey) -> bool {
-        let mut above = Some(key);
-        while let Some(at) = above {
-            if at.id == self.own {
-                return true;
-            }
-            above = at.made_by.as_ref().and_then(|maker| self.key(maker));
-        }
-        false
-    }
-
     fn is_chosen(&self, scope: &Scope) -> bool {
         self.form.all("scopes").any(|chosen| chosen == scope.as_str())
     }
@@ -72,19 +66,59 @@ pub async fn show(
     ];
     let notice = notices.into_iter().find(|(name, _)| asked.given(name).is_some());
     let notice = notice.map(|(_, text)| text.to_owned());
-    answer(&services, &signed, notice, Form::default(), None).await
+    answer(&services, &signed, &asked, notice, Form::default(), None).await
+}
+
+/// Those that the caller's key may revoke: itself, and what it made, directly or through others.
+async fn revocable(
+    services: &Services,
+    signed: &Signed,
+    keys: &[ApiKey],
+) -> Result<HashSet<KeyId>, ServiceError> {
+    let own = signed.principal.key_id();
+    // Most keys have few makers.
+    let mut of_maker = HashMap::new();
+    let mut revocable = HashSet::new();
+    for key in keys {
+        let may = match key.made_by {
+            _ if key.id == own => true,
+            None => false,
+            Some(maker) => match of_maker.get(&maker) {
+                Some(may) => *may,
+                None => {
+                    let may = services.keys.is_own_or_made(&signed.principal, maker).await?;
+                    of_maker.insert(maker, may);
+                    may
+                }
+            },
+        };
+        if may {
+            revocable.insert(key.id);
+        }
+    }
+    Ok(revocable)
 }
 
 async fn answer(
     services: &Services,
     signed: &Signed,
+    asked: &QueryParams,
     notice: Option<String>,
     form: Form,
     complaint: Option<Complaint>,
 ) -> Result<Response, PageError> {
+    let bound = keys_filter(signed.operator.id, KeyHolder::Operator);
+    let after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
+    let request = PageRequest { limit: PageLimit::parse(None, KEYS, KEYS)?, after };
+    let listed = services.keys.list(&signed.operator, KeyHolder::Operator, request).await?;
+    let mut shown = Shown::default();
+    listed.items.iter().filter_map(|key| key.made_by).for_each(|maker| shown.key(maker));
     let shown = KeysPage {
         frame: Frame::new(&signed.operator, Section::Keys).with_notice(notice),
-        keys: services.keys.list(&signed.operator, KeyHolder::Operator, first_page(KEYS)?).await?.items,
+        revocable: revocable(services, signed, &listed.items).await?,
+        names: shown.named(services, &signed.operator).await?,
+        next: QueryParams::default().next(PATH, listed.next.as_ref()),
+        keys: listed.items,
         now: services.keys.now(),
         own: signed.principal.key_id(),
         scopes: signed.principal.scopes().grantable().collect(),
@@ -123,7 +157,10 @@ pub async fn create(
             let frame = Frame::new(&signed.operator, Section::Keys);
             Ok(shown_once(page(&OperatorKeyPage { frame, new }, None)))
         }
-        Err(error) => answer(&services, &signed, None, form, Some(Complaint::of(error)?)).await,
+        Err(error) => {
+            let asked = QueryParams::default();
+            answer(&services, &signed, &asked, None, form, Some(Complaint::of(error)?)).await
+        }
     }
 }
 
@@ -143,6 +180,9 @@ pub async fn revoke(
     let key: KeyId = form.text("key").parse().map_err(|_| ServiceError::NotFound(Resource::Key))?;
     match services.keys.revoke(&signed.principal, key).await {
         Ok(()) => Ok(see("/dashboard/keys?revoked=1")),
-        Err(error) => answer(&services, &signed, None, Form::default(), Some(Complaint::of(error)?)).await,
+        Err(error) => {
+            let (asked, form) = (QueryParams::default(), Form::default());
+            answer(&services, &signed, &asked, None, form, Some(Complaint::of(error)?)).await
+        }
     }
 }

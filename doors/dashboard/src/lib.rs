@@ -31,6 +31,7 @@ mod system;
 mod text;
 mod transfers;
 mod webhooks;
+mod which;
 
 use std::sync::Arc;
 
@@ -88,6 +89,7 @@ pub fn routes(services: &Services, guard: Guard, public_url: &str) -> Router {
         .route("/dashboard/accounts/{id}/history.csv", get(history::file))
         .route("/dashboard/history.csv", get(history::file_of_all))
         .route("/dashboard/budgets", get(budgets::show))
+        .route("/dashboard/budgets/{id}", get(budgets::one).post(budgets::change))
         .route("/dashboard/approvals", get(approvals::show))
         .route("/dashboard/approvals/{id}", get(approvals::one))
         .route("/dashboard/approvals/{id}/reject", post(approvals::reject))

@@ -8,7 +8,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use purser_relayer::domain::{
-    AccountFilter, AccountId, Invalid, Limit, PolicyUpdate, Selection, Tag, Timestamp,
+    AccountFilter, AccountId, BudgetId, Invalid, PolicyUpdate, Selection, Tag, Timestamp,
 };
 use purser_relayer::service::{ManyChange, ManyDone, ServiceError, Services, Standing, Will};
 use purser_relayer::web::many::{Changed, Compared, change, compare};
@@ -16,12 +16,13 @@ use purser_relayer::web::{ApiError, Fields, HasChanged, OnRecord};
 use serde_json::{Map, Value, json};
 
 use super::accounts::search;
+use super::budgets::{KnownBudgets, month_text};
 use super::form::Form;
 use super::once::{FormWork, work};
 use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, page};
-use super::policy::{compared, entry_of_line, limit_of_field, waits_in_words};
+use super::policy::{compared, entry_of_line, is_for_admin, limit_of_field, waits_in_words};
 use super::session::Signed;
-use super::text::{filters, limit_text};
+use super::text::filters;
 
 const PATH: &str = "/dashboard/accounts/change";
 
@@ -29,6 +30,7 @@ const PATH: &str = "/dashboard/accounts/change";
 #[template(path = "many.html")]
 struct ManyPage {
     frame: Frame,
+    budgets: KnownBudgets,
     form: Form,
     shown: Option<ShownChange>,
     complaint: Option<Complaint>,
@@ -51,6 +53,8 @@ struct ShownChange {
     /// How many accounts would change, now or later.
     count: usize,
     waits: Option<String>,
+    /// The admin alone may do it for some of them, with its own wallet.
+    is_for_admin: bool,
     is_halt: bool,
 }
 
@@ -67,7 +71,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(one: &Compared, outcome: &'static str) -> Self {
+    fn of(one: &Compared, outcome: &'static str, budgets: &KnownBudgets) -> Self {
         let planned = &one.planned;
         Self {
             id: planned.id,
@@ -75,7 +79,7 @@ impl Row {
             changes: planned
                 .standing
                 .as_ref()
-                .map_or_else(Vec::new, |(before, after)| changes(before, after)),
+                .map_or_else(Vec::new, |(before, after)| changes(before, after, budgets)),
             outcome,
             note: None,
             at: None,
@@ -88,14 +92,18 @@ impl Row {
     }
 }
 
-fn changes(before: &Standing, after: &Standing) -> Vec<(&'static str, String, String)> {
+fn changes(
+    before: &Standing,
+    after: &Standing,
+    budgets: &KnownBudgets,
+) -> Vec<(&'static str, String, String)> {
     let fields = compared(&before.policy, &after.policy).into_iter();
     let mut rows: Vec<_> = fields.map(|change| (change.field, change.before, change.after)).collect();
-    let month = |standing: &Standing| {
-        limit_text(standing.bounds.max_30_day_spend.map_or(Limit::Unlimited, Limit::AtMost))
-    };
+    let month = |standing: &Standing| month_text(standing.bounds.max_30_day_spend);
+    let budget = |standing: &Standing| budgets.text(standing.bounds.budget.map(BudgetId));
     let halted = |standing: &Standing| if standing.is_halted { "Yes" } else { "No" }.to_owned();
     rows.push(("Most in 30 days", month(before), month(after)));
+    rows.push(("Budget", budget(before), budget(after)));
     rows.push(("Halted", halted(before), halted(after)));
     rows.retain(|(_, before, after)| before != after);
     rows
@@ -115,6 +123,11 @@ fn asked(form: &Form) -> Result<Option<Map<String, Value>>, Invalid> {
                         if form.text(name) == "none" { Value::Null } else { limit_of_field(form, name)? };
                     fields.insert(name.to_owned(), limit);
                 }
+            }
+            match form.text("budget_id") {
+                "" => {}
+                "none" => drop(fields.insert("budget_id".to_owned(), Value::Null)),
+                budget => drop(fields.insert("budget_id".to_owned(), budget.into())),
             }
             match form.text("require_memo") {
                 "yes" => drop(fields.insert("require_memo".to_owned(), true.into())),
@@ -153,20 +166,26 @@ async fn selected(services: &Services, signed: &Signed, form: &Form) -> Result<S
     Ok(Selection::Named(found.into_iter().map(|id| (id, None)).collect()))
 }
 
-pub async fn show(signed: Signed, asked: QueryParams) -> Result<Response, PageError> {
+pub async fn show(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    asked: QueryParams,
+) -> Result<Response, PageError> {
     let known = ["tag", "status", "search"].map(|name| (name, asked.text(name).to_owned()));
-    answer(&signed, Form::of(known.into()), None, None)
+    let budgets = KnownBudgets::of(&services, &signed.operator).await;
+    Ok(answer(&signed, budgets, Form::of(known.into()), None, None))
 }
 
 fn answer(
     signed: &Signed,
+    budgets: KnownBudgets,
     form: Form,
     shown: Option<ShownChange>,
     complaint: Option<Complaint>,
-) -> Result<Response, PageError> {
+) -> Response {
     let frame = Frame::new(&signed.operator, Section::Accounts);
-    let shown = ManyPage { frame, form, shown, complaint };
-    Ok(page(&shown, shown.complaint.as_ref()))
+    let shown = ManyPage { frame, budgets, form, shown, complaint };
+    page(&shown, shown.complaint.as_ref())
 }
 
 /// Shows what the change would do.
@@ -175,13 +194,19 @@ pub async fn look(
     signed: Signed,
     form: Form,
 ) -> Result<Response, PageError> {
-    match look_at(&services, &signed, &form).await {
-        Ok(shown) => answer(&signed, form, Some(shown), None),
-        Err(error) => answer(&signed, form, None, Some(Complaint::of(error)?)),
-    }
+    let budgets = KnownBudgets::of(&services, &signed.operator).await;
+    Ok(match look_at(&services, &signed, &form, &budgets).await {
+        Ok(shown) => answer(&signed, budgets, form, Some(shown), None),
+        Err(error) => answer(&signed, budgets, form, None, Some(Complaint::of(error)?)),
+    })
 }
 
-async fn look_at(services: &Services, signed: &Signed, form: &Form) -> Result<ShownChange, ApiError> {
+async fn look_at(
+    services: &Services,
+    signed: &Signed,
+    form: &Form,
+    budgets: &KnownBudgets,
+) -> Result<ShownChange, ApiError> {
     let fields = asked(form)?;
     let change = change_of(fields.as_ref())?;
     let selection = selected(services, signed, form).await?;
@@ -190,11 +215,13 @@ async fn look_at(services: &Services, signed: &Signed, form: &Form) -> Result<Sh
     let named = |one: &Compared| format!("{}-{}", one.planned.id, one.planned.expected_version);
     let waiting = all.iter().find(|one| matches!(one.planned.will, Ok(Will::Wait)));
     let row = |one: &Compared| match &one.planned.will {
-        Ok(Will::Apply) => Row::of(one, "changes"),
-        Ok(Will::Wait) => Row::of(one, "waits"),
-        Ok(Will::BeUnchanged) => Row::of(one, "is so already"),
-        Err(error) => Row::of(one, "failed").failed(error),
+        Ok(Will::Apply) => Row::of(one, "changes", budgets),
+        Ok(Will::Wait) => Row::of(one, "waits", budgets),
+        Ok(Will::BeUnchanged) => Row::of(one, "is so already", budgets),
+        Err(error) => Row::of(one, "failed", budgets).failed(error),
     };
+    let refused = all.iter().filter_map(|one| one.planned.will.clone().err());
+    let is_for_admin = refused.map(ApiError::from).any(|error| is_for_admin(&error));
     let is_halt = fields.is_none();
     Ok(ShownChange {
         path: format!("{PATH}/{}", if is_halt { "halt" } else { "policy" }),
@@ -203,6 +230,7 @@ async fn look_at(services: &Services, signed: &Signed, form: &Form) -> Result<Sh
         count: all.iter().filter(would_change).count(),
         waits: waiting.map(|one| waits_in_words(one.planned.delay_seconds)),
         rows: all.iter().map(row).collect(),
+        is_for_admin,
         is_halt,
     })
 }
@@ -264,7 +292,8 @@ async fn carry_out(
     let all = compare(many, operator, &shown_accounts(form)?, &asked).await?;
     let of = (operator, on_record);
     let changed = change((many, &services.actions), of, &asked, fields.as_ref(), all).await;
-    let rows: Vec<Row> = changed.iter().map(done).collect();
+    let budgets = KnownBudgets::of(services, operator).await;
+    let rows: Vec<Row> = changed.iter().map(|one| done(one, &budgets)).collect();
     let count = |outcomes: &[&str]| rows.iter().filter(|row| outcomes.contains(&row.outcome)).count();
     let (has_changed, failed) = (count(&["changed", "waits"]), count(&["failed"]));
     let frame = Frame::new(operator, Section::Accounts);
@@ -272,12 +301,13 @@ async fn carry_out(
     Ok((Extension(HasChanged(true)), shown).into_response())
 }
 
-fn done(Changed { compared, done }: &Changed) -> Row {
+fn done(Changed { compared, done }: &Changed, budgets: &KnownBudgets) -> Row {
+    let row = |outcome| Row::of(compared, outcome, budgets);
     match done {
-        Ok(ManyDone::Applied { .. }) => Row::of(compared, "changed"),
-        Ok(ManyDone::Waits { effective_at }) => Row { at: *effective_at, ..Row::of(compared, "waits") },
-        Ok(ManyDone::Unchanged) => Row::of(compared, "is so already"),
-        Err(error) => Row::of(compared, "failed").failed(error),
+        Ok(ManyDone::Applied { .. }) => row("changed"),
+        Ok(ManyDone::Waits { effective_at }) => Row { at: *effective_at, ..row("waits") },
+        Ok(ManyDone::Unchanged) => row("is so already"),
+        Err(error) => row("failed").failed(error),
     }
 }
 
@@ -287,8 +317,8 @@ pub async fn progress(
     signed: Signed,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
-    let form = Form::default();
-    let Some(name) = asked.given("working") else { return answer(&signed, form, None, None) };
+    let (form, budgets) = (Form::default(), KnownBudgets::of(&services, &signed.operator).await);
+    let Some(name) = asked.given("working") else { return Ok(answer(&signed, budgets, form, None, None)) };
     match work(&services, &signed, name).await? {
         FormWork::Done(answer) => Ok(answer),
         FormWork::Running => Ok(ProgressPage {
@@ -308,7 +338,7 @@ pub async fn progress(
                 message: message.to_owned(),
                 field: String::new(),
             };
-            answer(&signed, form, None, Some(complaint))
+            Ok(answer(&signed, budgets, form, None, Some(complaint)))
         }
     }
 }

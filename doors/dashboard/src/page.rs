@@ -198,6 +198,7 @@ impl<S: Send + Sync, T: PathId> FromRequestParts<S> for PageId<T> {
 }
 
 /// The query parameters of the page's address.
+#[derive(Default)]
 pub struct QueryParams(Vec<(String, String)>);
 
 impl<S: Send + Sync> FromRequestParts<S> for QueryParams {

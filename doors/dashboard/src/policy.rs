@@ -10,16 +10,18 @@ use purser_relayer::domain::{
     PolicyVersion, RequestFingerprint, SpendingPolicy, entries,
 };
 use purser_relayer::service::{
-    AccountView, PolicyChange, PolicyComparison, Services, policy_versions_filter,
+    AccountView, BoundsView, Forbidden, PolicyChange, PolicyComparison, ServiceError, Services,
+    policy_versions_filter,
 };
 use purser_relayer::web::ApiError;
 use serde_json::{Map, Value, json};
 
+use super::budgets::{KnownBudgets, month_text};
 use super::form::Form;
 use super::names::{Names, Shown};
 use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page, see};
 use super::session::Signed;
-use super::text::{filters, limit_text};
+use super::text::{filters, limit_text, typed_text};
 
 const VERSIONS: u32 = 25;
 
@@ -28,8 +30,11 @@ const VERSIONS: u32 = 25;
 struct PolicyPage {
     frame: Frame,
     view: AccountView,
+    budgets: KnownBudgets,
     form: Form,
     comparison: Option<Compared>,
+    /// What the admin types where it alone may do this.
+    command: Option<String>,
     complaint: Option<Complaint>,
 }
 
@@ -42,6 +47,8 @@ struct Compared {
     rows: Vec<FieldChange>,
     /// The delay in seconds, if the change loosens something and must wait.
     waits: Option<u32>,
+    /// It changes what binds the account beside its policy, which does not wait.
+    binds: bool,
 }
 
 impl Compared {
@@ -76,6 +83,15 @@ impl FieldChange {
     }
 }
 
+/// What binds an account beside its policy, before and after.
+pub fn compared_bounds(before: &BoundsView, after: &BoundsView, budgets: &KnownBudgets) -> [FieldChange; 2] {
+    let row = |field, before, after| FieldChange { field, before, after };
+    [
+        row("Most in 30 days", month_text(before.max_30_day_spend), month_text(after.max_30_day_spend)),
+        row("Budget", budgets.text(before.budget), budgets.text(after.budget)),
+    ]
+}
+
 /// Two policies side by side.
 pub fn compared(before: &SpendingPolicy, after: &SpendingPolicy) -> Vec<FieldChange> {
     let rows = rows(before).into_iter().zip(rows(after));
@@ -105,11 +121,15 @@ fn lines(allowed: &AllowedRecipients) -> Option<String> {
     Some(entries.map(|(kind, address)| format!("{} {address}", kind.as_str())).collect::<Vec<_>>().join("\n"))
 }
 
+/// The fields of what binds an account beside its policy, each with the hidden one that says how the form was filled in.
+const BOUNDS: [(&str, &str); 2] =
+    [("max_30_day_spend", "seen_max_30_day_spend"), ("budget_id", "seen_budget_id")];
+
 /// The form, filled in with the current policy.
-fn form_of(policy: &SpendingPolicy, version: u64) -> Form {
+fn form_of(policy: &SpendingPolicy, version: u64, bounds: &BoundsView) -> Form {
     let limit = |limit: Limit| match limit {
         Limit::Unlimited => String::new(),
-        Limit::AtMost(amount) => amount.to_string(),
+        Limit::AtMost(amount) => typed_text(amount),
     };
     let lines = lines(&policy.allowlist);
     let allowed = if lines.is_some() { "only" } else { "anyone" };
@@ -123,6 +143,11 @@ fn form_of(policy: &SpendingPolicy, version: u64) -> Form {
     if policy.require_memo {
         fields.push(("require_memo", "true".to_owned()));
     }
+    let month = bounds.max_30_day_spend.map_or_else(String::new, typed_text);
+    let budget = bounds.budget.map_or_else(String::new, |budget| budget.to_string());
+    for ((name, seen), value) in BOUNDS.into_iter().zip([month, budget]) {
+        fields.extend([(name, value.clone()), (seen, value)]);
+    }
     Form::of(fields)
 }
 
@@ -135,6 +160,7 @@ pub fn version_of(form: &Form) -> Result<u64, Invalid> {
 /// The change that the form asks for, in the form of a PATCH body.
 fn update(form: &Form) -> Result<PolicyUpdate, Invalid> {
     let mut fields = policy_fields(form)?;
+    fields.extend(bound_fields(form)?);
     fields.insert("expected_version".to_owned(), version_of(form)?.into());
     fields.extend(form.given("reason").map(|reason| ("reason".to_owned(), reason.into())));
     PolicyUpdate::from_json(Value::Object(fields).to_string().as_bytes())
@@ -146,23 +172,59 @@ pub fn first_policy(form: &Form) -> Result<PolicyUpdate, Invalid> {
     PolicyUpdate::from_json(fields.as_bytes())
 }
 
-/// Stands for the version and the fields that a form was compared with.
-fn fingerprint(form: &Form) -> Result<String, Invalid> {
-    let fields = Value::Object(policy_fields(form)?).to_string();
-    let version = version_of(form)?.to_string();
-    Ok(RequestFingerprint::of(&version, "", fields.as_bytes()).to_hex())
+/// Stands for the version, the fields that a form was compared with, and what bound the account beside its policy then, which has no
+/// version.
+fn fingerprint(form: &Form, bounds: &BoundsView) -> Result<String, Invalid> {
+    let mut fields = policy_fields(form)?;
+    fields.extend(bound_fields(form)?);
+    let fields = Value::Object(fields).to_string();
+    let version = version_of(form)?;
+    let budget = bounds.budget.map_or_else(String::new, |budget| budget.to_string());
+    let stood = format!("{version} {} {budget}", month_text(bounds.max_30_day_spend));
+    Ok(RequestFingerprint::of(&stood, "", fields.as_bytes()).to_hex())
 }
 
-/// A limit as it was typed; null where nothing was.
-pub fn limit_of_field(form: &Form, name: &str) -> Result<Value, Invalid> {
+/// A limit as it was typed, if it was.
+pub fn limit_of_form<'a>(form: &'a Form, name: &'a str) -> Result<Option<&'a str>, Invalid> {
     match form.given(name) {
         // To some it parts thousands, to others decimals.
         Some(text) if text.contains(',') => Err(Invalid::new(
             name,
             "must be typed without a comma: 12.5 for twelve and a half, 12500 for twelve thousand five hundred",
         )),
-        text => Ok(text.map_or(Value::Null, Value::from)),
+        text => Ok(text),
     }
+}
+
+/// The same as JSON; null where nothing was typed.
+pub fn limit_of_field(form: &Form, name: &str) -> Result<Value, Invalid> {
+    Ok(limit_of_form(form, name)?.map_or(Value::Null, Value::from))
+}
+
+/// What is to bind an account beside its policy, in the form of JSON: only what was edited, so that nothing is put over what somebody
+/// else set since.
+fn bound_fields(form: &Form) -> Result<Map<String, Value>, Invalid> {
+    let mut fields = Map::new();
+    for (name, seen) in BOUNDS {
+        let is_edited = form.all(name).next().is_some_and(|text| text.trim() != form.text(seen));
+        if is_edited {
+            fields.insert(name.to_owned(), limit_of_field(form, name)?);
+        }
+    }
+    Ok(fields)
+}
+
+/// What the admin types to bind the account as the form says.
+fn command(form: &Form, view: &AccountView) -> Option<String> {
+    let fields = bound_fields(form).ok()?;
+    let mut command = format!("anchor run set-bounds -- --account {}", view.account.address);
+    for (name, option) in [("max_30_day_spend", "--max-30-days"), ("budget_id", "--budget")] {
+        if let Some(value) = fields.get(name) {
+            let value = value.as_str().unwrap_or("none");
+            command.push_str(&format!(" {option} {}", value.strip_prefix("bdg_").unwrap_or(value)));
+        }
+    }
+    Some(command + " --yes")
 }
 
 /// A line of an allowlist.
@@ -194,8 +256,15 @@ pub async fn show(
     PageId(id): PageId<AccountId>,
 ) -> Result<Response, PageError> {
     let current = services.policies.get(&signed.operator, id).await?;
-    let form = form_of(&current.policy, current.version);
-    answer(&services, &signed, id, form, None, None).await
+    let form = form_of(&current.policy, current.version, &current.bounds);
+    answer(&services, &signed, id, form, Answer::Asked).await
+}
+
+/// What the form is shown again for.
+enum Answer {
+    Asked,
+    Compared(Compared),
+    Refused { complaint: Complaint, is_for_admin: bool },
 }
 
 async fn answer(
@@ -203,12 +272,19 @@ async fn answer(
     signed: &Signed,
     id: AccountId,
     form: Form,
-    comparison: Option<Compared>,
-    complaint: Option<Complaint>,
+    answer: Answer,
 ) -> Result<Response, PageError> {
+    let view = services.accounts.get(&signed.principal, id).await?;
+    let (comparison, complaint, is_for_admin) = match answer {
+        Answer::Asked => (None, None, false),
+        Answer::Compared(compared) => (Some(compared), None, false),
+        Answer::Refused { complaint, is_for_admin } => (None, Some(complaint), is_for_admin),
+    };
     let shown = PolicyPage {
         frame: Frame::new(&signed.operator, Section::Accounts),
-        view: services.accounts.get(&signed.principal, id).await?,
+        budgets: KnownBudgets::of(services, &signed.operator).await,
+        command: command(&form, &view).filter(|_| is_for_admin),
+        view,
         form,
         comparison,
         complaint,
@@ -227,10 +303,19 @@ pub async fn change(
     match carry_out(&services, &signed, id, &form).await {
         Ok(FormOutcome::Done(response)) => Ok(response),
         Ok(FormOutcome::Compared(compared)) => {
-            answer(&services, &signed, id, form, Some(compared), None).await
+            answer(&services, &signed, id, form, Answer::Compared(compared)).await
         }
-        Err(error) => answer(&services, &signed, id, form, None, Some(Complaint::of(error)?)).await,
+        Err(error) => {
+            let is_for_admin = is_for_admin(&error);
+            let refused = Answer::Refused { complaint: Complaint::of(error)?, is_for_admin };
+            answer(&services, &signed, id, form, refused).await
+        }
     }
+}
+
+/// Whether the admin alone may do it, with its own wallet.
+pub fn is_for_admin(error: &ApiError) -> bool {
+    matches!(error, ApiError::Service(ServiceError::Forbidden(Forbidden::AdminNeeded)))
 }
 
 enum FormOutcome {
@@ -244,16 +329,21 @@ async fn carry_out(
     id: AccountId,
     form: &Form,
 ) -> Result<FormOutcome, ApiError> {
-    let (update, fields) = (update(form)?, fingerprint(form)?);
+    let update = update(form)?;
+    let PolicyComparison { before, after, bounds_before, bounds_after, waits } =
+        services.policies.compare(&signed.operator, id, &update).await?;
+    let fields = fingerprint(form, &bounds_before)?;
     let is_confirmed = form.text("step") == "change";
     if is_confirmed && form.text("compared") == fields {
         let change = services.policies.patch(&signed.operator, id, update, signed.principal.key_id()).await?;
         return Ok(FormOutcome::Done(after_change(id, &change)));
     }
-    let PolicyComparison { before, after, waits } =
-        services.policies.compare(&signed.operator, id, &update).await?;
-    let rows = compared(&before, &after);
-    Ok(FormOutcome::Compared(Compared { fields, is_anew: is_confirmed, rows, waits }))
+    let budgets = KnownBudgets::of(services, &signed.operator).await;
+    let mut rows = compared(&before, &after);
+    let bounds = compared_bounds(&bounds_before, &bounds_after, &budgets);
+    let binds = bounds.iter().any(FieldChange::is_changed);
+    rows.extend(bounds);
+    Ok(FormOutcome::Compared(Compared { fields, is_anew: is_confirmed, rows, waits, binds }))
 }
 
 /// Where to go after a change of policy.
@@ -310,7 +400,7 @@ pub async fn versions(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use purser_relayer::domain::{Address, AllowlistEntry, Counterparties, UsdcAmount};
+    use purser_relayer::domain::{Address, AllowlistEntry, BudgetId, Counterparties, UsdcAmount};
 
     #[test]
     fn stored_policy_is_read_back_from_its_form() {
@@ -321,13 +411,46 @@ mod tests {
             allowlist: AllowedRecipients::only(vec![address.bytes()], vec![address.bytes()]),
             ..SpendingPolicy::default()
         };
-        let read = update(&form_of(&policy, 7)).expect("its own form");
+        let bounds = |cap: Option<u64>, budget: Option<BudgetId>| BoundsView {
+            max_30_day_spend: cap.map(UsdcAmount::from_micros),
+            budget,
+            by_grant_only: false,
+        };
+        let bound = bounds(Some(50_000_000), Some(BudgetId(address)));
+        let read = update(&form_of(&policy, 7, &bound)).expect("its own form");
         assert_eq!(read.expected_version, Some(7));
+        // What was not edited is not asked for, and what is gone from the form neither.
+        assert_eq!((read.max_30_day_spend, read.budget), (None, None));
         let entries = vec![AllowlistEntry::Wallet(address), AllowlistEntry::TokenAccount(address)];
         assert_eq!(read.allowed_counterparties, Some(Counterparties::Only(entries)));
         assert_eq!(read.merge(Some(policy.allowlist.clone()), &SpendingPolicy::default()), policy);
-        let open = update(&form_of(&SpendingPolicy::default(), 7)).expect("its own form");
+        let open =
+            update(&form_of(&SpendingPolicy::default(), 7, &bounds(None, None))).expect("its own form");
         assert_eq!(open.allowed_counterparties, Some(Counterparties::Anyone));
+    }
+
+    #[test]
+    fn what_binds_an_account_is_asked_for_where_it_was_edited() {
+        let budget = BudgetId(Address::from_bytes([3; 32]));
+        let read = |fields: &[(&str, &str)]| {
+            let version = [("expected_version", "1".to_owned())];
+            let fields = fields.iter().map(|(name, value)| (*name, (*value).to_owned()));
+            update(&Form::of(version.into_iter().chain(fields).collect()))
+        };
+        let id = budget.to_string();
+        let named = read(&[("max_30_day_spend", "60"), ("budget_id", id.as_str())]).expect("both");
+        assert_eq!(named.max_30_day_spend, Some(Limit::AtMost(UsdcAmount::from_micros(60_000_000))));
+        assert_eq!(named.budget, Some(Some(budget)));
+        let lifted = [
+            ("max_30_day_spend", ""),
+            ("seen_max_30_day_spend", "60"),
+            ("budget_id", ""),
+            ("seen_budget_id", id.as_str()),
+        ];
+        let lifted = read(&lifted).expect("none of both");
+        assert_eq!((lifted.max_30_day_spend, lifted.budget), (Some(Limit::Unlimited), Some(None)));
+        let refused = read(&[("max_30_day_spend", "1,000")]).expect_err("a comma");
+        assert_eq!(refused.param(), "max_30_day_spend");
     }
 
     #[test]

@@ -12,7 +12,8 @@ use super::page::PageError;
 use super::session::{Signed, is_stop};
 
 /// Fields that belong to the form, not to what is asked for.
-const OF_THE_FORM: [&str; 5] = ["once", "step", "compared", "accounts", "credential"];
+const OF_THE_FORM: [&str; 7] =
+    ["once", "step", "compared", "accounts", "credential", "seen_max_30_day_spend", "seen_budget_id"];
 
 /// The operation that a form is. A form that is not known here is on record by its path. `None`: it changes nothing.
 fn operation(path: &str) -> Option<&str> {
@@ -26,6 +27,7 @@ fn operation(path: &str) -> Option<&str> {
         "/accounts/{id}/halt" => "halt_account",
         "/accounts/{id}/pause" | "/accounts/{id}/policy" => "update_policy",
         "/accounts/{id}/policy/drop" => "drop_pending_policy",
+        "/budgets/{id}" => "update_budget",
         "/accounts/{id}/keys" => "create_key",
         "/keys" => "create_operator_key",
         "/keys/revoke" | "/accounts/{id}/keys/revoke" => "revoke_key",

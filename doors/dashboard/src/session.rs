@@ -203,7 +203,8 @@ fn needed(method: &Method, path: &str) -> &'static [Scope] {
         "/accounts/change/policy"
         | "/accounts/{id}/pause"
         | "/accounts/{id}/policy"
-        | "/accounts/{id}/policy/drop" => &[Scope::Policy],
+        | "/accounts/{id}/policy/drop"
+        | "/budgets/{id}" => &[Scope::Policy],
         "/approvals/{id}/reject" => &[Scope::RejectApprovals, Scope::Policy],
         "/keys" | "/accounts/{id}/keys" => &[Scope::Pay, Scope::Policy, Scope::Halt, Scope::RejectApprovals],
         "/keys/revoke" | "/accounts/{id}/keys/revoke" => &Scope::ALL,

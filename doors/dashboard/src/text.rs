@@ -19,6 +19,11 @@ pub fn usdc_text(amount: UsdcAmount) -> String {
     format!("{grouped}.{}", fraction.get(..shown).unwrap_or(fraction))
 }
 
+/// `12.5`: as a person types it.
+pub fn typed_text(amount: UsdcAmount) -> String {
+    amount.to_string().trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// A limit, for people.
 pub fn limit_text(limit: Limit) -> String {
     match limit {
@@ -154,6 +159,13 @@ mod tests {
         assert_eq!(said(1, 30_000_000), "once, 30.00 USDC");
         assert_eq!(said(9_999, 1_000_000_001), "9999 times, 1,000.000001 USDC in all");
         assert_eq!(said(10_000, 1_000_000), "10000 times or more, 1.00 USDC or more in all");
+    }
+
+    #[test]
+    fn amounts_are_filled_in_as_they_are_typed() {
+        for (micros, text) in [(0, "0"), (1, "0.000001"), (12_500_000, "12.5"), (1_000_000_000, "1000")] {
+            assert_eq!(typed_text(UsdcAmount::from_micros(micros)), text);
+        }
     }
 
     #[test]

@@ -6,9 +6,9 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_relayer::domain::{
-    AllowedRecipients, CheckedRule, Checks, Cursor, Failure, FailureCode, IdempotencyKey, Invalid, Memo,
-    PageLimit, PageRequest, Recipient, RejectionReason, RuleCheck, SpendingPolicy, TransferFilter,
-    TransferId, TransferRequest, TransferState, TransferStatus, amount_from_text,
+    AccountId, AllowedRecipients, CheckedRule, Checks, Cursor, Failure, FailureCode, IdempotencyKey, Invalid,
+    Memo, Page, PageLimit, PageRequest, Recipient, RejectionReason, RuleCheck, SpendingPolicy,
+    TransferFilter, TransferId, TransferRequest, TransferState, TransferStatus, amount_from_text,
 };
 use purser_relayer::service::{Preview, Services, TransferView};
 use purser_relayer::web::ApiError;
@@ -18,8 +18,10 @@ use super::names::{Names, Shown};
 use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page};
 use super::session::Signed;
 use super::text::{filters, limit_text, spaced};
+use super::which::{Unclear, which};
 
 const LIMIT: u32 = 50;
+const PATH: &str = "/dashboard/transfers";
 
 #[derive(Template)]
 #[template(path = "transfers.html")]
@@ -28,6 +30,8 @@ struct TransfersPage {
     transfers: Vec<TransferView>,
     names: Names,
     asked: QueryParams,
+    /// The filter by account may mean several, or none: nothing is listed then.
+    unclear: Option<Unclear>,
     next: Option<String>,
 }
 
@@ -38,10 +42,10 @@ impl TransfersPage {
     }
 }
 
-fn filter(asked: &QueryParams) -> Result<TransferFilter, Invalid> {
+fn filter(asked: &QueryParams, account: Option<AccountId>) -> Result<TransferFilter, Invalid> {
     let key = asked.given("idempotency_key").map(IdempotencyKey::parse).transpose()?;
     Ok(TransferFilter {
-        account: asked.read("account_id")?,
+        account,
         status: asked.read("status")?,
         idempotency_key: key,
         reason: asked.read("reason")?,
@@ -55,15 +59,21 @@ pub async fn show(
     signed: Signed,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
-    let filter = filter(&asked)?;
+    let kept = ["status", "reason", "since", "until", "idempotency_key"];
+    let which = which(&services, &signed, &asked, ("account_id", PATH, &kept)).await?;
+    let (account, unclear) = which.parts();
+    let filter = filter(&asked, account)?;
     let bound = filter.text(signed.operator.id);
     let after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
     let request = PageRequest { limit: PageLimit::parse(None, LIMIT, LIMIT)?, after };
-    let transfers = services.transfers.list(&signed.principal, filter, request).await?;
+    let transfers = match &unclear {
+        Some(_) => Page { items: Vec::new(), next: None },
+        None => services.transfers.list(&signed.principal, filter, request).await?,
+    };
     let frame = Frame::new(&signed.operator, Section::Transfers);
-    let next = asked.next("/dashboard/transfers", transfers.next.as_ref());
+    let next = asked.next(PATH, transfers.next.as_ref());
     let names = named(&transfers.items).named(&services, &signed.operator).await?;
-    Ok(page(&TransfersPage { frame, transfers: transfers.items, names, asked, next }, None))
+    Ok(page(&TransfersPage { frame, transfers: transfers.items, names, asked, unclear, next }, None))
 }
 
 /// Whose names transfers are shown with.

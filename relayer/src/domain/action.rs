@@ -7,7 +7,10 @@ use std::str::FromStr;
 use purser_core::words;
 use serde_json::value::RawValue;
 
-use super::{Account, ActionId, KeyHint, KeyId, OperatorId, SessionId, SpendingPolicy, Timestamp, Webhook};
+use super::{
+    Account, ActionId, BudgetId, KeyHint, KeyId, OperatorId, SessionId, SpendingPolicy, Timestamp,
+    UsdcAmount, Webhook,
+};
 
 const WORD_CHARS_MAX: usize = 64;
 
@@ -101,7 +104,17 @@ impl Action {
 #[derive(Debug, Clone)]
 pub enum Before {
     Account(Account),
-    Policy(SpendingPolicy),
+    /// Its caps.
+    Budget {
+        max_daily_spend: UsdcAmount,
+        max_30_day_spend: Option<UsdcAmount>,
+    },
+    /// With what bound the account beside it.
+    Policy {
+        policy: SpendingPolicy,
+        max_30_day_spend: Option<UsdcAmount>,
+        budget: Option<BudgetId>,
+    },
     Webhook(Webhook),
 }
 
@@ -111,6 +124,8 @@ pub struct ListedAction {
     pub action: Action,
     pub key_name: Option<String>,
     pub key_hint: Option<KeyHint>,
+    /// Of the passkey that opened its session.
+    pub passkey_name: Option<String>,
 }
 
 /// Which actions a list shows.

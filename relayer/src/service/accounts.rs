@@ -15,8 +15,8 @@ use crate::chain::{AgentAddresses, AgentCreation, AgentOnChain, OperatorOnChain,
 use crate::crash_point::crash_point;
 use crate::domain::{
     Account, AccountChange, AccountFilter, AccountId, AccountName, AccountStatus, ActionId, ApprovalRule,
-    Before, Counterparties, Drawn, DuplicateRule, Halt, Metadata, Operator, OperatorId, PolicyUpdate,
-    Principal, Provisioning, Quotas, SpendingPolicy, Tags, Timestamp, UsdcAmount, new_agent_id,
+    Before, BudgetId, Counterparties, Drawn, DuplicateRule, Halt, Metadata, Operator, OperatorId,
+    PolicyUpdate, Principal, Provisioning, Quotas, SpendingPolicy, Tags, Timestamp, UsdcAmount, new_agent_id,
 };
 use crate::store::{self, StoreError};
 
@@ -62,6 +62,8 @@ pub struct AccountView {
     pub spent: Option<UsdcAmount>,
     /// `None` for agents, who see their limits instead, and when the chain does not answer.
     pub policy: Option<SpendingPolicy>,
+    /// The budget that it pays through, as far as the chain answers.
+    pub budget: Option<BudgetId>,
 }
 
 /// An account's balance, read now.
@@ -211,6 +213,7 @@ impl Accounts {
             halt_action: None,
             spent: Some(UsdcAmount::ZERO),
             policy: Some(policy),
+            budget: None,
         })
     }
 
@@ -398,6 +401,7 @@ fn view(
 ) -> AccountView {
     let halt = Halt::of(on_chain.halted_by, agent.halted_by);
     AccountView {
+        budget: agent.bounds().budget.map(BudgetId),
         balance: agent.balance,
         as_of,
         status: AccountStatus::from_paused(agent.policy.paused || halt.is_some()),

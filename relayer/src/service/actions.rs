@@ -5,7 +5,7 @@ use std::future::Future;
 
 use futures::Stream;
 
-use super::{Ambient, ServiceError, Tasks};
+use super::{Ambient, Chains, ExplorerUrl, ServiceError, Tasks};
 use crate::acting::Acting;
 use crate::domain::{
     Action, ActionFilter, ActionId, ActionOutcome, Cursor, Invalid, ListedAction, Operator, Page, PageRequest,
@@ -29,13 +29,19 @@ pub enum ActionEnd {
 #[derive(Clone)]
 pub struct Actions {
     actions: store::Actions,
+    chains: Chains,
     ambient: Ambient,
     tasks: Tasks,
 }
 
 impl Actions {
-    pub(super) fn new(actions: store::Actions, ambient: Ambient, tasks: Tasks) -> Self {
-        Self { actions, ambient, tasks }
+    pub(super) fn new(actions: store::Actions, chains: Chains, ambient: Ambient, tasks: Tasks) -> Self {
+        Self { actions, chains, ambient, tasks }
+    }
+
+    /// Where the transactions of the operator's actions are shown.
+    pub fn explorer(&self, operator: &Operator) -> Result<ExplorerUrl, ServiceError> {
+        Ok(self.chains.get(operator.network)?.explorer.clone())
     }
 
     /// The operator's actions, newest first.

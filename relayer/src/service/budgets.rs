@@ -4,9 +4,10 @@
 use super::error::{Forbidden, Resource, ServiceError, after_writing, from_chain};
 use super::reads::{read_operator, window_now};
 use super::{Ambient, Chains, Looks, Tasks};
-use crate::chain::{BindChain, BudgetOnChain, Caps};
+use crate::acting::tell;
+use crate::chain::{BindChain, BudgetOnChain, Caps, OperatorOnChain};
 use crate::domain::{
-    BudgetId, Cursor, Invalid, Limit, Operator, OperatorId, Page, PageRequest, Timestamp, UsdcAmount,
+    Before, BudgetId, Cursor, Invalid, Limit, Operator, OperatorId, Page, PageRequest, Timestamp, UsdcAmount,
 };
 use purser_core::MonthCap;
 use purser_policy::SpendWindow;
@@ -49,6 +50,15 @@ pub struct UpdateBudget {
     pub max_30_day_spend: Option<Limit>,
 }
 
+/// What a change of a budget's caps would do.
+#[derive(Debug, Clone, Copy)]
+pub struct BudgetComparison {
+    pub before: Caps,
+    pub after: Caps,
+    /// The delay in seconds; `None`: none.
+    pub waits: Option<u32>,
+}
+
 /// A change of a budget's caps.
 #[derive(Debug, Clone)]
 pub struct BudgetChange {
@@ -57,6 +67,20 @@ pub struct BudgetChange {
     pub waits: bool,
     /// `None`: nothing was asked for.
     pub tx_signature: Option<String>,
+}
+
+impl UpdateBudget {
+    /// These caps with what is to change of them.
+    fn over(&self, caps: Caps) -> Caps {
+        Caps {
+            max_daily_spend: self.max_daily_spend.unwrap_or(caps.max_daily_spend),
+            max_30_day_spend: match self.max_30_day_spend {
+                None => caps.max_30_day_spend,
+                Some(Limit::Unlimited) => None,
+                Some(Limit::AtMost(cap)) => Some(cap),
+            },
+        }
+    }
 }
 
 impl LimitUse {
@@ -144,6 +168,20 @@ impl Budgets {
         Ok(BudgetView::of(&found, now))
     }
 
+    /// What [`Budgets::update`] would do now; changes nothing. Errors as there.
+    pub async fn compare(
+        &self,
+        operator: &Operator,
+        id: BudgetId,
+        update: UpdateBudget,
+    ) -> Result<BudgetComparison, ServiceError> {
+        self.looks.take(operator.id).await?;
+        let before = self.find(operator, id).await?.caps();
+        let after = update.over(before);
+        let on_chain = read_operator(&self.chains, operator).await?;
+        Ok(BudgetComparison { before, after, waits: delay(&on_chain, &before, &after)? })
+    }
+
     /// Lower caps hold at once; what is raised waits in the budget for the operator's loosening delay. Either drops what waited.
     /// NotFound: as for [`Budgets::get`]. Forbidden: nothing begins to wait in a halt.
     pub async fn update(
@@ -160,22 +198,15 @@ impl Budgets {
         let work = async move {
             let before = this.find(&operator, id).await?;
             let current = before.caps();
-            let caps = Caps {
-                max_daily_spend: update.max_daily_spend.unwrap_or(current.max_daily_spend),
-                max_30_day_spend: match update.max_30_day_spend {
-                    None => current.max_30_day_spend,
-                    Some(Limit::Unlimited) => None,
-                    Some(Limit::AtMost(cap)) => Some(cap),
-                },
-            };
+            let Caps { max_daily_spend, max_30_day_spend } = current;
+            tell(|told| told.before = Some(Before::Budget { max_daily_spend, max_30_day_spend }));
+            let caps = update.over(current);
             let on_chain = read_operator(&this.chains, &operator).await?;
-            let waits = caps.loosens(&current) && on_chain.loosening_delay_seconds > 0;
-            if waits && on_chain.halted_by.is_some() {
-                return Err(ServiceError::Forbidden(Forbidden::Halted));
-            }
+            delay(&on_chain, &current, &caps)?;
             let chain = &this.chains.get(operator.network)?.chain;
             let set = chain.set_budget(&on_chain, before.number, &caps).await;
             let confirmed = set.map_err(|error| from_chain(operator.network, &error, false))?;
+            tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
             let after = this.find(&operator, id).await.map_err(after_writing)?;
             let now = window_now(&this.chains, &this.ambient, &operator).await.map_err(after_writing)?;
             let view = BudgetView::of(&after, now);
@@ -190,4 +221,13 @@ impl Budgets {
         let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
         found.ok_or(ServiceError::NotFound(Resource::Budget))
     }
+}
+
+/// How long the change waits, in seconds; `None`: it does not. Forbidden: nothing begins to wait in a halt.
+fn delay(operator: &OperatorOnChain, before: &Caps, after: &Caps) -> Result<Option<u32>, ServiceError> {
+    let delay = Some(operator.loosening_delay_seconds).filter(|delay| *delay > 0 && after.loosens(before));
+    if delay.is_some() && operator.halted_by.is_some() {
+        return Err(ServiceError::Forbidden(Forbidden::Halted));
+    }
+    Ok(delay)
 }

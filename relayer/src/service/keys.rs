@@ -309,11 +309,7 @@ impl Keys {
     }
 
     /// Whether it is the caller's own key or one that it made: what it may end.
-    pub(super) async fn is_own_or_made(
-        &self,
-        caller: &Principal,
-        key_id: KeyId,
-    ) -> Result<bool, ServiceError> {
+    pub async fn is_own_or_made(&self, caller: &Principal, key_id: KeyId) -> Result<bool, ServiceError> {
         Ok(key_id == caller.key_id() || self.is_made_by(caller, key_id).await?)
     }
 

@@ -47,7 +47,7 @@ pub use self::actions::{ActionEnd, Actions};
 pub use self::approval_links::ApprovalLinks;
 pub use self::approvals::{ApprovalAsked, ApprovalView, Approvals, GrantTerms, LinkedApproval};
 pub use self::budgets::{
-    BudgetChange, BudgetView, Budgets, LimitUse, PendingCaps, UpdateBudget, budgets_filter,
+    BudgetChange, BudgetComparison, BudgetView, Budgets, LimitUse, PendingCaps, UpdateBudget, budgets_filter,
 };
 pub use self::denials::{DenialParts, Denials};
 pub use self::error::{Forbidden, RequestConflict, Resource, ServiceError, Unauthorized};
@@ -87,7 +87,7 @@ use self::figures::Figures;
 use self::stops::Stops;
 use self::transfers::{TransferObserver, TransferViews};
 use crate::chain::Chain;
-pub use crate::chain::{ChainFigures, ForApprover};
+pub use crate::chain::{Caps, ChainFigures, ForApprover};
 use crate::domain::{CellName, Quotas, Retention};
 use crate::metrics::Metrics;
 use crate::shares::Outgoing;
@@ -175,7 +175,7 @@ impl Services {
 
         let signers = Signers::new(operators(), chains.to(|chain| chain));
         let keys = Keys::new(store.keys, accounts(), time(), run(), setup.keys_max, setup.cell);
-        let actions = Actions::new(store.actions.clone(), time(), run());
+        let actions = Actions::new(store.actions.clone(), read(), time(), run());
         let events = Events::new(store.events.clone(), store.transfers.clone(), accounts(), read(), time());
         let allowlists = Allowlists::new(accounts(), read(), time());
         let stops =

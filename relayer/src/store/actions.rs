@@ -1,6 +1,8 @@
 //! What people and programs change: written before the change begins, and announced with how it ended.
 
 use futures::FutureExt;
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::events::announce;
 use super::query::{Each, Piece, Place, Query, Sql, merged, sql};
@@ -13,7 +15,15 @@ use crate::domain::{
 
 const COLUMNS: Sql<&str> = Sql("actions.action_id, actions.operator_id, actions.name AS action_name, outcome,
     actions.key_id, session_id, address, object_id, made_id, before_json, after_json, tx_signature, request_id,
-    actions.created_at, api_keys.name AS key_name, api_keys.hint");
+    actions.created_at, api_keys.name AS key_name, api_keys.hint,
+    (SELECT passkeys.name FROM actions AS signed
+         JOIN passkeys ON passkeys.passkey_id = signed.object_id
+     WHERE signed.operator_id = actions.operator_id AND signed.made_id = actions.session_id
+         AND signed.name = 'sign_in') AS passkey_name,
+    (SELECT added.after_json FROM actions AS signed
+         JOIN actions AS added ON added.operator_id = signed.operator_id AND added.made_id = signed.object_id
+     WHERE signed.operator_id = actions.operator_id AND signed.made_id = actions.session_id
+         AND signed.name = 'sign_in' AND added.name = 'add_passkey') AS added_passkey");
 const TABLES: Sql<&str> = Sql("actions LEFT JOIN api_keys ON api_keys.key_id = actions.key_id");
 
 impl Record for ListedAction {
@@ -34,8 +44,21 @@ impl Record for ListedAction {
             request_id: row.get("request_id")?,
             created_at: row.get("created_at")?,
         };
-        Ok(Self { action, key_name: row.get("key_name")?, key_hint: row.get("hint")? })
+        let added: Option<Box<RawValue>> = row.get("added_passkey")?;
+        let passkey_name: Option<String> = row.get("passkey_name")?;
+        Ok(Self {
+            action,
+            key_name: row.get("key_name")?,
+            key_hint: row.get("hint")?,
+            passkey_name: passkey_name.or_else(|| name_in(&added?)),
+        })
     }
+}
+
+/// The name that a passkey was added with, as its record has it: it outlives the passkey.
+fn name_in(added: &RawValue) -> Option<String> {
+    let added: Value = serde_json::from_str(added.get()).ok()?;
+    Some(added.get("name")?.as_str()?.to_owned())
 }
 
 /// Inserts an action.

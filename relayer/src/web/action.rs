@@ -25,13 +25,14 @@ impl CsvRow for ActionResponse {
             "tx_signature",
             "request_id",
             "created_at",
+            "passkey_name",
         ]
         .into_iter()
     }
 
     // The objects begin with a brace.
     fn foreign_cells(&mut self) -> impl Iterator<Item = &mut String> {
-        self.key_name.iter_mut()
+        [&mut self.key_name, &mut self.passkey_name].into_iter().flatten()
     }
 }
 

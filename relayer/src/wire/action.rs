@@ -9,7 +9,7 @@ use utoipa::openapi::schema::ObjectBuilder;
 use utoipa::openapi::{RefOr, Schema};
 
 use super::PolicyFields;
-use super::schema::{self, RequestIdText, Signature, Text, anything, one_of, text, written};
+use super::schema::{self, RequestIdText, Signature, Text, UsdcLimit, anything, one_of, text, written};
 use crate::domain::{Account, AccountName, ActionOutcome, Before, KeyHint, ListedAction, Webhook};
 
 /// Longer objects are not kept, in bytes.
@@ -85,11 +85,14 @@ pub struct ActionResponse {
     request_id: Option<String>,
     /// When it began.
     created_at: schema::Timestamp,
+    /// Of the passkey that opened its session, also where that was removed since.
+    #[schema(value_type = Option<AccountName>, required)]
+    pub(crate) passkey_name: Option<String>,
 }
 
 impl From<ListedAction> for ActionResponse {
     fn from(listed: ListedAction) -> Self {
-        let ListedAction { action, key_name, key_hint } = listed;
+        let ListedAction { action, key_name, key_hint, passkey_name } = listed;
         Self {
             id: action.id.into(),
             action: action.name.to_string(),
@@ -106,6 +109,7 @@ impl From<ListedAction> for ActionResponse {
             tx_signature: action.tx_signature.map(Signature::from),
             request_id: action.request_id.map(|id| id.to_string()),
             created_at: action.created_at.into(),
+            passkey_name,
         }
     }
 }
@@ -166,8 +170,19 @@ impl Fields {
     /// What stood in place of these fields, as far as it is known.
     pub fn of_before(&self, before: &Before) -> Self {
         let known = match before {
-            Before::Policy(policy) => Self::of(&PolicyFields::from(policy)),
             Before::Account(account) => of_account(account),
+            Before::Budget { max_daily_spend, max_30_day_spend } => {
+                let mut fields = Self::default();
+                fields.set("max_daily_spend", UsdcLimit(*max_daily_spend));
+                fields.set("max_30_day_spend", max_30_day_spend.map(UsdcLimit));
+                fields
+            }
+            Before::Policy { policy, max_30_day_spend, budget } => {
+                let mut fields = Self::of(&PolicyFields::from(policy));
+                fields.set("max_30_day_spend", max_30_day_spend.map(UsdcLimit));
+                fields.set("budget_id", budget.map(|budget| budget.to_string()));
+                fields
+            }
             Before::Webhook(webhook) => of_webhook(webhook),
         };
         Self(known.0.into_iter().filter(|(name, _)| self.0.contains_key(name)).collect())
@@ -222,8 +237,13 @@ mod tests {
             max_daily_spend: Limit::AtMost(UsdcAmount::from_micros(1)),
             ..SpendingPolicy::default()
         };
-        let before = asked.of_before(&Before::Policy(policy)).json().expect("short");
-        assert_eq!(before.get(), r#"{"max_daily_spend":0.000001}"#);
+        let (max_30_day_spend, budget) = (Some(UsdcAmount::from_micros(2)), None);
+        let before = Before::Policy { policy, max_30_day_spend, budget };
+        let of_policy = asked.of_before(&before).json().expect("short");
+        assert_eq!(of_policy.get(), r#"{"max_daily_spend":0.000001}"#);
+        let bounds = Fields::of_json(br#"{"max_30_day_spend":null,"budget_id":"bdg_1"}"#).expect("an object");
+        let of_bounds = bounds.of_before(&before).json().expect("short");
+        assert_eq!(of_bounds.get(), r#"{"budget_id":null,"max_30_day_spend":0.000002}"#);
     }
 
     #[test]

@@ -134,6 +134,8 @@ export interface Action {
   object_id: ActionObject | null;
   /** `unknown` while it runs, and for ever where the service ended on the way or could not tell how much was done. */
   outcome: ActionOutcome;
+  /** Of the passkey that opened its session, also where that was removed since. */
+  passkey_name: Name | null;
   /** As in the header `X-Request-Id` of its answer. */
   request_id: RequestId | null;
   /** Where it came from the dashboard. */

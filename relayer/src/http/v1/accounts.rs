@@ -160,7 +160,8 @@ pub struct AccountResponse {
 
 impl From<AccountView> for AccountResponse {
     fn from(view: AccountView) -> Self {
-        let AccountView { account, balance, as_of, status, halt, halt_action, spent: _, policy } = view;
+        let AccountView { account, balance, as_of, status, halt, halt_action, spent: _, policy, budget: _ } =
+            view;
         Self {
             account_id: account.id.into(),
             name: account.name,

@@ -125,6 +125,7 @@ impl Accounts {
             halt_action: None,
             spent: None,
             policy: None,
+            budget: None,
         }))
     }
 }

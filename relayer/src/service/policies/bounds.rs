@@ -3,6 +3,7 @@
 //! loosens it.
 
 use super::{Policies, ReadAccount};
+use crate::acting::tell;
 use crate::chain::{AgentOnChain, BoundsOnChain, ChainError, Confirmed};
 use crate::domain::{Address, Invalid, Limit, Operator, PolicyUpdate};
 use crate::service::ServiceError;
@@ -17,19 +18,13 @@ impl Policies {
         current: &ReadAccount,
         update: &PolicyUpdate,
     ) -> Result<Option<Confirmed>, ServiceError> {
-        let (bound, asked) = (current.agent.bounds(), asked(&current.agent, update));
+        let (bound, asked) = (current.agent.bounds(), self.asked_bounds(operator, current, update).await?);
         if asked == bound {
             return Ok(None);
         }
         let chain = &self.binding.get(operator.network)?.chain;
-        if let Some(budget) = asked.budget.filter(|budget| Some(*budget) != bound.budget) {
-            self.check_budget(operator, &budget).await?;
-        }
-        if asked.loosens(&bound) && current.operator.loosening_delay_seconds > 0 {
-            return Err(ServiceError::Forbidden(Forbidden::AdminNeeded));
-        }
         let set = chain.set_bounds(&current.operator, &current.agent, &asked).await;
-        set.map(Some).map_err(|error| match error {
+        let confirmed = set.map_err(|error| match error {
             ChainError::RentOfAnother { rent_refund, .. } => {
                 let field = if asked.budget == bound.budget { "max_30_day_spend" } else { "budget_id" };
                 let message = format!(
@@ -39,7 +34,26 @@ impl Policies {
                 Invalid::new(field, message).into()
             }
             error => from_chain(operator.network, &error, false),
-        })
+        })?;
+        tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
+        Ok(Some(confirmed))
+    }
+
+    /// What is to bind the account after the update. Errors as [`Policies::bind`].
+    pub(super) async fn asked_bounds(
+        &self,
+        operator: &Operator,
+        current: &ReadAccount,
+        update: &PolicyUpdate,
+    ) -> Result<BoundsOnChain, ServiceError> {
+        let (bound, asked) = (current.agent.bounds(), asked(&current.agent, update));
+        if let Some(budget) = asked.budget.filter(|budget| Some(*budget) != bound.budget) {
+            self.check_budget(operator, &budget).await?;
+        }
+        if asked.loosens(&bound) && current.operator.loosening_delay_seconds > 0 {
+            return Err(ServiceError::Forbidden(Forbidden::AdminNeeded));
+        }
+        Ok(asked)
     }
 
     /// Invalid: the budget is none of the operator's.

@@ -1,6 +1,6 @@
 //! Changes policies. Nobody overwrites a policy that they have not seen: the program compares versions.
 
-use super::{Omitted, Policies, PolicyChange, PolicyComparison, ReadAccount, view};
+use super::{BoundsView, Omitted, Policies, PolicyChange, PolicyComparison, ReadAccount, view};
 use crate::acting::tell;
 use crate::chain::{AgentOnChain, Confirmed};
 use crate::domain::{
@@ -24,10 +24,12 @@ impl Policies {
     ) -> Result<PolicyComparison, ServiceError> {
         let current = self.read(operator, id).await?;
         let after = self.asked(operator, &current, update, Omitted::StayAsTheyAre).await?;
+        let bounds_after = self.asked_bounds(operator, &current, update).await?.into();
+        let bounds_before = current.agent.bounds().into();
         let loosens = current.is_loosened_by(&after);
         let delay = Some(current.operator.loosening_delay_seconds);
         let waits = delay.filter(|delay| loosens && *delay > 0);
-        Ok(PolicyComparison { before: current.agent.policy, after, waits })
+        Ok(PolicyComparison { before: current.agent.policy, after, bounds_before, bounds_after, waits })
     }
 
     pub(super) async fn change(
@@ -50,7 +52,9 @@ impl Policies {
             let turn = writer.try_lock().ok();
             let read = this.read(&operator, id).await?;
             let version = read.agent.policy_version;
-            tell(|told| told.before = Some(Before::Policy(read.agent.policy.clone())));
+            let BoundsView { max_30_day_spend, budget, by_grant_only: _ } = read.agent.bounds().into();
+            let policy = read.agent.policy.clone();
+            tell(|told| told.before = Some(Before::Policy { policy, max_30_day_spend, budget }));
             let mut stopped = this.stop_first(&operator, &read.agent, id, &mut update, &asking).await?;
             // What was read within the turn need not be read again, unless a pause was written since.
             let mut read = Some(read).filter(|_| turn.is_some() && stopped.is_none());

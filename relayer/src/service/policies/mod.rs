@@ -74,6 +74,9 @@ pub enum PolicyChange {
 pub struct PolicyComparison {
     pub before: SpendingPolicy,
     pub after: SpendingPolicy,
+    /// What binds the account beside it, which never waits.
+    pub bounds_before: BoundsView,
+    pub bounds_after: BoundsView,
     /// The delay in seconds; `None`: none.
     pub waits: Option<u32>,
 }

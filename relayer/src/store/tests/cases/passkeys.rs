@@ -1,6 +1,8 @@
 use super::actions::action;
 use super::*;
-use crate::domain::{PASSKEYS_PER_KEY_MAX, Passkey, PasskeyId, PasskeyUse, SessionToken};
+use crate::domain::{
+    ActionFilter, ActionId, PASSKEYS_PER_KEY_MAX, Passkey, PasskeyId, PasskeyUse, SessionId, SessionToken,
+};
 
 fn passkey(key: &ApiKey, byte: u8, seconds: i64) -> Passkey {
     Passkey {
@@ -56,6 +58,45 @@ async fn a_passkey_opens_one_session_for_each_challenge() {
     signs_in(&fixture, &read, 13, 15).await.expect("a later one");
     let listed = fixture.store.actions.list_actions(fixture.operator.id, &Default::default(), None, 9).await;
     assert_eq!(listed.expect("read").len(), 2, "what was refused is not on record");
+}
+
+#[tokio::test]
+async fn what_a_session_does_names_its_passkey_also_where_that_or_its_record_is_gone() {
+    let Some(fixture) = fixture().await else { return };
+    let actions = &fixture.store.actions;
+    let session = |byte: u8| SessionId::of(&SessionToken::new([byte; 32]).hash());
+    // One whose record is there, one whose record is too old for that, and a session by key.
+    let [known, old] = [1, 2].map(|byte| passkey(&fixture.key, byte, 5 + i64::from(byte)));
+    for (passkey, begun) in [(&known, 4), (&old, 7)] {
+        adds(&fixture, passkey, begun).await.expect("inserted");
+    }
+    let mut record = action(&fixture, "add_passkey", "key_1", 10);
+    record.made_id = known.id.to_string().parse().ok();
+    record.after = serde_json::value::RawValue::from_string("{\"name\":\"a phone\"}".to_owned()).ok();
+    actions.insert_action(&record).await.expect("inserted");
+    for (byte, object) in [(1, known.id.to_string()), (2, old.id.to_string()), (3, "key_1".to_owned())] {
+        let mut signing_in = action(&fixture, "sign_in", &object, 10 + i64::from(byte));
+        signing_in.session_id = Some(session(byte));
+        signing_in.made_id = session(byte).to_string().parse().ok();
+        actions.insert_action(&signing_in).await.expect("inserted");
+        let mut done = action(&fixture, "create_key", "acct_1", 20 + i64::from(byte));
+        done.session_id = Some(session(byte));
+        done.id = ActionId::new(at(20 + i64::from(byte)), 8);
+        actions.insert_action(&done).await.expect("inserted");
+    }
+    let names = async |filter: ActionFilter| {
+        let listed = actions.list_actions(fixture.operator.id, &filter, None, 9).await.expect("read");
+        listed.into_iter().map(|listed| listed.passkey_name).collect::<Vec<_>>()
+    };
+    let of = |name: &str| ActionFilter { name: name.parse().ok(), ..ActionFilter::default() };
+    let named = |first: &str| vec![None, Some("phone 2".to_owned()), Some(first.to_owned())];
+    assert_eq!(names(of("create_key")).await, named("phone 1"));
+    assert_eq!(names(of("sign_in")).await, named("phone 1"));
+    assert_eq!(names(of("add_passkey")).await, [None]);
+    let of_object = ActionFilter { object_id: "acct_1".parse().ok(), ..ActionFilter::default() };
+    assert_eq!(names(of_object).await, named("phone 1"));
+    fixture.store.sessions.delete_passkey(fixture.key.id, known.id).await.expect("done");
+    assert_eq!(names(of("create_key")).await, named("a phone"));
 }
 
 #[tokio::test]
