@@ -1,7 +1,7 @@
 //! What needs attention, in lines that lead to it. However many accounts one thing is true of, it takes a few lines.
 
 use purser_relayer::domain::{
-    AccountId, ActionFilter, ActionId, HaltScope, Limit, Timestamp, UsdcAmount, Webhook, WebhookStatus,
+    ActionFilter, ActionId, HaltScope, Limit, Timestamp, UsdcAmount, Webhook, WebhookStatus,
 };
 use purser_relayer::service::{AccountView, Part, Report, ServiceError, Services};
 

@@ -2,7 +2,7 @@
 -- PostgreSQL database dump
 --
 
-\restrict qd5ImSbsNw2asKhbYn12gPXFiV9QqvfWeWFLYQSdXuu9E2r3akNTd4Id8g2ZNoH
+\restrict dNqgokJizztgMYJWh4b0dVqWk2gQZzDGqmZgy64GiCCUA9D9ukerX1tEmqybhnJ
 
 -- Dumped from database version 15.18 (Debian 15.18-0+deb12u1)
 -- Dumped by pg_dump version 15.18 (Debian 15.18-0+deb12u1)
@@ -587,13 +587,13 @@ CREATE TABLE public.webhooks (
 --
 
 COPY public._sqlx_migrations (version, description, installed_on, success, checksum, execution_time) FROM stdin;
-1	operators accounts keys	2026-11-25 23:45:55.276738+00	t	\\x2bfee6806aaa601721f3de9f41a94d902abbb879205b7cc354586f8be9c1acade1e4e01671bf704db27da31ea705a3c5	47383280
-2	transfers	2026-11-25 23:45:55.327465+00	t	\\xb9867b6d0db5f299e16e98ee0cf2d72e825c12b5e61c69b860df66d1e8f591d75188ecd70d61e9351bf2b3bafb44dec1	23790911
-3	history	2026-11-25 23:45:55.360107+00	t	\\x83601d02939c0739db61143d30073255613cec96288af23086c68d5cba2394ec1f1972642da650831623ee810443a91d	46342268
-4	events webhooks	2026-11-25 23:45:55.404789+00	t	\\x746bc929f6dea72c8d92f97b2d61866bb8c9752d587f759a6ac0b7904aa39215ff82d904c55c73aafd7ba17a5f4d19a5	61043224
-5	policies	2026-11-25 23:45:55.466637+00	t	\\xa1cc0f5da69ebaefa37ae2b53935c39e618a6b2ea769a806e1b432dc6a8695f07fc0d272e55143335f4630d9f13f7a91	26768204
-6	sessions	2026-11-25 23:45:55.496931+00	t	\\x8351de3926e3853a865801d6d67af08f68330b552e4862214e76dc689ce260adbcebf85ec965345b4fca1df0bff9cdb7	4293892
-7	denials	2026-11-25 23:45:55.501496+00	t	\\x882040998bc8b9474a6938c5992ec11fbb17db23997e4ba5f41af67ca3a72d1341d9fbeab5599ec5cebb72130515d44e	5821646
+1	operators accounts keys	2026-11-27 08:35:33.238902+00	t	\\x2bfee6806aaa601721f3de9f41a94d902abbb879205b7cc354586f8be9c1acade1e4e01671bf704db27da31ea705a3c5	23791109
+2	transfers	2026-11-27 08:35:33.26356+00	t	\\xb9867b6d0db5f299e16e98ee0cf2d72e825c12b5e61c69b860df66d1e8f591d75188ecd70d61e9351bf2b3bafb44dec1	12135115
+3	history	2026-11-27 08:35:33.276236+00	t	\\x83601d02939c0739db61143d30073255613cec96288af23086c68d5cba2394ec1f1972642da650831623ee810443a91d	22541244
+4	events webhooks	2026-11-27 08:35:33.299536+00	t	\\x746bc929f6dea72c8d92f97b2d61866bb8c9752d587f759a6ac0b7904aa39215ff82d904c55c73aafd7ba17a5f4d19a5	30615768
+5	policies	2026-11-27 08:35:33.330738+00	t	\\xa1cc0f5da69ebaefa37ae2b53935c39e618a6b2ea769a806e1b432dc6a8695f07fc0d272e55143335f4630d9f13f7a91	20789196
+6	sessions	2026-11-27 08:35:33.352123+00	t	\\x8351de3926e3853a865801d6d67af08f68330b552e4862214e76dc689ce260adbcebf85ec965345b4fca1df0bff9cdb7	4996727
+7	denials	2026-11-27 08:35:33.357522+00	t	\\x882040998bc8b9474a6938c5992ec11fbb17db23997e4ba5f41af67ca3a72d1341d9fbeab5599ec5cebb72130515d44e	7015055
 \.
 
 
@@ -602,10 +602,11 @@ COPY public._sqlx_migrations (version, description, installed_on, success, check
 --
 
 COPY public.accounts (account_id, operator_id, name, metadata, address, token_account, status, duplicates, provisioning, created_at, allowlist_entries, is_closed) FROM stdin;
-acct_0139EBQF98J3EJF14VQHMEJBZV	op_01M8AHM0XFQNE7KK6KA51K5MCM	Ada	\N	5bgfARDNnHbTZrjbuH3HzPxHFz2AsD2HPeYqDibSqjii	7c5zsPusbSoSYWdiZ76fcoiFUw5nRukLWCwDX4T34v6j	active	as_asked	ready	2026-11-25T23:45:56.364707Z	1	f
-acct_1X59SW65MWNT4BNMM8VHFZFV89	op_01M8AHM0XFQNE7KK6KA51K5MCM	Dana	\N	HzvSP92Sjj4ymMuLD15ydCKweZ48VqD3y6cYepZNHf81	Fm4dNSNiS72yv2gpE8AdG87CWwHCkLZG9S7jeLLoVLmT	active	as_asked	ready	2026-11-25T23:45:56.560844Z	0	f
-acct_4P85WP0ASQAR6YRME4D91PNXC6	op_01M8AHM0XFQNE7KK6KA51K5MCM	Cleo	\N	EP5C6wUQfLJfq7UayAN8bHqWeEkwe5NcoZU1d7r7FSXz	9EDFMnoTHkZ1aB6BgZLC9HUDyLsPMhacUegcWeNJgKwx	active	as_asked	ready	2026-11-25T23:45:57.418842Z	0	f
-acct_0YY53799AS5AJ1TYG640SKM369	op_01M8AHM0XFQNE7KK6KA51K5MCM	Ben	\N	H2yrYUqYMUGUPpyELuEyLG82sFsy4ncVFkZccHmCfwtc	5Px8EYT4C2ghHHsXm9NQsejNjRguErXHUChmmXVGRBBN	active	as_asked	ready	2026-11-25T23:45:56.472261Z	0	f
+acct_0KD52HXQ7MEHGZM4EYT2V6EX95	op_01M8E2AGPH61DM3MZFGBJBP9XV	Ben	\N	Dom6v1M1YeiDRigUHWgubkobKa56tAfAkh2bUZzcETiJ	J1A4Eoxz5AuuwciJtZhwTtzLeoyC2WjxAohtGrC1hF29	active	as_asked	ready	2026-11-27T08:35:33.890196Z	0	f
+acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	op_01M8E2AGPH61DM3MZFGBJBP9XV	Dana	\N	6eswEXZQSte3SNRyAvstDgoqygr8P2FcAfGuoT57XGaL	5LfHvdaXx5aFCRNP2ZNzX5dGCJbAT7Q1qKepRh9mA3e5	active	as_asked	ready	2026-11-27T08:35:33.960828Z	0	f
+acct_0ZZW8ZCQNPY1QK7841SW5KX497	op_01M8E2AGPH61DM3MZFGBJBP9XV	Ada	\N	66mRGCHmfM4fGwX3cLg3Fqio79xvbDqMw5t7Fhcuw8Nj	95rNGyayAQDgPuAhbAm6J5RVnViUWyWh664pZuUPDjZR	active	as_asked	ready	2026-11-27T08:35:33.815163Z	1	f
+acct_0CRVS0HX7D35KMFRX7AXKTMFSC	op_01M8E2AGPH61DM3MZFGBJBP9XV	Cleo	\N	DbRs65mSn5v3BSWMcUHnrabmVAvkSQygRJRJUeSeSKHp	HJKWwc6p7F32GszsHZs4mgjR7NiWDmLeyj9EhDXoLxDU	active	as_asked	ready	2026-11-27T08:35:34.639416Z	0	f
+acct_565K05SX64K4HGWXXNQPJ3QNFD	op_01M8E2AGPH61DM3MZFGBJBP9XV	Eve	\N	AvexQb4fvZHCNH6jnfxX8EjTMkNBjmGZsDNcLv3AY3Ee	6XkxcGk2akp3FLokB7cK5NvfMDTLh1ixGafnRsb6UmHu	paused	as_asked	ready	2026-11-27T08:35:43.632219Z	0	f
 \.
 
 
@@ -614,9 +615,9 @@ acct_0YY53799AS5AJ1TYG640SKM369	op_01M8AHM0XFQNE7KK6KA51K5MCM	Ben	\N	H2yrYUqYMUG
 --
 
 COPY public.api_keys (key_id, key_hash, operator_id, account_id, name, hint, created_at, expires_at, revoked_at, last_used_at, allowed_cidrs) FROM stdin;
-key_01M8AHM104JV4CVRSVGA8F2XBZ	22924bd39638a125c2921f3de84a439283058dc6d27337d4b609d903b133c42b	op_01M8AHM0XFQNE7KK6KA51K5MCM	\N	\N	psr_op_test_...xTN2	2026-11-25T23:45:56.228613Z	\N	\N	\N	\N
-key_01M8AHM13HDH6QMDV6F40JMC6K	2c9fa220378d67690d393b972aa3ca38e134a0598f386d7ab5756e3f2db3033a	op_01M8AHM0XFQNE7KK6KA51K5MCM	\N	\N	psr_op_test_...sCpA	2026-11-25T23:45:56.337449Z	\N	\N	\N	\N
-key_01M8AHM1MBDPZ4A8F8ZR8M0EBE	6b80ceb6a3caf5ed546cc4b28e13f71cd87413eb78796ccd5d97205aae506d8c	op_01M8AHM0XFQNE7KK6KA51K5MCM	acct_0139EBQF98J3EJF14VQHMEJBZV	\N	psr_ag_test_...caa9	2026-11-25T23:45:56.875436Z	\N	\N	\N	\N
+key_01M8E2AGQSTRM0TWCZ27DGR90Z	c6c1f6e96adf54598eea817218d11ad8ddf1af6262da39072f07c3fe7d574bc3	op_01M8E2AGPH61DM3MZFGBJBP9XV	\N	\N	psr_op_test_...PyAs	2026-11-27T08:35:33.753888Z	\N	\N	\N	\N
+key_01M8E2AGSB8XSK19CANYV5F9P2	889cbfdc47b8a8687684a7470ed448c25c833e85d6f3c1375736d96d6ee89964	op_01M8E2AGPH61DM3MZFGBJBP9XV	\N	\N	psr_op_test_...eeKD	2026-11-27T08:35:33.803302Z	\N	\N	\N	\N
+key_01M8E2AH47BYQ2R8XG8Y7QAV5D	ab38ad94430881f989ed7c49cef9e52cd77fb35213ec04900fedf8a2e276d92c	op_01M8E2AGPH61DM3MZFGBJBP9XV	acct_0ZZW8ZCQNPY1QK7841SW5KX497	\N	psr_ag_test_...svmT	2026-11-27T08:35:34.151380Z	\N	\N	\N	\N
 \.
 
 
@@ -625,6 +626,7 @@ key_01M8AHM1MBDPZ4A8F8ZR8M0EBE	6b80ceb6a3caf5ed546cc4b28e13f71cd87413eb78796ccd5
 --
 
 COPY public.deleted_webhooks (operator_id, webhook_id) FROM stdin;
+op_01M8E2AGPH61DM3MZFGBJBP9XV	whk_01M8E2B9PT12A679ZK993D0NNF
 \.
 
 
@@ -633,7 +635,9 @@ COPY public.deleted_webhooks (operator_id, webhook_id) FROM stdin;
 --
 
 COPY public.deliveries (operator_id, webhook_id, event_id, state, failures, next_attempt_at, ended_at, attempts, lease_holder, lease_expires_at, created_at) FROM stdin;
-op_01M8AHM0XFQNE7KK6KA51K5MCM	whk_01M8AHM1W68X82AG9DHVSSB2EC	evt_01M8AHM2079RJGCYGR7826DB2K	pending	1	2026-11-25T23:46:27.313981Z	\N	1	\N	\N	2026-11-25T23:45:57.255312Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	whk_01M8E2AH9VR0ZHG7069D43QR1D	evt_01M8E2AHDRB076BZKD20ZNCZPM	pending	1	2026-11-27T08:36:04.480513Z	\N	1	\N	\N	2026-11-27T08:35:34.456352Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	whk_01M8E2AH9VR0ZHG7069D43QR1D	evt_01M8E2AHE556TP6THVZ2D0NJ27	pending	1	2026-11-27T08:36:04.500142Z	\N	1	\N	\N	2026-11-27T08:35:34.469166Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	whk_01M8E2AH9VR0ZHG7069D43QR1D	evt_01M8E2AHD6724Z4NK2AT5SGCBT	pending	1	2026-11-27T08:36:04.549719Z	\N	1	\N	\N	2026-11-27T08:35:34.438226Z
 \.
 
 
@@ -642,7 +646,9 @@ op_01M8AHM0XFQNE7KK6KA51K5MCM	whk_01M8AHM1W68X82AG9DHVSSB2EC	evt_01M8AHM2079RJGC
 --
 
 COPY public.delivery_attempts (operator_id, webhook_id, event_id, attempt, started_at, ended_at, status_code, body, unanswered) FROM stdin;
-op_01M8AHM0XFQNE7KK6KA51K5MCM	whk_01M8AHM1W68X82AG9DHVSSB2EC	evt_01M8AHM2079RJGCYGR7826DB2K	1	2026-11-25T23:45:57.313186Z	2026-11-25T23:45:57.313981Z	\N	\N	connection_failed
+op_01M8E2AGPH61DM3MZFGBJBP9XV	whk_01M8E2AH9VR0ZHG7069D43QR1D	evt_01M8E2AHDRB076BZKD20ZNCZPM	1	2026-11-27T08:35:34.480024Z	2026-11-27T08:35:34.480513Z	\N	\N	connection_failed
+op_01M8E2AGPH61DM3MZFGBJBP9XV	whk_01M8E2AH9VR0ZHG7069D43QR1D	evt_01M8E2AHE556TP6THVZ2D0NJ27	1	2026-11-27T08:35:34.499560Z	2026-11-27T08:35:34.500142Z	\N	\N	connection_failed
+op_01M8E2AGPH61DM3MZFGBJBP9XV	whk_01M8E2AH9VR0ZHG7069D43QR1D	evt_01M8E2AHD6724Z4NK2AT5SGCBT	1	2026-11-27T08:35:34.549208Z	2026-11-27T08:35:34.549719Z	\N	\N	connection_failed
 \.
 
 
@@ -651,6 +657,7 @@ op_01M8AHM0XFQNE7KK6KA51K5MCM	whk_01M8AHM1W68X82AG9DHVSSB2EC	evt_01M8AHM2079RJGC
 --
 
 COPY public.denial_heads (operator_id, number, tx_signature, next_at) FROM stdin;
+op_01M8E2AGPH61DM3MZFGBJBP9XV	2	2oqwd1TBjwi24dSSjsrEPTbFuwRkBJYuqAYwsovpara97yCjhMY6qRWF1fQbjwz99fBYDuhmqGPFeTnpaX4bo7m5	2026-11-28T08:35:43.512861Z
 \.
 
 
@@ -659,8 +666,8 @@ COPY public.denial_heads (operator_id, number, tx_signature, next_at) FROM stdin
 --
 
 COPY public.denials (operator_id, number, transfer_id, document, signature) FROM stdin;
-op_01M8AHM0XFQNE7KK6KA51K5MCM	1	txn_01M8AHM21NNCN1N8T78SG16BMQ	{"account":"5bgfARDNnHbTZrjbuH3HzPxHFz2AsD2HPeYqDibSqjii","account_id":"acct_0139EBQF98J3EJF14VQHMEJBZV","amount_micro_usdc":"11000000","checks":[{"limit_micro_usdc":null,"ok":true,"rule":"paused","used_micro_usdc":"0"},{"limit_micro_usdc":null,"ok":true,"rule":"require_memo","used_micro_usdc":"0"},{"limit_micro_usdc":null,"ok":true,"rule":"allowed_counterparties","used_micro_usdc":"0"},{"limit_micro_usdc":"10000000","ok":false,"rule":"max_single_transfer","used_micro_usdc":"0"},{"limit_micro_usdc":null,"ok":true,"rule":"max_daily_spend","used_micro_usdc":"1500000"},{"limit_micro_usdc":"48500000","ok":true,"rule":"balance","used_micro_usdc":"0"}],"key":"E3dZFCPnYV8XUUc8QqZCPj91XGdyQvvLyQV6yLQRdF4D","message":"The amount 11.000000 exceeds max_single_transfer, which is 10.000000.","network":"test","number":1,"operator":"DvyR2hjB2zcx44Sgb9BiwjMLUQSTRTFbe6jYcbG1Ggou","operator_id":"op_01M8AHM0XFQNE7KK6KA51K5MCM","policy_version":3,"previous_sha256":"0000000000000000000000000000000000000000000000000000000000000000","previous_transfer_id":null,"reason":"single_limit_exceeded","rejected_at":"2026-11-25T23:45:57.328771Z","requested_at":"2026-11-25T23:45:57.301506Z","to":"acct_0YY53799AS5AJ1TYG640SKM369","transfer_id":"txn_01M8AHM21NNCN1N8T78SG16BMQ","version":1}	5oRYsRGvFrbxV4V8mbtHJyrhAgK2FcFVyVjD74SeZvdwpNB5oEgz62yLXb8p3pkY1SK2uez5nifz1QyopbyxB81C
-op_01M8AHM0XFQNE7KK6KA51K5MCM	2	txn_01M8AHM239G644X3P5REY8JV66	{"account":"5bgfARDNnHbTZrjbuH3HzPxHFz2AsD2HPeYqDibSqjii","account_id":"acct_0139EBQF98J3EJF14VQHMEJBZV","amount_micro_usdc":"2000000","checks":[{"limit_micro_usdc":null,"ok":true,"rule":"paused","used_micro_usdc":"0"},{"limit_micro_usdc":null,"ok":true,"rule":"require_memo","used_micro_usdc":"0"},{"limit_micro_usdc":null,"ok":false,"rule":"allowed_counterparties","used_micro_usdc":"0"},{"limit_micro_usdc":"10000000","ok":true,"rule":"max_single_transfer","used_micro_usdc":"0"},{"limit_micro_usdc":null,"ok":true,"rule":"max_daily_spend","used_micro_usdc":"1500000"},{"limit_micro_usdc":"48500000","ok":true,"rule":"balance","used_micro_usdc":"0"}],"key":"E3dZFCPnYV8XUUc8QqZCPj91XGdyQvvLyQV6yLQRdF4D","message":"The recipient is not among the account's allowed_counterparties.","network":"test","number":2,"operator":"DvyR2hjB2zcx44Sgb9BiwjMLUQSTRTFbe6jYcbG1Ggou","operator_id":"op_01M8AHM0XFQNE7KK6KA51K5MCM","policy_version":3,"previous_sha256":"154cf92e819a13f9c41d54decb50cab192b4bbd2b17dc78142bc21ad2073b5ff","previous_transfer_id":"txn_01M8AHM21NNCN1N8T78SG16BMQ","reason":"recipient_not_allowed","rejected_at":"2026-11-25T23:45:57.371804Z","requested_at":"2026-11-25T23:45:57.353689Z","to":"GEJuMtEV66GCvXZpvH9fNcQ2wzCaCD9gxruKyTrwVG8b","transfer_id":"txn_01M8AHM239G644X3P5REY8JV66","version":1}	3HVGQhWgoHhUuK3Cz9GrRSL4VsdZFC584KmP5sq3GtBemUyZhErxBw6L9sj7JiJfee6FqxMQZGYL9xK8qcwAbta2
+op_01M8E2AGPH61DM3MZFGBJBP9XV	1	txn_01M8E2AHGEQYFS9PFR4XSWP3XA	{"account":"66mRGCHmfM4fGwX3cLg3Fqio79xvbDqMw5t7Fhcuw8Nj","account_id":"acct_0ZZW8ZCQNPY1QK7841SW5KX497","amount_micro_usdc":"11000000","checks":[{"limit_micro_usdc":null,"ok":true,"rule":"paused","used_micro_usdc":"0"},{"limit_micro_usdc":null,"ok":true,"rule":"require_memo","used_micro_usdc":"0"},{"limit_micro_usdc":null,"ok":true,"rule":"allowed_counterparties","used_micro_usdc":"0"},{"limit_micro_usdc":"10000000","ok":false,"rule":"max_single_transfer","used_micro_usdc":"0"},{"limit_micro_usdc":null,"ok":true,"rule":"max_daily_spend","used_micro_usdc":"1500000"},{"limit_micro_usdc":"48500000","ok":true,"rule":"balance","used_micro_usdc":"0"}],"key":"2dYyL3eXv1ySxNzAviAPmzV524mxpzmhXVpRKZvsG9TF","message":"The amount 11.000000 exceeds max_single_transfer, which is 10.000000.","network":"test","number":1,"operator":"SRXVffxfm1oNmFY38DF6rTVuRNm4Rdq4AfxEP76p3G5","operator_id":"op_01M8E2AGPH61DM3MZFGBJBP9XV","policy_version":3,"previous_sha256":"0000000000000000000000000000000000000000000000000000000000000000","previous_transfer_id":null,"reason":"single_limit_exceeded","rejected_at":"2026-11-27T08:35:34.577928Z","requested_at":"2026-11-27T08:35:34.542808Z","to":"acct_0KD52HXQ7MEHGZM4EYT2V6EX95","transfer_id":"txn_01M8E2AHGEQYFS9PFR4XSWP3XA","version":1}	2cdE8Ro5uNzBzLNeafxNTdnsS2LF4D9MqvpNTc7xJHGCWLRRK4Gv2vqHf6HztQMVsjj2uupaGst3tbAkMZvSV8TQ
+op_01M8E2AGPH61DM3MZFGBJBP9XV	2	txn_01M8E2AHJ4DR4GHZAB9RN6B5PG	{"account":"66mRGCHmfM4fGwX3cLg3Fqio79xvbDqMw5t7Fhcuw8Nj","account_id":"acct_0ZZW8ZCQNPY1QK7841SW5KX497","amount_micro_usdc":"2000000","checks":[{"limit_micro_usdc":null,"ok":true,"rule":"paused","used_micro_usdc":"0"},{"limit_micro_usdc":null,"ok":true,"rule":"require_memo","used_micro_usdc":"0"},{"limit_micro_usdc":null,"ok":false,"rule":"allowed_counterparties","used_micro_usdc":"0"},{"limit_micro_usdc":"10000000","ok":true,"rule":"max_single_transfer","used_micro_usdc":"0"},{"limit_micro_usdc":null,"ok":true,"rule":"max_daily_spend","used_micro_usdc":"1500000"},{"limit_micro_usdc":"48500000","ok":true,"rule":"balance","used_micro_usdc":"0"}],"key":"2dYyL3eXv1ySxNzAviAPmzV524mxpzmhXVpRKZvsG9TF","message":"The recipient is not among the account's allowed_counterparties.","network":"test","number":2,"operator":"SRXVffxfm1oNmFY38DF6rTVuRNm4Rdq4AfxEP76p3G5","operator_id":"op_01M8E2AGPH61DM3MZFGBJBP9XV","policy_version":3,"previous_sha256":"da78db29be269cfd6a8e981261386280869fe4f056edc53aa1bc9f9e1b74b21c","previous_transfer_id":"txn_01M8E2AHGEQYFS9PFR4XSWP3XA","reason":"recipient_not_allowed","rejected_at":"2026-11-27T08:35:34.606501Z","requested_at":"2026-11-27T08:35:34.596201Z","to":"9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG","transfer_id":"txn_01M8E2AHJ4DR4GHZAB9RN6B5PG","version":1}	46GB7jmdVumDWp6xBXVp9ownwSiCgL46WbBYLgcrHzr1qne6Z7xkmw9Tnzv7SdMjtED88cca5AS9SSGa7DA8N1HA
 \.
 
 
@@ -669,6 +676,7 @@ op_01M8AHM0XFQNE7KK6KA51K5MCM	2	txn_01M8AHM239G644X3P5REY8JV66	{"account":"5bgfA
 --
 
 COPY public.event_streams (operator_id, last_place) FROM stdin;
+op_01M8E2AGPH61DM3MZFGBJBP9XV	1
 \.
 
 
@@ -677,17 +685,19 @@ COPY public.event_streams (operator_id, last_place) FROM stdin;
 --
 
 COPY public.events (operator_id, event_id, event_type, account_id, transfer_id, threshold_usdc, webhook_id, data, created_at, fact, place) FROM stdin;
-op_01M8AHM0XFQNE7KK6KA51K5MCM	evt_01M8AHM1JTFA9TAH5ENH3EXXDG	deposit.settled	acct_0139EBQF98J3EJF14VQHMEJBZV	\N	\N	\N	{"account_id":"acct_0139EBQF98J3EJF14VQHMEJBZV","entry_id":"ent_7M4XXXSXKDA1MW18XH69H6567C","amount_usdc":"50.000000","from":null,"memo":null,"transfer_id":null,"tx_signature":"JbdCX6PTXAos41cZi1o1zYM5jPwrGrY2kC2567p4C5WhwWDcpWTFSz7JQcHXcE1LZFZsJXtLw1A664rnK1ctjzA","settled_at":"2026-11-25T23:45:56.000000Z"}	2026-11-25T23:45:56.826490Z	deposit.settled|ent_7M4XXXSXKDA1MW18XH69H6567C	\N
-op_01M8AHM0XFQNE7KK6KA51K5MCM	evt_01M8AHM1V1TFNEEE46P5DENP4R	policy.changed	acct_0139EBQF98J3EJF14VQHMEJBZV	\N	\N	\N	{"account_id":"acct_0139EBQF98J3EJF14VQHMEJBZV","before":{"version":1,"policy":{"max_single_transfer":null,"max_daily_spend":null,"allowed_counterparties":null,"counterparty_kinds":null,"require_memo":false,"paused":false}},"after":{"version":2,"policy":{"max_single_transfer":10,"max_daily_spend":40,"allowed_counterparties":null,"counterparty_kinds":null,"require_memo":false,"paused":false}},"signer":"H5eoimnzrnFmnsHwiRhyikD1TbK1jRTpKG7ySkaLBeqt","tx_signature":"4hat53LzTxpXCUsNrig3cd71r6eVMwrZWCv4f1DBM3nqQaepHq2GrUnvCFhresAvthD5NfKZwhMt7JX1ZAZ5UWYr","changed_at":"2026-11-25T23:45:56.000000Z"}	2026-11-25T23:45:57.089847Z	policy.changed|4hat53LzTxpXCUsNrig3cd71r6eVMwrZWCv4f1DBM3nqQaepHq2GrUnvCFhresAvthD5NfKZwhMt7JX1ZAZ5UWYr|acct_0139EBQF98J3EJF14VQHMEJBZV|2	\N
-op_01M8AHM0XFQNE7KK6KA51K5MCM	evt_01M8AHM1W45GP4R113337EFMPX	policy.changed	acct_0139EBQF98J3EJF14VQHMEJBZV	\N	\N	\N	{"account_id":"acct_0139EBQF98J3EJF14VQHMEJBZV","before":{"version":2,"policy":{"max_single_transfer":10,"max_daily_spend":40,"allowed_counterparties":null,"counterparty_kinds":null,"require_memo":false,"paused":false}},"after":{"version":3,"policy":{"max_single_transfer":10,"max_daily_spend":null,"allowed_counterparties":["H2yrYUqYMUGUPpyELuEyLG82sFsy4ncVFkZccHmCfwtc"],"counterparty_kinds":["wallet"],"require_memo":true,"paused":false}},"signer":"H5eoimnzrnFmnsHwiRhyikD1TbK1jRTpKG7ySkaLBeqt","tx_signature":"58LFSL53NtQKT1nzkcUxEaZJGr5sck5CkdUzopnhxXmAu9fTmr7jp7US94z9SwJsTVadrfeF9QZMUPVBiL4bHgHj","changed_at":"2026-11-25T23:45:57.000000Z"}	2026-11-25T23:45:57.124176Z	policy.changed|58LFSL53NtQKT1nzkcUxEaZJGr5sck5CkdUzopnhxXmAu9fTmr7jp7US94z9SwJsTVadrfeF9QZMUPVBiL4bHgHj|acct_0139EBQF98J3EJF14VQHMEJBZV|3	\N
-op_01M8AHM0XFQNE7KK6KA51K5MCM	evt_01M8AHM1ZC4979R928SJM5WF3J	transfer.initiated	acct_0139EBQF98J3EJF14VQHMEJBZV	txn_01M8AHM1X1WYA9CV9M78XMH9MA	\N	\N	{"transfer_id":"txn_01M8AHM1X1WYA9CV9M78XMH9MA","account_id":"acct_0139EBQF98J3EJF14VQHMEJBZV","to":"acct_0YY53799AS5AJ1TYG640SKM369","amount_usdc":"1.500000","memo":"settled","tx_signature":"xgxjfUTi5pdPuhvzWRzYPT8ybsxEdFg6UsaBRnjps1HjgdYmoR51kFZW8kyPdc5ziKshgCszfxVb2nHX4ouTfNS"}	2026-11-25T23:45:57.228137Z	\N	\N
-op_01M8AHM0XFQNE7KK6KA51K5MCM	evt_01M8AHM1ZZJ5EQH2GRJ8P8HXH7	deposit.settled	acct_1X59SW65MWNT4BNMM8VHFZFV89	\N	\N	\N	{"account_id":"acct_1X59SW65MWNT4BNMM8VHFZFV89","entry_id":"ent_15C2Z03F0QB2P5VGX0MYEXN9PY","amount_usdc":"20.000000","from":null,"memo":null,"transfer_id":null,"tx_signature":"4yaxLqhzAMZn2qoATHbSpoZhj2t87XvZezbBzRNiZfmBY3sMduntLgbhTqdD1BGLB2iUctqCV4qBPne7xk3EdTZw","settled_at":"2026-11-25T23:45:56.000000Z"}	2026-11-25T23:45:57.247581Z	deposit.settled|ent_15C2Z03F0QB2P5VGX0MYEXN9PY	\N
-op_01M8AHM0XFQNE7KK6KA51K5MCM	evt_01M8AHM2079RJGCYGR7826DB2K	transfer.settled	acct_0139EBQF98J3EJF14VQHMEJBZV	txn_01M8AHM1X1WYA9CV9M78XMH9MA	\N	\N	{"transfer_id":"txn_01M8AHM1X1WYA9CV9M78XMH9MA","account_id":"acct_0139EBQF98J3EJF14VQHMEJBZV","to":"acct_0YY53799AS5AJ1TYG640SKM369","amount_usdc":"1.500000","memo":"settled","idempotency_key":"01M8AHM1WS6NSBYXT22947AD1D","tx_signature":"xgxjfUTi5pdPuhvzWRzYPT8ybsxEdFg6UsaBRnjps1HjgdYmoR51kFZW8kyPdc5ziKshgCszfxVb2nHX4ouTfNS","settled_at":"2026-11-25T23:45:57.154000Z"}	2026-11-25T23:45:57.255312Z	\N	\N
-op_01M8AHM0XFQNE7KK6KA51K5MCM	evt_01M8AHM2079R0NNX4KBMEGC0TY	deposit.settled	acct_0YY53799AS5AJ1TYG640SKM369	\N	\N	\N	{"account_id":"acct_0YY53799AS5AJ1TYG640SKM369","entry_id":"ent_0A7A3SCT81RY4BJVHTF48S3J9W","amount_usdc":"1.500000","from":"7c5zsPusbSoSYWdiZ76fcoiFUw5nRukLWCwDX4T34v6j","memo":"settled","transfer_id":"txn_01M8AHM1X1WYA9CV9M78XMH9MA","tx_signature":"xgxjfUTi5pdPuhvzWRzYPT8ybsxEdFg6UsaBRnjps1HjgdYmoR51kFZW8kyPdc5ziKshgCszfxVb2nHX4ouTfNS","settled_at":"2026-11-25T23:45:57.154000Z"}	2026-11-25T23:45:57.255312Z	deposit.settled|ent_0A7A3SCT81RY4BJVHTF48S3J9W	\N
-op_01M8AHM0XFQNE7KK6KA51K5MCM	evt_01M8AHM22KV83W0YRD68W5TFMM	transfer.rejected	acct_0139EBQF98J3EJF14VQHMEJBZV	txn_01M8AHM21NNCN1N8T78SG16BMQ	\N	\N	{"account_id":"acct_0139EBQF98J3EJF14VQHMEJBZV","rejection_reason":"single_limit_exceeded","transfer_id":"txn_01M8AHM21NNCN1N8T78SG16BMQ","to":"acct_0YY53799AS5AJ1TYG640SKM369","amount_usdc":"11.000000","message":"The amount 11.000000 exceeds max_single_transfer, which is 10.000000."}	2026-11-25T23:45:57.331872Z	\N	\N
-op_01M8AHM0XFQNE7KK6KA51K5MCM	evt_01M8AHM2406CWGJD3RWJ9CKAAT	transfer.rejected	acct_0139EBQF98J3EJF14VQHMEJBZV	txn_01M8AHM239G644X3P5REY8JV66	\N	\N	{"account_id":"acct_0139EBQF98J3EJF14VQHMEJBZV","rejection_reason":"recipient_not_allowed","transfer_id":"txn_01M8AHM239G644X3P5REY8JV66","to":"GEJuMtEV66GCvXZpvH9fNcQ2wzCaCD9gxruKyTrwVG8b","amount_usdc":"2.000000","message":"The recipient is not among the account's allowed_counterparties."}	2026-11-25T23:45:57.376204Z	\N	\N
-op_01M8AHM0XFQNE7KK6KA51K5MCM	evt_01M8AHM2C7BKRZFCCDW3R1FT42	withdrawal.settled	acct_0139EBQF98J3EJF14VQHMEJBZV	\N	\N	\N	{"account_id":"acct_0139EBQF98J3EJF14VQHMEJBZV","entry_id":"ent_7QAW8KKHEE75NQ7VFYFJ5D7SFC","amount_usdc":"2.000000","to":"5Px8EYT4C2ghHHsXm9NQsejNjRguErXHUChmmXVGRBBN","tx_signature":"4gyZNvU61C3gQ7WRZsAHBeyWxxCwCXPsK9dmdiH8M9mv3hBLNsDfNDog4eGv1MJupiKqzasE7UvZkrofDmpSoQS7","settled_at":"2026-11-25T23:45:57.000000Z"}	2026-11-25T23:45:57.639371Z	withdrawal.settled|ent_7QAW8KKHEE75NQ7VFYFJ5D7SFC	\N
-op_01M8AHM0XFQNE7KK6KA51K5MCM	evt_01M8AHM2C7BKMYTPT0MH4C8SDZ	deposit.settled	acct_0YY53799AS5AJ1TYG640SKM369	\N	\N	\N	{"account_id":"acct_0YY53799AS5AJ1TYG640SKM369","entry_id":"ent_5Y89EPHNTYRV22NWT8Y9E7RBTM","amount_usdc":"2.000000","from":"7c5zsPusbSoSYWdiZ76fcoiFUw5nRukLWCwDX4T34v6j","memo":null,"transfer_id":null,"tx_signature":"4gyZNvU61C3gQ7WRZsAHBeyWxxCwCXPsK9dmdiH8M9mv3hBLNsDfNDog4eGv1MJupiKqzasE7UvZkrofDmpSoQS7","settled_at":"2026-11-25T23:45:57.000000Z"}	2026-11-25T23:45:57.639371Z	deposit.settled|ent_5Y89EPHNTYRV22NWT8Y9E7RBTM	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	evt_01M8E2AH5APCFDAZ68GM85ZGYQ	deposit.settled	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	\N	\N	\N	{"account_id":"acct_5FHHTX1A1QNWWWRP7JHGHKD1TC","entry_id":"ent_50RKE97G85EVTVFYZDQ0PBEYT7","amount_usdc":"20.000000","from":null,"memo":null,"transfer_id":null,"tx_signature":"4eaCZtBhNgd2oWzsysX8uX4QrUAmwHiwnYQn3sXPx2mZciCRjXeRoiZdQZx9qNFgmjCMatsouBeFJbPE7uSKV4a6","settled_at":"2026-11-27T08:35:34.000000Z"}	2026-11-27T08:35:34.186716Z	deposit.settled|ent_50RKE97G85EVTVFYZDQ0PBEYT7	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	evt_01M8E2AH5N4PTHBKZ2ETFJH122	deposit.settled	acct_0ZZW8ZCQNPY1QK7841SW5KX497	\N	\N	\N	{"account_id":"acct_0ZZW8ZCQNPY1QK7841SW5KX497","entry_id":"ent_6TGF68NM8A3VVHTJKKQ009A5VJ","amount_usdc":"50.000000","from":null,"memo":null,"transfer_id":null,"tx_signature":"5MENSgVHyENHbKTjN4Roo35YvS9w4S742ScJjVUHfyf2f58hFUz3o8vVLvPcfZnPDmrW1RkCzXXfbnsKebjr4EFz","settled_at":"2026-11-27T08:35:33.000000Z"}	2026-11-27T08:35:34.197150Z	deposit.settled|ent_6TGF68NM8A3VVHTJKKQ009A5VJ	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	evt_01M8E2AHC56JA93CR1N1JZDVN8	transfer.initiated	acct_0ZZW8ZCQNPY1QK7841SW5KX497	txn_01M8E2AHACDT4XHNXQZB0D9KWA	\N	\N	{"transfer_id":"txn_01M8E2AHACDT4XHNXQZB0D9KWA","account_id":"acct_0ZZW8ZCQNPY1QK7841SW5KX497","to":"acct_0KD52HXQ7MEHGZM4EYT2V6EX95","amount_usdc":"1.500000","memo":"settled","tx_signature":"4TAEMh8c6fN6wFpvRcHjd6EK6bovb7L87aSFbvQwNr62amFdn4U6hMMJVGJqLVnomV81yhHkWQZWNuiEPTwxQ9ae"}	2026-11-27T08:35:34.405210Z	\N	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	evt_01M8E2AHDRB076BZKD20ZNCZPM	policy.changed	acct_0ZZW8ZCQNPY1QK7841SW5KX497	\N	\N	\N	{"account_id":"acct_0ZZW8ZCQNPY1QK7841SW5KX497","before":{"version":1,"policy":{"max_single_transfer":null,"max_daily_spend":null,"allowed_counterparties":null,"counterparty_kinds":null,"require_memo":false,"paused":false}},"after":{"version":2,"policy":{"max_single_transfer":10,"max_daily_spend":40,"allowed_counterparties":null,"counterparty_kinds":null,"require_memo":false,"paused":false}},"signer":"EvohitDjgLsnzTW63zfNfCuFupPydm2fGFEjsxECmgzr","tx_signature":"5KKWAT58e61ULerNkCirQ1cmqjggdr2nV9aB7ZbWnhP6GBWVxHmdYtGqRHTbm6Vds7wEZaLz2oxea9mZHtyrjGsx","changed_at":"2026-11-27T08:35:34.000000Z"}	2026-11-27T08:35:34.456352Z	policy.changed|5KKWAT58e61ULerNkCirQ1cmqjggdr2nV9aB7ZbWnhP6GBWVxHmdYtGqRHTbm6Vds7wEZaLz2oxea9mZHtyrjGsx|acct_0ZZW8ZCQNPY1QK7841SW5KX497|2	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	evt_01M8E2AHE556TP6THVZ2D0NJ27	policy.changed	acct_0ZZW8ZCQNPY1QK7841SW5KX497	\N	\N	\N	{"account_id":"acct_0ZZW8ZCQNPY1QK7841SW5KX497","before":{"version":2,"policy":{"max_single_transfer":10,"max_daily_spend":40,"allowed_counterparties":null,"counterparty_kinds":null,"require_memo":false,"paused":false}},"after":{"version":3,"policy":{"max_single_transfer":10,"max_daily_spend":null,"allowed_counterparties":["Dom6v1M1YeiDRigUHWgubkobKa56tAfAkh2bUZzcETiJ"],"counterparty_kinds":["wallet"],"require_memo":true,"paused":false}},"signer":"EvohitDjgLsnzTW63zfNfCuFupPydm2fGFEjsxECmgzr","tx_signature":"FaRwwqrKgaWSURAtwGvqgs4e23NmSFHiJPrJthK4CgrHMrn1iAYujW4ki7Rury68tzRiNp9fQMpJPwPqVy4XwCS","changed_at":"2026-11-27T08:35:34.000000Z"}	2026-11-27T08:35:34.469166Z	policy.changed|FaRwwqrKgaWSURAtwGvqgs4e23NmSFHiJPrJthK4CgrHMrn1iAYujW4ki7Rury68tzRiNp9fQMpJPwPqVy4XwCS|acct_0ZZW8ZCQNPY1QK7841SW5KX497|3	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	evt_01M8E2AHD6724Z4NK2AT5SGCBT	transfer.settled	acct_0ZZW8ZCQNPY1QK7841SW5KX497	txn_01M8E2AHACDT4XHNXQZB0D9KWA	\N	\N	{"transfer_id":"txn_01M8E2AHACDT4XHNXQZB0D9KWA","account_id":"acct_0ZZW8ZCQNPY1QK7841SW5KX497","to":"acct_0KD52HXQ7MEHGZM4EYT2V6EX95","amount_usdc":"1.500000","memo":"settled","idempotency_key":"01M8E2AHA8W6TEMNBCMGCQ3CRN","tx_signature":"4TAEMh8c6fN6wFpvRcHjd6EK6bovb7L87aSFbvQwNr62amFdn4U6hMMJVGJqLVnomV81yhHkWQZWNuiEPTwxQ9ae","settled_at":"2026-11-27T08:35:34.349000Z"}	2026-11-27T08:35:34.438226Z	\N	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	evt_01M8E2AHD6722TEE6WZ5P2H4RV	deposit.settled	acct_0KD52HXQ7MEHGZM4EYT2V6EX95	\N	\N	\N	{"account_id":"acct_0KD52HXQ7MEHGZM4EYT2V6EX95","entry_id":"ent_0XZJ711WWJFY4BKQYW64B085VB","amount_usdc":"1.500000","from":"95rNGyayAQDgPuAhbAm6J5RVnViUWyWh664pZuUPDjZR","memo":"settled","transfer_id":"txn_01M8E2AHACDT4XHNXQZB0D9KWA","tx_signature":"4TAEMh8c6fN6wFpvRcHjd6EK6bovb7L87aSFbvQwNr62amFdn4U6hMMJVGJqLVnomV81yhHkWQZWNuiEPTwxQ9ae","settled_at":"2026-11-27T08:35:34.349000Z"}	2026-11-27T08:35:34.438226Z	deposit.settled|ent_0XZJ711WWJFY4BKQYW64B085VB	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	evt_01M8E2AHHKHYY4X6K89DM3BQG5	transfer.rejected	acct_0ZZW8ZCQNPY1QK7841SW5KX497	txn_01M8E2AHGEQYFS9PFR4XSWP3XA	\N	\N	{"account_id":"acct_0ZZW8ZCQNPY1QK7841SW5KX497","rejection_reason":"single_limit_exceeded","transfer_id":"txn_01M8E2AHGEQYFS9PFR4XSWP3XA","to":"acct_0KD52HXQ7MEHGZM4EYT2V6EX95","amount_usdc":"11.000000","message":"The amount 11.000000 exceeds max_single_transfer, which is 10.000000."}	2026-11-27T08:35:34.579574Z	\N	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	evt_01M8E2AHJGGCTK1RVBK51WR84W	transfer.rejected	acct_0ZZW8ZCQNPY1QK7841SW5KX497	txn_01M8E2AHJ4DR4GHZAB9RN6B5PG	\N	\N	{"account_id":"acct_0ZZW8ZCQNPY1QK7841SW5KX497","rejection_reason":"recipient_not_allowed","transfer_id":"txn_01M8E2AHJ4DR4GHZAB9RN6B5PG","to":"9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG","amount_usdc":"2.000000","message":"The recipient is not among the account's allowed_counterparties."}	2026-11-27T08:35:34.608524Z	\N	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	evt_01M8E2AHRQCNSXPRF37R5KW672	deposit.settled	acct_0KD52HXQ7MEHGZM4EYT2V6EX95	\N	\N	\N	{"account_id":"acct_0KD52HXQ7MEHGZM4EYT2V6EX95","entry_id":"ent_2GJ1CEB5NKWYGBG25WPKWXX7MD","amount_usdc":"2.000000","from":"95rNGyayAQDgPuAhbAm6J5RVnViUWyWh664pZuUPDjZR","memo":null,"transfer_id":null,"tx_signature":"3eRnCkrSA6w6d1CWhY44DWxnhQ8b4VvjZqHT7HJjcdHTe7gHiG831N97PPKpAywTjBmcSERDFNG1NqkeDvYhfhnh","settled_at":"2026-11-27T08:35:34.000000Z"}	2026-11-27T08:35:34.807405Z	deposit.settled|ent_2GJ1CEB5NKWYGBG25WPKWXX7MD	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	evt_01M8E2AHRQCNHVT07XNMNX189K	withdrawal.settled	acct_0ZZW8ZCQNPY1QK7841SW5KX497	\N	\N	\N	{"account_id":"acct_0ZZW8ZCQNPY1QK7841SW5KX497","entry_id":"ent_1ZS9K6QACYC93W2T9E15V8VBJC","amount_usdc":"2.000000","to":"J1A4Eoxz5AuuwciJtZhwTtzLeoyC2WjxAohtGrC1hF29","tx_signature":"3eRnCkrSA6w6d1CWhY44DWxnhQ8b4VvjZqHT7HJjcdHTe7gHiG831N97PPKpAywTjBmcSERDFNG1NqkeDvYhfhnh","settled_at":"2026-11-27T08:35:34.000000Z"}	2026-11-27T08:35:34.807405Z	withdrawal.settled|ent_1ZS9K6QACYC93W2T9E15V8VBJC	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	evt_01M8E2AK4TZ6SRHKQ1WC50WHWG	policy.pending	acct_0ZZW8ZCQNPY1QK7841SW5KX497	\N	\N	\N	{"account_id":"acct_0ZZW8ZCQNPY1QK7841SW5KX497","policy":{"max_single_transfer":50,"max_daily_spend":null,"allowed_counterparties":["Dom6v1M1YeiDRigUHWgubkobKa56tAfAkh2bUZzcETiJ"],"counterparty_kinds":["wallet"],"require_memo":true,"paused":false},"effective_at":"2026-11-28T08:35:36.000000Z","signer":"EvohitDjgLsnzTW63zfNfCuFupPydm2fGFEjsxECmgzr"}	2026-11-27T08:35:36.218998Z	\N	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	evt_01M8E2B9V4F23HTV22N02HPH9K	transfer.initiated	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	txn_01M8E2B9SJ9S52PV0BTPYHXZTC	\N	\N	{"transfer_id":"txn_01M8E2B9SJ9S52PV0BTPYHXZTC","account_id":"acct_5FHHTX1A1QNWWWRP7JHGHKD1TC","to":"9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG","amount_usdc":"3.000000","memo":"01M8E2B9SC6AE2FCJ96Z1KY44T","tx_signature":"3cnmTQQ6C5AHRS5XKnM4FmQkDHytGnJQPV2pNCuP5PNHnjzQ3LZjuzbiAZEPNtmJYZQnKr1rG4hqXoMR1xMhm7M9"}	2026-11-27T08:35:59.460482Z	\N	1
 \.
 
 
@@ -696,14 +706,14 @@ op_01M8AHM0XFQNE7KK6KA51K5MCM	evt_01M8AHM2C7BKMYTPT0MH4C8SDZ	deposit.settled	acc
 --
 
 COPY public.history (operator_id, entry_id, account_id, network, kind, status, amount_usdc, counterparty, memo, transfer_id, tx_signature, slot, reason, message, is_final, created_at, "position", number, tag, read_at, spent_micros, policy_version) FROM stdin;
-op_01M8AHM0XFQNE7KK6KA51K5MCM	ent_01M8AHM21NNCN1N8T78SG16BMQ	acct_0139EBQF98J3EJF14VQHMEJBZV	test	transfer	rejected	11.000000	acct_0YY53799AS5AJ1TYG640SKM369	rejected	txn_01M8AHM21NNCN1N8T78SG16BMQ	\N	\N	single_limit_exceeded	The amount 11.000000 exceeds max_single_transfer, which is 10.000000.	t	2026-11-25T23:45:57.328771Z	2026-11-25T23:45:57.328771Z	\N	\N	\N	\N	\N
-op_01M8AHM0XFQNE7KK6KA51K5MCM	ent_01M8AHM239G644X3P5REY8JV66	acct_0139EBQF98J3EJF14VQHMEJBZV	test	transfer	rejected	2.000000	GEJuMtEV66GCvXZpvH9fNcQ2wzCaCD9gxruKyTrwVG8b	rejected for its payee	txn_01M8AHM239G644X3P5REY8JV66	\N	\N	recipient_not_allowed	The recipient is not among the account's allowed_counterparties.	t	2026-11-25T23:45:57.371804Z	2026-11-25T23:45:57.371804Z	\N	\N	\N	\N	\N
-op_01M8AHM0XFQNE7KK6KA51K5MCM	ent_7M4XXXSXKDA1MW18XH69H6567C	acct_0139EBQF98J3EJF14VQHMEJBZV	test	deposit	settled	50.000000	\N	\N	\N	JbdCX6PTXAos41cZi1o1zYM5jPwrGrY2kC2567p4C5WhwWDcpWTFSz7JQcHXcE1LZFZsJXtLw1A664rnK1ctjzA	70	\N	\N	t	2026-11-25T23:45:56.000000Z	2026-11-25T23:45:56.826490Z	\N	\N	\N	\N	\N
-op_01M8AHM0XFQNE7KK6KA51K5MCM	ent_15C2Z03F0QB2P5VGX0MYEXN9PY	acct_1X59SW65MWNT4BNMM8VHFZFV89	test	deposit	settled	20.000000	\N	\N	\N	4yaxLqhzAMZn2qoATHbSpoZhj2t87XvZezbBzRNiZfmBY3sMduntLgbhTqdD1BGLB2iUctqCV4qBPne7xk3EdTZw	72	\N	\N	t	2026-11-25T23:45:56.000000Z	2026-11-25T23:45:57.247581Z	\N	\N	\N	\N	\N
-op_01M8AHM0XFQNE7KK6KA51K5MCM	ent_667R4C4MQGTK9YJK5307A1JY67	acct_0139EBQF98J3EJF14VQHMEJBZV	test	transfer	settled	1.500000	5Px8EYT4C2ghHHsXm9NQsejNjRguErXHUChmmXVGRBBN	settled	txn_01M8AHM1X1WYA9CV9M78XMH9MA	xgxjfUTi5pdPuhvzWRzYPT8ybsxEdFg6UsaBRnjps1HjgdYmoR51kFZW8kyPdc5ziKshgCszfxVb2nHX4ouTfNS	82	\N	\N	t	2026-11-25T23:45:57.154000Z	2026-11-25T23:45:57.255312Z	1	8aa6483b3a346d96	2026-11-25T23:45:57.255312Z	\N	\N
-op_01M8AHM0XFQNE7KK6KA51K5MCM	ent_0A7A3SCT81RY4BJVHTF48S3J9W	acct_0YY53799AS5AJ1TYG640SKM369	test	deposit	settled	1.500000	7c5zsPusbSoSYWdiZ76fcoiFUw5nRukLWCwDX4T34v6j	settled	txn_01M8AHM1X1WYA9CV9M78XMH9MA	xgxjfUTi5pdPuhvzWRzYPT8ybsxEdFg6UsaBRnjps1HjgdYmoR51kFZW8kyPdc5ziKshgCszfxVb2nHX4ouTfNS	82	\N	\N	t	2026-11-25T23:45:57.154000Z	2026-11-25T23:45:57.255312Z	\N	\N	\N	\N	\N
-op_01M8AHM0XFQNE7KK6KA51K5MCM	ent_7QAW8KKHEE75NQ7VFYFJ5D7SFC	acct_0139EBQF98J3EJF14VQHMEJBZV	test	withdrawal	settled	2.000000	5Px8EYT4C2ghHHsXm9NQsejNjRguErXHUChmmXVGRBBN	\N	\N	4gyZNvU61C3gQ7WRZsAHBeyWxxCwCXPsK9dmdiH8M9mv3hBLNsDfNDog4eGv1MJupiKqzasE7UvZkrofDmpSoQS7	89	\N	\N	t	2026-11-25T23:45:57.000000Z	2026-11-25T23:45:57.639371Z	\N	\N	\N	\N	\N
-op_01M8AHM0XFQNE7KK6KA51K5MCM	ent_5Y89EPHNTYRV22NWT8Y9E7RBTM	acct_0YY53799AS5AJ1TYG640SKM369	test	deposit	settled	2.000000	7c5zsPusbSoSYWdiZ76fcoiFUw5nRukLWCwDX4T34v6j	\N	\N	4gyZNvU61C3gQ7WRZsAHBeyWxxCwCXPsK9dmdiH8M9mv3hBLNsDfNDog4eGv1MJupiKqzasE7UvZkrofDmpSoQS7	89	\N	\N	t	2026-11-25T23:45:57.000000Z	2026-11-25T23:45:57.639371Z	\N	\N	\N	\N	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	ent_01M8E2AHGEQYFS9PFR4XSWP3XA	acct_0ZZW8ZCQNPY1QK7841SW5KX497	test	transfer	rejected	11.000000	acct_0KD52HXQ7MEHGZM4EYT2V6EX95	rejected	txn_01M8E2AHGEQYFS9PFR4XSWP3XA	\N	\N	single_limit_exceeded	The amount 11.000000 exceeds max_single_transfer, which is 10.000000.	t	2026-11-27T08:35:34.577928Z	2026-11-27T08:35:34.577928Z	\N	\N	\N	\N	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	ent_01M8E2AHJ4DR4GHZAB9RN6B5PG	acct_0ZZW8ZCQNPY1QK7841SW5KX497	test	transfer	rejected	2.000000	9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG	rejected for its payee	txn_01M8E2AHJ4DR4GHZAB9RN6B5PG	\N	\N	recipient_not_allowed	The recipient is not among the account's allowed_counterparties.	t	2026-11-27T08:35:34.606501Z	2026-11-27T08:35:34.606501Z	\N	\N	\N	\N	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	ent_6TGF68NM8A3VVHTJKKQ009A5VJ	acct_0ZZW8ZCQNPY1QK7841SW5KX497	test	deposit	settled	50.000000	\N	\N	\N	5MENSgVHyENHbKTjN4Roo35YvS9w4S742ScJjVUHfyf2f58hFUz3o8vVLvPcfZnPDmrW1RkCzXXfbnsKebjr4EFz	51	\N	\N	t	2026-11-27T08:35:33.000000Z	2026-11-27T08:35:34.197150Z	\N	\N	\N	\N	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	ent_50RKE97G85EVTVFYZDQ0PBEYT7	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	test	deposit	settled	20.000000	\N	\N	\N	4eaCZtBhNgd2oWzsysX8uX4QrUAmwHiwnYQn3sXPx2mZciCRjXeRoiZdQZx9qNFgmjCMatsouBeFJbPE7uSKV4a6	53	\N	\N	t	2026-11-27T08:35:34.000000Z	2026-11-27T08:35:34.186716Z	\N	\N	\N	\N	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	ent_0XZJ711WWJFY4BKQYW64B085VB	acct_0KD52HXQ7MEHGZM4EYT2V6EX95	test	deposit	settled	1.500000	95rNGyayAQDgPuAhbAm6J5RVnViUWyWh664pZuUPDjZR	settled	txn_01M8E2AHACDT4XHNXQZB0D9KWA	4TAEMh8c6fN6wFpvRcHjd6EK6bovb7L87aSFbvQwNr62amFdn4U6hMMJVGJqLVnomV81yhHkWQZWNuiEPTwxQ9ae	60	\N	\N	t	2026-11-27T08:35:34.349000Z	2026-11-27T08:35:34.438226Z	\N	\N	\N	\N	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	ent_17CPND71EAQWXJNAWGJ9GQDXDR	acct_0ZZW8ZCQNPY1QK7841SW5KX497	test	transfer	settled	1.500000	J1A4Eoxz5AuuwciJtZhwTtzLeoyC2WjxAohtGrC1hF29	settled	txn_01M8E2AHACDT4XHNXQZB0D9KWA	4TAEMh8c6fN6wFpvRcHjd6EK6bovb7L87aSFbvQwNr62amFdn4U6hMMJVGJqLVnomV81yhHkWQZWNuiEPTwxQ9ae	60	\N	\N	t	2026-11-27T08:35:34.349000Z	2026-11-27T08:35:34.438226Z	1	8acfd4c0fab7d7d8	2026-11-27T08:35:34.438226Z	1500000	3
+op_01M8E2AGPH61DM3MZFGBJBP9XV	ent_2GJ1CEB5NKWYGBG25WPKWXX7MD	acct_0KD52HXQ7MEHGZM4EYT2V6EX95	test	deposit	settled	2.000000	95rNGyayAQDgPuAhbAm6J5RVnViUWyWh664pZuUPDjZR	\N	\N	3eRnCkrSA6w6d1CWhY44DWxnhQ8b4VvjZqHT7HJjcdHTe7gHiG831N97PPKpAywTjBmcSERDFNG1NqkeDvYhfhnh	68	\N	\N	t	2026-11-27T08:35:34.000000Z	2026-11-27T08:35:34.807405Z	\N	\N	\N	\N	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	ent_1ZS9K6QACYC93W2T9E15V8VBJC	acct_0ZZW8ZCQNPY1QK7841SW5KX497	test	withdrawal	settled	2.000000	J1A4Eoxz5AuuwciJtZhwTtzLeoyC2WjxAohtGrC1hF29	\N	\N	3eRnCkrSA6w6d1CWhY44DWxnhQ8b4VvjZqHT7HJjcdHTe7gHiG831N97PPKpAywTjBmcSERDFNG1NqkeDvYhfhnh	68	\N	\N	t	2026-11-27T08:35:34.000000Z	2026-11-27T08:35:34.807405Z	\N	\N	\N	\N	\N
 \.
 
 
@@ -712,7 +722,7 @@ op_01M8AHM0XFQNE7KK6KA51K5MCM	ent_5Y89EPHNTYRV22NWT8Y9E7RBTM	acct_0YY53799AS5AJ1
 --
 
 COPY public.indexers (network, holder, expires_at) FROM stdin;
-test	c1c7c32e5ee49d10413885f8633ccb60	2026-11-25T23:46:09.725216Z
+test	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:36:10.119195Z
 \.
 
 
@@ -721,9 +731,10 @@ test	c1c7c32e5ee49d10413885f8633ccb60	2026-11-25T23:46:09.725216Z
 --
 
 COPY public.ledgers (operator_id, account_id, booked_micros, unexplained_micros, seen_micros, seen_slot, payments_up_to, payments_beyond, payments_unnumbered, payments_wanted, placed_micros, newest_slot) FROM stdin;
-op_01M8AHM0XFQNE7KK6KA51K5MCM	acct_1X59SW65MWNT4BNMM8VHFZFV89	20000000	0	20000000	80	0		0	0	1795650357247581	72
-op_01M8AHM0XFQNE7KK6KA51K5MCM	acct_0139EBQF98J3EJF14VQHMEJBZV	46500000	0	46500000	91	1		0	0	1795650357639653	89
-op_01M8AHM0XFQNE7KK6KA51K5MCM	acct_0YY53799AS5AJ1TYG640SKM369	3500000	0	3500000	91	0		0	0	1795650357639653	89
+op_01M8E2AGPH61DM3MZFGBJBP9XV	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	20000000	0	20000000	53	0		0	0	1795768534186716	53
+op_01M8E2AGPH61DM3MZFGBJBP9XV	acct_0KD52HXQ7MEHGZM4EYT2V6EX95	3500000	0	3500000	70	0		0	0	1795768534807405	68
+op_01M8E2AGPH61DM3MZFGBJBP9XV	acct_0ZZW8ZCQNPY1QK7841SW5KX497	46500000	0	46500000	70	1		0	0	1795768534807405	68
+op_01M8E2AGPH61DM3MZFGBJBP9XV	acct_565K05SX64K4HGWXXNQPJ3QNFD	0	1000000	1000000	293	0		0	0	0	0
 \.
 
 
@@ -732,6 +743,7 @@ op_01M8AHM0XFQNE7KK6KA51K5MCM	acct_0YY53799AS5AJ1TYG640SKM369	3500000	0	3500000	
 --
 
 COPY public.limit_watches (operator_id, since) FROM stdin;
+op_01M8E2AGPH61DM3MZFGBJBP9XV	2026-11-27T08:30:34.338331Z
 \.
 
 
@@ -740,7 +752,7 @@ COPY public.limit_watches (operator_id, since) FROM stdin;
 --
 
 COPY public.operators (operator_id, network, name, address, created_at) FROM stdin;
-op_01M8AHM0XFQNE7KK6KA51K5MCM	test	Operator 0	DvyR2hjB2zcx44Sgb9BiwjMLUQSTRTFbe6jYcbG1Ggou	2026-11-25T23:45:56.143757Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	test	Operator 0	SRXVffxfm1oNmFY38DF6rTVuRNm4Rdq4AfxEP76p3G5	2026-11-27T08:35:33.713193Z
 \.
 
 
@@ -749,6 +761,8 @@ op_01M8AHM0XFQNE7KK6KA51K5MCM	test	Operator 0	DvyR2hjB2zcx44Sgb9BiwjMLUQSTRTFbe6
 --
 
 COPY public.pending_fetches (network, tx_signature, slot, tries, next_try_at) FROM stdin;
+test	3wvg6YtpeXeu8bGb4z3SQfnmUd5rACUgkinrtCCLLwy51fdmVJefUf5yE956K9qqFCa2huywHCVsGFdmeEpce8JW	292	5	2026-11-27T08:36:15.301781Z
+test	2F2CeWCjrfB8BjXjcoUe4LjoswfWVkkT4hM9CEngfKXW9Mi58Nzc9K92kM6bAVNtkAeH23c3UkVf9uxpByvtuhTG	293	5	2026-11-27T08:36:15.304982Z
 \.
 
 
@@ -757,6 +771,7 @@ COPY public.pending_fetches (network, tx_signature, slot, tries, next_try_at) FR
 --
 
 COPY public.pending_policies (operator_id, account_id, hash, expected_version, allowlist_entries, due_unix, is_announced, created_at, sealed_by) FROM stdin;
+op_01M8E2AGPH61DM3MZFGBJBP9XV	acct_0ZZW8ZCQNPY1QK7841SW5KX497	6799fe961e66e7279fd2476e0efdd1a852531d5cf2cd0c257eddb6c3c299d8d8	3	1	1795854936	t	2026-11-27T08:35:36.094523Z	\N
 \.
 
 
@@ -765,8 +780,10 @@ COPY public.pending_policies (operator_id, account_id, hash, expected_version, a
 --
 
 COPY public.policy_askings (operator_id, account_id, done_by, version, key_id, reason) FROM stdin;
-op_01M8AHM0XFQNE7KK6KA51K5MCM	acct_0139EBQF98J3EJF14VQHMEJBZV	4hat53LzTxpXCUsNrig3cd71r6eVMwrZWCv4f1DBM3nqQaepHq2GrUnvCFhresAvthD5NfKZwhMt7JX1ZAZ5UWYr	\N	key_01M8AHM104JV4CVRSVGA8F2XBZ	\N
-op_01M8AHM0XFQNE7KK6KA51K5MCM	acct_0139EBQF98J3EJF14VQHMEJBZV	58LFSL53NtQKT1nzkcUxEaZJGr5sck5CkdUzopnhxXmAu9fTmr7jp7US94z9SwJsTVadrfeF9QZMUPVBiL4bHgHj	\N	key_01M8AHM104JV4CVRSVGA8F2XBZ	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	acct_0ZZW8ZCQNPY1QK7841SW5KX497	5KKWAT58e61ULerNkCirQ1cmqjggdr2nV9aB7ZbWnhP6GBWVxHmdYtGqRHTbm6Vds7wEZaLz2oxea9mZHtyrjGsx	\N	key_01M8E2AGQSTRM0TWCZ27DGR90Z	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	acct_0ZZW8ZCQNPY1QK7841SW5KX497	FaRwwqrKgaWSURAtwGvqgs4e23NmSFHiJPrJthK4CgrHMrn1iAYujW4ki7Rury68tzRiNp9fQMpJPwPqVy4XwCS	\N	key_01M8E2AGQSTRM0TWCZ27DGR90Z	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	acct_0ZZW8ZCQNPY1QK7841SW5KX497	6799fe961e66e7279fd2476e0efdd1a852531d5cf2cd0c257eddb6c3c299d8d8	\N	key_01M8E2AGQSTRM0TWCZ27DGR90Z	\N
+op_01M8E2AGPH61DM3MZFGBJBP9XV	acct_565K05SX64K4HGWXXNQPJ3QNFD	2VQodwaXwLC8rVaH8j3gFNZqsHs1xkZvLWANaG777KhAcj3eJp9SM167BSRRyrgaeWYYAcNC6HnqMeQ7oJ1hw7gg	\N	key_01M8E2AGQSTRM0TWCZ27DGR90Z	\N
 \.
 
 
@@ -775,12 +792,12 @@ op_01M8AHM0XFQNE7KK6KA51K5MCM	acct_0139EBQF98J3EJF14VQHMEJBZV	58LFSL53NtQKT1nzkc
 --
 
 COPY public.policy_versions (operator_id, account_id, version, tx_signature, set_at, signer, policy) FROM stdin;
-op_01M8AHM0XFQNE7KK6KA51K5MCM	acct_0139EBQF98J3EJF14VQHMEJBZV	1	2PXhPo8EhvNan6djXXRdgFwjiBxDkeFrNZ5HJ7Z9eWe9SvHXHP67Djy5WYAKmQYVEsViYoTTXcVtGhGoRBW48Qyp	2026-11-25T23:45:56.000000Z	H5eoimnzrnFmnsHwiRhyikD1TbK1jRTpKG7ySkaLBeqt	{"max_single_transfer":null,"max_daily_spend":null,"allowed_counterparties":null,"counterparty_kinds":null,"require_memo":false,"paused":false}
-op_01M8AHM0XFQNE7KK6KA51K5MCM	acct_0YY53799AS5AJ1TYG640SKM369	1	84pSc7nKRPvHATWJXNos5DyeoXxx24FLnfx2vRfXmtmzqa9vGWAAAQqvXeo364Vff3ktvA5966v5Ud8i2RX1vzF	2026-11-25T23:45:56.000000Z	H5eoimnzrnFmnsHwiRhyikD1TbK1jRTpKG7ySkaLBeqt	{"max_single_transfer":null,"max_daily_spend":null,"allowed_counterparties":null,"counterparty_kinds":null,"require_memo":false,"paused":false}
-op_01M8AHM0XFQNE7KK6KA51K5MCM	acct_1X59SW65MWNT4BNMM8VHFZFV89	1	FnZBkcGaizyE37w73xJcavUgsFVtJJnmraFx86hnGdQZLbMgtfZb6mAb6UptPVhWxSRUffhLynVmh1wCs3tY4L1	2026-11-25T23:45:56.000000Z	H5eoimnzrnFmnsHwiRhyikD1TbK1jRTpKG7ySkaLBeqt	{"max_single_transfer":null,"max_daily_spend":null,"allowed_counterparties":null,"counterparty_kinds":null,"require_memo":false,"paused":false}
-op_01M8AHM0XFQNE7KK6KA51K5MCM	acct_0139EBQF98J3EJF14VQHMEJBZV	2	4hat53LzTxpXCUsNrig3cd71r6eVMwrZWCv4f1DBM3nqQaepHq2GrUnvCFhresAvthD5NfKZwhMt7JX1ZAZ5UWYr	2026-11-25T23:45:56.000000Z	H5eoimnzrnFmnsHwiRhyikD1TbK1jRTpKG7ySkaLBeqt	{"max_single_transfer":10,"max_daily_spend":40,"allowed_counterparties":null,"counterparty_kinds":null,"require_memo":false,"paused":false}
-op_01M8AHM0XFQNE7KK6KA51K5MCM	acct_0139EBQF98J3EJF14VQHMEJBZV	3	58LFSL53NtQKT1nzkcUxEaZJGr5sck5CkdUzopnhxXmAu9fTmr7jp7US94z9SwJsTVadrfeF9QZMUPVBiL4bHgHj	2026-11-25T23:45:57.000000Z	H5eoimnzrnFmnsHwiRhyikD1TbK1jRTpKG7ySkaLBeqt	{"max_single_transfer":10,"max_daily_spend":null,"allowed_counterparties":["H2yrYUqYMUGUPpyELuEyLG82sFsy4ncVFkZccHmCfwtc"],"counterparty_kinds":["wallet"],"require_memo":true,"paused":false}
-op_01M8AHM0XFQNE7KK6KA51K5MCM	acct_4P85WP0ASQAR6YRME4D91PNXC6	1	uQnQGdyZGYLAEQdqMrsjYiN7EdGK6x884EDjoPHSKE72gfSRMdB4RQHbwCRCKvqrHBTeL5nGYEXHKd4Z4ikH17X	2026-11-25T23:45:57.000000Z	H5eoimnzrnFmnsHwiRhyikD1TbK1jRTpKG7ySkaLBeqt	{"max_single_transfer":null,"max_daily_spend":null,"allowed_counterparties":null,"counterparty_kinds":null,"require_memo":false,"paused":false}
+op_01M8E2AGPH61DM3MZFGBJBP9XV	acct_0ZZW8ZCQNPY1QK7841SW5KX497	1	UPAdMGiZksUSpURcxMpT7dbpRkqawxo8rCTV3TK6vp77XmJj5q2bP4v4oJF8t2xSBdzV6aBRv7XHgngs2xtJLXT	2026-11-27T08:35:33.000000Z	EvohitDjgLsnzTW63zfNfCuFupPydm2fGFEjsxECmgzr	{"max_single_transfer":null,"max_daily_spend":null,"allowed_counterparties":null,"counterparty_kinds":null,"require_memo":false,"paused":false}
+op_01M8E2AGPH61DM3MZFGBJBP9XV	acct_0KD52HXQ7MEHGZM4EYT2V6EX95	1	5yVctaVVCNu8LoXH6VQqkBEUXfTEym6ZKxuAeNQj3ZgCBWQyesswjkNxCfejeqK2takUy2RCQ3HQdAWzaPZqrE3M	2026-11-27T08:35:33.000000Z	EvohitDjgLsnzTW63zfNfCuFupPydm2fGFEjsxECmgzr	{"max_single_transfer":null,"max_daily_spend":null,"allowed_counterparties":null,"counterparty_kinds":null,"require_memo":false,"paused":false}
+op_01M8E2AGPH61DM3MZFGBJBP9XV	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	1	4jYnhdAjjDFwYbF2rCqXhx9T5pn1LXBxNAH4mkoAEj9MZcqSye4MFSCnrWA71ZgLcJqTybwTCKiFC8VLmdRaWDpS	2026-11-27T08:35:33.000000Z	EvohitDjgLsnzTW63zfNfCuFupPydm2fGFEjsxECmgzr	{"max_single_transfer":null,"max_daily_spend":null,"allowed_counterparties":null,"counterparty_kinds":null,"require_memo":false,"paused":false}
+op_01M8E2AGPH61DM3MZFGBJBP9XV	acct_0ZZW8ZCQNPY1QK7841SW5KX497	2	5KKWAT58e61ULerNkCirQ1cmqjggdr2nV9aB7ZbWnhP6GBWVxHmdYtGqRHTbm6Vds7wEZaLz2oxea9mZHtyrjGsx	2026-11-27T08:35:34.000000Z	EvohitDjgLsnzTW63zfNfCuFupPydm2fGFEjsxECmgzr	{"max_single_transfer":10,"max_daily_spend":40,"allowed_counterparties":null,"counterparty_kinds":null,"require_memo":false,"paused":false}
+op_01M8E2AGPH61DM3MZFGBJBP9XV	acct_0ZZW8ZCQNPY1QK7841SW5KX497	3	FaRwwqrKgaWSURAtwGvqgs4e23NmSFHiJPrJthK4CgrHMrn1iAYujW4ki7Rury68tzRiNp9fQMpJPwPqVy4XwCS	2026-11-27T08:35:34.000000Z	EvohitDjgLsnzTW63zfNfCuFupPydm2fGFEjsxECmgzr	{"max_single_transfer":10,"max_daily_spend":null,"allowed_counterparties":["Dom6v1M1YeiDRigUHWgubkobKa56tAfAkh2bUZzcETiJ"],"counterparty_kinds":["wallet"],"require_memo":true,"paused":false}
+op_01M8E2AGPH61DM3MZFGBJBP9XV	acct_0CRVS0HX7D35KMFRX7AXKTMFSC	1	4FSKA2dL8JJrXZzy7BsgD1X55Kw87r6QP4sDxsyg9Z2R8cgkB7PMifSJMvozAqs78ryNMRnpamn4PX3kbmvBgBWp	2026-11-27T08:35:34.000000Z	EvohitDjgLsnzTW63zfNfCuFupPydm2fGFEjsxECmgzr	{"max_single_transfer":null,"max_daily_spend":null,"allowed_counterparties":null,"counterparty_kinds":null,"require_memo":false,"paused":false}
 \.
 
 
@@ -789,6 +806,7 @@ op_01M8AHM0XFQNE7KK6KA51K5MCM	acct_4P85WP0ASQAR6YRME4D91PNXC6	1	uQnQGdyZGYLAEQdq
 --
 
 COPY public.probes (probe, probed_at) FROM stdin;
+write	2026-11-27T08:35:36.251832Z
 \.
 
 
@@ -797,7 +815,7 @@ COPY public.probes (probe, probed_at) FROM stdin;
 --
 
 COPY public.requests (operator_id, idempotency_key, fingerprint, key_id, seed, lease, lease_expires_at, status_code, answer, is_sealed, created_at) FROM stdin;
-op_01M8AHM0XFQNE7KK6KA51K5MCM	01M8AHM24VDM4HH5K8KAPP3S82	4614ac65e5dc4f23614144f625ce5445505c77b2edc04bb0c99d4a158f5ef96d	key_01M8AHM104JV4CVRSVGA8F2XBZ	b549f9c33bd395155d1ccccc850cd875	97a6812f70f6db2cff037499541e0b9a	2026-11-25T23:46:27.408547Z	201	{"account_id":"acct_4P85WP0ASQAR6YRME4D91PNXC6","name":"Cleo","solana_address":"EP5C6wUQfLJfq7UayAN8bHqWeEkwe5NcoZU1d7r7FSXz","usdc_token_account":"9EDFMnoTHkZ1aB6BgZLC9HUDyLsPMhacUegcWeNJgKwx","balance_usdc":"0.000000","balance_as_of":"2026-11-25T23:45:57.490446Z","status":"active","halted":null,"policy":{"max_single_transfer":null,"max_daily_spend":null,"allowed_counterparties":null,"counterparty_kinds":null,"require_memo":false,"paused":false},"metadata":null,"duplicates":"as_asked","created_at":"2026-11-25T23:45:57.418842Z"}	f	2026-11-25T23:45:57.408547Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	01M8E2AHK881ADV42Q11PMEHPY	4614ac65e5dc4f23614144f625ce5445505c77b2edc04bb0c99d4a158f5ef96d	key_01M8E2AGQSTRM0TWCZ27DGR90Z	6700423043abdcf254269fcf93dcde2f	57f251e533ebaf7f39377b789f3553f1	2026-11-27T08:36:04.633740Z	201	{"account_id":"acct_0CRVS0HX7D35KMFRX7AXKTMFSC","name":"Cleo","solana_address":"DbRs65mSn5v3BSWMcUHnrabmVAvkSQygRJRJUeSeSKHp","usdc_token_account":"HJKWwc6p7F32GszsHZs4mgjR7NiWDmLeyj9EhDXoLxDU","balance_usdc":"0.000000","balance_as_of":"2026-11-27T08:35:34.704019Z","status":"active","halted":null,"policy":{"max_single_transfer":null,"max_daily_spend":null,"allowed_counterparties":null,"counterparty_kinds":null,"require_memo":false,"paused":false},"metadata":null,"duplicates":"as_asked","created_at":"2026-11-27T08:35:34.639416Z"}	f	2026-11-27T08:35:34.633740Z
 \.
 
 
@@ -806,6 +824,7 @@ op_01M8AHM0XFQNE7KK6KA51K5MCM	01M8AHM24VDM4HH5K8KAPP3S82	4614ac65e5dc4f23614144f
 --
 
 COPY public.sessions (token_hash, key_id, started_at, used_at) FROM stdin;
+dceb61b8752a9905e1eabdc17ecb67684555ed95eaafd00c98181638ab44d6d5	key_01M8E2AGQSTRM0TWCZ27DGR90Z	2026-11-27T08:35:36.237552Z	2026-11-27T08:35:36.237552Z
 \.
 
 
@@ -814,6 +833,7 @@ COPY public.sessions (token_hash, key_id, started_at, used_at) FROM stdin;
 --
 
 COPY public.stops (tx_signature, operator_id, account_id, is_pause, landed_at) FROM stdin;
+2VQodwaXwLC8rVaH8j3gFNZqsHs1xkZvLWANaG777KhAcj3eJp9SM167BSRRyrgaeWYYAcNC6HnqMeQ7oJ1hw7gg	op_01M8E2AGPH61DM3MZFGBJBP9XV	acct_565K05SX64K4HGWXXNQPJ3QNFD	t	2026-11-27T08:35:59.395347Z
 \.
 
 
@@ -822,7 +842,7 @@ COPY public.stops (tx_signature, operator_id, account_id, is_pause, landed_at) F
 --
 
 COPY public.sweeps (network, began_at) FROM stdin;
-test	2026-11-25T23:45:59.145419Z
+test	2026-11-27T08:35:59.306940Z
 \.
 
 
@@ -831,11 +851,26 @@ test	2026-11-25T23:45:59.145419Z
 --
 
 COPY public.transfers (operator_id, transfer_id, network, account_id, key_id, recipient, amount_usdc, memo, idempotency_key, key_use, key_expires_unix, fingerprint, fee_payer, refusal, state, lease_holder, lease_expires_at, signed_bytes, tx_signature, last_valid_block_height, sent_at, slot, ended_at, reason, message, checks, policy_version, reopened, denial, retry_at, resource, created_at, updated_at) FROM stdin;
-op_01M8AHM0XFQNE7KK6KA51K5MCM	txn_01M8AHM1X1WYA9CV9M78XMH9MA	test	acct_0139EBQF98J3EJF14VQHMEJBZV	key_01M8AHM104JV4CVRSVGA8F2XBZ	acct_0YY53799AS5AJ1TYG640SKM369	1.500000	settled	01M8AHM1WS6NSBYXT22947AD1D	1	1795736757	e16295a8ad62fe877be5d9f94c6682b0fc437b932abe34a2d57a9023995466d4	\N	\N	settled	c1c7c32e5ee49d10413885f8633ccb60	2026-11-25T23:46:12.153900Z	ATAGKRKPrlUw2iF7FrRDVGLuDcbAVnoFLLqcZiAdNFDIL7bTd2FJNIxh0uNQClB1oaNYXtr4eN2Bu7QpD7W+LgMBAAQIsZZ4lt+GIYmDt+0mZmvLeNb4YqLXdTDIDHm1fffudt1BT9rvp7TDt5Rnb2xpympz84hba5199IiC5bjTGYhEcURRVi0a1is3AFlfQl50UpYOdTgoN3tmrueF8JjpLfbrYiMZ0H4IRTnd2ir2QbLJ+8Vj8fwKkpbT+W2TK8yBzlgDBkZv5SEXMv/srbpyw5vnvIzlu8X3EmssQ5s6QAAAAAXeZfhsqqRksfrkhDDoCTGtIgP1UoYs2UVq1XwaJOXJBt324ddloZPZy+FGzut5rBy0he1fWzeROoz1hX7/AKnAH9BYYSRYcUzfK1XvBN0klAjJ9gbZNVUuE9PgXU0a1AaGhZ04yAqXIUgYQWkX4L+PyhV+Rk+YzP0P+p34R8/VAwQABQJeFAAABAAFBAAAEAAFBgAHAgMBBiujNMjnAaIVGgeh55SWbTQ6O0imigAAAABg4xYAAAAAAAcAAABzZXR0bGVk	xgxjfUTi5pdPuhvzWRzYPT8ybsxEdFg6UsaBRnjps1HjgdYmoR51kFZW8kyPdc5ziKshgCszfxVb2nHX4ouTfNS	183	2026-11-25T23:45:57.228123Z	82	2026-11-25T23:45:57.154000Z	\N	\N	\N	3	0	\N	\N	\N	2026-11-25T23:45:57.153900Z	2026-11-25T23:45:57.255312Z
-op_01M8AHM0XFQNE7KK6KA51K5MCM	txn_01M8AHM24F5Z7DQRGJ596D5G6H	test	acct_0YY53799AS5AJ1TYG640SKM369	key_01M8AHM104JV4CVRSVGA8F2XBZ	GEJuMtEV66GCvXZpvH9fNcQ2wzCaCD9gxruKyTrwVG8b	100.000000	failed	01M8AHM1WSBACFEZYRZFC8ARC3	1	1795736757	284a475f30f8248081674ac8c03ed1717f31d74a99db23e53990c9dc2bc6a911	\N	\N	failed	c1c7c32e5ee49d10413885f8633ccb60	2026-11-25T23:46:12.391095Z	\N	\N	\N	\N	\N	2026-11-25T23:45:57.397582Z	insufficient_balance	The account holds 1.500000 USDC, which is less than 100.000000. Send it USDC at 5Px8EYT4C2ghHHsXm9NQsejNjRguErXHUChmmXVGRBBN.	\N	1	0	\N	\N	\N	2026-11-25T23:45:57.391095Z	2026-11-25T23:45:57.399025Z
-op_01M8AHM0XFQNE7KK6KA51K5MCM	txn_01M8AHM21NNCN1N8T78SG16BMQ	test	acct_0139EBQF98J3EJF14VQHMEJBZV	key_01M8AHM104JV4CVRSVGA8F2XBZ	acct_0YY53799AS5AJ1TYG640SKM369	11.000000	rejected	01M8AHM1WSND391HF7AE3ACH87	1	1795736757	6a99f8680eed4be0f48d7aa2b54131cac99af4588f4cb7bfaad03766c08fca44	\N	\N	rejected	c1c7c32e5ee49d10413885f8633ccb60	2026-11-25T23:46:12.301506Z	\N	\N	\N	\N	\N	2026-11-25T23:45:57.328771Z	single_limit_exceeded	The amount 11.000000 exceeds max_single_transfer, which is 10.000000.	[{"rule":"paused"},{"rule":"require_memo"},{"rule":"allowed_counterparties"},{"rule":"max_single_transfer","broken":true,"limit":"10.000000"},{"rule":"max_daily_spend","used":"1.500000"},{"rule":"balance","limit":"48.500000"}]	3	0	1	\N	\N	2026-11-25T23:45:57.301506Z	2026-11-25T23:45:57.331872Z
-op_01M8AHM0XFQNE7KK6KA51K5MCM	txn_01M8AHM239G644X3P5REY8JV66	test	acct_0139EBQF98J3EJF14VQHMEJBZV	key_01M8AHM104JV4CVRSVGA8F2XBZ	GEJuMtEV66GCvXZpvH9fNcQ2wzCaCD9gxruKyTrwVG8b	2.000000	rejected for its payee	01M8AHM1WSX43YF2MBE6G3DC2J	1	1795736757	d62d1625d69ab01cc174a815b0cb4c395478841999ee60dc296009708cb84102	\N	\N	rejected	c1c7c32e5ee49d10413885f8633ccb60	2026-11-25T23:46:12.353689Z	\N	\N	\N	\N	\N	2026-11-25T23:45:57.371804Z	recipient_not_allowed	The recipient is not among the account's allowed_counterparties.	[{"rule":"paused"},{"rule":"require_memo"},{"rule":"allowed_counterparties","broken":true},{"rule":"max_single_transfer","limit":"10.000000"},{"rule":"max_daily_spend","used":"1.500000"},{"rule":"balance","limit":"48.500000"}]	3	0	2	\N	\N	2026-11-25T23:45:57.353689Z	2026-11-25T23:45:57.376204Z
-op_01M8AHM0XFQNE7KK6KA51K5MCM	txn_01M8AHM3TN00A5QBTVH2FAJCTR	test	acct_1X59SW65MWNT4BNMM8VHFZFV89	key_01M8AHM104JV4CVRSVGA8F2XBZ	GEJuMtEV66GCvXZpvH9fNcQ2wzCaCD9gxruKyTrwVG8b	3.000000	01M8AHM3TCJ0C6WCEEF2CFT5B3	01M8AHM3TCJ0C6WCEEF2CFT5B3	1	1795736758	3aab8c22b09601308507d2a8b1bd5316527aaa912a85ada3ef3b64efc6156bf5	\N	\N	signed	c1c7c32e5ee49d10413885f8633ccb60	2026-11-25T23:46:14.125809Z	AeLcA6o88o+te2n+EOH4MYnpxO8JYbVm5gz5bZXg/FZck72XymTj8GnPmil4m/Vok70iQrfQO1agQlu6y7sibwMBAAQIsZZ4lt+GIYmDt+0mZmvLeNb4YqLXdTDIDHm1fffudt3bTUYRPnfHVp5XyW43rTd6yznM5htM7vSaDfvK+UqpHuJIGN1i1+cRrALjLOkqS36PWddRMbNJFSmSLAZF0Ry0/JGE4AYK6C8Rr9+UdIgMkeBMKYFJoZ9voWPTFM+d6P4DBkZv5SEXMv/srbpyw5vnvIzlu8X3EmssQ5s6QAAAAAXeZfhsqqRksfrkhDDoCTGtIgP1UoYs2UVq1XwaJOXJBt324ddloZPZy+FGzut5rBy0he1fWzeROoz1hX7/AKnAH9BYYSRYcUzfK1XvBN0klAjJ9gbZNVUuE9PgXU0a1AaGhZ04yAqXIUgYQWkX4L+PyhV+Rk+YzP0P+p34R9BuAwQABQK4FAAABAAFBAAAEAAFBgAHAwECBj6jNMjnAaIVGg9VABRbr1uInqkzWAAAAADAxi0AAAAAABoAAAAwMU04QUhNM1RDSjBDNldDRUVGMkNGVDVCMw==	5Y4v67rQ9GNZApaPm89ZmS6QLbGDH5iCDHsHPHYcuLRMzCwLcAfizJR8qxoP8zM8s5kjHvnJP7CAwYuGdaFWtugN	242	\N	\N	\N	\N	\N	\N	1	0	\N	\N	\N	2026-11-25T23:45:59.125809Z	2026-11-25T23:45:59.150529Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	txn_01M8E2AHACDT4XHNXQZB0D9KWA	test	acct_0ZZW8ZCQNPY1QK7841SW5KX497	key_01M8E2AGQSTRM0TWCZ27DGR90Z	acct_0KD52HXQ7MEHGZM4EYT2V6EX95	1.500000	settled	01M8E2AHA8W6TEMNBCMGCQ3CRN	1	1795854933	9d62533fc99d9321f8ec76d7ba608c0e42c3bdaf37e142955a91a4af860db2f6	\N	\N	settled	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:35:49.348026Z	AaycEdPYR0t7yPFZ8zRAkt8J2VymjUQdqS4lDMZJg0PE8SnegEnAYvyCBQpmeykrvsukzByxjZJmMCl4SqX3UQcBAAQIjQiO/H2fo8xbWZcx5wjzqoET27jRVKYEKzMFbFQ5R29LxJAH4lus89rrZlRDtgKvsdoHAz5acEi4x/LJDJ9CeHgbo0yBjzk7IdGR2NHuYNGPecvWxKO3cGB4Hn3P1J5g/KDqzhDjowS1TK6BYaQgMpfd8w6cSup+yfM5s8QC3xoDBkZv5SEXMv/srbpyw5vnvIzlu8X3EmssQ5s6QAAAAAXeZfhsqqRksfrkhDDoCTGtIgP1UoYs2UVq1XwaJOXJBoNAaJBTM1rpqgTvoRlq3IM/HrZf+vWXwbWl5PwUjxoG3fbh12Whk9nL4UbO63msHLSF7V9bN5E6jPWFfv8AqQaGhZ04yAqXIUgYQWkX4L+PyhV+Rk+YzP0P+p34R89sAwQABQKKFQAABAAFBAAAEAAFBgAGAQIDByujNMjnAaIcJUVMbonY17f6wNTPigAAAABg4xYAAAAAAAcAAABzZXR0bGVk	4TAEMh8c6fN6wFpvRcHjd6EK6bovb7L87aSFbvQwNr62amFdn4U6hMMJVGJqLVnomV81yhHkWQZWNuiEPTwxQ9ae	176	2026-11-27T08:35:34.405199Z	60	2026-11-27T08:35:34.349000Z	\N	\N	\N	3	0	\N	\N	\N	2026-11-27T08:35:34.348026Z	2026-11-27T08:35:34.438226Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	txn_01M8E2AHJTE3BZYSXQ89VAECAE	test	acct_0KD52HXQ7MEHGZM4EYT2V6EX95	key_01M8E2AGQSTRM0TWCZ27DGR90Z	9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG	100.000000	failed	01M8E2AHA82RR9W5TA56F7F3BE	1	1795854934	14595e1de25628d89812198fa5ec9f55ad213252fb33790724a0b0535bbcafcc	\N	\N	failed	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:35:49.618666Z	\N	\N	\N	\N	\N	2026-11-27T08:35:34.626139Z	insufficient_balance	The account holds 1.500000 USDC, which is less than 100.000000. Send it USDC at J1A4Eoxz5AuuwciJtZhwTtzLeoyC2WjxAohtGrC1hF29.	\N	1	0	\N	\N	\N	2026-11-27T08:35:34.618666Z	2026-11-27T08:35:34.627664Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	txn_01M8E2AHGEQYFS9PFR4XSWP3XA	test	acct_0ZZW8ZCQNPY1QK7841SW5KX497	key_01M8E2AGQSTRM0TWCZ27DGR90Z	acct_0KD52HXQ7MEHGZM4EYT2V6EX95	11.000000	rejected	01M8E2AHA8NAQ880GEZASMMZWN	1	1795854934	85f25abc052bc1ccbe4a119013a4bd72bae9c0eb5006520d1a182a9d00328a4c	\N	\N	rejected	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:35:49.542808Z	\N	\N	\N	\N	\N	2026-11-27T08:35:34.577928Z	single_limit_exceeded	The amount 11.000000 exceeds max_single_transfer, which is 10.000000.	[{"rule":"paused"},{"rule":"require_memo"},{"rule":"allowed_counterparties"},{"rule":"max_single_transfer","broken":true,"limit":"10.000000"},{"rule":"max_daily_spend","used":"1.500000"},{"rule":"balance","limit":"48.500000"}]	3	0	1	\N	\N	2026-11-27T08:35:34.542808Z	2026-11-27T08:35:34.579574Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	txn_01M8E2AHJ4DR4GHZAB9RN6B5PG	test	acct_0ZZW8ZCQNPY1QK7841SW5KX497	key_01M8E2AGQSTRM0TWCZ27DGR90Z	9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG	2.000000	rejected for its payee	01M8E2AHA8PJJT5G9EW92BS2F5	1	1795854934	541ffbb6655b280f1a0b7ba22e2511cf4fb671fa9385743afee241f6d6c52eab	\N	\N	rejected	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:35:49.596201Z	\N	\N	\N	\N	\N	2026-11-27T08:35:34.606501Z	recipient_not_allowed	The recipient is not among the account's allowed_counterparties.	[{"rule":"paused"},{"rule":"require_memo"},{"rule":"allowed_counterparties","broken":true},{"rule":"max_single_transfer","limit":"10.000000"},{"rule":"max_daily_spend","used":"1.500000"},{"rule":"balance","limit":"48.500000"}]	3	0	2	\N	\N	2026-11-27T08:35:34.596201Z	2026-11-27T08:35:34.608524Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	txn_01M8E2B9SJ9S52PV0BTPYHXZTC	test	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	key_01M8E2AGQSTRM0TWCZ27DGR90Z	9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG	3.000000	01M8E2B9SC6AE2FCJ96Z1KY44T	01M8E2B9SC6AE2FCJ96Z1KY44T	1	1795854958	d92a9b2f052a6fc6d81a829f6b730abf9d4a0ef1c5e5dba7ef96079ed844f2b2	\N	\N	sent	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:36:14.410071Z	AYLlqts2cxSo3mslp9dFIQv+l0qFEMNdprv9doqw4EutXOkg/icQqwpyRf+SpRc7FUQ/0cWjaGnRIIKZw+hUzQgBAAQIjQiO/H2fo8xbWZcx5wjzqoET27jRVKYEKzMFbFQ5R29AeBRrG2Qte7wFmOP3r9d8LRn/Bqxd5t673GRkJA9o1lP+hFtSV7XPwNCWchYwMEd2M49+Eijdb7Eisb6JyFG5hIVYkdnxJUvCv3nf0dXUWOjhsynTk8xCtVlQNal6BnsDBkZv5SEXMv/srbpyw5vnvIzlu8X3EmssQ5s6QAAAAAXeZfhsqqRksfrkhDDoCTGtIgP1UoYs2UVq1XwaJOXJBoNAaJBTM1rpqgTvoRlq3IM/HrZf+vWXwbWl5PwUjxoG3fbh12Whk9nL4UbO63msHLSF7V9bN5E6jPWFfv8AqQaGhZ04yAqXIUgYQWkX4L+PyhV+Rk+YzP0P+p34RQsqAwQABQIfFAAABAAFBAAAEAAFBgAGAgEDBz6jNMjnAaIcJacyTkorbAvVvR7/TAAAAADAxi0AAAAAABoAAAAwMU04RTJCOVNDNkFFMkZDSjk2WjFLWTQ0VA==	3cnmTQQ6C5AHRS5XKnM4FmQkDHytGnJQPV2pNCuP5PNHnjzQ3LZjuzbiAZEPNtmJYZQnKr1rG4hqXoMR1xMhm7M9	778	2026-11-27T08:35:59.460477Z	\N	\N	\N	\N	\N	1	0	\N	\N	\N	2026-11-27T08:35:59.410071Z	2026-11-27T08:35:59.460482Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	txn_01M8E2B9V7FH9811GEJBNSQ3EN	test	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	key_01M8E2AGQSTRM0TWCZ27DGR90Z	9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG	0.100000	\N	01M8E2B9SC6AE2FCJ96Z1KY44T-4	1	1795854959	bc60a010036a5d735b571660b4f27cc59262ec4cc2012c440f528271825cb55c	\N	\N	signed	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:36:14.463652Z	ASb5WJjRrPvcFlV8sLRPWADX+mVF+972vZx5vfqV1iNzcn3Xgq4TqVA3rKmgpBO65AbGhajWf4+2FeSIhaeAqAwBAAQIjQiO/H2fo8xbWZcx5wjzqoET27jRVKYEKzMFbFQ5R29AeBRrG2Qte7wFmOP3r9d8LRn/Bqxd5t673GRkJA9o1lP+hFtSV7XPwNCWchYwMEd2M49+Eijdb7Eisb6JyFG5hIVYkdnxJUvCv3nf0dXUWOjhsynTk8xCtVlQNal6BnsDBkZv5SEXMv/srbpyw5vnvIzlu8X3EmssQ5s6QAAAAAXeZfhsqqRksfrkhDDoCTGtIgP1UoYs2UVq1XwaJOXJBoNAaJBTM1rpqgTvoRlq3IM/HrZf+vWXwbWl5PwUjxoG3fbh12Whk9nL4UbO63msHLSF7V9bN5E6jPWFfv8AqQaGhZ04yAqXIUgYQWkX4L+PyhV+Rk+YzP0P+p34RQsqAwQABQJ0FAAABAAFBAAAEAAFBgAGAgEDBySjNMjnAaIcJadnfFKAhg6S65uN1QAAAACghgEAAAAAAAAAAAA=	nCHFK7hm9qMUYf6iKQuX6x79jgxQ1JEfr5RfeErwrmFEdUFAtqip3sbxbrKhhuNopY2udgdDEu4Ge9ziEityfVD	778	\N	\N	\N	\N	\N	\N	1	0	\N	\N	\N	2026-11-27T08:35:59.463652Z	2026-11-27T08:35:59.592075Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	txn_01M8E2B9XVXN2H8FA921Y9EBDN	test	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	key_01M8E2AGQSTRM0TWCZ27DGR90Z	9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG	0.100000	\N	01M8E2B9SC6AE2FCJ96Z1KY44T-8	1	1795854959	bc60a010036a5d735b571660b4f27cc59262ec4cc2012c440f528271825cb55c	\N	\N	claimed	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:36:14.547025Z	\N	\N	\N	\N	\N	\N	\N	\N	\N	\N	0	\N	\N	\N	2026-11-27T08:35:59.547025Z	2026-11-27T08:35:59.547025Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	txn_01M8E2B9YVX7G4TZG5WPW7D4HD	test	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	key_01M8E2AGQSTRM0TWCZ27DGR90Z	9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG	0.100000	\N	01M8E2B9SC6AE2FCJ96Z1KY44T-9	1	1795854959	bc60a010036a5d735b571660b4f27cc59262ec4cc2012c440f528271825cb55c	\N	\N	claimed	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:36:14.579358Z	\N	\N	\N	\N	\N	\N	\N	\N	\N	\N	0	\N	\N	\N	2026-11-27T08:35:59.579358Z	2026-11-27T08:35:59.579358Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	txn_01M8E2B9V9YHJJQ0EM2X7MV9AD	test	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	key_01M8E2AGQSTRM0TWCZ27DGR90Z	9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG	0.100000	\N	01M8E2B9SC6AE2FCJ96Z1KY44T-5	1	1795854959	bc60a010036a5d735b571660b4f27cc59262ec4cc2012c440f528271825cb55c	\N	\N	signed	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:36:14.465209Z	ASPsEJZe7tXb/G4tRbfUlRvTWU13LZqJlbcI/wko6B3r2c16RfY5TsevwmO4fSoyoj1NEBklKXD7JxlAB8PnHQgBAAQIjQiO/H2fo8xbWZcx5wjzqoET27jRVKYEKzMFbFQ5R29AeBRrG2Qte7wFmOP3r9d8LRn/Bqxd5t673GRkJA9o1lP+hFtSV7XPwNCWchYwMEd2M49+Eijdb7Eisb6JyFG5hIVYkdnxJUvCv3nf0dXUWOjhsynTk8xCtVlQNal6BnsDBkZv5SEXMv/srbpyw5vnvIzlu8X3EmssQ5s6QAAAAAXeZfhsqqRksfrkhDDoCTGtIgP1UoYs2UVq1XwaJOXJBoNAaJBTM1rpqgTvoRlq3IM/HrZf+vWXwbWl5PwUjxoG3fbh12Whk9nL4UbO63msHLSF7V9bN5E6jPWFfv8AqQaGhZ04yAqXIUgYQWkX4L+PyhV+Rk+YzP0P+p34RQsqAwQABQJ2FAAABAAFBAAAEAAFBgAGAgEDBySjNMjnAaIcJadp9GUrgdQXT02lTQAAAACghgEAAAAAAAAAAAA=	if28JBaXW371St2aJDE1deThdox5MMdjDojKKRZoZ1zLP95xxZLRQyHHqtrmDLKuMDs5RTcBfMKDFkPbPw2zQMD	778	\N	\N	\N	\N	\N	\N	1	0	\N	\N	\N	2026-11-27T08:35:59.465209Z	2026-11-27T08:35:59.599233Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	txn_01M8E2BA0NWDY1VFXDRPT0Y0MT	test	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	key_01M8E2AGQSTRM0TWCZ27DGR90Z	9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG	0.100000	\N	01M8E2B9SC6AE2FCJ96Z1KY44T-12	1	1795854959	bc60a010036a5d735b571660b4f27cc59262ec4cc2012c440f528271825cb55c	\N	\N	claimed	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:36:14.637454Z	\N	\N	\N	\N	\N	\N	\N	\N	\N	\N	0	\N	\N	\N	2026-11-27T08:35:59.637454Z	2026-11-27T08:35:59.637454Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	txn_01M8E2B9V22JR12NYRFT0JJQE9	test	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	key_01M8E2AGQSTRM0TWCZ27DGR90Z	9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG	0.100000	\N	01M8E2B9SC6AE2FCJ96Z1KY44T-0	1	1795854959	bc60a010036a5d735b571660b4f27cc59262ec4cc2012c440f528271825cb55c	\N	\N	signed	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:36:14.458612Z	ASYoWc1dplkYzh3mfvIYfjZzf26VOpeRzNMAEanLiIBQTnFA2wq3P6IRZxeX9lYwLHUJAGKFqM1ZU1qWMwJ30QMBAAQIjQiO/H2fo8xbWZcx5wjzqoET27jRVKYEKzMFbFQ5R29AeBRrG2Qte7wFmOP3r9d8LRn/Bqxd5t673GRkJA9o1lP+hFtSV7XPwNCWchYwMEd2M49+Eijdb7Eisb6JyFG5hIVYkdnxJUvCv3nf0dXUWOjhsynTk8xCtVlQNal6BnsDBkZv5SEXMv/srbpyw5vnvIzlu8X3EmssQ5s6QAAAAAXeZfhsqqRksfrkhDDoCTGtIgP1UoYs2UVq1XwaJOXJBoNAaJBTM1rpqgTvoRlq3IM/HrZf+vWXwbWl5PwUjxoG3fbh12Whk9nL4UbO63msHLSF7V9bN5E6jPWFfv8AqQaGhZ04yAqXIUgYQWkX4L+PyhV+Rk+YzP0P+p34RQsqAwQABQJ7FAAABAAFBAAAEAAFBgAGAgEDBySjNMjnAaIcJadiFLARV9h+gSldyQAAAACghgEAAAAAAAAAAAA=	mFNb7Kc1qoSDQwff91AfepFmPNd2MkC2Av6Qv2tqowRXGxpZygNgAKXPx66KU7V7qRNEsY79ScTWJ3w6KXSsty8	778	\N	\N	\N	\N	\N	\N	1	0	\N	\N	\N	2026-11-27T08:35:59.458612Z	2026-11-27T08:35:59.688802Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	txn_01M8E2B9VD42KYG9MMCCQ6X3ZH	test	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	key_01M8E2AGQSTRM0TWCZ27DGR90Z	9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG	0.100000	\N	01M8E2B9SC6AE2FCJ96Z1KY44T-6	1	1795854959	bc60a010036a5d735b571660b4f27cc59262ec4cc2012c440f528271825cb55c	\N	\N	signed	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:36:14.469166Z	AcjRh6XOq88OR6N60ivRT7+sblMSXTEAS1xr9F0lJSqxDW9z26QtQf32F1e9Q/t2gYO08/BN0dvr+g1ttiLtagIBAAQIjQiO/H2fo8xbWZcx5wjzqoET27jRVKYEKzMFbFQ5R29AeBRrG2Qte7wFmOP3r9d8LRn/Bqxd5t673GRkJA9o1lP+hFtSV7XPwNCWchYwMEd2M49+Eijdb7Eisb6JyFG5hIVYkdnxJUvCv3nf0dXUWOjhsynTk8xCtVlQNal6BnsDBkZv5SEXMv/srbpyw5vnvIzlu8X3EmssQ5s6QAAAAAXeZfhsqqRksfrkhDDoCTGtIgP1UoYs2UVq1XwaJOXJBoNAaJBTM1rpqgTvoRlq3IM/HrZf+vWXwbWl5PwUjxoG3fbh12Whk9nL4UbO63msHLSF7V9bN5E6jPWFfv8AqQaGhZ04yAqXIUgYQWkX4L+PyhV+Rk+YzP0P+p34RQsqAwQABQJ6FAAABAAFBAAAEAAFBgAGAgEDBySjNMjnAaIcJadtIKfoJpRjLm6P8QAAAACghgEAAAAAAAAAAAA=	51sUZvhfgspxHhCmjo3NkgapWM8Zd6Lu7bQvt3H2t2LtYHQkZjbBCqxE426S5Dq6FmPDfArgQnkvRoE56EExm8Hw	778	\N	\N	\N	\N	\N	\N	1	0	\N	\N	\N	2026-11-27T08:35:59.469166Z	2026-11-27T08:35:59.682499Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	txn_01M8E2B9V6TX4HQWS77X0D4NTH	test	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	key_01M8E2AGQSTRM0TWCZ27DGR90Z	9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG	0.100000	\N	01M8E2B9SC6AE2FCJ96Z1KY44T-1	1	1795854959	bc60a010036a5d735b571660b4f27cc59262ec4cc2012c440f528271825cb55c	\N	\N	signed	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:36:14.462893Z	AV1A3u34FSIKjjPUJTka0i4jIeftPWflm1i2xIqXenQ2Zk0HgrzVjY/BCyKui+2whGRUI7pr73xTamKP6YoCZAsBAAQIjQiO/H2fo8xbWZcx5wjzqoET27jRVKYEKzMFbFQ5R29AeBRrG2Qte7wFmOP3r9d8LRn/Bqxd5t673GRkJA9o1lP+hFtSV7XPwNCWchYwMEd2M49+Eijdb7Eisb6JyFG5hIVYkdnxJUvCv3nf0dXUWOjhsynTk8xCtVlQNal6BnsDBkZv5SEXMv/srbpyw5vnvIzlu8X3EmssQ5s6QAAAAAXeZfhsqqRksfrkhDDoCTGtIgP1UoYs2UVq1XwaJOXJBoNAaJBTM1rpqgTvoRlq3IM/HrZf+vWXwbWl5PwUjxoG3fbh12Whk9nL4UbO63msHLSF7V9bN5E6jPWFfv8AqQaGhZ04yAqXIUgYQWkX4L+PyhV+Rk+YzP0P+p34RQsqAwQABQJ4FAAABAAFBAAAEAAFBgAGAgEDBySjNMjnAaIcJadm10kb8yc/QNJXUQAAAACghgEAAAAAAAAAAAA=	2s8xV13gGa9oZhewjyAFgbfSKYkgiCbV3EehLaMNnoGNErh72FZKPczTcaDSYLzG25VG2qkzjAEY8QyakN3g3mhC	778	\N	\N	\N	\N	\N	\N	1	0	\N	\N	\N	2026-11-27T08:35:59.462893Z	2026-11-27T08:35:59.621967Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	txn_01M8E2B9V8TJ2H2T06E6NFJBQ9	test	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	key_01M8E2AGQSTRM0TWCZ27DGR90Z	9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG	0.100000	\N	01M8E2B9SC6AE2FCJ96Z1KY44T-3	1	1795854959	bc60a010036a5d735b571660b4f27cc59262ec4cc2012c440f528271825cb55c	\N	\N	signed	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:36:14.464675Z	AWJrxVE1gvuBCg3vKZ6O6viWSd/nLkF838uNv25FRcnRAhngQFsaNARWeffJw8vQ1BXtCeCueGBGWUD06KdhMAQBAAQIjQiO/H2fo8xbWZcx5wjzqoET27jRVKYEKzMFbFQ5R29AeBRrG2Qte7wFmOP3r9d8LRn/Bqxd5t673GRkJA9o1lP+hFtSV7XPwNCWchYwMEd2M49+Eijdb7Eisb6JyFG5hIVYkdnxJUvCv3nf0dXUWOjhsynTk8xCtVlQNal6BnsDBkZv5SEXMv/srbpyw5vnvIzlu8X3EmssQ5s6QAAAAAXeZfhsqqRksfrkhDDoCTGtIgP1UoYs2UVq1XwaJOXJBoNAaJBTM1rpqgTvoRlq3IM/HrZf+vWXwbWl5PwUjxoG3fbh12Whk9nL4UbO63msHLSF7V9bN5E6jPWFfv8AqQaGhZ04yAqXIUgYQWkX4L+PyhV+Rk+YzP0P+p34RQsqAwQABQJ3FAAABAAFBAAAEAAFBgAGAgEDBySjNMjnAaIcJado1IURaAZxqvku6QAAAACghgEAAAAAAAAAAAA=	2y8Wm24q9u1VnpivtTsGaWVS19AuFFXf7gKUnz3jdUMvika54zrUGaQeeFhr1FWCpet2tCLX2zesDw8tEoa4hva7	778	\N	\N	\N	\N	\N	\N	1	0	\N	\N	\N	2026-11-27T08:35:59.464675Z	2026-11-27T08:35:59.605206Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	txn_01M8E2BA1CN0EW8SJNW91HYJ85	test	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	key_01M8E2AGQSTRM0TWCZ27DGR90Z	9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG	0.100000	\N	01M8E2B9SC6AE2FCJ96Z1KY44T-11	1	1795854959	bc60a010036a5d735b571660b4f27cc59262ec4cc2012c440f528271825cb55c	\N	\N	claimed	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:36:14.660492Z	\N	\N	\N	\N	\N	\N	\N	\N	\N	\N	0	\N	\N	\N	2026-11-27T08:35:59.660492Z	2026-11-27T08:35:59.660492Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	txn_01M8E2B9TZ62BTK4YZD26DZCSA	test	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	key_01M8E2AGQSTRM0TWCZ27DGR90Z	9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG	0.100000	\N	01M8E2B9SC6AE2FCJ96Z1KY44T-15	1	1795854959	bc60a010036a5d735b571660b4f27cc59262ec4cc2012c440f528271825cb55c	\N	\N	signed	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:36:14.455797Z	AcrXM7gk3El/x+uR4HC0Q4UXfWGLTcOYKy+/7+jtAs0ccLljrI8x66vU32C5plin0LrLqvIqpBMWcJmcay3xAA0BAAQIjQiO/H2fo8xbWZcx5wjzqoET27jRVKYEKzMFbFQ5R29AeBRrG2Qte7wFmOP3r9d8LRn/Bqxd5t673GRkJA9o1lP+hFtSV7XPwNCWchYwMEd2M49+Eijdb7Eisb6JyFG5hIVYkdnxJUvCv3nf0dXUWOjhsynTk8xCtVlQNal6BnsDBkZv5SEXMv/srbpyw5vnvIzlu8X3EmssQ5s6QAAAAAXeZfhsqqRksfrkhDDoCTGtIgP1UoYs2UVq1XwaJOXJBoNAaJBTM1rpqgTvoRlq3IM/HrZf+vWXwbWl5PwUjxoG3fbh12Whk9nL4UbO63msHLSF7V9bN5E6jPWFfv8AqQaGhZ04yAqXIUgYQWkX4L+PyhV+Rk+YzP0P+p34RQsqAwQABQJ1FAAABAAFBAAAEAAFBgAGAgEDBySjNMjnAaIcJadfMJepk99ojN+zKgAAAACghgEAAAAAAAAAAAA=	54DUpz2wtP1tGNDxaTrp2MZ8pZyZwhBGPKWqrzxZHQJNG67viJbsQxLH2VcFQhxTpC2BLEZCPs41oH2w14Yad7Fz	778	\N	\N	\N	\N	\N	\N	1	0	\N	\N	\N	2026-11-27T08:35:59.455797Z	2026-11-27T08:35:59.596541Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	txn_01M8E2B9V5XGPH63K4VJM5126V	test	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	key_01M8E2AGQSTRM0TWCZ27DGR90Z	9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG	0.100000	\N	01M8E2B9SC6AE2FCJ96Z1KY44T-7	1	1795854959	bc60a010036a5d735b571660b4f27cc59262ec4cc2012c440f528271825cb55c	\N	\N	signed	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:36:14.461364Z	AWN3oloqyV9wDc4/c7F/fZZ374DRaTN5nCKNMnFx9FJaw67le1OUOWXt/BtJ7ZS3EaonwwuJEq4S6+EOD64kUQ8BAAQIjQiO/H2fo8xbWZcx5wjzqoET27jRVKYEKzMFbFQ5R29AeBRrG2Qte7wFmOP3r9d8LRn/Bqxd5t673GRkJA9o1lP+hFtSV7XPwNCWchYwMEd2M49+Eijdb7Eisb6JyFG5hIVYkdnxJUvCv3nf0dXUWOjhsynTk8xCtVlQNal6BnsDBkZv5SEXMv/srbpyw5vnvIzlu8X3EmssQ5s6QAAAAAXeZfhsqqRksfrkhDDoCTGtIgP1UoYs2UVq1XwaJOXJBoNAaJBTM1rpqgTvoRlq3IM/HrZf+vWXwbWl5PwUjxoG3fbh12Whk9nL4UbO63msHLSF7V9bN5E6jPWFfv8AqQaGhZ04yAqXIUgYQWkX4L+PyhV+Rk+YzP0P+p34RQsqAwQABQJ5FAAABAAFBAAAEAAFBgAGAgEDBySjNMjnAaIcJadl7C0TDmTcqFCI2wAAAACghgEAAAAAAAAAAAA=	2zLtSvEQHaFMYjMqctcJRCFkFTmwiNAUGs4ck1wucUjgwUq1bUt6sT5xYaPCT52t1qJPF8U1YY1EKpTdRB4L2Tjk	778	\N	\N	\N	\N	\N	\N	1	0	\N	\N	\N	2026-11-27T08:35:59.461364Z	2026-11-27T08:35:59.654116Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	txn_01M8E2BA004Q2ATAQZ91S1W5DD	test	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	key_01M8E2AGQSTRM0TWCZ27DGR90Z	9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG	0.100000	\N	01M8E2B9SC6AE2FCJ96Z1KY44T-10	1	1795854959	bc60a010036a5d735b571660b4f27cc59262ec4cc2012c440f528271825cb55c	\N	\N	claimed	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:36:14.616338Z	\N	\N	\N	\N	\N	\N	\N	\N	\N	\N	0	\N	\N	\N	2026-11-27T08:35:59.616338Z	2026-11-27T08:35:59.616338Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	txn_01M8E2BA2DBZ05J3MJHSJ2BGYV	test	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	key_01M8E2AGQSTRM0TWCZ27DGR90Z	9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG	0.100000	\N	01M8E2B9SC6AE2FCJ96Z1KY44T-14	1	1795854959	bc60a010036a5d735b571660b4f27cc59262ec4cc2012c440f528271825cb55c	\N	\N	claimed	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:36:14.693698Z	\N	\N	\N	\N	\N	\N	\N	\N	\N	\N	0	\N	\N	\N	2026-11-27T08:35:59.693698Z	2026-11-27T08:35:59.693698Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	txn_01M8E2B9VBR1GSPQZ7CYY2DMNY	test	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	key_01M8E2AGQSTRM0TWCZ27DGR90Z	9vJkP9D4Ks3yC3sMXkDz4WT3KdxceM57QhDbb9uPvehG	0.100000	\N	01M8E2B9SC6AE2FCJ96Z1KY44T-2	1	1795854959	bc60a010036a5d735b571660b4f27cc59262ec4cc2012c440f528271825cb55c	\N	\N	signed	21efe42e0b8ddac74f6cb540a442e486	2026-11-27T08:36:14.467574Z	ATFY8JYjf9ETPSvK7sLXsiFdf1Db2DXKiSWciVqqhRWK4vWN0lPZ/WvuUYiaN8gfSK+/wsvFgU181aSx/7En6A0BAAQIjQiO/H2fo8xbWZcx5wjzqoET27jRVKYEKzMFbFQ5R29AeBRrG2Qte7wFmOP3r9d8LRn/Bqxd5t673GRkJA9o1lP+hFtSV7XPwNCWchYwMEd2M49+Eijdb7Eisb6JyFG5hIVYkdnxJUvCv3nf0dXUWOjhsynTk8xCtVlQNal6BnsDBkZv5SEXMv/srbpyw5vnvIzlu8X3EmssQ5s6QAAAAAXeZfhsqqRksfrkhDDoCTGtIgP1UoYs2UVq1XwaJOXJBoNAaJBTM1rpqgTvoRlq3IM/HrZf+vWXwbWl5PwUjxoG3fbh12Whk9nL4UbO63msHLSF7V9bN5E6jPWFfv8AqQaGhZ04yAqXIUgYQWkX4L+PyhV+Rk+YzP0P+p34RQsqAwQABQJ8FAAABAAFBAAAEAAFBgAGAgEDBySjNMjnAaIcJadrwGGbX+dnvCbSvgAAAACghgEAAAAAAAAAAAA=	zDy37zVw1eNoRp2629eq4q4qkTvnaPkn4jbL81Sij7mRnNx25i43mvWpTtmcoN1rHaW2mgZswc7RwugQEjQcuXA	778	\N	\N	\N	\N	\N	\N	1	0	\N	\N	\N	2026-11-27T08:35:59.467574Z	2026-11-27T08:35:59.707427Z
 \.
 
 
@@ -844,10 +879,10 @@ op_01M8AHM0XFQNE7KK6KA51K5MCM	txn_01M8AHM3TN00A5QBTVH2FAJCTR	test	acct_1X59SW65M
 --
 
 COPY public.walks (network, address, until_signature, until_slot, under_way, top_signature, top_slot, before_signature) FROM stdin;
-test	Fm4dNSNiS72yv2gpE8AdG87CWwHCkLZG9S7jeLLoVLmT	\N	\N	f	\N	\N	\N
-test	7c5zsPusbSoSYWdiZ76fcoiFUw5nRukLWCwDX4T34v6j	2PXhPo8EhvNan6djXXRdgFwjiBxDkeFrNZ5HJ7Z9eWe9SvHXHP67Djy5WYAKmQYVEsViYoTTXcVtGhGoRBW48Qyp	61	f	\N	\N	\N
-test	5Px8EYT4C2ghHHsXm9NQsejNjRguErXHUChmmXVGRBBN	\N	\N	f	\N	\N	\N
-test	DvyR2hjB2zcx44Sgb9BiwjMLUQSTRTFbe6jYcbG1Ggou	4gyZNvU61C3gQ7WRZsAHBeyWxxCwCXPsK9dmdiH8M9mv3hBLNsDfNDog4eGv1MJupiKqzasE7UvZkrofDmpSoQS7	89	f	\N	\N	\N
+test	5LfHvdaXx5aFCRNP2ZNzX5dGCJbAT7Q1qKepRh9mA3e5	\N	\N	f	\N	\N	\N
+test	95rNGyayAQDgPuAhbAm6J5RVnViUWyWh664pZuUPDjZR	\N	\N	f	\N	\N	\N
+test	6XkxcGk2akp3FLokB7cK5NvfMDTLh1ixGafnRsb6UmHu	\N	\N	f	\N	\N	\N
+test	SRXVffxfm1oNmFY38DF6rTVuRNm4Rdq4AfxEP76p3G5	3wvg6YtpeXeu8bGb4z3SQfnmUd5rACUgkinrtCCLLwy51fdmVJefUf5yE956K9qqFCa2huywHCVsGFdmeEpce8JW	292	f	\N	\N	\N
 \.
 
 
@@ -856,6 +891,10 @@ test	DvyR2hjB2zcx44Sgb9BiwjMLUQSTRTFbe6jYcbG1Ggou	4gyZNvU61C3gQ7WRZsAHBeyWxxCwCX
 --
 
 COPY public.webhook_balances (operator_id, webhook_id, account_id, balance_usdc, read_at) FROM stdin;
+op_01M8E2AGPH61DM3MZFGBJBP9XV	whk_01M8E2AHA27G6ZB1N3AAH0HMFF	acct_5FHHTX1A1QNWWWRP7JHGHKD1TC	20.000000	2026-11-27T08:35:34.346683Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	whk_01M8E2AHA27G6ZB1N3AAH0HMFF	acct_0KD52HXQ7MEHGZM4EYT2V6EX95	3.500000	2026-11-27T08:35:34.831555Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	whk_01M8E2AHA27G6ZB1N3AAH0HMFF	acct_0ZZW8ZCQNPY1QK7841SW5KX497	46.500000	2026-11-27T08:35:34.838900Z
+op_01M8E2AGPH61DM3MZFGBJBP9XV	whk_01M8E2AHA27G6ZB1N3AAH0HMFF	acct_565K05SX64K4HGWXXNQPJ3QNFD	1.000000	2026-11-27T08:35:43.767419Z
 \.
 
 
@@ -864,7 +903,8 @@ COPY public.webhook_balances (operator_id, webhook_id, account_id, balance_usdc,
 --
 
 COPY public.webhooks (webhook_id, operator_id, url, events, account_ids, threshold_usdc, status, disabled_reason, disabled_at, secret, previous_secret, previous_until, failures, failing_since, created_at, updated_at) FROM stdin;
-whk_01M8AHM1W68X82AG9DHVSSB2EC	op_01M8AHM0XFQNE7KK6KA51K5MCM	http://127.0.0.1:9/purser	["transfer.settled","policy.changed"]	[]	\N	enabled	\N	\N	IbOAQBk7NEJGf30eVqF6G5Tb0yKY4UbMn6NbApsiOvVt9hZI/WUl3VW+MWJc8y019rnipwIH1wL9lc6v6FmmSo2yC6k3WnILg5jznn4voPxPvqjRyg4STGb0	\N	\N	1	2026-11-25T23:45:57.313981Z	2026-11-25T23:45:57.126389Z	2026-11-25T23:45:57.126389Z
+whk_01M8E2AHA27G6ZB1N3AAH0HMFF	op_01M8E2AGPH61DM3MZFGBJBP9XV	http://127.0.0.1:9/low	["balance.low_threshold","limit.threshold"]	[]	6.000000	enabled	\N	\N	Wj+OtM5kne8FjpQZ+eWiLjhUSw+LOXoKoonVgjldBblJb8PcorE6QDebJ6nLaXllmporYWmsvHDQQKEb3MYBzjGCUthCkcyeZUgyEqKzySwBYhLNhnvzMp+x	\N	\N	0	\N	2026-11-27T08:35:34.338331Z	2026-11-27T08:35:34.338331Z
+whk_01M8E2AH9VR0ZHG7069D43QR1D	op_01M8E2AGPH61DM3MZFGBJBP9XV	http://127.0.0.1:9/purser	["transfer.settled","policy.changed"]	[]	\N	enabled	\N	\N	s2gS/3jIr2v86yxuFqLjKhdEDN7mmLW6wi0+45IgbNMN0S34DgMpWgPG7kkHlaUHrHvwzqY8fZmNotKJvoBdl9JkuEK7lnb8d7qH3qf00PwIA+jUSTc4fEfu	\N	\N	3	2026-11-27T08:35:34.480513Z	2026-11-27T08:35:34.331861Z	2026-11-27T08:35:34.331861Z
 \.
 
 
@@ -1632,5 +1672,5 @@ ALTER TABLE ONLY public.webhooks
 -- PostgreSQL database dump complete
 --
 
-\unrestrict qd5ImSbsNw2asKhbYn12gPXFiV9QqvfWeWFLYQSdXuu9E2r3akNTd4Id8g2ZNoH
+\unrestrict dNqgokJizztgMYJWh4b0dVqWk2gQZzDGqmZgy64GiCCUA9D9ukerX1tEmqybhnJ
 
