@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use purser_relayer::domain::{
     AccountFilter, AccountId, BudgetId, Invalid, PolicyUpdate, Selection, Tag, Timestamp,
 };
-use purser_relayer::service::{ManyChange, ManyDone, ServiceError, Services, Standing, Will};
+use purser_relayer::service::{ManyChange, ManyDone, RulesInForce, ServiceError, Services, Will};
 use purser_relayer::web::many::{Changed, Compared, change, compare};
 use purser_relayer::web::{ApiError, Fields, HasChanged, OnRecord};
 use serde_json::{Map, Value, json};
@@ -77,7 +77,7 @@ impl Row {
             id: planned.id,
             name: planned.name.as_ref().map_or_else(String::new, |name| name.as_str().to_owned()),
             changes: planned
-                .standing
+                .rules
                 .as_ref()
                 .map_or_else(Vec::new, |(before, after)| changes(before, after, budgets)),
             outcome,
@@ -93,15 +93,15 @@ impl Row {
 }
 
 fn changes(
-    before: &Standing,
-    after: &Standing,
+    before: &RulesInForce,
+    after: &RulesInForce,
     budgets: &KnownBudgets,
 ) -> Vec<(&'static str, String, String)> {
     let fields = compared(&before.policy, &after.policy).into_iter();
     let mut rows: Vec<_> = fields.map(|change| (change.field, change.before, change.after)).collect();
-    let month = |standing: &Standing| month_text(standing.bounds.max_30_day_spend);
-    let budget = |standing: &Standing| budgets.text(standing.bounds.budget.map(BudgetId));
-    let halted = |standing: &Standing| if standing.is_halted { "Yes" } else { "No" }.to_owned();
+    let month = |rules: &RulesInForce| month_text(rules.bounds.max_30_day_spend);
+    let budget = |rules: &RulesInForce| budgets.text(rules.bounds.budget.map(BudgetId));
+    let halted = |rules: &RulesInForce| if rules.is_halted { "Yes" } else { "No" }.to_owned();
     rows.push(("Most in 30 days", month(before), month(after)));
     rows.push(("Budget", budget(before), budget(after)));
     rows.push(("Halted", halted(before), halted(after)));

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::error::{ServiceError, from_chain};
-use super::planned::{Chosen, Planned, Standing, Will};
+use super::planned::{Chosen, Planned, RulesInForce, Will};
 use super::policies::OneAtATime;
 use super::reads::{addresses, read_operator};
 use super::{Chains, Halts, Policies, PolicyChange};
@@ -39,7 +39,7 @@ impl ManyChange {
             Ok(Will::Apply | Will::Wait) => true,
             Ok(Will::BeUnchanged) => false,
             Err(ServiceError::PolicyChanged) => {
-                let pays = planned.standing.as_ref().is_some_and(|(before, _)| !before.policy.paused);
+                let pays = planned.rules.as_ref().is_some_and(|(before, _)| !before.policy.paused);
                 self.is_stop() && pays
             }
             Err(_) => false,
@@ -193,7 +193,7 @@ fn too_many() -> ServiceError {
 
 fn plan_halt(chosen: Chosen) -> Planned {
     let Some((account, agent)) = chosen.found else { return Planned::not_found(chosen.id) };
-    let before = Standing::of(&agent);
+    let before = RulesInForce::of(&agent);
     let will = if before.is_halted { Will::BeUnchanged } else { Will::Apply };
     Planned {
         id: account.id,
@@ -201,7 +201,7 @@ fn plan_halt(chosen: Chosen) -> Planned {
         version: Some(agent.policy_version),
         expected_version: agent.policy_version,
         delay_seconds: 0,
-        standing: Some((before.clone(), Standing { is_halted: true, ..before })),
+        rules: Some((before.clone(), RulesInForce { is_halted: true, ..before })),
         will: Ok(will),
     }
 }

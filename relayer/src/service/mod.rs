@@ -63,7 +63,7 @@ pub use self::many::{Many, ManyChange, ManyDone};
 pub use self::part::{Part, PartStatus};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts};
 pub use self::passkeys::{BegunCeremony, NewPasskey, PasskeyView, Passkeys};
-pub use self::planned::{Planned, Standing, Will};
+pub use self::planned::{Planned, RulesInForce, Will};
 pub use self::policies::{
     BoundsView, PendingView, Policies, PolicyChange, PolicyComparison, PolicyView, policy_versions_filter,
 };

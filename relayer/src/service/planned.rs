@@ -6,14 +6,14 @@ use crate::domain::{Account, AccountId, AccountName, SpendingPolicy};
 
 /// What may be paid from an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct RulesInForce {
     pub policy: SpendingPolicy,
     pub bounds: BoundsOnChain,
     /// The account itself, apart from its operator.
     pub is_halted: bool,
 }
 
-impl Standing {
+impl RulesInForce {
     pub(super) fn of(agent: &AgentOnChain) -> Self {
         let is_halted = agent.halted_by.is_some();
         Self { policy: agent.policy.clone(), bounds: agent.bounds(), is_halted }
@@ -43,7 +43,7 @@ pub struct Planned {
     /// How long a change waits that loosens something.
     pub delay_seconds: u32,
     /// Before and after.
-    pub standing: Option<(Standing, Standing)>,
+    pub rules: Option<(RulesInForce, RulesInForce)>,
     pub will: Result<Will, ServiceError>,
 }
 
@@ -55,7 +55,7 @@ impl Planned {
             version: None,
             expected_version: 0,
             delay_seconds: 0,
-            standing: None,
+            rules: None,
             will: Err(ServiceError::NotFound(Resource::Account)),
         }
     }

@@ -7,7 +7,7 @@ use futures::StreamExt;
 use super::acts::{OnRecord, part_on_record};
 use super::error::ApiError;
 use crate::domain::{BudgetId, Invalid, Operator, Selection};
-use crate::service::{Actions, Many, ManyChange, ManyDone, Planned, ServiceError, Standing, Will};
+use crate::service::{Actions, Many, ManyChange, ManyDone, Planned, RulesInForce, ServiceError, Will};
 use crate::wire::{Fields, PolicyFields};
 
 /// How many accounts are changed at once.
@@ -49,7 +49,7 @@ pub async fn compare(
 }
 
 fn differing(planned: Planned) -> Compared {
-    let (before, after) = match &planned.standing {
+    let (before, after) = match &planned.rules {
         Some((before, after)) => Fields::differing(&shown(before), &shown(after)),
         None => Default::default(),
     };
@@ -57,8 +57,8 @@ fn differing(planned: Planned) -> Compared {
 }
 
 /// What may be paid, as a change of a policy names it.
-fn shown(standing: &Standing) -> Fields {
-    let Standing { policy, bounds, is_halted } = standing;
+fn shown(rules: &RulesInForce) -> Fields {
+    let RulesInForce { policy, bounds, is_halted } = rules;
     let mut fields = Fields::of(&PolicyFields::from(policy));
     fields.set("max_30_day_spend", bounds.max_30_day_spend.map(crate::wire::schema::UsdcLimit));
     fields.set("budget_id", bounds.budget.map(|budget| BudgetId(budget).to_string()));

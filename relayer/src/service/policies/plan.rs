@@ -6,7 +6,7 @@ use crate::domain::{AllowedRecipients, Operator, PolicyUpdate};
 use crate::service::ServiceError;
 use crate::service::allowlist::resolve;
 use crate::service::error::Forbidden;
-use crate::service::planned::{Chosen, Planned, Standing, Will};
+use crate::service::planned::{Chosen, Planned, RulesInForce, Will};
 
 impl Policies {
     /// What a PATCH would do to each of these accounts now, in their order. Invalid: the budget is none of the operator's.
@@ -59,9 +59,9 @@ fn plan_one(
     expected_version: Option<u64>,
 ) -> Planned {
     let ReadAccount { account, agent, operator } = current;
-    let before = Standing::of(agent);
+    let before = RulesInForce::of(agent);
     let bounds = super::bounds::asked(agent, update);
-    let after = allowlist.map(|allowlist| Standing {
+    let after = allowlist.map(|allowlist| RulesInForce {
         policy: update.merge(allowlist, &agent.policy),
         bounds,
         ..before.clone()
@@ -84,12 +84,12 @@ fn plan_one(
         version: Some(agent.policy_version),
         expected_version: expected_version.unwrap_or(agent.policy_version),
         delay_seconds: operator.loosening_delay_seconds,
-        standing: Some((before.clone(), after.unwrap_or(before))),
+        rules: Some((before.clone(), after.unwrap_or(before))),
         will,
     }
 }
 
-fn will(current: &ReadAccount, after: &Standing, bounds: &BoundsOnChain) -> Result<Will, ServiceError> {
+fn will(current: &ReadAccount, after: &RulesInForce, bounds: &BoundsOnChain) -> Result<Will, ServiceError> {
     let delays = current.operator.loosening_delay_seconds > 0;
     if delays && bounds.loosens(&current.agent.bounds()) {
         return Err(ServiceError::Forbidden(Forbidden::AdminNeeded));
