@@ -44,8 +44,11 @@ const STORM: usize = 16;
 const STORM_USDC: &str = "0.1";
 
 /// Tables that are empty in a database that this build makes, and why.
-const EMPTY: [(&str, &str); 2] =
-    [("passkeys", "need a browser's authenticator"), ("co_signatures", "need an approver's wallet")];
+const EMPTY: [(&str, &str); 3] = [
+    ("co_signatures", "need an approver's wallet"),
+    ("grants_opened", "need an approver's wallet, or the admin's"),
+    ("passkeys", "need a browser's authenticator"),
+];
 
 /// Fields that change by themselves.
 const MOVING: [&str; 4] = ["balance_as_of", "failing_since", "last_used_at", "request_id"];
