@@ -25,7 +25,7 @@ pub struct Args {
 const BUDGETS: &[(&str, usize)] = &[
     ("audit", 740), // a machine's part: HTTP, files, signed verdicts, --follow; the page is its latest raise
     ("audit/page", 400), // in turns, for WebAssembly; its build is its latest raise
-    ("audit/replay", 9_060), // what decides; accounts that are read again and held against every moment of a slot, and refusals by caps or for want of a grant, are its latest raise
+    ("audit/replay", 9_070), // what decides; accounts that are read again and held against every moment of a slot, and refusals by caps or for want of a grant, are its latest raise
     ("cli", 2_990),          // keys that it makes and revokes are on record
     ("client", 1_470),       // goal 1,100; memos before calls are its latest raise
     ("core", 4_710), // records and views join in a payment, and bytes die with the fork of their count
@@ -38,7 +38,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("migrations", 5_865),      // the commands of grants, approvers and budgets, and `approve`
     ("policy", 1_250),          // goal 900; the window of 30 days is its latest raise
     ("programs/purser", 4_300), // approvers, grants that wait, bounds and budgets
-    ("relayer", 45_330), // who approved, and which action made a version or a halt; what the service pays for approvers; blocks not older than a view; the record of changes, sessions, passkeys, tags, changes of many accounts, limits of 30 days and budgets announced and compared before they are changed, sums of transfers by day and of refusals by reason
+    ("relayer", 45_730), // who approved, and which action made a version or a halt; what the service pays for approvers; blocks not older than a view; the record of changes, sessions, passkeys, tags, changes of many accounts, limits of 30 days and budgets announced and compared before they are changed, sums of transfers by day and of refusals by reason
     ("rpc", 1_910),      // goal 1,800; a blockhash since a slot
     ("simulate", 2_100), // people who approve; forks amid payments
     ("xtask", 3_745),    // pages of docs in the archive; the same draws in every build of it

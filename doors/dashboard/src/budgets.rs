@@ -7,8 +7,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_relayer::domain::{
-    BudgetId, Cursor, Invalid, Limit, Operator, PageLimit, PageRequest, RequestFingerprint, Timestamp,
-    UsdcAmount,
+    BudgetId, Cursor, Invalid, Limit, PageLimit, PageRequest, RequestFingerprint, Timestamp, UsdcAmount,
 };
 use purser_relayer::service::{
     AccountView, BudgetComparison, BudgetView, Caps, LimitUse, Services, UpdateBudget, budgets_filter,
@@ -17,6 +16,7 @@ use purser_relayer::web::ApiError;
 
 use super::accounts::TOGETHER;
 use super::form::Form;
+use super::known_budgets::month_text;
 use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, first_page, page, see};
 use super::policy::{FieldChange, limit_of_form, waits_in_words};
 use super::session::Signed;
@@ -24,43 +24,6 @@ use super::text::{filters, limit_text, percent, typed_text};
 
 const LIMIT: u32 = 50;
 const PATH: &str = "/dashboard/budgets";
-/// Up to how many budgets are offered where an account is to name one.
-const OFFERED: u32 = 1_000;
-
-/// The operator's budgets, to choose from and to be named by their numbers.
-#[derive(Default)]
-pub struct KnownBudgets(Vec<BudgetView>);
-
-impl KnownBudgets {
-    /// None where the chain does not answer: a page comes all the same, and names a budget by its id.
-    pub async fn of(services: &Services, operator: &Operator) -> Self {
-        let Ok(request) = first_page(OFFERED) else { return Self::default() };
-        let listed = services.budgets.list(operator, request).await;
-        Self(listed.map(|page| page.items).unwrap_or_default())
-    }
-
-    pub fn all(&self) -> &[BudgetView] {
-        &self.0
-    }
-
-    /// What names it on a page.
-    pub fn text(&self, id: Option<BudgetId>) -> String {
-        let Some(id) = id else { return "None".to_owned() };
-        let known = self.0.iter().find(|budget| budget.id == id);
-        known.map_or_else(|| id.to_string(), |budget| format!("Budget {}", budget.number))
-    }
-
-    /// What a form names and none of them is: one that was closed.
-    pub fn unknown<'a>(&self, named: &'a str) -> Option<&'a str> {
-        let is_known = self.0.iter().any(|budget| budget.id.to_string() == named);
-        Some(named).filter(|named| !named.is_empty() && *named != "none" && !is_known)
-    }
-}
-
-/// A cap for 30 days, for people.
-pub fn month_text(cap: Option<UsdcAmount>) -> String {
-    limit_text(cap.map_or(Limit::Unlimited, Limit::AtMost))
-}
 
 #[derive(Template)]
 #[template(path = "budgets.html")]
@@ -98,12 +61,12 @@ struct BudgetPage {
     /// Those that pay through it.
     accounts: Vec<AccountView>,
     form: Form,
-    comparison: Option<Compared>,
+    comparison: Option<ComparedCaps>,
     complaint: Option<Complaint>,
 }
 
 /// What a change would do.
-struct Compared {
+struct ComparedCaps {
     /// Stands for the caps that were compared; the form gives it back.
     caps: String,
     /// Something was edited since it was compared: nothing was changed, and it is compared anew.
@@ -163,7 +126,7 @@ async fn answer(
     budget: BudgetView,
     notice: Option<String>,
     form: Form,
-    comparison: Option<Compared>,
+    comparison: Option<ComparedCaps>,
     complaint: Option<Complaint>,
 ) -> Result<Response, PageError> {
     let mut accounts = services.accounts.list(&signed.operator, None, first_page(TOGETHER)?).await?.items;
@@ -187,16 +150,16 @@ pub async fn change(
     form: Form,
 ) -> Result<Response, PageError> {
     let (comparison, complaint) = match carry_out(&services, &signed, id, &form).await {
-        Ok(FormOutcome::Done(response)) => return Ok(response),
-        Ok(FormOutcome::Compared(compared)) => (Some(compared), None),
+        Ok(CapsOutcome::Done(response)) => return Ok(response),
+        Ok(CapsOutcome::Compared(compared)) => (Some(compared), None),
         Err(error) => (None, Some(Complaint::of(error)?)),
     };
     let budget = services.budgets.get(&signed.operator, id).await?;
     answer(&services, &signed, budget, None, form, comparison, complaint).await
 }
 
-enum FormOutcome {
-    Compared(Compared),
+enum CapsOutcome {
+    Compared(ComparedCaps),
     Done(Response),
 }
 
@@ -205,7 +168,7 @@ async fn carry_out(
     signed: &Signed,
     id: BudgetId,
     form: &Form,
-) -> Result<FormOutcome, ApiError> {
+) -> Result<CapsOutcome, ApiError> {
     let update = update(form)?;
     let BudgetComparison { before, after, waits } =
         services.budgets.compare(&signed.operator, id, update).await?;
@@ -214,7 +177,7 @@ async fn carry_out(
     if is_confirmed && form.text("compared") == caps {
         let done = services.budgets.update(&signed.operator, id, update).await?;
         let what = if done.waits { "waits" } else { "changed" };
-        return Ok(FormOutcome::Done(see(&format!("{PATH}/{id}?{what}=1"))));
+        return Ok(CapsOutcome::Done(see(&format!("{PATH}/{id}?{what}=1"))));
     }
     let row = |field, before, after| FieldChange { field, before, after };
     let day = |caps: &Caps| limit_text(Limit::AtMost(caps.max_daily_spend));
@@ -224,7 +187,7 @@ async fn carry_out(
         row("Most in 30 days", month(&before), month(&after)),
     ];
     let waits = waits.map(waits_in_words);
-    Ok(FormOutcome::Compared(Compared { caps, is_anew: is_confirmed, rows, waits }))
+    Ok(CapsOutcome::Compared(ComparedCaps { caps, is_anew: is_confirmed, rows, waits }))
 }
 
 /// The caps that the form asks for.

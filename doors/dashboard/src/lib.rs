@@ -15,6 +15,7 @@ mod form;
 mod history;
 mod home;
 mod keys;
+mod known_budgets;
 mod many;
 mod names;
 mod once;

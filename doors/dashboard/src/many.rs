@@ -16,8 +16,8 @@ use purser_relayer::web::{ApiError, Fields, HasChanged, OnRecord};
 use serde_json::{Map, Value, json};
 
 use super::accounts::search;
-use super::budgets::{KnownBudgets, month_text};
 use super::form::Form;
+use super::known_budgets::{KnownBudgets, month_text};
 use super::once::{FormWork, work};
 use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, page};
 use super::policy::{compared, entry_of_line, is_for_admin, limit_of_field, waits_in_words};

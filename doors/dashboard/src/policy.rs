@@ -16,8 +16,8 @@ use purser_relayer::service::{
 use purser_relayer::web::ApiError;
 use serde_json::{Map, Value, json};
 
-use super::budgets::{KnownBudgets, month_text};
 use super::form::Form;
+use super::known_budgets::{KnownBudgets, month_text};
 use super::names::{Names, Shown};
 use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page, see};
 use super::session::Signed;
@@ -257,11 +257,11 @@ pub async fn show(
 ) -> Result<Response, PageError> {
     let current = services.policies.get(&signed.operator, id).await?;
     let form = form_of(&current.policy, current.version, &current.bounds);
-    answer(&services, &signed, id, form, Answer::Asked).await
+    answer(&services, &signed, id, form, PolicyAnswer::Asked).await
 }
 
 /// What the form is shown again for.
-enum Answer {
+enum PolicyAnswer {
     Asked,
     Compared(Compared),
     Refused { complaint: Complaint, is_for_admin: bool },
@@ -272,13 +272,13 @@ async fn answer(
     signed: &Signed,
     id: AccountId,
     form: Form,
-    answer: Answer,
+    answer: PolicyAnswer,
 ) -> Result<Response, PageError> {
     let view = services.accounts.get(&signed.principal, id).await?;
     let (comparison, complaint, is_for_admin) = match answer {
-        Answer::Asked => (None, None, false),
-        Answer::Compared(compared) => (Some(compared), None, false),
-        Answer::Refused { complaint, is_for_admin } => (None, Some(complaint), is_for_admin),
+        PolicyAnswer::Asked => (None, None, false),
+        PolicyAnswer::Compared(compared) => (Some(compared), None, false),
+        PolicyAnswer::Refused { complaint, is_for_admin } => (None, Some(complaint), is_for_admin),
     };
     let shown = PolicyPage {
         frame: Frame::new(&signed.operator, Section::Accounts),
@@ -303,11 +303,11 @@ pub async fn change(
     match carry_out(&services, &signed, id, &form).await {
         Ok(FormOutcome::Done(response)) => Ok(response),
         Ok(FormOutcome::Compared(compared)) => {
-            answer(&services, &signed, id, form, Answer::Compared(compared)).await
+            answer(&services, &signed, id, form, PolicyAnswer::Compared(compared)).await
         }
         Err(error) => {
             let is_for_admin = is_for_admin(&error);
-            let refused = Answer::Refused { complaint: Complaint::of(error)?, is_for_admin };
+            let refused = PolicyAnswer::Refused { complaint: Complaint::of(error)?, is_for_admin };
             answer(&services, &signed, id, form, refused).await
         }
     }
