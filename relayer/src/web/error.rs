@@ -145,7 +145,7 @@ pub(crate) struct ErrorBody {
     approvable: Option<bool>,
     /// What every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Vec<CheckBody>, max_items = 8)]
+    #[schema(value_type = Vec<CheckBody>, max_items = 9)]
     checks: Option<Vec<CheckBody>>,
 }
 

@@ -64,7 +64,7 @@ pub struct TransferResponse {
     retry_at: Option<schema::Timestamp>,
     /// Of what was rejected: what every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Vec<CheckBody>, max_items = 8)]
+    #[schema(value_type = Vec<CheckBody>, max_items = 9)]
     checks: Option<Vec<CheckBody>>,
     /// `true`: a person can approve it, if it is sent again under the same idempotency key with `"approval": "request"`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@ use utoipa::openapi::OpenApi;
 
 use super::errors::example_of;
 use super::links::LINKS;
-use crate::domain::{EventType, Scope};
+use crate::domain::{CheckedRule, EventType, Scope};
 use crate::http::tests::Relayer;
 use crate::web::code::Code;
 
@@ -209,6 +209,19 @@ fn every_code_but_those_of_doors_or_no_route_is_an_answer_of_some_route() {
     let none: Vec<&str> =
         Code::ALL.iter().map(|code| code.as_str()).filter(|code| !answered.contains(*code)).collect();
     assert_eq!(none, ["method_not_allowed", "offer_refused", "payment_refused", "server_unreachable"]);
+}
+
+#[test]
+fn checks_may_be_as_many_as_there_are_rules() {
+    let document = document();
+    let schemas = document["components"]["schemas"].as_object().expect("schemas");
+    let bounds =
+        schemas.values().map(|schema| &schema["properties"]["checks"]).filter(|checks| !checks.is_null());
+    let bounds: Vec<u64> = bounds.filter_map(|checks| checks["maxItems"].as_u64()).collect();
+    assert!(
+        !bounds.is_empty() && bounds.iter().all(|most| *most == CheckedRule::ALL.len() as u64),
+        "{bounds:?}"
+    );
 }
 
 #[test]

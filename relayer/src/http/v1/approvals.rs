@@ -49,7 +49,7 @@ pub struct ApprovalResponse {
     message: Option<Message>,
     /// While it waits: what every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Vec<CheckBody>, max_items = 8)]
+    #[schema(value_type = Vec<CheckBody>, max_items = 9)]
     checks: Option<Vec<CheckBody>>,
     requested_at: schema::Timestamp,
     /// Until when it can be approved.
