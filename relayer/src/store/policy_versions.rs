@@ -111,6 +111,7 @@ impl Policies {
         before: Option<u64>,
         rows_max: u32,
     ) -> Result<Vec<PolicyVersion>, StoreError> {
+        // Grouped, because SQLite would look for the first of all actions.
         sql! {
             "SELECT policy_versions.version, set_at, signer, policy_versions.tx_signature, policy,
                  COALESCE(at_once.key_id, later.key_id) AS key_id,
@@ -121,7 +122,8 @@ impl Policies {
                           AND actions.action_id = COALESCE(at_once.action_id, later.action_id)),
                      (SELECT MIN(action_id) FROM actions
                       WHERE actions.operator_id = policy_versions.operator_id
-                          AND actions.tx_signature = policy_versions.tx_signature)) AS action_id
+                          AND actions.tx_signature = policy_versions.tx_signature
+                      GROUP BY actions.tx_signature)) AS action_id
              FROM policy_versions
              LEFT JOIN policy_askings at_once
                  ON at_once.operator_id = policy_versions.operator_id

@@ -85,6 +85,7 @@ pub struct ApprovalResponse {
 #[derive(Serialize, ToSchema)]
 #[schema(as = PaidBefore)]
 pub struct PaidBeforeBody {
+    /// How many there are.
     #[schema(maximum = 10000)]
     count: u64,
     /// What they add up to.
