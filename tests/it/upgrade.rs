@@ -381,15 +381,9 @@ async fn opens(kept: Kept) {
         false => None,
     };
     if let Some(database) = &database {
-        runs(&[
-            "psql",
-            "-q",
-            "-v",
-            "ON_ERROR_STOP=1",
-            "-f",
-            path_text(&kept.file("purser.sql")),
-            &database.url(),
-        ]);
+        let psql = ["psql", "-q", "-v", "ON_ERROR_STOP=1", &database.url()];
+        runs(&[&psql[..], &["-f", path_text(&kept.file("purser.sql"))]].concat());
+        runs(&[&psql[..], &["-c", &server_clock(behind_ms)]].concat());
     }
     let settings =
         AppSettings { database, host_clock: Some(clock), indexer_interval_ms: 200, ..AppSettings::default() };
@@ -467,6 +461,17 @@ fn keeps(path: &str, before: &Value, now: &Value) {
         }
         _ => assert_eq!(before, now, "{path}"),
     }
+}
+
+/// Has a Postgres show the time at which the database was made: by its clock sessions end and rows are deleted.
+fn server_clock(ahead_ms: i64) -> String {
+    format!(
+        "CREATE SCHEMA clock; CREATE FUNCTION clock.clock_timestamp() RETURNS TIMESTAMPTZ LANGUAGE sql
+            AS $$ SELECT pg_catalog.clock_timestamp() + INTERVAL '{ahead_ms} milliseconds' $$;
+        DO $$ BEGIN
+            EXECUTE format('ALTER DATABASE %I SET search_path = public, clock, pg_catalog', current_database());
+        END $$;"
+    )
 }
 
 /// All of these at once, some of which get no answer.
