@@ -80,7 +80,7 @@ def before_call(ctx, case, kwargs):
             body["url"] = "http://127.0.0.1:9/purser"
         # It needs a threshold, and nothing is not below nothing.
         threshold = body.get("low_balance_threshold_usdc")
-        if "balance.low_threshold" in (body.get("events") or []) or (threshold is not None and float(threshold) == 0):
+        if "balance.low_threshold" in (body.get("events") or []) or (threshold is not None and float(threshold) < 0.000001):
             body["low_balance_threshold_usdc"] = "12.50"
     if operation == "replay_events":
         # One event or a span of time, and not both. A span ends after it begins.
@@ -143,6 +143,9 @@ REFUSED_LATER = {
 
 @schemathesis.hook
 def filter_failure(ctx, failure, case, response):
+    # A node that does not answer in time, on a busy machine: it is said, and nothing was done.
+    if response.status_code == 503 and response.json().get("error") == "solana_unavailable":
+        return False
     # A header that is not HTTP is refused by the HTTP library, whose answer is bare.
     if response.status_code in (400, 431) and "x-request-id" not in response.headers:
         return False
