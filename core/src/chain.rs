@@ -130,10 +130,9 @@ pub struct UnsignedTransfer {
     pub destination: Address,
     /// Ends with the tag, which the chain refuses twice within 24 h.
     pub transfer_id: [u8; 16],
-    /// The account's sequence at which the tag was seen unpaid. The chain refuses the transfer when too many payments came since.
-    pub sequence: u32,
-    /// The slot in which the account had this sequence. The transfer must be signed over a block that is not older: a fork that drops a
-    /// payment which the sequence counts then drops this block too, and no chain without the payment takes the transfer.
+    /// The account's payments among which the tag was not seen.
+    pub counted: RecentTags,
+    /// The slot in which the account had these.
     pub counted_in: u64,
     pub amount: UsdcAmount,
     /// Empty when there is none.
@@ -148,6 +147,11 @@ impl UnsignedTransfer {
     /// Derived from the idempotency key.
     pub fn tag(&self) -> u64 {
         tag_of(&self.transfer_id)
+    }
+
+    /// How many payments were counted. The chain refuses the transfer when too many came since.
+    pub fn sequence(&self) -> u32 {
+        self.counted.sequence()
     }
 }
 

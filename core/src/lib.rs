@@ -25,6 +25,7 @@ mod bounds;
 mod chain;
 mod chain_wins;
 mod claim;
+mod counted;
 pub mod crash_point;
 mod failure;
 mod halt;
@@ -52,6 +53,7 @@ pub use chain::{
 };
 pub use chain_wins::{Contradiction, PaymentMade, PaymentMeans, happened_at};
 pub use claim::{Claim, Reuse, UsedKey};
+pub use counted::{CountedBlocks, follows};
 pub use failure::{Failure, FailureCode};
 pub use halt::{Halt, HaltScope, HaltedBy};
 pub use idempotency::{

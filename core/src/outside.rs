@@ -166,6 +166,10 @@ pub trait Ledger: Send + Sync + 'static {
 pub trait Signer: Send + Sync + 'static {
     /// Sends nothing. Store the result before anybody else sees it. `AuthorityRotated`, `FeePayerEmpty`: the chain was read, and
     /// nothing was signed.
+    ///
+    /// The block signed over is of the chain on which the account had made what the transfer counts ([`CountedBlocks`](crate::CountedBlocks)):
+    /// not older than [`UnsignedTransfer::counted_in`], and the account, read once more in a slot not before the block, must
+    /// [have made it](crate::follows) still. Else `Unavailable`.
     async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainFault>;
 }
 

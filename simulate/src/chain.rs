@@ -68,15 +68,19 @@ impl Account {
 #[derive(Clone)]
 pub struct Transaction {
     pub order: UnsignedTransfer,
-    /// The slot of the block that it is signed over.
-    over: u64,
-    /// A fork dropped that block, so no chain takes it any more.
-    is_void: bool,
+    over: Block,
+}
+
+/// A block to sign over, as it was known after so many forks.
+#[derive(Clone, Copy)]
+pub struct Block {
+    pub slot: u64,
+    forks: usize,
 }
 
 impl Transaction {
     const fn last_valid(&self) -> u64 {
-        self.over + LIFE
+        self.over.slot + LIFE
     }
 }
 
@@ -97,6 +101,8 @@ pub struct TrueChain {
     found: BTreeMap<usize, usize>,
     /// The account after each change.
     states: Vec<(u64, Account)>,
+    /// The newest slot that each fork kept.
+    kept: Vec<u64>,
     pub tip: u64,
     leap: Leap,
 }
@@ -136,6 +142,7 @@ impl TrueChain {
             landed: Vec::new(),
             found: BTreeMap::new(),
             states: vec![(0, account)],
+            kept: Vec::new(),
             tip: FIRST_SLOT,
             leap,
         }
@@ -154,9 +161,18 @@ impl TrueChain {
         self.tip = slot;
     }
 
-    /// Signed over the block at this slot. Returns the last slot at which it can land, too.
-    pub fn sign(&mut self, order: UnsignedTransfer, over: u64) -> (usize, u64) {
-        let transaction = Transaction { order, over, is_void: false };
+    pub fn block(&self, slot: u64) -> Block {
+        Block { slot, forks: self.kept.len() }
+    }
+
+    /// Whether a fork dropped it, so that no chain takes what is signed over it any more.
+    fn is_gone(&self, block: Block) -> bool {
+        self.kept.iter().skip(block.forks).any(|kept| block.slot > *kept)
+    }
+
+    /// Signed over a block. Returns the last slot at which it can land, too.
+    pub fn sign(&mut self, order: UnsignedTransfer, over: Block) -> (usize, u64) {
+        let transaction = Transaction { order, over };
         let last_valid = transaction.last_valid();
         self.transactions.push(transaction);
         (self.transactions.len() - 1, last_valid)
@@ -168,7 +184,7 @@ impl TrueChain {
 
     fn land(&mut self, signature: usize, slot: u64) {
         let transaction = &self.transactions[signature];
-        let cannot = transaction.is_void || slot > transaction.last_valid();
+        let cannot = self.is_gone(transaction.over) || slot > transaction.last_valid();
         if cannot || self.found.contains_key(&signature) {
             return;
         }
@@ -186,21 +202,20 @@ impl TrueChain {
     pub fn pay_elsewhere(&mut self, payments: u64, random: u64) {
         for number in 0..payments {
             let tag = random.wrapping_add(number.wrapping_mul(0x9e37_79b9)) | 1;
-            let sequence = self.now().tags.sequence();
             let order = UnsignedTransfer {
                 operator: payer().operator,
                 transfer_authorities: Vec::new(),
                 agent: payer().addresses,
                 destination: PAYEE,
                 transfer_id: id_with_tag([0; 8], tag),
-                sequence,
+                counted: self.now().tags,
                 counted_in: self.tip,
                 amount: UsdcAmount::from_micros(1),
                 memo: String::new(),
                 beyond: None,
                 has_expired: false,
             };
-            let (signature, _) = self.sign(order, self.tip);
+            let (signature, _) = self.sign(order, self.block(self.tip));
             self.land(signature, self.tip);
         }
     }
@@ -219,9 +234,7 @@ impl TrueChain {
         while self.states.last().is_some_and(|(slot, _)| *slot > kept) && self.states.len() > 1 {
             self.states.pop();
         }
-        for transaction in self.transactions.iter_mut().filter(|transaction| transaction.over > kept) {
-            transaction.is_void = true;
-        }
+        self.kept.push(kept);
         self.found = self.landed.iter().enumerate().map(|(at, landed)| (landed.signature, at)).collect();
         for landed in &dropped {
             if let Some(after) = lands_again() {
@@ -272,7 +285,7 @@ impl TrueChain {
 
 /// What the program does with a transfer.
 fn execute(account: &mut Account, order: &UnsignedTransfer, now: i64) -> Result<u64, Refusal> {
-    if !account.tags.covers(order.sequence) {
+    if !account.tags.covers(order.sequence()) {
         return Err(Refusal::StaleSequence);
     }
     let tag = tag_of(&order.transfer_id);

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use purser_core::{
-    Address, Beyond, Bounds, Chain, ChainFault, ChainView, Destination, Granted, Outcome, Payer, Payment,
-    SharedAllowlist, SignedTransfer, Signer, UnsignedTransfer,
+    Address, Beyond, Bounds, Chain, ChainFault, ChainView, CountedBlocks, Destination, Granted, Outcome,
+    Payer, Payment, SharedAllowlist, SignedTransfer, Signer, UnsignedTransfer, follows,
 };
 use purser_policy::{Allowlist, AsAllowlist, UsdcAmount};
 use tokio::time::{Instant, sleep};
 
-use crate::chain::{CONFIRMED, FINALIZED, LIFE, Landed};
+use crate::chain::{Block, CONFIRMED, FINALIZED, LIFE, Landed};
 use crate::names::{GRANT, PAYEE_OWNER};
 use crate::world::{Process, State, World};
 
@@ -37,11 +37,18 @@ pub struct SimChain {
     /// No view may be older than what this process knows to have happened.
     seen_slot: AtomicU64,
     in_flight: Mutex<Vec<(usize, u64, UsdcAmount)>>,
+    counted: CountedBlocks<Block>,
 }
 
 impl SimChain {
     pub fn new(world: Arc<World>, process: Arc<Process>) -> Self {
-        Self { world, process, seen_slot: AtomicU64::new(0), in_flight: Mutex::default() }
+        Self {
+            world,
+            process,
+            seen_slot: AtomicU64::new(0),
+            in_flight: Mutex::default(),
+            counted: CountedBlocks::default(),
+        }
     }
 
     fn view(&self, state: &State, slot: u64, counts_ours: bool, granted: Option<&Payment<'_>>) -> ChainView {
@@ -76,6 +83,35 @@ impl SimChain {
             }
         }
         view
+    }
+
+    /// As the relayer's.
+    async fn block_for(&self, order: &UnsignedTransfer) -> Result<(Block, UnsignedTransfer), ChainFault> {
+        let known = self.counted.block_for(order);
+        let tip = self.world.slot();
+        if let Some(known) = known.filter(|(block, _)| block.slot + CONFIRMED + BLOCK_AGE_MAX >= tip) {
+            return Ok(known);
+        }
+        let block = self.world.with(|state| {
+            // The newest block that this process knows is a few seconds old.
+            let known = state.chain.tip.saturating_sub(CONFIRMED + state.rng.below(BLOCK_AGE_MAX));
+            state.chain.block(known.max(order.counted_in))
+        });
+        if !order.may_outlive_its_count(block.slot) {
+            return Ok((block, order.clone()));
+        }
+        self.asks("count").await?;
+        let tags = self.world.with(|state| {
+            let node = state.nodes[state.rng.below(state.nodes.len() as u64) as usize];
+            let slot = state.chain.tip.saturating_sub(CONFIRMED + node.lag);
+            state.chain.at(slot.max(block.slot)).tags
+        });
+        if follows(&tags, &order.counted) {
+            self.counted.keep(order, block);
+            return Ok((block, order.clone()));
+        }
+        self.world.tell(|| format!("{}: a fork dropped what was counted", self.process.name));
+        Err(ChainFault::Unavailable("a fork dropped what was counted".into()))
     }
 
     fn saw(&self, slot: u64) {
@@ -119,11 +155,12 @@ impl Signer for SimChain {
         if self.world.goes_wrong(1) {
             return Err(ChainFault::SignerUnavailable);
         }
-        let (signature, last_valid_block_height) = self.world.with(|state| {
-            // The newest block that this process knows is a few seconds old.
-            let known = state.chain.tip.saturating_sub(CONFIRMED + state.rng.below(BLOCK_AGE_MAX));
-            state.chain.sign(order.clone(), known.max(order.counted_in))
-        });
+        if self.world.with(|state| std::mem::take(&mut state.forks_at_next_order)) {
+            self.world.fork(10, 20);
+        }
+        let (block, order) = self.block_for(order).await?;
+        let (signature, last_valid_block_height) =
+            self.world.with(|state| state.chain.sign(order.clone(), block));
         let mut all = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
         all.push((signature, order.tag(), order.amount));
         Ok(SignedTransfer { bytes: vec![0], signature: signature.to_string(), last_valid_block_height })

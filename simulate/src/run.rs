@@ -53,6 +53,7 @@ async fn play(seed: u64, is_traced: bool) -> Verdict {
     world.tell(|| "the storm is over: nothing goes wrong any more".into());
     world.with(|state| {
         state.is_calm = true;
+        state.forks_at_next_order = false;
         state.nodes.fill(Node::default());
         state.databases.iter_mut().for_each(|database| database.is_away = false);
         state.clocks.fill(0);
@@ -86,7 +87,7 @@ async fn storm(world: Arc<World>) {
         world.pause(100, 12_000).await;
         match world.draw(0, 17) {
             0 | 1 => others_pay(&world, 1),
-            2 => fork(&world, 1, 70),
+            2 => world.fork(1, 70),
             3 | 4 => {
                 let database = world.with(|state| state.rng.below(state.databases.len() as u64) as usize);
                 world.tell(|| format!("database {database} is copied"));
@@ -174,23 +175,15 @@ fn others_pay(world: &World, at_least: u64) {
     world.with(|state| state.chain.pay_elsewhere(payments, random));
 }
 
-fn fork(world: &World, at_least: u64, land_again: u64) {
-    let depth = world.draw(at_least, 25);
-    let dropped = world.with(|state| {
-        let mut rng = state.rng.clone();
-        let dropped = state.chain.fork(depth, || rng.chance(land_again).then(|| rng.between(1, 20)));
-        state.rng = rng;
-        state.has_forked = true;
-        dropped
-    });
-    world.tell(|| format!("a fork drops {depth} blocks with {dropped} transactions"));
-}
-
 /// Others pay much, a deep fork drops it, and they pay much again.
 async fn amid_payments(world: &World) {
     others_pay(world, 10);
+    let at_next_order = world.draw(0, 1) == 0;
+    world.with(|state| state.forks_at_next_order = at_next_order);
     world.pause(1_000, 4_000).await;
-    fork(world, 10, 20);
+    if !at_next_order {
+        world.fork(10, 20);
+    }
     world.pause(1_000, 20_000).await;
     others_pay(world, 14);
 }

@@ -75,6 +75,8 @@ pub struct State {
     /// Nothing goes wrong any more.
     pub is_calm: bool,
     pub has_forked: bool,
+    /// Between the reading of the account and the block that the next payment is signed over.
+    pub forks_at_next_order: bool,
     pub trace: Option<Vec<String>>,
 }
 
@@ -110,6 +112,7 @@ impl World {
             answers: Vec::new(),
             is_calm: false,
             has_forked: false,
+            forks_at_next_order: false,
             trace: is_traced.then(Vec::new),
             rng,
         };
@@ -164,6 +167,20 @@ impl World {
     /// From `low` to `high`, both included.
     pub fn draw(&self, low: u64, high: u64) -> u64 {
         self.lock().rng.between(low, high)
+    }
+
+    /// The chain leaves its newest blocks. Some of their transactions land again.
+    pub fn fork(&self, at_least: u64, land_again_percent: u64) {
+        let depth = self.draw(at_least, 25);
+        let dropped = self.with(|state| {
+            let mut rng = state.rng.clone();
+            let lands_again = || rng.chance(land_again_percent).then(|| rng.between(1, 20));
+            let dropped = state.chain.fork(depth, lands_again);
+            state.rng = rng;
+            state.has_forked = true;
+            dropped
+        });
+        self.tell(|| format!("a fork drops {depth} blocks with {dropped} transactions"));
     }
 
     pub async fn pause(&self, low_ms: u64, high_ms: u64) {

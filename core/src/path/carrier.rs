@@ -231,7 +231,7 @@ impl Carrier {
             return match decision {
                 Decision::Sign => match self.signed(&transfer, destination, &view).await {
                     Ok(signed) => self.store(allowed_by(&view, transfer), signed).await,
-                    // No node has a block as new as this view.
+                    // No node has a block as new as this view, or a fork dropped what it counts.
                     Err(ChainFault::Unavailable(_)) if !is_read => {
                         is_read = true;
                         continue;
@@ -362,7 +362,7 @@ impl Carrier {
             agent: self.payer.addresses,
             destination: payment.destination,
             transfer_id: id.bytes(),
-            sequence: view.tags.sequence(),
+            counted: view.tags,
             counted_in: view.slot,
             amount: payment.request.amount,
             memo: payment.request.memo().to_owned(),

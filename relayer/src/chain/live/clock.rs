@@ -31,21 +31,25 @@ const ESTIMATE_AGE_MAX: Duration = Duration::from_secs(30);
 pub struct Recent {
     pub blockhash: Hash,
     pub last_valid_block_height: u64,
+    pub slot: u64,
+    /// When it was asked for.
+    pub at: Instant,
 }
 
+/// Unix seconds in a slot.
 #[derive(Debug, Clone, Copy)]
-struct Cached<T> {
-    value: T,
+struct ChainTime {
+    now: i64,
     slot: u64,
     at: Instant,
 }
 
 #[derive(Debug, Default)]
 struct ClockState {
-    recent: Option<Cached<Recent>>,
+    recent: Option<Recent>,
     /// The pace between two refreshes.
     block_time: Option<Duration>,
-    time: Option<Cached<i64>>,
+    time: Option<ChainTime>,
     signed_at: Option<Instant>,
 }
 
@@ -122,14 +126,14 @@ impl ChainClock {
         let cached = state.time.as_ref()?;
         let elapsed = cached.at.elapsed();
         let seconds = i64::try_from(elapsed.as_secs()).ok()?;
-        (elapsed < ESTIMATE_AGE_MAX).then(|| cached.value.saturating_add(seconds))
+        (elapsed < ESTIMATE_AGE_MAX).then(|| cached.now.saturating_add(seconds))
     }
 
     /// Takes over a time that came with another read or a notice.
     pub fn time_seen(&self, slot: u64, now: i64) {
         let mut state = self.state();
         if state.time.is_none_or(|known| known.slot <= slot) {
-            state.time = Some(Cached { value: now, slot, at: Instant::now() });
+            state.time = Some(ChainTime { now, slot, at: Instant::now() });
         }
     }
 
@@ -139,25 +143,31 @@ impl ChainClock {
         let recent = Recent {
             blockhash: latest.value.blockhash.parse().map_err(|_| unreadable())?,
             last_valid_block_height: latest.value.last_valid_block_height,
+            slot: latest.slot,
+            at,
         };
         let mut state = self.state();
         // A lagging node must not bring an older hash back.
-        if state.recent.is_some_and(|known| known.slot > latest.slot) {
+        if state.recent.is_some_and(|known| known.slot > recent.slot) {
             return Ok(recent);
         }
         if let Some(known) = state.recent
-            && let Some(block_time) = pace(&known, &recent, at)
+            && let Some(block_time) = pace(&known, &recent)
         {
             state.block_time = Some(block_time);
         }
-        state.recent = Some(Cached { value: recent, slot: latest.slot, at });
+        state.recent = Some(recent);
         Ok(recent)
     }
 
     fn cached_recent(&self, min_slot: u64) -> Option<Recent> {
-        let state = self.state();
-        let cached = state.recent.as_ref().filter(|cached| cached.slot >= min_slot)?;
-        (cached.at.elapsed() < age_max(state.block_time)).then_some(cached.value)
+        let recent = self.state().recent.filter(|recent| recent.slot >= min_slot)?;
+        self.is_young(&recent).then_some(recent)
+    }
+
+    /// Whether it is in the first third of its life.
+    pub fn is_young(&self, recent: &Recent) -> bool {
+        recent.at.elapsed() < age_max(self.state().block_time)
     }
 
     /// Short enough that the cached blockhash never grows too old to use.
@@ -168,7 +178,7 @@ impl ChainClock {
     fn cached_time(&self) -> Option<i64> {
         let state = self.state();
         let cached = state.time.as_ref()?;
-        (cached.at.elapsed() < TIME_AGE_MAX).then_some(cached.value)
+        (cached.at.elapsed() < TIME_AGE_MAX).then_some(cached.now)
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, ClockState> {
@@ -177,9 +187,9 @@ impl ChainClock {
 }
 
 /// Time per block between two refreshes; `None` when they are too close together, or no block came.
-fn pace(known: &Cached<Recent>, recent: &Recent, at: Instant) -> Option<Duration> {
-    let span = at.saturating_duration_since(known.at);
-    let blocks = recent.last_valid_block_height.saturating_sub(known.value.last_valid_block_height);
+fn pace(known: &Recent, recent: &Recent) -> Option<Duration> {
+    let span = recent.at.saturating_duration_since(known.at);
+    let blocks = recent.last_valid_block_height.saturating_sub(known.last_valid_block_height);
     let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
     if span < PACE_SPAN_MIN { None } else { span.checked_div(blocks) }
 }
@@ -199,16 +209,16 @@ fn unreadable() -> ChainError {
 mod tests {
     use super::*;
 
-    fn height(last_valid_block_height: u64) -> Recent {
-        Recent { blockhash: Hash::new_from_array([7; 32]), last_valid_block_height }
+    fn height(last_valid_block_height: u64, at: Instant) -> Recent {
+        Recent { blockhash: Hash::new_from_array([7; 32]), last_valid_block_height, slot: 1, at }
     }
 
     #[test]
     fn a_blockhash_is_used_for_a_third_of_its_life_at_the_measured_pace() {
         let at = Instant::now();
-        let known = Cached { value: height(1_000), slot: 1, at };
+        let known = height(1_000, at);
         let after = |span_ms, height_after| {
-            age_max(pace(&known, &height(height_after), at + Duration::from_millis(span_ms)))
+            age_max(pace(&known, &height(height_after, at + Duration::from_millis(span_ms))))
         };
         // 25 ms, 100 ms and 400 ms a block: 50 blocks, capped at the maximum age.
         assert_eq!(after(1_000, 1_040), Duration::from_millis(1_250));

@@ -123,7 +123,7 @@ mod tests {
             agent: AgentAddresses { agent: address, token_account },
             destination: Address::from_bytes([9; 32]),
             transfer_id: id_with_tag([5; 8], tag),
-            sequence: 0,
+            counted: purser_policy::RecentTags::EMPTY,
             counted_in: 0,
             amount: UsdcAmount::from_micros(micros),
             memo: String::new(),

@@ -270,7 +270,7 @@ fn client_order(order: &UnsignedTransfer) -> TransferOrder<'_> {
         source: to_pubkey(&order.agent.token_account),
         destination: to_pubkey(&order.destination),
         transfer_id: order.transfer_id,
-        sequence: order.sequence,
+        sequence: order.sequence(),
         amount: order.amount.micros(),
         memo: &order.memo,
     }

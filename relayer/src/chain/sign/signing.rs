@@ -180,7 +180,12 @@ mod tests {
     }
 
     fn recent() -> Recent {
-        Recent { blockhash: Hash::new_from_array([7; 32]), last_valid_block_height: 1 }
+        Recent {
+            blockhash: Hash::new_from_array([7; 32]),
+            last_valid_block_height: 1,
+            slot: 1,
+            at: std::time::Instant::now(),
+        }
     }
 
     fn transfer(memo: &str) -> UnsignedTransfer {
@@ -191,7 +196,7 @@ mod tests {
             agent: AgentAddresses { agent: any(2), token_account: any(3) },
             destination: any(4),
             transfer_id: [0xff; 16],
-            sequence: u32::MAX,
+            counted: purser_policy::RecentTags::EMPTY,
             counted_in: 0,
             amount: UsdcAmount::MAX,
             memo: memo.into(),

@@ -15,7 +15,7 @@ mod verify;
 pub use settings::{ChainSettings, ChainSigners};
 
 use crate::chain::live::block_times::BlockTimes;
-use crate::chain::live::clock::ChainClock;
+use crate::chain::live::clock::{ChainClock, Recent};
 use crate::chain::live::connection::Connection;
 use crate::chain::live::deposits::Deposits;
 use crate::chain::live::prices::Prices;
@@ -40,7 +40,7 @@ use crate::tasks::Tasks;
 use crate::traces::step;
 use async_trait::async_trait;
 use purser_client::{AccountIds, Deployment};
-use purser_core::{Payer, Payment};
+use purser_core::{CountedBlocks, Payer, Payment};
 use purser_rpc::sysvar;
 use purser_rpc::topics::Topic;
 use purser_rpc::websocket::{self, Subscriber};
@@ -71,6 +71,7 @@ pub struct SolanaChain {
     pub draft_turns: staging::DraftTurns,
     pub watched: Arc<Watched>,
     pub transfers_in_flight: InFlightTransfers,
+    counted: CountedBlocks<Recent>,
     block_times: Arc<BlockTimes>,
     pub deposits: Arc<Deposits>,
     /// Notified when the websocket reports a use of the program.
@@ -195,6 +196,7 @@ impl SolanaChain {
             draft_turns: staging::DraftTurns::default(),
             watched,
             transfers_in_flight: InFlightTransfers::default(),
+            counted: CountedBlocks::default(),
             block_times,
             deposits: Arc::new(deposits),
             activity,
@@ -246,9 +248,9 @@ impl HandOverChain for SolanaChain {
     async fn sign_for(&self, order: &UnsignedTransfer, terms: &Terms) -> Result<SignedTransfer, ChainFault> {
         // Another pays the fee.
         let authority = self.signer_of_transfer(order, 0).await?;
-        let recent = self.clock.recent_since(order.counted_in).await?;
         let price = self.price_of_transfer(order);
-        let instructions = self.instructions.transfer_for(address(authority), order, terms, price);
+        let (recent, order) = self.block_for(order).await?;
+        let instructions = self.instructions.transfer_for(address(authority), &order, terms, price);
         let payer = to_pubkey(&terms.fee_payer);
         let signed = signing::sign_for(&instructions, authority, &payer, recent).await?;
         Ok(signed.until(recent.last_valid_block_height))
@@ -260,10 +262,10 @@ impl purser_core::Signer for SolanaChain {
     async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainFault> {
         let price = self.price_of_transfer(order);
         let signer = self.signer_of_transfer(order, transfer_fee(&order.memo, price)).await?;
-        let recent = self.clock.recent_since(order.counted_in).await?;
-        let call = self.instructions.transfer(address(signer), order);
+        let (recent, order) = self.block_for(order).await?;
+        let call = self.instructions.transfer(address(signer), &order);
         let signed = self.sign(call, CallSigners::one(signer), recent, price).await?;
-        self.transfers_in_flight.signed(order, &signed.signature);
+        self.transfers_in_flight.signed(&order, &signed.signature);
         Ok(signed.until(recent.last_valid_block_height))
     }
 }

@@ -1,6 +1,7 @@
 //! Reads accounts: in batches, at one slot, never older than our own last write.
 
 use crate::chain::history::SolanaHistory;
+use crate::chain::live::clock::Recent;
 use crate::chain::read::bounds;
 use crate::chain::read::decode::{self, to_address, to_pubkey};
 use crate::chain::solana::SolanaChain;
@@ -11,7 +12,7 @@ use crate::chain::{
 use crate::domain::{AccountId, Address, Network};
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt};
-use purser_core::{BudgetState, Destination, Payer, Payment};
+use purser_core::{BudgetState, Destination, Payer, Payment, UnsignedTransfer, follows};
 use purser_policy::TransferRequest;
 use purser_rpc::ACCOUNTS_MAX;
 use purser_rpc::sysvar;
@@ -209,6 +210,30 @@ impl SolanaChain {
         let tags = agent.tags;
         let view = view_of(operator, agent, tags, destination, (granted, budget), (read.slot, now));
         Ok(ViewRead::This(Box::new(view)))
+    }
+
+    /// A block to sign this over, of a chain on which the account made the payments that it counts; maybe it then counts fewer.
+    pub async fn block_for(
+        &self,
+        order: &UnsignedTransfer,
+    ) -> Result<(Recent, UnsignedTransfer), ChainError> {
+        let known = self.counted.block_for(order);
+        if let Some(known) = known.filter(|(recent, _)| self.clock.is_young(recent)) {
+            return Ok(known);
+        }
+        let recent = self.clock.recent_since(order.counted_in).await?;
+        if !order.may_outlive_its_count(recent.slot) {
+            return Ok((recent, order.clone()));
+        }
+        let [agent_key, token_key] = [order.agent.agent, order.agent.token_account].map(|it| to_pubkey(&it));
+        let read = self.rpc.accounts(&[agent_key], recent.slot).await?;
+        let agent = self.agent_of(&agent_key, &token_key, &[read.value.into_iter().next().flatten(), None]);
+        if agent.is_some_and(|agent| follows(&agent.tags, &order.counted)) {
+            self.counted.keep(order, recent);
+            return Ok((recent, order.clone()));
+        }
+        let reason = "a fork dropped payments that were counted".into();
+        Err(ChainError::Unavailable { during: "transfer", reason })
     }
 
     /// The same from the accounts that the websocket keeps up to date, counting our transfers in flight. Not for accounts that pay

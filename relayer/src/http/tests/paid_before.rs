@@ -353,7 +353,7 @@ async fn transfer_with_a_stale_sequence_is_signed_anew_from_present_records() {
     });
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
     let signed: Vec<_> =
-        relayer.chain.script().orders.iter().map(|order| (order.tag(), order.sequence)).collect();
+        relayer.chain.script().orders.iter().map(|order| (order.tag(), order.sequence())).collect();
     assert_eq!(signed, [(signed[0].0, 0), (signed[0].0, 20)]);
     // When the indexer never catches up, nothing is paid.
     for _ in 0..10 {
