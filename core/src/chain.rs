@@ -134,6 +134,8 @@ pub struct UnsignedTransfer {
     pub counted: RecentTags,
     /// The slot in which the account had these.
     pub counted_in: u64,
+    /// How many payments fewer it may count and still be taken, as far as those in flight tell.
+    pub may_lag: u64,
     pub amount: UsdcAmount,
     /// Empty when there is none.
     pub memo: String,

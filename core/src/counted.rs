@@ -14,8 +14,6 @@ use crate::{Address, UnsignedTransfer};
 
 /// No fork drops a block that is followed by so many: it is final.
 const FORKED_SLOTS_MAX: u64 = 32;
-/// How many payments later a transfer may still be signed over the same block. The program bears 15, of which 11 may be in flight.
-const LATER_MAX: u64 = 3;
 /// With more accounts all are forgotten, and asked for again.
 const ACCOUNTS_MAX: usize = 10_000;
 
@@ -33,7 +31,7 @@ impl<B: Copy> CountedBlocks<B> {
     pub fn block_for(&self, order: &UnsignedTransfer) -> Option<(B, UnsignedTransfer)> {
         let (block, counted) = *self.blocks().get(&order.agent.agent)?;
         let later = order.counted.recorded().checked_sub(counted.recorded())?;
-        let follows = later <= LATER_MAX && follows(&order.counted, &counted);
+        let follows = later <= order.may_lag && follows(&order.counted, &counted);
         follows.then(|| (block, UnsignedTransfer { counted, ..order.clone() }))
     }
 

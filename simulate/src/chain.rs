@@ -210,6 +210,7 @@ impl TrueChain {
                 transfer_id: id_with_tag([0; 8], tag),
                 counted: self.now().tags,
                 counted_in: self.tip,
+                may_lag: 0,
                 amount: UsdcAmount::from_micros(1),
                 memo: String::new(),
                 beyond: None,

@@ -364,6 +364,7 @@ impl Carrier {
             transfer_id: id.bytes(),
             counted: view.tags,
             counted_in: view.slot,
+            may_lag: self.seen.may_lag(self.payer.account_id),
             amount: payment.request.amount,
             memo: payment.request.memo().to_owned(),
             beyond: view.beyond,

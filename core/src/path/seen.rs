@@ -87,6 +87,12 @@ impl SeenPayments {
         self.unconfirmed(account).acquire_owned().await.ok()
     }
 
+    /// How many payments fewer than were seen a transfer may count: so many that the program bears those in flight as well, and two of others.
+    pub fn may_lag(&self, account: AccountId) -> u64 {
+        let in_flight = UNCONFIRMED_MAX.saturating_sub(self.unconfirmed(account).available_permits());
+        TAGS_MAX.saturating_sub(in_flight + 3) as u64
+    }
+
     fn unconfirmed(&self, account: AccountId) -> Arc<Semaphore> {
         self.with(account, |seen| Arc::clone(&seen.unconfirmed))
     }
@@ -270,6 +276,7 @@ mod tests {
         let account = AccountId::from_bytes([1; 16]);
         let held: Vec<Permit> = std::iter::from_fn(|| seen.try_permit(account)).collect();
         assert_eq!(held.len(), UNCONFIRMED_MAX);
+        assert_eq!(seen.may_lag(account), 1, "the program bears 15 later ones");
         assert!(seen.try_permit(AccountId::from_bytes([2; 16])).is_some());
         drop(held);
         assert!(seen.try_permit(account).is_some());

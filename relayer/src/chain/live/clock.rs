@@ -129,6 +129,11 @@ impl ChainClock {
         (elapsed < ESTIMATE_AGE_MAX).then(|| cached.now.saturating_add(seconds))
     }
 
+    /// The newest slot whose time was seen, 0 at first: what a node that does not date its notices tells of happened in it, or before.
+    pub fn newest_slot(&self) -> u64 {
+        self.state().time.as_ref().map_or(0, |time| time.slot)
+    }
+
     /// Takes over a time that came with another read or a notice.
     pub fn time_seen(&self, slot: u64, now: i64) {
         let mut state = self.state();

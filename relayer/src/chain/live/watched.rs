@@ -105,7 +105,7 @@ impl Watched {
         }
     }
 
-    /// A node reported a change at this slot, if it dates its notices. Only a read can supply the first value.
+    /// A node reported a change at this slot or before. Only a read can supply the first value.
     pub fn changed(&self, program: &Pubkey, key: &Pubkey, account: RawAccount, slot: u64) {
         let mut entries = self.entries();
         let Some(value) = entries.get_mut(key).and_then(|entry| entry.value.as_mut()) else { return };

@@ -125,6 +125,7 @@ mod tests {
             transfer_id: id_with_tag([5; 8], tag),
             counted: purser_policy::RecentTags::EMPTY,
             counted_in: 0,
+            may_lag: 0,
             amount: UsdcAmount::from_micros(micros),
             memo: String::new(),
             beyond: None,

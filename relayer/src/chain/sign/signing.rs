@@ -198,6 +198,7 @@ mod tests {
             transfer_id: [0xff; 16],
             counted: purser_policy::RecentTags::EMPTY,
             counted_in: 0,
+            may_lag: 0,
             amount: UsdcAmount::MAX,
             memo: memo.into(),
             beyond: None,

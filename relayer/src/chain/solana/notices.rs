@@ -52,7 +52,10 @@ impl Listener for Notices {
                     self.block_times.notice(slot, now);
                 }
             }
-            Notice::Account { key, account } => self.watched.changed(&self.program, &key, account, slot),
+            Notice::Account { key, account } => {
+                let slot = slot.max(self.clock.newest_slot());
+                self.watched.changed(&self.program, &key, account, slot);
+            }
             Notice::Landed { naming, signature, .. } if naming == self.program => {
                 // The indexer has to read others' transactions. Of ours, the caller that waits for them wakes it if need be.
                 if !self.submitter.is_ours(&signature) {

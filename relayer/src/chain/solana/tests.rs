@@ -179,6 +179,7 @@ async fn what_a_payment_counts_is_read_once_more_after_its_block_and_not_for_eac
     let order = |counted: RecentTags, counted_in| UnsignedTransfer {
         counted,
         counted_in,
+        may_lag: 3,
         operator,
         transfer_authorities: Vec::new(),
         agent: AgentAddresses { agent, token_account: destination },
