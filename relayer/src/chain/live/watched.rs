@@ -105,12 +105,15 @@ impl Watched {
         }
     }
 
-    /// A node reported a change at this slot or before. Only a read can supply the first value.
-    pub fn changed(&self, program: &Pubkey, key: &Pubkey, account: RawAccount, slot: u64) {
+    /// A node reported a change at this slot, if it dates its notices, and anyway by the newest slot that is known. Only a read can supply
+    /// the first value.
+    pub fn changed(&self, program: &Pubkey, key: &Pubkey, account: RawAccount, slot: u64, newest_slot: u64) {
         let mut entries = self.entries();
         let Some(value) = entries.get_mut(key).and_then(|entry| entry.value.as_mut()) else { return };
         match order(program, &value.account, &account) {
-            NoticeOrder::Newer => (value.account, value.slot) = (account, slot.max(value.slot)),
+            NoticeOrder::Newer => {
+                (value.account, value.slot) = (account, slot.max(newest_slot).max(value.slot))
+            }
             // A later slot of another fork.
             NoticeOrder::Older if slot > value.slot => self.forget_in(&mut entries, key),
             NoticeOrder::Older => {}
