@@ -206,13 +206,15 @@ fn tar(file: &Path) -> Command {
 }
 
 fn put(from: &Path, to: &Path, mode: u32) -> Result<()> {
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)?;
+    }
     fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
     Ok(fs::set_permissions(to, fs::Permissions::from_mode(mode))?)
 }
 
 /// The files of a folder whose names end so.
 fn put_all(from: &Path, ends: &[&str], to: &Path) -> Result<()> {
-    fs::create_dir_all(to)?;
     for file in fs::read_dir(from)? {
         let file = file?;
         if file.path().extension().is_some_and(|end| ends.iter().any(|known| end == *known)) {
