@@ -79,7 +79,6 @@ fn made(workspace: &Workspace, commit: &str, is_quick: bool) -> Result<PathBuf> 
         fs::remove_dir_all(&folder)?;
     }
     let python = folder.join("python/purser_pay");
-    fs::create_dir_all(&python)?;
     let service = workspace.target.join(TARGET).join("release");
     for program in ["purser", "purser-migrate"] {
         put(&service.join(program), &folder.join(program), 0o755)?;
