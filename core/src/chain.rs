@@ -7,7 +7,7 @@ use purser_policy::{
     Allowlist, AsAllowlist, PolicyOver, RecentTags, SpendWindow, UsdcAmount, Waived, tag_of,
 };
 
-use super::{AccountId, Address, Bounds, Halt, Network, OperatorId};
+use super::{AccountId, Address, Bounds, Halt, Network, OperatorId, RejectionReason};
 
 /// The two addresses of an agent account, derived without asking the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,16 +160,10 @@ impl UnsignedTransfer {
 /// Why the program refused a transfer, without numbers (the program's codes carry none).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
+    /// By a rule.
+    Rule(RejectionReason),
+    /// The tag was paid within 24 hours.
     DuplicateTransfer,
-    Halted,
-    Paused,
-    MemoRequired,
-    MemoTooLong,
-    RecipientNotAllowed,
-    SingleLimitExceeded,
-    DailyLimitExceeded,
-    MonthLimitExceeded,
-    BudgetExceeded,
     InsufficientBalance,
     /// The issuer of USDC has frozen the paying token account.
     SourceFrozen,

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser_core::{
-    Address, Halt, HaltScope, HaltedBy, PaymentMade, Refusal, Timestamp, TransferId, UnsignedTransfer,
-    happened_at,
+    Address, Halt, HaltScope, HaltedBy, PaymentMade, Refusal, RejectionReason, Timestamp, TransferId,
+    UnsignedTransfer, happened_at,
 };
 use purser_policy::{
     AccountState, Allowlist, Limit, Policy, RecentTags, SpendWindow, TransferRequest, UsdcAmount, Violation,
@@ -328,14 +328,5 @@ impl From<Violation> for Refused {
 }
 
 fn refusal(violation: &Violation) -> Refusal {
-    match violation {
-        Violation::DuplicateTransfer => Refusal::DuplicateTransfer,
-        Violation::Halted => Refusal::Halted,
-        Violation::Paused => Refusal::Paused,
-        Violation::MemoRequired => Refusal::MemoRequired,
-        Violation::MemoTooLong => Refusal::MemoTooLong,
-        Violation::RecipientNotAllowed => Refusal::RecipientNotAllowed,
-        Violation::SingleLimitExceeded { .. } => Refusal::SingleLimitExceeded,
-        Violation::DailyLimitExceeded { .. } => Refusal::DailyLimitExceeded,
-    }
+    RejectionReason::of(violation).map_or(Refusal::DuplicateTransfer, Refusal::Rule)
 }

@@ -53,10 +53,14 @@ async fn a_change_is_on_record_with_who_what_whence_and_what_was_before() {
     let limits = by.patch(&format!("{path}/policy"), &json!({ "max_single_transfer": 5.5 })).await;
     let lower =
         by.patch(&format!("{path}/policy"), &json!({ "max_single_transfer": 4 })).await.has_status(200);
+    let pause = by.patch(&format!("{path}/policy"), &json!({ "paused": true })).await.has_status(200);
+    let again = by.put(&format!("{path}/policy"), &json!({ "paused": true })).await.has_status(200);
     let halt = by.post(&format!("{path}/halt"), &json!({})).await.has_status(200);
     let of_account = actions(client, &format!("?object_id={id}")).await;
     for (action, (answer, name, before, after)) in of_account.iter().zip([
         (&halt, "halt_account", Value::Null, Value::Null),
+        (&again, "replace_policy", json!({ "paused": true }), json!({ "paused": true })),
+        (&pause, "update_policy", json!({ "paused": false }), json!({ "paused": true })),
         (&lower, "update_policy", json!({ "max_single_transfer": 5.5 }), json!({ "max_single_transfer": 4 })),
         (
             &limits,
@@ -73,9 +77,10 @@ async fn a_change_is_on_record_with_who_what_whence_and_what_was_before() {
         assert_eq!((&action["key_id"], &action["key_name"]), (&made["id"], &json!("ops")));
         assert_eq!((&action["address"], &action["session_id"]), (&json!("127.0.0.1"), &Value::Null));
     }
-    assert_eq!(of_account.len(), 5);
-    assert_eq!(of_account[0]["tx_signature"], halt["tx_signature"]);
-    assert_eq!(of_account[1]["tx_signature"], lower["tx_signature"]);
+    assert_eq!(of_account.len(), 7);
+    for (action, answer) in of_account.iter().zip([&halt, &again, &pause, &lower]) {
+        assert_eq!(action["tx_signature"], answer["tx_signature"]);
+    }
     // A number is kept as it was written.
     let listed = client.get(&format!("/v1/actions?object_id={id}")).await;
     assert!(listed.text.contains(r#""after":{"max_single_transfer":5.5}"#), "{}", listed.text);

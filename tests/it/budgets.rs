@@ -1,6 +1,7 @@
 //! What binds an account beside its policy: a cap for 30 days, and a budget that it shares; and its grants. Over REST, and what refuses
 //! payments.
 
+use futures::future::join_all;
 use purser::error::PurserError;
 use purser_client::DraftAccounts;
 use purser_client::purser::Bounds;
@@ -342,6 +343,22 @@ async fn budgets_are_listed_read_and_changed_by_their_operator_alone() {
         client.get(&format!("/v1/budgets/{unknown}")).await.is_error(404, "not_found");
     }
     assert_eq!(client.get(&path).await.has_status(200)["max_daily_spend"], 20.5);
+}
+
+#[tokio::test]
+async fn two_changes_of_a_budget_at_once_both_hold() {
+    let operator = Operator::shared().await;
+    let path = format!("/v1/budgets/{}", operator.makes_budget(1, "50", Some("100")).await);
+    for round in 1..=3 {
+        let lower = [json!({ "max_daily_spend": 50 - round }), json!({ "max_30_day_spend": 100 - round })];
+        let changed = lower.each_ref().map(|caps| operator.client.patch(&path, caps));
+        for answer in join_all(changed).await {
+            answer.has_status(200);
+        }
+        let read = operator.client.get(&path).await.has_status(200);
+        let caps = (&read["max_daily_spend"], &read["max_30_day_spend"]);
+        assert_eq!(caps, (&json!(50 - round), &json!(100 - round)), "round {round}");
+    }
 }
 
 #[tokio::test]

@@ -36,11 +36,12 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     page::check(&workspace.root)?;
 
     step("names of types");
-    let doors = imports::DOORS.map(|door| format!("doors/{door}/src"));
-    let doors = || doors.iter().map(String::as_str);
+    let doors: Vec<String> =
+        imports::doors(&workspace.root)?.iter().map(|door| format!("doors/{door}/src")).collect();
     let sources =
         ["core/src", "relayer/src", "client/src", "audit/replay/src", "audit/src", "migrations/src"];
-    for source in sources.into_iter().chain(["policy/src", "rpc/src"]).chain(doors()) {
+    for source in sources.into_iter().chain(["policy/src", "rpc/src"]).chain(doors.iter().map(String::as_str))
+    {
         names::check(&workspace.root.join(source))?;
     }
 

@@ -62,8 +62,19 @@ const CORE: &[Room] = &[Room {
 const RPC: &[Room] =
     &[Room { name: "src", may_use: &[], no_crates: &["purser", "purser_", "anchor_", "sqlx", "axum"] }];
 
-/// The doors, each a crate: none knows another, and nothing inside knows one.
-pub const DOORS: [&str; 3] = ["dashboard", "mcp", "x402"];
+/// The doors, each a crate in a folder of its own: none knows another, and nothing inside knows one.
+pub fn doors(root: &Path) -> Result<Vec<String>> {
+    let folder = root.join("doors");
+    let mut doors = Vec::new();
+    for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        let entry = entry?;
+        if entry.path().join("Cargo.toml").exists() {
+            doors.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    doors.sort();
+    Ok(doors)
+}
 
 /// They see services, and what they share with REST: neither REST itself, nor databases, nor nodes.
 const DOOR: &[Room] = &[Room {
@@ -126,9 +137,8 @@ const REPLAY: &[Room] = &[
     },
     Room { name: "turns", may_use: &["node"], no_crates: &[] },
 ];
-/// Only the command line runs audits: the audit must not depend on the relayer that it audits, nor the other way round. And
-/// only what composes a build names its doors.
-const NEVER_NAMED: &[&str] = &["purser_audit", "purser_dashboard", "purser_mcp", "purser_x402"];
+/// Only the command line runs audits: the audit must not depend on the relayer that it audits, nor the other way round.
+const AUDIT: &str = "purser_audit";
 
 /// The rooms within `chain`: each may name those before it.
 const CHAIN: [&str; 6] = ["read", "live", "sign", "send", "history", "solana"];
@@ -137,7 +147,11 @@ const CHAIN: [&str; 6] = ["read", "live", "sign", "send", "history", "solana"];
 pub fn check(root: &Path) -> Result<()> {
     let source = &root.join("relayer/src");
     let mut wrong = Vec::new();
-    let doors = DOORS.map(|door| (root.join("doors").join(door), DOOR));
+    let doors = doors(root)?;
+    // Only what composes a build names its doors.
+    let crates_of_doors: Vec<String> =
+        doors.iter().map(|door| format!("purser_{}", door.replace('-', "_"))).collect();
+    let doors: Vec<_> = doors.iter().map(|door| (root.join("doors").join(door), DOOR)).collect();
     let inside = [
         (source.clone(), ROOMS),
         (root.join("audit/replay"), REPLAY_ALL),
@@ -150,7 +164,8 @@ pub fn check(root: &Path) -> Result<()> {
             for file in files_of(source, room.name)? {
                 let text =
                     fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-                for (line, what) in violations(rooms, room, &text) {
+                let named = crates_named(&text, crates_of_doors.iter().map(String::as_str));
+                for (line, what) in violations(rooms, room, &text).into_iter().chain(named) {
                     wrong.push(format!("{}:{line}: `{}` may not use `{what}`", file.display(), room.name));
                 }
             }
@@ -197,36 +212,45 @@ fn files_of(source: &Path, room: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The forbidden names in `text`, with line numbers. Comments and a closing `mod tests` do not count.
+/// The forbidden names in `text`, with line numbers.
 fn violations(rooms: &[Room], room: &Room, text: &str) -> Vec<(usize, String)> {
-    let mut found = Vec::new();
-    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    for (index, line) in text.lines().enumerate() {
-        let code = line.split("//").next().unwrap_or_default();
+    let mut found = crates_named(text, room.no_crates.iter().copied().chain([AUDIT]));
+    for (number, code) in code_lines(text) {
         for used in rooms_named(code) {
             let own = used == room.name;
             let known = rooms.iter().any(|other| other.name == used) || used == "app";
             if known && !own && !room.may_use.contains(&used.as_str()) {
-                found.push((index + 1, format!("crate::{used}")));
-            }
-        }
-        for banned in room.no_crates.iter().chain(NEVER_NAMED) {
-            if names_crate(code, banned) {
-                found.push((index + 1, (*banned).to_owned()));
+                found.push((number, format!("crate::{used}")));
             }
         }
     }
     found
 }
 
-/// The names of later rooms in the room at `place` in [`CHAIN`], with line numbers. A closing `mod tests` does not
-/// count.
-fn against_the_stream(place: usize, text: &str) -> Vec<(usize, String)> {
+/// Those of these crates that `text` names, with line numbers.
+fn crates_named<'a>(text: &str, crates: impl Iterator<Item = &'a str> + Clone) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (number, code) in code_lines(text) {
+        let named = crates.clone().filter(|name| names_crate(code, name));
+        found.extend(named.map(|name| (number, name.to_owned())));
+    }
+    found
+}
+
+/// The lines, numbered, without comments and a closing `mod tests`.
+fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
-    let named = code.enumerate().flat_map(|(index, code)| {
+    text.lines()
+        .map(|line| line.split("//").next().unwrap_or_default())
+        .enumerate()
+        .map(|(index, code)| (index + 1, code))
+}
+
+/// The names of later rooms in the room at `place` in [`CHAIN`], with line numbers.
+fn against_the_stream(place: usize, text: &str) -> Vec<(usize, String)> {
+    let named = code_lines(text).flat_map(|(number, code)| {
         let rooms = code.split("crate::chain::").skip(1).map(identifier);
-        rooms.map(move |room| (index + 1, room)).collect::<Vec<_>>()
+        rooms.map(move |room| (number, room)).collect::<Vec<_>>()
     });
     named.filter(|(_, used)| CHAIN.iter().skip(place + 1).any(|later| later == used)).collect()
 }

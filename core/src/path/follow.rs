@@ -191,15 +191,7 @@ impl Carrier {
                 }
                 RejectionReason::BudgetExceeded
             }
-            Refusal::Halted => RejectionReason::Halted,
-            Refusal::Paused => RejectionReason::Paused,
-            Refusal::MemoRequired => RejectionReason::MemoRequired,
-            Refusal::MemoTooLong => RejectionReason::MemoTooLong,
-            Refusal::RecipientNotAllowed => RejectionReason::RecipientNotAllowed,
-            Refusal::SingleLimitExceeded => RejectionReason::SingleLimitExceeded,
-            Refusal::DailyLimitExceeded => RejectionReason::DailyLimitExceeded,
-            Refusal::MonthLimitExceeded => RejectionReason::MonthLimitExceeded,
-            Refusal::BudgetExceeded => RejectionReason::BudgetExceeded,
+            Refusal::Rule(reason) => reason,
         };
         // A refusal is for good, and after a restore our records may lack other bytes that were paid meanwhile.
         let view = match self.view_unpaid(&transfer, destination).await? {

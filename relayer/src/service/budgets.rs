@@ -3,6 +3,7 @@
 
 use super::error::{Forbidden, Resource, ServiceError, after_writing, from_chain};
 use super::reads::{read_operator, window_now};
+use super::turns::OneAtATime;
 use super::{Ambient, Chains, Looks, Tasks};
 use crate::acting::tell;
 use crate::chain::{BindChain, BudgetOnChain, Caps, OperatorOnChain};
@@ -133,11 +134,12 @@ pub struct Budgets {
     looks: Looks,
     ambient: Ambient,
     tasks: Tasks,
+    writers: OneAtATime<BudgetId>,
 }
 
 impl Budgets {
     pub(super) fn new(chains: Chains<dyn BindChain>, looks: Looks, ambient: Ambient, tasks: Tasks) -> Self {
-        Self { chains, looks, ambient, tasks }
+        Self { chains, looks, ambient, tasks, writers: OneAtATime::default() }
     }
 
     /// By their numbers. TooManyReads: the operator's turn does not come soon.
@@ -196,6 +198,9 @@ impl Budgets {
         }
         let (this, operator) = (self.clone(), operator.clone());
         let work = async move {
+            // The chain sets both caps at once, so the one that is left out must be what the change before this one made it.
+            let writer = this.writers.of(id);
+            let _turn = writer.lock().await;
             let before = this.find(&operator, id).await?;
             let current = before.caps();
             let Caps { max_daily_spend, max_30_day_spend } = current;

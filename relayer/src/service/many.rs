@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::error::{ServiceError, from_chain};
 use super::planned::{Chosen, Planned, RulesInForce, Will};
-use super::policies::OneAtATime;
 use super::reads::{addresses, read_operator};
+use super::turns::OneAtATime;
 use super::{Chains, Halts, Policies, PolicyChange};
 use crate::chain::{AgentOnChain, OperatorOnChain};
 use crate::crash_point::crash_point;

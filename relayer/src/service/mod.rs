@@ -35,6 +35,7 @@ mod signers;
 mod stops;
 mod streams;
 mod transfers;
+mod turns;
 mod webhooks;
 
 use std::sync::Arc;

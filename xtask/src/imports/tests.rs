@@ -50,6 +50,17 @@ fn foreign_crate_in_the_wrong_room_is_found() {
 }
 
 #[test]
+fn doors_are_known_by_their_folders_and_named_by_nobody() {
+    let doors = doors(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).expect("read");
+    assert!(doors.iter().any(|door| door == "x402"), "{doors:?}");
+    let named = crates_named(
+        "use a::b;\nuse purser_x402::routes; // purser_mcp::x",
+        ["purser_mcp", "purser_x402"].into_iter(),
+    );
+    assert_eq!(named, [(2, "purser_x402".to_owned())]);
+}
+
+#[test]
 fn import_with_the_stream_is_allowed() {
     assert!(
         violations(ROOMS, room("service"), "use crate::{chain::Chain, domain::{Address, Network}};")

@@ -1,6 +1,7 @@
 //! Why a landed transaction failed, read from the node's JSON by code, and what that means for a transfer.
 
 use crate::chain::{ChainError, Outcome, Refusal};
+use crate::domain::RejectionReason;
 use purser::error::PurserError;
 use serde_json::Value;
 
@@ -57,17 +58,18 @@ impl From<Fault> for ChainError {
 
 /// The refusal that a program error means; `None` where a correct relayer could not have caused the error.
 fn refusal(error: PurserError) -> Option<Refusal> {
+    let rule = |reason| Some(Refusal::Rule(reason));
     match error {
         PurserError::DuplicateTransfer => Some(Refusal::DuplicateTransfer),
-        PurserError::Halted => Some(Refusal::Halted),
-        PurserError::Paused => Some(Refusal::Paused),
-        PurserError::MemoRequired => Some(Refusal::MemoRequired),
-        PurserError::MemoTooLong => Some(Refusal::MemoTooLong),
-        PurserError::RecipientNotAllowed => Some(Refusal::RecipientNotAllowed),
-        PurserError::SingleLimitExceeded => Some(Refusal::SingleLimitExceeded),
-        PurserError::DailyLimitExceeded => Some(Refusal::DailyLimitExceeded),
-        PurserError::MonthLimitExceeded => Some(Refusal::MonthLimitExceeded),
-        PurserError::BudgetExceeded => Some(Refusal::BudgetExceeded),
+        PurserError::Halted => rule(RejectionReason::Halted),
+        PurserError::Paused => rule(RejectionReason::Paused),
+        PurserError::MemoRequired => rule(RejectionReason::MemoRequired),
+        PurserError::MemoTooLong => rule(RejectionReason::MemoTooLong),
+        PurserError::RecipientNotAllowed => rule(RejectionReason::RecipientNotAllowed),
+        PurserError::SingleLimitExceeded => rule(RejectionReason::SingleLimitExceeded),
+        PurserError::DailyLimitExceeded => rule(RejectionReason::DailyLimitExceeded),
+        PurserError::MonthLimitExceeded => rule(RejectionReason::MonthLimitExceeded),
+        PurserError::BudgetExceeded => rule(RejectionReason::BudgetExceeded),
         PurserError::InsufficientBalance => Some(Refusal::InsufficientBalance),
         PurserError::RecipientNotTokenAccount
         | PurserError::RecipientWrongMint
@@ -122,12 +124,12 @@ mod tests {
     fn every_policy_code_of_the_program_is_its_refusal() {
         let refusals = [
             Refusal::DuplicateTransfer,
-            Refusal::Paused,
-            Refusal::MemoRequired,
-            Refusal::MemoTooLong,
-            Refusal::RecipientNotAllowed,
-            Refusal::SingleLimitExceeded,
-            Refusal::DailyLimitExceeded,
+            Refusal::Rule(RejectionReason::Paused),
+            Refusal::Rule(RejectionReason::MemoRequired),
+            Refusal::Rule(RejectionReason::MemoTooLong),
+            Refusal::Rule(RejectionReason::RecipientNotAllowed),
+            Refusal::Rule(RejectionReason::SingleLimitExceeded),
+            Refusal::Rule(RejectionReason::DailyLimitExceeded),
             Refusal::InsufficientBalance,
         ];
         for (code, refusal) in (6000..).zip(refusals) {
@@ -135,8 +137,8 @@ mod tests {
         }
         assert_eq!(outcome_of(PurserError::StaleSequence.into()), Outcome::Refused(Refusal::StaleSequence));
         for (error, refusal) in [
-            (PurserError::MonthLimitExceeded, Refusal::MonthLimitExceeded),
-            (PurserError::BudgetExceeded, Refusal::BudgetExceeded),
+            (PurserError::MonthLimitExceeded, Refusal::Rule(RejectionReason::MonthLimitExceeded)),
+            (PurserError::BudgetExceeded, Refusal::Rule(RejectionReason::BudgetExceeded)),
             (PurserError::BudgetMismatch, Refusal::BoundsChanged),
             (PurserError::ExtendedTransferRequired, Refusal::BoundsChanged),
             (PurserError::GrantRequired, Refusal::BoundsChanged),
@@ -144,7 +146,10 @@ mod tests {
         ] {
             assert_eq!(outcome_of(error.into()), Outcome::Refused(refusal), "{error:?}");
         }
-        assert_eq!(outcome_of(PurserError::Halted.into()), Outcome::Refused(Refusal::Halted));
+        assert_eq!(
+            outcome_of(PurserError::Halted.into()),
+            Outcome::Refused(Refusal::Rule(RejectionReason::Halted))
+        );
         let rotated = outcome_of(PurserError::Unauthorized.into());
         assert_eq!(rotated, Outcome::Refused(Refusal::AuthorityRotated));
     }

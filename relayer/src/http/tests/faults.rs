@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{Answer, Relayer, comes_about};
 use crate::chain::{Outcome, Refusal};
-use crate::domain::{Address, EventId, PageLimit, PageRequest, Timestamp, UsdcAmount};
+use crate::domain::{Address, EventId, PageLimit, PageRequest, RejectionReason, Timestamp, UsdcAmount};
 
 pub(super) async fn status_of(relayer: &Relayer, answer: &Answer) -> String {
     let id = answer.body["transfer_id"].as_str().expect("text");
@@ -200,13 +200,13 @@ async fn the_chains_refusal_is_answered_as_ours_would_be() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     let cases = [
-        (Refusal::Paused, 402, "account_paused", "rejected"),
-        (Refusal::MemoRequired, 402, "policy_violation", "rejected"),
-        (Refusal::RecipientNotAllowed, 402, "policy_violation", "rejected"),
-        (Refusal::SingleLimitExceeded, 402, "policy_violation", "rejected"),
-        (Refusal::DailyLimitExceeded, 402, "policy_violation", "rejected"),
-        (Refusal::MonthLimitExceeded, 402, "policy_violation", "rejected"),
-        (Refusal::BudgetExceeded, 402, "policy_violation", "rejected"),
+        (Refusal::Rule(RejectionReason::Paused), 402, "account_paused", "rejected"),
+        (Refusal::Rule(RejectionReason::MemoRequired), 402, "policy_violation", "rejected"),
+        (Refusal::Rule(RejectionReason::RecipientNotAllowed), 402, "policy_violation", "rejected"),
+        (Refusal::Rule(RejectionReason::SingleLimitExceeded), 402, "policy_violation", "rejected"),
+        (Refusal::Rule(RejectionReason::DailyLimitExceeded), 402, "policy_violation", "rejected"),
+        (Refusal::Rule(RejectionReason::MonthLimitExceeded), 402, "policy_violation", "rejected"),
+        (Refusal::Rule(RejectionReason::BudgetExceeded), 402, "policy_violation", "rejected"),
         (Refusal::InsufficientBalance, 402, "insufficient_balance", "failed"),
         (Refusal::SourceFrozen, 402, "account_frozen", "failed"),
         (Refusal::InvalidRecipient, 422, "invalid_recipient", "failed"),

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 
 use super::{NoDoors, Relayer, settings};
 use crate::chain::{Outcome, Refusal, SignatureStanding};
-use crate::domain::{Address, HaltedBy};
+use crate::domain::{Address, HaltedBy, RejectionReason};
 use crate::http::{HttpSettings, router};
 
 fn halt_account(relayer: &Relayer, by: HaltedBy) {
@@ -95,7 +95,7 @@ async fn a_halted_account_pays_nothing_and_says_who_can_resume_it() {
 async fn a_halt_that_comes_between_the_check_and_the_chain_is_a_halt() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
-    relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::Halted));
+    relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::Rule(RejectionReason::Halted)));
     let answer = relayer.post("/v1/transfers", &relayer.order(&account, "order-1")).await;
     assert_eq!(answer.error(), (402, "account_paused"), "{}", answer.body);
     assert!(answer.body["message"].as_str().is_some_and(|message| message.contains("halted")));

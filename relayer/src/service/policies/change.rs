@@ -45,16 +45,14 @@ impl Policies {
         let work = async move {
             // A pause waits for nobody, and applies to any version. What else the body says comes after it, and may wait.
             if update.only_paused() == Some(true) {
-                return this.pause(&operator, id, &asking).await;
+                return this.pause_alone(&operator, id, &asking).await;
             }
             // One change per account at a time, so that a merge sees the change before it. Only a pause does not wait for its turn.
             let writer = this.writers.of(id);
             let turn = writer.try_lock().ok();
             let read = this.read(&operator, id).await?;
             let version = read.agent.policy_version;
-            let BoundsView { max_30_day_spend, budget, by_grant_only: _ } = read.agent.bounds().into();
-            let policy = read.agent.policy.clone();
-            tell(|told| told.before = Some(Before::Policy { policy, max_30_day_spend, budget }));
+            tell_before(&read.agent);
             let mut stopped = this.stop_first(&operator, &read.agent, id, &mut update, &asking).await?;
             // What was read within the turn need not be read again, unless a pause was written since.
             let mut read = Some(read).filter(|_| turn.is_some() && stopped.is_none());
@@ -172,6 +170,22 @@ impl Policies {
         Ok(Some(paused))
     }
 
+    /// What it replaces is read beside it, because it does not wait for a read.
+    async fn pause_alone(
+        &self,
+        operator: &Operator,
+        id: AccountId,
+        asking: &Asking,
+    ) -> Result<PolicyChange, ServiceError> {
+        let (read, paused) = tokio::join!(self.read(operator, id), self.pause(operator, id, asking));
+        if let (Ok(read), Ok(PolicyChange::InForce { view, .. })) = (read, &paused)
+            && read.agent.policy_version < view.version
+        {
+            tell_before(&read.agent);
+        }
+        paused
+    }
+
     async fn pause(
         &self,
         operator: &Operator,
@@ -200,4 +214,11 @@ impl Policies {
         let view = view(account.id, &agent, None);
         Ok(PolicyChange::InForce { view, tx_signature: confirmed.signature })
     }
+}
+
+/// Tells the record of the change what it replaces.
+fn tell_before(agent: &AgentOnChain) {
+    let BoundsView { max_30_day_spend, budget, by_grant_only: _ } = agent.bounds().into();
+    let policy = agent.policy.clone();
+    tell(|told| told.before = Some(Before::Policy { policy, max_30_day_spend, budget }));
 }

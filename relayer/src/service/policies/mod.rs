@@ -5,15 +5,14 @@ mod bounds;
 mod change;
 mod pending;
 mod plan;
-mod turns;
 mod versions;
 
-pub(super) use self::turns::OneAtATime;
 pub use self::versions::policy_versions_filter;
 use super::allowlist::Allowlists;
 use super::error::{Resource, ServiceError};
 use super::reads::{read_agent, read_operator};
 use super::stops::Stops;
+use super::turns::OneAtATime;
 use super::{Ambient, Chains, Tasks};
 use crate::chain::{AgentOnChain, BindChain, BoundsOnChain, Chain, OperatorOnChain, PolicyChain};
 use crate::domain::{

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 type OneTurn = tokio::sync::Mutex<()>;
 
-/// Serialises the changes of one thing: writes to an account's policy, so that concurrent changes of this process do not collide on
-/// the chain, and changes of many accounts of one operator. Between processes, the policies' versions decide.
-pub(in crate::service) struct OneAtATime<K>(Arc<Mutex<HashMap<K, Weak<OneTurn>>>>);
+/// Serialises the changes of one thing within this process: of an account's policy, of a budget, of many accounts of one operator.
+/// Between processes, the policies' versions decide; a budget has none, so there the last one wins.
+pub(super) struct OneAtATime<K>(Arc<Mutex<HashMap<K, Weak<OneTurn>>>>);
 
 impl<K: Eq + Hash> OneAtATime<K> {
     pub fn of(&self, id: K) -> Arc<OneTurn> {
