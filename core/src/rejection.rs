@@ -22,6 +22,12 @@ impl Rejection {
         let stands = |check: &RuleCheck| !check.ok && check.rule.is_bound();
         self.reason.is_approvable() && !self.checks.0.iter().any(stands)
     }
+
+    /// Whether an approver's grant would: past the daily limit goes only one of the admin, whatever was refused before it.
+    pub fn is_for_approvers(&self) -> bool {
+        let is_daily = |check: &RuleCheck| !check.ok && check.rule == CheckedRule::MaxDailySpend;
+        self.is_approvable() && !self.checks.0.iter().any(is_daily)
+    }
 }
 
 words! {

@@ -242,6 +242,38 @@ async fn grant_that_was_taken_back_pays_nothing_and_one_of_the_admin_does() {
 }
 
 #[tokio::test]
+async fn past_the_daily_limit_no_approver_is_asked_whatever_was_refused_before_it() {
+    let scene = Scene::on(TestNetwork::shared().await, &settings()).await;
+    scene
+        .ada
+        .sets_policy(
+            json!({ "max_single_transfer": 1, "max_daily_spend": 20, "allowed_counterparties": null }),
+        )
+        .await;
+    let asked = scene.asks("a").await.has_status(202);
+    assert_eq!(asked.failed_checks(), ["max_single_transfer", "max_daily_spend"]);
+    let page = page_of(&asked);
+    let shown = scene.app.client().get(&page).await.has_status(200);
+    assert!(shown.text.contains("no approver can pass") && !shown.text.contains("solana:"), "{}", shown.text);
+    assert_eq!(scene.given_to(&page, &scene.approver.pubkey()).await.status, 403);
+    let browser = Browser::signed_in(&scene.app.base_url(), scene.operator.client.key()).await;
+    let path = format!("/dashboard/approvals/{}", asked.text_of("transfer_id"));
+    let read = browser.reads(&path).await.has_status(200).says("the admin can let it pass, and no approver");
+    assert!(read.text.contains("anchor run grant-open") && !read.text.contains("anchor run approve"));
+
+    // What the page prints, by the admin.
+    let (tag, terms) = scene.terms_of(&asked).await;
+    let (program, admin) = (scene.operator.chain.program(), scene.app.admin());
+    let (mine, at) = (admin.pubkey(), (scene.operator.address, scene.ada.address));
+    let terms = GrantTerms { beyond_daily_limit: true, memo_hash: None, policy_version: None, ..terms };
+    let opened =
+        scene.operator.chain.lands(program.open_grant(mine, mine, mine, at, tag, terms), admin).await;
+    assert!(matches!(opened, DirectOutcome::Settled(_)), "{opened:?}");
+    scene.becomes(&asked, "used").await;
+    assert_eq!(scene.paid().await, 30_000_000);
+}
+
+#[tokio::test]
 async fn account_that_pays_by_grants_alone_asks_for_every_payment() {
     let scene = Scene::new().await;
     let Scene { app, operator, ada, payee, .. } = &scene;

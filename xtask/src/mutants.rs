@@ -44,3 +44,22 @@ pub fn apply(tree: &Path, patch: &Path, options: &[&str]) -> Result<()> {
     apply.arg("--input").arg(patch);
     run_command(&mut apply).with_context(|| format!("{} does not fit the source any more", patch.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mutant_fits_the_source() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for folder in ["programs/purser/tests/fuzz/mutants", "simulate/mutants"] {
+            let all = patches(&root.join(folder), "").expect("a folder");
+            assert!(all.len() > 10, "{folder}");
+            for patch in all {
+                let mut fits = command("git");
+                fits.current_dir(&root).args(["apply", "--check"]).arg(&patch);
+                run_command(&mut fits).expect("it fits");
+            }
+        }
+    }
+}

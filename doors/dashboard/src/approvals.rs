@@ -61,6 +61,15 @@ struct ApprovalPage {
     names: Names,
 }
 
+impl ApprovalPage {
+    fn is_for_approvers(&self) -> bool {
+        match &self.approval.transfer.transfer.state {
+            TransferState::PendingApproval(wanted) => wanted.rejection.is_for_approvers(),
+            _ => false,
+        }
+    }
+}
+
 pub async fn one(
     State(services): State<Arc<Services>>,
     signed: Signed,

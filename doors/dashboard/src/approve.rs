@@ -12,7 +12,7 @@ use axum::routing::get;
 use axum::{Json, Router};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use purser_relayer::domain::{Address, RejectionReason, TransferState};
+use purser_relayer::domain::{Address, TransferState};
 use purser_relayer::service::{ForApprover, LinkedApproval, ServiceError, Services};
 use purser_relayer::web::ApiError;
 use serde::{Deserialize, Serialize};
@@ -48,9 +48,7 @@ async fn show(
 ) -> Result<Response, PageError> {
     let linked = services.approvals.linked(&token).await?;
     let can_be_approved = match &linked.view.transfer.state {
-        TransferState::PendingApproval(wanted) => {
-            wanted.rejection.reason != RejectionReason::DailyLimitExceeded
-        }
+        TransferState::PendingApproval(wanted) => wanted.rejection.is_for_approvers(),
         _ => false,
     };
     let page_url = linked.view.approval_url.as_deref().unwrap_or_default();

@@ -10,7 +10,7 @@ use super::{ApprovalLinks, Chains, CoSignatures, Looks};
 use crate::chain::{ApprovalOrder, ApproveChain, ForApprover};
 use crate::domain::{
     Account, Address, ApprovalFilter, Cursor, Invalid, Operator, Page, PageRequest, PaidToPayee, Principal,
-    RejectionReason, Transfer, TransferId, TransferState,
+    Transfer, TransferId, TransferState,
 };
 use crate::store;
 
@@ -167,7 +167,7 @@ impl Approvals {
         else {
             return Ok(ForApprover::Stranger);
         };
-        if wanted.rejection.reason == RejectionReason::DailyLimitExceeded {
+        if !wanted.rejection.is_for_approvers() {
             return Ok(ForApprover::Stranger);
         }
         let order = ApprovalOrder {

@@ -133,10 +133,14 @@ fn example(code: Code) -> ApiError {
         Code::Unauthorized => ServiceError::Unauthorized(Unauthorized::UnknownKey).into(),
         Code::PolicyViolation => rejected(
             RejectionReason::DailyLimitExceeded,
+            "The amount 15.000000 exceeds what is left of max_daily_spend, which is 6.000000.",
             CheckedRule::MaxDailySpend,
             Some(Timestamp::from_unix_seconds(NOON + 3_600)),
         ),
-        Code::AccountPaused => rejected(RejectionReason::Paused, CheckedRule::Paused, None),
+        Code::AccountPaused => {
+            let message = "The account's policy has paused all outgoing transfers.";
+            rejected(RejectionReason::Paused, message, CheckedRule::Paused, None)
+        }
         Code::InsufficientBalance => failed(FailureCode::InsufficientBalance, "The account holds 1.000000."),
         Code::AccountFrozen => {
             failed(FailureCode::AccountFrozen, "The issuer of USDC has frozen the account.")
@@ -193,14 +197,15 @@ fn example(code: Code) -> ApiError {
     }
 }
 
-fn rejected(reason: RejectionReason, broken: CheckedRule, retry_at: Option<Timestamp>) -> ApiError {
+fn rejected(
+    reason: RejectionReason,
+    message: &str,
+    broken: CheckedRule,
+    retry_at: Option<Timestamp>,
+) -> ApiError {
     let rejection = Rejection {
         reason,
-        message: match reason {
-            RejectionReason::Paused => "The account's policy has paused all outgoing transfers.",
-            _ => "The amount 15.000000 exceeds what is left of max_daily_spend, which is 6.000000.",
-        }
-        .to_owned(),
+        message: message.to_owned(),
         checks: checks(broken),
         policy_version: Some(1),
         retry_at,
