@@ -172,15 +172,12 @@ async fn page_shows_who_changed_a_policy_and_why() {
     agent.sets_policy(changed).await;
     let browser = signed_in(&operator).await;
     let path = format!("/dashboard/accounts/{}/policy/versions", agent.id);
-    for _ in 0..200 {
+    until("the reason is shown", async || {
         let page = browser.reads(&path).await.has_status(200).text;
         assert!(!page.contains("<b>caution"), "{page}");
-        if page.contains("&#60;b&#62;caution") {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
-    panic!("the reason is not shown");
+        page.contains("&#60;b&#62;caution")
+    })
+    .await;
 }
 
 #[tokio::test]
