@@ -51,9 +51,17 @@ impl SimChain {
         }
     }
 
-    fn view(&self, state: &State, slot: u64, counts_ours: bool, granted: Option<&Payment<'_>>) -> ChainView {
+    /// `clock`: by how many seconds the answering node's is off.
+    fn view(
+        &self,
+        state: &State,
+        slot: u64,
+        clock: i64,
+        counts_ours: bool,
+        granted: Option<&Payment<'_>>,
+    ) -> ChainView {
         let account = state.chain.at(slot).clone();
-        let now = state.chain.second_of(slot);
+        let now = state.chain.second_of(slot) + clock;
         let waived = granted.and_then(|payment| account.granted(payment.tag, payment.request.amount, now));
         let granted = waived.map(|waived| Granted { address: GRANT, waived });
         let mut view = ChainView {
@@ -187,7 +195,8 @@ impl Chain for SimChain {
         Ok(self.world.with(|state| {
             let node = state.nodes[state.rng.below(state.nodes.len() as u64) as usize];
             let slot = state.chain.tip.saturating_sub(CONFIRMED + node.lag);
-            self.view(state, slot.max(self.seen_slot.load(Ordering::Relaxed)), false, granted)
+            let slot = slot.max(self.seen_slot.load(Ordering::Relaxed));
+            self.view(state, slot, node.clock, false, granted)
         }))
     }
 
@@ -197,7 +206,7 @@ impl Chain for SimChain {
         }
         Some(self.world.with(|state| {
             let slot = state.chain.tip.saturating_sub(CONFIRMED + state.rng.below(20));
-            self.view(state, slot.max(self.seen_slot.load(Ordering::Relaxed)), true, None)
+            self.view(state, slot.max(self.seen_slot.load(Ordering::Relaxed)), 0, true, None)
         }))
     }
 

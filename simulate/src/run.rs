@@ -343,6 +343,13 @@ fn judge(world: &World, keys: usize, last: &[(usize, Option<Answer>)]) -> Vec<St
         let waits = |transfer: &Transfer| {
             matches!(transfer.state, TransferState::PendingApproval(_)) && !is_meant(transfer)
         };
+        for row in state.databases.iter().flat_map(|database| &database.rows) {
+            let was_asked = row.transfer.approval.requested().is_some();
+            if was_asked && matches!(row.transfer.state, TransferState::Rejected(_)) {
+                faults
+                    .push(format!("UNTRUE: {} was left to a person, and policy refused it", row.transfer.id));
+            }
+        }
         let open = state.databases.iter().flat_map(|database| database.open());
         for transfer in open.filter(|transfer| !waits(transfer)) {
             faults.push(format!("ENDLESS: {} is still {}", transfer.id, transfer.state.as_str()));

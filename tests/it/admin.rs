@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use purser::OperatorUpdate;
 use purser_tests::{
-    Answer, AppSettings, Operator, Proxy, TestApp, TestDatabase, TestNetwork, Wire, binaries,
+    Answer, AppSettings, Operator, Proxy, TestApp, TestDatabase, TestNetwork, Wire, awaited, binaries, until,
 };
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -43,14 +43,9 @@ fn part(answer: &Answer, name: &str) -> (String, Vec<String>) {
 
 /// Polls until readiness has this status, and the part this state.
 async fn comes_to(app: &TestApp, status: u16, name: &str, standing: &str) -> Answer {
-    for _ in 0..300 {
-        let answer = app.admin_client().get("/readyz").await;
-        if answer.status == status && part(&answer, name).0 == standing {
-            return answer;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("{name} never came to {standing}: {}", app.log_tail());
+    let is_so = |answer: &Answer| answer.status == status && part(answer, name).0 == standing;
+    let what = format!("{name} comes to {standing}");
+    awaited(&what, async || Some(app.admin_client().get("/readyz").await).filter(is_so)).await
 }
 
 #[tokio::test]
@@ -148,13 +143,7 @@ async fn websocket_that_does_not_connect_is_seen_and_payments_go_on() {
     let (standing, problems) = part(&answer, "websocket");
     assert!(standing == "degraded" && problems[0].contains("no websocket connects"), "{}", answer.text);
     assert_eq!((answer.status, &answer["ready"]), (200, &json!(true)), "{}", answer.text);
-    for _ in 0..300 {
-        if app.log_tail().contains("no websocket connects; polling") {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("the log does not say it: {}", app.log_tail());
+    until("the log says it", async || app.log_tail().contains("no websocket connects; polling")).await;
 }
 
 /// Made-up client input creates no new series.

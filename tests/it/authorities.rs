@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use purser::OperatorUpdate;
 use purser_tests::agent::unique_key;
-use purser_tests::{Agent, Answer, AppSettings, Operator, TestApp, TestNetwork};
+use purser_tests::{Agent, Answer, AppSettings, Operator, TestApp, TestNetwork, until};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
@@ -70,13 +70,7 @@ async fn problems(operator: &Operator) -> Vec<String> {
 }
 
 async fn until_problems_are(operator: &Operator, codes: &[&str]) {
-    for _ in 0..300 {
-        if problems(operator).await == codes {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("{:?} instead of {codes:?}{}", problems(operator).await, operator.app().log_tail());
+    until(&format!("the problems are {codes:?}"), async || problems(operator).await == codes).await;
 }
 
 #[tokio::test]

@@ -472,12 +472,10 @@ async fn transfers_in_every_state_show_what_each_rule_said_by_which_version_of_t
     submitted.says("The chain checks each again.");
     crate::transfers::settles(&agent, paid).await;
     // What a version allowed is known once its transaction was read.
-    for _ in 0..300 {
-        if !page_of(paid).await.text.contains("what that allowed is not on record here") {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    until("what it allowed is on record", async || {
+        !page_of(paid).await.text.contains("what that allowed is not on record here")
+    })
+    .await;
     agent
         .sets_policy(
             json!({ "max_single_transfer": 4, "require_memo": true, "allowed_counterparties": [payee.id] }),
@@ -487,12 +485,7 @@ async fn transfers_in_every_state_show_what_each_rule_said_by_which_version_of_t
     rules(settled.says("by version 2 of the policy, and again on the chain."), "5.00 USDC", "ok\">passed");
     let short = agent.pays("4").to(&payee).memo("tea").await.is_error(402, "insufficient_balance");
     let short = short.text_of("transfer_id");
-    for _ in 0..300 {
-        if page_of(short).await.text.contains("4.00 USDC</td>") {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    until("its limit is shown", async || page_of(short).await.text.contains("4.00 USDC</td>")).await;
     let failed = page_of(short).await.says("Every rule of the policy passed, by version 3 of the policy.");
     rules(failed.says("which is less than 4.000000"), "4.00 USDC", "no\">failed");
     let nowhere =

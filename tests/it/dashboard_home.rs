@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use purser::OperatorUpdate;
 use purser_tests::clock::HostClock;
-use purser_tests::{AppSettings, Browser, Node, Operator, Receiver, TestApp, TestNetwork};
+use purser_tests::{AppSettings, Browser, Node, Operator, Receiver, TestApp, TestNetwork, awaited, until};
 use serde_json::json;
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
@@ -16,13 +16,8 @@ use crate::webhooks::registers;
 
 /// Polls a page until it contains this text.
 pub async fn comes_to_say(browser: &Browser, path: &str, text: &str) {
-    for _ in 0..300 {
-        if browser.reads(path).await.has_status(200).text.contains(text) {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    browser.reads(path).await.says(text);
+    let what = format!("{path} says {text:?}");
+    until(&what, async || browser.reads(path).await.has_status(200).text.contains(text)).await;
 }
 
 #[tokio::test]
@@ -128,20 +123,19 @@ async fn a_stop_that_takes_long_says_that_it_is_under_way_and_then_that_it_is_do
     // A second click while it is under way leads to the same page.
     browser.sends_form("/dashboard/stop-all", &form).await.leads_to(&progress);
     node.answers_after(Duration::ZERO);
-    for _ in 0..300 {
+    let stopped = awaited("all is stopped", async || {
         let page = browser.reads(&progress).await;
         if page.status == 303 {
-            page.leads_to("/dashboard?stopped=1");
-            comes_to_say(&browser, "/dashboard", "Every account is halted").await;
-            // Of a form that nobody sent, nothing is known.
-            let unknown = browser.reads("/dashboard/stop-all?working=nothing").await.has_status(200);
-            unknown.says("The chain did not confirm the stop");
-            return;
+            return Some(page);
         }
         page.has_status(200);
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("it is never done");
+        None
+    });
+    stopped.await.leads_to("/dashboard?stopped=1");
+    comes_to_say(&browser, "/dashboard", "Every account is halted").await;
+    // Of a form that nobody sent, nothing is known.
+    let unknown = browser.reads("/dashboard/stop-all?working=nothing").await.has_status(200);
+    unknown.says("The chain did not confirm the stop");
 }
 
 #[tokio::test]

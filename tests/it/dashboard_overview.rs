@@ -1,7 +1,7 @@
 //! The dashboard over many accounts: who spends, what was refused and why, names in place of ids, what waits, what is halted.
 
 use purser_client::OnChainPolicy;
-use purser_tests::{AppSettings, Operator, TestApp, TestNetwork};
+use purser_tests::{AppSettings, Operator, TestApp, TestNetwork, awaited};
 use serde_json::json;
 use solana_sdk::signer::Signer;
 
@@ -131,14 +131,11 @@ async fn a_halt_of_all_is_one_banner_and_no_list() {
     let browser = signed_in(&operator).await;
     browser.reads("/dashboard").await.says("Ada is halted by").says("Ben is paused.").says("Stop all");
     browser.sends_form("/dashboard/stop-all", &[("once", "stop")]).await.has_status(303);
-    let mut home = browser.reads("/dashboard?stopped=1").await.has_status(200).text;
-    for _ in 0..300 {
-        if home.contains("Every account is halted") {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        home = browser.reads("/dashboard?stopped=1").await.has_status(200).text;
-    }
+    let home = awaited("every account is halted", async || {
+        let home = browser.reads("/dashboard?stopped=1").await.has_status(200).text;
+        home.contains("Every account is halted").then_some(home)
+    });
+    let home = home.await;
     assert_eq!(home.matches(r#"<p class="note"#).count(), 1, "{home}");
     for absent in ["Ada is halted", "Ben is paused", "Stop all"] {
         assert!(!home.contains(absent), "{absent}: {home}");
@@ -160,15 +157,12 @@ async fn home_shows_wallets_with_their_sol_and_the_websocket() {
     let operator = app.new_operator().await;
     let browser = signed_in(&operator).await;
     let wallet = app.transfer_authority().pubkey().to_string();
-    let mut system = String::new();
-    for _ in 0..300 {
+    let system = awaited("the websocket is connected, and SOL is known", async || {
         let home = browser.reads("/dashboard").await.has_status(200).text;
-        system = read(part(&home, r#"<h2 id="system">"#, "</section>"));
-        if system.contains(" SOL") && system.contains("Websocket connected") {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
+        let system = read(part(&home, r#"<h2 id="system">"#, "</section>"));
+        (system.contains(" SOL") && system.contains("Websocket connected")).then_some(system)
+    });
+    let system = system.await;
     for words in ["Database working", "Nodes working", "Websocket connected", &wallet, " SOL"] {
         assert!(system.contains(words), "{words}: {system}");
     }

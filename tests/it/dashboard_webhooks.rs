@@ -3,22 +3,17 @@
 use std::time::Duration;
 
 use purser_tests::clock::HostClock;
-use purser_tests::{AppSettings, Browser, Operator, Receiver, TestApp, TestNetwork};
+use purser_tests::{AppSettings, Browser, Operator, Receiver, TestApp, TestNetwork, awaited};
 use serde_json::json;
 
 use crate::dashboard::signed_in;
 use crate::webhooks::registers;
 
-/// Polls the page until it contains this text; panics after 20 s.
+/// The page once it contains this text.
 async fn waits_for(browser: &Browser, path: &str, text: &str) -> String {
-    for _ in 0..200 {
-        let page = browser.reads(path).await.has_status(200).text;
-        if page.contains(text) {
-            return page;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("{path} does not say {text:?}");
+    let what = format!("{path} says {text:?}");
+    let page = async || browser.reads(path).await.has_status(200).text;
+    awaited(&what, async || Some(page().await).filter(|page| page.contains(text))).await
 }
 
 /// The ids of events that a page offers to replay.
@@ -104,16 +99,11 @@ async fn a_replay_of_many_events_says_how_many_were_sent_so_far() {
     page.says(&format!("{sent} of {EVENTS} events were sent so far."));
     receiver.answers("/a", 204);
     receiver.waits_for("/a", EVENTS).await;
-    for _ in 0..300 {
-        let page = browser.reads(&progress).await;
-        if page.status == 303 {
-            page.leads_to(&format!("{path}?sent=1"));
-            browser.reads(&format!("{path}?sent=1")).await.says("Each of these events was sent again.");
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("it is never done");
+    let done = awaited("each event was sent again", async || {
+        Some(browser.reads(&progress).await).filter(|page| page.status == 303)
+    });
+    done.await.leads_to(&format!("{path}?sent=1"));
+    browser.reads(&format!("{path}?sent=1")).await.says("Each of these events was sent again.");
 }
 
 #[tokio::test]

@@ -11,7 +11,8 @@ use purser_tests::agent::all_at_once;
 use purser_tests::network::{path_text, temp_folder};
 use purser_tests::wallet::finalizes_all;
 use purser_tests::{
-    Agent, Answer, AppSettings, Client, Operator, TestApp, TestDatabase, TestNetwork, binaries,
+    Agent, Answer, AppSettings, Client, Operator, TestApp, TestDatabase, TestNetwork, awaited, binaries,
+    until,
 };
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -33,16 +34,13 @@ async fn asks(client: &Client, query: &str) -> Answer {
 
 /// The operator's file, once it has `lines` lines.
 pub async fn file_of(client: &Client, lines: usize) -> String {
-    for _ in 0..200 {
+    awaited(&format!("{lines} refusals are signed"), async || {
         let answer = asks(client, "").await.has_status(200);
         assert_eq!(answer.header("content-type"), Some("application/x-ndjson"));
         assert!(answer.text.lines().count() <= lines, "no refusal is there twice");
-        if answer.text.lines().count() == lines {
-            return answer.text;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("{lines} refusals are not signed within 20 s");
+        (answer.text.lines().count() == lines).then_some(answer.text)
+    })
+    .await
 }
 
 /// Runs `purser audit --denials` and returns its exit status with its report.
@@ -225,13 +223,8 @@ async fn denials_left_unsigned_are_signed_by_the_next_relayer() {
         // Only one: the relayer may die as soon as it has answered it.
         let ids = gets_refused(&agent, &payee, 1).await;
         let name = point.trim_end_matches(":1");
-        for _ in 0..300 {
-            if app.log().contains(&format!("panic point {name}")) {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        assert!(app.log().contains(&format!("panic point {name}")), "{}", app.log_tail());
+        let panics = format!("panic point {name}");
+        until(&panics, async || app.log().contains(&panics)).await;
         app.crashes();
         let next = app.twin(&AppSettings { panic_at: None, ..with_heads() });
         let client = Client::new(&next.base_url(), Some(operator.client.key()));

@@ -1,11 +1,9 @@
 //! Events, as webhooks get them and as the API lists them: the real relayer, the real network, a real receiver.
 
-use std::time::Duration;
-
 use purser_tests::binaries::workspace;
 use purser_tests::receiver::Delivery;
 use purser_tests::wallet::{mints, withdraws};
-use purser_tests::{Agent, AppSettings, Operator, Receiver, TestApp, TestNetwork};
+use purser_tests::{Agent, AppSettings, Operator, Receiver, TestApp, TestNetwork, until};
 use rusqlite::OptionalExtension;
 use serde_json::{Value, json};
 
@@ -136,15 +134,12 @@ async fn waits_until_known(agent: &Agent, usdc: &str) {
     const KNOWN: &str = "SELECT balance_usdc FROM webhook_balances WHERE account_id = $1";
     let file = agent.operator.app().folder().join("purser.db");
     let database = rusqlite::Connection::open(file).expect("opened");
-    let mut known: Option<String> = None;
-    for _ in 0..300 {
-        known = database.query_row(KNOWN, [&agent.id], |row| row.get(0)).optional().expect("read");
-        if known.as_deref() == Some(usdc) {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("{known:?} instead of {usdc}: {}", agent.operator.app().log_tail());
+    until(&format!("the known balance is {usdc}"), async || {
+        let known: Option<String> =
+            database.query_row(KNOWN, [&agent.id], |row| row.get(0)).optional().expect("read");
+        known.as_deref() == Some(usdc)
+    })
+    .await;
 }
 
 /// The balances that were announced as low, oldest first, each delivered once.

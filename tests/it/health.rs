@@ -1,20 +1,13 @@
 //! `GET /healthz`: reports problems, and whether requests should go to another relayer.
 
-use std::time::Duration;
-
-use purser_tests::{Answer, AppSettings, Proxy, TestApp, TestNetwork};
+use purser_tests::{Answer, AppSettings, Proxy, TestApp, TestNetwork, awaited, until};
 use serde_json::json;
 
 /// Polls until the status is this one.
 async fn comes_to(app: &TestApp, status: u16) -> Answer {
-    for _ in 0..100 {
-        let answer = app.client().get("/healthz").await;
-        if answer.status == status {
-            return answer;
-        }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    panic!("health never came to {status}: {}", app.log_tail());
+    let what = format!("health comes to {status}");
+    awaited(&what, async || Some(app.client().get("/healthz").await).filter(|answer| answer.status == status))
+        .await
 }
 
 #[tokio::test]
@@ -57,12 +50,6 @@ async fn one_network_of_two_without_a_node_leaves_the_service_to_the_other() {
     let app = TestApp::start(network, &settings).await;
     proxy.cuts();
     let problems = json!({ "status": "degraded", "problems": ["network test: no node answers"] });
-    for _ in 0..100 {
-        let answer = app.client().get("/healthz").await.has_status(200);
-        if answer.body == problems {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    panic!("never degraded: {}", app.log_tail());
+    until("health is degraded", async || app.client().get("/healthz").await.has_status(200).body == problems)
+        .await;
 }

@@ -80,6 +80,6 @@ pub use postgres::TestDatabase;
 pub use proxy::Proxy;
 pub use receiver::Receiver;
 pub use settings::AppSettings;
-pub use waits::until;
+pub use waits::{awaited, until};
 pub use wallet::Wallet;
 pub use wire::Wire;

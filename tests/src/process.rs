@@ -170,5 +170,8 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.end();
+        if std::thread::panicking() {
+            eprintln!("{}", self.log_tail());
+        }
     }
 }

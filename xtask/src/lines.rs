@@ -28,7 +28,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("audit/replay", 9_070), // what decides; accounts that are read again and held against every moment of a slot, and refusals by caps or for want of a grant, are its latest raise
     ("cli", 2_990),          // keys that it makes and revokes are on record
     ("client", 1_470),       // goal 1,100; memos before calls are its latest raise
-    ("core", 4_785), // blocks of the chain on which payments were counted; records and views join in a payment
+    ("core", 4_789), // blocks of the chain on which payments were counted; what a person approved and no longer covers a payment
     ("dev", 1_510),  // the approver and its phone, beside the signature of who pays; `purser trigger`
     ("doors/dashboard", 5_615), // what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system
     ("doors/mcp", 1_670),       // goal 500; a client that shows pages is led to an approval
@@ -40,7 +40,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("programs/purser", 4_300), // approvers, grants that wait, bounds and budgets
     ("relayer", 45_805), // what a plain pause replaces, and turns for budgets; what a payment counts, read once more after its block; who approved, and which action made a version or a halt; what the service pays for approvers; blocks not older than a view; the record of changes, sessions, passkeys, tags, changes of many accounts, limits of 30 days and budgets announced and compared before they are changed, sums of transfers by day and of refusals by reason
     ("rpc", 1_910),      // goal 1,800; a blockhash since a slot
-    ("simulate", 2_140), // people who approve; forks amid payments, and as one is signed
+    ("simulate", 2_152), // people who approve; forks amid payments, and as one is signed
     ("xtask", 3_770), // doors known by their folders; pages of docs in the archive; the same draws in every build of it
 ];
 

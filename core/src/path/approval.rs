@@ -76,9 +76,7 @@ impl Carrier {
             return self.fail(transfer, self.failure(FailureCode::ApprovalExpired, message)).await;
         }
         if let Some(why) = void_for(wanted, &view) {
-            let message =
-                format!("{why} Nothing was paid. Send the same request again to have it decided anew.");
-            return self.fail(transfer, self.failure(FailureCode::ApprovalVoid, message)).await;
+            return self.void(transfer, &why).await;
         }
         if view.granted.is_none() {
             return self.wait_longer(transfer).await;

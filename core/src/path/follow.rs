@@ -166,8 +166,9 @@ impl Carrier {
                 return self.fail(transfer, invalid_recipient(message, self.now())).await;
             }
             Refusal::GrantVoid => {
-                let message = "The grant no longer covered it when it reached the chain; nothing was paid. Send the same request again.";
-                return self.fail(transfer, self.failure(FailureCode::ApprovalVoid, message)).await;
+                return self
+                    .void(transfer, "The grant no longer covered it when it reached the chain.")
+                    .await;
             }
             Refusal::StaleSequence => {
                 let message = "The account makes more payments at once than can be told apart; nothing was paid. Send \

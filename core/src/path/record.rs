@@ -49,14 +49,23 @@ impl Carrier {
         }
     }
 
-    /// Refused by policy.
+    /// Refused by policy: for good, unless a person was asked. Then what the person approved does not cover it any more.
     pub(super) async fn reject(&mut self, transfer: Transfer, rejection: Rejection) -> Stepped {
         // The rejection holds its own checks.
         self.checks = None;
+        if transfer.approval.requested().is_some() {
+            return self.void(transfer, &rejection.message).await;
+        }
         crash_point!("rejected.before");
         let recorded = self.mark(&transfer, transfer.state.reject(rejection)).await;
         crash_point!("rejected.after");
         self.recorded(transfer, recorded).await
+    }
+
+    /// What a person was asked, or approved, holds no longer.
+    pub(super) async fn void(&self, transfer: Transfer, why: &str) -> Stepped {
+        let message = format!("{why} Nothing was paid. Send the same request again to have it decided anew.");
+        self.fail(transfer, self.failure(FailureCode::ApprovalVoid, message)).await
     }
 
     /// Ends without a payment.

@@ -63,10 +63,8 @@ struct ApprovalPage {
 
 impl ApprovalPage {
     fn is_for_approvers(&self) -> bool {
-        match &self.approval.transfer.transfer.state {
-            TransferState::PendingApproval(wanted) => wanted.rejection.is_for_approvers(),
-            _ => false,
-        }
+        let state = &self.approval.transfer.transfer.state;
+        matches!(state, TransferState::PendingApproval(wanted) if wanted.rejection.is_for_approvers())
     }
 }
 

@@ -47,10 +47,9 @@ async fn show(
     Path(token): Path<String>,
 ) -> Result<Response, PageError> {
     let linked = services.approvals.linked(&token).await?;
-    let can_be_approved = match &linked.view.transfer.state {
-        TransferState::PendingApproval(wanted) => wanted.rejection.is_for_approvers(),
-        _ => false,
-    };
+    let state = &linked.view.transfer.state;
+    let can_be_approved =
+        matches!(state, TransferState::PendingApproval(wanted) if wanted.rejection.is_for_approvers());
     let page_url = linked.view.approval_url.as_deref().unwrap_or_default();
     let target: String = url::form_urlencoded::byte_serialize(format!("{page_url}/pay").as_bytes()).collect();
     let link = format!("solana:{target}");

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::scripted_chain::NOW;
 use super::{Answer, Relayer};
+use crate::chain::Outcome;
 use crate::domain::{Address, TransferId};
 
 impl Relayer {
@@ -213,6 +214,32 @@ async fn what_a_person_was_asked_is_void_after_a_halt_of_the_account_and_of_all(
         assert!(failed["message"].as_str().is_some_and(|text| text.contains("halted")), "{failed}");
         assert!(relayer.chain.script().orders.is_empty());
     }
+}
+
+#[tokio::test]
+async fn what_expired_after_it_was_approved_is_void_where_the_grant_is_gone_and_not_refused_by_policy() {
+    let relayer = Relayer::start().await;
+    let account = relayer.limited().await;
+    let id = relayer.ask(&account, "a").await.body["transfer_id"].clone();
+    relayer.chain.script().held = true;
+    relayer.chain.script().outcomes.push_back(Outcome::Expired);
+    relayer.grant(&id);
+    relayer.becomes(&id, "submitted").await;
+    // Taken back, or a node whose clock is past its end shows none.
+    relayer.chain.script().grants.clear();
+    relayer.chain.release();
+    let failed = relayer.becomes(&id, "failed").await;
+    assert_eq!(failed["error"], "approval_void", "{failed}");
+    assert_eq!(
+        relayer.events().await.last().map(|event| event["type"].clone()),
+        Some(json!("approval.void"))
+    );
+    // The same request is decided anew.
+    let again = relayer.ask(&account, "a").await;
+    assert_eq!((again.status, &again.body["status"]), (StatusCode::ACCEPTED, &json!("pending_approval")));
+    let again = again.body["transfer_id"].clone();
+    relayer.grant(&again);
+    relayer.becomes(&again, "settled").await;
 }
 
 #[tokio::test]
