@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use purser_core::Granted;
+use purser_core::{Granted, Refusal, RejectionReason};
 use purser_policy::Waived;
 use serde_json::{Value, json};
 
@@ -217,29 +217,33 @@ async fn what_a_person_was_asked_is_void_after_a_halt_of_the_account_and_of_all(
 }
 
 #[tokio::test]
-async fn what_expired_after_it_was_approved_is_void_where_the_grant_is_gone_and_not_refused_by_policy() {
+async fn what_policy_refuses_after_it_was_approved_is_void_and_not_rejected() {
     let relayer = Relayer::start().await;
-    let account = relayer.limited().await;
-    let id = relayer.ask(&account, "a").await.body["transfer_id"].clone();
-    relayer.chain.script().held = true;
-    relayer.chain.script().outcomes.push_back(Outcome::Expired);
-    relayer.grant(&id);
-    relayer.becomes(&id, "submitted").await;
-    // Taken back, or a node whose clock is past its end shows none.
-    relayer.chain.script().grants.clear();
-    relayer.chain.release();
-    let failed = relayer.becomes(&id, "failed").await;
-    assert_eq!(failed["error"], "approval_void", "{failed}");
-    assert_eq!(
-        relayer.events().await.last().map(|event| event["type"].clone()),
-        Some(json!("approval.void"))
-    );
-    // The same request is decided anew.
-    let again = relayer.ask(&account, "a").await;
-    assert_eq!((again.status, &again.body["status"]), (StatusCode::ACCEPTED, &json!("pending_approval")));
-    let again = again.body["transfer_id"].clone();
-    relayer.grant(&again);
-    relayer.becomes(&again, "settled").await;
+    let refused = |reason| Outcome::Refused(Refusal::Rule(reason));
+    // The first is signed anew: the grant was taken back, or a node whose clock is past its end shows none.
+    for (key, outcome) in [
+        ("a", Outcome::Expired),
+        ("b", refused(RejectionReason::Paused)),
+        ("c", refused(RejectionReason::DailyLimitExceeded)),
+    ] {
+        let account = relayer.limited().await;
+        let id = relayer.ask(&account, key).await.body["transfer_id"].clone();
+        relayer.chain.script().held = true;
+        relayer.chain.script().outcomes.push_back(outcome);
+        relayer.grant(&id);
+        relayer.becomes(&id, "submitted").await;
+        relayer.chain.script().grants.clear();
+        relayer.chain.release();
+        let failed = relayer.becomes(&id, "failed").await;
+        assert_eq!(failed["error"], "approval_void", "{failed}");
+        let last = relayer.events().await.last().map(|event| event["type"].clone());
+        assert_eq!(last, Some(json!("approval.void")));
+        // The same request is decided anew.
+        let again = relayer.ask(&account, key).await.body;
+        assert_eq!(again["status"], "pending_approval", "{again}");
+        relayer.grant(&again["transfer_id"]);
+        relayer.becomes(&again["transfer_id"], "settled").await;
+    }
 }
 
 #[tokio::test]
