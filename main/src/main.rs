@@ -3,11 +3,10 @@ mod version;
 
 use std::process::ExitCode;
 
-use tikv_jemallocator::Jemalloc;
-
-/// Requests pass through several threads, so one thread frees what another allocated. See decision 13.
+/// Requests pass through several threads, so one thread frees memory that another allocated. See decision 13.
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
-static ALLOCATOR: Jemalloc = Jemalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     purser_cli::run(version::VERSION, doors::Doors)

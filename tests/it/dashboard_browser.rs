@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use purser_tests::binaries::workspace;
+use purser_tests::turns::{BROWSER, Turn};
 use purser_tests::{AppSettings, Receiver, TestApp, TestNetwork};
 use serde_json::json;
 use tokio::process::Command;
@@ -27,6 +28,7 @@ async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
         eprintln!("PURSER_NODE_MODULES or a Chromium is missing: nobody looked at the dashboard");
         return;
     };
+    let _turn = Turn::wait(BROWSER);
     let settings = AppSettings { server: "public_url = \"http://127.0.0.1\"", ..AppSettings::default() };
     let app = TestApp::start(TestNetwork::shared().await, &settings).await;
     let operator = app.new_operator().await;

@@ -104,6 +104,7 @@ mod scripted_node;
 mod sdk;
 mod sealing_key;
 mod set_up;
+mod shipped;
 mod signers;
 mod stop;
 mod tags;

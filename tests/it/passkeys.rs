@@ -9,6 +9,7 @@ use std::time::Duration;
 use purser_tests::binaries::workspace;
 use purser_tests::clock::{HostClock, iso_of};
 use purser_tests::settings::Webhooks;
+use purser_tests::turns::{BROWSER, Turn};
 use purser_tests::{
     Answer, AppSettings, Browser, Client, Operator, TestApp, TestDatabase, TestNetwork, until,
 };
@@ -676,6 +677,7 @@ async fn a_passkey_is_made_and_used_in_a_browser() {
         eprintln!("PURSER_NODE_MODULES or a Chromium is missing: no browser made a passkey");
         return;
     };
+    let _turn = Turn::wait(BROWSER);
     let operator = Operator::shared().await.app().new_operator().await;
     let mut node = Command::new("node");
     node.arg(workspace().join("tests/browser/passkeys.mjs")).kill_on_drop(true);

@@ -62,6 +62,8 @@ pub mod request;
 pub mod saved;
 pub mod sbf;
 pub mod settings;
+
+pub mod turns;
 pub mod usage;
 pub mod waits;
 pub mod wallet;

@@ -14,6 +14,7 @@ use crate::agent::random_tag;
 use crate::binaries;
 use crate::chain::Chain;
 use crate::process::Process;
+use crate::turns::Turn;
 
 /// Short slots: finality is 31 of them, and a blockhash lives 150.
 const SLOT_MS: &str = "40";
@@ -26,6 +27,8 @@ pub struct TestNetwork {
     process: Process,
     folder: PathBuf,
     _owned_folder: Option<TempDir>,
+    /// The shared network waits for nobody.
+    _turn: Option<Turn>,
     pub rpc_url: String,
     pub ws_url: String,
     pub program_id: Pubkey,
@@ -101,6 +104,7 @@ impl TestNetwork {
         owned: Option<TempDir>,
         sweep: Option<&Path>,
     ) -> TestNetwork {
+        let turn = sweep.is_none().then(|| Turn::wait(1));
         let program_so = match &other_id {
             None => binaries::program_so(),
             Some(id) => {
@@ -138,6 +142,7 @@ impl TestNetwork {
             slot_ms: slot_ms.parse().expect("a number of milliseconds"),
             folder: folder.to_path_buf(),
             _owned_folder: owned,
+            _turn: turn,
             process,
         }
     }

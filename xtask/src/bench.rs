@@ -59,6 +59,7 @@ pub fn run(workspace: &Workspace, bench: &Bench) -> Result<()> {
 fn built(workspace: &Workspace, load: &str) -> Result<[PathBuf; 2]> {
     let mut cargo = workspace.cargo("build");
     cargo.args(["--release", "--package", "purser-main", "--package", "purser-tests"]);
+    cargo.args(["--features", "purser-main/jemalloc"]);
     cargo.args(["--bin", "purser", "--bin", load]);
     build("the relayer and its load, optimised", "about 10 minutes", &mut cargo)?;
     Ok([kept(workspace, "purser")?, kept(workspace, load)?])

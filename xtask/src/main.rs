@@ -41,8 +41,10 @@ struct Cli {
 enum Command {
     /// Build the service and an embedded Solana network, then `purser dev`: both on this machine, with a funded demo agent
     Dev(dev::Args),
-    /// Run every test there is and end with `N passed, N failed`
+    /// Run the tests of money, truth, access and data, or with --full every test; end with `N passed, N failed`
     Test(test::Args),
+    /// List the test groups that a change makes due, each with the tools that it needs
+    Groups(test::groups::Args),
     /// Count the lines of every room, with and without its tests
     Lines(lines::Args),
     /// Check formatting, lints, the IDL, the direction of imports, released migrations and (if cargo-deny is installed) dependencies
@@ -77,6 +79,7 @@ fn main() -> ExitCode {
     let outcome = Workspace::find().and_then(|workspace| match cli.command {
         Command::Dev(args) => done(dev::run(&workspace, &args)),
         Command::Test(args) => test::run(&workspace, &args),
+        Command::Groups(args) => done(test::groups::run(&workspace, &args)),
         Command::Lines(args) => done(lines::run(&workspace, &args)),
         Command::Check(args) => done(check::run(&workspace, &args)),
         Command::Sbf(args) => done(sbf::run(&workspace, &args)),

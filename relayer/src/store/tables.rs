@@ -1,8 +1,19 @@
 //! The migration state of a database's tables.
 
-use sqlx::migrate::Migrator;
+use std::sync::LazyLock;
 
-pub(super) static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
+use sqlx::SqlStr;
+use sqlx::migrate::{Migration, MigrationType, Migrator};
+
+/// Version, subject and text of each file in `migrations/`, listed by `build.rs`.
+const FILES: &[(i64, &str, &str)] = &include!(concat!(env!("OUT_DIR"), "/migrations.rs"));
+
+pub(super) static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
+    let read = |&(version, subject, text): &(i64, &'static str, &'static str)| {
+        Migration::new(version, subject.into(), MigrationType::Simple, SqlStr::from_static(text), false)
+    };
+    Migrator::with_migrations(FILES.iter().map(read).collect())
+});
 
 /// The migration state of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

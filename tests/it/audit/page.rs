@@ -9,6 +9,7 @@ use std::time::Duration;
 use purser_tests::binaries::{self, workspace};
 use purser_tests::network::{path_text, temp_folder};
 use purser_tests::saved;
+use purser_tests::turns::{BROWSER, Turn};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -60,6 +61,7 @@ async fn in_a_browser(page: &Path, cases: &[Case]) -> Option<Vec<Value>> {
         eprintln!("PURSER_NODE_MODULES or a Chromium is missing: nobody opened the audit's page");
         return None;
     };
+    let _turn = Turn::wait(BROWSER);
     let folder = temp_folder();
     let file = folder.path().join("cases.json");
     let forms: Vec<&Value> = cases.iter().map(|case| &case.form).collect();

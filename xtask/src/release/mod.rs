@@ -67,6 +67,7 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 fn made(workspace: &Workspace, commit: &str, is_quick: bool) -> Result<PathBuf> {
     let mut cargo = workspace.cargo("build");
     cargo.args(["--package", "purser-main", "--package", "purser-migrate", "--bins"]);
+    cargo.args(["--features", "purser-main/jemalloc"]);
     cargo.env("PURSER_COMMIT", commit);
     build("the service", "about 14 minutes", static_release(workspace, &mut cargo)?)?;
     let network = if is_quick { linked_network(workspace)? } else { static_network(workspace)? };
@@ -80,6 +81,10 @@ fn made(workspace: &Workspace, commit: &str, is_quick: bool) -> Result<PathBuf> 
     }
     let python = folder.join("python/purser_pay");
     let service = workspace.target.join(TARGET).join("release");
+    ensure!(
+        !has_crash_points(&fs::read(service.join("purser"))?),
+        "the relayer has crash points in it: build it without the feature `fault-injection`"
+    );
     for program in ["purser", "purser-migrate"] {
         put(&service.join(program), &folder.join(program), 0o755)?;
     }
@@ -97,6 +102,12 @@ fn made(workspace: &Workspace, commit: &str, is_quick: bool) -> Result<PathBuf> 
     let sum = format!("{}  {name}.tar.gz\n", sha256_of(&archive)?);
     write(&place.join("SHA256SUMS"), &sum)?;
     Ok(archive)
+}
+
+/// Whether a program reads the variable that names its crash point.
+fn has_crash_points(program: &[u8]) -> bool {
+    let variable = b"PURSER_CRASH_AT";
+    program.windows(variable.len()).any(|bytes| bytes == variable)
 }
 
 fn static_network(workspace: &Workspace) -> Result<PathBuf> {

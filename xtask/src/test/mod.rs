@@ -3,8 +3,10 @@
 //! Cargo builds the test programs and we run them, as `cargo test` would. The one example of the documentation, in
 //! `client/README.md`, is run by `tests/it/client_readme.rs`.
 
+pub mod groups;
 mod load;
 mod output;
+mod timings;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -21,8 +23,14 @@ use crate::localnet;
 use crate::parts::{Part, build_shipped_relayer};
 use crate::postgres::{self, Found, Postgres};
 use crate::workspace::{Workspace, command};
+use groups::{GROUPS, Group};
 use load::Load;
 use output::Output;
+use timings::Timings;
+
+/// The black-box tests mostly wait: for slots, finality and the start of processes.
+const BLACK_BOX: &str = "tests/it/main.rs";
+const BLACK_BOX_TESTS_AT_ONCE: &str = "6";
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -32,6 +40,12 @@ pub struct Args {
     /// Run every test N times with two busy cores beside it, go on at failures, and report which tests failed how often
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: Option<u32>,
+    /// Run the groups too, with the relayer as it ships: other people's clients, generators, a browser, packages, clusters
+    #[arg(long)]
+    full: bool,
+    /// Run the tests of these groups alone (`cargo xtask groups` lists them)
+    #[arg(long, value_name = "NAME", conflicts_with = "full")]
+    group: Vec<String>,
     /// Build the relayer with every feature that no usual build has, and try them: keys in AWS KMS and Google Cloud KMS, traces
     #[arg(long)]
     optional_features: bool,
@@ -40,16 +54,68 @@ pub struct Args {
     filter: Vec<String>,
 }
 
+impl Args {
+    fn tier(&self) -> Result<Tier> {
+        let groups = self.group.iter().map(|name| Group::named(name)).collect::<Result<Vec<_>>>()?;
+        Ok(match (self.full, groups.is_empty()) {
+            (true, _) => Tier::Full,
+            (false, true) => Tier::Fast,
+            (false, false) => Tier::Groups(groups),
+        })
+    }
+}
+
+/// Which tests run.
+enum Tier {
+    /// All but the groups: money, truth, access and data.
+    Fast,
+    /// Some groups alone.
+    Groups(Vec<&'static Group>),
+    Full,
+}
+
+impl Tier {
+    /// Whether the relayer under test is the one that ships. A build of its own, so the fast tier takes the one with crash points.
+    fn ships(&self) -> bool {
+        match self {
+            Self::Fast => false,
+            Self::Groups(groups) => groups.iter().any(|group| group.name == "packages"),
+            Self::Full => true,
+        }
+    }
+
+    /// Whether it has tests in a program other than the black-box tests.
+    fn has_unit_tests(&self) -> bool {
+        matches!(self, Self::Fast | Self::Full)
+    }
+
+    /// What the black-box tests' runner is told.
+    fn choice(&self) -> Vec<&'static str> {
+        match self {
+            Self::Fast => {
+                GROUPS.iter().flat_map(|group| group.tests).flat_map(|test| ["--skip", test]).collect()
+            }
+            Self::Groups(groups) => groups.iter().flat_map(|group| group.tests).copied().collect(),
+            Self::Full => Vec::new(),
+        }
+    }
+}
+
 pub fn run(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
+    let tier = args.tier()?;
     let mut tally = Tally::default();
-    let programs = build(workspace, args.optional_features, &mut tally);
+    let mut timings = Timings::default();
+    let mut programs = build(workspace, &tier, args.optional_features, &mut tally);
+    if !tier.has_unit_tests() {
+        programs.retain(|program| program.source.ends_with(BLACK_BOX));
+    }
     let postgres = Postgres::find();
     match &postgres {
         Ok(Found::Named | Found::Own(_)) => {}
         Ok(Found::Missing(how_to_have_one)) => eprintln!("{how_to_have_one}"),
         Err(error) => tally.fail(error),
     }
-    let room = TestSetup { workspace, postgres: &postgres, anchor: anchor(workspace), args };
+    let room = TestSetup { workspace, postgres: &postgres, anchor: anchor(workspace), tier: &tier, args };
     let mut failures = BTreeMap::<String, u32>::new();
     for round in 1..=args.repeat.unwrap_or(1) {
         let load = args.repeat.map(|rounds| {
@@ -57,7 +123,7 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
             Load::start()
         });
         for program in &programs {
-            for failed in room.run(program, &mut tally)? {
+            for failed in room.run(program, &mut tally, &mut timings)? {
                 *failures.entry(failed).or_default() += 1;
             }
         }
@@ -65,6 +131,16 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
     }
     if let Some(rounds) = args.repeat {
         room.say(&often(&failures, rounds))?;
+    }
+    if args.filter.is_empty() {
+        room.say(&timings.table())?;
+    }
+    if let Tier::Groups(groups) = &tier {
+        for group in groups {
+            let failed =
+                failures.keys().filter(|test| group.has(test.trim_start_matches(BLACK_BOX).trim_start()));
+            room.say(&format!("group {}: {} failed", group.name, failed.count()))?;
+        }
     }
     drop(postgres);
     if args.json {
@@ -78,12 +154,12 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
 }
 
 /// A part that does not compile counts as one failure, and the rest is still tested.
-fn build(workspace: &Workspace, optional_features: bool, tally: &mut Tally) -> Vec<TestProgram> {
+fn build(workspace: &Workspace, tier: &Tier, optional_features: bool, tally: &mut Tally) -> Vec<TestProgram> {
     let mut programs = Vec::new();
     let parts = Part::ALL.into_iter().map(|part| part.build(workspace, optional_features));
     // Last, because it puts its relayer where the service's part leaves one with crash points.
-    let shipped = || build_shipped_relayer(workspace, optional_features);
-    for built in parts.chain(std::iter::once_with(shipped)) {
+    let shipped = tier.ships().then_some(|| build_shipped_relayer(workspace, optional_features));
+    for built in parts.chain(shipped.into_iter().map(|build| build())) {
         match built {
             Ok(built) => programs.extend(built.tests),
             Err(error) => tally.fail(&error),
@@ -119,12 +195,13 @@ struct TestSetup<'a> {
     workspace: &'a Workspace,
     postgres: &'a Result<Found>,
     anchor: Option<PathBuf>,
+    tier: &'a Tier,
     args: &'a Args,
 }
 
 impl TestSetup<'_> {
     /// Runs a test program, adds to the tally and returns what failed. Prints one line, and the output of failed tests.
-    fn run(&self, program: &TestProgram, tally: &mut Tally) -> Result<Vec<String>> {
+    fn run(&self, program: &TestProgram, tally: &mut Tally, timings: &mut Timings) -> Result<Vec<String>> {
         let name = program.source.strip_prefix(&self.workspace.root).unwrap_or(&program.source).display();
         let progress = Progress::begin_quietly(format!("Running {name}"));
         let begun = Instant::now();
@@ -147,11 +224,17 @@ impl TestSetup<'_> {
         if ended.passed + ended.failed + ended.ignored > 0 {
             self.say(&format!("{name}: {ended} in {:.1} s", begun.elapsed().as_secs_f32()))?;
         }
+        timings.add(ended.times.iter().map(|(test, took)| (format!("{name} {test}"), *took)));
         Ok(ended.names.iter().map(|test| format!("{name} {test}")).collect())
     }
 
     fn command(&self, program: &TestProgram) -> Command {
         let mut runs = command(&program.path);
+        // Its own test runner measures each test only if it may do what is not stable yet.
+        runs.args(["-Zunstable-options", "--report-time"]).env("RUSTC_BOOTSTRAP", "1");
+        if program.source.ends_with(BLACK_BOX) {
+            runs.args(["--test-threads", BLACK_BOX_TESTS_AT_ONCE]).args(self.tier.choice());
+        }
         runs.args(&self.args.filter).current_dir(&program.folder).stdout(Stdio::piped());
         runs.env("CARGO_MANIFEST_DIR", &program.folder);
         runs.env("PURSER_LOCALNET_BIN", localnet::binary(self.workspace));

@@ -1,6 +1,7 @@
 //! The output of Rust's own test runner, read line by line.
 
 use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
 
 #[derive(Debug, Default)]
 pub struct Output {
@@ -10,6 +11,8 @@ pub struct Output {
     section: Section,
     /// The names of failed tests, from the last list.
     names: Vec<String>,
+    /// How long each test took.
+    times: Vec<(String, Duration)>,
     outcome: Option<Outcome>,
 }
 
@@ -27,6 +30,7 @@ pub struct Outcome {
     pub failed: u64,
     pub ignored: u64,
     pub names: Vec<String>,
+    pub times: Vec<(String, Duration)>,
 }
 
 impl Output {
@@ -52,11 +56,14 @@ impl Output {
             self.announced = announced.0.parse().ok();
             return self.announced.is_none();
         }
-        let is_over = line.starts_with("test ")
-            && (line.ends_with("... ok") || line.ends_with("... FAILED") || line.contains("... ignored"));
-        self.ended += u64::from(is_over);
-        if is_over {
-            return line.contains("... ignored, ");
+        if let Some((test, rest)) = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... ")) {
+            let (word, time) = rest.split_once(" <").unwrap_or((rest, ""));
+            if ["ok", "FAILED"].contains(&word) || word.starts_with("ignored") {
+                self.ended += 1;
+                let seconds = time.strip_suffix("s>").and_then(|time| time.parse().ok());
+                self.times.extend(seconds.map(|seconds| (test.to_owned(), Duration::from_secs_f64(seconds))));
+                return word.starts_with("ignored, ");
+            }
         }
         !line.is_empty() && !line.ends_with("has been running for over 60 seconds")
     }
@@ -69,6 +76,7 @@ impl Output {
     pub fn ended(self, well: bool) -> Outcome {
         let mut outcome = self.outcome.unwrap_or_default();
         outcome.names = self.names;
+        outcome.times = self.times;
         if !well && outcome.failed == 0 {
             outcome.failed = 1;
             outcome.names = vec!["(ended without a result)".to_owned()];
@@ -135,6 +143,15 @@ mod tests {
         );
         assert!(shown.contains(&"assertion failed") && shown.contains(&"---- b::c stdout ----"), "{shown:?}");
         assert_eq!((outcome.passed, outcome.failed, outcome.names), (1, 1, vec!["b::c".to_owned()]));
+    }
+
+    #[test]
+    fn time_of_each_test_is_read() {
+        let (shown, outcome) =
+            read("running 2 tests\ntest a::b ... ok <1.250s>\ntest c ... FAILED <0.001s>\n", false);
+        assert!(shown.is_empty(), "{shown:?}");
+        let times = outcome.times.iter().map(|(test, took)| (test.as_str(), took.as_millis()));
+        assert_eq!(times.collect::<Vec<_>>(), [("a::b", 1_250), ("c", 1)]);
     }
 
     #[test]

@@ -20,14 +20,9 @@ use std::time::Duration;
 use clap::Parser;
 use purser_tests::Node;
 use purser_tests::bench::ends;
-use tikv_jemallocator::Jemalloc;
 
 use self::bench::{CLIENTS, Options, measures_all};
 use self::load::LOAD_THREADS;
-
-/// The relayer's own, so that the load costs no more than what it measures.
-#[global_allocator]
-static ALLOCATOR: Jemalloc = Jemalloc;
 
 /// Measures transfers on one network, at 1, 8 and 64 in flight: a tight loop that sends and waits on the websocket, the
 /// stock client, the relayer, the relayer on a scripted network that confirms at once, and the relayer refusing requests
