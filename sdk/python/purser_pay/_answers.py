@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email.utils
 import json
+import re
 import time
 import types as builtin_types
 import typing
@@ -14,9 +15,11 @@ from typing import Any, TypeVar
 
 from .errors import ApiError, Conflict, Duplicate, InsufficientFunds, PolicyRefused, TooManyRequests
 from .transport import Response
-from .types import Check
+from .types import ErrorBody
 
 T = TypeVar("T")
+
+_USDC = re.compile(r"[0-9]{1,20}(\.[0-9]{1,6})?", re.ASCII)
 
 REFUSALS: dict[str, type[ApiError]] = {
     "policy_violation": PolicyRefused,
@@ -28,18 +31,26 @@ REFUSALS: dict[str, type[ApiError]] = {
 
 
 class Unreadable(Exception):
-    """An answer that is not what the service answers: somebody on the way wrote it."""
+    """An answer that is not what the service answers: somebody on the way wrote it. It says nothing of what was asked for."""
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 def json_of(body: bytes) -> dict[str, Any]:
     """An object whose fractions are exact."""
     try:
-        read = json.loads(body, parse_float=Decimal)
-    except ValueError as error:
+        read = json.loads(body, parse_float=Decimal, parse_constant=_no_number)
+    except (ValueError, ArithmeticError, RecursionError) as error:
         raise Unreadable("the answer is not JSON") from error
     if not isinstance(read, dict):
         raise Unreadable("the answer is not an object")
     return read
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no number")
 
 
 def read(kind: type[T], value: Any) -> T:
@@ -80,13 +91,19 @@ def _converted(annotation: Any, value: Any) -> Any:
             raise Unreadable("a list was to be there")
         return [_converted(arguments[0], one) for one in value]
     if origin is dict:
+        if not isinstance(value, dict):
+            raise Unreadable("an object was to be there")
         return _as_written(value)
     if annotation is Decimal:
+        if isinstance(value, bool) or not (isinstance(value, (str, int, Decimal)) and _USDC.fullmatch(str(value))):
+            raise Unreadable("an amount was to be there")
         return Decimal(str(value))
     if annotation is datetime:
-        return time_of(str(value))
+        return time_of(value)
     if is_dataclass(annotation) and isinstance(annotation, type):
         return read(annotation, value)
+    if annotation in (str, int, bool) and type(value) is not annotation:
+        raise Unreadable(f"a value of type {annotation.__name__} was to be there")
     return value
 
 
@@ -99,11 +116,14 @@ def _as_written(value: Any) -> Any:
     return float(value) if isinstance(value, Decimal) else value
 
 
-def time_of(text: str) -> datetime:
+def time_of(text: object) -> datetime:
     try:
-        return datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError as error:
-        raise Unreadable(f"{text!r} is not a time") from error
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00")) if isinstance(text, str) else None
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise Unreadable("a time with an offset was to be there")
+    return moment
 
 
 def text_of_time(moment: datetime | str | None) -> str | None:
@@ -116,31 +136,34 @@ def text_of_time(moment: datetime | str | None) -> str | None:
 
 
 def error_of(response: Response) -> ApiError:
-    """The error that the service, or a proxy before it, answered."""
+    """The service's error. Raises `Unreadable` for what a proxy before it answered."""
     retry_after = _retry_after(response.headers.get("retry-after"))
     try:
-        body = json_of(response.body)
-    except Unreadable:
-        body = {}
-    if not isinstance(body.get("error"), str):
-        text = response.body[:200].decode("utf-8", "replace").strip()
-        return ApiError(response.status, f"http_{response.status}", text or "no message", retry_after=retry_after)
-    code = body["error"]
-    kind = REFUSALS.get(code) or {409: Conflict, 429: TooManyRequests}.get(response.status) or ApiError
-    moment = body.get("retry_at")
+        if not is_json(response):
+            raise Unreadable("the answer is not JSON")
+        said = read(ErrorBody, json_of(response.body))
+    except Unreadable as error:
+        begins = response.body[:100].decode("utf-8", "replace")
+        raise Unreadable(f"{response.status}, not by the service: {begins!r}", retry_after) from error
+    kind = REFUSALS.get(said.error) or {409: Conflict, 429: TooManyRequests}.get(response.status) or ApiError
     return kind(
         response.status,
-        code,
-        str(body.get("message", "")),
-        request_id=body.get("request_id"),
-        param=body.get("param"),
-        transfer_id=body.get("transfer_id"),
-        transfer_status=body.get("status"),
-        retryable=body.get("retryable"),
-        retry_at=time_of(moment) if isinstance(moment, str) else None,
+        said.error,
+        said.message,
+        request_id=said.request_id,
+        param=said.param,
+        transfer_id=said.transfer_id,
+        transfer_status=said.status,
+        retryable=said.retryable,
+        retry_at=said.retry_at,
         retry_after=retry_after,
-        checks=[read(Check, check) for check in body.get("checks") or []],
+        checks=said.checks or [],
     )
+
+
+def is_json(response: Response) -> bool:
+    kind = response.headers.get("content-type", "").partition(";")[0]
+    return kind.strip().lower() == "application/json"
 
 
 def _retry_after(text: str | None) -> float | None:
@@ -151,5 +174,5 @@ def _retry_after(text: str | None) -> float | None:
         return float(text)
     try:
         return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
-    except ValueError:
+    except (ValueError, TypeError, LookupError, ArithmeticError, OSError):
         return None

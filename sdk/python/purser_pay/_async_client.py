@@ -11,14 +11,41 @@ from typing import Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from . import types
-from ._answers import Unreadable, error_of, json_of, read, text_of_time
-from ._call import UNSET, Answer, Call, Payment, Unset, base_of, changed_bounds, changed_policy, given_fields
+from ._answers import Unreadable, error_of, read, text_of_time
+from ._call import (
+    BULK_BYTES_MAX,
+    UNSET,
+    Answer,
+    Call,
+    Payment,
+    Reads,
+    Unset,
+    base_of,
+    changed_bounds,
+    changed_policy,
+    given_fields,
+    nothing,
+    own_account,
+    page_of,
+    payment_named,
+    purchase_named,
+    transfer_with,
+)
 from ._http_async import AsyncHttpTransport, AsyncSystemClock
 from ._retry import ATTEMPT_SECONDS, is_asked_again, pause
 from .errors import ApiError, TooManyRequests, Unreachable
 from .events import Event, MessageReader, event_of, event_of_body
 from .money import Usdc, amount_text, usdc_text
-from .transport import AsyncClock, AsyncTransport, Request, Response, Unanswered
+from .transport import (
+    ANSWER_BYTES_MAX,
+    AsyncClock,
+    AsyncStream,
+    AsyncTransport,
+    Request,
+    Response,
+    Unanswered,
+    Untrusted,
+)
 
 T = TypeVar("T")
 
@@ -81,7 +108,7 @@ class AsyncPurser:
         await self.close()
 
     async def close(self) -> None:
-        """Closes the connections that are kept open."""
+        """Closes the transport. The own one keeps nothing open."""
         await self._transport.close()
 
     async def pay(
@@ -109,8 +136,8 @@ class AsyncPurser:
             raise ValueError("a payment needs a name: the same name is paid once")
         body = {"from": account or await self.account_id(), "to": to, "amount": amount_text(usdc, micro_usdc)}
         body |= given_fields(idempotency_key=name, memo=memo, duplicate_of=duplicate_of, approval=approval)
-        answer = await self._ask(Call("POST", "/transfers", body=body, is_awaited=True))
-        return Payment.of(read(types.Transfer, answer.json), answer.replayed)
+        answer = await self._answer(Call("POST", "/transfers", body=body, is_awaited=True), payment_named(name))
+        return Payment.of(answer.value, answer.replayed)
 
     async def preview(
         self,
@@ -124,7 +151,7 @@ class AsyncPurser:
         """How each rule would judge a payment now. Nothing happens."""
         body = {"from": account or await self.account_id(), "to": to, "amount": amount_text(usdc, micro_usdc)}
         call = Call("POST", "/transfers/preview", body=body | given_fields(memo=memo))
-        return read(types.Preview, (await self._ask(call)).json)
+        return await self._read(types.Preview, call)
 
     async def buy(
         self,
@@ -142,16 +169,14 @@ class AsyncPurser:
             raise ValueError("a purchase needs a name: the same name is paid once")
         sent = {"from": account or await self.account_id(), "url": url, "max_amount": usdc_text(max_usdc, "max_usdc")}
         sent |= given_fields(idempotency_key=name, method=method, body=body, memo=memo)
-        answer = await self._ask(Call("POST", "/x402/payments", body=sent, is_awaited=True))
-        return read(types.X402Payment, answer.json)
+        return await self._ask(Call("POST", "/x402/payments", body=sent, is_awaited=True), purchase_named(name))
 
     async def account_id(self) -> str:
         """The account that pays: given, set by `PURSER_ACCOUNT`, or the one that the agent's key opens."""
         if self._account is None:
             call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_account", "arguments": {}}}
-            answer = await self._ask(Call("POST", self._base.removesuffix("/v1") + "/mcp", body=call))
-            found = answer.json.get("result", {}).get("structuredContent", {}).get("account_id")
-            if not isinstance(found, str):
+            found = await self._ask(Call("POST", self._base.removesuffix("/v1") + "/mcp", body=call), own_account)
+            if found is None:
                 raise ValueError("this key opens no account by itself: say which one pays, account=...")
             self._account = found
         return self._account
@@ -167,11 +192,17 @@ class AsyncPurser:
         """Each limit, how much of it is used, and when it frees."""
         return await self.accounts.limits(await self.account_id())
 
-    async def _ask(self, call: Call) -> Answer:
-        """Asks until there is an answer that lasts, or the deadline has passed."""
+    async def _read(self, kind: type[T], call: Call) -> T:
+        return await self._ask(call, lambda json: read(kind, json))
+
+    async def _ask(self, call: Call, reads: Reads[T]) -> T:
+        return (await self._answer(call, reads)).value
+
+    async def _answer(self, call: Call, reads: Reads[T]) -> Answer[T]:
+        """Asks until the service gives an answer that lasts, or the deadline has passed. What anyone else answers is no answer."""
         began = self._clock.now()
         attempts = 0
-        accepted: Answer | None = None
+        accepted: Answer[T] | None = None
         while True:
             attempts += 1
             left = began + self._deadline - self._clock.now()
@@ -180,7 +211,7 @@ class AsyncPurser:
             try:
                 response = await self._transport.send(self._request(call, min(ATTEMPT_SECONDS, max(left, 1.0))))
                 if 200 <= response.status < 300:
-                    answer = Answer.of(response)
+                    answer = Answer.of(response, reads)
                     if not (call.is_awaited and answer.is_in_flight):
                         return answer.after(accepted)
                     accepted = answer.after(accepted)
@@ -190,14 +221,18 @@ class AsyncPurser:
                     if not is_asked_again(error):
                         raise error
                     problem, retry_after = error, error.retry_after
-            except (Unanswered, Unreadable) as failure:
+            except Untrusted as failure:
+                raise self._gives_up(failure, accepted, attempts) from failure
+            except Unanswered as failure:
                 problem = failure
+            except Unreadable as failure:
+                problem, retry_after = failure, failure.retry_after
             wait = pause(attempts, retry_after, self._clock.random())
             if self._clock.now() - began + wait > self._deadline:
                 raise self._gives_up(problem, accepted, attempts) from problem
             await self._clock.sleep(wait)
 
-    def _gives_up(self, problem: Exception, accepted: Answer | None, attempts: int) -> Exception:
+    def _gives_up(self, problem: Exception, accepted: Answer[Any] | None, attempts: int) -> Exception:
         if isinstance(problem, TooManyRequests) and accepted is None:
             return problem
         transfer_id = accepted.transfer_id if accepted else None
@@ -214,22 +249,24 @@ class AsyncPurser:
             body = json.dumps(call.body, ensure_ascii=False).encode()
         url = call.path if urlsplit(call.path).scheme else self._base + call.path
         query = urlencode([(name, text) for name, text in call.query.items() if text is not None])
-        return Request(call.method, url + (f"?{query}" if query else ""), sent, body, timeout)
+        url += f"?{query}" if query else ""
+        return Request(call.method, url, sent, body, timeout, call.answer_bytes_max)
 
-    async def _pages(self, path: str, query: Mapping[str, str | None]) -> AsyncGenerator[dict[str, Any], None]:
+    async def _pages(
+        self, reads_one: Reads[T], path: str, query: Mapping[str, str | None]
+    ) -> AsyncGenerator[T, None]:
         """Everything that is listed, page by page."""
         cursor: str | None = None
         while True:
-            answer = await self._ask(Call("GET", path, query={"limit": "100", **query, "cursor": cursor}))
-            for one in answer.json.get("data", []):
+            call = Call("GET", path, query={"limit": "100", **query, "cursor": cursor})
+            page, cursor = await self._ask(call, page_of(reads_one))
+            for one in page:
                 yield one
-            cursor = answer.json.get("cursor")
-            if not answer.json.get("has_more") or cursor is None:
+            if cursor is None:
                 return
 
-    async def _listed(self, kind: type[T], path: str, **query: str | None) -> AsyncGenerator[T, None]:
-        async for one in self._pages(path, query):
-            yield read(kind, one)
+    def _listed(self, kind: type[T], path: str, **query: str | None) -> AsyncGenerator[T, None]:
+        return self._pages(lambda json: read(kind, json), path, query)
 
 
 class AsyncTransfers:
@@ -238,7 +275,7 @@ class AsyncTransfers:
 
     async def get(self, transfer_id: str) -> types.Transfer:
         """A transfer in any state."""
-        return read(types.Transfer, (await self._purser._ask(Call("GET", f"/transfers/{quote(transfer_id)}"))).json)
+        return await self._purser._ask(Call("GET", f"/transfers/{quote(transfer_id)}"), transfer_with(transfer_id))
 
     def list(
         self,
@@ -329,10 +366,10 @@ class AsyncAccounts:
         """A new account with this policy. Under `once`, a name of yours, it is made once within 24 hours."""
         policy = changed_policy(max_single_transfer, max_daily_spend, allowed_counterparties, require_memo, UNSET)
         body = {"name": name, "policy": policy} | given_fields(metadata=metadata, tags=tags)
-        return read(types.Account, (await self._purser._ask(Call.once("/accounts", body, once))).json)
+        return await self._purser._read(types.Account, Call.once("/accounts", body, once))
 
     async def get(self, account: str) -> types.Account:
-        return read(types.Account, (await self._purser._ask(Call("GET", f"/accounts/{quote(account)}"))).json)
+        return await self._purser._read(types.Account, Call("GET", f"/accounts/{quote(account)}"))
 
     def list(self, *, status: str | None = None, tag: str | None = None) -> AsyncIterator[types.Account]:
         """Newest first."""
@@ -351,14 +388,14 @@ class AsyncAccounts:
         """Changes what is given; tags as a whole, metadata key by key: a value that is `None` removes its key."""
         change = given_fields(name=name, metadata=metadata, tags=tags, duplicates=duplicates, approvals=approvals)
         call = Call("PATCH", f"/accounts/{quote(account)}", body=change)
-        return read(types.Account, (await self._purser._ask(call)).json)
+        return await self._purser._read(types.Account, call)
 
     async def balance(self, account: str) -> types.Balance:
         """Live, from the chain."""
-        return read(types.Balance, (await self._purser._ask(Call("GET", f"/accounts/{quote(account)}/balance"))).json)
+        return await self._purser._read(types.Balance, Call("GET", f"/accounts/{quote(account)}/balance"))
 
     async def limits(self, account: str) -> types.Limits:
-        return read(types.Limits, (await self._purser._ask(Call("GET", f"/accounts/{quote(account)}/limits"))).json)
+        return await self._purser._read(types.Limits, Call("GET", f"/accounts/{quote(account)}/limits"))
 
 
 class AsyncPolicies:
@@ -437,12 +474,12 @@ class AsyncPolicies:
         policy = changed_policy(max_single_transfer, max_daily_spend, allowed_counterparties, require_memo, paused)
         policy |= changed_bounds(max_30_day_spend, budget_id) | given_fields(reason=reason)
         body = {"accounts": accounts, "policy": policy, "dry_run": dry_run}
-        return read(types.ManyChanged, (await self._purser._ask(Call.once("/bulk/policy", body, once))).json)
+        return await self._purser._read(types.ManyChanged, Call.once("/bulk/policy", body, once, BULK_BYTES_MAX))
 
     async def drop_pending(self, account: str) -> types.AccountPolicy:
         """Drops the policy that waits."""
         call = Call("DELETE", f"/accounts/{quote(account)}/policy/pending")
-        return read(types.AccountPolicy, (await self._purser._ask(call)).json)
+        return await self._purser._read(types.AccountPolicy, call)
 
     def versions(self, account: str) -> AsyncIterator[types.PolicySet]:
         """Every version, newest first."""
@@ -453,7 +490,7 @@ class AsyncPolicies:
     ) -> types.AccountPolicy:
         headers = {} if version is None else {"If-Match": f'"{version}"'}
         call = Call(method, f"/accounts/{quote(account)}/policy", body=body, headers=headers)
-        return read(types.AccountPolicy, (await self._purser._ask(call)).json)
+        return await self._purser._read(types.AccountPolicy, call)
 
 
 class AsyncKeys:
@@ -477,14 +514,14 @@ class AsyncKeys:
             name=name, expires_at=text_of_time(expires_at), allowed_cidrs=allowed_cidrs, scopes=scopes
         )
         call = Call.once(f"/accounts/{quote(account)}/keys", body, once)
-        return read(types.NewKey, (await self._purser._ask(call)).json)
+        return await self._purser._read(types.NewKey, call)
 
     def list(self, account: str) -> AsyncIterator[types.Key]:
         return self._purser._listed(types.Key, f"/accounts/{quote(account)}/keys")
 
     async def revoke(self, key_id: str) -> None:
         """`self` is the key that asks: an agent gives its own back."""
-        await self._purser._ask(Call("DELETE", f"/keys/{quote(key_id)}"))
+        await self._purser._ask(Call("DELETE", f"/keys/{quote(key_id)}"), nothing)
 
 
 class AsyncHalts:
@@ -496,18 +533,18 @@ class AsyncHalts:
     async def account(self, account: str) -> types.Halted:
         """Stops one account at once."""
         call = Call.once(f"/accounts/{quote(account)}/halt", None, None)
-        return read(types.Halted, (await self._purser._ask(call)).json)
+        return await self._purser._read(types.Halted, call)
 
     async def many(
         self, accounts: Mapping[str, Any], *, dry_run: bool = False, once: str | None = None
     ) -> types.ManyChanged:
         """Stops each of these accounts; see `policies.change_many`."""
-        call = Call.once("/bulk/halt", {"accounts": accounts, "dry_run": dry_run}, once)
-        return read(types.ManyChanged, (await self._purser._ask(call)).json)
+        call = Call.once("/bulk/halt", {"accounts": accounts, "dry_run": dry_run}, once, BULK_BYTES_MAX)
+        return await self._purser._read(types.ManyChanged, call)
 
     async def operator(self) -> types.Halted:
         """Stops every account of the operator at once."""
-        return read(types.Halted, (await self._purser._ask(Call.once("/halt", None, None))).json)
+        return await self._purser._read(types.Halted, Call.once("/halt", None, None))
 
 
 class AsyncEvents:
@@ -515,12 +552,12 @@ class AsyncEvents:
         self._purser = purser
 
     async def get(self, event_id: str) -> Event:
-        return event_of((await self._purser._ask(Call("GET", f"/events/{quote(event_id)}"))).json)
+        return await self._purser._ask(Call("GET", f"/events/{quote(event_id)}"), event_of)
 
     async def list(self, *, type: str | None = None, account: str | None = None) -> AsyncGenerator[Event, None]:
         """Newest first."""
-        async for one in self._purser._pages("/events", {"type": type, "account_id": account}):
-            yield event_of(one)
+        async for event in self._purser._pages(event_of, "/events", {"type": type, "account_id": account}):
+            yield event
 
     def stream(
         self, *, types: Iterable[str] = (), account: str | None = None, after: str | None = None
@@ -532,8 +569,8 @@ class AsyncEvents:
     async def position(self) -> str:
         """Where a stream stands that begins now: read what there is, then stream `after` it, and nothing falls in between."""
         stream = AsyncEventStream(self._purser, {}, None)
-        async with aclosing(stream._data()) as data:
-            async for _ in data:
+        async with aclosing(stream._messages()) as messages:
+            async for _ in messages:
                 if stream.position:
                     return stream.position
         raise Unreachable("the stream ended before it began")
@@ -552,24 +589,28 @@ class AsyncEventStream:
         self.position = after
 
     async def __aiter__(self) -> AsyncGenerator[Event, None]:
-        async with aclosing(self._data()) as all_data:
-            async for data in all_data:
-                if data:
-                    yield event_of_body(data.encode())
+        async with aclosing(self._messages()) as messages:
+            async for event in messages:
+                if event is not None:
+                    yield event
 
-    async def _data(self) -> AsyncGenerator[str, None]:
-        """The data of every message, over as many connections as it takes; empty of the one that says where it begins."""
+    async def _messages(self) -> AsyncGenerator[Event | None, None]:
+        """Every message, over as many connections as it takes; `None` for the one that says where the stream begins."""
         clock = self._purser._clock
         failures = 0
         while True:
             retry_after: float | None = None
             try:
-                async with aclosing(self._messages()) as messages:
-                    async for data in messages:
+                async with aclosing(self._connection()) as messages:
+                    async for event in messages:
                         failures = 0
-                        yield data
+                        yield event
+            except Untrusted as failure:
+                raise Unreachable(str(failure), failure) from failure
             except Unanswered:
                 pass
+            except Unreadable as failure:
+                retry_after = failure.retry_after
             except ApiError as error:
                 if not is_asked_again(error):
                     raise
@@ -577,8 +618,8 @@ class AsyncEventStream:
             failures += 1
             await clock.sleep(pause(failures, retry_after, clock.random()))
 
-    async def _messages(self) -> AsyncGenerator[str, None]:
-        """The same over one connection."""
+    async def _connection(self) -> AsyncGenerator[Event | None, None]:
+        """The messages of one connection. What cannot be read ends it, and is asked for again."""
         headers = {"Accept": "text/event-stream"}
         if self.position:
             headers["Last-Event-ID"] = self.position
@@ -587,15 +628,24 @@ class AsyncEventStream:
         stream = await self._purser._transport.open(request)
         try:
             if stream.response.status != 200:
-                body = b"".join([chunk async for chunk in stream.chunks()])
-                raise error_of(Response(stream.response.status, stream.response.headers, body))
+                raise error_of(await self._refusal(stream))
             reader = MessageReader()
             async for chunk in stream.chunks():
                 for message in reader.feed(chunk):
+                    event = event_of_body(message.data.encode()) if message.data else None
                     self.position = message.id or self.position
-                    yield message.data
+                    yield event
         finally:
             await stream.close()
+
+    async def _refusal(self, stream: AsyncStream) -> Response:
+        until = self._purser._clock.now() + STREAM_SILENCE_SECONDS
+        body = bytearray()
+        async for chunk in stream.chunks():
+            body += chunk
+            if len(body) > ANSWER_BYTES_MAX or self._purser._clock.now() > until:
+                raise Unreadable("the answer is too long")
+        return Response(stream.response.status, stream.response.headers, bytes(body))
 
 
 class AsyncWebhooks:
@@ -617,10 +667,10 @@ class AsyncWebhooks:
         threshold = low_balance_threshold_usdc and usdc_text(low_balance_threshold_usdc, "low_balance_threshold_usdc")
         body = {"url": url, "events": [*events]}
         body |= given_fields(account_ids=accounts and [*accounts], low_balance_threshold_usdc=threshold)
-        return read(types.WebhookWithSecret, (await self._purser._ask(Call.once("/webhooks", body, once))).json)
+        return await self._purser._read(types.WebhookWithSecret, Call.once("/webhooks", body, once))
 
     async def get(self, webhook_id: str) -> types.Webhook:
-        return read(types.Webhook, (await self._purser._ask(Call("GET", f"/webhooks/{quote(webhook_id)}"))).json)
+        return await self._purser._read(types.Webhook, Call("GET", f"/webhooks/{quote(webhook_id)}"))
 
     def list(self) -> AsyncIterator[types.Webhook]:
         return self._purser._listed(types.Webhook, "/webhooks")
@@ -637,19 +687,19 @@ class AsyncWebhooks:
         """Changes what is given. `status` is `enabled` or `disabled`; no `accounts` at all (`[]`) means every account."""
         body = given_fields(url=url, events=events, account_ids=accounts, status=status)
         call = Call("PATCH", f"/webhooks/{quote(webhook_id)}", body=body)
-        return read(types.Webhook, (await self._purser._ask(call)).json)
+        return await self._purser._read(types.Webhook, call)
 
     async def delete(self, webhook_id: str) -> None:
-        await self._purser._ask(Call("DELETE", f"/webhooks/{quote(webhook_id)}"))
+        await self._purser._ask(Call("DELETE", f"/webhooks/{quote(webhook_id)}"), nothing)
 
     async def rotate_secret(self, webhook_id: str, *, once: str | None = None) -> types.WebhookWithSecret:
         """A new secret. The one before it signs too for 24 hours."""
         call = Call.once(f"/webhooks/{quote(webhook_id)}/rotate_secret", None, once)
-        return read(types.WebhookWithSecret, (await self._purser._ask(call)).json)
+        return await self._purser._read(types.WebhookWithSecret, call)
 
     async def test(self, webhook_id: str) -> Event:
         """Sends a `webhook.test` event to this webhook alone."""
-        return event_of((await self._purser._ask(Call.once(f"/webhooks/{quote(webhook_id)}/test", None, None))).json)
+        return await self._purser._ask(Call.once(f"/webhooks/{quote(webhook_id)}/test", None, None), event_of)
 
     def deliveries(self, webhook_id: str, *, status: str | None = None) -> AsyncIterator[types.Delivery]:
         return self._purser._listed(types.Delivery, f"/webhooks/{quote(webhook_id)}/deliveries", status=status)
@@ -667,7 +717,7 @@ class AsyncWebhooks:
         period = {"since": text_of_time(since), "until": text_of_time(until)}
         body = given_fields(event_id=event_id, status=status, **period)
         call = Call.once(f"/webhooks/{quote(webhook_id)}/replay", body, None)
-        return read(types.Replayed, (await self._purser._ask(call)).json)
+        return await self._purser._read(types.Replayed, call)
 
 
 def _setting(name: str) -> str:

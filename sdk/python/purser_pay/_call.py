@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Union
+from typing import Any, Generic, TypeVar, Union
 
-from ._answers import Unreadable, json_of
+from ._answers import Unreadable, is_json, json_of, read
 from .money import Usdc, usdc_text
-from .transport import Response
-from .types import Transfer
+from .transport import ANSWER_BYTES_MAX, Response
+from .types import Transfer, X402Payment
+
+T = TypeVar("T")
 
 
 class Unset(Enum):
@@ -23,6 +25,10 @@ class Unset(Enum):
 
 
 UNSET = Unset.UNSET
+
+
+# A bulk change of 1,000 accounts shows two policies of each.
+BULK_BYTES_MAX = 48 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -35,43 +41,109 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict)
     is_awaited: bool = False
     """Whether 202 says that it is in flight, so that it is asked for again until it has ended."""
+    answer_bytes_max: int = ANSWER_BYTES_MAX
 
     @staticmethod
-    def once(path: str, body: Mapping[str, Any] | None, name: str | None) -> Call:
+    def once(path: str, body: Mapping[str, Any] | None, name: str | None, answer_bytes_max: int = ANSWER_BYTES_MAX) -> Call:
         """A POST that is done once under its name, however often it is asked for."""
-        return Call("POST", path, body=body, headers={"Idempotency-Key": name or f"sdk-{uuid.uuid4()}"})
+        headers = {"Idempotency-Key": name or f"sdk-{uuid.uuid4()}"}
+        return Call("POST", path, body=body, headers=headers, answer_bytes_max=answer_bytes_max)
+
+
+Reads = Callable[[Any], T]
+"""Reads the JSON of an answer, `None` if it has no body. Raises `Unreadable` if it is not the answer to this call."""
 
 
 @dataclass(frozen=True)
-class Answer:
-    json: dict[str, Any]
+class Answer(Generic[T]):
+    value: T
     replayed: bool
-    is_accepted: bool = False
-    """Answered with 202."""
+    is_in_flight: bool
+    """It goes on by itself. What waits for a person does not."""
 
     @staticmethod
-    def of(response: Response) -> Answer:
-        if response.status == 204:
-            return Answer({}, False)
-        read = json_of(response.body)
-        if response.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-            raise Unreadable("the answer is not the service's")
-        return Answer(read, response.headers.get("idempotent-replayed") == "true", response.status == 202)
-
-    @property
-    def is_in_flight(self) -> bool:
-        """It goes on by itself. What waits for a person does not."""
-        return self.is_accepted and self.json.get("status") != "pending_approval"
+    def of(response: Response, reads: Reads[T]) -> Answer[T]:
+        json = None
+        if response.status != 204:
+            if not is_json(response):
+                raise Unreadable("the answer is not JSON")
+            json = json_of(response.body)
+        try:
+            value = reads(json)
+        except RecursionError as error:
+            raise Unreadable("the answer is nested too deeply") from error
+        status = (json or {}).get("status", "submitted" if response.status == 202 else "settled")
+        replayed = response.headers.get("idempotent-replayed") == "true"
+        return Answer(value, replayed, status not in ("settled", "pending_approval"))
 
     @property
     def transfer_id(self) -> str | None:
         """Of a payment, or of a purchase."""
-        transfer = self.json.get("transfer") or self.json
-        return transfer.get("transfer_id") if isinstance(transfer, dict) else None
+        transfer = self.value.transfer if isinstance(self.value, X402Payment) else self.value
+        return transfer.transfer_id if isinstance(transfer, Transfer) else None
 
-    def after(self, accepted: Answer | None) -> Answer:
+    def after(self, accepted: Answer[T] | None) -> Answer[T]:
         """What this call asked for while it was in flight is no replay."""
         return self if accepted is None else replace(self, replayed=accepted.replayed)
+
+
+def payment_named(name: str) -> Reads[Transfer]:
+    def reads(json: Any) -> Transfer:
+        transfer = read(Transfer, json)
+        if transfer.idempotency_key != name:
+            raise Unreadable("the answer is about another payment")
+        return transfer
+
+    return reads
+
+
+def purchase_named(name: str) -> Reads[X402Payment]:
+    def reads(json: Any) -> X402Payment:
+        bought = read(X402Payment, json)
+        if bought.transfer is not None and bought.transfer.idempotency_key != name:
+            raise Unreadable("the answer is about another purchase")
+        return bought
+
+    return reads
+
+
+def transfer_with(transfer_id: str) -> Reads[Transfer]:
+    def reads(json: Any) -> Transfer:
+        transfer = read(Transfer, json)
+        if transfer.transfer_id != transfer_id:
+            raise Unreadable("the answer is about another transfer")
+        return transfer
+
+    return reads
+
+
+def page_of(reads_one: Reads[T]) -> Reads[tuple[list[T], str | None]]:
+    """A part of a list, and the cursor of the next one."""
+
+    def reads(json: Any) -> tuple[list[T], str | None]:
+        fields = json if isinstance(json, dict) else {}
+        data, cursor, has_more = fields.get("data"), fields.get("cursor"), fields.get("has_more")
+        if not isinstance(data, list) or not isinstance(has_more, bool) or (has_more and not isinstance(cursor, str)):
+            raise Unreadable("this is no page of a list")
+        return [reads_one(one) for one in data], cursor if has_more else None
+
+    return reads
+
+
+def own_account(json: Any) -> str | None:
+    """The account that the key opens, from the MCP tool `get_account`; `None` if it opens none by itself."""
+    fields = json if isinstance(json, dict) else {}
+    result = fields.get("result")
+    said = result.get("structuredContent") if isinstance(result, dict) else None
+    if fields.get("jsonrpc") != "2.0" or not isinstance(said, dict):
+        raise Unreadable("the answer is not of MCP")
+    found = said.get("account_id")
+    return found if isinstance(found, str) else None
+
+
+def nothing(json: Any) -> None:
+    if json is not None:
+        raise Unreadable("an answer without a body was to come")
 
 
 @dataclass(frozen=True, kw_only=True)

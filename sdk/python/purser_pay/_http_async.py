@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import random
 import ssl
+import sys
 import time
 from collections.abc import AsyncIterator
-from urllib.parse import urlsplit
 
-from .transport import Request, Response, Unanswered
-
-IDLE_MAX = 16
-# What a broken connection, or bytes that are no HTTP, raise.
-FAILURES = (OSError, EOFError, ValueError, asyncio.LimitOverrunError, asyncio.TimeoutError)
+from ._http import PIECE_BYTES_MAX, Plan, Tls, unanswered
+from .transport import Request, Response
 
 
 class AsyncSystemClock:
@@ -29,65 +26,49 @@ class AsyncSystemClock:
 
 class AsyncHttpTransport:
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
-        self._tls = tls
-        self._idle: dict[tuple[str, str], list[_Connection]] = {}
+        self._tls = Tls(tls)
 
     async def send(self, request: Request) -> Response:
+        plan = Plan.of(request)
+        tls = self._tls.context(plan)
         try:
-            return await asyncio.wait_for(self._exchange(request), request.timeout)
-        except FAILURES as failure:
-            raise Unanswered(str(failure) or type(failure).__name__) from failure
+            return await asyncio.wait_for(_exchange(plan, tls, request.answer_bytes_max), request.timeout)
+        except Exception as failure:
+            raise unanswered(failure) from failure
 
     async def open(self, request: Request) -> AsyncHttpStream:
-        connection = await _Connection.connect(request, self._context(request))
+        plan = Plan.of(request)
+        tls = self._tls.context(plan)
         try:
-            head = await asyncio.wait_for(connection.asks(request), request.timeout)
-        except FAILURES as failure:
-            connection.close()
-            raise Unanswered(str(failure) or type(failure).__name__) from failure
-        except BaseException:
-            connection.close()
-            raise
-        return AsyncHttpStream(connection, head, request.timeout)
+            return await asyncio.wait_for(_opened(plan, tls, request.timeout), request.timeout)
+        except Exception as failure:
+            raise unanswered(failure) from failure
 
     async def close(self) -> None:
-        idle, self._idle = self._idle, {}
-        for connections in idle.values():
-            for connection in connections:
-                connection.close()
+        pass
 
-    async def _exchange(self, request: Request) -> Response:
-        place = (urlsplit(request.url).scheme, urlsplit(request.url).netloc)
-        loop = asyncio.get_running_loop()
-        # Connections of a loop that has ended are of no use to another.
-        idle = self._idle[place] = [kept for kept in self._idle.get(place, []) if kept.loop is loop]
-        reused = bool(idle)
-        connection = idle.pop() if idle else await _Connection.connect(request, self._context(request))
-        try:
-            try:
-                head = await connection.asks(request)
-            except FAILURES:
-                if not reused:
-                    raise
-                # The service had closed an idle connection. What is asked for again here is never done twice.
-                connection.close()
-                connection = await _Connection.connect(request, self._context(request))
-                head = await connection.asks(request)
-            body = b"".join([chunk async for chunk in connection.body(head)])
-        except BaseException:
-            connection.close()
-            raise
-        if head.headers.get("connection", "").lower() != "close" and connection.is_whole and len(idle) < IDLE_MAX:
-            self._idle.setdefault(place, []).append(connection)
-        else:
-            connection.close()
-        return Response(head.status, head.headers, body)
 
-    def _context(self, request: Request) -> ssl.SSLContext | None:
-        if urlsplit(request.url).scheme != "https":
-            return None
-        self._tls = self._tls or ssl.create_default_context()
-        return self._tls
+async def _opened(plan: Plan, tls: ssl.SSLContext | None, silence_max: float) -> AsyncHttpStream:
+    connection = await _Connection.to(plan, tls)
+    try:
+        return AsyncHttpStream(connection, await connection.asks(plan.message), silence_max)
+    except BaseException:
+        connection.close()
+        raise
+
+
+async def _exchange(plan: Plan, tls: ssl.SSLContext | None, bytes_max: int) -> Response:
+    connection = await _Connection.to(plan, tls)
+    try:
+        head = await connection.asks(plan.message)
+        body = bytearray()
+        async for piece in connection.body(head):
+            body += piece
+            if len(body) > bytes_max:
+                raise ValueError("the answer is too long")
+        return Response(head.status, head.headers, bytes(body))
+    finally:
+        connection.close()
 
 
 class AsyncHttpStream:
@@ -100,11 +81,12 @@ class AsyncHttpStream:
         chunks = self._connection.body(self.response).__aiter__()
         while True:
             try:
-                yield await asyncio.wait_for(chunks.__anext__(), self._silence_max)
+                chunk = await asyncio.wait_for(chunks.__anext__(), self._silence_max)
             except StopAsyncIteration:
                 return
-            except FAILURES as failure:
-                raise Unanswered(str(failure) or type(failure).__name__) from failure
+            except Exception as failure:
+                raise unanswered(failure) from failure
+            yield chunk
 
     async def close(self) -> None:
         self._connection.close()
@@ -113,31 +95,41 @@ class AsyncHttpStream:
 class _Connection:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
-        self.loop = asyncio.get_running_loop()
-        self.is_whole = False
-        """Whether the last answer was read to its end, so that the next one begins there."""
 
     @staticmethod
-    async def connect(request: Request, tls: ssl.SSLContext | None) -> _Connection:
-        parts = urlsplit(request.url)
-        port = parts.port or (443 if tls else 80)
+    async def to(plan: Plan, tls: ssl.SSLContext | None) -> _Connection:
+        host, port = plan.address
+        # Addresses that do not answer cost a quarter of a second each.
+        if plan.tunnel is None:
+            opened = await asyncio.open_connection(
+                host, port, ssl=tls, server_hostname=plan.tls_host, happy_eyeballs_delay=0.25
+            )
+            return _Connection(*opened)
+        connection = _Connection(*await asyncio.open_connection(host, port, happy_eyeballs_delay=0.25))
         try:
-            opening = asyncio.open_connection(parts.hostname, port, ssl=tls)
-            return _Connection(*await asyncio.wait_for(opening, request.timeout))
-        except FAILURES as failure:
-            raise Unanswered(str(failure) or type(failure).__name__) from failure
+            status = (await connection.asks(plan.tunnel)).status
+            if status != 200:
+                raise OSError(f"the proxy answered {status}")
+            if tls is not None:
+                await connection._secure(tls, plan.tls_host)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
-    async def asks(self, request: Request) -> Response:
-        parts = urlsplit(request.url)
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        headers = {"Host": parts.netloc, **request.headers}
-        if request.body is not None:
-            headers["Content-Length"] = str(len(request.body))
-        lines = [f"{request.method} {target} HTTP/1.1", *[f"{name}: {value}" for name, value in headers.items()]]
-        if any("\r" in line or "\n" in line for line in lines):
-            raise ValueError("a header has a line break")
-        self.is_whole = False
-        self._writer.write("\r\n".join([*lines, "", ""]).encode("latin-1") + (request.body or b""))
+    async def _secure(self, tls: ssl.SSLContext, host: str | None) -> None:
+        if sys.version_info >= (3, 11):
+            await self._writer.start_tls(tls, server_hostname=host)
+            return
+        loop, plain = asyncio.get_running_loop(), self._writer.transport
+        protocol = plain.get_protocol()
+        secured = await loop.start_tls(plain, protocol, tls, server_hostname=host)
+        if secured is None:
+            raise OSError("the connection was lost")
+        self._writer = asyncio.StreamWriter(secured, protocol, self._reader, loop)
+
+    async def asks(self, message: bytes) -> Response:
+        self._writer.write(message)
         await self._writer.drain()
         while True:
             head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
@@ -151,27 +143,26 @@ class _Connection:
 
     async def body(self, head: Response) -> AsyncIterator[bytes]:
         if head.status in (204, 304):
-            self.is_whole = True
-        elif "chunked" in head.headers.get("transfer-encoding", "").lower():
+            return
+        if "chunked" in head.headers.get("transfer-encoding", "").lower():
             while size := int((await self._reader.readuntil(b"\r\n")).split(b";")[0], 16):
-                yield await self._reader.readexactly(size)
+                async for piece in self._pieces(size):
+                    yield piece
                 await self._reader.readexactly(2)
-            while await self._reader.readuntil(b"\r\n") != b"\r\n":
-                pass
-            self.is_whole = True
         elif "content-length" in head.headers:
-            left = int(head.headers["content-length"])
-            while left > 0:
-                chunk = await self._reader.read(min(left, 65_536))
-                if not chunk:
-                    raise EOFError("the answer was cut")
-                left -= len(chunk)
-                yield chunk
-            self.is_whole = True
+            async for piece in self._pieces(int(head.headers["content-length"])):
+                yield piece
         else:
-            while chunk := await self._reader.read(65_536):
-                yield chunk
+            while piece := await self._reader.read(PIECE_BYTES_MAX):
+                yield piece
+
+    async def _pieces(self, left: int) -> AsyncIterator[bytes]:
+        while left > 0:
+            piece = await self._reader.read(min(left, PIECE_BYTES_MAX))
+            if not piece:
+                raise EOFError("the answer was cut")
+            left -= len(piece)
+            yield piece
 
     def close(self) -> None:
-        if not self.loop.is_closed():
-            self._writer.close()
+        self._writer.transport.abort()

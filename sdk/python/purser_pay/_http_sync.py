@@ -1,19 +1,19 @@
-"""HTTP by the standard library, for the sync client: connections are kept open, TLS is verified, redirects are not followed."""
+"""HTTP by the standard library, for the sync client: TLS is verified, redirects are not followed."""
 
 from __future__ import annotations
 
 import http.client
+import io
 import random
 import socket
 import ssl
-import threading
 import time
 from collections.abc import Iterator
-from urllib.parse import urlsplit
+from contextlib import contextmanager
+from typing import Any, cast
 
-from .transport import Request, Response, Unanswered
-
-IDLE_MAX = 16
+from ._http import PIECE_BYTES_MAX, Plan, Tls, unanswered
+from .transport import Request, Response
 
 
 class SystemClock:
@@ -29,117 +29,135 @@ class SystemClock:
 
 class HttpTransport:
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
-        self._tls = tls
-        self._idle: dict[tuple[str, str], list[http.client.HTTPConnection]] = {}
-        self._lock = threading.Lock()
+        self._tls = Tls(tls)
 
     def send(self, request: Request) -> Response:
-        until = time.monotonic() + request.timeout
-        connection, reused = self._take(request)
+        stream = self.open(request)
         try:
-            try:
-                sock, answer = self._asks(connection, request)
-            except (OSError, http.client.HTTPException):
-                if not reused:
-                    raise
-                # The service had closed an idle connection. What is asked for again here is never done twice.
-                connection.close()
-                connection = self._new(request)
-                sock, answer = self._asks(connection, request)
-            body = bytearray()
-            while chunk := answer.read1(65_536):
-                body += chunk
-                sock.settimeout(max(until - time.monotonic(), 0.001))
-            if answer.length:
-                raise http.client.IncompleteRead(bytes(body), answer.length)
-        except (OSError, http.client.HTTPException, ValueError) as failure:
-            connection.close()
-            raise Unanswered(str(failure) or type(failure).__name__) from failure
-        except BaseException:
-            connection.close()
-            raise
-        self._keep(request, connection, answer)
-        return Response(answer.status, _headers(answer), bytes(body))
+            return stream.whole(request.answer_bytes_max)
+        finally:
+            stream.close()
 
     def open(self, request: Request) -> HttpStream:
-        connection = self._new(request)
-        try:
-            _, answer = self._asks(connection, request)
-        except (OSError, http.client.HTTPException) as failure:
-            connection.close()
-            raise Unanswered(str(failure) or type(failure).__name__) from failure
-        return HttpStream(connection, answer)
+        plan = Plan.of(request)
+        tls = self._tls.context(plan)
+        line = _Line(request.timeout)
+        with line.talking():
+            line.connect(plan.address)
+            if plan.tunnel is not None:
+                status = line.asks(plan.tunnel, "CONNECT").status
+                if status != 200:
+                    raise OSError(f"the proxy answered {status}")
+            if tls is not None:
+                line.secure(tls, plan.tls_host)
+            return HttpStream(line, line.asks(plan.message, request.method), request.timeout)
 
     def close(self) -> None:
-        with self._lock:
-            idle, self._idle = self._idle, {}
-        for connections in idle.values():
-            for connection in connections:
-                connection.close()
-
-    def _asks(
-        self, connection: http.client.HTTPConnection, request: Request
-    ) -> tuple[socket.socket, http.client.HTTPResponse]:
-        if connection.sock is None:
-            connection.connect()
-        sock: socket.socket | None = connection.sock
-        assert sock is not None
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sock.settimeout(request.timeout)
-        parts = urlsplit(request.url)
-        target = parts.path + (f"?{parts.query}" if parts.query else "")
-        connection.request(request.method, target, body=request.body, headers=dict(request.headers))
-        return sock, connection.getresponse()
-
-    def _new(self, request: Request) -> http.client.HTTPConnection:
-        parts = urlsplit(request.url)
-        if parts.scheme == "https":
-            tls = self._tls or ssl.create_default_context()
-            self._tls = tls
-            return http.client.HTTPSConnection(parts.netloc, timeout=request.timeout, context=tls)
-        return http.client.HTTPConnection(parts.netloc, timeout=request.timeout)
-
-    def _take(self, request: Request) -> tuple[http.client.HTTPConnection, bool]:
-        with self._lock:
-            idle = self._idle.get(_place(request))
-            if idle:
-                return idle.pop(), True
-        return self._new(request), False
-
-    def _keep(self, request: Request, connection: http.client.HTTPConnection, answer: http.client.HTTPResponse) -> None:
-        with self._lock:
-            idle = self._idle.setdefault(_place(request), [])
-            if not answer.will_close and len(idle) < IDLE_MAX:
-                idle.append(connection)
-                return
-        connection.close()
+        pass
 
 
 class HttpStream:
-    def __init__(self, connection: http.client.HTTPConnection, answer: http.client.HTTPResponse) -> None:
-        self._connection = connection
+    def __init__(self, line: _Line, answer: http.client.HTTPResponse, silence_max: float) -> None:
+        self._line = line
         self._answer = answer
-        self.response = Response(answer.status, _headers(answer))
+        self._silence_max = silence_max
+        headers = {name.lower(): value for name, value in answer.getheaders()}
+        self.response = Response(answer.status, headers)
+
+    def whole(self, bytes_max: int) -> Response:
+        """The answer with its body, within the time of the request."""
+        body = bytearray()
+        with self._line.talking():
+            while piece := self._answer.read(PIECE_BYTES_MAX):
+                body += piece
+                if len(body) > bytes_max:
+                    raise ValueError("the answer is too long")
+            if self._answer.length:
+                raise EOFError("the answer was cut")
+        return Response(self.response.status, self.response.headers, bytes(body))
 
     def chunks(self) -> Iterator[bytes]:
         while True:
-            try:
-                chunk = self._answer.read1(65_536)
-            except (OSError, http.client.HTTPException, ValueError) as failure:
-                raise Unanswered(str(failure) or type(failure).__name__) from failure
+            with self._line.talking():
+                self._line.until = time.monotonic() + self._silence_max
+                chunk = self._answer.read1(PIECE_BYTES_MAX)
             if not chunk:
                 return
             yield chunk
 
     def close(self) -> None:
-        self._answer.close()
-        self._connection.close()
+        self._line.close()
 
 
-def _place(request: Request) -> tuple[str, str]:
-    parts = urlsplit(request.url)
-    return parts.scheme, parts.netloc
+class _Line:
+    """A connection. `until` ends all that is sent and read over it, however slowly the bytes come."""
+
+    def __init__(self, seconds: float) -> None:
+        self.until = time.monotonic() + seconds
+        self._socket = socket.socket()
+
+    @contextmanager
+    def talking(self) -> Iterator[None]:
+        """Closes the connection if anything fails."""
+        try:
+            yield
+        except Exception as failure:
+            self.close()
+            raise unanswered(failure) from failure
+        except BaseException:
+            self.close()
+            raise
+
+    def connect(self, address: tuple[str, int]) -> None:
+        """Tries each address of the name, for a share of the time."""
+        found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
+        for number, (family, kind, protocol, _, place) in enumerate(found):
+            self._socket.close()
+            self._socket = socket.socket(family, kind, protocol)
+            self._socket.settimeout(self._seconds_left() / (len(found) - number))
+            try:
+                self._socket.connect(place)
+                break
+            except OSError:
+                if number + 1 == len(found):
+                    raise
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def secure(self, tls: ssl.SSLContext, host: str | None) -> None:
+        self._socket.settimeout(self._seconds_left())
+        self._socket = tls.wrap_socket(self._socket, server_hostname=host)
+
+    def asks(self, message: bytes, method: str) -> http.client.HTTPResponse:
+        self._socket.settimeout(self._seconds_left())
+        self._socket.sendall(message)
+        answer = http.client.HTTPResponse(cast(socket.socket, self), method=method)
+        answer.begin()
+        return answer
+
+    def read_into(self, buffer: memoryview) -> int:
+        self._socket.settimeout(self._seconds_left())
+        return self._socket.recv_into(buffer)
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        """What `http.client` reads from."""
+        return io.BufferedReader(_Bytes(self))
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _seconds_left(self) -> float:
+        left = self.until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("no whole answer in time")
+        return left
 
 
-def _headers(answer: http.client.HTTPResponse) -> dict[str, str]:
-    return {name.lower(): value for name, value in answer.getheaders()}
+class _Bytes(io.RawIOBase):
+    def __init__(self, line: _Line) -> None:
+        self._line = line
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._line.read_into(buffer)

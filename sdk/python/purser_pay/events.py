@@ -23,9 +23,10 @@ class Event:
     """As its type has it: amounts are text, limits of policies are `Decimal`."""
 
 
-def event_of(value: dict[str, Any]) -> Event:
-    id, kind, created_at, data = (value.get(name) for name in ("id", "type", "created_at", "data"))
-    if not (isinstance(id, str) and isinstance(kind, str) and isinstance(created_at, str) and isinstance(data, dict)):
+def event_of(value: Any) -> Event:
+    fields = value if isinstance(value, dict) else {}
+    id, kind, created_at, data = (fields.get(name) for name in ("id", "type", "created_at", "data"))
+    if not (isinstance(id, str) and isinstance(kind, str) and isinstance(data, dict)):
         raise Unreadable("this is no event")
     return Event(id=id, type=kind, created_at=time_of(created_at), data=data)
 
@@ -42,14 +43,19 @@ class Message:
     data: str
 
 
+# More than the longest event.
+MESSAGE_LENGTH_MAX = 1024 * 1024
+
+
 class MessageReader:
-    """Reads `text/event-stream`, however it is cut into pieces."""
+    """Reads `text/event-stream`, however it is cut into pieces. Raises `Unreadable` for a message that does not end."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest = ""
         self._id: str | None = None
         self._data: list[str] = []
+        self._length = 0
 
     def feed(self, chunk: bytes) -> Iterator[Message]:
         text = self._rest + self._decoder.decode(chunk)
@@ -61,7 +67,7 @@ class MessageReader:
             if not line:
                 if self._data or self._id is not None:
                     yield Message(self._id, "\n".join(self._data))
-                self._id, self._data = None, []
+                self._id, self._data, self._length = None, [], 0
                 continue
             field, _, value = line.partition(":")
             value = value[1:] if value.startswith(" ") else value
@@ -69,3 +75,6 @@ class MessageReader:
                 self._id = value
             elif field == "data":
                 self._data.append(value)
+                self._length += len(value)
+        if self._length + len(self._rest) > MESSAGE_LENGTH_MAX:
+            raise Unreadable("a message is too long")

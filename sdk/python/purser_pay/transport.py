@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
+ANSWER_BYTES_MAX = 8 * 1024 * 1024
+
+
 @dataclass(frozen=True)
 class Request:
     method: str
@@ -15,6 +18,8 @@ class Request:
     body: bytes | None
     timeout: float
     """Seconds for the whole answer; of a stream, how long it may stay silent."""
+    answer_bytes_max: int = ANSWER_BYTES_MAX
+    """A longer answer is not the service's."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,10 @@ class Response:
 
 class Unanswered(Exception):
     """There was no answer, or not a whole one. What was asked for may have been done."""
+
+
+class Untrusted(Unanswered):
+    """The server's certificate is not trusted, which another attempt does not change."""
 
 
 class Stream(Protocol):
@@ -50,7 +59,8 @@ class AsyncStream(Protocol):
 
 
 class Transport(Protocol):
-    """Sends requests. Follows no redirect, and raises `Unanswered` for every failure but an answer."""
+    """Sends requests. Follows no redirect, bounds the time and length of an answer, and raises `Unanswered` for every failure but
+    an answer."""
 
     def send(self, request: Request) -> Response: ...
 

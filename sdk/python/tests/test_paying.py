@@ -51,6 +51,7 @@ class Script:
     def __init__(self, *answers: Response | Exception) -> None:
         self.answers = list(answers)
         self.asked: list[Request] = []
+        self.piece = 3
 
     def send(self, request: Request) -> Response:
         self.asked.append(request)
@@ -60,7 +61,7 @@ class Script:
         return one
 
     def open(self, request: Request) -> "Pieces":
-        return Pieces(self.send(request))
+        return Pieces(self.send(request), self.piece)
 
     def close(self) -> None:
         pass
@@ -70,15 +71,16 @@ class Script:
 
 
 class Pieces:
-    """A stream whose pieces are three bytes long, so that they are cut anywhere."""
+    """A stream whose pieces are three bytes long by default, so that they are cut anywhere."""
 
-    def __init__(self, response: Response) -> None:
+    def __init__(self, response: Response, length: int) -> None:
         self.response = response
+        self.length = length
 
     def chunks(self) -> Iterator[bytes]:
         body = self.response.body
-        for at in range(0, len(body), 3):
-            yield body[at : at + 3]
+        for at in range(0, len(body), self.length):
+            yield body[at : at + self.length]
 
     def close(self) -> None:
         pass
@@ -271,9 +273,9 @@ class Paying(unittest.TestCase):
         resource = {"status": 200, "content_type": "text/plain", "body": "hi", "encoding": "utf-8", "truncated": False}
         bought = {"transfer": SETTLED, "resource": resource, "receipt": None}
         purser, script, _ = agent(Unanswered("cut"), answer(202, {**bought, "transfer": SUBMITTED}), answer(200, bought))
-        got = purser.buy("https://shop.test/report", max_usdc="0.30", name="report")
+        got = purser.buy("https://shop.test/report", max_usdc="0.30", name="invoice")
         self.assertEqual((got.resource and got.resource.body, got.transfer and got.transfer.status), ("hi", "settled"))
-        sent = {"from": "acct_1", "url": "https://shop.test/report", "max_amount": "0.30", "idempotency_key": "report"}
+        sent = {"from": "acct_1", "url": "https://shop.test/report", "max_amount": "0.30", "idempotency_key": "invoice"}
         self.assertEqual(script.bodies(), [{**sent, "method": "GET"}] * 3)
 
     def test_stream_goes_on_where_it_was_cut(self) -> None:
@@ -290,6 +292,39 @@ class Paying(unittest.TestCase):
         one, two = next(read), next(read)
         self.assertEqual((one.id, two.id, two.data, events.position), ("evt_1", "evt_2", {"é": "😀"}, "at-2"))
         self.assertEqual([request.headers.get("Last-Event-ID") for request in script.asked], [None, "at-1", "at-1"])
+
+    def test_stream_that_cannot_be_read_is_opened_again(self) -> None:
+        event = {"id": "evt_1", "type": "new.type", "created_at": "2026-01-31T12:00:00Z", "data": {}}
+        good = f"id: at-1\ndata: {json.dumps(event)}\n\n".encode()
+        for kind, wrong in {
+            "no JSON": Response(200, {}, b"id: at-7\ndata: {oops\n\n"),
+            "no event": Response(200, {}, b"id: at-7\ndata: [1]\n\n"),
+            "no end": Response(200, {}, b"id: at-7\ndata: " + b"x" * 2_000_000),
+            "a gateway": Response(403, {}, b"<html>Forbidden</html>"),
+            "a gateway without end": Response(502, {}, b" " * 9_000_000),
+        }.items():
+            with self.subTest(kind):
+                purser, script, _ = agent(wrong, Response(200, {}, good))
+                script.piece = 100_000
+                self.assertEqual(next(iter(purser.events.stream())).id, "evt_1")
+                self.assertEqual([request.headers.get("Last-Event-ID") for request in script.asked], [None, None])
+
+    def test_lists_and_transfers_of_others_are_asked_again(self) -> None:
+        page = answer(200, {"data": [SETTLED], "cursor": None, "has_more": False})
+        for wrong in ({"data": [1]}, {}, {"data": [SETTLED]}, {"data": [SETTLED], "cursor": 1, "has_more": True}):
+            purser, script, _ = agent(answer(200, wrong), page)
+            self.assertEqual(([one.transfer_id for one in purser.transfers.list()], len(script.asked)), (["txn_1"], 2))
+        purser, script, _ = agent(answer(200, {**SETTLED, "transfer_id": "txn_2"}), answer(200, SETTLED))
+        self.assertEqual((purser.transfers.get("txn_1").transfer_id, len(script.asked)), ("txn_1", 2))
+
+    def test_removal_is_done_once_the_service_says_so(self) -> None:
+        purser, script, _ = agent(answer(200, {}), Response(200, {}, b"<html>"), Response(204, {}))
+        purser.keys.revoke("self")
+        self.assertEqual(len(script.asked), 3)
+
+    def test_200_without_an_end_state_is_no_payment(self) -> None:
+        purser, script, _ = agent(answer(200, SUBMITTED), answer(200, {**SETTLED, "status": "new"}), answer(200, SETTLED))
+        self.assertEqual((pays(purser).status, len(script.asked)), ("settled", 3))
 
     def test_post_that_is_no_payment_is_named_by_itself(self) -> None:
         halted = {"halted": True, "halted_by": "guardian", "tx_signature": "sig", "action_id": None}
