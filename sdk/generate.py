@@ -18,6 +18,7 @@ ASYNC_CLIENT = FOLDER / "python/purser_pay/_async_client.py"
 SYNC_CLIENT = FOLDER / "python/purser_pay/_client.py"
 PYTHON = FOLDER / "python/purser_pay/types.py"
 TYPESCRIPT = FOLDER / "typescript/src/types.ts"
+SHAPES = FOLDER / "typescript/src/shapes.ts"
 
 # What the SDKs answer. What these refer to comes along.
 ANSWERED = [
@@ -202,6 +203,42 @@ def typescript(document: Document) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
+def shapes(document: Document) -> str:
+    """What TypeScript holds answers against, because its types are gone when it runs."""
+
+    def kind(schema: dict[str, Any]) -> str:
+        schema, nullable = without_null(schema)
+        return plain(schema) + ("?" if nullable else "")
+
+    def plain(schema: dict[str, Any]) -> str:
+        if "$ref" in schema:
+            name = named(schema)
+            if name in MONEY:
+                return "usdc"
+            if name == "Timestamp":
+                return "time"
+            if name == "Metadata":
+                return "object"
+            return name if document.is_object(name) else plain(document.schemas[name])
+        if schema.get("type") == "array":
+            return f"{kind(schema['items'])}[]"
+        kinds = {"integer": "number", "boolean": "boolean", "object": "object"}
+        return kinds.get(schema.get("type", "string"), "string")
+
+    lines = [f"// The fields of answers. {NOTE}", "", 'import type * as types from "./types.ts";', "",
+             "/** The types that are answered. */", "export interface Answers {"]
+    lines += [f"  {name}: types.{name};" for name in sorted(ANSWERED)]
+    lines += ["}", "", "/** Each field with its kind. `?` after a name: may be left out; after a kind: may be `null`. */",
+              "export const SHAPES: Record<string, Record<string, string>> = {"]
+    for name in document.reached(ANSWERED):
+        if document.is_object(name):
+            lines.append(f"  {name}: {{")
+            for field, inner, required in document.fields(document.schemas[name]):
+                lines.append(f'    {field if required else json.dumps(field + "?")}: "{kind(inner)}",')
+            lines.append("  },")
+    return "\n".join([*lines, "};"]) + "\n"
+
+
 def wrapped(text: str, begin: str, end: str, indent: str | None = None) -> list[str]:
     text = " ".join(text.split())
     if len(begin) + len(text) + len(end) <= 120:
@@ -232,8 +269,11 @@ def synchronous(text: str) -> str:
 def main() -> int:
     document = Document(json.load(sys.stdin))
     client = synchronous(ASYNC_CLIENT.read_text(encoding="utf-8"))
+    files = {
+        PYTHON: python(document), TYPESCRIPT: typescript(document), SHAPES: shapes(document), SYNC_CLIENT: client,
+    }
     stale = False
-    for path, text in ((PYTHON, python(document)), (TYPESCRIPT, typescript(document)), (SYNC_CLIENT, client)):
+    for path, text in files.items():
         if "--check" not in sys.argv:
             path.write_text(text, encoding="utf-8")
         elif not path.exists() or path.read_text(encoding="utf-8") != text:

@@ -1,10 +1,12 @@
 // An agent that pays, or an operator that keeps accounts.
 
-import { type Answer, ask, type Call, type Line, messages, once, type Query } from "./call.ts";
-import { ApiError, TooManyRequests, Unreachable } from "./errors.ts";
+import { ask, BULK_BYTES_MAX, type Call, distrust, type Line, messages, once, type Query, type Reads } from "./call.ts";
+import { ApiError, read, TooManyRequests, Unreachable, Unreadable } from "./errors.ts";
 import { type Event, eventOf } from "./events.ts";
 import { type Amount, amountText, readJson, usdcText } from "./money.ts";
+import { environment, needsProxy } from "./environment.ts";
 import { type Clock, isAskedAgain, pause, SYSTEM_CLOCK } from "./retry.ts";
+import type { Answers } from "./shapes.ts";
 import type * as types from "./types.ts";
 
 export interface Options {
@@ -108,6 +110,7 @@ export class Purser {
 
   constructor(options: Options = {}) {
     const url = (options.url ?? setting("PURSER_URL")).replace(/\/+$/, "");
+    if (options.fetch === undefined) needsProxy(url);
     this.#line = {
       base: url.endsWith("/v1") ? url : `${url}/v1`,
       key: options.key === undefined ? setting("PURSER_AGENT_KEY") : options.key,
@@ -139,8 +142,9 @@ export class Purser {
     const { to, name, memo, duplicateOf, approval, signal } = options;
     const from = options.account ?? (await this.accountId());
     const body = { from, to, amount, idempotency_key: name, memo, duplicate_of: duplicateOf, approval };
-    const answer = await ask(this.#line, { method: "POST", path: "/transfers", body, isAwaited: true, signal });
-    return paymentOf(answer);
+    const call = { method: "POST", path: "/transfers", body, isAwaited: true, signal };
+    const { value, replayed } = await ask(this.#line, call, transferWith("idempotency_key", name));
+    return paymentOf(value, replayed);
   }
 
   /** How each rule would judge a payment now. Nothing happens. */
@@ -148,7 +152,7 @@ export class Purser {
     const amount = amountText(options);
     const { to, memo } = options;
     const from = options.account ?? (await this.accountId());
-    return asked(this.#line, { method: "POST", path: "/transfers/preview", body: { from, to, amount, memo } });
+    return asked("Preview", this.#line, { method: "POST", path: "/transfers/preview", body: { from, to, amount, memo } });
   }
 
   /** Buys what a server sells by x402 for at most `maxUsdc`, once per `name`. */
@@ -161,19 +165,22 @@ export class Purser {
     const max_amount = usdcText(options.maxUsdc, "maxUsdc");
     const from = options.account ?? (await this.accountId());
     const sent = { from, url, max_amount, idempotency_key: name, method, body, memo };
-    return asked(this.#line, { method: "POST", path: "/x402/payments", body: sent, isAwaited: true });
+    const reads = (json: unknown) => {
+      const bought = read("X402Payment", json) as types.X402Payment;
+      if (bought.transfer !== null) transferWith("idempotency_key", name)(bought.transfer);
+      return bought;
+    };
+    return (await ask(this.#line, { method: "POST", path: "/x402/payments", body: sent, isAwaited: true }, reads)).value;
   }
 
   /** The account that pays: given, set by `PURSER_ACCOUNT`, or the one that the agent's key opens. */
   async accountId(): Promise<string> {
     if (this.#account === undefined) {
       const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "get_account", arguments: {} } };
-      const { json } = await ask(this.#line, { method: "POST", path: this.#line.base.replace(/\/v1$/, "/mcp"), body });
-      const found = (json["result"] as { structuredContent?: { account_id?: unknown } } | undefined)?.structuredContent;
-      if (typeof found?.account_id !== "string") {
-        throw new TypeError("this key opens no account by itself: say which one pays, account: ...");
-      }
-      this.#account = found.account_id;
+      const call = { method: "POST", path: this.#line.base.replace(/\/v1$/, "/mcp"), body };
+      const { value } = await ask(this.#line, call, ownAccount);
+      if (value === undefined) throw new TypeError("this key opens no account by itself: say which one pays, account: ...");
+      this.#account = value;
     }
     return this.#account;
   }
@@ -201,7 +208,7 @@ class Transfers {
 
   /** A transfer in any state. */
   get(transferId: string): Promise<types.Transfer> {
-    return asked(this.#line, get(`/transfers/${encodeURIComponent(transferId)}`));
+    return askedFor(this.#line, get(`/transfers/${encodeURIComponent(transferId)}`), transferWith("transfer_id", transferId));
   }
 
   /** Newest first. */
@@ -210,7 +217,7 @@ class Transfers {
   ): AsyncGenerator<types.Transfer> {
     const { account, status, name, since, until } = filter;
     const query = { account_id: account, status, idempotency_key: name, since: text(since), until: text(until) };
-    return listed(this.#line, "/transfers", query);
+    return listed(kind("Transfer"), this.#line, "/transfers", query);
   }
 }
 
@@ -228,7 +235,7 @@ class History {
   ): AsyncGenerator<types.Entry> {
     const account = filter.account ?? (await this.#own());
     const query = { status: filter.status, type: filter.type, since: text(filter.since), until: text(filter.until) };
-    yield* listed<types.Entry>(this.#line, `/accounts/${encodeURIComponent(account)}/transactions`, query);
+    yield* listed(kind("Entry"), this.#line, `/accounts/${encodeURIComponent(account)}/transactions`, query);
   }
 
   /**
@@ -273,16 +280,16 @@ class Accounts {
     options: { policy?: PolicyFields; metadata?: types.Metadata; tags?: string[]; once?: string } = {},
   ): Promise<types.Account> {
     const policy = options.policy === undefined ? undefined : checked(options.policy);
-    return asked(this.#line, once("/accounts", { name, policy, metadata: options.metadata, tags: options.tags }, options.once));
+    return asked("Account", this.#line, once("/accounts", { name, policy, metadata: options.metadata, tags: options.tags }, options.once));
   }
 
   get(account: string): Promise<types.Account> {
-    return asked(this.#line, get(path(account)));
+    return asked("Account", this.#line, get(path(account)));
   }
 
   /** Newest first. */
   list(filter: { status?: types.AccountStatus; tag?: string } = {}): AsyncGenerator<types.Account> {
-    return listed(this.#line, "/accounts", { status: filter.status, tag: filter.tag });
+    return listed(kind("Account"), this.#line, "/accounts", { status: filter.status, tag: filter.tag });
   }
 
   /** Changes what is given; tags as a whole, metadata key by key: a value that is `null` removes its key. */
@@ -296,16 +303,16 @@ class Accounts {
       approvals?: types.ApprovalRule;
     },
   ): Promise<types.Account> {
-    return asked(this.#line, { method: "PATCH", path: path(account), body: change });
+    return asked("Account", this.#line, { method: "PATCH", path: path(account), body: change });
   }
 
   /** Live, from the chain. */
   balance(account: string): Promise<types.Balance> {
-    return asked(this.#line, get(path(account, "/balance")));
+    return asked("Balance", this.#line, get(path(account, "/balance")));
   }
 
   limits(account: string): Promise<types.Limits> {
-    return asked(this.#line, get(path(account, "/limits")));
+    return asked("Limits", this.#line, get(path(account, "/limits")));
   }
 }
 
@@ -317,7 +324,7 @@ class Policies {
   }
 
   get(account: string): Promise<types.AccountPolicy> {
-    return asked(this.#line, get(path(account, "/policy")));
+    return asked("AccountPolicy", this.#line, get(path(account, "/policy")));
   }
 
   /**
@@ -356,17 +363,17 @@ class Policies {
     options: { dryRun?: boolean; once?: string } = {},
   ): Promise<types.ManyChanged> {
     const body = { accounts, policy: checked(policy), dry_run: options.dryRun ?? false };
-    return asked(this.#line, once("/bulk/policy", body, options.once));
+    return asked("ManyChanged", this.#line, once("/bulk/policy", body, options.once, BULK_BYTES_MAX));
   }
 
   /** Drops the policy that waits. */
   dropPending(account: string): Promise<types.AccountPolicy> {
-    return asked(this.#line, { method: "DELETE", path: path(account, "/policy/pending") });
+    return asked("AccountPolicy", this.#line, { method: "DELETE", path: path(account, "/policy/pending") });
   }
 
   /** Every version, newest first. */
   versions(account: string): AsyncGenerator<types.PolicySet> {
-    return listed(this.#line, path(account, "/policy/versions"));
+    return listed(kind("PolicySet"), this.#line, path(account, "/policy/versions"));
   }
 
   #change(
@@ -376,7 +383,7 @@ class Policies {
   ): Promise<types.AccountPolicy> {
     const { version, ...fields } = change;
     const headers: Record<string, string> = version === undefined ? {} : { "If-Match": `"${version}"` };
-    return asked(this.#line, { method, path: path(account, "/policy"), body: checked(fields), headers });
+    return asked("AccountPolicy", this.#line, { method, path: path(account, "/policy"), body: checked(fields), headers });
   }
 }
 
@@ -400,16 +407,16 @@ class Keys {
   ): Promise<types.NewKey> {
     const { name, expiresAt, allowedCidrs, scopes } = options;
     const body = { name, expires_at: text(expiresAt), allowed_cidrs: allowedCidrs, scopes };
-    return asked(this.#line, once(path(account, "/keys"), body, options.once));
+    return asked("NewKey", this.#line, once(path(account, "/keys"), body, options.once));
   }
 
   list(account: string): AsyncGenerator<types.Key> {
-    return listed(this.#line, path(account, "/keys"));
+    return listed(kind("Key"), this.#line, path(account, "/keys"));
   }
 
   /** `self` is the key that asks: an agent gives its own back. */
   async revoke(keyId: string): Promise<void> {
-    await ask(this.#line, { method: "DELETE", path: `/keys/${encodeURIComponent(keyId)}` });
+    await ask(this.#line, { method: "DELETE", path: `/keys/${encodeURIComponent(keyId)}` }, nothing);
   }
 }
 
@@ -422,7 +429,7 @@ class Halts {
 
   /** Stops one account at once. */
   account(account: string): Promise<types.Halted> {
-    return asked(this.#line, once(path(account, "/halt")));
+    return asked("Halted", this.#line, once(path(account, "/halt")));
   }
 
   /** Stops each of these accounts; see `policies.changeMany`. */
@@ -430,12 +437,13 @@ class Halts {
     accounts: AccountSelection,
     options: { dryRun?: boolean; once?: string } = {},
   ): Promise<types.ManyChanged> {
-    return asked(this.#line, once("/bulk/halt", { accounts, dry_run: options.dryRun ?? false }, options.once));
+    const body = { accounts, dry_run: options.dryRun ?? false };
+    return asked("ManyChanged", this.#line, once("/bulk/halt", body, options.once, BULK_BYTES_MAX));
   }
 
   /** Stops every account of the operator at once. */
   operator(): Promise<types.Halted> {
-    return asked(this.#line, once("/halt"));
+    return asked("Halted", this.#line, once("/halt"));
   }
 }
 
@@ -445,13 +453,13 @@ class Events {
     this.#line = line;
   }
 
-  async get(eventId: string): Promise<Event> {
-    return eventOf((await ask(this.#line, get(`/events/${encodeURIComponent(eventId)}`))).json);
+  get(eventId: string): Promise<Event> {
+    return askedFor(this.#line, get(`/events/${encodeURIComponent(eventId)}`), eventOf);
   }
 
   /** Newest first. */
   list(filter: { type?: Event["type"]; account?: string } = {}): AsyncGenerator<Event> {
-    return listed(this.#line, "/events", { type: filter.type, account_id: filter.account });
+    return listed(eventOf, this.#line, "/events", { type: filter.type, account_id: filter.account });
   }
 
   /** Events as they happen: see `EventStream`. */
@@ -465,7 +473,7 @@ class Events {
   /** Where a stream stands that begins now: read what there is, then stream `after` it, and nothing falls in between. */
   async position(): Promise<string> {
     const stream = new EventStream(this.#line, {}, undefined, undefined);
-    for await (const _ of stream.data()) if (stream.position) return stream.position;
+    for await (const _ of stream.messages()) if (stream.position) return stream.position;
     throw new Unreachable("the stream ended before it began");
   }
 }
@@ -490,11 +498,14 @@ export class EventStream implements AsyncIterable<Event> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Event> {
-    for await (const data of this.data()) if (data !== "") yield eventOf(readJson(data));
+    for await (const event of this.messages()) if (event !== undefined) yield event;
   }
 
-  /** The data of every message, over as many connections as it takes; empty of the one that says where the stream begins. */
-  async *data(): AsyncGenerator<string> {
+  /**
+   * Every message, over as many connections as it takes; `undefined` for the one that says where the stream begins. What cannot
+   * be read ends its connection, and is asked for again.
+   */
+  async *messages(): AsyncGenerator<Event | undefined> {
     let failures = 0;
     for (;;) {
       let retryAfterMs: number | undefined;
@@ -503,9 +514,10 @@ export class EventStream implements AsyncIterable<Event> {
         if (this.position !== undefined) headers["Last-Event-ID"] = this.position;
         const call = { method: "GET", path: "/events", query: this.#query, headers, signal: this.#signal };
         for await (const message of messages(this.#line, call)) {
+          const event = message.data === "" ? undefined : eventOf(readJson(message.data));
           failures = 0;
           this.position = message.id || this.position;
-          yield message.data;
+          yield event;
         }
       } catch (error) {
         this.#signal?.throwIfAborted();
@@ -513,6 +525,9 @@ export class EventStream implements AsyncIterable<Event> {
           if (!isAskedAgain(error)) throw error;
           retryAfterMs = error.retryAfterMs;
         }
+        if (error instanceof Unreadable) retryAfterMs = error.retryAfterMs;
+        const untrusted = distrust(error);
+        if (untrusted !== undefined) throw new Unreachable(untrusted.message, untrusted);
       }
       failures += 1;
       await this.#line.clock.sleep(pause(failures, retryAfterMs, this.#line.clock.random()), this.#signal);
@@ -536,15 +551,15 @@ class Webhooks {
     const { accounts, lowBalanceThresholdUsdc: low } = options;
     const threshold = low === undefined ? undefined : usdcText(low, "lowBalanceThresholdUsdc");
     const body = { url, events, account_ids: accounts, low_balance_threshold_usdc: threshold };
-    return asked(this.#line, once("/webhooks", body, options.once));
+    return asked("WebhookWithSecret", this.#line, once("/webhooks", body, options.once));
   }
 
   get(webhookId: string): Promise<types.Webhook> {
-    return asked(this.#line, get(hook(webhookId)));
+    return asked("Webhook", this.#line, get(hook(webhookId)));
   }
 
   list(): AsyncGenerator<types.Webhook> {
-    return listed(this.#line, "/webhooks");
+    return listed(kind("Webhook"), this.#line, "/webhooks");
   }
 
   /** Changes what is given. No accounts at all (`[]`) means every account. */
@@ -553,25 +568,26 @@ class Webhooks {
     change: { url?: string; events?: types.EventType[]; accounts?: string[]; status?: types.WebhookStatus },
   ): Promise<types.Webhook> {
     const { accounts, ...fields } = change;
-    return asked(this.#line, { method: "PATCH", path: hook(webhookId), body: { ...fields, account_ids: accounts } });
+    const body = { ...fields, account_ids: accounts };
+    return asked("Webhook", this.#line, { method: "PATCH", path: hook(webhookId), body });
   }
 
   async delete(webhookId: string): Promise<void> {
-    await ask(this.#line, { method: "DELETE", path: hook(webhookId) });
+    await ask(this.#line, { method: "DELETE", path: hook(webhookId) }, nothing);
   }
 
   /** A new secret. The one before it signs too for 24 hours. */
   rotateSecret(webhookId: string, options: { once?: string } = {}): Promise<types.WebhookWithSecret> {
-    return asked(this.#line, once(hook(webhookId, "/rotate_secret"), undefined, options.once));
+    return asked("WebhookWithSecret", this.#line, once(hook(webhookId, "/rotate_secret"), undefined, options.once));
   }
 
   /** Sends a `webhook.test` event to this webhook alone. */
-  async test(webhookId: string): Promise<Event> {
-    return eventOf((await ask(this.#line, once(hook(webhookId, "/test")))).json);
+  test(webhookId: string): Promise<Event> {
+    return askedFor(this.#line, once(hook(webhookId, "/test")), eventOf);
   }
 
   deliveries(webhookId: string, filter: { status?: types.DeliveryStatus } = {}): AsyncGenerator<types.Delivery> {
-    return listed(this.#line, hook(webhookId, "/deliveries"), { status: filter.status });
+    return listed(kind("Delivery"), this.#line, hook(webhookId, "/deliveries"), { status: filter.status });
   }
 
   /** Delivers one event again, or what was not delivered in a period. */
@@ -583,7 +599,7 @@ class Webhooks {
       "eventId" in what
         ? { event_id: what.eventId }
         : { since: text(what.since), until: text(what.until), status: what.status };
-    return asked(this.#line, once(hook(webhookId, "/replay"), body));
+    return asked("Replayed", this.#line, once(hook(webhookId, "/replay"), body));
   }
 }
 
@@ -615,23 +631,60 @@ function checked<T extends PolicyFields & BoundsFields>(policy: T): T {
   return policy;
 }
 
-async function asked<T>(line: Line, call: Call): Promise<T> {
-  return (await ask(line, call)).json as T;
+async function askedFor<T>(line: Line, call: Call, reads: Reads<T>): Promise<T> {
+  return (await ask(line, call, reads)).value;
+}
+
+function asked<K extends keyof Answers>(name: K, line: Line, call: Call): Promise<Answers[K]> {
+  return askedFor(line, call, kind(name));
+}
+
+function kind<K extends keyof Answers>(name: K): Reads<Answers[K]> {
+  return (json) => read(name, json) as Answers[K];
+}
+
+function transferWith(field: "idempotency_key" | "transfer_id", value: string): Reads<types.Transfer> {
+  return (json) => {
+    const transfer = kind("Transfer")(json);
+    if (transfer[field] !== value) throw new Unreadable("the answer is about another payment");
+    return transfer;
+  };
+}
+
+/** The account that the key opens, from the MCP tool `get_account`; `undefined` if it opens none by itself. */
+function ownAccount(json: unknown): string | undefined {
+  const { jsonrpc, result } = (json ?? {}) as { jsonrpc?: unknown; result?: { structuredContent?: { account_id?: unknown } } };
+  const said = result?.structuredContent;
+  if (jsonrpc !== "2.0" || typeof said !== "object" || said === null) throw new Unreadable("the answer is not of MCP");
+  return typeof said.account_id === "string" ? said.account_id : undefined;
+}
+
+function nothing(json: unknown): void {
+  if (json !== undefined) throw new Unreadable("an answer without a body was to come");
 }
 
 /** Everything that is listed, page by page. */
-async function* listed<T>(line: Line, path: string, filters: Query = {}): AsyncGenerator<T> {
+async function* listed<T>(readsOne: Reads<T>, line: Line, path: string, filters: Query = {}): AsyncGenerator<T> {
   let cursor: string | undefined;
   do {
-    const { json } = await ask(line, { method: "GET", path, query: { limit: "100", ...filters, cursor } });
-    const page = json as { data?: T[]; cursor?: string | null; has_more?: boolean };
-    yield* page.data ?? [];
-    cursor = page.has_more ? (page.cursor ?? undefined) : undefined;
+    const call = { method: "GET", path, query: { limit: "100", ...filters, cursor } };
+    const [page, next] = await askedFor(line, call, (json) => pageOf(readsOne, json));
+    yield* page;
+    cursor = next;
   } while (cursor !== undefined);
 }
 
-function paymentOf({ json, replayed }: Answer): Payment {
-  const transfer = json as unknown as types.Transfer;
+/** A part of a list, and the cursor of the next one. */
+function pageOf<T>(readsOne: Reads<T>, json: unknown): [T[], string | undefined] {
+  const { data, cursor, has_more } = (json ?? {}) as { data?: unknown; cursor?: unknown; has_more?: unknown };
+  const next = has_more === true && typeof cursor === "string" ? cursor : undefined;
+  if (!Array.isArray(data) || typeof has_more !== "boolean" || has_more !== (next !== undefined)) {
+    throw new Unreadable("this is no page of a list");
+  }
+  return [data.map((one) => readsOne(one)), next];
+}
+
+function paymentOf(transfer: types.Transfer, replayed: boolean): Payment {
   return {
     transferId: transfer.transfer_id,
     name: transfer.idempotency_key,
@@ -649,10 +702,6 @@ function paymentOf({ json, replayed }: Answer): Payment {
   };
 }
 
-/** A variable of the environment, where there is one. */
-function environment(name: string): string | undefined {
-  return (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.[name];
-}
 
 function setting(name: string): string {
   const value = environment(name);

@@ -1,7 +1,8 @@
 // What goes wrong, by what there is to do about it.
 
-import { microsOfUsdc } from "./money.ts";
-import type { Check } from "./types.ts";
+import { microsOfUsdc, readJson } from "./money.ts";
+import { SHAPES } from "./shapes.ts";
+import type { Check, ErrorBody } from "./types.ts";
 
 /** Any error of this package. */
 export class PurserError extends Error {
@@ -95,6 +96,16 @@ export class Unreachable extends PurserError {
   }
 }
 
+/** An answer that is not the service's: somebody on the way wrote it. It says nothing of what was asked for. */
+export class Unreadable extends Error {
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, retryAfterMs?: number) {
+    super(message);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
 const REFUSALS: Record<string, typeof ApiError> = {
   policy_violation: PolicyRefused,
   account_paused: PolicyRefused,
@@ -103,32 +114,59 @@ const REFUSALS: Record<string, typeof ApiError> = {
   idempotency_conflict: Duplicate,
 };
 
-/** The error that the service, or a proxy before it, answered. */
+/** The service's error. Throws `Unreadable` for what a proxy before it answered. */
 export function errorOf(status: number, headers: Headers, text: string, now: number): ApiError {
   const retryAfterMs = retryAfter(headers.get("retry-after"), now);
-  let body: Record<string, unknown> = {};
+  let said: ErrorBody;
   try {
-    const read: unknown = JSON.parse(text);
-    if (typeof read === "object" && read !== null) body = read as Record<string, unknown>;
+    said = read("ErrorBody", jsonOf(headers, text)) as ErrorBody;
   } catch {
-    // A proxy answers in its own words.
+    throw new Unreadable(`${status}, not by the service: ${JSON.stringify(text.slice(0, 100))}`, retryAfterMs);
   }
-  const field = (name: string) => (typeof body[name] === "string" ? body[name] : undefined);
-  const code = field("error");
   const ofStatus = status === 409 ? Conflict : status === 429 ? TooManyRequests : ApiError;
-  const kind = (code !== undefined && Object.hasOwn(REFUSALS, code) && REFUSALS[code]) || ofStatus;
+  const kind = (Object.hasOwn(REFUSALS, said.error) && REFUSALS[said.error]) || ofStatus;
   return new kind({
     status,
-    code: code ?? `http_${status}`,
-    message: field("message") ?? (text.slice(0, 200).trim() || "no message"),
-    requestId: field("request_id"),
-    param: field("param"),
-    transferId: field("transfer_id"),
-    transferStatus: field("status"),
-    retryable: typeof body["retryable"] === "boolean" ? body["retryable"] : undefined,
-    retryAt: field("retry_at"),
+    code: said.error,
+    message: said.message,
+    requestId: said.request_id,
+    param: said.param,
+    transferId: said.transfer_id,
+    transferStatus: said.status,
+    retryable: said.retryable,
+    retryAt: said.retry_at,
     retryAfterMs,
-    checks: Array.isArray(body["checks"]) ? (body["checks"] as Check[]) : [],
+    checks: said.checks ?? [],
+  });
+}
+
+/** The JSON of an answer that says it is JSON. */
+export function jsonOf(headers: Headers, text: string): unknown {
+  if (headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() !== "application/json") {
+    throw new Unreadable("the answer is not JSON");
+  }
+  return readJson(text);
+}
+
+/** The value, if it has all fields of this kind: see `SHAPES`. Others are left as they are. */
+export function read(kind: string, value: unknown): unknown {
+  if (!fits(kind, value)) throw new Unreadable(`the answer is no ${kind}`);
+  return value;
+}
+
+function fits(kind: string, value: unknown): boolean {
+  if (kind.endsWith("?")) return value === null || fits(kind.slice(0, -1), value);
+  if (kind.endsWith("[]")) return Array.isArray(value) && value.every((one) => fits(kind.slice(0, -2), one));
+  if (kind === "usdc") return typeof value === "string" && /^\d{1,20}(\.\d{1,6})?$/.test(value);
+  if (kind === "time") return typeof value === "string" && /(Z|[+-]\d\d:\d\d)$/.test(value) && !Number.isNaN(Date.parse(value));
+  const shape = SHAPES[kind];
+  if (shape === undefined && kind !== "object") return typeof value === kind;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const fields = value as Record<string, unknown>;
+  return Object.entries(shape ?? {}).every(([name, one]) => {
+    if (!name.endsWith("?")) return fits(one, fields[name]);
+    const optional = fields[name.slice(0, -1)];
+    return optional === undefined || optional === null || fits(one, optional);
   });
 }
 

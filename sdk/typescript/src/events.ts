@@ -1,6 +1,10 @@
 // Events, from a webhook, a list or a stream.
 
+import { Unreadable } from "./errors.ts";
 import type { EventData } from "./types.ts";
+
+/** More than the longest event. */
+const MESSAGE_LENGTH_MAX = 1024 * 1024;
 
 /** What happened. There may be types that this version does not know. */
 export interface Event {
@@ -26,15 +30,16 @@ export function eventOf(value: unknown): Event {
   if (texts.every((text) => typeof text === "string") && typeof event?.data === "object" && event.data !== null) {
     return event as Event;
   }
-  throw new TypeError("this is no event");
+  throw new Unreadable("this is no event");
 }
 
-/** Reads `text/event-stream`, however it is cut into pieces. */
+/** Reads `text/event-stream`, however it is cut into pieces. Throws `Unreadable` for a message that does not end. */
 export class MessageReader {
   #decoder = new TextDecoder();
   #rest = "";
   #id: string | undefined;
   #data: string[] = [];
+  #length = 0;
 
   /** The messages that this piece completes. The stream goes on after the `id` of a message. */
   *feed(piece: Uint8Array): Generator<{ id: string | undefined; data: string }> {
@@ -48,13 +53,18 @@ export class MessageReader {
         if (this.#id !== undefined || this.#data.length > 0) yield { id: this.#id, data: this.#data.join("\n") };
         this.#id = undefined;
         this.#data = [];
+        this.#length = 0;
         continue;
       }
       const colon = line.indexOf(":");
       const field = colon < 0 ? line : line.slice(0, colon);
       const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
       if (field === "id") this.#id = value;
-      if (field === "data") this.#data.push(value);
+      if (field === "data") {
+        this.#data.push(value);
+        this.#length += value.length;
+      }
     }
+    if (this.#length + this.#rest.length > MESSAGE_LENGTH_MAX) throw new Unreadable("a message is too long");
   }
 }

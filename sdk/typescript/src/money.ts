@@ -62,6 +62,8 @@ const TOKEN = /"(?:[^"\\]|\\.)*"|[{}]|-?\d[\d.eE+-]*/g;
 
 /** Parses JSON with amounts of USDC as text, digit by digit. Metadata is yours and stays as it is. */
 export function readJson(text: string): unknown {
+  // Ends here for what is not JSON, in which the search below would look for the end of a string again and again.
+  JSON.parse(text);
   let depth = 0;
   let metadataFrom = Infinity;
   const exact = text.replace(TOKEN, (token: string, at: number) => {

@@ -22,6 +22,7 @@ const CHECKS = [
   { rule: "max_daily_spend", ok: false, limit: "50.000000", used: "44.000000", remaining: "6.000000" },
   { rule: "balance", ok: true, limit: "80.000000", used: "0.000000", remaining: "80.000000" },
 ];
+const RESOURCE = { status: 200, content_type: "text/plain", body: "hi", encoding: "utf-8", truncated: false };
 const cut = () => new TypeError("fetch failed");
 
 async function failure<E extends Error>(promise: Promise<unknown>, kind: new (...args: never[]) => E): Promise<E> {
@@ -141,8 +142,12 @@ test("money is never a float", async () => {
 });
 
 test("limits of a policy are exact, and metadata stays as it is", async () => {
+  const texts = ["account_id", "approvals", "duplicates", "solana_address", "status", "usdc_token_account"];
+  const rest = { ...Object.fromEntries(texts.map((name) => [name, ""])), halted: null, tags: [], balance_usdc: "1.000000" };
+  const times = { balance_as_of: SETTLED.created_at, created_at: SETTLED.created_at };
   const body = `{"name":"\\"max_daily_spend\\":1","metadata":{"max_daily_spend":5.5,"deep":{"max_daily_spend":1}},
-    "policy":{"max_single_transfer": 12345678901234.567891,"max_daily_spend":25,"require_memo":false}}`;
+    "policy":{"max_single_transfer": 12345678901234.567891,"max_daily_spend":25,"require_memo":false,"paused":false,
+    "allowed_counterparties":null,"counterparty_kinds":null},${JSON.stringify({ ...rest, ...times }).slice(1)}`;
   const headers = { "content-type": "application/json" };
   const account = await new Script([new Response(body, { headers })]).purser.accounts.get("acct_1");
   assert.deepEqual(account.metadata, { max_daily_spend: 5.5, deep: { max_daily_spend: 1 } });
@@ -164,7 +169,13 @@ test("lists turn their pages", async () => {
 
 test("history is followed from the last entry", async () => {
   const page = (...numbers: number[]) => {
-    const data = numbers.map((number) => ({ id: `ent_${number}`, visible_at: `2026-01-31T12:00:0${number}.000000Z` }));
+    const names = ["counterparty", "memo", "transfer_id", "tx_signature", "solana_explorer_url", "error", "message"];
+    const nulls = Object.fromEntries(names.map((name) => [name, null]));
+    const entry = { ...nulls, type: "deposit", direction: "in", status: "settled", amount_usdc: "1.000000" };
+    const data = numbers.map((number) => {
+      const at = `2026-01-31T12:00:0${number}.000000Z`;
+      return { ...entry, id: `ent_${number}`, created_at: at, visible_at: at };
+    });
     return answer(200, { data, cursor: null, has_more: false });
   };
   const outage = refusal(429, "rate_limited", {}, { "retry-after": "3600" });
@@ -180,11 +191,11 @@ test("history is followed from the last entry", async () => {
 });
 
 test("purchase has a name and a bound", async () => {
-  const bought = { transfer: SETTLED, resource: { status: 200, body: "hi" }, receipt: null };
+  const bought = { transfer: SETTLED, resource: RESOURCE, receipt: null };
   const script = new Script([cut(), answer(202, { ...bought, transfer: SUBMITTED }), answer(200, bought)]);
-  const got = await script.purser.buy("https://shop.test/report", { maxUsdc: "0.30", name: "report" });
+  const got = await script.purser.buy("https://shop.test/report", { maxUsdc: "0.30", name: "invoice" });
   assert.deepEqual([got.resource?.body, got.transfer?.status], ["hi", "settled"]);
-  const sent = { from: "acct_1", url: "https://shop.test/report", max_amount: "0.30", idempotency_key: "report" };
+  const sent = { from: "acct_1", url: "https://shop.test/report", max_amount: "0.30", idempotency_key: "invoice" };
   assert.deepEqual(script.bodies(), [sent, sent, sent]);
 });
 
@@ -209,8 +220,50 @@ test("stream goes on where it was cut", async () => {
   assert.deepEqual(script.asked.map(({ headers }) => headers["Last-Event-ID"]), [undefined, "at-1", "at-1"]);
 });
 
+test("stream that cannot be read is opened again", async () => {
+  const event = { id: "evt_1", type: "new.type", created_at: SETTLED.created_at, data: {} };
+  const wrong = {
+    "no JSON": new Response("id: at-7\ndata: {oops\n\n"),
+    "no event": new Response("id: at-7\ndata: [1]\n\n"),
+    "no end": new Response(`id: at-7\ndata: ${"x".repeat(2_000_000)}`),
+    "a gateway": new Response("<html>Forbidden</html>", { status: 403 }),
+    "a gateway without end": new Response(" ".repeat(9_000_000), { status: 502 }),
+  };
+  for (const [kind, first] of Object.entries(wrong)) {
+    const script = new Script([first, new Response(`id: at-1\ndata: ${JSON.stringify(event)}\n\n`)]);
+    for await (const { id } of script.purser.events.stream()) {
+      assert.equal(id, "evt_1", kind);
+      break;
+    }
+    assert.deepEqual(script.asked.map(({ headers }) => headers["Last-Event-ID"]), [undefined, undefined], kind);
+  }
+});
+
+test("lists and transfers of others are asked again", async () => {
+  const page = answer(200, { data: [SETTLED], cursor: null, has_more: false });
+  for (const wrong of [{ data: [1] }, {}, { data: [SETTLED] }, { data: [SETTLED], cursor: 1, has_more: true }]) {
+    const script = new Script([answer(200, wrong), page]);
+    for await (const { transfer_id } of script.purser.transfers.list()) assert.equal(transfer_id, "txn_1");
+    assert.equal(script.asked.length, 2);
+  }
+  const script = new Script([answer(200, { ...SETTLED, transfer_id: "txn_2" }), answer(200, SETTLED)]);
+  assert.equal((await script.purser.transfers.get("txn_1")).transfer_id, "txn_1");
+});
+
+test("removal is done once the service says so", async () => {
+  const script = new Script([answer(200, {}), new Response("<html>"), new Response(null, { status: 204 })]);
+  await script.purser.keys.revoke("self");
+  assert.equal(script.asked.length, 3);
+});
+
+test("200 without an end state is no payment", async () => {
+  const script = new Script([answer(200, SUBMITTED), answer(200, { ...SETTLED, status: "new" }), answer(200, SETTLED)]);
+  assert.equal((await script.pays()).status, "settled");
+  assert.equal(script.asked.length, 3);
+});
+
 test("post that is no payment is named by itself", async () => {
-  const halted = { halted: true, halted_by: "guardian", tx_signature: "sig" };
+  const halted = { halted: true, halted_by: "guardian", tx_signature: "sig", action_id: null };
   const script = new Script([cut(), answer(200, halted)]);
   assert.equal((await script.purser.halts.account("acct_1")).halted_by, "guardian");
   const [first, second] = script.asked.map(({ headers }) => headers["Idempotency-Key"]);
