@@ -1,4 +1,4 @@
-//! A line between a client and a relayer that cuts, delays and answers 429, 503 and 504 at random.
+//! A line between a client and a relayer that cuts, delays and answers for the relayer at random.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
@@ -30,7 +30,11 @@ pub enum Trouble {
 
 impl Trouble {
     /// Half of all requests go well.
-    const ALL: [Trouble; 16] = [
+    const ALL: [Trouble; 24] = [
+        Trouble::None,
+        Trouble::None,
+        Trouble::None,
+        Trouble::None,
         Trouble::None,
         Trouble::None,
         Trouble::None,
@@ -44,6 +48,10 @@ impl Trouble {
         Trouble::CutWithin,
         Trouble::LateRequest,
         Trouble::LateAnswer,
+        Trouble::Refused(200),
+        Trouble::Refused(403),
+        Trouble::Refused(404),
+        Trouble::Refused(413),
         Trouble::Refused(429),
         Trouble::Refused(503),
         Trouble::Refused(504),
@@ -137,10 +145,11 @@ impl Line {
     }
 }
 
-/// As the service answers 429, and as a load balancer answers the others.
+/// As the service answers 429, and as somebody on the way answers the others.
 fn refusal(status: u16, much: u64) -> String {
     let (kind, body) = match status {
         429 => ("application/json", r#"{"error":"rate_limited","message":"Too many.","request_id":"req_1"}"#),
+        200 => ("application/json", "{}"),
         _ => ("text/html", "<html>Try again.</html>"),
     };
     let (seconds, length) = (much % 2, body.len());
