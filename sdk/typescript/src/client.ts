@@ -4,7 +4,7 @@ import { ask, BULK_BYTES_MAX, type Call, distrust, type Line, messages, once, ty
 import { ApiError, read, TooManyRequests, Unreachable, Unreadable } from "./errors.ts";
 import { type Event, eventOf } from "./events.ts";
 import { type Amount, amountText, readJson, usdcText } from "./money.ts";
-import { environment, needsProxy } from "./environment.ts";
+import { environment, checkProxy } from "./environment.ts";
 import { type Clock, isAskedAgain, pause, SYSTEM_CLOCK } from "./retry.ts";
 import type { Answers } from "./shapes.ts";
 import type * as types from "./types.ts";
@@ -110,7 +110,7 @@ export class Purser {
 
   constructor(options: Options = {}) {
     const url = (options.url ?? setting("PURSER_URL")).replace(/\/+$/, "");
-    if (options.fetch === undefined) needsProxy(url);
+    if (options.fetch === undefined) checkProxy(url);
     this.#line = {
       base: url.endsWith("/v1") ? url : `${url}/v1`,
       key: options.key === undefined ? setting("PURSER_AGENT_KEY") : options.key,

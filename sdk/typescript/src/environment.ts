@@ -9,7 +9,7 @@ export function environment(name: string): string | undefined {
  * Throws where the environment names a proxy for this address and Node's `fetch` would pass it over: what is sent past a proxy
  * goes nowhere, or where it must not. Deno and Bun use it by themselves.
  */
-export function needsProxy(url: string): void {
+export function checkProxy(url: string): void {
   const { versions } = (globalThis as { process?: { versions?: Record<string, string> } }).process ?? {};
   if (versions?.["node"] === undefined || versions["deno"] !== undefined || versions["bun"] !== undefined) return;
   const target = URL.canParse(url) ? new URL(url) : undefined;
