@@ -208,7 +208,8 @@ async fn pause_that_stands_is_on_record_even_where_the_rest_of_its_request_is_re
 
 #[tokio::test]
 async fn without_a_record_a_pause_holds_and_nothing_else_is_changed() {
-    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let settings = AppSettings { sections: "[mcp]\noperator_tools = true\n", ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
     let operator = app.new_operator().await;
     let client = &operator.client;
     let browser = Browser::signed_in(&app.base_url(), client.key()).await;

@@ -437,7 +437,7 @@ fn service_body(error: ServiceError) -> ErrorBody {
         ),
         ServiceError::Unrecorded => ErrorBody::new(
             Code::ServiceUnavailable,
-            "The service cannot write its record of changes right now, and changes nothing without it. Try again with backoff.",
+            "The service cannot write the audit record right now and changes nothing without it. Send the change again later.",
         ),
         ServiceError::TooManyRequests { .. } => ErrorBody::new(
             Code::RateLimited,
