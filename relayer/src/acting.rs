@@ -31,18 +31,38 @@ impl Told {
     }
 }
 
+/// Why a request may halt or pause, and change nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StopsOnly {
+    /// Its record could not be written.
+    Unrecorded,
+    /// It came too soon, and passed by the rate of halts and pauses.
+    TooSoon { retry_after_seconds: u64 },
+}
+
 /// The record of one request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Acting {
     /// `None`: it goes without its record.
     action_id: Option<ActionId>,
+    stops_only: Option<StopsOnly>,
     told: Arc<Mutex<Told>>,
 }
 
 impl Acting {
-    /// Of this action.
-    pub fn on(action_id: Option<ActionId>) -> Self {
-        Self { action_id, told: Arc::default() }
+    /// On record as this action.
+    pub fn on(action_id: ActionId) -> Self {
+        Self { action_id: Some(action_id), ..Self::default() }
+    }
+
+    /// Without a record.
+    pub fn unrecorded() -> Self {
+        Self { stops_only: Some(StopsOnly::Unrecorded), ..Self::default() }
+    }
+
+    /// Restricts it further, if there is a reason.
+    pub fn restricted(self, reason: Option<StopsOnly>) -> Self {
+        Self { stops_only: self.stops_only.or(reason), ..self }
     }
 
     /// Runs work that tells this record.
@@ -65,6 +85,11 @@ pub(crate) fn tell(what: impl FnOnce(&mut Told)) {
 /// The action on record that this is the work of.
 pub(crate) fn action_id() -> Option<ActionId> {
     ACTING.try_with(|acting| acting.action_id).ok().flatten()
+}
+
+/// Why the request that this is the work of may only halt or pause. `None`: it may change anything.
+pub(crate) fn stops_only() -> Option<StopsOnly> {
+    ACTING.try_with(|acting| acting.stops_only).ok().flatten()
 }
 
 /// Tells what was made.

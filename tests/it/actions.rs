@@ -10,6 +10,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::event_stream::Stream;
+use crate::mcp::{calls, is_refused};
 use crate::webhooks::registers;
 
 async fn an_operator() -> Operator {
@@ -203,6 +204,58 @@ async fn pause_that_stands_is_on_record_even_where_the_rest_of_its_request_is_re
     assert_eq!(on_record.len() == 1, account["status"] == "paused", "{}", account.text);
     is_of(&on_record[0], &refused);
     assert!(on_record[0]["tx_signature"].is_string(), "{}", on_record[0]);
+}
+
+#[tokio::test]
+async fn without_a_record_a_pause_holds_and_nothing_else_is_changed() {
+    let settings = AppSettings { sections: "[mcp]\noperator_tools = true\n", ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let operator = app.new_operator().await;
+    let client = &operator.client;
+    let browser = Browser::signed_in(&app.base_url(), client.key()).await;
+    let mut agents = Vec::new();
+    for name in ["Ada", "Ben", "Cid", "Dee"] {
+        let agent = operator.creates_account(name).await;
+        agent.sets_policy(json!({ "max_daily_spend": 5 })).await;
+        agents.push(agent);
+    }
+    let recorded = actions(client, "?limit=100").await;
+    let database = rusqlite::Connection::open(app.folder().join("purser.db")).expect("opened");
+    let trigger = "CREATE TRIGGER full BEFORE INSERT ON actions BEGIN SELECT RAISE(ABORT, 'no room'); END";
+    database.execute_batch(trigger).expect("a trigger");
+
+    let policy = json!({ "paused": true, "max_daily_spend": 500, "allowed_counterparties": [agents[1].id] });
+    let holds = "The pause holds. The rest of the change failed: ";
+    let path = agents[0].path("/policy");
+    for answer in [client.patch(&path, &policy).await, client.put(&path, &policy).await] {
+        let refused = answer.is_error(503, "service_unavailable");
+        assert!(refused.text_of("message").starts_with(holds), "{}", refused.text);
+    }
+    let body = json!({ "accounts": { "ids": [agents[1].id] }, "policy": policy });
+    let many = client.post("/v1/bulk/policy", &body).await.has_status(200);
+    let error = &many["accounts"][0]["error"];
+    assert!(error["message"].as_str().is_some_and(|text| text.starts_with(holds)), "{}", many.text);
+    let mut arguments = policy.clone();
+    arguments["account_id"] = json!(agents[2].id);
+    let called = calls(client, "update_policy", arguments).await;
+    is_refused(&called, "service_unavailable");
+    assert!(called.to_string().contains(holds), "{called}");
+    // The form that pauses lifts a pause as well, and that needs its record.
+    let form = format!("/dashboard/accounts/{}/pause", agents[3].id);
+    browser.sends_form(&form, &[("paused", "true")]).await.has_status(303);
+    let version = client.get(&agents[3].path("/policy")).await["version"].to_string();
+    browser.sends_form(&form, &[("paused", "false"), ("expected_version", &version)]).await.has_status(503);
+    for agent in &agents {
+        let stands = client.get(&agent.path("/policy")).await.has_status(200);
+        assert_eq!(
+            (&stands["paused"], &stands["max_daily_spend"]),
+            (&json!(true), &json!(5)),
+            "{}",
+            stands.text
+        );
+        assert!(stands["allowed_counterparties"].is_null(), "{}", stands.text);
+    }
+    assert_eq!(actions(client, "?limit=100").await, recorded);
 }
 
 #[tokio::test]

@@ -53,6 +53,24 @@ async fn put_of_paused_alone_leaves_the_rest() {
 }
 
 #[tokio::test]
+async fn put_with_a_field_beside_paused_replaces_the_rest_too() {
+    let agent = Operator::shared().await.creates_account("Ada").await;
+    for paused in [true, false] {
+        for (field, value) in [
+            ("max_single_transfer", json!(4)),
+            ("allowed_counterparties", json!([Keypair::new().pubkey().to_string()])),
+            ("require_memo", json!(true)),
+        ] {
+            puts(&agent, &json!({ "max_single_transfer": 5, "max_daily_spend": 9, "require_memo": true }))
+                .await;
+            let mut expected = defaults();
+            (expected["paused"], expected[field]) = (json!(paused), value.clone());
+            assert_eq!(fields(&puts(&agent, &json!({ "paused": paused, field: value })).await), expected);
+        }
+    }
+}
+
+#[tokio::test]
 async fn patch_changes_only_what_it_names() {
     let agent = Operator::shared().await.creates_account("Ada").await;
     puts(&agent, &json!({ "max_single_transfer": 5, "max_daily_spend": 9, "require_memo": true })).await;

@@ -80,6 +80,23 @@ async fn read_only_field_that_was_changed_is_refused() {
 }
 
 #[tokio::test]
+async fn pause_in_a_policy_that_was_read_holds_though_it_was_changed_since() {
+    let operator = Operator::shared().await;
+    for method in [reqwest::Method::PUT, reqwest::Method::PATCH] {
+        let agent = operator.creates_account("Ada").await;
+        let (client, path) = (&operator.client, agent.path("/policy"));
+        let mut read = client.get(&path).await.has_status(200).body;
+        agent.sets_policy(json!({ "max_daily_spend": 7 })).await;
+        read["paused"] = json!(true);
+        let refused = client.sends(client.request(method, &path).json(&read)).await;
+        let refused = refused.is_error(409, "policy_changed");
+        assert!(refused.text_of("message").starts_with("The pause holds."), "{}", refused.text);
+        let stands = client.get(&path).await.has_status(200);
+        assert_eq!((&stands["max_daily_spend"], &stands["paused"]), (&json!(7), &json!(true)));
+    }
+}
+
+#[tokio::test]
 async fn halting_by_a_policy_that_was_read_waits_for_no_version() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account("Ada").await;

@@ -162,7 +162,7 @@ pub async fn guard(State(desk): State<Desk>, mut request: Request, next: Next) -
     let key_id = signed.principal.key_id();
     Span::current().record("key_id", display(key_id));
     let checked = if signed.principal.may_stop() && is_stop(&request) {
-        desk.guard.check_stop_rate(&signed.principal)
+        desk.guard.check_stop_rate(&signed.principal, &mut request)
     } else {
         desk.guard.check_rate(&signed.principal)
     };

@@ -39,13 +39,22 @@ impl PolicyUpdate {
         }
     }
 
-    /// The policy after a PUT, with what its allowlist means on the chain: omitted fields take their defaults. But who pauses
-    /// an account, or says nothing but `paused`, resets no rule by leaving it out: then they stay.
+    /// Whether it pauses. That part is carried out first, at any version, and needs no record; the rest of the change does.
+    pub fn pauses(&self) -> bool {
+        self.paused == Some(true)
+    }
+
+    /// The pause alone, without the rest of the change.
+    pub fn pause_alone(&self) -> Self {
+        Self { paused: Some(true), reason: self.reason.clone(), ..Self::default() }
+    }
+
+    /// The policy after a PUT, with what its allowlist means on the chain: omitted fields take their defaults. The one
+    /// exception is `paused` alone, which leaves the other fields as they are.
     pub fn replace(&self, allowlist: Option<AllowedRecipients>, current: &SpendingPolicy) -> SpendingPolicy {
-        if self.paused == Some(true) || self.only_paused().is_some() {
-            self.merge(allowlist, current)
-        } else {
-            self.merge(allowlist, &SpendingPolicy::default())
+        match self.only_paused() {
+            Some(_) => self.merge(allowlist, current),
+            None => self.merge(allowlist, &SpendingPolicy::default()),
         }
     }
 

@@ -2,6 +2,7 @@ use std::net::IpAddr;
 
 use purser_core::{ChainFault, LedgerError, PaymentError};
 
+use crate::acting::StopsOnly;
 use crate::chain::ChainError;
 use crate::domain::{Counterparties, Invalid, Network, QuotaExceeded, Scopes, TransferId, TransferStatus};
 use crate::store::StoreError;
@@ -33,6 +34,15 @@ pub enum ServiceError {
     /// The operator's keys look at the chain more often than they may. Nothing was done.
     #[error("too many reads")]
     TooManyReads,
+    /// A pause was carried out at a request that came too soon for anything else.
+    #[error("too many requests")]
+    TooManyRequests { retry_after_seconds: u64 },
+    /// The record of the change could not be written, so it was not begun.
+    #[error("the change cannot be recorded")]
+    Unrecorded,
+    /// The account is paused, as the request asked; the rest of the change failed.
+    #[error("the pause holds, the rest failed: {0}")]
+    PauseHolds(Box<ServiceError>),
     /// The operator already has the maximum of open streams.
     #[error("too many streams are open")]
     TooManyStreams,
@@ -135,6 +145,15 @@ pub enum Resource {
     /// A dashboard session.
     Session,
     Passkey,
+}
+
+impl From<StopsOnly> for ServiceError {
+    fn from(reason: StopsOnly) -> Self {
+        match reason {
+            StopsOnly::Unrecorded => Self::Unrecorded,
+            StopsOnly::TooSoon { retry_after_seconds } => Self::TooManyRequests { retry_after_seconds },
+        }
+    }
 }
 
 impl From<StoreError> for ServiceError {

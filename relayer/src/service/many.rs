@@ -24,25 +24,24 @@ pub enum ManyChange {
 }
 
 impl ManyChange {
-    /// Whether it is a halt, or pauses.
+    /// Whether it is a halt, or pauses, maybe among other changes.
     pub fn is_stop(&self) -> bool {
         match self {
-            Self::Policy(update) => update.paused == Some(true),
+            Self::Policy(update) => update.pauses(),
             Self::Halt => true,
         }
     }
 
-    /// Whether the chain is to be asked. Not where it is so already, nor where it was refused before; but a pause that is meant
-    /// for another version holds all the same.
+    /// Whether the chain is to be asked. Not where it is so already, nor where it was refused before; but an open account is
+    /// paused all the same, whatever is refused beside the pause.
     pub fn asks_chain(&self, planned: &Planned) -> bool {
         match &planned.will {
             Ok(Will::Apply | Will::Wait) => true,
             Ok(Will::BeUnchanged) => false,
-            Err(ServiceError::PolicyChanged) => {
-                let pays = planned.rules.as_ref().is_some_and(|(before, _)| !before.policy.paused);
-                self.is_stop() && pays
+            Err(_) => {
+                let is_open = planned.rules.as_ref().is_some_and(|(before, _)| !before.policy.paused);
+                self.is_stop() && is_open
             }
-            Err(_) => false,
         }
     }
 }

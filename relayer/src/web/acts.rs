@@ -17,9 +17,9 @@ use super::client_address::ClientAddress;
 use super::error::{ApiError, after_panic};
 use super::once::is_shown_once;
 use super::request_id::RequestId;
-use crate::acting::Acting;
+use crate::acting::{Acting, StopsOnly, stops_only};
 use crate::crash_point::crash_point;
-use crate::domain::{AccountId, Action, ActionId, ActionWord, KeyId, Operator, Principal, SessionId};
+use crate::domain::{AccountId, Action, ActionWord, KeyId, Operator, Principal, SessionId};
 use crate::service::{ActionEnd, Actions, ServiceError, Unauthorized};
 use crate::wire::Fields;
 
@@ -30,7 +30,7 @@ pub struct Act {
     pub name: String,
     /// The session that it came from.
     pub session_id: Option<SessionId>,
-    /// It halts or pauses: that waits for no record.
+    /// It halts or pauses: that part needs no record, whatever stands beside it does.
     pub is_stop: bool,
     /// Reads what was asked for in its body.
     pub read: fn(&[u8]) -> Option<Fields>,
@@ -49,6 +49,21 @@ impl<S: Send + Sync> FromRequestParts<S> for OnRecord {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         parts.extensions.get().cloned().ok_or(ApiError::Service(ServiceError::Internal))
+    }
+}
+
+/// Marks a request that came too soon and passed as a halt or a pause: it may change nothing else.
+#[derive(Debug, Clone, Copy)]
+pub struct TooSoon(StopsOnly);
+
+impl TooSoon {
+    /// For what the rate limit answered.
+    pub(super) fn of(refusal: &ApiError) -> Self {
+        let retry_after_seconds = match refusal {
+            ApiError::RateLimited { retry_after_seconds } => *retry_after_seconds,
+            _ => 1,
+        };
+        Self(StopsOnly::TooSoon { retry_after_seconds })
     }
 }
 
@@ -86,7 +101,8 @@ pub(super) async fn part_on_record<T>(
         request_id: of.request_id.clone(),
         ..drawn
     };
-    let acting = Acting::on(begin_action(actions, &action, is_stop).await?);
+    // What restricts the request restricts its parts.
+    let acting = begin_action(actions, &action, is_stop).await?.restricted(stops_only());
     let done = acting.hear(work).await;
     let before = acting.told().before;
     action.before = asked.zip(before).and_then(|(asked, before)| asked.of_before(&before).json());
@@ -101,17 +117,13 @@ pub(super) async fn part_on_record<T>(
     done
 }
 
-/// Its id, once it is on record. A halt or a pause waits for no record.
-async fn begin_action(
-    actions: &Actions,
-    action: &Action,
-    is_stop: bool,
-) -> Result<Option<ActionId>, ServiceError> {
+/// Puts the action on record. A halt or a pause needs no record; nothing else is changed without one.
+async fn begin_action(actions: &Actions, action: &Action, is_stop: bool) -> Result<Acting, ServiceError> {
     match actions.begin(action).await {
-        Ok(()) => Ok(Some(action.id)),
+        Ok(()) => Ok(Acting::on(action.id)),
         Err(error) if is_stop => {
-            tracing::error!(?error, action = %action.name, "a halt or a pause goes without its record");
-            Ok(None)
+            tracing::error!(?error, action = %action.name, "cannot write the audit record; stopping anyway");
+            Ok(Acting::unrecorded())
         }
         Err(error) => Err(error),
     }
@@ -138,7 +150,8 @@ async fn begin(actions: &Actions, act: Act, request: Request) -> Result<(Request
     action.object_id = object_of(&mut parts).await;
     action.after = asked.as_ref().and_then(Fields::json);
     action.request_id = request_name(&parts.extensions);
-    let acting = Acting::on(begin_action(actions, &action, act.is_stop).await?);
+    let too_soon = parts.extensions.get::<TooSoon>().map(|too_soon| too_soon.0);
+    let acting = begin_action(actions, &action, act.is_stop).await?.restricted(too_soon);
     let is_of_form = act.session_id.is_some();
     Ok((Request::from_parts(parts, Body::from(body)), StartedAction { action, acting, asked, is_of_form }))
 }

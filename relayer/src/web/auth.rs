@@ -10,6 +10,7 @@ use tracing::Span;
 use tracing::field::display;
 
 use super::HttpSettings;
+use super::acts::TooSoon;
 use super::client_address::{ClientAddress, Peer, TrustedProxies};
 use super::error::ApiError;
 use super::rate_limit::RateLimit;
@@ -57,6 +58,7 @@ pub(crate) async fn refuse_marked(mut request: Request, next: Next) -> Response 
         let is_stop;
         (request, is_stop) = stops::is_stop(request).await;
         if is_stop {
+            refused.iter().for_each(|refusal| mark_too_soon(&mut request, refusal));
             refused = stop_limit.check(&principal).refused();
         }
     }
@@ -64,6 +66,10 @@ pub(crate) async fn refuse_marked(mut request: Request, next: Next) -> Response 
         Some(error) => error.into_response(),
         None => next.run(request).await,
     }
+}
+
+fn mark_too_soon(request: &mut Request, refusal: &ApiError) {
+    request.extensions_mut().insert(TooSoon::of(refusal));
 }
 
 impl Guard {
@@ -86,10 +92,13 @@ impl Guard {
         Span::current().record("key_id", display(principal.key_id()));
         let mut verdict = self.rate_limit.check(&principal);
         // Whoever cannot stop anything does not use up the operator's limit for that.
-        if verdict.refused().is_some() && principal.may_stop() {
+        if let Some(refusal) = verdict.refused()
+            && principal.may_stop()
+        {
             let is_stop;
             (request, is_stop) = stops::is_stop(request).await;
             if is_stop {
+                mark_too_soon(&mut request, &refusal);
                 verdict = self.stop_limit.check(&principal);
             }
         }
@@ -171,9 +180,11 @@ impl Guard {
         self.rate_limit.check(principal).refused().map_or(Ok(()), Err)
     }
 
-    /// The same for a halt or a pause, which passes beyond that rate too.
-    pub fn check_stop_rate(&self, principal: &Principal) -> Result<(), ApiError> {
-        self.check_rate(principal).or_else(|_| self.stop_limit.check(principal).refused().map_or(Ok(()), Err))
+    /// The same for a request that halts or pauses, which passes beyond that rate too; then it may change nothing else.
+    pub fn check_stop_rate(&self, principal: &Principal, request: &mut Request) -> Result<(), ApiError> {
+        let Some(refusal) = self.rate_limit.check(principal).refused() else { return Ok(()) };
+        mark_too_soon(request, &refusal);
+        self.stop_limit.check(principal).refused().map_or(Ok(()), Err)
     }
 }
 

@@ -199,12 +199,21 @@ impl ApiError {
     }
 
     fn answer(self) -> (ErrorBody, Option<u64>) {
-        let known = match &self {
-            Self::RateLimited { retry_after_seconds }
-            | Self::Service(ServiceError::TooManyRefusals { retry_after_seconds }) => {
-                Some(*retry_after_seconds)
-            }
-            Self::TooManyUnknownKeys => Some(1),
+        let cause = match &self {
+            Self::Service(ServiceError::PauseHolds(cause)) => Some(&**cause),
+            Self::Service(cause) => Some(cause),
+            _ => None,
+        };
+        let known = match (&self, cause) {
+            (Self::RateLimited { retry_after_seconds }, _)
+            | (
+                _,
+                Some(
+                    ServiceError::TooManyRefusals { retry_after_seconds }
+                    | ServiceError::TooManyRequests { retry_after_seconds },
+                ),
+            ) => Some(*retry_after_seconds),
+            (Self::TooManyUnknownKeys, _) => Some(1),
             _ => None,
         };
         let body = body_of(self);
@@ -426,6 +435,19 @@ fn service_body(error: ServiceError) -> ErrorBody {
             "This service has no key for this: whoever operates it sets `webhooks.secret_key_file` for webhooks, \
              `denials.keypair` for signed refusals.",
         ),
+        ServiceError::Unrecorded => ErrorBody::new(
+            Code::ServiceUnavailable,
+            "The service cannot write the audit record right now and changes nothing without it. Send the change again later.",
+        ),
+        ServiceError::TooManyRequests { .. } => ErrorBody::new(
+            Code::RateLimited,
+            "The key, or all keys of its operator, ask faster than they may. Send the same request again after `Retry-After`.",
+        ),
+        ServiceError::PauseHolds(cause) => {
+            let body = service_body(*cause);
+            let message = format!("The pause holds. The rest of the change failed: {}", body.message);
+            ErrorBody { message: message.into(), retryable: Some(false), ..body }
+        }
         ServiceError::Internal => ErrorBody::new(Code::InternalError, INTERNAL),
     }
 }

@@ -1,4 +1,5 @@
-//! Halts and pauses have a rate of their own: a flood under the same key must not hold up who stops it.
+//! Halts and pauses have a rate of their own: a flood under the same key must not hold up who stops it. A request that is let through
+//! for its halt or pause alone changes nothing else: `acting::StopsOnly`, which `Policies::change` obeys.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
@@ -8,12 +9,9 @@ use axum::http::header::CONTENT_LENGTH;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::domain::PolicyUpdate;
+use super::BODY_BYTES_MAX;
 
-/// A longer change of a policy is not looked into.
-const PAUSE_BYTES_MAX: usize = 4 * 1024;
-
-/// Whether a request halts or pauses. Hands it back, since its body may have been read for that.
+/// Whether a request halts or pauses, maybe among other changes. Hands it back, since its body may have been read for that.
 pub(crate) async fn is_stop(request: Request) -> (Request, bool) {
     let of_account = request.uri().path().strip_prefix("/v1/accounts/");
     match (request.method(), request.uri().path()) {
@@ -35,20 +33,26 @@ async fn look(request: Request, pauses: fn(&[u8]) -> bool) -> (Request, bool) {
     // A body of unknown length cannot be handed back if it turns out to be long.
     let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     let is_short =
-        length.and_then(|length| length.parse::<usize>().ok()).is_some_and(|bytes| bytes <= PAUSE_BYTES_MAX);
+        length.and_then(|length| length.parse::<usize>().ok()).is_some_and(|bytes| bytes <= BODY_BYTES_MAX);
     if !is_short {
         return (request, false);
     }
     let (head, body) = request.into_parts();
-    let Ok(body) = to_bytes(body, PAUSE_BYTES_MAX).await else {
+    let Ok(body) = to_bytes(body, BODY_BYTES_MAX).await else {
         return (Request::from_parts(head, Body::empty()), false);
     };
     let pauses = pauses(&body);
     (Request::from_parts(head, Body::from(body)), pauses)
 }
 
+/// Whether a change of a policy has `paused: true`, whatever stands beside it.
+#[derive(Deserialize)]
+struct Pause {
+    paused: bool,
+}
+
 fn pauses(body: &[u8]) -> bool {
-    PolicyUpdate::from_json(body).is_ok_and(|update| update.paused == Some(true))
+    serde_json::from_slice(body).is_ok_and(|Pause { paused }| paused)
 }
 
 fn pauses_many(body: &[u8]) -> bool {

@@ -107,8 +107,8 @@ impl PolicyUpdate {
     }
 }
 
-/// A policy, or a change of one. PUT takes a field that is left out as its default, unless `paused` is `true` or given alone;
-/// PATCH leaves it as it is. `paused: true` holds at once, even where the rest has to wait or is refused.
+/// A policy, or a change of one. PUT takes a field that is left out as its default, unless `paused` is given alone; PATCH leaves
+/// it as it is. `paused: true` holds at once, even where the rest has to wait or is refused.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = PolicyUpdate)]
@@ -191,14 +191,20 @@ mod tests {
     }
 
     #[test]
-    fn put_that_pauses_resets_nothing_that_it_leaves_out() {
-        let policy =
-            update(r#"{"paused":true,"max_single_transfer":4}"#).expect("valid").replace(None, &strict());
+    fn put_with_any_field_beside_paused_replaces_the_whole_policy() {
         let four = Limit::AtMost(UsdcAmount::from_micros(4_000_000));
-        assert_eq!(policy, SpendingPolicy { paused: true, max_single_transfer: four, ..strict() });
-        let lifted =
-            update(r#"{"paused":true,"max_daily_spend":null}"#).expect("valid").replace(None, &strict());
-        assert_eq!(lifted, SpendingPolicy { paused: true, max_daily_spend: Limit::Unlimited, ..strict() });
+        for paused in [true, false] {
+            let limit = update(&format!(r#"{{"paused":{paused},"max_single_transfer":4}}"#)).expect("valid");
+            let expected = SpendingPolicy { paused, max_single_transfer: four, ..SpendingPolicy::default() };
+            assert_eq!(limit.replace(None, &strict()), expected);
+            assert_eq!(
+                limit.merge(None, &strict()),
+                SpendingPolicy { paused, max_single_transfer: four, ..strict() }
+            );
+            let memo = update(&format!(r#"{{"paused":{paused},"require_memo":true}}"#)).expect("valid");
+            let expected = SpendingPolicy { paused, require_memo: true, ..SpendingPolicy::default() };
+            assert_eq!(memo.replace(None, &strict()), expected);
+        }
     }
 
     #[test]

@@ -140,7 +140,7 @@ async fn a_pause_does_not_wait_for_what_else_the_body_says() {
 
         let scene = Scene::new().await;
         let relayer = &scene.relayer;
-        let body = json!({ "paused": true, "require_memo": true });
+        let body = json!({ "paused": true, "require_memo": true, "max_daily_spend": 10 });
         let stopped = relayer.send(method, &scene.path, &relayer.key, Some(&body.to_string())).await;
         assert_eq!(stopped.status, StatusCode::OK, "what only tightens never waits: {}", stopped.body);
         assert_eq!((&stopped.body["paused"], &stopped.body["max_daily_spend"]), (&json!(true), &json!(10)));

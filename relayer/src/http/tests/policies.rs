@@ -309,21 +309,35 @@ async fn replacement_overwrites_a_change_in_between() {
     assert_eq!((&read.body["version"], &read.body["require_memo"]), (&json!(4), &json!(true)));
 }
 
+fn rules(body: &Value) -> [Value; 4] {
+    ["paused", "max_single_transfer", "max_daily_spend", "require_memo"].map(|field| body[field].clone())
+}
+
 #[tokio::test]
-async fn a_pause_among_other_fields_applies_first_and_resets_nothing() {
+async fn a_pause_among_other_fields_applies_first_and_the_rest_follows_as_put_and_patch_do() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     let path = format!("/v1/accounts/{account}/policy");
-    relayer.put(&path, &json!({ "max_daily_spend": 10, "require_memo": true })).await;
-    let stopped = relayer.put(&path, &json!({ "paused": true, "max_single_transfer": 4 })).await;
-    assert_eq!(stopped.status, StatusCode::OK, "{}", stopped.body);
-    let rules = |body: &Value| {
-        ["paused", "max_single_transfer", "max_daily_spend", "require_memo"].map(|field| body[field].clone())
-    };
-    assert_eq!(rules(&stopped.body), [json!(true), json!(4), json!(10), json!(true)]);
+    let limited = json!({ "max_daily_spend": 10, "require_memo": true });
+    for paused in [true, false] {
+        relayer.put(&path, &limited).await;
+        let body = json!({ "paused": paused, "max_single_transfer": 4 });
+        let merged = relayer.patch(&path, &body).await;
+        assert_eq!(rules(&merged.body), [json!(paused), json!(4), json!(10), json!(true)], "{}", merged.body);
+        relayer.put(&path, &limited).await;
+        let replaced = relayer.put(&path, &body).await;
+        let expected = [json!(paused), json!(4), json!(null), json!(false)];
+        assert_eq!((replaced.status, rules(&replaced.body)), (StatusCode::OK, expected), "{}", replaced.body);
+    }
+    relayer.put(&path, &limited).await;
+    let listed = json!({ "paused": true, "allowed_counterparties": [address(7).to_string()] });
+    let replaced = relayer.put(&path, &listed).await;
+    assert_eq!(rules(&replaced.body), [json!(true), json!(null), json!(null), json!(false)]);
 
     // Nothing is left to say after the pause.
-    relayer.put(&path, &json!({ "paused": false })).await;
+    relayer
+        .put(&path, &json!({ "max_single_transfer": 4, "max_daily_spend": 10, "require_memo": true }))
+        .await;
     let version = relayer.get(&path).await.body["version"].as_u64().expect("a number");
     let whole = json!({
         "paused": true, "max_single_transfer": 4, "max_daily_spend": 10, "require_memo": true,
@@ -338,12 +352,168 @@ async fn a_pause_among_other_fields_applies_first_and_resets_nothing() {
     let tighter = json!({ "paused": true, "max_daily_spend": 9, "expected_version": version + 2 });
     let stopped = relayer.patch(&path, &tighter).await;
     assert_eq!((stopped.status, &stopped.body["version"]), (StatusCode::OK, &json!(version + 4)));
+}
 
-    relayer.put(&path, &json!({ "paused": false })).await;
+#[tokio::test]
+async fn a_pause_holds_at_any_version_and_what_is_refused_beside_it_says_so() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let path = format!("/v1/accounts/{account}/policy");
+    let limited = json!({ "max_daily_spend": 9, "require_memo": true });
+    relayer.put(&path, &limited).await;
+    let read = relayer.get(&path).await.body;
+    let mut edited = read.clone();
+    (edited["paused"], edited["max_daily_spend"]) = (json!(true), json!(8));
+    let version = || async { relayer.get(&path).await.body["version"].as_u64().expect("a number") };
     let stale = json!({ "paused": true, "max_daily_spend": 8, "expected_version": 1 });
-    for answer in [relayer.put(&path, &stale).await, relayer.patch(&path, &stale).await] {
-        assert_eq!(answer.error(), (409, "policy_changed"));
+    let limit = json!({ "paused": true, "max_daily_spend": 8 });
+    let of_other =
+        json!({ "paused": true, "max_daily_spend": 8, "account_id": "acct_01ARZ3NDEKTSV4RRFFQ69G5FAV" });
+    for (if_match, body, error) in [
+        (None, &stale, (409, "policy_changed")),
+        (Some("1"), &limit, (409, "policy_changed")),
+        (Some("99"), &stale, (400, "invalid_request")),
+        (Some("*"), &limit, (400, "invalid_request")),
+        (None, &of_other, (400, "invalid_request")),
+        (None, &edited, (409, "policy_changed")),
+    ] {
+        for method in ["PUT", "PATCH"] {
+            relayer.put(&path, &json!({ "paused": false })).await;
+            assert_eq!(relayer.get(&path).await.body["paused"], false);
+            let before = version().await;
+            let answer = match if_match {
+                Some(header) => relayer.policy(method, &path, header, body).await,
+                None => relayer.send(method, &path, &relayer.key, Some(&body.to_string())).await,
+            };
+            assert_eq!(answer.error(), error, "{method} {if_match:?} {body}: {}", answer.body);
+            let message = answer.body["message"].as_str().expect("text");
+            assert!(message.starts_with("The pause holds."), "{message}");
+            let read = relayer.get(&path).await.body;
+            assert_eq!(rules(&read), [json!(true), json!(null), json!(9), json!(true)], "{method} {body}");
+            assert_eq!(read["version"], before + 1, "only the pause applies");
+        }
     }
-    let read = relayer.get(&path).await;
-    assert_eq!(rules(&read.body), [json!(true), json!(4), json!(9), json!(true)], "only the pause applies");
+    // Nothing stands beside these.
+    for body in [json!({ "paused": true, "version": 1 }), json!({ "paused": true, "expected_version": 1 })] {
+        relayer.put(&path, &json!({ "paused": false })).await;
+        let paused = relayer.policy("PUT", &path, "1", &body).await;
+        assert_eq!(
+            (paused.status, &paused.body["paused"]),
+            (StatusCode::OK, &json!(true)),
+            "{}",
+            paused.body
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_cap_beside_a_pause_is_set() {
+    let relayer = Relayer::start().await;
+    let path = format!("/v1/accounts/{}/policy", relayer.account().await);
+    let capped = relayer.patch(&path, &json!({ "paused": true, "max_30_day_spend": 60 })).await;
+    assert_eq!(
+        (&capped.body["paused"], &capped.body["max_30_day_spend"]),
+        (&json!(true), &json!(60)),
+        "{}",
+        capped.body
+    );
+}
+
+impl Relayer {
+    /// From now on the database refuses every action.
+    fn refuses_records(&self) {
+        let database =
+            rusqlite::Connection::open(self.folder.path().join("purser.db")).expect("the database");
+        let trigger =
+            "CREATE TRIGGER full BEFORE INSERT ON actions BEGIN SELECT RAISE(ABORT, 'no room'); END";
+        database.execute_batch(trigger).expect("a trigger");
+    }
+}
+
+#[tokio::test]
+async fn nothing_but_the_pause_is_changed_without_a_record() {
+    let relayer = Relayer::start().await;
+    let mut paths = Vec::new();
+    for _ in 0..6 {
+        let path = format!("/v1/accounts/{}/policy", relayer.account().await);
+        relayer.put(&path, &json!({ "max_daily_spend": 5 })).await;
+        paths.push(path);
+    }
+    let recorded = relayer.get("/v1/actions?limit=100").await.body["data"].clone();
+    relayer.refuses_records();
+    let thief = address(66).to_string();
+    let loose = json!({ "paused": true, "max_daily_spend": 500, "allowed_counterparties": [thief] });
+    let long = json!({ "paused": true, "max_daily_spend": 500, "allowed_counterparties": many(200) });
+    let capped = json!({ "paused": true, "max_30_day_spend": 500 });
+    for (path, method, body) in [
+        (&paths[0], "PATCH", &loose),
+        (&paths[1], "PUT", &loose),
+        (&paths[2], "PUT", &long),
+        (&paths[3], "PATCH", &capped),
+    ] {
+        let answer = relayer.send(method, path, &relayer.key, Some(&body.to_string())).await;
+        assert_eq!(answer.error(), (503, "service_unavailable"), "{method}: {}", answer.body);
+        let message = answer.body["message"].as_str().expect("text");
+        assert!(message.starts_with("The pause holds. The rest of the change failed: "), "{message}");
+        let again = relayer.send(method, path, &relayer.key, Some(&body.to_string())).await;
+        assert_eq!(again.error(), (503, "service_unavailable"), "it is paused already: {}", again.body);
+    }
+    let ids: Vec<&str> = paths[4..].iter().filter_map(|path| path.split('/').nth(3)).collect();
+    let many = json!({ "accounts": { "ids": ids }, "policy": { "paused": true, "max_daily_spend": 500 } });
+    let answer = relayer.post("/v1/bulk/policy", &many).await;
+    assert_eq!((answer.status, &answer.body["failed"]), (StatusCode::OK, &json!(2)), "{}", answer.body);
+    let message = answer.body["accounts"][0]["error"]["message"].as_str().expect("text");
+    assert!(message.starts_with("The pause holds."), "{message}");
+    for path in &paths {
+        let read = relayer.get(path).await.body;
+        assert_eq!(rules(&read), [json!(true), json!(null), json!(5), json!(false)], "{path}");
+        assert_eq!(
+            (&read["allowed_counterparties"], &read["max_30_day_spend"]),
+            (&json!(null), &json!(null))
+        );
+        // A pause alone needs no record; lifting one does.
+        assert_eq!(relayer.put(path, &json!({ "paused": true })).await.status, StatusCode::OK);
+        assert!(relayer.put(path, &json!({ "paused": false })).await.status.is_server_error());
+        assert_eq!(relayer.get(path).await.body["paused"], true);
+    }
+    assert_eq!(relayer.get("/v1/actions?limit=100").await.body["data"], recorded);
+}
+
+#[tokio::test]
+async fn beyond_the_rate_only_the_pause_is_carried_out() {
+    let relayer = Relayer::start().await;
+    let one = std::num::NonZeroU32::MIN;
+    let slow = crate::web::HttpSettings { requests_per_second: one, burst: one, ..super::settings() };
+    for (method, body) in [
+        ("PATCH", json!({ "paused": true, "max_daily_spend": 500 })),
+        ("PUT", json!({ "paused": true, "allowed_counterparties": [address(66).to_string()] })),
+    ] {
+        let path = format!("/v1/accounts/{}/policy", relayer.account().await);
+        relayer.put(&path, &json!({ "max_daily_spend": 5 })).await;
+        let limited = crate::http::router(&relayer.services, slow.clone(), &super::NoDoors);
+        let sends = async |method: &str, body: Option<&Value>| {
+            let text = body.map(Value::to_string).unwrap_or_default();
+            let request = Request::builder()
+                .method(method)
+                .uri(&path)
+                .header(header::AUTHORIZATION, format!("Bearer {}", relayer.key))
+                .header(header::CONTENT_TYPE, "application/json")
+                .header(header::CONTENT_LENGTH, text.len());
+            let request = request.body(Body::from(text)).expect("a request");
+            let response = tower::ServiceExt::oneshot(limited.clone(), request).await.expect("infallible");
+            let status = response.status();
+            let bytes = axum::body::to_bytes(response.into_body(), 1 << 20).await.expect("a body");
+            (status, serde_json::from_slice::<Value>(&bytes).expect("JSON"))
+        };
+        assert_eq!(sends("GET", None).await.0, StatusCode::OK);
+        let (status, answer) = sends(method, Some(&body)).await;
+        assert_eq!(status, StatusCode::TOO_MANY_REQUESTS, "{answer}");
+        assert!(
+            answer["message"].as_str().is_some_and(|text| text.starts_with("The pause holds.")),
+            "{answer}"
+        );
+        let read = relayer.get(&path).await.body;
+        assert_eq!(rules(&read), [json!(true), json!(null), json!(5), json!(false)], "{method}");
+        assert_eq!(read["allowed_counterparties"], json!(null));
+    }
 }

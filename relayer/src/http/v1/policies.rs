@@ -7,9 +7,9 @@ use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
 use super::policy_read_only::{self, READ_ONLY, ReadOnly};
-use crate::domain::{AccountId, Invalid, Operator, PolicyUpdate, Principal};
+use crate::domain::{AccountId, Invalid, KeyId, Operator, PolicyUpdate, Principal};
 use crate::http::openapi::headers::IfMatch;
-use crate::service::{PendingView, Policies, PolicyChange, PolicyView};
+use crate::service::{PendingView, Policies, PolicyChange, PolicyView, ServiceError};
 use crate::web::auth::OperatorOnly;
 use crate::web::body::JsonText;
 use crate::web::code::Code;
@@ -131,33 +131,48 @@ fn answer(change: PolicyChange) -> Response {
     }
 }
 
-/// The change with the version that it is meant for, from the body or from `If-Match`; if both are given, they must agree.
-fn update(headers: &HeaderMap, body: &[u8]) -> Result<(PolicyUpdate, ReadOnly), Invalid> {
-    let (update, read_only) = policy_read_only::read(body)?;
-    match (update.expected_version, if_match(headers)?) {
-        (Some(body), Some(header)) if body != header => {
-            Err(Invalid::new("expected_version", "differs from the header `If-Match`"))
-        }
-        (body, header) => Ok((PolicyUpdate { expected_version: body.or(header), ..update }, read_only)),
-    }
-}
-
-/// The same. If the body carries read-only fields, it checks them against the current policy.
-async fn checked_update(
+/// The change with the version that it is meant for, from the body or from `If-Match`; if both are given, they must agree. If the
+/// body carries read-only fields, they are checked against the current policy.
+async fn bound(
     policies: &Policies,
-    operator: &Operator,
-    id: AccountId,
+    (operator, id): (&Operator, AccountId),
     headers: &HeaderMap,
-    body: &[u8],
+    (update, read_only): (PolicyUpdate, ReadOnly),
 ) -> Result<PolicyUpdate, ApiError> {
-    let (update, read_only) = update(headers, body)?;
+    let expected_version = match (update.expected_version, if_match(headers)?) {
+        (Some(body), Some(header)) if body != header => {
+            return Err(Invalid::new("expected_version", "differs from the header `If-Match`").into());
+        }
+        (body, header) => body.or(header),
+    };
     if read_only.is_empty() {
-        return Ok(update);
+        return Ok(PolicyUpdate { expected_version, ..update });
     }
     let current = PolicyResponse::from(policies.get(operator, id).await?);
     read_only.check(&current)?;
     // Bound to the version that was checked.
-    Ok(PolicyUpdate { expected_version: update.expected_version.or(Some(current.version)), ..update })
+    Ok(PolicyUpdate { expected_version: expected_version.or(Some(current.version)), ..update })
+}
+
+/// The change as it is to be made. A pause is bound to no version: it comes first where the rest is refused here.
+async fn checked_update(
+    policies: &Policies,
+    (operator, id, key_id): (&Operator, AccountId, KeyId),
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<PolicyUpdate, ApiError> {
+    let (update, read_only) = policy_read_only::read(body)?;
+    if update.only_paused() == Some(true) {
+        return Ok(update);
+    }
+    let pause = update.pauses().then(|| update.pause_alone());
+    match (bound(policies, (operator, id), headers, (update, read_only)).await, pause) {
+        (Err(ApiError::Service(error)), Some(pause)) => {
+            policies.patch(operator, id, pause, key_id).await?;
+            Err(ServiceError::PauseHolds(Box::new(error)).into())
+        }
+        (bound, _) => bound,
+    }
 }
 
 fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Invalid> {
@@ -202,11 +217,10 @@ const CHANGE_ERRORS: [Code; 6] = [
 
 /// Replace an account's policy
 ///
-/// Fields that are left out take their defaults; `paused` alone, and any body with `paused: true`, leaves them as they are. The
-/// policy is on the chain when this answers, and holds from the next transfer on. `max_30_day_spend` and `budget_id` stay where they
+/// Fields that are left out take their defaults. The one exception: `paused` alone leaves the others as they are. The policy is on the chain when this answers, and holds from the next transfer on. `max_30_day_spend` and `budget_id` stay where they
 /// are left out; they come first, in a transaction of their own, and under a loosening delay only the operator's admin loosens them
 /// (403), with its own wallet. `paused: true` holds at once and at any
-/// version, whatever `If-Match` says, and also where the rest of the body has to wait (202) or is refused.
+/// version, whatever `If-Match` says, and also where the rest of the body has to wait (202) or is refused; the error then says so.
 #[utoipa::path(
     put, path = "/v1/accounts/{id}/policy", operation_id = "replace_policy", tag = "Policies",
     params(Id<AccountId>, IfMatch),
@@ -226,14 +240,15 @@ pub async fn put(
     headers: HeaderMap,
     JsonText(body): JsonText,
 ) -> Result<Response, ApiError> {
-    let update = checked_update(&policies, &operator, account_id, &headers, &body).await?;
+    let asked = (&operator, account_id, asker.key_id());
+    let update = checked_update(&policies, asked, &headers, &body).await?;
     Ok(answer(policies.put(&operator, account_id, update, asker.key_id()).await?))
 }
 
 /// Change fields of an account's policy
 ///
 /// Fields that are left out stay as they are. `paused: true` holds at once and at any version, whatever `If-Match` says, and
-/// also where the rest of the body has to wait (202) or is refused.
+/// also where the rest of the body has to wait (202) or is refused; the error then says so.
 #[utoipa::path(
     patch, path = "/v1/accounts/{id}/policy", operation_id = "update_policy", tag = "Policies",
     params(Id<AccountId>, IfMatch),
@@ -253,7 +268,8 @@ pub async fn patch(
     headers: HeaderMap,
     JsonText(body): JsonText,
 ) -> Result<Response, ApiError> {
-    let update = checked_update(&policies, &operator, account_id, &headers, &body).await?;
+    let asked = (&operator, account_id, asker.key_id());
+    let update = checked_update(&policies, asked, &headers, &body).await?;
     Ok(answer(policies.patch(&operator, account_id, update, asker.key_id()).await?))
 }
 

@@ -1,7 +1,7 @@
 //! Changes policies. Nobody overwrites a policy that they have not seen: the program compares versions.
 
 use super::{BoundsView, Omitted, Policies, PolicyChange, PolicyComparison, ReadAccount, view};
-use crate::acting::tell;
+use crate::acting::{stops_only, tell};
 use crate::chain::{AgentOnChain, Confirmed};
 use crate::domain::{
     Account, AccountId, AccountStatus, Asking, Before, KeyId, Operator, PolicyUpdate, SpendingPolicy, Stopped,
@@ -47,6 +47,10 @@ impl Policies {
             if update.only_paused() == Some(true) {
                 return this.pause_alone(&operator, id, &asking).await;
             }
+            let refusal = stops_only().map(ServiceError::from);
+            if let Some(refusal) = refusal.clone().filter(|_| !update.pauses()) {
+                return Err(refusal);
+            }
             // One change per account at a time, so that a merge sees the change before it. Only a pause does not wait for its turn.
             let writer = this.writers.of(id);
             let turn = writer.try_lock().ok();
@@ -54,49 +58,57 @@ impl Policies {
             let version = read.agent.policy_version;
             tell_before(&read.agent);
             let mut stopped = this.stop_first(&operator, &read.agent, id, &mut update, &asking).await?;
-            // What was read within the turn need not be read again, unless a pause was written since.
-            let mut read = Some(read).filter(|_| turn.is_some() && stopped.is_none());
-            let _turn = match turn {
-                Some(turn) => turn,
-                None => writer.lock().await,
-            };
-            let mut tries_left = match (omitted, update.expected_version) {
-                // A full replacement also replaces changes that came in between.
-                (Omitted::TakeDefaults, None) => TRIES_MAX - 1,
-                (Omitted::TakeDefaults, Some(_)) | (Omitted::StayAsTheyAre, _) => 0,
-            };
-            loop {
-                let mut current = match read.take() {
-                    Some(read) => read,
-                    None => this.read(&operator, id).await?,
+            let mut holds = update.pauses();
+            let beside = async {
+                if let Some(refusal) = refusal {
+                    return Err(refusal);
+                }
+                // What was read within the turn need not be read again, unless a pause was written since.
+                let mut read = Some(read).filter(|_| turn.is_some() && stopped.is_none());
+                let _turn = match turn {
+                    Some(turn) => turn,
+                    None => writer.lock().await,
                 };
-                // Somebody may have lifted the pause meanwhile.
-                if let Some(again) =
-                    this.stop_first(&operator, &current.agent, id, &mut update, &asking).await?
-                {
-                    stopped = Some(again);
-                    current = this.read(&operator, id).await?;
-                }
-                let asked = this.asked(&operator, &current, &update, omitted).await?;
-                if let Some(stopped) = stopped.take_if(|_| current.agent.policy == asked) {
-                    return Ok(stopped);
-                }
-                // But it must not lift a pause that may have come after the request.
-                let lifts = current.agent.policy.paused && !asked.paused;
-                if lifts && current.agent.policy_version != version {
-                    return Err(ServiceError::PolicyChanged);
-                }
-                if let Some(bound) = this.bind(&operator, &current, &update).await? {
-                    if current.agent.policy == asked {
-                        return this.in_force(&operator, &current.account, bound).await;
+                let mut tries_left = match (omitted, update.expected_version) {
+                    // A full replacement also replaces changes that came in between.
+                    (Omitted::TakeDefaults, None) => TRIES_MAX - 1,
+                    (Omitted::TakeDefaults, Some(_)) | (Omitted::StayAsTheyAre, _) => 0,
+                };
+                loop {
+                    let mut current = match read.take() {
+                        Some(read) => read,
+                        None => this.read(&operator, id).await?,
+                    };
+                    // Somebody may have lifted the pause meanwhile.
+                    holds &= current.agent.policy.paused;
+                    if let Some(again) =
+                        this.stop_first(&operator, &current.agent, id, &mut update, &asking).await?
+                    {
+                        (stopped, holds) = (Some(again), true);
+                        current = this.read(&operator, id).await?;
                     }
-                    current = this.read(&operator, id).await.map_err(after_writing)?;
+                    let asked = this.asked(&operator, &current, &update, omitted).await?;
+                    // But it must not lift a pause that may have come after the request.
+                    let lifts = current.agent.policy.paused && !asked.paused;
+                    if lifts && current.agent.policy_version != version {
+                        return Err(ServiceError::PolicyChanged);
+                    }
+                    if let Some(bound) = this.bind(&operator, &current, &update).await? {
+                        if current.agent.policy == asked {
+                            return this.in_force(&operator, &current.account, bound).await;
+                        }
+                        current = this.read(&operator, id).await.map_err(after_writing)?;
+                    } else if let Some(stopped) = stopped.take_if(|_| current.agent.policy == asked) {
+                        return Ok(stopped);
+                    }
+                    match this.write(&operator, &current, asked, &asking).await {
+                        Err(ServiceError::PolicyChanged) if tries_left > 0 => tries_left -= 1,
+                        done => return done,
+                    }
                 }
-                match this.write(&operator, &current, asked, &asking).await {
-                    Err(ServiceError::PolicyChanged) if tries_left > 0 => tries_left -= 1,
-                    done => return done,
-                }
-            }
+            };
+            let done = beside.await;
+            done.map_err(|error| if holds { ServiceError::PauseHolds(Box::new(error)) } else { error })
         };
         self.tasks.finish(work).await
     }
@@ -162,7 +174,7 @@ impl Policies {
         update: &mut PolicyUpdate,
         asking: &Asking,
     ) -> Result<Option<PolicyChange>, ServiceError> {
-        if update.paused != Some(true) || agent.policy.paused {
+        if !update.pauses() || agent.policy.paused {
             return Ok(None);
         }
         let paused = self.pause(operator, id, asking).await?;

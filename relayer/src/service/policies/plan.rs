@@ -17,8 +17,13 @@ impl Policies {
         chosen: Vec<Chosen>,
         update: &PolicyUpdate,
     ) -> Result<Vec<Planned>, ServiceError> {
-        if let Some(Some(budget)) = update.budget {
-            self.check_budget(operator, &budget.0).await?;
+        let no_budget = match update.budget {
+            Some(Some(budget)) => self.check_budget(operator, &budget.0).await.err(),
+            Some(None) | None => None,
+        };
+        // A pause holds whatever is refused beside it: then each account is told.
+        if let Some(error) = no_budget.clone().filter(|_| !update.pauses()) {
+            return Err(error);
         }
         let mut resolved = Vec::new();
         let mut planned = Vec::with_capacity(chosen.len());
@@ -29,7 +34,11 @@ impl Policies {
             };
             let allowlist = self.allowlist(operator, update, &agent.policy.allowlist, &mut resolved).await;
             let current = ReadAccount { account, agent, operator: on_chain.clone() };
-            planned.push(plan_one(&current, update, allowlist, chosen.expected_version));
+            let mut one = plan_one(&current, update, allowlist, chosen.expected_version);
+            if let Some(error) = &no_budget {
+                one.will = Err(error.clone());
+            }
+            planned.push(one);
         }
         Ok(planned)
     }
