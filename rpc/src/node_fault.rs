@@ -5,17 +5,16 @@ use serde_json::Value;
 use std::fmt;
 use std::time::Duration;
 
-/// Nodes' own error codes, as `custom_error` in `solana-rpc-client-api` defines them.
+/// Nodes' own error codes, as `custom_error` in `solana-rpc-client-api` defines them, and those of JSON-RPC.
 mod node {
-    pub const BLOCK_CLEANED_UP: i64 = -32001;
-    pub const BLOCK_NOT_AVAILABLE: i64 = -32004;
-    pub const NODE_UNHEALTHY: i64 = -32005;
-    pub const NO_SNAPSHOT: i64 = -32008;
-    pub const TRANSACTION_HISTORY_NOT_AVAILABLE: i64 = -32011;
-    pub const BLOCK_STATUS_NOT_AVAILABLE_YET: i64 = -32014;
+    /// The transaction itself: it fails when it is simulated, a signature is wrong, a precompile refuses it, or it has another
+    /// number of signatures than its message says.
+    pub const ABOUT_THE_TRANSACTION: [i64; 4] = [-32002, -32003, -32006, -32013];
+    /// The call: no such method, parameters that this node does not take, a version of transactions that it does not know.
+    /// Another node may be newer, or have what this one has not.
+    pub const ABOUT_THE_CALL: [i64; 4] = [-32600, -32601, -32602, -32015];
     pub const MIN_CONTEXT_SLOT_NOT_REACHED: i64 = -32016;
-    pub const LONG_TERM_STORAGE_UNREACHABLE: i64 = -32019;
-    /// Providers' own.
+    /// A provider's own.
     pub const RATE_LIMITED: i64 = -32429;
 }
 
@@ -95,7 +94,7 @@ impl NodeFault {
 pub enum CallError {
     /// The node could not serve it; another one may.
     Node(NodeFault),
-    /// The node understood the call and refused it; any other node would too. `data` may say more, or be null.
+    /// The node understood the call and refused it. `data` may say more, or be null.
     Refused { code: i64, message: String, data: Value },
 }
 
@@ -117,23 +116,33 @@ pub struct RpcError {
 }
 
 impl CallError {
-    /// Interprets an error in a JSON-RPC answer.
-    pub fn of_code(code: i64, message: String, data: Value) -> Self {
-        let fault = match code {
-            node::MIN_CONTEXT_SLOT_NOT_REACHED => NodeFault::Lagging,
-            429 | node::RATE_LIMITED => NodeFault::RateLimited { retry_after: None },
-            node::BLOCK_CLEANED_UP
-            | node::BLOCK_NOT_AVAILABLE
-            | node::NODE_UNHEALTHY
-            | node::NO_SNAPSHOT
-            | node::BLOCK_STATUS_NOT_AVAILABLE_YET
-            | node::TRANSACTION_HISTORY_NOT_AVAILABLE
-            | node::LONG_TERM_STORAGE_UNREACHABLE
-            | -32603 // internal error
-            | 408 | 425 | 500..=599 => NodeFault::Unhealthy,
-            code => return CallError::Refused { code, message, data },
-        };
-        CallError::Node(fault)
+    /// Interprets an error in a JSON-RPC answer with this HTTP status. A code that says nothing of the transaction or the call is
+    /// the node's fault, and so is any code behind a status that a gateway gives: a limit, a bill that is not paid, a key.
+    pub fn of_code(
+        status: StatusCode,
+        retry_after: Option<Duration>,
+        code: i64,
+        message: String,
+        data: Value,
+    ) -> Self {
+        let is_of_the_node = status.is_success() || status == StatusCode::BAD_REQUEST;
+        match code {
+            node::MIN_CONTEXT_SLOT_NOT_REACHED => CallError::Node(NodeFault::Lagging),
+            429 | node::RATE_LIMITED => CallError::Node(NodeFault::RateLimited { retry_after }),
+            _ if !is_of_the_node => CallError::of_status(status, retry_after),
+            code if node::ABOUT_THE_TRANSACTION.contains(&code) || node::ABOUT_THE_CALL.contains(&code) => {
+                CallError::Refused { code, message, data }
+            }
+            _ => CallError::Node(NodeFault::Unhealthy),
+        }
+    }
+
+    /// Whether another node may serve what this one did not.
+    pub fn may_be_served_elsewhere(&self) -> bool {
+        match self {
+            CallError::Node(_) => true,
+            CallError::Refused { code, .. } => node::ABOUT_THE_CALL.contains(code),
+        }
     }
 
     /// Interprets an HTTP status other than success, without a JSON-RPC error behind it.
@@ -161,21 +170,54 @@ impl CallError {
 mod tests {
     use super::*;
 
-    #[test]
-    fn overloaded_and_lagging_nodes_are_faults_of_the_node() {
-        for code in [-32005, -32016, -32004, -32014, -32603, -32429, 429, 503] {
-            let error = CallError::of_code(code, "Transaction simulation failed".into(), Value::Null);
-            assert!(matches!(error, CallError::Node(fault) if fault.may_pass()), "{code}: {error:?}");
-        }
-        let lagging = CallError::of_code(-32016, String::new(), Value::Null);
-        assert_eq!(lagging, CallError::Node(NodeFault::Lagging));
+    fn of_code(status: u16, code: i64) -> CallError {
+        let status = StatusCode::from_u16(status).unwrap();
+        CallError::of_code(status, None, code, "timeout, try again later".into(), Value::Null)
     }
 
     #[test]
-    fn a_code_that_says_no_is_a_refusal_whatever_its_text_says() {
-        for code in [-32002, -32003, -32600, -32601, -32602] {
-            let error = CallError::of_code(code, "timeout, try again later".into(), Value::Null);
-            assert!(matches!(error, CallError::Refused { .. }), "{code}: {error:?}");
+    fn code_that_is_not_about_transaction_or_call_is_the_nodes_fault() {
+        let unlisted =
+            [-32000, -32001, -32004, -32005, -32007, -32009, -32011, -32014, -32401, -32603, 1, 408, 503];
+        for code in unlisted.into_iter().chain([-32429, 429, -32016]) {
+            for status in [200, 400, 429, 500] {
+                let error = of_code(status, code);
+                assert!(
+                    matches!(error, CallError::Node(fault) if fault.may_pass()),
+                    "{status} {code}: {error:?}"
+                );
+            }
+        }
+        assert_eq!(of_code(200, -32016), CallError::Node(NodeFault::Lagging));
+    }
+
+    #[test]
+    fn code_behind_a_gateways_status_is_the_nodes_fault_whatever_it_says() {
+        for status in [401, 402, 403, 404, 413, 429, 500, 502, 503] {
+            for code in [-32000, -32002, -32003, -32007, -32401, -32600, -32601, -32602] {
+                let error = of_code(status, code);
+                assert!(matches!(error, CallError::Node(_)), "{status} {code}: {error:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn code_about_transaction_or_call_is_a_refusal_whatever_its_text_says() {
+        for (code, elsewhere) in [
+            (-32002, false),
+            (-32003, false),
+            (-32006, false),
+            (-32013, false),
+            (-32600, true),
+            (-32601, true),
+            (-32602, true),
+            (-32015, true),
+        ] {
+            for status in [200, 400] {
+                let error = of_code(status, code);
+                assert!(matches!(error, CallError::Refused { .. }), "{status} {code}: {error:?}");
+                assert_eq!(error.may_be_served_elsewhere(), elsewhere, "{code}");
+            }
         }
     }
 

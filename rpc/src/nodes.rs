@@ -127,20 +127,25 @@ impl Nodes {
     ) -> Result<Answered, CallError> {
         let mut rounds = 0;
         loop {
-            let mut fault = NodeFault::Unreachable;
-            let mut lagging = false;
+            let mut failure = CallError::Node(NodeFault::Unreachable);
+            let (mut lagging, mut refused) = (false, true);
             let order: Vec<_> = self.by_health().into_iter().filter(|node| suits(node.number)).collect();
             for node in &order {
                 let patience = if self.count() > 1 { ATTEMPT_TIMEOUT } else { self.call_timeout };
                 match node.call(method, params, patience).await {
                     Ok(value) => return Ok(Answered { node: node.number, value }),
-                    Err(CallError::Node(found)) => fault = found,
-                    Err(refused @ CallError::Refused { .. }) => return Err(refused),
+                    Err(error) if !error.may_be_served_elsewhere() => return Err(error),
+                    // A refusal counts once every node says so.
+                    Err(CallError::Refused { .. }) if !refused => {}
+                    Err(error) => {
+                        lagging |= error == CallError::Node(NodeFault::Lagging);
+                        refused &= matches!(error, CallError::Refused { .. });
+                        failure = error;
+                    }
                 }
-                lagging |= fault == NodeFault::Lagging;
             }
             if !lagging || rounds == LAGGING_RETRIES {
-                return Err(CallError::Node(fault));
+                return Err(failure);
             }
             rounds += 1;
             sleep(LAGGING_PAUSE).await;

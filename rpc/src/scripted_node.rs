@@ -17,6 +17,8 @@ pub struct NodeState {
     pub history: Option<Value>,
     /// Every call fails with this fault.
     pub fault: Option<NodeFault>,
+    /// Every call is refused so.
+    pub refusal: Option<CallError>,
     /// No call is ever answered.
     pub hangs: bool,
     /// No call of this method is ever answered.
@@ -87,6 +89,9 @@ impl Transport for ScriptedNode {
             std::future::pending::<()>().await;
         }
         let mut node = self.0.lock().unwrap();
+        if let Some(refusal) = node.refusal.clone() {
+            return Err(refusal);
+        }
         if let Some(fault) = node.fault {
             return Err(CallError::Node(fault));
         }

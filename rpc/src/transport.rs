@@ -185,19 +185,14 @@ impl HttpTransport {
         let response = sent.map_err(|error| CallError::of_request(&error))?;
         let (status, pause) = (response.status(), retry_after(response.headers()));
         let bytes = read_answer(response).await?;
-        // Some nodes put the JSON-RPC error into a 4xx or 5xx answer. Its code says more than the status.
+        // Some nodes put the JSON-RPC error into a 4xx or 5xx answer.
         let answer = serde_json::from_slice::<NodeAnswer>(&bytes);
         if answer.as_ref().is_ok_and(|answer| status.is_success() && !answer.is_to(id)) {
             return Err(CallError::Node(NodeFault::Unreadable));
         }
         match answer {
             Ok(NodeAnswer { error: Some(AnswerError { code, message, data }), .. }) => {
-                Err(match CallError::of_code(code, message, data) {
-                    CallError::Node(NodeFault::RateLimited { retry_after: None }) => {
-                        CallError::Node(NodeFault::RateLimited { retry_after: pause })
-                    }
-                    error => error,
-                })
+                Err(CallError::of_code(status, pause, code, message, data))
             }
             Ok(NodeAnswer { result, error: None, .. }) if status.is_success() => Ok(result),
             Ok(_) | Err(_) if !status.is_success() => Err(CallError::of_status(status, pause)),

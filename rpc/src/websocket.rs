@@ -25,6 +25,10 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(6);
 /// The largest message accepted: an account of maximum size in base64, from a node that does not
 /// cut it, with some room.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// The pause before refused subscriptions are requested again, and how many of them at a time: a provider that allows fewer must
+/// not be flooded.
+const REQUEST_AGAIN_AFTER: Duration = Duration::from_secs(4);
+const REQUESTED_AGAIN_MAX: usize = 32;
 /// The pause before reconnecting; doubles with each failure.
 const BACKOFF: Duration = Duration::from_millis(100);
 const BACKOFF_MAX: Duration = Duration::from_secs(10);
@@ -92,6 +96,9 @@ struct Subscriptions {
     wanted: HashSet<Topic>,
     /// Requests without an answer yet.
     asked: HashMap<u64, Topic>,
+    /// Wanted, and refused on the present connection.
+    refused: HashSet<Topic>,
+    request_again_at: Option<Instant>,
     by_number: HashMap<u64, Topic>,
     numbers: HashMap<Topic, u64>,
     next_id: u64,
@@ -116,6 +123,7 @@ impl Subscriptions {
             Wish::Subscribe(topic) => self.wanted.insert(topic.clone()).then(|| self.ask(topic)),
             Wish::Unsubscribe(topic) => {
                 self.wanted.remove(&topic);
+                self.refused.remove(&topic);
                 let number = self.numbers.remove(&topic)?;
                 self.by_number.remove(&number);
                 let id = self.next_id();
@@ -127,10 +135,27 @@ impl Subscriptions {
     /// The requests that subscribe to every wanted topic on a new connection.
     fn begin(&mut self) -> Vec<String> {
         self.asked.clear();
+        self.refused.clear();
+        self.request_again_at = None;
         self.by_number.clear();
         self.numbers.clear();
         let wanted: Vec<Topic> = self.wanted.iter().cloned().collect();
         wanted.into_iter().map(|topic| self.ask(topic)).collect()
+    }
+
+    /// Requests some refused subscriptions again once their pause is over.
+    fn request_again(&mut self) -> Vec<String> {
+        if self.request_again_at.is_none_or(|at| at > Instant::now()) {
+            return Vec::new();
+        }
+        // Stays set on this connection, so that one that goes on refusing is logged once.
+        self.request_again_at = Some(Instant::now() + REQUEST_AGAIN_AFTER);
+        let some: Vec<Topic> = self.refused.iter().take(REQUESTED_AGAIN_MAX).cloned().collect();
+        let request = |topic: Topic| {
+            self.refused.remove(&topic);
+            self.ask(topic)
+        };
+        some.into_iter().map(request).collect()
     }
 
     /// Handles a message; returns the request to send, if there is one.
@@ -144,9 +169,18 @@ impl Subscriptions {
         }
         let topic = self.asked.remove(&incoming.id?)?;
         let Some(number) = incoming.result.as_u64() else {
-            // Refused: too many, or not available on this node. The caller has to ask instead.
-            tracing::debug!(?topic, "subscription refused");
-            self.wanted.remove(&topic);
+            // Too many, or not available on this node. Until it is granted, the caller has to ask instead.
+            if self.request_again_at.is_none() {
+                tracing::warn!(
+                    node,
+                    ?topic,
+                    "websocket subscription refused; requesting it again until it is granted"
+                );
+                self.request_again_at = Some(Instant::now() + REQUEST_AGAIN_AFTER);
+            }
+            if self.wanted.contains(&topic) {
+                self.refused.insert(topic);
+            }
             return None;
         };
         if !self.wanted.contains(&topic) {
@@ -281,6 +315,7 @@ async fn hold(
                 if received_at.elapsed() > SILENCE_MAX {
                     return "silent";
                 }
+                outgoing.extend(subscriptions.request_again());
                 if timeout(SILENCE_MAX, sink.send(Message::Ping(Default::default()))).await.is_err() {
                     return "cannot write";
                 }

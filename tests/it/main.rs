@@ -90,6 +90,7 @@ mod policy;
 mod policy_edits;
 mod policy_versions;
 mod pooler;
+mod provider_errors;
 mod quotas;
 mod races;
 mod receivers;

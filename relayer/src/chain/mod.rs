@@ -47,7 +47,7 @@ pub use purser_core::{
 
 use crate::domain::Address;
 use purser::error::PurserError;
-use purser_rpc::{CallError, RpcError};
+use purser_rpc::RpcError;
 
 /// Why the chain could not be asked, or did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -86,12 +86,8 @@ pub enum ChainError {
 
 impl From<RpcError> for ChainError {
     fn from(RpcError { method, cause }: RpcError) -> Self {
-        match cause {
-            CallError::Node(fault) => Self::Unavailable { during: method, reason: fault.reason().to_owned() },
-            CallError::Refused { code, message, .. } => {
-                Self::Rejected { code: None, message: format!("node error {code}: {message}") }
-            }
-        }
+        // A node that refuses a call says nothing of the accounts on the chain, and a send that it refuses may still land.
+        Self::Unavailable { during: method, reason: cause.to_string() }
     }
 }
 

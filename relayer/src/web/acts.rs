@@ -17,7 +17,8 @@ use super::client_address::ClientAddress;
 use super::error::{ApiError, after_panic};
 use super::once::is_shown_once;
 use super::request_id::RequestId;
-use crate::acting::{Acting, StopsOnly, stops_only};
+use super::stops::TooSoon;
+use crate::acting::{Acting, stops_only};
 use crate::crash_point::crash_point;
 use crate::domain::{AccountId, Action, ActionWord, KeyId, Operator, Principal, SessionId};
 use crate::service::{ActionEnd, Actions, ServiceError, Unauthorized};
@@ -49,21 +50,6 @@ impl<S: Send + Sync> FromRequestParts<S> for OnRecord {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         parts.extensions.get().cloned().ok_or(ApiError::Service(ServiceError::Internal))
-    }
-}
-
-/// Marks a request that came too soon and passed as a halt or a pause: it may change nothing else.
-#[derive(Debug, Clone, Copy)]
-pub struct TooSoon(StopsOnly);
-
-impl TooSoon {
-    /// For what the rate limit answered.
-    pub(super) fn of(refusal: &ApiError) -> Self {
-        let retry_after_seconds = match refusal {
-            ApiError::RateLimited { retry_after_seconds } => *retry_after_seconds,
-            _ => 1,
-        };
-        Self(StopsOnly::TooSoon { retry_after_seconds })
     }
 }
 

@@ -10,11 +10,10 @@ use tracing::Span;
 use tracing::field::display;
 
 use super::HttpSettings;
-use super::acts::TooSoon;
 use super::client_address::{ClientAddress, Peer, TrustedProxies};
 use super::error::ApiError;
 use super::rate_limit::RateLimit;
-use super::stops;
+use super::stops::{self, TooSoon};
 use super::strangers::Strangers;
 use crate::domain::{HashedKey, Operator, PlainKey, Principal};
 use crate::service::{Forbidden, Keys, ServiceError, Unauthorized};

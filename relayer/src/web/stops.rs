@@ -10,6 +10,23 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::BODY_BYTES_MAX;
+use super::error::ApiError;
+use crate::acting::StopsOnly;
+
+/// Marks a request that came too soon and passed as a halt or a pause: it may change nothing else.
+#[derive(Debug, Clone, Copy)]
+pub struct TooSoon(pub(super) StopsOnly);
+
+impl TooSoon {
+    /// For what the rate limit answered.
+    pub(super) fn of(refusal: &ApiError) -> Self {
+        let retry_after_seconds = match refusal {
+            ApiError::RateLimited { retry_after_seconds } => *retry_after_seconds,
+            _ => 1,
+        };
+        Self(StopsOnly::TooSoon { retry_after_seconds })
+    }
+}
 
 /// Whether a request halts or pauses, maybe among other changes. Hands it back, since its body may have been read for that.
 pub(crate) async fn is_stop(request: Request) -> (Request, bool) {

@@ -56,6 +56,21 @@ async fn fault_is_reported_once_every_node_was_asked_and_failed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn refusal_of_a_call_counts_once_every_node_gives_it() {
+    let [first, second] = [(); 2].map(|()| ScriptedNode::default());
+    let no_such_method = CallError::Refused { code: -32601, message: String::new(), data: Value::Null };
+    let refuse = |node: &ScriptedNode| node.set(|node| node.refusal = Some(no_such_method.clone()));
+    let nodes = nodes(&[&first, &second]);
+    refuse(&first);
+    assert_eq!(ask(&nodes).await, Ok(1));
+    down(&second, NodeFault::Unreachable);
+    assert_eq!(ask(&nodes).await, Err(CallError::Node(NodeFault::Unreachable)));
+    second.set(|node| node.fault = None);
+    refuse(&second);
+    assert_eq!(ask(&nodes).await, Err(no_such_method.clone()));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_pause_that_a_node_asks_for_is_kept_but_not_for_sends() {
     let node = ScriptedNode::default();
     let nodes = nodes(&[&node]);

@@ -40,6 +40,16 @@ async fn answers_over_http_are_classified_by_status_and_code() {
         ("403 Forbidden", "no", NodeFault::Unhealthy),
         ("200 OK", "not json", NodeFault::Unreadable),
         ("200 OK", behind, NodeFault::Lagging),
+        (
+            "200 OK",
+            r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32007,"message":"plan"}}"#,
+            NodeFault::Unhealthy,
+        ),
+        (
+            "401 Unauthorized",
+            r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32602,"message":"key"}}"#,
+            NodeFault::Unhealthy,
+        ),
     ];
     for (head, body, fault) in faults {
         assert_eq!(answered(head, body).await, Err(CallError::Node(fault)), "{head} {body}");

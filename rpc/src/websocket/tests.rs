@@ -175,6 +175,33 @@ async fn refused_or_unreadable_messages_are_skipped() {
 }
 
 #[tokio::test]
+async fn refused_subscription_is_requested_again_after_a_pause_and_on_the_next_connection() {
+    let (server, subscriber, recorder) = Server::start().await;
+    let mut connection = server.accept().await;
+    subscriber.subscribe(naming());
+    subscriber.subscribe(Topic::Account(Pubkey::default()));
+    let error = json!({ "code": -32005, "message": "too many" });
+    for _ in 0..2 {
+        let request = connection.request().await;
+        connection.says(json!({ "jsonrpc": "2.0", "id": request["id"], "error": error })).await;
+    }
+    drop(connection);
+    recorder.comes_to("lost").await;
+    let mut connection = server.accept().await;
+    let mut refused = connection.request().await;
+    if refused["method"] == "accountSubscribe" {
+        connection.says(json!({ "jsonrpc": "2.0", "id": refused["id"], "result": 1 })).await;
+        refused = connection.request().await;
+    } else {
+        connection.grants("accountSubscribe", 1).await;
+    }
+    recorder.comes_to("subscribed account").await;
+    connection.says(json!({ "jsonrpc": "2.0", "id": refused["id"], "error": error })).await;
+    connection.grants("logsSubscribe", 2).await;
+    recorder.comes_to("subscribed naming confirmed").await;
+}
+
+#[tokio::test]
 async fn a_message_longer_than_any_notice_ends_the_connection_and_another_begins() {
     let (server, subscriber, recorder) = Server::start().await;
     let mut connection = server.accept().await;

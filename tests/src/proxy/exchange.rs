@@ -4,6 +4,8 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use serde_json::json;
+
 /// The largest accepted body.
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 const NETWORK_TIMEOUT: Duration = Duration::from_secs(30);
@@ -70,6 +72,17 @@ pub(super) fn response(body: &[u8]) -> Vec<u8> {
 /// An error answer, as load balancers send them.
 pub(super) fn failure(status: u16) -> Vec<u8> {
     format!("HTTP/1.1 {status} No\r\ncontent-type: text/html\r\ncontent-length: 6\r\n\r\n<html>").into_bytes()
+}
+
+/// A provider's answer with this status and this JSON-RPC error code.
+pub(super) fn refusal(status: u16, code: i64) -> Vec<u8> {
+    let body = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": "not from here" } })
+        .to_string();
+    let head = format!(
+        "HTTP/1.1 {status} No\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    (head + &body).into_bytes()
 }
 
 /// Makes the connection end with a reset instead of an orderly close.

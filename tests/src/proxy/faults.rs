@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::lock;
 use crate::random::Random;
 
-/// One fault of one call. Except for `Dropped`, only the answer suffers: the network did what was asked.
+/// One fault of one call. Except for `Dropped` and `Code`, only the answer suffers: the network did what was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Never forwarded; the connection closes.
@@ -28,6 +28,8 @@ pub enum Fault {
     Misdelivered,
     /// A gateway answers with this HTTP status.
     Status(u16),
+    /// Never forwarded; a provider answers with this HTTP status and this JSON-RPC error code.
+    Code(u16, i64),
 }
 
 /// The faults that a test ordered.

@@ -168,6 +168,9 @@ impl Line {
         if fault == Some(Fault::Dropped) {
             return None;
         }
+        if let Some(Fault::Code(status, code)) = fault {
+            return outgoing.write_all(&exchange::refusal(status, code)).ok();
+        }
         let kept = self.lies.keeps(&method, &call);
         let sent = kept.map_or_else(|| self.outcomes.takes(&method, &call), Sent::Swallowed);
         let answer = match sent {
@@ -183,7 +186,7 @@ impl Line {
         let answer = self.lies.tells(&method, &call, answer, payment);
         match fault {
             None => outgoing.write_all(&response(&answer)).ok(),
-            Some(Fault::Dropped) => None,
+            Some(Fault::Dropped | Fault::Code(..)) => None,
             Some(Fault::Delayed(by)) => {
                 thread::sleep(by);
                 outgoing.write_all(&response(&answer)).ok()

@@ -142,7 +142,7 @@ impl Group {
         };
         let reads_the_surface = !self.tests.is_empty() && self.name != "databases";
         self.inputs.iter().any(|input| is_under(path, input))
-            || self.tests.iter().any(|begin| file_of_tests(begin))
+            || self.tests.iter().any(file_of_tests)
             || (reads_the_surface && SURFACE.iter().any(|input| is_under(path, input)))
     }
 }

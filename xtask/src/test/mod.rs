@@ -30,7 +30,7 @@ use timings::Timings;
 
 /// The black-box tests mostly wait: for slots, finality and the start of processes.
 const BLACK_BOX: &str = "tests/it/main.rs";
-const BLACK_BOX_TESTS_AT_ONCE: &str = "6";
+const BLACK_BOX_TESTS_AT_ONCE: &str = "3";
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -50,6 +50,7 @@ pub struct Args {
     #[arg(long)]
     optional_features: bool,
     /// Handed to every test program: a part of the names to run, or the options of Rust's own test runner
+    /// With a part of a name, tests of the groups run too
     #[arg(last = true)]
     filter: Vec<String>,
 }
@@ -59,7 +60,8 @@ impl Args {
         let groups = self.group.iter().map(|name| Group::named(name)).collect::<Result<Vec<_>>>()?;
         Ok(match (self.full, groups.is_empty()) {
             (true, _) => Tier::Full,
-            (false, true) => Tier::Fast,
+            (false, true) if self.filter.is_empty() => Tier::Fast,
+            (false, true) => Tier::Chosen,
             (false, false) => Tier::Groups(groups),
         })
     }
@@ -69,6 +71,8 @@ impl Args {
 enum Tier {
     /// All but the groups: money, truth, access and data.
     Fast,
+    /// The tests that a filter names, wherever they are.
+    Chosen,
     /// Some groups alone.
     Groups(Vec<&'static Group>),
     Full,
@@ -78,7 +82,7 @@ impl Tier {
     /// Whether the relayer under test is the one that ships. A build of its own, so the fast tier takes the one with crash points.
     fn ships(&self) -> bool {
         match self {
-            Self::Fast => false,
+            Self::Fast | Self::Chosen => false,
             Self::Groups(groups) => groups.iter().any(|group| group.name == "packages"),
             Self::Full => true,
         }
@@ -86,7 +90,10 @@ impl Tier {
 
     /// Whether it has tests in a program other than the black-box tests.
     fn has_unit_tests(&self) -> bool {
-        matches!(self, Self::Fast | Self::Full)
+        match self {
+            Self::Fast | Self::Chosen | Self::Full => true,
+            Self::Groups(_) => false,
+        }
     }
 
     /// What the black-box tests' runner is told.
@@ -96,7 +103,7 @@ impl Tier {
                 GROUPS.iter().flat_map(|group| group.tests).flat_map(|test| ["--skip", test]).collect()
             }
             Self::Groups(groups) => groups.iter().flat_map(|group| group.tests).copied().collect(),
-            Self::Full => Vec::new(),
+            Self::Chosen | Self::Full => Vec::new(),
         }
     }
 }
