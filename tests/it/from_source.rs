@@ -15,7 +15,7 @@ use crate::set_up::{
 };
 
 /// As it was typed last: after a change, type it.
-const BUILD: &str = "cargo build --locked --release --bin purser --bin purser-migrate\n\
+const BUILD: &str = "cargo build --locked --release --bin purser --bin purser-migrate --features purser-main/jemalloc\n\
                      export PATH=\"$PWD/target/release:$PATH\"\n";
 
 fn may_compile() -> bool {
