@@ -125,7 +125,7 @@ async fn look_at(config: &Config, file: Option<&Path>, findings: &mut Findings) 
     for (network, section) in config.networks.iter() {
         let of_network = operators.iter().filter(|operator| operator.network == network);
         let of_network: Vec<_> = of_network.collect();
-        networks::look_at(network, section, &of_network, keys.denials, findings).await?;
+        networks::look_at(network, (section, &config.quotas), &of_network, keys.denials, findings).await?;
     }
     Ok(())
 }

@@ -211,7 +211,7 @@ pub(super) async fn with_chain<T>(
 ) -> Result<T> {
     let section = config.networks.get(network).ok_or(StartError::NotConfigured(network))?;
     let tasks = Tasks::default();
-    let done = match connect(network, section, &tasks).await {
+    let done = match connect(network, section, &config.quotas, &tasks).await {
         Ok(chain) => work(&chain).await,
         Err(error) => Err(error.into()),
     };

@@ -1,4 +1,3 @@
-use purser_client::purser::state::Agent;
 use purser_client::{Deployment, TransferOrder};
 use solana_rpc_client::nonblocking::rpc_client::RpcClient;
 use solana_sdk::pubkey::Pubkey;
@@ -12,17 +11,16 @@ pub async fn pay(
     authority: &Keypair,
     (operator, agent_id): (Pubkey, [u8; 16]),
     recipient: Pubkey,
-    transfer_id: [u8; 16],
+    (transfer_id, asked_at): ([u8; 16], u32),
 ) -> Result<Signature, Box<dyn std::error::Error + Send + Sync>> {
     let agent = deployment.agent_address(&operator, &agent_id);
-    let state = Agent::read(&rpc.get_account_data(&agent).await?).ok_or("not an agent account")?;
     let order = TransferOrder {
         operator,
         agent,
         source: deployment.token_account(&agent),
         destination: deployment.token_account(&recipient),
         transfer_id,
-        sequence: state.agent.tags().sequence(),
+        asked_at,
         amount: 1_500_000,
         memo: "coffee",
     };

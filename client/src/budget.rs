@@ -1,8 +1,25 @@
 //! The resources that a transfer requests.
 
 /// The most bytes of accounts, programs included, that one of our transactions loads. A block reserves 8 compute units for each
-/// 32 KiB that may be loaded: 16,384 by the default of 64 MiB, and 256 by this limit.
+/// 32 KiB that may be loaded: 16,384 by the default of 64 MiB, and 256 by this limit. A payment of an agent with a large table of
+/// tags needs more: [`loaded_bytes`].
 pub const LOADED_BYTES: u32 = 1024 * 1024;
+
+/// For the programs that a payment calls, and every account but the agent's.
+const PROGRAM_BYTES: u32 = 640 * 1024;
+const BUCKET_BYTES: u32 = size_of::<purser_policy::TagBucket>() as u32;
+
+/// The most bytes that a payment of an agent with this many buckets of tags loads: room for a table that doubles meanwhile.
+pub fn loaded_bytes(tag_buckets: u16) -> u32 {
+    LOADED_BYTES.max(PROGRAM_BYTES + 2 * BUCKET_BYTES * u32::from(tag_buckets))
+}
+
+/// Compute units that a payment of an agent with this many buckets of tags needs beyond those of a small one: the call of the
+/// token program is charged for the agent's bytes.
+pub fn table_units(tag_buckets: u16) -> u32 {
+    const BYTES_A_UNIT: u32 = 250;
+    (BUCKET_BYTES * u32::from(tag_buckets)).div_ceil(BYTES_A_UNIT)
+}
 
 /// Without a memo. The most expensive keys, 256 entries and a full window stay well below.
 const TRANSFER_UNITS: u32 = 5_000;

@@ -70,8 +70,8 @@ pub struct TransferOrder<'a> {
     pub destination: Pubkey,
     /// Its last eight bytes are the tag ([`purser_policy::tag_of`]): the same for every retry of this payment, and not 0.
     pub transfer_id: [u8; 16],
-    /// The account's `RecentTags::sequence` at the time when the tag was seen to be unpaid.
-    pub sequence: u32,
+    /// The chain's Unix second when the payment was asked for ([`purser_policy::is_timely`]): the same for every retry.
+    pub asked_at: u32,
     /// Micro-USDC.
     pub amount: u64,
     /// Empty for none.
@@ -176,6 +176,21 @@ impl Deployment {
         self.call(accounts, instruction::SetPolicy { expected_version, policy: args_of(policy) })
     }
 
+    /// Room to remember 16 payments of 25 hours in each bucket. Directly after `create_agent` in its transaction, it gives an account
+    /// more than one to begin with. `rent_refund`: the agent's.
+    pub fn set_tag_buckets(
+        &self,
+        at: DraftAccounts,
+        payer: Pubkey,
+        rent_refund: Pubkey,
+        buckets: u16,
+    ) -> Instruction {
+        let DraftAccounts { authority, operator, agent } = at;
+        let system_program = SYSTEM_PROGRAM;
+        let accounts = accounts::SetPolicy { authority, payer, operator, agent, rent_refund, system_program };
+        self.call(accounts, instruction::SetTagBuckets { buckets })
+    }
+
     /// `payer` pays for the draft; `rent_refund` gets it back.
     pub fn open_draft(
         &self,
@@ -263,15 +278,15 @@ impl Deployment {
         resume
     }
 
-    /// Pays. Ask for [`crate::transfer_units`] and [`crate::LOADED_BYTES`].
+    /// Pays. Ask for [`crate::transfer_units`] with [`crate::table_units`], and for [`crate::loaded_bytes`].
     pub fn transfer(&self, transfer_authority: Pubkey, order: &TransferOrder<'_>) -> Instruction {
         let TransferOrder { operator, agent, source, destination, .. } = *order;
         let token_program = TOKEN_PROGRAM;
         let accounts =
             accounts::Transfer { transfer_authority, operator, agent, source, destination, token_program };
-        let TransferOrder { transfer_id, sequence, amount, memo, .. } = *order;
+        let TransferOrder { transfer_id, asked_at, amount, memo, .. } = *order;
         let memo = memo.as_bytes().to_vec();
-        self.call(accounts, instruction::Transfer { transfer_id, sequence, amount, memo })
+        self.call(accounts, instruction::Transfer { transfer_id, asked_at, amount, memo })
     }
 
     /// The same in the form of the token program's `TransferChecked`, so that tools which look for that see the payment.
@@ -286,9 +301,9 @@ impl Deployment {
             mint: self.usdc_mint,
             token_program: TOKEN_PROGRAM,
         };
-        let TransferOrder { transfer_id, sequence, amount, memo, .. } = *order;
+        let TransferOrder { transfer_id, asked_at, amount, memo, .. } = *order;
         let memo = memo.as_bytes().to_vec();
-        self.call(accounts, instruction::TransferChecked { transfer_id, sequence, amount, memo })
+        self.call(accounts, instruction::TransferChecked { transfer_id, asked_at, amount, memo })
     }
 
     /// The same as [`Self::transfer_checked`], past the rules that the grant with this address waives. An agent with
@@ -313,9 +328,9 @@ impl Deployment {
             budget,
             token_program: TOKEN_PROGRAM,
         };
-        let TransferOrder { transfer_id, sequence, amount, memo, .. } = *order;
+        let TransferOrder { transfer_id, asked_at, amount, memo, .. } = *order;
         let memo = memo.as_bytes().to_vec();
-        self.call(accounts, instruction::TransferExtended { transfer_id, sequence, amount, memo })
+        self.call(accounts, instruction::TransferExtended { transfer_id, asked_at, amount, memo })
     }
 
     /// Lets one payee be paid beyond the policy; signed by the admin, or the policy authority, whose grants wait where they
@@ -419,7 +434,9 @@ impl Deployment {
     ) -> Instruction {
         let DraftAccounts { authority, operator, agent } = at;
         let system_program = SYSTEM_PROGRAM;
-        let accounts = accounts::SetPolicy { authority, payer, operator, agent, rent_refund, system_program };
+        let budget = bounds.budget;
+        let accounts =
+            accounts::SetBounds { authority, payer, operator, agent, rent_refund, budget, system_program };
         self.call(accounts, instruction::SetBounds { bounds })
     }
 

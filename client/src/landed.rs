@@ -93,12 +93,12 @@ pub fn arguments<I: Discriminator + AnchorDeserialize>(data: &[u8]) -> Option<I>
 /// The arguments of a transfer, in any of its forms: all have the same ones, and the same accounts in the first five places.
 pub fn transfer_arguments(data: &[u8]) -> Option<instruction::Transfer> {
     let checked = || {
-        let instruction::TransferChecked { transfer_id, sequence, amount, memo } = arguments(data)?;
-        Some(instruction::Transfer { transfer_id, sequence, amount, memo })
+        let instruction::TransferChecked { transfer_id, asked_at, amount, memo } = arguments(data)?;
+        Some(instruction::Transfer { transfer_id, asked_at, amount, memo })
     };
     let extended = || {
-        let instruction::TransferExtended { transfer_id, sequence, amount, memo } = arguments(data)?;
-        Some(instruction::Transfer { transfer_id, sequence, amount, memo })
+        let instruction::TransferExtended { transfer_id, asked_at, amount, memo } = arguments(data)?;
+        Some(instruction::Transfer { transfer_id, asked_at, amount, memo })
     };
     arguments(data).or_else(checked).or_else(extended)
 }

@@ -1,7 +1,9 @@
 //! The forms of a transfer.
 
 use purser_client::purser::instruction;
-use purser_client::{Deployment, TransferOrder, arguments, transfer_arguments};
+use purser_client::{
+    Deployment, LOADED_BYTES, TransferOrder, arguments, loaded_bytes, table_units, transfer_arguments,
+};
 use solana_sdk::pubkey::Pubkey;
 
 #[test]
@@ -14,7 +16,7 @@ fn all_forms_of_a_transfer_say_the_same_of_the_same_accounts() {
         source: key(5),
         destination: key(6),
         transfer_id: [7; 16],
-        sequence: 8,
+        asked_at: 8,
         amount: 9,
         memo: "tea 🫖",
     };
@@ -28,11 +30,22 @@ fn all_forms_of_a_transfer_say_the_same_of_the_same_accounts() {
     assert_eq!((granted.accounts[6].pubkey, granted.accounts[6].is_writable), (key(11), true));
     for data in [&plain.data, &checked.data, &granted.data] {
         let read = transfer_arguments(data).expect("a transfer");
-        assert_eq!((read.transfer_id, read.sequence, read.amount), ([7; 16], 8, 9));
+        assert_eq!((read.transfer_id, read.asked_at, read.amount), ([7; 16], 8, 9));
         assert_eq!(read.memo, "tea 🫖".as_bytes());
     }
     // Neither is taken for the other.
     assert!(arguments::<instruction::Transfer>(&checked.data).is_none());
     assert!(arguments::<instruction::TransferChecked>(&plain.data).is_none());
     assert!(transfer_arguments(&deployment.accept_admin(key(1), key(2)).data).is_none());
+}
+
+#[test]
+fn larger_tables_ask_for_more_bytes_and_units() {
+    assert_eq!((loaded_bytes(1), table_units(0)), (LOADED_BYTES, 0));
+    for buckets in [1, 64, 512, 4_096, 54_000] {
+        // 4 units for each KiB, and twice the account beside the programs.
+        assert!(table_units(buckets) >= u32::from(buckets) * 192 / 256);
+        assert!(loaded_bytes(buckets) >= 2 * u32::from(buckets) * 192 + 600_000);
+    }
+    assert!(loaded_bytes(u16::MAX) <= 64 * 1024 * 1024);
 }

@@ -4,10 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use purser_policy::{
-    Allowlist, AsAllowlist, PolicyOver, RecentTags, SpendWindow, UsdcAmount, Waived, tag_of,
+    Allowlist, AsAllowlist, BUCKET_SLOTS, DAY_SECONDS, PaidTags, PolicyOver, SpendWindow, TAG_SECONDS,
+    TagBucket, UsdcAmount, Waived, tag_of,
 };
 
-use super::{AccountId, Address, Bounds, Halt, Network, OperatorId, RejectionReason};
+use super::{AccountId, Address, Bounds, Halt, Network, OperatorId, RejectionReason, Timestamp, Transfer};
 
 /// The two addresses of an agent account, derived without asking the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,10 +84,8 @@ pub struct ChainView {
     pub window: SpendWindow,
     /// What it pays within beside its policy. Likewise.
     pub bounds: Bounds,
-    /// Which payments the account remembers. They may count transfers in flight as made.
-    pub counted_tags: RecentTags,
-    /// The account's tags as the chain has them.
-    pub tags: RecentTags,
+    /// The tags of its payments of a day, all of them. A view that is known without asking may lack some: the program looks, too.
+    pub tags: Arc<[TagBucket]>,
     pub balance: UsdcAmount,
     /// The issuer of USDC has frozen the token account: nothing leaves it.
     pub is_frozen: bool,
@@ -97,8 +96,34 @@ pub struct ChainView {
     pub beyond: Option<Beyond>,
     /// Unix seconds, by the chain's clock at that slot.
     pub now: i64,
-    /// The account's tags are as in this slot.
-    pub slot: u64,
+}
+
+impl ChainView {
+    /// The account's clock: the chain's, and never before its latest payment.
+    pub fn account_now(&self) -> i64 {
+        self.window.effective(self.now)
+    }
+
+    /// When the account has room for this tag again.
+    pub fn frees_at(&self, tag: u64) -> Option<Timestamp> {
+        let seconds = self.tags.iter().flat_map(seconds_of);
+        let mut ends: Vec<i64> = seconds.map(|second| i64::from(second) + TAG_SECONDS).collect();
+        ends.sort_unstable();
+        let first = ends.into_iter().find(|end| PaidTags(&self.tags).place(tag, *end).is_some());
+        first.map(Timestamp::from_unix_seconds)
+    }
+
+    /// Whether the account shows a payment with the transfer's tag that was made later than 24 hours before its claim. By the second of
+    /// the claim alone: a node may be wrong about the present one.
+    pub fn shows_payment(&self, transfer: &Transfer) -> bool {
+        PaidTags(&self.tags).contains(transfer.id.tag(), transfer.paid_since().unix_seconds() + DAY_SECONDS)
+    }
+}
+
+/// When the payments were made whose tags stand in a bucket.
+fn seconds_of(bucket: &TagBucket) -> impl Iterator<Item = u32> + '_ {
+    let seconds = bucket.as_bytes().get(BUCKET_SLOTS * size_of::<u64>()..).unwrap_or_default();
+    seconds.as_chunks().0.iter().map(|second| u32::from_le_bytes(*second))
 }
 
 /// A grant that is in force and covers a payment.
@@ -128,14 +153,10 @@ pub struct UnsignedTransfer {
     pub agent: AgentAddresses,
     /// The token account to pay.
     pub destination: Address,
-    /// Ends with the tag, which the chain refuses twice within 24 h.
+    /// Ends with the tag, which the program refuses twice within 24 h.
     pub transfer_id: [u8; 16],
-    /// The account's payments among which the tag was not seen.
-    pub counted: RecentTags,
-    /// The slot in which the account had these.
-    pub counted_in: u64,
-    /// How many payments fewer it may count and still be taken, as far as those in flight tell.
-    pub may_lag: u64,
+    /// See [`super::Transfer::asked_at`].
+    pub asked_at: i64,
     pub amount: UsdcAmount,
     /// Empty when there is none.
     pub memo: String,
@@ -149,11 +170,6 @@ impl UnsignedTransfer {
     /// Derived from the idempotency key.
     pub fn tag(&self) -> u64 {
         tag_of(&self.transfer_id)
-    }
-
-    /// How many payments were counted. The chain refuses the transfer when too many came since.
-    pub fn sequence(&self) -> u32 {
-        self.counted.sequence()
     }
 }
 
@@ -171,8 +187,10 @@ pub enum Refusal {
     InvalidRecipient,
     /// The grant does not cover it any more, or not yet.
     GrantVoid,
-    /// Too many payments since it was signed: nothing shows that it was not paid before. Look again, and sign anew.
-    StaleSequence,
+    /// It was asked for more than an hour ago, or the account's clock is behind it by more than five minutes.
+    TooOld,
+    /// The account has no room to remember it. Make room, and sign anew.
+    TagsFull,
     /// The operator's admin has named other transfer authorities since. Look again, and sign anew.
     AuthorityRotated,
     /// The account is bound by something else since. Look again, and sign anew.

@@ -155,6 +155,8 @@ mod tests {
             approval: crate::Approval::Never,
             policy_version: None,
             reopened: 0,
+            asked_at: Some(0),
+            earlier_valid_until: None,
             state,
             created_at: AT(1),
             updated_at: AT(1),
@@ -179,8 +181,12 @@ mod tests {
     }
 
     fn unsettled() -> [TransferState; 5] {
-        let failure =
-            Failure { code: FailureCode::TransferExpired, message: "expired".into(), failed_at: AT(2) };
+        let failure = Failure {
+            code: FailureCode::TransferExpired,
+            message: "expired".into(),
+            failed_at: AT(2),
+            retry_at: None,
+        };
         let rejection = Rejection {
             reason: RejectionReason::Paused,
             message: "paused".into(),

@@ -126,6 +126,8 @@ mod tests {
             approval: Approval::Never,
             policy_version: None,
             reopened: 0,
+            asked_at: Some(0),
+            earlier_valid_until: None,
             state,
             created_at: AT(CLAIMED_AT),
             updated_at: AT(CLAIMED_AT),
@@ -152,6 +154,7 @@ mod tests {
             code: FailureCode::TransferExpired,
             message: "expired".into(),
             failed_at,
+            retry_at: None,
         }))
     }
 

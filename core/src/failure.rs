@@ -7,6 +7,8 @@ pub struct Failure {
     /// For people; never a node's own text.
     pub message: String,
     pub failed_at: Timestamp,
+    /// When waiting will have helped, if it is known to.
+    pub retry_at: Option<Timestamp>,
 }
 
 words! {
@@ -37,5 +39,7 @@ words! {
         FeePayerEmpty = "fee_payer_empty",
         /// The key service did not sign.
         SignerUnavailable = "signer_unavailable",
+        /// The account remembers as many payments of a day as it has room for, and may not be given more.
+        AccountFull = "account_full",
     }
 }

@@ -25,7 +25,6 @@ mod bounds;
 mod chain;
 mod chain_wins;
 mod claim;
-mod counted;
 pub mod crash_point;
 mod failure;
 mod halt;
@@ -37,7 +36,6 @@ mod network;
 mod new_transfer;
 mod outside;
 mod path;
-mod payments;
 mod recipient;
 mod rejection;
 mod time;
@@ -53,7 +51,6 @@ pub use chain::{
 };
 pub use chain_wins::{Contradiction, PaymentMade, PaymentMeans, happened_at};
 pub use claim::{Claim, Reuse, UsedKey};
-pub use counted::{CountedBlocks, follows};
 pub use failure::{Failure, FailureCode};
 pub use halt::{Halt, HaltScope, HaltedBy};
 pub use idempotency::{
@@ -70,15 +67,14 @@ pub use new_transfer::{
     AskedTransfer, ClaimClock, DUPLICATE_WITHIN, Duplicates, KeyUse, NewTransfer, OtherSender, SignedAhead,
 };
 pub use outside::{
-    Chain, Clock, GivesBack, Ledger, LedgerError, Marked, Observer, Outside, PaymentsKnown, RefusalLimits,
-    Signer, Tasks, Work, agreed_now,
+    Chain, Clock, GivesBack, Ledger, LedgerError, Marked, Observer, Outside, RefusalLimits, Room, Signer,
+    Tasks, Work, agreed_now,
 };
 pub use path::{
     Carrier, Decision, Ended, HandOver, MoneyPath, Order, Payment, PaymentError, PendingLimits, PendingPlace,
     Rejected, Started, decide,
 };
-pub use payments::{Joint, KnownPayments, PaymentNumber};
-pub use purser_policy::{Limit, UsdcAmount};
+pub use purser_policy::{Limit, REQUEST_AHEAD_SECONDS, REQUEST_SECONDS, UsdcAmount};
 pub use recipient::{RECIPIENT_CHARS_MAX, Recipient};
 pub use rejection::{CheckedRule, Checks, Rejection, RejectionReason, RuleCheck};
 pub use time::{Timestamp, TimestampError};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    Address, Approval, Fingerprint, IDEMPOTENCY_SECONDS, IdempotencyKey, Joint, KeyId, Network, OperatorId,
+    Address, Approval, Fingerprint, IDEMPOTENCY_SECONDS, IdempotencyKey, KeyId, Network, OperatorId,
     SignedTransfer, Timestamp, Transfer, TransferId, TransferRequest, TransferState, UsedKey,
 };
 
@@ -27,6 +27,8 @@ pub struct NewTransfer {
     pub asked: AskedTransfer,
     /// Set when somebody else sends its bytes.
     pub sender: Option<OtherSender>,
+    /// See [`super::Transfer::asked_at`].
+    pub asked_at: i64,
     /// See [`SignedAhead`].
     pub signed: Option<SignedAhead>,
 }
@@ -35,6 +37,11 @@ impl NewTransfer {
     /// What a later request under its key must equal.
     pub fn fingerprint(&self) -> Fingerprint {
         self.sender.map_or_else(|| Fingerprint::of(&self.asked.request), |sender| sender.fingerprint)
+    }
+
+    /// A payment with its tag is one of its key if it was made later than this.
+    pub fn paid_since(&self) -> Timestamp {
+        Timestamp::from_unix_seconds(self.asked_at.saturating_sub(IDEMPOTENCY_SECONDS))
     }
 
     /// The transfer that the claim makes of it. It is signed if the claim stored the bytes that were signed ahead.
@@ -52,6 +59,8 @@ impl NewTransfer {
             approval: self.asked.approval,
             policy_version: ahead.map(|ahead| ahead.policy_version),
             reopened: 0,
+            asked_at: Some(self.asked_at),
+            earlier_valid_until: None,
             state: ahead.map_or(TransferState::Claimed, |ahead| TransferState::Signed(ahead.signed.clone())),
             created_at: now,
             updated_at: now,
@@ -88,11 +97,10 @@ pub struct OtherSender {
 }
 
 /// Bytes that were signed before the claim. A claim that is `New` or `Retry` stores them with it if our records then
-/// have the joint and hold no payment with the tag. If the claimed transfer holds no bytes, do not send these.
+/// hold no payment with the tag. If the claimed transfer holds no bytes, do not send these.
 #[derive(Debug, Clone)]
 pub struct SignedAhead {
     pub signed: SignedTransfer,
-    pub joint: Option<Joint>,
     /// See [`super::Transfer::policy_version`].
     pub policy_version: u64,
 }
@@ -111,11 +119,6 @@ impl ClaimClock {
     /// When the key was first used. While the clocks disagree our time will do, since nothing expires before they agree.
     fn born(self) -> i64 {
         self.agreed.unwrap_or_else(|| self.now.unix_seconds())
-    }
-
-    /// Anything before this is forgotten.
-    pub fn since(self) -> Option<Timestamp> {
-        self.agreed.map(|now| Timestamp::from_unix_seconds(now.saturating_sub(IDEMPOTENCY_SECONDS)))
     }
 }
 

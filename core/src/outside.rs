@@ -12,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::chain::clocks_agree;
 use super::{
-    AccountId, Address, ChainFault, ChainView, Claim, ClaimClock, IdempotencyKey, Joint, Network,
-    NewTransfer, OperatorId, Outcome, Payer, Payment, PaymentMade, SignedTransfer, Timestamp, Transfer,
-    TransferId, TransferState, UnsignedTransfer, UsdcAmount, UsedKey, WrongState,
+    AccountId, Address, ChainFault, ChainView, Claim, ClaimClock, IdempotencyKey, Network, NewTransfer,
+    OperatorId, Outcome, Payer, Payment, PaymentMade, SignedTransfer, Timestamp, Transfer, TransferId,
+    TransferState, UnsignedTransfer, UsdcAmount, UsedKey, WrongState,
 };
 
 /// How long reading the clocks may take.
@@ -56,18 +56,7 @@ pub enum GivesBack {
     TheKey,
 }
 
-/// What our records know about a tag.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PaymentsKnown {
-    /// No payment up to this number is missing.
-    pub up_to: u64,
-    /// They are complete up to the joint that was asked about, and hold it. Always true without one.
-    pub are_joined: bool,
-    /// The payment with the tag, if the chain holds one that was read there.
-    pub made: Option<PaymentMade>,
-}
-
-/// Our records: transfers, what their keys stand for, and which payments of an account are known.
+/// Our records: transfers, what their keys stand for, and payments that were read on the chain.
 #[async_trait]
 pub trait Ledger: Send + Sync + 'static {
     /// Takes the idempotency key for a new try, or returns what it stands for. Exactly one of any number of identical requests is
@@ -107,18 +96,13 @@ pub trait Ledger: Send + Sync + 'static {
         now: Timestamp,
     ) -> Result<Marked, LedgerError>;
 
-    /// The payer's payment with `tag` made or read later than `since` (`None`: ever), and the number up to which our records are
-    /// complete, both of one moment, and whether they have this joint.
+    /// The payer's newest payment with `tag` that was made later than `since`, if our records hold one.
     async fn find_payment(
         &self,
         payer: &Payer,
         tag: u64,
-        since: Option<Timestamp>,
-        joint: Option<Joint>,
-    ) -> Result<PaymentsKnown, LedgerError>;
-
-    /// A transfer waits for all payments up to `number`: somebody should look for them.
-    async fn want_payments(&self, payer: &Payer, number: u64) -> Result<(), LedgerError>;
+        since: Timestamp,
+    ) -> Result<Option<PaymentMade>, LedgerError>;
 
     /// Who pays this transfer; `None` if they are unknown.
     async fn find_payer(&self, transfer: &Transfer) -> Result<Option<Payer>, LedgerError>;
@@ -161,15 +145,19 @@ pub trait Ledger: Send + Sync + 'static {
     ) -> Result<(), LedgerError>;
 }
 
+/// Whether an account can remember more payments of a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    Made,
+    /// It has as many places as it may.
+    None,
+}
+
 /// Signs transfers.
 #[async_trait]
 pub trait Signer: Send + Sync + 'static {
     /// Sends nothing. Store the result before anybody else sees it. `AuthorityRotated`, `FeePayerEmpty`: the chain was read, and
     /// nothing was signed.
-    ///
-    /// The block signed over is of the chain on which the account had made what the transfer counts ([`CountedBlocks`](crate::CountedBlocks)):
-    /// not older than [`UnsignedTransfer::counted_in`], and the account, read once more in a slot not before the block, must
-    /// [have made it](crate::follows) still. Else `Unavailable`.
     async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainFault>;
 }
 
@@ -206,12 +194,6 @@ pub trait Chain: Signer {
     /// Sends the stored bytes once. An error does not say whether they land: ask `outcome`.
     async fn send(&self, signed: &SignedTransfer) -> Result<(), ChainFault>;
 
-    /// Resolves when a node has seen the bytes confirmed, possibly long before the outcome. May never resolve.
-    async fn confirmed(&self, signed: &SignedTransfer) {
-        let _ = signed;
-        std::future::pending().await
-    }
-
     /// Follows the bytes to their outcome and re-sends them meanwhile. Dropping the future does not stop the following;
     /// a second call for the same signature joins it.
     async fn outcome(&self, signed: &SignedTransfer) -> Outcome;
@@ -227,6 +209,21 @@ pub trait Chain: Signer {
 
     /// Wakes whoever reads the chain's past: something is missing.
     fn look_again(&self) {}
+
+    /// The second at which the chain is asked for a transfer now: the earliest that a node reports within 300 s of the newest one. The
+    /// host's clock has no part in it.
+    async fn asking_second(&self) -> Result<i64, ChainFault> {
+        self.now().await
+    }
+
+    /// Has the account remember more payments of a day, if its operator may pay for that. Does nothing if it has more buckets by now
+    /// than the caller has seen.
+    async fn make_room(&self, payer: &Payer, seen_buckets: usize) -> Result<Room, ChainFault>;
+
+    /// The same ahead of its need: a payment was made, and nobody waits.
+    async fn make_room_ahead(&self, payer: &Payer) {
+        let _ = payer;
+    }
 
     /// The earlier of the chain's clock (unix seconds) and `our_now`, if both agree with each other and with every
     /// node's clock. No node can move it alone. Whatever has expired by it has expired by both.

@@ -70,7 +70,7 @@ impl RejectionReason {
     /// The reason for a violation; `None` for `DuplicateTransfer`, which means that the payment was made.
     pub const fn of(violation: &Violation) -> Option<Self> {
         match violation {
-            Violation::DuplicateTransfer => None,
+            Violation::DuplicateTransfer | Violation::PaidTagsFull => None,
             Violation::Halted => Some(Self::Halted),
             Violation::Paused => Some(Self::Paused),
             Violation::MemoRequired => Some(Self::MemoRequired),

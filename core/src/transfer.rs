@@ -1,8 +1,9 @@
+use purser_policy::{REQUEST_AHEAD_SECONDS, REQUEST_SECONDS};
 use sha2::{Digest, Sha256};
 
 use super::{
-    AccountId, Address, Approval, Fingerprint, IdempotencyKey, KeyId, Memo, Network, OperatorId, Recipient,
-    Timestamp, TransferId, TransferState, UsdcAmount,
+    AccountId, Address, Approval, Fingerprint, IDEMPOTENCY_SECONDS, IdempotencyKey, KeyId, Memo, Network,
+    OperatorId, Recipient, Timestamp, TransferId, TransferState, UsdcAmount,
 };
 
 /// A requested transfer whose fields all have a valid form.
@@ -59,12 +60,42 @@ pub struct Transfer {
     pub policy_version: Option<u64>,
     /// How often a fork dropped the payment that had settled it.
     pub reopened: u32,
+    /// The chain's second at its claim, the same in all bytes that are signed for it: the program takes them for an hour after it. Of a
+    /// transfer that waited for a person, the second of its first signature. `None`: stored by a version without it, so it is too old.
+    pub asked_at: Option<i64>,
+    /// The highest last valid block height of the bytes that were signed for it before those that it holds now. `None`: those are its
+    /// only ones.
+    pub earlier_valid_until: Option<u64>,
     pub state: TransferState,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
 impl Transfer {
+    /// Whether the program takes bytes of it at this second of the account's clock: from five minutes before its claim until an hour
+    /// after it.
+    pub fn can_pay_at(&self, now: i64) -> bool {
+        let age = self.asked_at.map(|asked_at| now.saturating_sub(asked_at));
+        age.is_some_and(|age| (-REQUEST_AHEAD_SECONDS..REQUEST_SECONDS).contains(&age))
+    }
+
+    /// From when on a payment with its tag is its own, or one of the same key: 24 hours before it was asked for.
+    pub fn paid_since(&self) -> Timestamp {
+        let asked_at = self.asked_at.unwrap_or_else(|| self.created_at.unix_seconds());
+        Timestamp::from_unix_seconds(asked_at.saturating_sub(IDEMPOTENCY_SECONDS))
+    }
+
+    /// The highest last valid block height of all bytes that were ever signed for it.
+    pub fn may_land_until(&self) -> Option<u64> {
+        let signed = self.state.signed().map(|signed| signed.last_valid_block_height);
+        signed.max(self.earlier_valid_until)
+    }
+
+    /// This transfer before it is signed once more: the bytes that it holds are earlier ones from then on.
+    pub(crate) fn before_signing(self) -> Self {
+        Self { earlier_valid_until: self.may_land_until(), ..self }
+    }
+
     /// The signature (base58) of its transaction, once known.
     pub fn tx_signature(&self) -> Option<&str> {
         match &self.state {
@@ -77,5 +108,75 @@ impl Transfer {
             | TransferState::Rejected(_)
             | TransferState::Failed(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SignedTransfer;
+
+    fn transfer(asked_at: Option<i64>, state: TransferState) -> Transfer {
+        Transfer {
+            id: TransferId::from_bytes([1; 16]),
+            operator_id: OperatorId::from_bytes([2; 16]),
+            network: Network::Test,
+            key_id: KeyId::from_bytes([3; 16]),
+            idempotency_key: IdempotencyKey::parse("k").expect("valid"),
+            request: TransferRequest {
+                from: AccountId::from_bytes([4; 16]),
+                to: Recipient::TokenAccount(Address::from_bytes([5; 32])),
+                amount: UsdcAmount::from_micros(5),
+                memo: None,
+            },
+            fee_payer: None,
+            refusal: None,
+            approval: Approval::Never,
+            policy_version: None,
+            reopened: 0,
+            asked_at,
+            earlier_valid_until: None,
+            state,
+            created_at: Timestamp::from_unix_seconds(1_000),
+            updated_at: Timestamp::from_unix_seconds(1_000),
+        }
+    }
+
+    #[test]
+    fn transfer_can_pay_for_an_hour_and_never_without_its_second() {
+        let asked = transfer(Some(1_000), TransferState::Claimed);
+        let ages = [
+            i64::MIN,
+            -REQUEST_AHEAD_SECONDS - 1,
+            -REQUEST_AHEAD_SECONDS,
+            0,
+            REQUEST_SECONDS - 1,
+            REQUEST_SECONDS,
+            i64::MAX,
+        ];
+        let can_pay = ages.map(|age| asked.can_pay_at(age.saturating_add(1_000)));
+        assert_eq!(can_pay, [false, false, true, true, true, false, false]);
+        assert!(!transfer(None, TransferState::Claimed).can_pay_at(1_000));
+    }
+
+    #[test]
+    fn no_bytes_are_forgotten_when_a_transfer_is_signed_again() {
+        let signed = |last_valid_block_height| {
+            TransferState::Signed(SignedTransfer {
+                bytes: vec![1],
+                signature: "s".into(),
+                last_valid_block_height,
+            })
+        };
+        let first = transfer(Some(1_000), TransferState::Claimed).before_signing();
+        assert_eq!((first.earlier_valid_until, first.may_land_until()), (None, None));
+        let first = Transfer { state: signed(9), ..first };
+        assert_eq!(first.may_land_until(), Some(9));
+        // The block of the second signature is older than that of the first one.
+        let second = Transfer { state: signed(7), ..first.before_signing() };
+        assert_eq!((second.earlier_valid_until, second.may_land_until()), (Some(9), Some(9)));
+        let third = Transfer { state: signed(12), ..second.before_signing() };
+        assert_eq!((third.earlier_valid_until, third.may_land_until()), (Some(9), Some(12)));
+        assert_eq!(third.before_signing().earlier_valid_until, Some(12));
     }
 }

@@ -184,7 +184,12 @@ mod tests {
     }
 
     fn failure() -> Failure {
-        Failure { code: FailureCode::TransferExpired, message: "expired".into(), failed_at: AT() }
+        Failure {
+            code: FailureCode::TransferExpired,
+            message: "expired".into(),
+            failed_at: AT(),
+            retry_at: None,
+        }
     }
 
     fn rejection() -> Rejection {

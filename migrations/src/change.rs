@@ -61,6 +61,13 @@ impl Change {
         }
     }
 
+    /// Adds an instruction to the same transaction.
+    #[must_use]
+    pub fn and(mut self, instruction: Instruction) -> Self {
+        self.instructions.push(instruction);
+        self
+    }
+
     /// Adds a fact that is known beforehand.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {

@@ -11,7 +11,7 @@ use solana_sdk::account::Account;
 use solana_sdk::message::Message;
 use solana_sdk::transaction::Transaction;
 
-use crate::agent::facts::{hex, in_usdc, rules};
+use crate::agent::facts::{hex, in_usdc, rules, timestamp};
 use crate::failure;
 use crate::grant::facts::{of_approver, of_budget, terms};
 use crate::landing::Refusal;
@@ -209,6 +209,11 @@ async fn facts(
     Ok(facts)
 }
 
+/// When grants were last revoked together, if ever.
+fn revoked_at(second: i64) -> Option<String> {
+    (second != 0).then(|| timestamp(second))
+}
+
 /// An account of the Purser program.
 async fn of_program(network: &Network, address: &Pubkey, data: &[u8]) -> Result<Vec<(&'static str, Value)>> {
     if let Some(view) = Agent::read(data) {
@@ -220,7 +225,8 @@ async fn of_program(network: &Network, address: &Pubkey, data: &[u8]) -> Result<
         let state = [
             ("halted_by", json!(role(agent.halted_by))),
             ("policy_version", json!(agent.policy_version)),
-            ("grant_epoch", json!(agent.grant_epoch)),
+            ("grants_revoked_at", json!(revoked_at(agent.voided_at.into()))),
+            ("tag_buckets", json!(agent.policy.tag_buckets)),
             ("by_grant_only", json!(agent.pays_by_grant_only())),
             ("max_30_days_usdc", json!(in_usdc(view.bounds().max_30_day_spend))),
             ("budget", json!(view.bounds().budget.map(|budget| budget.to_string()))),
@@ -228,8 +234,8 @@ async fn of_program(network: &Network, address: &Pubkey, data: &[u8]) -> Result<
         return Ok(id.into_iter().chain(rules(&view.policy())).chain(state).collect());
     }
     if let Some(operator) = Operator::read(data) {
-        let epoch = [("approver_epoch", json!(operator.approver_epoch))];
-        return Ok(keys(&operator).into_iter().chain(epoch).collect());
+        let revoked = [("approvers_grants_revoked_at", json!(revoked_at(operator.approvers_voided_at)))];
+        return Ok(keys(&operator).into_iter().chain(revoked).collect());
     }
     if let Some(grant) = Grant::read(data) {
         return Ok(terms(&grant));

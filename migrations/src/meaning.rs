@@ -250,7 +250,7 @@ mod tests {
             source,
             destination,
             transfer_id: [7; 16],
-            sequence: 8,
+            asked_at: 8,
             amount: 2_500_000,
             memo: "tea",
         };

@@ -1,6 +1,9 @@
 //! The decision: may this transfer be made now?
 
-use crate::{Address, Limit, Policy, RecentTags, SpendWindow, UsdcAmount, Violation, Waived, MEMO_BYTES_MAX};
+use crate::tags::{record, TagPlace};
+use crate::{
+    Address, Limit, PaidTags, Policy, SpendWindow, TagBucket, UsdcAmount, Violation, Waived, MEMO_BYTES_MAX,
+};
 
 /// The state that the decision depends on.
 #[derive(Clone, Copy, Debug)]
@@ -9,7 +12,7 @@ pub struct AccountState<'a> {
     pub halted: bool,
     pub policy: Policy<'a>,
     pub window: &'a SpendWindow,
-    pub tags: &'a RecentTags,
+    pub tags: PaidTags<'a>,
 }
 
 /// The requested transfer.
@@ -17,6 +20,9 @@ pub struct AccountState<'a> {
 pub struct TransferRequest<'a> {
     /// Identifies the payment; the same for every retry. Not zero.
     pub tag: u64,
+    /// The Unix second at which the payment was asked for, the same for every retry. The caller checks
+    /// [`is_timely`](crate::is_timely).
+    pub asked_at: i64,
     /// More than zero; the caller ensures that.
     pub amount: UsdcAmount,
     /// UTF-8, though the program does not check; empty means none.
@@ -32,6 +38,7 @@ pub struct TransferRequest<'a> {
 #[must_use = "a transfer that is not recorded does not count against the limits"]
 pub struct Cleared {
     tag: u64,
+    place: TagPlace,
     amount: UsdcAmount,
     now: i64,
     spent_after: UsdcAmount,
@@ -45,9 +52,9 @@ impl Cleared {
 
     /// Records the transfer in the account's window and tags.
     #[inline]
-    pub fn record(self, window: &mut SpendWindow, tags: &mut RecentTags) {
+    pub fn record(self, window: &mut SpendWindow, tags: &mut [TagBucket]) {
         window.record(self.now, self.amount);
-        tags.record(self.tag, self.now);
+        record(tags, self.place, self.tag, self.now);
     }
 }
 
@@ -70,7 +77,9 @@ pub fn check_granted<E: From<Violation>>(
 ) -> Result<Cleared, E> {
     let AccountState { halted, policy, window, tags } = state;
     let now = window.effective(now);
-    not_duplicate(tags, request, now)?;
+    // By the earlier of both: a request from ahead of the clock must not pass a tag that is not a day old.
+    let place =
+        tags.find(request.tag, now.min(request.asked_at), now).map_err(|_| Violation::DuplicateTransfer)?;
     let waived = waived(now)?;
     not_halted(*halted)?;
     not_paused(policy)?;
@@ -87,7 +96,9 @@ pub fn check_granted<E: From<Violation>>(
         within_daily_limit(policy, request, used)?;
     }
     let spent_after = used.saturating_add(request.amount);
-    Ok(Cleared { tag: request.tag, amount: request.amount, now, spent_after })
+    let TransferRequest { tag, amount, .. } = *request;
+    let place = place.ok_or(Violation::PaidTagsFull)?;
+    Ok(Cleared { tag, place, amount, now, spent_after })
 }
 
 /// The rules of a policy, named after its fields.
@@ -150,11 +161,6 @@ pub fn explain(state: &AccountState, request: &TransferRequest, now: i64) -> [Ru
         ),
         outcome(Rule::MaxDailySpend, within_daily_limit(policy, request, used), policy.max_daily_spend, used),
     ]
-}
-
-#[inline(always)]
-fn not_duplicate(tags: &RecentTags, request: &TransferRequest, now: i64) -> Result<(), Violation> {
-    refuse_if(tags.contains(request.tag, now), Violation::DuplicateTransfer)
 }
 
 #[inline(always)]

@@ -29,9 +29,12 @@ pub use month::{MonthWindow, MONTH_DAYS};
 #[cfg(feature = "alloc")]
 pub use owned::{owned, AllowedRecipients, SpendingPolicy};
 pub use policy::{AsAllowlist, Limit, Policy, PolicyOver, MEMO_BYTES_MAX};
-pub use tags::{id_with_tag, tag_of, RecentTags, TAGS_MAX};
+pub use tags::{
+    grow, id_with_tag, is_timely, record, shrink, tag_of, AlreadyPaid, PaidTags, TagBucket, TagPlace,
+    BUCKET_SLOTS, REQUEST_AHEAD_SECONDS, REQUEST_SECONDS, TAG_SECONDS,
+};
 pub use violation::Violation;
 pub use window::{SpendWindow, SPANS_MAX, STRETCH_SECONDS_MAX};
 
-/// Length of the rolling window and of a tag's memory, in seconds.
+/// Length of the rolling window, in seconds. A tag may pay again after as long.
 pub const DAY_SECONDS: i64 = 86_400;

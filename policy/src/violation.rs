@@ -27,4 +27,6 @@ pub enum Violation {
         used: UsdcAmount,
         amount: UsdcAmount,
     },
+    /// The account has no room to remember one more payment for 24 hours.
+    PaidTagsFull,
 }

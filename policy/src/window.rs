@@ -60,7 +60,7 @@ struct Span {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct SpendWindow {
-    /// Unix second of the newest spend.
+    /// Unix second of the newest spend, or at which the window [began](Self::beginning).
     latest: i64,
     len: u64,
     spans: [Span; SPANS_MAX],
@@ -68,6 +68,16 @@ pub struct SpendWindow {
 
 impl SpendWindow {
     pub const EMPTY: Self = Self { latest: 0, len: 0, spans: [Span { last: 0, amount: 0 }; SPANS_MAX] };
+
+    /// An empty window whose clock is not before Unix second `latest`.
+    pub const fn beginning(latest: i64) -> Self {
+        Self { latest, ..Self::EMPTY }
+    }
+
+    /// Unix second of the newest spend, or at which the window [began](Self::beginning).
+    pub const fn latest(&self) -> i64 {
+        self.latest
+    }
 
     /// The amount that counts at Unix second `now`.
     // On chain a call of this costs more than its body, and a second caller would make it one.

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use purser_policy::{
-    check, explain, AccountState, Address, Allowlist, Limit, Policy, RecentTags, Rule, SpendWindow,
-    TransferRequest, UsdcAmount, Violation, DAY_SECONDS, MEMO_BYTES_MAX,
+    check, explain, record, AccountState, Address, Allowlist, Limit, PaidTags, Policy, Rule, SpendWindow,
+    TagBucket, TransferRequest, UsdcAmount, Violation, DAY_SECONDS, MEMO_BYTES_MAX, TAG_SECONDS,
 };
 
 const NOW: i64 = 1_700_000_000;
@@ -17,6 +17,7 @@ fn micros(amount: u64) -> UsdcAmount {
 fn request(amount: u64, memo: &str) -> TransferRequest<'_> {
     TransferRequest {
         tag: 5,
+        asked_at: i64::MAX,
         amount: micros(amount),
         memo: memo.as_bytes(),
         recipient: &SHOP,
@@ -24,9 +25,24 @@ fn request(amount: u64, memo: &str) -> TransferRequest<'_> {
     }
 }
 
+/// Tags that were paid right now.
+fn paid(tags: &[u64]) -> [TagBucket; 1] {
+    let mut buckets = [TagBucket::EMPTY];
+    for tag in tags {
+        let place = PaidTags(&buckets).place(*tag, NOW).expect("room");
+        record(&mut buckets, place, *tag, NOW);
+    }
+    buckets
+}
+
 /// A fresh account that is not halted.
 fn decide(policy: Policy, request: &TransferRequest) -> Result<u64, Violation> {
-    let state = AccountState { halted: false, policy, window: &SpendWindow::EMPTY, tags: &RecentTags::EMPTY };
+    let state = AccountState {
+        halted: false,
+        policy,
+        window: &SpendWindow::EMPTY,
+        tags: PaidTags(&[TagBucket::EMPTY]),
+    };
     check(&state, request, NOW).map(|cleared| cleared.spent_after().micros())
 }
 
@@ -39,8 +55,7 @@ fn open_policy_allows_everything() {
 fn violations_win_in_the_order_in_which_they_are_declared() {
     let mut window = SpendWindow::EMPTY;
     window.record(NOW, micros(10));
-    let mut tags = RecentTags::EMPTY;
-    tags.record(5, NOW);
+    let tags = paid(&[5]);
     let long = "x".repeat(MEMO_BYTES_MAX + 1);
 
     // Everything is wrong at once; mending the winner each time lets the next one win.
@@ -55,7 +70,7 @@ fn violations_win_in_the_order_in_which_they_are_declared() {
     let mut broken = Vec::new();
     let mut halted = true;
     while let Err(violation) =
-        check(&AccountState { halted, policy, window: &window, tags: &tags }, &asked, NOW)
+        check(&AccountState { halted, policy, window: &window, tags: PaidTags(&tags) }, &asked, NOW)
     {
         broken.push(violation);
         match violation {
@@ -67,6 +82,7 @@ fn violations_win_in_the_order_in_which_they_are_declared() {
             Violation::RecipientNotAllowed => policy.allowlist = Allowlist::stored(&[SHOP_WALLET], &[]),
             Violation::SingleLimitExceeded { .. } => policy.max_single_transfer = Limit::Unlimited,
             Violation::DailyLimitExceeded { .. } => policy.max_daily_spend = Limit::Unlimited,
+            Violation::PaidTagsFull => unreachable!("15 are free"),
         }
     }
     let (amount, used) = (micros(4), micros(10));
@@ -92,7 +108,7 @@ fn a_halt_stops_an_agent_that_is_not_paused() {
         halted: true,
         policy: Policy::OPEN,
         window: &SpendWindow::EMPTY,
-        tags: &RecentTags::EMPTY,
+        tags: PaidTags(&[TagBucket::EMPTY]),
     };
     assert_eq!(check(&state, &request(1, ""), NOW), Err(Violation::Halted));
     let paused = explain(&state, &request(1, ""), NOW)[0];
@@ -106,6 +122,21 @@ fn memo_has_room_for_200_characters_of_any_script() {
     assert_eq!(decide(Policy::OPEN, &request(1, &memo)), Ok(1));
     let memo = "x".repeat(MEMO_BYTES_MAX + 1);
     assert_eq!(decide(Policy::OPEN, &request(1, &memo)), Err(Violation::MemoTooLong));
+}
+
+#[test]
+fn room_for_one_more_tag_is_asked_for_last() {
+    let tags = paid(&(10..26).collect::<Vec<_>>());
+    let state =
+        |policy| AccountState { halted: false, policy, window: &SpendWindow::EMPTY, tags: PaidTags(&tags) };
+    assert_eq!(check(&state(Policy::OPEN), &request(1, ""), NOW), Err(Violation::PaidTagsFull));
+    let known = TransferRequest { tag: 10, ..request(1, "") };
+    assert_eq!(check(&state(Policy::OPEN), &known, NOW), Err(Violation::DuplicateTransfer));
+    let paused = Policy { paused: true, ..Policy::OPEN };
+    assert_eq!(check(&state(paused), &request(1, ""), NOW), Err(Violation::Paused));
+    assert!(check(&state(Policy::OPEN), &request(1, ""), NOW + TAG_SECONDS).is_ok());
+    let none = AccountState { tags: PaidTags(&[]), ..state(Policy::OPEN) };
+    assert_eq!(check(&none, &request(1, ""), NOW), Err(Violation::PaidTagsFull));
 }
 
 #[test]
@@ -133,9 +164,9 @@ fn zero_limits_allow_nothing() {
 
 #[test]
 fn cleared_transfer_is_recorded_once() {
-    let (mut window, mut tags) = (SpendWindow::EMPTY, RecentTags::EMPTY);
+    let (mut window, mut tags) = (SpendWindow::EMPTY, [TagBucket::EMPTY]);
     let policy = Policy { max_daily_spend: Limit::AtMost(micros(5)), ..Policy::OPEN };
-    let state = |window, tags| AccountState { halted: false, policy, window, tags };
+    let state = |window, tags| AccountState { halted: false, policy, window, tags: PaidTags(tags) };
     let (before, known) = (window, tags);
     let cleared = check(&state(&before, &known), &request(5, ""), NOW).expect("within the limit");
     cleared.record(&mut window, &mut tags);
@@ -153,7 +184,7 @@ fn explanation_names_every_rule_with_its_numbers() {
     let mut window = SpendWindow::EMPTY;
     window.record(NOW, micros(10));
     let policy = Policy { max_daily_spend: Limit::AtMost(micros(12)), ..Policy::OPEN };
-    let state = AccountState { halted: false, policy, window: &window, tags: &RecentTags::EMPTY };
+    let state = AccountState { halted: false, policy, window: &window, tags: PaidTags(&[TagBucket::EMPTY]) };
     let outcomes = explain(&state, &request(3, ""), NOW);
     let broken: Vec<_> = outcomes.iter().filter(|outcome| !outcome.is_ok()).collect();
     assert_eq!(broken.len(), 1);
@@ -179,7 +210,7 @@ proptest! {
             paused,
             allowlist: Allowlist::Anyone,
         };
-        let state = AccountState { halted, policy, window: &window, tags: &RecentTags::EMPTY };
+        let state = AccountState { halted, policy, window: &window, tags: PaidTags(&[TagBucket::EMPTY]) };
         let asked = request(amount, &memo);
         let first = explain(&state, &asked, NOW).iter().find_map(|outcome| outcome.violation);
         prop_assert_eq!(check(&state, &asked, NOW).err(), first);

@@ -1,8 +1,8 @@
 //! Leave to pay beyond the policy.
 
 use purser_policy::{
-    check_granted, AccountState, Allowlist, Grant, GrantRefusal, Limit, Payee, Policy, RecentTags,
-    SpendWindow, TransferRequest, UsdcAmount, Violation, Waived,
+    check_granted, record, AccountState, Allowlist, Grant, GrantRefusal, Limit, PaidTags, Payee, Policy,
+    SpendWindow, TagBucket, TransferRequest, UsdcAmount, Violation, Waived,
 };
 
 const PAYEE: [u8; 32] = [1; 32];
@@ -13,7 +13,14 @@ fn micros(amount: u64) -> UsdcAmount {
 }
 
 fn request(tag: u64, amount: u64) -> TransferRequest<'static> {
-    TransferRequest { tag, amount: micros(amount), memo: b"", recipient: &ACCOUNT, recipient_owner: &PAYEE }
+    TransferRequest {
+        tag,
+        asked_at: 0,
+        amount: micros(amount),
+        memo: b"",
+        recipient: &ACCOUNT,
+        recipient_owner: &PAYEE,
+    }
 }
 
 fn grant() -> Grant<'static> {
@@ -48,8 +55,9 @@ fn each_waiver_passes_its_own_rule_and_no_other() {
         allowlist: Allowlist::stored(&[], &[]),
         ..Policy::OPEN
     };
-    let (window, tags) = (SpendWindow::EMPTY, RecentTags::EMPTY);
-    let state = AccountState { halted: false, policy: nobody, window: &window, tags: &tags };
+    let (window, empty) = (SpendWindow::EMPTY, [TagBucket::EMPTY]);
+    let tags = PaidTags(&empty);
+    let state = AccountState { halted: false, policy: nobody, window: &window, tags };
     let refused = |waived, state: &AccountState| {
         check_granted(state, &request(1, 5), 0, |_| Ok::<_, Violation>(waived)).err()
     };
@@ -66,7 +74,10 @@ fn each_waiver_passes_its_own_rule_and_no_other() {
     assert_eq!(refused(all, &AccountState { policy: paused, ..state }), Some(Violation::Paused));
     let memo = Policy { require_memo: true, ..nobody };
     assert_eq!(refused(all, &AccountState { policy: memo, ..state }), Some(Violation::MemoRequired));
-    let mut paid = RecentTags::EMPTY;
-    paid.record(1, 0);
-    assert_eq!(refused(all, &AccountState { tags: &paid, ..state }), Some(Violation::DuplicateTransfer));
+    let mut paid = empty;
+    record(&mut paid, tags.place(1, 0).expect("room"), 1, 0);
+    assert_eq!(
+        refused(all, &AccountState { tags: PaidTags(&paid), ..state }),
+        Some(Violation::DuplicateTransfer)
+    );
 }

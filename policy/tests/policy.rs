@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use purser_policy::{
-    check, AccountState, Address, Allowlist, Limit, Policy, RecentTags, SpendWindow, TransferRequest,
-    UsdcAmount,
+    check, AccountState, Address, Allowlist, Limit, PaidTags, Policy, SpendWindow, TagBucket,
+    TransferRequest, UsdcAmount,
 };
 
 const NOW: i64 = 1_700_000_000;
@@ -109,9 +109,10 @@ proptest! {
         }
         let mut window = SpendWindow::EMPTY;
         window.record(NOW, UsdcAmount::from_micros(spent));
-        let state = |policy| AccountState { halted: false, policy, window: &window, tags: &RecentTags::EMPTY };
+        let state = |policy| AccountState { halted: false, policy, window: &window, tags: PaidTags(&[TagBucket::EMPTY]) };
         let request = TransferRequest {
             tag: 1,
+            asked_at: NOW,
             amount: UsdcAmount::from_micros(amount),
             memo: if memo { b"m" as &[u8] } else { b"" },
             recipient: &ADDRESSES[recipient],

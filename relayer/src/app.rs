@@ -18,7 +18,7 @@ use crate::chain::{
     SolanaChain, keypairs_in,
 };
 use crate::config::{
-    CommitmentConfig, Config, DenialsConfig, NetworkConfig, ProgramCheckConfig, WebhooksConfig,
+    CommitmentConfig, Config, DenialsConfig, NetworkConfig, ProgramCheckConfig, QuotasConfig, WebhooksConfig,
 };
 use crate::domain::{Address, DestinationRules, Network, Quotas, Retention, SealingKey};
 use crate::http::{self, OpenDoors};
@@ -106,10 +106,11 @@ impl App {
         let webhooks = webhook_parts(&config.webhooks)?;
         let denials = denial_parts(&config.denials)?;
         let store = Store::open(config.database.url.expose_secret()).await?;
+        let quotas = config.quotas;
         let networks = config.networks.iter().map(|(network, config)| {
-            let tasks = &tasks;
+            let (tasks, quotas) = (&tasks, &quotas);
             async move {
-                let chain = Arc::new(connect(network, config, tasks).await?);
+                let chain = Arc::new(connect(network, config, quotas, tasks).await?);
                 let explorer = ExplorerUrl::new(&explorer_template(network, config));
                 let history = chain.history().map_err(|problem| StartError::Chain { network, problem })?;
                 Ok::<(NetworkParts, _), StartError>((NetworkParts { chain, explorer }, history))
@@ -299,15 +300,21 @@ fn serve_admin(listener: TcpListener, services: &Services, tasks: &Tasks, versio
 pub async fn connect(
     network: Network,
     config: &NetworkConfig,
+    quotas: &QuotasConfig,
     tasks: &Tasks,
 ) -> Result<SolanaChain, StartError> {
-    let chain = chain_of(network, config, tasks)?;
+    let chain = chain_of(network, config, quotas, tasks)?;
     chain.verify().await.map_err(|problem| StartError::Chain { network, problem })?;
     Ok(chain)
 }
 
 /// The same, with its keys read and no request to its nodes yet.
-pub fn chain_of(network: Network, config: &NetworkConfig, tasks: &Tasks) -> Result<SolanaChain, StartError> {
+pub fn chain_of(
+    network: Network,
+    config: &NetworkConfig,
+    quotas: &QuotasConfig,
+    tasks: &Tasks,
+) -> Result<SolanaChain, StartError> {
     let failed = |problem| StartError::Chain { network, problem };
     let signers = |role, keys: &[KeySource]| {
         keys.iter().map(|key| key.open(role)).collect::<Result<_, _>>().map_err(failed)
@@ -342,6 +349,7 @@ pub fn chain_of(network: Network, config: &NetworkConfig, tasks: &Tasks) -> Resu
         },
         rent_payers: config.rent_payers.clone(),
         rent_refund: config.rent_refund,
+        tag_buckets_max: quotas.tag_buckets_per_account,
         deposit_subscriptions_max: config.deposit_subscriptions_max,
         keypairs_here: keypairs_in(folders_of_keys(config)),
     };

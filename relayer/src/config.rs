@@ -323,6 +323,8 @@ pub struct QuotasConfig {
     pub allowlist_entries_per_operator: u32,
     /// How many grants the service pays for approvers in 24 hours; 0: none, they pay by themselves.
     pub approvals_per_operator_daily: u32,
+    /// How many buckets for tags of payments, of 16 each, an account may have at the service's cost.
+    pub tag_buckets_per_account: u32,
 }
 
 impl Default for QuotasConfig {
@@ -332,6 +334,7 @@ impl Default for QuotasConfig {
             accounts_per_operator: accounts,
             allowlist_entries_per_operator: allowlist_entries,
             approvals_per_operator_daily: approvals_daily,
+            tag_buckets_per_account: 64,
         }
     }
 }

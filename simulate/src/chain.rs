@@ -1,14 +1,15 @@
 //! The one true chain: slots, transactions that land, expire or are forked away, and the account that pays.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use purser_core::{
-    Address, Halt, HaltScope, HaltedBy, PaymentMade, Refusal, RejectionReason, Timestamp, TransferId,
-    UnsignedTransfer, happened_at,
+    Address, Halt, HaltScope, HaltedBy, PaymentMade, REQUEST_AHEAD_SECONDS, REQUEST_SECONDS, Refusal,
+    RejectionReason, Room, Timestamp, TransferId, UnsignedTransfer, happened_at,
 };
 use purser_policy::{
-    AccountState, Allowlist, Limit, Policy, RecentTags, SpendWindow, TransferRequest, UsdcAmount, Violation,
-    Waived, check_granted, id_with_tag, tag_of,
+    AccountState, Allowlist, Limit, PaidTags, Policy, SpendWindow, TagBucket, TransferRequest, UsdcAmount,
+    Violation, Waived, check_granted, grow, id_with_tag, tag_of,
 };
 
 use crate::names::{PAYEE, PAYEE_OWNER, payer};
@@ -26,7 +27,10 @@ pub const FINALIZED: u64 = 32;
 /// The account that pays, as the program keeps it.
 #[derive(Clone)]
 pub struct Account {
-    pub tags: RecentTags,
+    pub tags: Vec<TagBucket>,
+    /// How many its operator pays for.
+    pub buckets_max: usize,
+    pub payments: u64,
     pub window: SpendWindow,
     pub balance: UsdcAmount,
     pub paused: bool,
@@ -59,6 +63,25 @@ impl Account {
         (is_covered && grant.policy_version == self.policy_version).then_some(Waived::SINGLE_LIMIT)
     }
 
+    /// One bucket more for tags.
+    fn add_bucket(&mut self) {
+        let had = self.tags.len();
+        self.tags.push(TagBucket::EMPTY);
+        grow(&mut self.tags, had);
+    }
+
+    /// Grows, if it may.
+    pub fn make_room(&mut self, seen_buckets: usize) -> Room {
+        if self.tags.len() > seen_buckets {
+            return Room::Made;
+        }
+        if self.tags.len() >= self.buckets_max {
+            return Room::None;
+        }
+        self.add_bucket();
+        Room::Made
+    }
+
     pub fn halt(&self) -> Option<Halt> {
         self.halted.then_some(Halt { by: HaltedBy::Guardian, scope: HaltScope::Account })
     }
@@ -89,6 +112,8 @@ impl Transaction {
 pub struct Landed {
     pub signature: usize,
     pub slot: u64,
+    /// The account's clock as it landed.
+    pub second: i64,
     /// Its payment, with its number.
     pub result: Result<(u64, PaymentMade), Refusal>,
 }
@@ -105,6 +130,7 @@ pub struct TrueChain {
     kept: Vec<u64>,
     pub tip: u64,
     leap: Leap,
+    swing: Option<Swing>,
 }
 
 pub fn slot_at(milliseconds: u64) -> u64 {
@@ -124,10 +150,25 @@ impl Leap {
     }
 }
 
+/// The chain's clock alone is so many seconds ahead, in these slots, and goes back.
+#[derive(Clone)]
+pub struct Swing {
+    pub slots: Range<u64>,
+    pub seconds: i64,
+}
+
 impl TrueChain {
-    pub fn new(balance: u64, max_single: Limit, leap: Leap) -> Self {
+    pub fn new(
+        balance: u64,
+        max_single: Limit,
+        buckets_max: usize,
+        leap: Leap,
+        swing: Option<Swing>,
+    ) -> Self {
         let account = Account {
-            tags: RecentTags::EMPTY,
+            tags: vec![TagBucket::EMPTY],
+            buckets_max,
+            payments: 0,
             window: SpendWindow::EMPTY,
             balance: UsdcAmount::from_micros(balance),
             paused: false,
@@ -145,12 +186,14 @@ impl TrueChain {
             kept: Vec::new(),
             tip: FIRST_SLOT,
             leap,
+            swing,
         }
     }
 
     pub fn second_of(&self, slot: u64) -> i64 {
         let passed = (slot.saturating_sub(FIRST_SLOT) * SLOT_MS / 1_000).cast_signed();
-        FIRST_SECOND + passed + self.leap.by(slot)
+        let swings = self.swing.as_ref().filter(|swing| swing.slots.contains(&slot));
+        FIRST_SECOND + passed + self.leap.by(slot) + swings.map_or(0, |swing| swing.seconds)
     }
 
     pub fn advance(&mut self, slot: u64) {
@@ -189,13 +232,14 @@ impl TrueChain {
             return;
         }
         let mut account = self.now().clone();
-        let result = execute(&mut account, &transaction.order, self.second_of(slot));
+        let second = account.window.effective(self.second_of(slot));
+        let result = execute(&mut account, &transaction.order, second);
         let result = result.map(|number| (number, self.payment(signature, slot)));
         if result.is_ok() {
             self.states.push((slot, account));
         }
         self.found.insert(signature, self.landed.len());
-        self.landed.push(Landed { signature, slot, result });
+        self.landed.push(Landed { signature, slot, second, result });
     }
 
     /// Somebody else pays out of the account.
@@ -208,9 +252,7 @@ impl TrueChain {
                 agent: payer().addresses,
                 destination: PAYEE,
                 transfer_id: id_with_tag([0; 8], tag),
-                counted: self.now().tags,
-                counted_in: self.tip,
-                may_lag: 0,
+                asked_at: self.second_of(self.tip),
                 amount: UsdcAmount::from_micros(1),
                 memo: String::new(),
                 beyond: None,
@@ -268,6 +310,12 @@ impl TrueChain {
         deep.filter_map(|landed| landed.result.as_ref().ok())
     }
 
+    /// The account's clock at a payment.
+    pub fn second_of_payment(&self, payment: &PaymentMade) -> Option<i64> {
+        let landed = self.found.get(&payment.signature.parse().ok()?)?;
+        Some(self.landed[*landed].second)
+    }
+
     fn payment(&self, signature: usize, slot: u64) -> PaymentMade {
         let order = &self.transactions[signature].order;
         let transfer_id = TransferId::from_bytes(order.transfer_id);
@@ -284,15 +332,16 @@ impl TrueChain {
     }
 }
 
-/// What the program does with a transfer.
+/// What the program does with a transfer, at this second of the account's clock.
 fn execute(account: &mut Account, order: &UnsignedTransfer, now: i64) -> Result<u64, Refusal> {
-    if !account.tags.covers(order.sequence()) {
-        return Err(Refusal::StaleSequence);
+    if !(-REQUEST_AHEAD_SECONDS..REQUEST_SECONDS).contains(&(now - order.asked_at)) {
+        return Err(Refusal::TooOld);
     }
     let tag = tag_of(&order.transfer_id);
     let recipient: Address = order.destination;
     let request = TransferRequest {
         tag,
+        asked_at: order.asked_at,
         amount: order.amount,
         memo: order.memo.as_bytes(),
         recipient: recipient.as_bytes(),
@@ -305,7 +354,8 @@ fn execute(account: &mut Account, order: &UnsignedTransfer, now: i64) -> Result<
         None => Err(Refusal::GrantVoid),
     };
     let policy = account.policy();
-    let state = AccountState { halted: account.halted, policy, window: &account.window, tags: &account.tags };
+    let tags = PaidTags(&account.tags);
+    let state = AccountState { halted: account.halted, policy, window: &account.window, tags };
     let cleared = check_granted(&state, &request, now, |_| waived.map_err(Refused))
         .map_err(|Refused(refusal)| refusal)?;
     if account.balance < order.amount {
@@ -316,7 +366,8 @@ fn execute(account: &mut Account, order: &UnsignedTransfer, now: i64) -> Result<
         account.grants.remove(&tag);
     }
     account.balance = account.balance.saturating_sub(order.amount);
-    Ok(account.tags.recorded())
+    account.payments += 1;
+    Ok(account.payments)
 }
 
 struct Refused(Refusal);
@@ -328,5 +379,8 @@ impl From<Violation> for Refused {
 }
 
 fn refusal(violation: &Violation) -> Refusal {
-    RejectionReason::of(violation).map_or(Refusal::DuplicateTransfer, Refusal::Rule)
+    match violation {
+        Violation::PaidTagsFull => Refusal::TagsFull,
+        violation => RejectionReason::of(violation).map_or(Refusal::DuplicateTransfer, Refusal::Rule),
+    }
 }

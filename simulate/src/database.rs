@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use purser_core::{
-    Claim, ClaimClock, GivesBack, IdempotencyKey, Joint, KeyUse, KnownPayments, LedgerError, Marked,
-    NewTransfer, PaymentMade, PaymentMeans, PaymentNumber, Reuse, SignedTransfer, Timestamp, Transfer,
-    TransferState, UsedKey,
+    Claim, ClaimClock, GivesBack, IdempotencyKey, KeyUse, LedgerError, Marked, NewTransfer, PaymentMade,
+    PaymentMeans, Reuse, SignedTransfer, Timestamp, Transfer, TransferState, UsedKey,
 };
 
 use crate::names::PAYEE;
@@ -29,7 +28,6 @@ pub struct Entry {
     payment: PaymentMade,
     /// Set once it was read on the chain.
     number: Option<u64>,
-    read_at: Option<Timestamp>,
 }
 
 /// Everything that a database holds, of one account.
@@ -38,7 +36,6 @@ pub struct Database {
     pub rows: Vec<Row>,
     /// By signature.
     pub history: BTreeMap<String, Entry>,
-    pub known: KnownPayments,
     pub is_away: bool,
     /// It was put back at some time.
     pub has_forgotten: bool,
@@ -79,8 +76,8 @@ impl Database {
                 Reuse::Answer(claim) => return *claim,
             },
         };
-        let is_unpaid = self.tagged(new.id.tag(), clock.since()).is_none();
-        let ahead = new.signed.as_ref().filter(|ahead| self.has(ahead.joint) && is_unpaid);
+        let is_unpaid = self.tagged(new.id.tag(), new.paid_since()).is_none();
+        let ahead = new.signed.as_ref().filter(|_| is_unpaid);
         let transfer = new.claimed(ahead.is_some(), clock.now);
         self.rows.push(Row {
             transfer: transfer.clone(),
@@ -105,22 +102,10 @@ impl Database {
         }
     }
 
-    /// Whether no payment up to the joint is missing, and it is this one.
-    pub fn has(&self, joint: Option<Joint>) -> bool {
-        joint.is_none_or(|Joint { number, tag }| {
-            let is_it = |entry: &Entry| {
-                entry.payment.transfer_id.tag() == tag && entry.number.is_none_or(|other| other == number)
-            };
-            self.known.up_to() >= number && self.history.values().any(is_it)
-        })
-    }
-
-    pub fn tagged(&self, tag: u64, since: Option<Timestamp>) -> Option<&PaymentMade> {
-        let is_later = |at: Timestamp| since.is_none_or(|since| at > since);
-        let entries = self.history.values().filter(|entry| entry.payment.transfer_id.tag() == tag);
-        let late =
-            entries.filter(|entry| is_later(entry.payment.made_at) || entry.read_at.is_some_and(is_later));
-        late.map(|entry| &entry.payment).max_by_key(|payment| payment.made_at)
+    pub fn tagged(&self, tag: u64, since: Timestamp) -> Option<&PaymentMade> {
+        let payments = self.history.values().map(|entry| &entry.payment);
+        let late = payments.filter(|payment| payment.transfer_id.tag() == tag && payment.made_at > since);
+        late.max_by_key(|payment| payment.made_at)
     }
 
     pub fn mark(
@@ -160,7 +145,7 @@ impl Database {
                 recipient: PAYEE,
                 memo: String::new(),
             };
-            let entry = Entry { payment, number: None, read_at: None };
+            let entry = Entry { payment, number: None };
             self.history.entry(settlement.signature.clone()).or_insert(entry);
         }
         let approval = match &next {
@@ -175,15 +160,9 @@ impl Database {
     pub fn read(&mut self, number: u64, payment: &PaymentMade, now: Timestamp) -> bool {
         let known = self.history.get(&payment.signature);
         if known.is_some_and(|known| known.number == Some(number) && known.payment.slot == payment.slot) {
-            // A fork may have given its number to another payment, which was taken back since.
-            self.known.insert(PaymentNumber::Is(number));
             return true;
         }
-        if let Some(other) = known.and_then(|known| known.number) {
-            self.known.remove(PaymentNumber::Is(other));
-        }
-        self.known.insert(PaymentNumber::Is(number));
-        let entry = Entry { payment: payment.clone(), number: Some(number), read_at: Some(now) };
+        let entry = Entry { payment: payment.clone(), number: Some(number) };
         self.history.insert(payment.signature.clone(), entry);
         let Some(row) = self.rows.iter_mut().find(|row| row.transfer.id == payment.transfer_id) else {
             return true;
@@ -221,9 +200,6 @@ impl Database {
         for entry in &gone {
             let signature = &entry.payment.signature;
             self.history.remove(signature);
-            if let Some(number) = entry.number {
-                self.known.remove(PaymentNumber::Is(number));
-            }
             for row in &mut self.rows {
                 if let Some(open) = row.transfer.reopened_by_loss(signature, row.bytes.clone(), now) {
                     row.transfer = open;

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use purser_core::{
-    AccountId, Address, Claim, ClaimClock, GivesBack, IdempotencyKey, Joint, Ledger, LedgerError, Marked,
-    Network, NewTransfer, OperatorId, Payer, PaymentsKnown, Timestamp, Transfer, TransferId, TransferState,
-    UsedKey,
+    AccountId, Address, Claim, ClaimClock, GivesBack, IdempotencyKey, Ledger, LedgerError, Marked, Network,
+    NewTransfer, OperatorId, Payer, PaymentMade, Timestamp, Transfer, TransferId, TransferState, UsedKey,
 };
 
 use crate::database::{Database, Row, is_open};
@@ -125,21 +124,9 @@ impl Ledger for SimLedger {
         &self,
         _: &Payer,
         tag: u64,
-        since: Option<Timestamp>,
-        joint: Option<Joint>,
-    ) -> Result<PaymentsKnown, LedgerError> {
-        let find = |database: &mut Database| {
-            Ok(PaymentsKnown {
-                up_to: database.known.up_to(),
-                are_joined: database.has(joint),
-                made: database.tagged(tag, since).cloned(),
-            })
-        };
-        self.call("payment", find).await
-    }
-
-    async fn want_payments(&self, _: &Payer, _: u64) -> Result<(), LedgerError> {
-        self.call("want payments", |_| Ok(())).await
+        since: Timestamp,
+    ) -> Result<Option<PaymentMade>, LedgerError> {
+        self.call("payment", |database: &mut Database| Ok(database.tagged(tag, since).cloned())).await
     }
 
     async fn find_payer(&self, _: &Transfer) -> Result<Option<Payer>, LedgerError> {

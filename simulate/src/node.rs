@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use purser_core::{
-    Address, Beyond, Bounds, Chain, ChainFault, ChainView, CountedBlocks, Destination, Granted, Outcome,
-    Payer, Payment, SharedAllowlist, SignedTransfer, Signer, UnsignedTransfer, follows,
+    Address, Beyond, Bounds, Chain, ChainFault, ChainView, Destination, Granted, Outcome, Payer, Payment,
+    REQUEST_AHEAD_SECONDS, Room, SharedAllowlist, SignedTransfer, Signer, UnsignedTransfer,
 };
-use purser_policy::{Allowlist, AsAllowlist, UsdcAmount};
+use purser_policy::{Allowlist, AsAllowlist, PaidTags, TagBucket, UsdcAmount};
 use tokio::time::{Instant, sleep};
 
-use crate::chain::{Block, CONFIRMED, FINALIZED, LIFE, Landed};
+use crate::chain::{CONFIRMED, FINALIZED, LIFE, Landed};
 use crate::names::{GRANT, PAYEE_OWNER};
 use crate::world::{Process, State, World};
 
@@ -37,18 +37,11 @@ pub struct SimChain {
     /// No view may be older than what this process knows to have happened.
     seen_slot: AtomicU64,
     in_flight: Mutex<Vec<(usize, u64, UsdcAmount)>>,
-    counted: CountedBlocks<Block>,
 }
 
 impl SimChain {
     pub fn new(world: Arc<World>, process: Arc<Process>) -> Self {
-        Self {
-            world,
-            process,
-            seen_slot: AtomicU64::new(0),
-            in_flight: Mutex::default(),
-            counted: CountedBlocks::default(),
-        }
+        Self { world, process, seen_slot: AtomicU64::new(0), in_flight: Mutex::default() }
     }
 
     /// `clock`: by how many seconds the answering node's is off.
@@ -64,6 +57,7 @@ impl SimChain {
         let now = state.chain.second_of(slot) + clock;
         let waived = granted.and_then(|payment| account.granted(payment.tag, payment.request.amount, now));
         let granted = waived.map(|waived| Granted { address: GRANT, waived });
+        let tags = account.tags.clone();
         let mut view = ChainView {
             transfer_authorities: Vec::new(),
             halt: account.halt(),
@@ -71,55 +65,24 @@ impl SimChain {
             policy_version: account.policy_version,
             window: account.window,
             bounds: Bounds::default(),
-            counted_tags: account.tags,
-            tags: account.tags,
+            // Of what is known without asking some is not known; there is room.
+            tags: if counts_ours { vec![TagBucket::EMPTY; tags.len()].into() } else { account.tags.into() },
             balance: account.balance,
             is_frozen: false,
             destination: Destination::TokenAccount { owner: PAYEE_OWNER },
             granted,
             beyond: granted.map(|granted| Beyond { grant: Some(granted.address), ..Beyond::default() }),
             now,
-            slot,
         };
         if counts_ours {
             for (_, tag, amount) in self.in_flight.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-                if !view.counted_tags.contains(*tag, now) {
+                if !PaidTags(&tags).contains(*tag, now) {
                     view.window.record(now, *amount);
-                    view.counted_tags.record(*tag, now);
                     view.balance = view.balance.saturating_sub(*amount);
                 }
             }
         }
         view
-    }
-
-    /// As the relayer's.
-    async fn block_for(&self, order: &UnsignedTransfer) -> Result<(Block, UnsignedTransfer), ChainFault> {
-        let known = self.counted.block_for(order);
-        let tip = self.world.slot();
-        if let Some(known) = known.filter(|(block, _)| block.slot + CONFIRMED + BLOCK_AGE_MAX >= tip) {
-            return Ok(known);
-        }
-        let block = self.world.with(|state| {
-            // The newest block that this process knows is a few seconds old.
-            let known = state.chain.tip.saturating_sub(CONFIRMED + state.rng.below(BLOCK_AGE_MAX));
-            state.chain.block(known.max(order.counted_in))
-        });
-        if !order.may_outlive_its_count(block.slot) {
-            return Ok((block, order.clone()));
-        }
-        self.asks("count").await?;
-        let tags = self.world.with(|state| {
-            let node = state.nodes[state.rng.below(state.nodes.len() as u64) as usize];
-            let slot = state.chain.tip.saturating_sub(CONFIRMED + node.lag);
-            state.chain.at(slot.max(block.slot)).tags
-        });
-        if follows(&tags, &order.counted) {
-            self.counted.keep(order, block);
-            return Ok((block, order.clone()));
-        }
-        self.world.tell(|| format!("{}: a fork dropped what was counted", self.process.name));
-        Err(ChainFault::Unavailable("a fork dropped what was counted".into()))
     }
 
     fn saw(&self, slot: u64) {
@@ -166,9 +129,11 @@ impl Signer for SimChain {
         if self.world.with(|state| std::mem::take(&mut state.forks_at_next_order)) {
             self.world.fork(10, 20);
         }
-        let (block, order) = self.block_for(order).await?;
-        let (signature, last_valid_block_height) =
-            self.world.with(|state| state.chain.sign(order.clone(), block));
+        // The newest block that this process knows is a few seconds old.
+        let (signature, last_valid_block_height) = self.world.with(|state| {
+            let known = state.chain.tip.saturating_sub(CONFIRMED + state.rng.below(BLOCK_AGE_MAX));
+            state.chain.sign(order.clone(), state.chain.block(known))
+        });
         let mut all = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
         all.push((signature, order.tag(), order.amount));
         Ok(SignedTransfer { bytes: vec![0], signature: signature.to_string(), last_valid_block_height })
@@ -182,6 +147,16 @@ impl Chain for SimChain {
         Ok(self.world.with(|state| {
             let node = state.nodes[state.rng.below(state.nodes.len() as u64) as usize];
             state.chain.second_of(state.chain.tip) + node.clock
+        }))
+    }
+
+    async fn asking_second(&self) -> Result<i64, ChainFault> {
+        self.asks("clocks").await?;
+        Ok(self.world.with(|state| {
+            let now = state.chain.second_of(state.chain.tip);
+            let clocks = state.nodes.iter().map(|node| now + node.clock);
+            let newest = clocks.clone().max().unwrap_or(now);
+            clocks.filter(|clock| newest - clock <= REQUEST_AHEAD_SECONDS).min().unwrap_or(now)
         }))
     }
 
@@ -245,18 +220,6 @@ impl Chain for SimChain {
         Ok(())
     }
 
-    async fn confirmed(&self, signed: &SignedTransfer) {
-        loop {
-            let slot =
-                self.world.with(|state| shown(state, number_of(signed), CONFIRMED).map(|landed| landed.slot));
-            if let Some(slot) = slot {
-                self.saw(slot);
-                return;
-            }
-            sleep(ASK_EVERY).await;
-        }
-    }
-
     async fn outcome(&self, signed: &SignedTransfer) -> Outcome {
         let followed_since = Instant::now();
         let signature = number_of(signed);
@@ -299,6 +262,17 @@ impl Chain for SimChain {
 
     fn look_again(&self) {
         self.world.wanted.notify_waiters();
+    }
+
+    async fn make_room(&self, _: &Payer, seen_buckets: usize) -> Result<Room, ChainFault> {
+        self.asks("room").await?;
+        let room = self.world.with(|state| {
+            let mut room = Room::None;
+            state.chain.change(|account| room = account.make_room(seen_buckets));
+            room
+        });
+        self.world.tell(|| format!("{}: room for more payments: {room:?}", self.process.name));
+        Ok(room)
     }
 }
 

@@ -57,7 +57,10 @@ async fn play(seed: u64, is_traced: bool) -> Verdict {
         state.nodes.fill(Node::default());
         state.databases.iter_mut().for_each(|database| database.is_away = false);
         state.clocks.fill(0);
-        state.chain.change(|account| (account.paused, account.halted) = (false, false));
+        // Its operator gives the account room.
+        state.chain.change(|account| {
+            (account.paused, account.halted, account.buckets_max) = (false, false, 64);
+        });
     });
     running.spawn(keep_approving(world.clone(), keys, end.clone()));
     sleep(Duration::from_secs(60)).await;
@@ -245,12 +248,23 @@ fn judge(world: &World, keys: usize, last: &[(usize, Option<Answer>)]) -> Vec<St
         by_key.insert(number, paid.iter().filter(|payment| payment.transfer_id.tag() == tag).collect());
     }
     for (number, payments) in &by_key {
-        let times: Vec<i64> = payments.iter().map(|payment| payment.made_at.unix_seconds()).collect();
+        let times: Vec<i64> = world.with(|state| {
+            payments.iter().filter_map(|payment| state.chain.second_of_payment(payment)).collect()
+        });
         if times.windows(2).any(|pair| pair[1] - pair[0] < DAY) {
             let signatures: Vec<&str> = payments.iter().map(|payment| payment.signature.as_str()).collect();
             faults.push(format!(
                 "SECOND PAYMENT: key-{number} is paid by transactions {}",
                 signatures.join(" and ")
+            ));
+        }
+    }
+    for (at, payment) in paid.iter().enumerate() {
+        let is_ours = by_key.values().flatten().any(|paid| paid.signature == payment.signature);
+        if is_ours && paid[..at].iter().any(|earlier| earlier.transfer_id == payment.transfer_id) {
+            faults.push(format!(
+                "ONE REQUEST TWICE: {} is paid again by transaction {}",
+                payment.transfer_id, payment.signature
             ));
         }
     }

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::chain::{self, CONFIRMED, FINALIZED, FIRST_SLOT, Leap, TrueChain};
+use crate::chain::{self, CONFIRMED, FINALIZED, FIRST_SLOT, Leap, Swing, TrueChain};
 use crate::database::Database;
 use crate::names::amount;
 use crate::rng::Rng;
@@ -84,6 +84,7 @@ pub struct World {
     state: Mutex<State>,
     begun: Instant,
     leap: Leap,
+    swings: bool,
     /// How deep a transaction must be to count.
     pub depth: u64,
     /// Wakes the readers of the chain's past.
@@ -99,12 +100,18 @@ impl World {
         // In some worlds a day passes, and keys are free again.
         let seconds = if rng.chance(30) { rng.between(23 * 3_600, 30 * 3_600).cast_signed() } else { 0 };
         let leap = Leap { slot: FIRST_SLOT + rng.between(20, 300), seconds };
+        // In few others the chain's clock is a day ahead for a while. Blocks are dated by it, so that both at once would hide payments.
+        let begins = FIRST_SLOT + rng.between(20, 300);
+        let swing = Swing { slots: begins..begins + rng.between(5, 200), seconds: 26 * 3_600 };
+        let swing = (seconds == 0 && rng.chance(10)).then_some(swing);
         // In some worlds a person has to approve all but the first key's payment.
         let max_single =
             if rng.chance(40) { Limit::AtMost(UsdcAmount::from_micros(amount(0))) } else { Limit::Unlimited };
+        // In few worlds an account is given no room, or little.
+        let buckets_max = if rng.chance(10) { rng.between(1, 2) as usize } else { 64 };
         let depth = if rng.chance(50) { CONFIRMED } else { FINALIZED };
         let state = State {
-            chain: TrueChain::new(1_000_000_000, max_single, leap),
+            chain: TrueChain::new(1_000_000_000, max_single, buckets_max, leap, swing.clone()),
             nodes,
             databases,
             clocks: vec![0; relayers],
@@ -116,7 +123,14 @@ impl World {
             trace: is_traced.then(Vec::new),
             rng,
         };
-        Self { state: Mutex::new(state), begun: Instant::now(), leap, depth, wanted: Notify::new() }
+        Self {
+            state: Mutex::new(state),
+            begun: Instant::now(),
+            leap,
+            swings: swing.is_some(),
+            depth,
+            wanted: Notify::new(),
+        }
     }
 
     pub fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
@@ -138,8 +152,9 @@ impl World {
         chain::slot_at(self.milliseconds())
     }
 
+    /// Whether a day passes, by the chain's clock.
     pub const fn leaps(&self) -> bool {
-        self.leap.seconds > 0
+        self.leap.seconds > 0 || self.swings
     }
 
     /// The time by a clock that is off by so many seconds.

@@ -177,7 +177,7 @@ async fn pays_behind_a_full_log(ada: &Agent, payee: &Pubkey) -> String {
         source: ada.token_account,
         destination: *payee,
         transfer_id: id_with_tag([7; 8], random_tag()),
-        sequence: chain.agent(&ada.address).await.agent.tags().sequence(),
+        asked_at: chain.now().await as u32,
         amount: 2_000_000,
         memo: "behind a full log",
     };

@@ -21,9 +21,9 @@ async fn transfer_of_the_readme_pays_once() {
     let rpc = RpcClient::new_with_commitment(url, CommitmentConfig::confirmed());
     let authority = operator.app().transfer_authority();
     let account = (operator.address, operator.chain.agent(&agent.address).await.agent.agent_id);
-    let transfer_id = id_with_tag([7; 8], random_tag());
-    let pay =
-        || transfer::pay(&rpc, operator.chain.program(), authority, account, wallet.pubkey(), transfer_id);
+    let asked_at = u32::try_from(operator.chain.now().await).expect("before 2106");
+    let payment = (id_with_tag([7; 8], random_tag()), asked_at);
+    let pay = || transfer::pay(&rpc, operator.chain.program(), authority, account, wallet.pubkey(), payment);
 
     let signature = pay().await.expect("it pays").to_string();
     assert_eq!(operator.chain.usdc_micros(&payee).await, 1_500_000);

@@ -23,7 +23,6 @@ mod chain_wins;
 mod client_readme;
 mod concurrency;
 mod connections;
-mod counting;
 mod crash;
 mod dashboard;
 mod dashboard_accounts;

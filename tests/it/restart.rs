@@ -265,3 +265,40 @@ async fn relayer_that_begins_to_stop_answers_what_is_under_way_and_ends() {
     crate::transfers::settles(&agent, answer.text_of("transfer_id")).await;
     assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 1_000_000);
 }
+
+#[tokio::test]
+async fn burst_that_a_stop_cuts_off_is_carried_out_by_the_next_process() {
+    let requests = if std::env::var_os("PURSER_TEST_LONG").is_some() { 20_000 } else { 600 };
+    let settings = AppSettings {
+        deadline_seconds: 1,
+        commitment: "finalized",
+        pending_per_account: 200,
+        ..AppSettings::default()
+    };
+    let app = TestApp::start(TestNetwork::slow(), &settings).await;
+    let operator = app.new_operator().await;
+    let mut agent = operator.creates_account_with("Ada", "100").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let payments: Vec<_> = (0..requests).map(|_| agent.pays("0.000001").to(&payee)).collect();
+    let sending: Vec<_> = payments.into_iter().map(|payment| tokio::spawn(payment.into_future())).collect();
+    let mut accepted = Vec::new();
+    let mut refused = 0;
+    for answer in sending {
+        let answer = answer.await.expect("the request is answered");
+        match answer.status {
+            200 | 202 => accepted.push(answer.text_of("transfer_id").to_owned()),
+            _ => {
+                answer.is_error(429, "too_many_pending");
+                refused += 1;
+            }
+        }
+    }
+    assert!(accepted.len() >= 200 && refused > 0, "{} accepted, {refused} refused", accepted.len());
+    assert!(app.stops(Duration::from_secs(30)).await, "the server ends by itself");
+    app.starts();
+    agent.operator = operator.reconnected();
+    for transfer in &accepted {
+        crate::transfers::settles(&agent, transfer).await;
+    }
+    assert_eq!(agent.operator.chain.usdc_micros(&payee).await, accepted.len() as u64);
+}

@@ -15,6 +15,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use purser_tests::agent::unique_key;
 use purser_tests::browser::Browser;
 use purser_tests::clock::HostClock;
+use purser_tests::layout_3;
 use purser_tests::network::{path_text, temp_folder};
 use purser_tests::proxy::lies::WrongHistory;
 use purser_tests::proxy::outcomes::Outcome;
@@ -185,6 +186,8 @@ async fn makes(is_postgres: bool) -> Option<Kept> {
         false => None,
     };
     let kept = Kept { folder: temp_folder(), is_postgres };
+    // The network of a version before keeps accounts in the layout of its program, and runs this build's.
+    layout_3::convert_network(&kept.file("chain.sqlite"), &purser::ID);
     let network = TestNetwork::kept_in(kept.folder.path());
     let proxy = Proxy::to(&network.rpc_url);
     let settings = AppSettings {

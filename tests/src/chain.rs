@@ -230,7 +230,7 @@ impl Chain {
             source: self.usdc_account_of(&order.agent),
             destination: order.destination,
             transfer_id: id_with_tag([0; 8], order.tag),
-            sequence: self.agent(&order.agent).await.agent.tags().sequence(),
+            asked_at: self.now().await as u32,
             amount: order.amount_micros,
             memo: order.memo,
         }

@@ -20,6 +20,7 @@
 //! | [`keeper`] | [`Keeper`]: a service that keeps a key of the relayer and signs with it |
 //! | [`request`] | [`Request`](request::Request): a request that one of those two received |
 //! | [`node`] | [`Node`]: a counting proxy in front of the network, or a script that confirms everything at once |
+//! | [`layout_3`] | a kept network of version 0.1.0 in the program's layout of today |
 //! | [`saved`] | a node that has only what an audit saved |
 //! | [`sbf`] | builds of the program, where its compiler is unpacked |
 //! | [`crash`] | crashes, faults and retries by seed, and an independent reader of the chain that judges them |
@@ -48,6 +49,7 @@ pub mod clock;
 pub mod crash;
 pub mod foreign;
 pub mod keeper;
+pub mod layout_3;
 pub mod money;
 pub mod network;
 pub mod node;

@@ -17,6 +17,7 @@ use super::{MICROS, TestChain};
 impl TestChain {
     /// Opens the one grant, whoever signs.
     pub fn opens_grant(&mut self, terms: GrantTerms, key: &Keypair) {
+        self.passes_revocations();
         let (operator, agent, signer) = (self.operator, self.agent, key.pubkey());
         let call = self.at.open_grant(signer, signer, signer, (operator, agent), 1, terms);
         let grant = self.at.grant_address(&agent, 1);
@@ -46,10 +47,10 @@ impl TestChain {
         let admin = self.admin.insecure_clone();
         let call = self.at.remove_approver(admin.pubkey(), self.operator, *key);
         self.approver = None;
-        self.operator_state.approver_epoch += 1;
-        let approver_epoch = self.operator_state.approver_epoch;
+        self.operator_state.approvers_voided_at = self.operator_state.approvers_voided_at.max(self.now);
+        let voided_at = self.operator_state.approvers_voided_at;
         let event =
-            ApproverRemoved { operator: self.operator, key: *key, approver_epoch, admin: admin.pubkey() };
+            ApproverRemoved { operator: self.operator, key: *key, voided_at, admin: admin.pubkey() };
         self.lands(&call, &admin, &[event.data()], None)
     }
 
@@ -61,6 +62,7 @@ impl TestChain {
 
     /// The same with another text before it, or none.
     pub fn approves_showing(&mut self, terms: GrantTerms, key: &Keypair, shown: Option<String>) -> String {
+        self.passes_revocations();
         let (operator, agent, signer) = (self.operator, self.agent, key.pubkey());
         let [memo, call] = self.at.approve(signer, signer, signer, (operator, agent), 1, terms);
         let memo = shown.map(|shown| Instruction { data: shown.into_bytes(), ..memo });
@@ -75,13 +77,19 @@ impl TestChain {
         self.all_land(&calls, key, &[event.data()], None)
     }
 
+    /// No grant is opened in a second in which others were revoked.
+    fn passes_revocations(&mut self) {
+        let revoked = i64::from(self.agent_state.voided_at).max(self.operator_state.approvers_voided_at);
+        self.now = self.now.max(revoked + 1);
+    }
+
     pub(super) fn begins_grant(&mut self, terms: &GrantTerms, opened_by: OpenedBy, rent_refund: Pubkey) {
         let (operator, agent) = (self.operator, self.agent);
         let seeds: [&[u8]; 3] = [b"grant", agent.as_array(), &1_u64.to_le_bytes()];
         let (_, bump) = Pubkey::find_program_address(&seeds, &purser::ID);
         let version = purser::constants::LAYOUT_VERSION;
         let mut grant = Grant { version, bump, id: 1, operator, agent, rent_refund, ..Grant::zeroed() };
-        grant.set_terms(terms, opened_by, (&self.operator_state, &self.agent_state), self.now);
+        grant.set_terms(terms, opened_by, &self.operator_state, self.agent_state.clock(self.now));
         self.grant = Some(grant);
     }
 
@@ -97,6 +105,7 @@ impl TestChain {
 
     /// Closes the one grant and opens it again, in one transaction.
     pub fn reopens_grant(&mut self, terms: GrantTerms, key: &Keypair) {
+        self.passes_revocations();
         let (operator, agent, signer) = (self.operator, self.agent, key.pubkey());
         let grant = self.at.grant_address(&agent, 1);
         let closes = self.at.close_grant(signer, operator, grant, signer);
@@ -170,12 +179,11 @@ impl TestChain {
         let key = self.policy_key.insecure_clone();
         let (authority, operator, agent) = (key.pubkey(), self.operator, self.agent);
         let call = self.at.void_grants(purser_client::DraftAccounts { authority, operator, agent });
-        self.agent_state.grant_epoch += 1;
-        let grant_epoch = self.agent_state.grant_epoch;
+        let voided_at = self.agent_state.void_grants(self.now).into();
         self.lands(
             &call,
             &key,
-            &[GrantsVoided { operator, agent, grant_epoch, signer: authority }.data()],
+            &[GrantsVoided { operator, agent, voided_at, signer: authority }.data()],
             None,
         )
     }

@@ -32,7 +32,7 @@ use purser_audit::folder::archive_in;
 use purser_audit::report::{Report, Verdict};
 use purser_audit::{AuditError, Request, Source, audit};
 use purser_client::{Deployment, OnChainPolicy, OwnedAllowlist, UPGRADEABLE_LOADER};
-use purser_policy::{Limit, UsdcAmount};
+use purser_policy::{Limit, TagBucket, UsdcAmount};
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 use tempfile::TempDir;
@@ -60,6 +60,7 @@ pub struct TestChain {
     operator_state: Operator,
     agent_state: Agent,
     tail: Vec<u8>,
+    buckets: Vec<TagBucket>,
     /// What stands at its address after it was closed.
     closed: Option<ClosedAgent>,
     pub now: i64,
@@ -107,6 +108,7 @@ impl TestChain {
             operator_state: Operator::zeroed(),
             agent_state: Agent::zeroed(),
             tail: Vec::new(),
+            buckets: Vec::new(),
             closed: None,
             now,
             slot: 100,
@@ -160,7 +162,8 @@ impl TestChain {
         };
         let operator = [Operator::DISCRIMINATOR, bytemuck::bytes_of(&self.operator_state)].concat();
         assert!(Operator::read(&operator).is_some(), "in the program's layout");
-        let agent = [Agent::DISCRIMINATOR, bytemuck::bytes_of(&self.agent_state), &self.tail].concat();
+        let (agent, buckets) = (bytemuck::bytes_of(&self.agent_state), bytemuck::cast_slice(&self.buckets));
+        let agent = [Agent::DISCRIMINATOR, agent, &self.tail, buckets].concat();
         let purse = self.at.token_account(&self.agent);
         let mut token =
             [MINT.as_array().as_slice(), self.agent.as_array(), &self.balance.to_le_bytes()].concat();

@@ -3,8 +3,9 @@
 use anchor_lang::Event;
 use anchor_lang::prelude::Pubkey;
 use purser::events::{BudgetUsed, GrantUsed, TransferExecuted, Withdrawn};
+use purser::state::second;
 use purser_client::{TokenSource, TransferOrder};
-use purser_policy::{UsdcAmount, id_with_tag};
+use purser_policy::{PaidTags, UsdcAmount, id_with_tag, record, tag_of};
 use solana_sdk::instruction::Instruction;
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
@@ -17,6 +18,8 @@ pub struct Paying {
     pub memo: &'static str,
     pub to: Pubkey,
     pub tag: Option<u64>,
+    /// How long ago it was asked for, in seconds.
+    pub age: i64,
     /// Whether the log keeps its event.
     pub is_logged: bool,
     /// Whether it names the grant that was opened.
@@ -32,6 +35,7 @@ impl Paying {
             memo: "m",
             to: PAYEE,
             tag: None,
+            age: 0,
             is_logged: true,
             by_grant: false,
             is_plain: false,
@@ -72,7 +76,7 @@ impl TestChain {
             source: self.at.token_account(&self.agent),
             destination,
             transfer_id,
-            sequence: self.agent_state.tags().sequence(),
+            asked_at: second(self.now - paying.age),
             amount: paying.micros,
             memo: paying.memo,
         };
@@ -87,14 +91,18 @@ impl TestChain {
             }
         };
         let (now, amount) = (self.now, UsdcAmount::from_micros(paying.micros));
-        let (window, tags) = self.agent_state.ledger_mut();
+        let window = self.agent_state.window_mut();
         let spent = window.spent(now).saturating_add(amount);
         window.record(now, amount);
-        tags.record(purser_policy::tag_of(&transfer_id), now);
+        let (now, tag) = (window.effective(now), tag_of(&transfer_id));
+        if let Some(place) = PaidTags(&self.buckets).place(tag, now) {
+            record(&mut self.buckets, place, tag, now);
+        }
+        self.agent_state.payments += 1;
         let _ = self.agent_state.count_month(&mut self.tail, amount, now);
         let event = TransferExecuted {
             agent: self.agent,
-            number: self.agent_state.tags().recorded(),
+            number: self.agent_state.payments,
             transfer_id,
             amount: paying.micros,
             recipient: destination,

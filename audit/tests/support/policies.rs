@@ -3,10 +3,11 @@
 use anchor_lang::Event;
 use anchor_lang::prelude::Pubkey;
 use bytemuck::Zeroable;
-use purser::events::{AgentClosed, AgentCreated, AllowlistRecord, PolicyRecord, PolicySet};
-use purser::state::{Agent, ClosedAgent, StoredPolicy};
+use purser::events::{AgentClosed, AgentCreated, AllowlistRecord, PolicyRecord, PolicySet, TagBucketsSet};
+use purser::state::{Agent, ClosedAgent, StoredPolicy, second};
 use purser::{AllowlistArg, PolicyArgs};
 use purser_client::{OnChainPolicy, RentRefunds, args_of};
+use purser_policy::{SpendWindow, TagBucket, grow};
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 
@@ -27,11 +28,16 @@ impl TestChain {
             agent_id: [9; 16],
             token_account,
             rent_refund: key.pubkey(),
-            policy_updated_at: self.now,
-            policy: StoredPolicy::from(&policy.as_policy()),
-            grant_epoch: self.closed.take().map_or(0, |closed| closed.grant_epoch.wrapping_add(1)),
+            policy_updated_at: second(self.now),
+            policy: StoredPolicy { tag_buckets: 1, ..StoredPolicy::from(&policy.as_policy()) },
             ..Agent::zeroed()
         };
+        self.agent_state.set_policy(&policy.as_policy());
+        self.buckets = vec![TagBucket::EMPTY];
+        if let Some(closed) = self.closed.take() {
+            self.agent_state.voided_at = closed.second;
+            *self.agent_state.window_mut() = SpendWindow::beginning(closed.second.into());
+        }
         self.tail = tail(policy);
         let begin = self.of_operator.len();
         let created =
@@ -45,7 +51,8 @@ impl TestChain {
     /// The admin closes the account; what it holds goes to this wallet.
     pub fn closes_agent(&mut self, to: &Pubkey) -> String {
         let admin = self.admin.insecure_clone();
-        let Agent { rent_refund, grant_epoch, .. } = self.agent_state;
+        let Agent { rent_refund, voided_at, .. } = self.agent_state;
+        let second = second(self.agent_state.clock(self.now)).max(voided_at);
         let refunds = RentRefunds { agent: rent_refund, draft: rent_refund };
         let recipient = self.purse_of(to);
         let call = self.at.close_agent(admin.pubkey(), self.operator, self.agent, recipient, refunds);
@@ -54,14 +61,13 @@ impl TestChain {
             operator: self.operator,
             agent: self.agent,
             agent_id: [9; 16],
-            payments: self.agent_state.tags().recorded(),
+            payments: self.agent_state.payments,
             swept,
             recipient,
             admin: admin.pubkey(),
         };
         let version = purser::constants::LAYOUT_VERSION;
-        self.closed =
-            Some(ClosedAgent { version, grant_epoch, reserved: [0; 6], rent_refund: admin.pubkey() });
+        self.closed = Some(ClosedAgent { version, reserved: [0; 3], second, rent_refund: admin.pubkey() });
         self.lands(&call, &admin, &[event.data()], Some((swept, *to)))
     }
 
@@ -75,7 +81,7 @@ impl TestChain {
         };
         let call = self.at.set_policy(at, key.pubkey(), self.policy_key.pubkey(), version, policy);
         self.agent_state.policy_version += 1;
-        self.agent_state.policy_updated_at = self.now;
+        self.agent_state.policy_updated_at = second(self.now);
         self.agent_state.set_policy(&policy.as_policy());
         self.tail.truncate(self.agent_state.list_at());
         self.tail.extend(tail(policy));
@@ -96,6 +102,19 @@ impl TestChain {
         let (operator, agent) = (self.operator, self.agent);
         let policy_version = self.agent_state.policy_version;
         PolicySet { operator, agent, policy_version, policy, signer: key.pubkey() }.data()
+    }
+
+    /// Gives the account this many buckets of tags.
+    pub fn sets_tag_buckets(&mut self, buckets: u16, key: &Keypair) -> String {
+        let (authority, operator, agent) = (key.pubkey(), self.operator, self.agent);
+        let at = purser_client::DraftAccounts { authority, operator, agent };
+        let call = self.at.set_tag_buckets(at, authority, self.policy_key.pubkey(), buckets);
+        let had = self.buckets.len();
+        self.buckets.resize(buckets.into(), TagBucket::EMPTY);
+        grow(&mut self.buckets, had);
+        self.agent_state.policy.tag_buckets = buckets;
+        let event = TagBucketsSet { operator, agent, buckets };
+        self.lands(&call, key, &[event.data()], None)
     }
 
     pub fn policy_version(&self) -> u32 {

@@ -11,7 +11,7 @@ use purser_relayer::app::chain_of;
 use purser_relayer::chain::{
     Authority, ChainError, KeyChain, KeyProblem, OperatorOnChain, ReadChain, SolanaChain, Wallet,
 };
-use purser_relayer::config::NetworkConfig;
+use purser_relayer::config::{NetworkConfig, QuotasConfig};
 use purser_relayer::domain::{Address, Network, OpenDefence, Operator};
 use purser_relayer::service::{Ambient, Tasks};
 
@@ -24,13 +24,13 @@ const ANOTHER_NODE: &str =
 
 pub(super) async fn look_at(
     network: Network,
-    config: &NetworkConfig,
+    (config, quotas): (&NetworkConfig, &QuotasConfig),
     operators: &[&Operator],
     denials: Option<Address>,
     findings: &mut Findings,
 ) -> Result<()> {
     let tasks = Tasks::default();
-    let done = match chain_of(network, config, &tasks) {
+    let done = match chain_of(network, config, quotas, &tasks) {
         Ok(chain) => {
             look_at_denials_key(&chain, denials, findings)?;
             look_at_chain(&chain, 1 + config.rpc_urls.len(), operators, findings).await

@@ -6,16 +6,21 @@ use std::time::Duration;
 use super::carrier::{Carrier, Step, Stepped, allowed_by};
 use super::decide::{Decision, Payment, decide, invalid_recipient};
 use super::error::PaymentError;
-use super::seen::WasPaid;
+use super::paid::WasPaid;
 use super::{MoneyPath, Rejected};
 use crate::crash_point;
 use crate::{
-    ApprovalWanted, FailureCode, IDEMPOTENCY_SECONDS, LedgerError, OperatorId, Rejection, Timestamp,
-    Transfer, TransferId, TransferState,
+    ApprovalWanted, FailureCode, IDEMPOTENCY_SECONDS, LedgerError, OperatorId, REQUEST_AHEAD_SECONDS,
+    Rejection, Timestamp, Transfer, TransferId, TransferState,
 };
 
 /// How long a person has.
 const APPROVED_WITHIN: Duration = Duration::from_secs(IDEMPOTENCY_SECONDS.unsigned_abs());
+/// How long after its claim it may be signed, by the account's clock. It lands within an hour of that, when the account still knows a payment
+/// that was made under its tag since the claim.
+const SIGNED_WITHIN: i64 = IDEMPOTENCY_SECONDS - REQUEST_AHEAD_SECONDS;
+const UNANSWERED: &str =
+    "Nobody approved it in time; nothing was paid. Send the same request again to ask once more.";
 /// The pause between two looks: a twentieth of the time since the request, within these.
 const LOOK_AGAIN: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(60)];
 
@@ -56,7 +61,8 @@ impl Carrier {
             Ok(destination) => destination,
             Err(message) => return self.fail(transfer, invalid_recipient(message, self.now())).await,
         };
-        let asked = Payment::of(&transfer, destination);
+        // It is asked for at its first signature.
+        let asked = Payment { asked_at: None, ..Payment::of(&transfer, destination) };
         let view = match self.read_for(&destination, Some(&asked)).await {
             Ok(view) => view,
             Err(error) => {
@@ -65,15 +71,18 @@ impl Carrier {
             }
         };
         crash_point!("granted.after");
-        match self.was_paid(&transfer, &view).await? {
+        // The chain's clock may have gone back since its claim.
+        let claimed_at = transfer.asked_at.map(|claimed_at| claimed_at.min(view.account_now()));
+        match self.was_paid(&Transfer { asked_at: claimed_at, ..transfer.clone() }, &view).await? {
             WasPaid::No => {}
             WasPaid::Yes(made) => return self.settle_as_made(transfer, destination, *made).await,
-            WasPaid::OldView | WasPaid::Unknown => return self.wait_longer(transfer).await,
+            WasPaid::Unread => {
+                self.chain.look_again();
+                return self.wait_longer(transfer).await;
+            }
         }
         if self.agreed_now().await.is_some_and(|now| now >= wanted.expires_at.unix_seconds()) {
-            let message =
-                "Nobody approved it in time; nothing was paid. Send the same request again to ask once more.";
-            return self.fail(transfer, self.failure(FailureCode::ApprovalExpired, message)).await;
+            return self.fail(transfer, self.failure(FailureCode::ApprovalExpired, UNANSWERED)).await;
         }
         if let Some(why) = void_for(wanted, &view) {
             return self.void(transfer, &why).await;
@@ -81,18 +90,29 @@ impl Carrier {
         if view.granted.is_none() {
             return self.wait_longer(transfer).await;
         }
+        let Ok(now) = self.chain.asking_second().await else { return self.wait_longer(transfer).await };
+        let asked_at = view.window.effective(now);
+        if transfer.asked_at.is_none_or(|claimed_at| asked_at >= claimed_at.saturating_add(SIGNED_WITHIN)) {
+            return self.fail(transfer, self.failure(FailureCode::ApprovalExpired, UNANSWERED)).await;
+        }
         match decide(&view, &asked, self.now()) {
-            (Decision::Sign, _) if self.permit.is_none() => {
-                self.permit = self.wait_for_permit().await;
-                // Read again: another payment may have been made meanwhile.
-                Ok(if self.permit.is_some() { Step::Took(transfer) } else { Step::Left(transfer) })
+            (Decision::Sign, _) => {
+                let asked = Transfer { asked_at: Some(asked_at), ..transfer.clone() };
+                match self.signed(&asked, destination, &view).await {
+                    Ok(signed) => self.store(allowed_by(&view, asked), signed).await,
+                    // Until it is signed, its second is that of the claim.
+                    Err(error) => self.fail_unsigned(allowed_by(&view, transfer), destination, &error).await,
+                }
             }
-            (Decision::Sign, _) => match self.signed(&transfer, destination, &view).await {
-                Ok(signed) => self.store(allowed_by(&view, transfer), signed).await,
-                Err(error) => self.fail_unsigned(allowed_by(&view, transfer), &error).await,
-            },
             // The grant stays: the same request finds it.
             (Decision::Failing(failure, _), _) => self.fail(transfer, failure).await,
+            (Decision::NoRoom, _) => {
+                // As soon as there is some, it is paid.
+                if let Err(error) = self.make_room(&transfer, &view).await {
+                    tracing::info!(transfer_id = %transfer.id, %error, "cannot make room for an approved transfer; retrying");
+                }
+                self.wait_longer(transfer).await
+            }
             // Past what the grant waives, such as the daily limit: as long as it lasts, that may change.
             (Decision::Rejected(_) | Decision::AlreadyMade, _) => self.wait_longer(transfer).await,
         }
@@ -100,7 +120,6 @@ impl Carrier {
 
     /// Nobody holds it until the next look.
     async fn wait_longer(&mut self, transfer: Transfer) -> Stepped {
-        self.permit = None;
         let now = self.now();
         let [soonest, latest] = LOOK_AGAIN;
         let pause = (transfer.created_at.until(now) / 20).clamp(soonest, latest);
@@ -139,6 +158,7 @@ impl MoneyPath {
                 code: FailureCode::ApprovalRejected,
                 message: message.clone(),
                 failed_at: now,
+                retry_at: None,
             };
             let failed = transfer.state.fail(failure).map_err(LedgerError::from)?;
             match self.outside.ledger.mark(&transfer, failed, now).await {

@@ -11,16 +11,19 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use super::decide::{Decision, NO_PAYEE, Payment, decide, invalid_recipient};
+use super::decide::{Decision, NO_PAYEE, Payment, decide, full, invalid_recipient};
 use super::error::PaymentError;
+use super::paid::WasPaid;
 use super::pending::Ended;
-use super::seen::{Permit, SeenPayments, WasPaid};
 use crate::crash_point;
 use crate::{
-    Address, Chain, ChainFault, ChainView, Checks, IDEMPOTENCY_SECONDS, Marked, NewTransfer, Outside, Payer,
-    Recipient, SignedAhead, SignedTransfer, Signer, Transfer, TransferId, TransferState, UnsignedTransfer,
+    Address, Chain, ChainFault, ChainView, Checks, Failure, Marked, NewTransfer, Outside, Payer, Recipient,
+    Rejection, Room, SignedAhead, SignedTransfer, Signer, Transfer, TransferId, TransferState,
+    UnsignedTransfer,
 };
 
+/// How often an account is given room for one transfer without a pause: from one bucket to a hundred.
+const ROOMS_AT_ONCE: u32 = 10;
 /// How long to wait before asking the chain again.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
@@ -29,15 +32,16 @@ pub struct Carrier {
     pub(super) outside: Outside,
     pub(super) chain: Arc<dyn Chain>,
     pub(super) payer: Payer,
-    pub(super) seen: SeenPayments,
     /// Until when a failure surely reaches the caller. After that the transfer counts as accepted, and an unclear outcome
     /// does not end it.
     pub(super) awaited_until: Option<Instant>,
-    /// Held from before the signature until the payment is confirmed.
-    pub(super) permit: Option<Permit>,
     /// The result of every rule when the transfer was signed or refused.
     pub(super) checks: Option<Checks>,
     pub(super) signatures: u32,
+    /// Its last bytes were signed before this moment.
+    pub(super) signed_before: Instant,
+    /// How often the account was given room for it.
+    pub(super) rooms: u32,
     /// Signed bytes of this transfer have expired.
     pub(super) has_expired: bool,
     /// For bytes that others send; without it, such bytes cannot be signed.
@@ -52,6 +56,12 @@ pub struct HandOver {
     pub signed: oneshot::Sender<(TransferId, SignedTransfer)>,
 }
 
+/// How a transfer ends without a payment.
+pub(super) enum End {
+    Rejected(Rejection),
+    Failed(Failure),
+}
+
 /// The outcome of a step.
 pub(super) enum Step {
     /// The transfer as it is stored now.
@@ -63,21 +73,16 @@ pub(super) enum Step {
 pub(super) type Stepped = Result<Step, PaymentError>;
 
 impl Carrier {
-    pub(super) const fn new(
-        outside: Outside,
-        chain: Arc<dyn Chain>,
-        payer: Payer,
-        seen: SeenPayments,
-    ) -> Self {
+    pub(super) fn new(outside: Outside, chain: Arc<dyn Chain>, payer: Payer) -> Self {
         Self {
             outside,
             chain,
             payer,
-            seen,
             awaited_until: None,
-            permit: None,
             checks: None,
             signatures: 0,
+            signed_before: Instant::now(),
+            rooms: 0,
             has_expired: false,
             hand_over: None,
         }
@@ -93,7 +98,8 @@ impl Carrier {
                 is_counted = true;
             }
             let step = match &transfer.state {
-                TransferState::Claimed if self.is_interrupted(&transfer).await => {
+                // Whoever was to get its bytes is gone.
+                TransferState::Claimed if transfer.fee_payer.is_some() && self.hand_over.is_none() => {
                     self.fail_interrupted(transfer).await?
                 }
                 TransferState::Claimed => self.sign(transfer).instrument(step!("transfer.sign")).await?,
@@ -119,46 +125,29 @@ impl Carrier {
         }
     }
 
-    /// Nothing is signed, and nobody wants the transfer any longer: the receiver of its bytes is gone, or its key has expired.
-    async fn is_interrupted(&self, transfer: &Transfer) -> bool {
-        if transfer.fee_payer.is_some() {
-            return self.hand_over.is_none();
-        }
-        if self.is_awaited() {
-            return false;
-        }
-        self.is_outdated(transfer).await
-    }
-
-    /// Its key has expired: what was asked for then may not be wanted now.
-    pub(super) async fn is_outdated(&self, transfer: &Transfer) -> bool {
-        let now = self.agreed_now().await;
-        now.is_some_and(|now| now.saturating_sub(transfer.created_at.unix_seconds()) >= IDEMPOTENCY_SECONDS)
-    }
-
     /// The caller still waits for the answer.
     pub(super) fn is_awaited(&self) -> bool {
         self.hand_over.is_some() || self.awaited_until.is_some_and(|until| Instant::now() < until)
     }
 
     /// Signs a transfer ahead of its claim, if nobody needs to be asked whether it may be paid.
-    pub(super) async fn sign_ahead(&mut self, new: &NewTransfer) -> Option<SignedAhead> {
+    pub(super) async fn sign_ahead(&mut self, new: &mut NewTransfer) -> Option<SignedAhead> {
         if new.sender.is_some() {
             return None;
         }
         let request = &new.asked.request;
         let destination = self.destination(&request.to).await.ok()?.ok()?;
-        self.permit = self.seen.try_permit(self.payer.account_id);
-        self.permit.as_ref()?;
-        let tag = new.id.tag();
-        let payment = Payment { tag, destination, request };
+        let payment = Payment { tag: new.id.tag(), asked_at: Some(new.asked_at), destination, request };
         let (view, checks) = self.clearly_allowed(&payment)?;
-        let joint = self.seen_unpaid(tag, &view)?;
-        let unsigned = self.unsigned(new.id, &payment, &view);
+        // The account's clock never goes back, the chain's may.
+        let asked_at = view.window.effective(new.asked_at);
+        let unsigned = self.unsigned(new.id, &payment, &view, asked_at);
         let signed = self.chain.sign_transfer(&unsigned).await.ok()?;
+        new.asked_at = asked_at;
         self.checks = Some(checks);
         self.signatures = 1;
-        Some(SignedAhead { signed, joint, policy_version: view.policy_version })
+        self.signed_before = Instant::now();
+        Some(SignedAhead { signed, policy_version: view.policy_version })
     }
 
     /// Forgets bytes that were signed ahead but not stored.
@@ -172,10 +161,13 @@ impl Carrier {
     pub(super) async fn sign(&mut self, transfer: Transfer) -> Stepped {
         let destination = match self.destination(&transfer.request.to).await? {
             Ok(destination) => destination,
-            Err(message) => return self.fail(transfer, invalid_recipient(message, self.now())).await,
+            Err(message) if transfer.may_land_until().is_none() => {
+                return self.fail(transfer, invalid_recipient(message, self.now())).await;
+            }
+            Err(_) => self.stored_destination(&transfer).await?,
         };
         crash_point!("read.before");
-        let mut is_read = self.signatures > 0;
+        let is_read = self.signatures > 0;
         loop {
             let asked = Payment::of(&transfer, destination);
             // A view known without asking is enough to sign; nothing is refused before the chain was read.
@@ -192,7 +184,7 @@ impl Carrier {
                     let view = match self.read_for(&destination, granted).await {
                         Ok(view) => view,
                         Err(error) if transfer.state.signed().is_none() => {
-                            return self.fail_unsigned(transfer, &error).await;
+                            return self.fail_unsigned(transfer, destination, &error).await;
                         }
                         Err(error) => {
                             tracing::warn!(transfer_id = %transfer.id, %error, "cannot re-evaluate yet; retrying");
@@ -211,49 +203,79 @@ impl Carrier {
                 }
             };
             crash_point!("read.after");
-            if decision == Decision::Sign && self.permit.is_none() {
-                self.permit = self.wait_for_permit().await;
-                if self.permit.is_none() {
-                    return Ok(Step::Left(transfer));
-                }
-                continue;
-            }
             // Checked before a refusal too: the earlier payment itself may be what stands in the way now.
             match self.was_paid(&transfer, &view).await? {
                 WasPaid::No => {}
                 WasPaid::Yes(made) => return self.settle_as_made(transfer, destination, *made).await,
-                WasPaid::OldView if !is_read => {
-                    is_read = true;
-                    continue;
-                }
-                WasPaid::Unknown | WasPaid::OldView => return self.fail_unknown(transfer).await,
+                WasPaid::Unread => return self.await_payment(transfer).await,
             }
-            return match decision {
-                Decision::Sign => match self.signed(&transfer, destination, &view).await {
-                    Ok(signed) => self.store(allowed_by(&view, transfer), signed).await,
-                    // No node has a block as new as this view, or a fork dropped what it counts.
-                    Err(ChainFault::Unavailable(_)) if !is_read => {
-                        is_read = true;
-                        continue;
-                    }
-                    Err(error) => self.fail_unsigned(allowed_by(&view, transfer), &error).await,
+            if !transfer.can_pay_at(view.account_now()) {
+                return match transfer.may_land_until() {
+                    Some(_) => self.expired(transfer).await,
+                    None => self.fail_interrupted(transfer).await,
+                };
+            }
+            let end = match decision {
+                Decision::Sign => {
+                    return match self.signed(&transfer, destination, &view).await {
+                        Ok(signed) => self.store(allowed_by(&view, transfer), signed).await,
+                        Err(error) => {
+                            self.fail_unsigned(allowed_by(&view, transfer), destination, &error).await
+                        }
+                    };
+                }
+                Decision::NoRoom => match self.make_room(&transfer, &view).await {
+                    Ok(Room::Made) => continue,
+                    Ok(Room::None) => End::Failed(full(view.frees_at(transfer.id.tag()), self.now())),
+                    Err(error) => return self.fail_unsigned(transfer, destination, &error).await,
                 },
+                // Of a payment a day before its request, which is not a day ago by the account's clock: soon it is.
+                Decision::AlreadyMade => return self.await_payment(transfer).await,
                 Decision::Rejected(rejection) if self.may_ask(&transfer, &rejection) => {
-                    self.ask(transfer, rejection).await
+                    return self.ask(transfer, rejection).await;
                 }
-                Decision::Rejected(rejection) => self.reject(transfer, rejection).await,
-                Decision::Failing(failure, None) => {
-                    self.checks = None;
-                    self.fail(transfer, failure).await
-                }
-                // The policy allows it; something else is in the way.
+                Decision::Rejected(rejection) => End::Rejected(rejection),
                 Decision::Failing(failure, checks) => {
+                    // The policy allows it; something else is in the way.
+                    let is_allowed = checks.is_some();
                     self.checks = checks;
-                    self.fail(allowed_by(&view, transfer), failure).await
+                    if is_allowed {
+                        return self
+                            .end_unpaid(allowed_by(&view, transfer), destination, End::Failed(failure))
+                            .await;
+                    }
+                    End::Failed(failure)
                 }
-                // The account remembers the tag, but our records have no such payment.
-                Decision::AlreadyMade => self.fail_unknown(transfer).await,
             };
+            return self.end_unpaid(transfer, destination, end).await;
+        }
+    }
+
+    /// Gives the account room for one more payment, if it is as full as this view shows.
+    pub(super) async fn make_room(
+        &mut self,
+        transfer: &Transfer,
+        view: &ChainView,
+    ) -> Result<Room, ChainFault> {
+        self.rooms += 1;
+        if self.rooms > ROOMS_AT_ONCE {
+            self.pauses().await;
+        }
+        let room = self.chain.make_room(&self.payer, view.tags.len()).await?;
+        tracing::info!(transfer_id = %transfer.id, account_id = %self.payer.account_id, ?room, "the account is full");
+        Ok(room)
+    }
+
+    /// Ends a transfer none of whose present bytes can land any more.
+    pub(super) async fn end_unpaid(&mut self, transfer: Transfer, destination: Address, end: End) -> Stepped {
+        if transfer.earlier_valid_until.is_some()
+            && let Err(step) = self.view_unpaid(&transfer, destination).await?
+        {
+            return Ok(step);
+        }
+        match end {
+            End::Rejected(rejection) => self.reject(transfer, rejection).await,
+            End::Failed(failure) => self.fail(transfer, failure).await,
         }
     }
 
@@ -264,7 +286,9 @@ impl Carrier {
         destination: Address,
         view: &ChainView,
     ) -> Result<SignedTransfer, ChainFault> {
-        let unsigned = self.unsigned(transfer.id, &Payment::of(transfer, destination), view);
+        // Without it nothing is signed: such a transfer is too old.
+        let asked_at = transfer.asked_at.unwrap_or_default();
+        let unsigned = self.unsigned(transfer.id, &Payment::of(transfer, destination), view, asked_at);
         match &self.hand_over {
             None => self.chain.sign_transfer(&unsigned).await,
             Some(HandOver { signer, .. }) => signer.sign_transfer(&unsigned).await,
@@ -273,6 +297,8 @@ impl Carrier {
 
     /// Stores its signed bytes, so that they may be sent.
     pub(super) async fn store(&mut self, transfer: Transfer, signed: SignedTransfer) -> Stepped {
+        self.signed_before = Instant::now();
+        let transfer = transfer.before_signing();
         crash_point!("signed.before");
         // Stored before the first send: from here on it may be on the chain.
         match self.mark(&transfer, transfer.state.sign(signed.clone())).await {
@@ -326,28 +352,18 @@ impl Carrier {
         destination: &Address,
         granted: Option<&Payment<'_>>,
     ) -> Result<ChainView, ChainFault> {
-        let view = self.chain.read_for_transfer(&self.payer, destination, granted).await?;
-        self.seen.forget_forked(self.payer.account_id, &view.tags, view.now);
-        Ok(view)
+        self.chain.read_for_transfer(&self.payer, destination, granted).await
     }
 
     /// The view and every rule's result, if everything needed is known and the transfer can be signed.
     fn clearly_allowed(&self, payment: &Payment) -> Option<(ChainView, Checks)> {
         let view = self.chain.known_for_transfer(&self.payer, &payment.destination)?;
-        // Whether a fork dropped what was seen since is for the chain to say.
-        if self.seen.is_behind(self.payer.account_id, &view.tags) {
-            return None;
-        }
         match decide(&view, payment, self.now()) {
             (Decision::Sign, checks) => Some((view, checks)),
-            (Decision::AlreadyMade | Decision::Rejected(_) | Decision::Failing(..), _) => None,
+            (Decision::AlreadyMade | Decision::NoRoom | Decision::Rejected(_) | Decision::Failing(..), _) => {
+                None
+            }
         }
-    }
-
-    /// Waits for a permit; `None` at a stop.
-    pub(super) async fn wait_for_permit(&self) -> Option<Permit> {
-        let permit = self.seen.permit(self.payer.account_id);
-        self.outside.stop.run_until_cancelled(permit).await.flatten()
     }
 
     /// Waits before asking the chain again. False at a stop.
@@ -355,16 +371,20 @@ impl Carrier {
         self.outside.stop.run_until_cancelled(tokio::time::sleep(ASK_AGAIN_AFTER)).await.is_some()
     }
 
-    fn unsigned(&self, id: TransferId, payment: &Payment, view: &ChainView) -> UnsignedTransfer {
+    fn unsigned(
+        &self,
+        id: TransferId,
+        payment: &Payment,
+        view: &ChainView,
+        asked_at: i64,
+    ) -> UnsignedTransfer {
         UnsignedTransfer {
             operator: self.payer.operator,
             transfer_authorities: view.transfer_authorities.clone(),
             agent: self.payer.addresses,
             destination: payment.destination,
             transfer_id: id.bytes(),
-            counted: view.tags,
-            counted_in: view.slot,
-            may_lag: self.seen.may_lag(self.payer.account_id),
+            asked_at,
             amount: payment.request.amount,
             memo: payment.request.memo().to_owned(),
             beyond: view.beyond,

@@ -2,7 +2,7 @@
 //! its policy, then the balance.
 
 use purser_policy::{
-    AccountState, TransferRequest as PolicyRequest, Violation, Waived, check_granted, explain,
+    AccountState, PaidTags, TransferRequest as PolicyRequest, Violation, Waived, check_granted, explain,
 };
 
 use crate::bounds::Excess;
@@ -24,6 +24,8 @@ pub(super) const NO_PAYEE: &str = "The recipient is not an account of this servi
 /// A payment to decide on, with its recipient resolved.
 pub struct Payment<'a> {
     pub tag: u64,
+    /// See [`Transfer::asked_at`]. `None`: now.
+    pub asked_at: Option<i64>,
     /// The token account that its recipient resolved to.
     pub destination: Address,
     pub request: &'a TransferRequest,
@@ -31,7 +33,7 @@ pub struct Payment<'a> {
 
 impl<'a> Payment<'a> {
     pub fn of(transfer: &'a Transfer, destination: Address) -> Self {
-        Self { tag: transfer.id.tag(), destination, request: &transfer.request }
+        Self { tag: transfer.id.tag(), asked_at: transfer.asked_at, destination, request: &transfer.request }
     }
 }
 
@@ -41,6 +43,8 @@ pub enum Decision {
     Sign,
     /// The chain has made this same payment within the last 24 hours.
     AlreadyMade,
+    /// All rules allow it, and the account cannot remember one more payment.
+    NoRoom,
     Rejected(Rejection),
     /// It would fail on the chain, so it is not sent. No checks when there is no recipient to check.
     Failing(Failure, Option<Checks>),
@@ -60,10 +64,11 @@ pub fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Decision, 
         halted: view.halt.is_some(),
         policy: view.policy.as_policy(),
         window: &view.window,
-        tags: &view.counted_tags,
+        tags: PaidTags(&view.tags),
     };
     let request = PolicyRequest {
         tag: payment.tag,
+        asked_at: payment.asked_at.unwrap_or(view.now),
         amount,
         memo: payment.request.memo().as_bytes(),
         recipient: payment.destination.as_bytes(),
@@ -82,21 +87,24 @@ pub fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Decision, 
         Decision::Rejected(Rejection { reason, message, checks, policy_version, retry_at, rejected_at: at })
     };
     let waived = view.granted.map_or(Waived::NOTHING, |granted| granted.waived);
-    let decision = match check_granted(&state, &request, view.now, |_| Ok::<_, Violation>(waived)) {
-        Err(violation) => match RejectionReason::of(&violation) {
+    let judged = check_granted(&state, &request, view.now, |_| Ok::<_, Violation>(waived));
+    // Room comes last: what the account may not pay, or cannot, needs none.
+    let allowed = if judged == Err(Violation::PaidTagsFull) { Decision::NoRoom } else { Decision::Sign };
+    let decision = match judged {
+        Err(violation) if violation != Violation::PaidTagsFull => match RejectionReason::of(&violation) {
             None => Decision::AlreadyMade,
             Some(reason) => rejected(reason, message(&violation, view.halt), retry_at(&violation, view)),
         },
-        Ok(_) if !has_grant && view.beyond.is_some_and(|beyond| beyond.needs_grant) => {
+        Ok(_) | Err(_) if !has_grant && view.beyond.is_some_and(|beyond| beyond.needs_grant) => {
             rejected(RejectionReason::GrantRequired, WITHOUT_GRANT.into(), None)
         }
-        Ok(_) => match view.bounds.exceeded_by(amount, view.now) {
+        Ok(_) | Err(_) => match view.bounds.exceeded_by(amount, view.now) {
             Some(Excess { reason, message, retry_at }) => rejected(reason, message, retry_at),
             None if view.is_frozen => Decision::Failing(frozen(at), Some(checks.clone())),
             None if view.balance < amount => {
                 Decision::Failing(insufficient(amount, Some(view.balance), at), Some(checks.clone()))
             }
-            None => Decision::Sign,
+            None => allowed,
         },
     };
     (decision, checks)
@@ -116,12 +124,12 @@ fn balance_check(view: &ChainView, amount: UsdcAmount) -> RuleCheck {
 /// The failure of a transfer out of a token account that the issuer of USDC has frozen.
 pub(super) fn frozen(failed_at: Timestamp) -> Failure {
     let message = "The account's USDC token account is frozen by the issuer of USDC; nothing can leave it.";
-    Failure { code: FailureCode::AccountFrozen, message: message.into(), failed_at }
+    Failure { code: FailureCode::AccountFrozen, message: message.into(), failed_at, retry_at: None }
 }
 
 /// The failure of a transfer to something that cannot be paid.
 pub(super) fn invalid_recipient(message: impl Into<String>, failed_at: Timestamp) -> Failure {
-    Failure { code: FailureCode::InvalidRecipient, message: message.into(), failed_at }
+    Failure { code: FailureCode::InvalidRecipient, message: message.into(), failed_at, retry_at: None }
 }
 
 /// The failure of a transfer beyond the balance.
@@ -130,7 +138,15 @@ pub(super) fn insufficient(amount: UsdcAmount, balance: Option<UsdcAmount>, fail
         Some(balance) => format!("The account holds {balance} USDC, which is less than {amount}."),
         None => format!("The account held less than {amount} USDC when the transfer reached the chain."),
     };
-    Failure { code: FailureCode::InsufficientBalance, message, failed_at }
+    Failure { code: FailureCode::InsufficientBalance, message, failed_at, retry_at: None }
+}
+
+/// The failure of a transfer of an account that cannot remember it.
+pub(super) fn full(frees_at: Option<Timestamp>, failed_at: Timestamp) -> Failure {
+    let message = "The account has made as many payments in a day as it has room to remember; nothing was paid. Its operator can give \
+                   it more room."
+        .into();
+    Failure { code: FailureCode::AccountFull, message, failed_at, retry_at: frees_at }
 }
 
 fn describe(destination: &Destination, to: &Recipient) -> String {
@@ -160,6 +176,8 @@ fn message(violation: &Violation, halt: Option<Halt>) -> String {
         Violation::Halted => halt.map_or_else(|| HALTED.into(), |halt| halt.to_string()),
         Violation::Paused => "The account is paused.".into(),
         Violation::MemoRequired => "The account's policy requires a memo (require_memo).".into(),
+        // Never shown: the account is given room, or the transfer fails.
+        Violation::PaidTagsFull => "The account remembers as many payments as it can.".into(),
         // Never shown: a request has at most 200 characters.
         Violation::MemoTooLong => "The memo is longer than the program takes.".into(),
         Violation::RecipientNotAllowed => {
@@ -186,7 +204,8 @@ fn retry_at(violation: &Violation, view: &ChainView) -> Option<Timestamp> {
         | Violation::MemoRequired
         | Violation::MemoTooLong
         | Violation::RecipientNotAllowed
-        | Violation::SingleLimitExceeded { .. } => None,
+        | Violation::SingleLimitExceeded { .. }
+        | Violation::PaidTagsFull => None,
     }
 }
 

@@ -2,25 +2,25 @@
 
 use std::time::Duration;
 
-use super::carrier::{Carrier, Step, Stepped};
+use super::carrier::{Carrier, End, Step, Stepped};
 use super::decide::{
-    Decision, Payment, decide, frozen, insufficient, invalid_recipient, rejection_without_numbers,
+    Decision, Payment, decide, frozen, full, insufficient, invalid_recipient, rejection_without_numbers,
 };
 use super::error::PaymentError;
+use super::paid::WasPaid;
 use super::record::ROTATED;
-use super::seen::WasPaid;
 use crate::crash_point;
 use crate::{
-    Address, ChainView, Checks, FailureCode, GivesBack, IDEMPOTENCY_SECONDS, Outcome, PaymentMade, Refusal,
-    RejectionReason, Transfer, TransferState, happened_at,
+    Address, ChainView, Checks, FailureCode, GivesBack, Outcome, PaymentMade, Refusal, RejectionReason,
+    Transfer, TransferState, happened_at,
 };
 
 /// How long to await the outcome before noting that the bytes were sent; a faster outcome says so itself.
 const NOTED_AFTER: Duration = Duration::from_millis(20);
-/// How often a transfer may be signed. Each new signature needs bytes before it that can no longer land.
-const SIGNATURES_MAX: u32 = 2;
-/// Likewise, when others pay from the same account at the same time.
-const STALE_SIGNATURES_MAX: u32 = 10;
+/// How often a transfer may be signed after its bytes expired.
+const EXPIRED_MAX: u32 = 2;
+/// How often a transfer may be signed in all, as what it names changes.
+const SIGNATURES_MAX: u32 = 10;
 
 impl Carrier {
     /// From stored bytes to their outcome.
@@ -29,10 +29,6 @@ impl Carrier {
         if self.signatures == 0 {
             // A resumed transfer: its bytes may or may not have been sent.
             self.signatures = 1;
-            self.permit = self.wait_for_permit().await;
-            if self.permit.is_none() {
-                return Ok(Step::Left(transfer));
-            }
         }
         crash_point!("send.before");
         if let Err(error) = self.chain.send(&signed).await {
@@ -41,19 +37,14 @@ impl Carrier {
         }
         crash_point!("send.after");
         let chain = self.chain.clone();
-        let (outcome, confirmed) = (chain.outcome(&signed), chain.confirmed(&signed));
+        let outcome = chain.outcome(&signed);
         let noted = tokio::time::sleep(NOTED_AFTER);
-        tokio::pin!(outcome, confirmed, noted);
-        let (mut is_noted, mut is_confirmed) = (false, false);
+        tokio::pin!(outcome, noted);
+        let mut is_noted = false;
         let outcome = loop {
             tokio::select! {
                 biased;
                 outcome = &mut outcome => break outcome,
-                () = &mut confirmed, if !is_confirmed => {
-                    // The account shows the payment from now on, so the next one may be signed.
-                    is_confirmed = true;
-                    self.permit = None;
-                }
                 () = &mut noted, if !is_noted => {
                     is_noted = true;
                     transfer = self.note_sent(transfer).await;
@@ -64,14 +55,13 @@ impl Carrier {
         crash_point!("outcome.after");
         match outcome {
             Outcome::Settled { slot } => {
-                self.permit = None;
                 let Some(block) = self.time_of(slot).await else { return Ok(Step::Left(transfer)) };
                 let settled_at = happened_at(block, Some(transfer.id));
                 let number = chain.logged_number(&signed, transfer.id.bytes());
                 self.settle(transfer, signed.signature.clone(), slot, settled_at, number).await
             }
-            Outcome::Refused(Refusal::StaleSequence | Refusal::AuthorityRotated | Refusal::BoundsChanged)
-                if self.signatures < STALE_SIGNATURES_MAX =>
+            Outcome::Refused(Refusal::TagsFull | Refusal::AuthorityRotated | Refusal::BoundsChanged)
+                if self.signatures < SIGNATURES_MAX =>
             {
                 self.sign_anew(transfer).await
             }
@@ -81,9 +71,11 @@ impl Carrier {
                 let code = code.map_or(String::new(), |code| format!(" (program error {code})"));
                 let message =
                     format!("The transfer reached the chain and failed there{code}; nothing was paid.");
-                self.fail(transfer, self.failure(FailureCode::TransferFailed, message)).await
+                let destination = self.stored_destination(&transfer).await?;
+                let failure = self.failure(FailureCode::TransferFailed, message);
+                self.end_unpaid(transfer, destination, End::Failed(failure)).await
             }
-            Outcome::Expired if self.signatures < SIGNATURES_MAX => {
+            Outcome::Expired if self.signatures < EXPIRED_MAX => {
                 self.has_expired = true;
                 self.sign_anew(transfer).await
             }
@@ -93,9 +85,6 @@ impl Carrier {
 
     /// The bytes can no longer land, and nothing shows that they did.
     async fn sign_anew(&mut self, transfer: Transfer) -> Stepped {
-        if self.is_outdated(&transfer).await {
-            return self.expired(transfer).await;
-        }
         tracing::info!(transfer_id = %transfer.id, "re-evaluating under the same tag");
         self.sign(transfer).await
     }
@@ -121,12 +110,21 @@ impl Carrier {
         }
     }
 
-    /// A view of the account in which the transfer is unpaid, or the step that follows from another.
-    async fn view_unpaid(
+    /// A view of the account in which the transfer is unpaid for good, or the step that follows from another. For transfers none of whose
+    /// present bytes can land; of earlier ones, which a fork may bring back, this waits for the end.
+    pub(super) async fn view_unpaid(
         &mut self,
         transfer: &Transfer,
         destination: Address,
     ) -> Result<Result<ChainView, Step>, PaymentError> {
+        let may_land = transfer.may_land_until().filter(|_| transfer.earlier_valid_until.is_some());
+        if let Some(until) = may_land {
+            while !self.chain.has_passed(until, self.signed_before).await.unwrap_or(false) {
+                if !self.pauses().await {
+                    return Ok(Err(Step::Left(transfer.clone())));
+                }
+            }
+        }
         let view = loop {
             match self.read(&destination).await {
                 Ok(view) => break view,
@@ -142,59 +140,66 @@ impl Carrier {
         Ok(match self.was_paid(&transfer, &view).await? {
             WasPaid::No => Ok(view),
             WasPaid::Yes(made) => Err(self.settle_as_made(transfer, destination, *made).await?),
-            WasPaid::Unknown | WasPaid::OldView => Err(self.fail_unknown(transfer).await?),
+            WasPaid::Unread => Err(self.await_payment(transfer).await?),
         })
     }
 
     /// The program refused what we had allowed: something changed in between.
     async fn refused(&mut self, transfer: Transfer, refusal: Refusal) -> Stepped {
         let destination = self.stored_destination(&transfer).await?;
-        let reason = match refusal {
-            // Other bytes paid it; the account shows which.
-            Refusal::DuplicateTransfer => return self.expired(transfer).await,
+        let failure = match refusal {
+            // Other bytes paid it.
+            Refusal::DuplicateTransfer => return self.find_duplicate(transfer, destination).await,
+            // Or asked for too early, by a clock that was wrong: it is never signed again with that second.
+            Refusal::TooOld => {
+                let message = "Solana took the request for too old, or for one of later; nothing was paid for it. Send the same request again.";
+                let code = FailureCode::SolanaUnavailable;
+                return self.fail_if_unpaid(transfer, destination, code, message).await;
+            }
+            Refusal::TagsFull => {
+                let frees_at = self.read(&destination).await.ok();
+                full(frees_at.and_then(|view| view.frees_at(transfer.id.tag())), self.now())
+            }
             Refusal::InsufficientBalance => {
                 self.checks = self.checks.take().map(Checks::without_balance);
-                let failure = insufficient(transfer.request.amount, None, self.now());
-                return self.fail(transfer, failure).await;
+                insufficient(transfer.request.amount, None, self.now())
             }
             Refusal::SourceFrozen => {
                 self.checks = self.checks.take().map(Checks::without_balance);
-                return self.fail(transfer, frozen(self.now())).await;
+                frozen(self.now())
             }
             Refusal::InvalidRecipient => {
                 let message = "The recipient could no longer be paid when the transfer reached the chain.";
-                return self.fail(transfer, invalid_recipient(message, self.now())).await;
+                invalid_recipient(message, self.now())
             }
-            Refusal::GrantVoid => {
-                return self
-                    .void(transfer, "The grant no longer covered it when it reached the chain.")
-                    .await;
-            }
-            Refusal::StaleSequence => {
-                let message = "The account makes more payments at once than can be told apart; nothing was paid. Send \
-                               the same request again.";
-                return self.fail(transfer, self.failure(FailureCode::SolanaUnavailable, message)).await;
-            }
-            Refusal::AuthorityRotated => {
-                return self.fail(transfer, self.failure(FailureCode::AuthorityRotated, ROTATED)).await;
-            }
+            Refusal::GrantVoid => self.voided("The grant no longer covered it when it reached the chain."),
+            Refusal::AuthorityRotated => self.failure(FailureCode::AuthorityRotated, ROTATED),
             Refusal::BoundsChanged => {
                 let message = "What binds the account beside its policy changes as fast as it pays; nothing was paid. Send \
                                the same request again.";
-                return self.fail(transfer, self.failure(FailureCode::SolanaUnavailable, message)).await;
+                self.failure(FailureCode::SolanaUnavailable, message)
             }
             Refusal::AccountGone => {
                 let is_closed = |view: ChainView| view.bounds.budget.is_some_and(|budget| budget.is_closed);
-                if !self.read(&destination).await.is_ok_and(is_closed) {
-                    let message =
-                        "An account that it names was not there when it reached the chain; nothing was paid.";
-                    return self.fail(transfer, self.failure(FailureCode::TransferFailed, message)).await;
+                if self.read(&destination).await.is_ok_and(is_closed) {
+                    return self.refused_by(transfer, destination, RejectionReason::BudgetExceeded).await;
                 }
-                RejectionReason::BudgetExceeded
+                let message =
+                    "An account that it names was not there when it reached the chain; nothing was paid.";
+                self.failure(FailureCode::TransferFailed, message)
             }
-            Refusal::Rule(reason) => reason,
+            Refusal::Rule(reason) => return self.refused_by(transfer, destination, reason).await,
         };
-        // A refusal is for good, and after a restore our records may lack other bytes that were paid meanwhile.
+        self.end_unpaid(transfer, destination, End::Failed(failure)).await
+    }
+
+    /// The program refused it by a rule. That is for good, and other bytes may have been paid meanwhile.
+    async fn refused_by(
+        &mut self,
+        transfer: Transfer,
+        destination: Address,
+        reason: RejectionReason,
+    ) -> Stepped {
         let view = match self.view_unpaid(&transfer, destination).await? {
             Ok(view) => view,
             Err(step) => return Ok(step),
@@ -207,6 +212,16 @@ impl Carrier {
         self.reject(transfer, rejection).await
     }
 
+    /// The program knows a payment with its tag: that is the answer, and never that nothing was paid.
+    async fn find_duplicate(&mut self, transfer: Transfer, destination: Address) -> Stepped {
+        match self.view_unpaid(&transfer, destination).await? {
+            // A fork dropped that payment, or it was one of the day before.
+            Ok(_) if self.signatures < SIGNATURES_MAX => self.sign_anew(transfer).await,
+            Ok(_) => self.await_payment(transfer).await,
+            Err(step) => Ok(step),
+        }
+    }
+
     /// The chain holds a payment with the tag. It is the answer if it matches this transfer.
     pub(super) async fn settle_as_made(
         &mut self,
@@ -216,11 +231,6 @@ impl Carrier {
     ) -> Stepped {
         crash_point!("duplicate.before");
         let other = self.settled_by(&transfer, &made).await?;
-        if let Some(other) = &other
-            && self.is_of_another_day(&transfer, other).await
-        {
-            return self.fail_unknown(transfer).await;
-        }
         if let Some(paid) = other.filter(|other| other.request == transfer.request) {
             // Another try, given up earlier, was paid after all. One payment settles one transfer: that try is the answer.
             let message = format!("Another try under this key, {}, was paid.", paid.id);
@@ -256,13 +266,6 @@ impl Carrier {
         let found = self.outside.ledger.find_transfer(self.payer.operator_id, made.transfer_id).await?;
         let is_settled_by_it = |paid: &Transfer| matches!(&paid.state, TransferState::Settled(by) if by.signature == made.signature);
         Ok(found.filter(is_settled_by_it))
-    }
-
-    /// Whether the key was perhaps free again when this transfer took it. By the records alone: this host and the chain disagree about the
-    /// time, and another host that began the transfer may know it.
-    async fn is_of_another_day(&self, transfer: &Transfer, paid: &Transfer) -> bool {
-        let free_from = paid.updated_at.after(Duration::from_secs(IDEMPOTENCY_SECONDS.unsigned_abs()));
-        free_from <= transfer.created_at && self.agreed_now().await.is_none()
     }
 }
 

@@ -23,15 +23,14 @@ impl Carrier {
             // If the receiver is gone, the bytes expire.
             let _ = to.signed.send((transfer.id, signed.clone()));
         }
-        // Others decide whether and when the bytes land, so they hold no permit.
-        self.permit = None;
         let destination = self.stored_destination(&transfer).await?;
-        let since = self.paid_since(&transfer).await;
+        let since = transfer.paid_since();
         let signed_before = Instant::now();
         let mut asked_at = signed_before;
         loop {
-            let known = self.outside.ledger.find_payment(&self.payer, transfer.id.tag(), since, None).await?;
-            if let Some(made) = known.made {
+            if let Some(made) =
+                self.outside.ledger.find_payment(&self.payer, transfer.id.tag(), since).await?
+            {
                 return self.settle_as_made(transfer, destination, made).await;
             }
             if asked_at.elapsed() >= ASK_EVERY {

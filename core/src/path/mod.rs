@@ -11,7 +11,6 @@ mod paid;
 mod pending;
 mod record;
 mod refusals;
-mod seen;
 mod sweep;
 
 use std::sync::Arc;
@@ -26,8 +25,7 @@ pub use self::carrier::{Carrier, HandOver};
 pub use self::decide::{Decision, Payment, decide};
 pub use self::error::PaymentError;
 pub use self::pending::{Ended, PendingLimits, PendingPlace, Watch};
-use self::pending::{Ending, PendingTransfer, PendingTransfers};
-use self::seen::SeenPayments;
+use self::pending::{PendingTransfer, PendingTransfers};
 use crate::crash_point;
 use crate::{
     AccountId, Approval, AskedTransfer, Chain, ChainFault, Claim, ClaimClock, Fingerprint, IdempotencyKey,
@@ -47,7 +45,6 @@ const ACCEPTED_BEFORE: Duration = Duration::from_secs(1);
 pub struct MoneyPath {
     outside: Outside,
     pending: PendingTransfers,
-    seen: SeenPayments,
     wake: Arc<Notify>,
 }
 
@@ -81,8 +78,7 @@ pub enum Started {
 
 impl MoneyPath {
     pub fn new(outside: Outside) -> Self {
-        let (pending, seen) = (PendingTransfers::default(), SeenPayments::default());
-        Self { outside, pending, seen, wake: Arc::default() }
+        Self { outside, pending: PendingTransfers::default(), wake: Arc::default() }
     }
 
     /// How many keys have pending requests.
@@ -136,6 +132,18 @@ impl MoneyPath {
         let (sender, hand_over) = sent_by.unzip();
         let now = self.outside.clock.now();
         let tag = transfer_tag(&payer.operator, &payer.addresses.agent, &asked.idempotency_key);
+        let asked_at = match self.chain(payer.network)?.asking_second().await {
+            Ok(second) => second,
+            Err(fault) => {
+                // What stands under the key is answered without the chain.
+                let fingerprint =
+                    sender.map_or_else(|| Fingerprint::of(&asked.request), |sender| sender.fingerprint);
+                let whose = (payer.network, payer.operator_id);
+                let found =
+                    self.find_started(whose, &asked.idempotency_key, fingerprint, asked.approval).await?;
+                return found.ok_or_else(|| fault.into());
+            }
+        };
         let mut new = NewTransfer {
             id: TransferId::with_tag(now, self.outside.clock.id_bits(), tag),
             operator_id: payer.operator_id,
@@ -143,13 +151,14 @@ impl MoneyPath {
             key_id,
             asked,
             sender,
+            asked_at,
             signed: None,
         };
         let mut carrier = self.carrier(payer)?;
         carrier.hand_over = hand_over;
         carrier.awaited_until = deadline.checked_sub(ACCEPTED_BEFORE.min(self.outside.deadline / 4));
         let agreed = carrier.agreed_now().await;
-        new.signed = carrier.sign_ahead(&new).instrument(step!("transfer.sign_ahead")).await;
+        new.signed = carrier.sign_ahead(&mut new).instrument(step!("transfer.sign_ahead")).await;
         if new.signed.is_none()
             && let Err(refused) = carrier.check_refusals(&new).await
         {
@@ -183,7 +192,7 @@ impl MoneyPath {
                 // Watched from the beginning: it may end before anybody waits.
                 let watch = self.pending.watch(id);
                 if let Some(pending) = pending {
-                    self.carry(pending, carrier.run(transfer));
+                    self.carry(pending, carrier, transfer);
                 }
                 Started::Ours(id, watch)
             }
@@ -237,14 +246,15 @@ impl MoneyPath {
     /// For one payment of this payer, or to look at what it would do.
     pub fn carrier(&self, payer: Payer) -> Result<Carrier, PaymentError> {
         let chain = self.chain(payer.network)?.clone();
-        Ok(Carrier::new(self.outside.clone(), chain, payer, self.seen.clone()))
+        Ok(Carrier::new(self.outside.clone(), chain, payer))
     }
 
     /// Works until the ending, in its own task, and notifies everybody who waits.
-    fn carry(&self, pending: PendingTransfer, work: impl Future<Output = Ending> + Send + 'static) {
+    fn carry(&self, pending: PendingTransfer, carrier: Carrier, transfer: Transfer) {
         let this = self.clone();
+        let (chain, payer) = (carrier.chain.clone(), carrier.payer);
         self.outside.tasks.start(Box::pin(async move {
-            let ending = work.await;
+            let ending = carrier.run(transfer).await;
             match &ending {
                 Ok(Ended { transfer, .. }) => {
                     tracing::debug!(state = transfer.state.as_str(), "a transfer was carried out");
@@ -260,7 +270,12 @@ impl MoneyPath {
                 }
                 Err(error) => tracing::warn!(%error, "cannot carry out a transfer yet"),
             }
+            let is_paid =
+                matches!(&ending, Ok(ended) if ended.transfer.state.status() == TransferStatus::Settled);
             pending.end(ending);
+            if is_paid {
+                chain.make_room_ahead(&payer).await;
+            }
         }));
     }
 

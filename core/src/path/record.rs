@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::carrier::{Carrier, Step, Stepped};
+use super::carrier::{Carrier, End, Step, Stepped};
 use crate::crash_point;
 use crate::{
-    ChainFault, Failure, FailureCode, GivesBack, LedgerError, Marked, Rejection, Settlement, Timestamp,
-    Transfer, TransferState, WrongState, agreed_now,
+    Address, ChainFault, Failure, FailureCode, GivesBack, LedgerError, Marked, Rejection, Settlement,
+    Timestamp, Transfer, TransferState, WrongState, agreed_now,
 };
 
 /// The message of a transfer that none of our keys may sign.
@@ -64,8 +64,13 @@ impl Carrier {
 
     /// What a person was asked, or approved, holds no longer.
     pub(super) async fn void(&self, transfer: Transfer, why: &str) -> Stepped {
+        let failure = self.voided(why);
+        self.fail(transfer, failure).await
+    }
+
+    pub(super) fn voided(&self, why: &str) -> Failure {
         let message = format!("{why} Nothing was paid. Send the same request again to have it decided anew.");
-        self.fail(transfer, self.failure(FailureCode::ApprovalVoid, message)).await
+        self.failure(FailureCode::ApprovalVoid, message)
     }
 
     /// Ends without a payment.
@@ -94,22 +99,33 @@ impl Carrier {
         self.recorded(transfer, recorded).await
     }
 
-    /// Nothing of this transfer can be in flight: a chain error is a failure that may be retried.
-    pub(super) async fn fail_unsigned(&mut self, transfer: Transfer, fault: &ChainFault) -> Stepped {
+    /// It cannot be signed now, and none of its present bytes can land: a chain error is a failure that may be retried.
+    pub(super) async fn fail_unsigned(
+        &mut self,
+        transfer: Transfer,
+        destination: Address,
+        fault: &ChainFault,
+    ) -> Stepped {
         let (code, message) = match fault {
             ChainFault::AuthorityRotated => (FailureCode::AuthorityRotated, ROTATED),
             ChainFault::FeePayerEmpty => (FailureCode::FeePayerEmpty, EMPTY),
             ChainFault::SignerUnavailable => (FailureCode::SignerUnavailable, AWAY),
             ChainFault::Unavailable(_) => {
                 self.log_unserved(&transfer, fault);
-                return self.fail_if_awaited(transfer, UNREACHABLE).await;
+                let is_first = transfer.may_land_until().is_none();
+                if !is_first || !self.is_awaited() || self.outside.stop.is_cancelled() {
+                    // An accepted transfer is tried again.
+                    return self.again(transfer).await;
+                }
+                (FailureCode::SolanaUnavailable, UNREACHABLE)
             }
             ChainFault::Refused(_) => {
                 self.log_unserved(&transfer, fault);
                 (FailureCode::TransferFailed, DAMAGED)
             }
         };
-        self.fail(transfer, self.failure(code, message)).await
+        let failure = self.failure(code, message);
+        self.end_unpaid(transfer, destination, End::Failed(failure)).await
     }
 
     /// A transfer that nobody waits for asks every second: the log need not say so each time.
@@ -131,25 +147,25 @@ impl Carrier {
         }
     }
 
-    /// Our records miss payments, and this one may be among them.
-    pub(super) async fn fail_unknown(&mut self, transfer: Transfer) -> Stepped {
-        let message = "Solana does not show yet whether this was paid before. Send the same request again.";
-        self.fail_if_awaited(transfer, message).await
-    }
-
-    /// The chain does not show enough yet. A caller who still waits gets the failure; an accepted transfer is retried.
-    async fn fail_if_awaited(&mut self, transfer: Transfer, message: &str) -> Stepped {
-        let is_stopping = self.outside.stop.is_cancelled();
-        if self.is_awaited() && !is_stopping {
+    /// The chain says that it was paid, and our records do not hold that payment yet. It stays as it is until they do: nobody hears that
+    /// nothing was paid.
+    pub(super) async fn await_payment(&mut self, transfer: Transfer) -> Stepped {
+        if self.hand_over.is_some() {
+            // Somebody waits for bytes, and there will be none.
+            let message = "It was paid before, and Solana does not show yet by which payment. Send the same request again.";
             return self.fail(transfer, self.failure(FailureCode::SolanaUnavailable, message)).await;
         }
-        // Frees the permit for other transfers of the account.
-        self.permit = None;
+        self.chain.look_again();
+        self.again(transfer).await
+    }
+
+    /// Its next step is tried after a pause.
+    pub(super) async fn again(&self, transfer: Transfer) -> Stepped {
         Ok(if self.pauses().await { Step::Took(transfer) } else { Step::Left(transfer) })
     }
 
     pub(super) fn failure(&self, code: FailureCode, message: impl Into<String>) -> Failure {
-        Failure { code, message: message.into(), failed_at: self.now() }
+        Failure { code, message: message.into(), failed_at: self.now(), retry_at: None }
     }
 
     /// Notes that the bytes were sent, while their outcome is awaited. Without this note the bytes are only sent again.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::carrier::Carrier;
 use super::decide::{Decision, Payment, decide};
 use super::error::PaymentError;
-use crate::{NewTransfer, RefusalLimits, Timestamp, TransferRequest};
+use crate::{NewTransfer, RefusalLimits, Timestamp};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -23,24 +23,28 @@ impl Carrier {
             .find_last_allowed_refusal(&self.payer, counted_since, per_account, per_operator)
             .await?;
         let Some(last) = found else { return Ok(()) };
-        if self.would_be_paid(new.id.tag(), &new.asked.request, now).await? {
+        if self.would_be_paid(new, now).await? {
             return Ok(());
         }
         let wait = now.until(last.made_by().after(DAY));
         Err(PaymentError::TooManyRefusals { retry_after_seconds: wait.as_secs() + 1 })
     }
 
-    async fn would_be_paid(
-        &self,
-        tag: u64,
-        request: &TransferRequest,
-        now: Timestamp,
-    ) -> Result<bool, PaymentError> {
+    async fn would_be_paid(&self, new: &NewTransfer, now: Timestamp) -> Result<bool, PaymentError> {
+        let request = &new.asked.request;
         let Ok(destination) = self.destination(&request.to).await? else { return Ok(false) };
         let view = self.read(&destination).await?;
-        Ok(match decide(&view, &Payment { tag, destination, request }, now).0 {
-            Decision::Sign | Decision::AlreadyMade => true,
-            Decision::Rejected(_) | Decision::Failing(..) => false,
-        })
+        Ok(
+            match decide(
+                &view,
+                &Payment { tag: new.id.tag(), asked_at: Some(new.asked_at), destination, request },
+                now,
+            )
+            .0
+            {
+                Decision::Sign | Decision::AlreadyMade | Decision::NoRoom => true,
+                Decision::Rejected(_) | Decision::Failing(..) => false,
+            },
+        )
     }
 }

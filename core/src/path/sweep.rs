@@ -74,7 +74,7 @@ impl MoneyPath {
             tracing::info!(transfer_id = %transfer.id, state = transfer.state.as_str(), "taking up an open transfer");
         }
         let carrier = self.carrier(payer)?;
-        self.carry(pending, carrier.run(transfer));
+        self.carry(pending, carrier, transfer);
         Ok(())
     }
 }

@@ -240,7 +240,8 @@ fn is_of_balance(failure: &Failure) -> bool {
         | FailureCode::ApprovalVoid
         | FailureCode::AuthorityRotated
         | FailureCode::FeePayerEmpty
-        | FailureCode::SignerUnavailable => false,
+        | FailureCode::SignerUnavailable
+        | FailureCode::AccountFull => false,
     }
 }
 

@@ -240,7 +240,7 @@ impl TryFrom<PurchaseAnswer> for PurchaseResponse {
         Code::PolicyViolation, Code::AccountPaused, Code::InsufficientBalance, Code::AccountFrozen, Code::NotFound,
         Code::IdempotencyConflict, Code::InvalidRecipient, Code::OfferRefused, Code::PaymentRefused, Code::TooManyPending,
         Code::TooManyRefusals, Code::ServerUnreachable,
-        Code::TransferFailed, Code::SolanaUnavailable, Code::AuthorityRotated, Code::SignerUnavailable
+        Code::AccountFull, Code::TransferFailed, Code::SolanaUnavailable, Code::AuthorityRotated, Code::SignerUnavailable
     ]))),
 )]
 pub async fn create(

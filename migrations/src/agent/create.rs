@@ -4,12 +4,14 @@ use anchor_lang::prelude::Pubkey;
 use anyhow::{Result, ensure};
 use clap::Args;
 use purser::state::{Agent, tail_bytes};
-use purser_client::{INLINE_ENTRIES_MAX, OnChainPolicy, owned};
+use purser_client::{DraftAccounts, INLINE_ENTRIES_MAX, OnChainPolicy, owned};
+use purser_policy::TagBucket;
 use solana_sdk::signature::Signature;
 use ulid::Ulid;
 
 use super::facts::{hex, rules};
 use super::rules::RuleArgs;
+use super::tag_buckets::buckets_for;
 use super::{find, is_closed};
 use crate::arguments;
 use crate::change::Change;
@@ -31,6 +33,9 @@ pub struct CreateAccountArgs {
     /// The wallet that gets the rent back some day [default: the one that signs and pays it]
     #[arg(long, value_name = "ADDRESS", value_parser = arguments::address)]
     rent_refund: Option<Pubkey>,
+    /// Room for so many payments a day; more later with `account tag-buckets`
+    #[arg(long, value_name = "NUMBER", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=540))]
+    payments_a_day: u32,
     #[command(flatten)]
     rules: RuleArgs,
 }
@@ -74,11 +79,17 @@ pub async fn run(network: &Network, args: &CreateAccountArgs) -> Result<Report> 
         "the account {} was closed, and whoever lists it means that one: only the admin's wallet creates it anew",
         account_id
     );
-    let bytes = Agent::BYTES + tail_bytes(&policy.as_policy().allowlist);
+    let buckets = buckets_for(args.payments_a_day);
+    let tags = usize::from(buckets) * size_of::<TagBucket>();
+    let bytes = Agent::BYTES + tail_bytes(&policy.as_policy().allowlist) + tags;
     let rent = network.rent(bytes).await? + network.rent(TOKEN_ACCOUNT_BYTES).await?;
     let refund = args.rent_refund.unwrap_or(wallet);
     let create = deployment.create_agent(wallet, wallet, refund, operator_address, agent_id, &policy);
-    let change = Change::of(about("agent account created").with("rent_sol", sol(rent)), create);
+    let mut change = Change::of(about("agent account created").with("rent_sol", sol(rent)), create);
+    if buckets > 1 {
+        let at = DraftAccounts { authority: wallet, operator: operator_address, agent: address };
+        change = change.and(deployment.set_tag_buckets(at, wallet, refund, buckets));
+    }
     let done = async |signature: Signature| {
         let report = about("agent account created").with("signature", signature.to_string());
         let rules = rules(&policy.as_policy()).into_iter();

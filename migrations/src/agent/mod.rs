@@ -13,6 +13,7 @@ pub mod rent;
 pub mod rules;
 pub mod set_policy;
 pub mod show;
+pub mod tag_buckets;
 pub mod waiting;
 pub mod withdraw;
 
@@ -54,10 +55,12 @@ pub enum AgentCommand {
     Unpause(AgentArgs),
     /// Take money out of a token account of the agent, past its policy; signed by the admin
     Withdraw(withdraw::WithdrawArgs),
-    /// Close an agent that paid nothing for 24 hours, with its token account and its draft; signed by the admin
+    /// Close an agent that paid nothing for 25 hours, with its token account and its draft; signed by the admin
     Close(close::CloseArgs),
     /// Say what binds an account beside its policy: grants alone, a limit for 30 days, a budget; signed by policy authority or admin
     SetBounds(bounds::BoundsArgs),
+    /// Give an account room for more payments a day, or take room back; signed by policy authority or admin
+    TagBuckets(tag_buckets::TagBucketsArgs),
     /// Name another wallet that gets the account's rent back; signed by the one that gets it so far
     RentRefund(rent::RentRefundArgs),
     /// Send what an account holds beyond its rent to who gets it back; signed by anyone
@@ -79,6 +82,7 @@ pub async fn run(network: &Network, command: &AgentCommand) -> Result<Report> {
         AgentCommand::Withdraw(args) => withdraw::run(network, args).await,
         AgentCommand::Close(args) => close::run(network, args).await,
         AgentCommand::SetBounds(args) => bounds::run(network, args).await,
+        AgentCommand::TagBuckets(args) => tag_buckets::run(network, args).await,
         AgentCommand::RentRefund(args) => rent::set(network, args).await,
         AgentCommand::ReclaimRent(args) => rent::reclaim(network, args).await,
     }

@@ -1,6 +1,6 @@
 use anyhow::{Result, anyhow};
 use purser::state::{Agent, Operator};
-use purser_policy::{Limit, UsdcAmount};
+use purser_policy::{BUCKET_SLOTS, Limit, UsdcAmount};
 
 use super::facts::{self, in_usdc, rules, timestamp};
 use super::{AgentArgs, LocatedAgent};
@@ -21,6 +21,7 @@ pub async fn run(network: &Network, args: &AgentArgs) -> Result<Report> {
     let LocatedAgent { address, view, operator, .. } = &located;
     let agent = &view.agent;
     let policy = view.policy();
+    let tags = view.tags();
     let spent = agent.window().spent(now);
     let balance = usdc.and_then(|account| Holding::read(&token_account, &account));
     let mut report = Report::new("agent account")
@@ -33,7 +34,7 @@ pub async fn run(network: &Network, args: &AgentArgs) -> Result<Report> {
         .with("halted_by", role(agent.halted_by))
         .with("operator_halted_by", role(operator.halted_by))
         .with("policy_version", agent.policy_version)
-        .with("policy_updated_at", timestamp(agent.policy_updated_at));
+        .with("policy_updated_at", timestamp(agent.policy_updated_at.into()));
     for (name, value) in rules(&policy) {
         report = report.with(name, value);
     }
@@ -45,8 +46,9 @@ pub async fn run(network: &Network, args: &AgentArgs) -> Result<Report> {
         .with("waiting_policy", draft.map(|draft| facts::describe(&draft, view, operator, now)))
         .with("spent_last_24_hours_usdc", spent.to_string())
         .with("daily_remaining_usdc", remaining(policy.max_daily_spend, spent))
-        .with("payments", agent.tags().recorded())
-        .with("recent_tags", recent_tags(agent, now))
+        .with("payments", agent.payments)
+        .with("tags_kept", tags.map(|tags| tags.len(agent.clock(now))))
+        .with("tag_slots", usize::from(agent.policy.tag_buckets) * BUCKET_SLOTS)
         .with("rent_back_to", agent.rent_refund.to_string())
         .with("chain_time", timestamp(now)))
 }
@@ -64,30 +66,5 @@ fn remaining(limit: Limit, spent: UsdcAmount) -> Option<String> {
     match limit {
         Limit::Unlimited => None,
         Limit::AtMost(amount) => Some(amount.saturating_sub(spent).to_string()),
-    }
-}
-
-/// Transfers whose repetition the chain would recognise now.
-fn recent_tags(agent: &Agent, now: i64) -> usize {
-    let tags = agent.tags();
-    tags.numbered().filter(|(_, tag)| tags.contains(*tag, now)).count()
-}
-
-#[cfg(test)]
-mod tests {
-    use purser_policy::RecentTags;
-
-    use super::*;
-
-    #[test]
-    fn tags_are_counted_while_the_chain_remembers_them() {
-        let mut agent: Agent = bytemuck::Zeroable::zeroed();
-        let tags: &mut RecentTags = agent.ledger_mut().1;
-        for tag in 1..=20 {
-            tags.record(tag, 1_000);
-        }
-        assert_eq!(recent_tags(&agent, 1_000), 16);
-        assert_eq!(recent_tags(&agent, 1_000 + 86_399), 16);
-        assert_eq!(recent_tags(&agent, 1_000 + 86_400), 0);
     }
 }

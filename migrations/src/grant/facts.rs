@@ -40,9 +40,7 @@ pub fn has_to_wait(grant: &Grant, agent: &Agent) -> bool {
 
 /// Whether it pays nothing any more because of what changed since it was opened.
 pub fn is_void(grant: &Grant, (operator, agent): (&Operator, &Agent)) -> bool {
-    grant.epoch != agent.grant_epoch
-        || grant.opened_by() == OpenedBy::Approver && grant.approver_epoch != operator.approver_epoch
-        || ![0, agent.policy_version].contains(&grant.policy_version)
+    grant.is_void(operator, agent) || ![0, agent.policy_version].contains(&grant.policy_version)
 }
 
 /// What a grant is for.

@@ -191,7 +191,7 @@ async fn pays_past_the_payee(ada: &Agent, payee: &Pubkey, thief: &Pubkey) -> Dir
         source: ada.token_account,
         destination: *payee,
         transfer_id: id_with_tag([7; 8], random_tag()),
-        sequence: chain.agent(&ada.address).await.agent.tags().sequence(),
+        asked_at: u32::try_from(chain.now().await).expect("before 2106"),
         amount: 9_000_000,
         memo: "to the payee",
     };

@@ -111,7 +111,7 @@ export type Purser = {
     {
       "name": "closeAgent",
       "docs": [
-        "Closes an agent account that paid nothing for 24 hours; a mark stays at its address. Admin only."
+        "Closes an agent account that paid nothing for 25 hours; a mark stays at its address. Admin only."
       ],
       "discriminator": [
         52,
@@ -906,7 +906,7 @@ export type Purser = {
         {
           "name": "payer",
           "docs": [
-            "Pays for a longer allowlist."
+            "Pays for a longer account."
           ],
           "writable": true,
           "signer": true
@@ -921,6 +921,13 @@ export type Purser = {
         {
           "name": "rentRefund",
           "writable": true
+        },
+        {
+          "name": "budget",
+          "docs": [
+            "The budget that the bounds name."
+          ],
+          "optional": true
         },
         {
           "name": "systemProgram",
@@ -1152,11 +1159,66 @@ export type Purser = {
       "args": []
     },
     {
+      "name": "setTagBuckets",
+      "docs": [
+        "Gives an agent so many buckets of tags, 16 payments each: more, 53 at a time, or",
+        "fewer, while those of the last 25 hours fit."
+      ],
+      "discriminator": [
+        168,
+        124,
+        198,
+        118,
+        101,
+        76,
+        37,
+        173
+      ],
+      "accounts": [
+        {
+          "name": "authority",
+          "docs": [
+            "Policy authority or admin."
+          ],
+          "signer": true
+        },
+        {
+          "name": "payer",
+          "docs": [
+            "Pays for a longer allowlist."
+          ],
+          "writable": true,
+          "signer": true
+        },
+        {
+          "name": "operator"
+        },
+        {
+          "name": "agent",
+          "writable": true
+        },
+        {
+          "name": "rentRefund",
+          "writable": true
+        },
+        {
+          "name": "systemProgram",
+          "address": "11111111111111111111111111111111"
+        }
+      ],
+      "args": [
+        {
+          "name": "buckets",
+          "type": "u16"
+        }
+      ]
+    },
+    {
       "name": "transfer",
       "docs": [
         "Pays within the policy. `amount` in micro-USDC; an empty memo is none. The last eight bytes of",
-        "`transfer_id` are the payment's tag, the same for every try.",
-        "`sequence` is `RecentTags::sequence` of the account where it was seen that the tag had not been paid.",
+        "`transfer_id` are the payment's tag, and `asked_at` is the chain's Unix second when it was asked for: both the same for every",
+        "try.",
         "",
         "Half a discriminator, so that an 800-byte memo fits a transaction."
       ],
@@ -1202,7 +1264,7 @@ export type Purser = {
           }
         },
         {
-          "name": "sequence",
+          "name": "askedAt",
           "type": "u32"
         },
         {
@@ -1269,7 +1331,7 @@ export type Purser = {
           }
         },
         {
-          "name": "sequence",
+          "name": "askedAt",
           "type": "u32"
         },
         {
@@ -1346,7 +1408,7 @@ export type Purser = {
           }
         },
         {
-          "name": "sequence",
+          "name": "askedAt",
           "type": "u32"
         },
         {
@@ -1885,6 +1947,19 @@ export type Purser = {
       ]
     },
     {
+      "name": "tagBucketsSet",
+      "discriminator": [
+        85,
+        115,
+        92,
+        180,
+        156,
+        167,
+        155,
+        78
+      ]
+    },
+    {
       "name": "transferExecuted",
       "discriminator": [
         8,
@@ -2035,7 +2110,7 @@ export type Purser = {
     {
       "code": 6024,
       "name": "spendWindowNotEmpty",
-      "msg": "The account paid within the last 24 hours; close it later, so that re-creating it cannot reset its limits"
+      "msg": "The account paid within the last 25 hours, or the budget counts payments: close it later"
     },
     {
       "code": 6025,
@@ -2151,6 +2226,26 @@ export type Purser = {
       "code": 6047,
       "name": "budgetExceeded",
       "msg": "The amount and what left through the budget are above what it allows in 24 hours or 30 days"
+    },
+    {
+      "code": 6048,
+      "name": "paidTagsFull",
+      "msg": "The account cannot remember one more payment: give it more buckets, or wait"
+    },
+    {
+      "code": 6049,
+      "name": "tagBucketCount",
+      "msg": "An account has at least 1 bucket, gains at most 53 at once, and keeps those that its recent payments need"
+    },
+    {
+      "code": 6050,
+      "name": "requestTooOld",
+      "msg": "The payment was asked for an hour ago or longer, or too far in the future: ask anew"
+    },
+    {
+      "code": 6051,
+      "name": "grantTooEarly",
+      "msg": "Grants were revoked in this second: open the grant a second later"
     }
   ],
   "types": [
@@ -2160,7 +2255,8 @@ export type Purser = {
         "An agent account. Address: `[\"agent\", operator, agent_id]`.",
         "",
         "A [`Month`] and the address of a budget follow where `policy.bounds` says so, then the allowlist, 32 bytes an entry: sorted wallets, then sorted token",
-        "accounts."
+        "accounts. The last [`TagBucket`]s, as many as `policy.tag_buckets` says, hold the tags of all payments of the last 25 hours. The",
+        "body says how long each part is, so a slice of the account's data can be read."
       ],
       "serialization": "bytemuck",
       "repr": {
@@ -2185,11 +2281,7 @@ export type Purser = {
             "type": "u8"
           },
           {
-            "name": "grantEpoch",
-            "docs": [
-              "Raised to void every open grant at once, and whenever the account is created over a closed one. Grants end within 30",
-              "days, so that a number that comes back finds none."
-            ],
+            "name": "reserved",
             "type": "u8"
           },
           {
@@ -2229,9 +2321,17 @@ export type Purser = {
           {
             "name": "policyUpdatedAt",
             "docs": [
-              "Unix seconds."
+              "Unix second."
             ],
-            "type": "i64"
+            "type": "u32"
+          },
+          {
+            "name": "voidedAt",
+            "docs": [
+              "Unix second by the account's clock; only ever raised. A grant that was opened then or earlier pays nothing. The second of",
+              "a closed account is carried over by whatever is created at its address."
+            ],
+            "type": "u32"
           },
           {
             "name": "policy",
@@ -2254,17 +2354,11 @@ export type Purser = {
             }
           },
           {
-            "name": "tags",
+            "name": "payments",
             "docs": [
-              "`purser_policy::RecentTags`: how many were ever recorded (the number of the newest payment; the next one's place,",
-              "modulo 16), then 16 tags, then their 16 seconds (u32)."
+              "How many payments were ever made: the number of the newest one."
             ],
-            "type": {
-              "array": [
-                "u64",
-                25
-              ]
-            }
+            "type": "u64"
           }
         ]
       }
@@ -2512,11 +2606,12 @@ export type Purser = {
             "type": "pubkey"
           },
           {
-            "name": "approverEpoch",
+            "name": "voidedAt",
             "docs": [
-              "The operator's from here on."
+              "The operator's from here on.",
+              "Unix second: what an approver opened then or earlier pays nothing."
             ],
-            "type": "u8"
+            "type": "i64"
           },
           {
             "name": "admin",
@@ -3106,10 +3201,7 @@ export type Purser = {
             "type": "u8"
           },
           {
-            "name": "epoch",
-            "docs": [
-              "The agent's `grant_epoch` when this was opened. Since it was raised, this pays nothing."
-            ],
+            "name": "reserved",
             "type": "u8"
           },
           {
@@ -3166,7 +3258,8 @@ export type Purser = {
           {
             "name": "openedAt",
             "docs": [
-              "Unix seconds."
+              "Unix second by the agent's clock. This pays nothing once the agent's `voided_at`, or for an approver's the operator's",
+              "`approvers_voided_at`, is as late."
             ],
             "type": "i64"
           },
@@ -3178,18 +3271,11 @@ export type Purser = {
             "type": "u32"
           },
           {
-            "name": "approverEpoch",
-            "docs": [
-              "The operator's `approver_epoch` at that moment."
-            ],
-            "type": "u8"
-          },
-          {
-            "name": "reserved",
+            "name": "reservedToo",
             "type": {
               "array": [
                 "u8",
-                3
+                4
               ]
             }
           },
@@ -3445,11 +3531,12 @@ export type Purser = {
             "type": "pubkey"
           },
           {
-            "name": "grantEpoch",
+            "name": "voidedAt",
             "docs": [
-              "The agent's from here on."
+              "The agent's from here on.",
+              "Unix second: what was opened then or earlier pays nothing."
             ],
-            "type": "u8"
+            "type": "i64"
           },
           {
             "name": "signer",
@@ -3544,11 +3631,7 @@ export type Purser = {
             "type": "u8"
           },
           {
-            "name": "approverEpoch",
-            "docs": [
-              "Raised when an approver is removed: since then no grant pays that an approver opened before. Grants end within 30 days,",
-              "so that a number that comes back finds none."
-            ],
+            "name": "reserved",
             "type": "u8"
           },
           {
@@ -3606,6 +3689,14 @@ export type Purser = {
                 8
               ]
             }
+          },
+          {
+            "name": "approversVoidedAt",
+            "docs": [
+              "Unix second at which an approver was last removed; only ever raised. A grant that an approver opened then or earlier pays",
+              "nothing."
+            ],
+            "type": "i64"
           }
         ]
       }
@@ -4116,13 +4207,41 @@ export type Purser = {
             "type": "u8"
           },
           {
-            "name": "reserved",
-            "type": {
-              "array": [
-                "u8",
-                4
-              ]
-            }
+            "name": "tagBuckets",
+            "docs": [
+              "Of an agent, how many buckets of tags end its account, which a new policy keeps; of a draft 0."
+            ],
+            "type": "u16"
+          },
+          {
+            "name": "tokenAccountCount",
+            "docs": [
+              "Of an agent, how many token accounts follow the wallets; of a draft 0."
+            ],
+            "type": "u16"
+          }
+        ]
+      }
+    },
+    {
+      "name": "tagBucketsSet",
+      "docs": [
+        "An agent remembers so many buckets of tags."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "operator",
+            "type": "pubkey"
+          },
+          {
+            "name": "agent",
+            "type": "pubkey"
+          },
+          {
+            "name": "buckets",
+            "type": "u16"
           }
         ]
       }

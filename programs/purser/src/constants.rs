@@ -20,7 +20,7 @@ pub const DISCRIMINATOR_BYTES: usize = 8;
 /// Bytes of an allowlist entry.
 pub const ENTRY_BYTES: usize = 32;
 /// Layout version that this program writes into every account.
-pub const LAYOUT_VERSION: u8 = 3;
+pub const LAYOUT_VERSION: u8 = 4;
 /// Decimals of the USDC mint.
 pub const USDC_DECIMALS: u8 = 6;
 /// Most transfer authorities of an operator.
@@ -29,6 +29,8 @@ pub const TRANSFER_AUTHORITIES_MAX: usize = 8;
 pub const LOOSENING_DELAY_SECONDS_MAX: u32 = 30 * 86_400;
 /// Longest time that a grant is open: 30 days.
 pub const GRANT_SECONDS_MAX: i64 = 30 * 86_400;
+/// Most buckets that an account gains in one instruction: an account grows by 10 KiB at a time.
+pub const TAG_BUCKETS_ADDED_MAX: u16 = 53;
 /// Begins a `transfer`: half of Anchor's discriminator, so that an 800-byte memo fits a transaction.
 pub const TRANSFER_DISCRIMINATOR: [u8; 4] = [163, 52, 200, 231];
 /// Begins a `transfer_checked`: Anchor's discriminator.

@@ -57,7 +57,7 @@ pub enum PurserError {
     DraftIncomplete,
     #[msg("Draft entries must be written in order, within the count that the draft was opened for")]
     DraftOutOfOrder,
-    #[msg("The account paid within the last 24 hours; close it later, so that re-creating it cannot reset its limits")]
+    #[msg("The account paid within the last 25 hours, or the budget counts payments: close it later")]
     SpendWindowNotEmpty,
     #[msg("The address holds USDC already, and loosened policies wait here: only the admin creates it with a policy that pays")]
     AccountNotEmpty,
@@ -67,6 +67,7 @@ pub enum PurserError {
     PolicyVersionExhausted,
     #[msg("The instruction has too few accounts, or data that cannot be read")]
     MalformedInstruction,
+    // Not in use any more: the code is not given to another error.
     #[msg("So many transfers were made since this one was signed that it could be a second one: look for its tag, sign anew")]
     StaleSequence,
     // One more policy violation: after `DuplicateTransfer`, before `Paused`.
@@ -106,6 +107,15 @@ pub enum PurserError {
     BudgetMismatch,
     #[msg("The amount and what left through the budget are above what it allows in 24 hours or 30 days")]
     BudgetExceeded,
+    // One more violation: after all others.
+    #[msg("The account cannot remember one more payment: give it more buckets, or wait")]
+    PaidTagsFull,
+    #[msg("An account has at least 1 bucket, gains at most 53 at once, and keeps those that its recent payments need")]
+    TagBucketCount,
+    #[msg("The payment was asked for an hour ago or longer, or too far in the future: ask anew")]
+    RequestTooOld,
+    #[msg("Grants were revoked in this second: open the grant a second later")]
+    GrantTooEarly,
 }
 
 impl PurserError {
@@ -161,6 +171,10 @@ impl PurserError {
             MonthLimitExceeded,
             BudgetMismatch,
             BudgetExceeded,
+            PaidTagsFull,
+            TagBucketCount,
+            RequestTooOld,
+            GrantTooEarly,
         ];
         all.into_iter().find(|error| u32::from(*error) == code)
     }
@@ -177,6 +191,7 @@ impl From<Violation> for PurserError {
             Violation::RecipientNotAllowed => Self::RecipientNotAllowed,
             Violation::SingleLimitExceeded { .. } => Self::SingleLimitExceeded,
             Violation::DailyLimitExceeded { .. } => Self::DailyLimitExceeded,
+            Violation::PaidTagsFull => Self::PaidTagsFull,
         }
     }
 }

@@ -48,6 +48,14 @@ impl From<&Operator> for OperatorRecord {
     }
 }
 
+/// An agent remembers so many buckets of tags.
+#[event]
+pub struct TagBucketsSet {
+    pub operator: Pubkey,
+    pub agent: Pubkey,
+    pub buckets: u16,
+}
+
 /// The policy that it begins with follows as [`PolicySet`].
 #[event]
 pub struct AgentCreated {
@@ -235,7 +243,8 @@ pub struct ApproverRemoved {
     pub operator: Pubkey,
     pub key: Pubkey,
     /// The operator's from here on.
-    pub approver_epoch: u8,
+    /// Unix second: what an approver opened then or earlier pays nothing.
+    pub voided_at: i64,
     pub admin: Pubkey,
 }
 
@@ -270,7 +279,8 @@ pub struct GrantsVoided {
     pub operator: Pubkey,
     pub agent: Pubkey,
     /// The agent's from here on.
-    pub grant_epoch: u8,
+    /// Unix second: what was opened then or earlier pays nothing.
+    pub voided_at: i64,
     pub signer: Pubkey,
 }
 

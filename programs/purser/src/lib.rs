@@ -10,6 +10,10 @@
 
 use anchor_lang::prelude::*;
 
+// First: its macros are used by the others.
+#[macro_use]
+mod refuse;
+
 pub mod constants;
 pub mod entry;
 pub mod error;
@@ -101,8 +105,8 @@ pub mod purser {
     // quarter of the compute units. So the build for the chain leaves these out.
 
     /// Pays within the policy. `amount` in micro-USDC; an empty memo is none. The last eight bytes of
-    /// `transfer_id` are the payment's tag, the same for every try.
-    /// `sequence` is `RecentTags::sequence` of the account where it was seen that the tag had not been paid.
+    /// `transfer_id` are the payment's tag, and `asked_at` is the chain's Unix second when it was asked for: both the same for every
+    /// try.
     ///
     /// Half a discriminator, so that an 800-byte memo fits a transaction.
     #[cfg(not(target_os = "solana"))]
@@ -110,11 +114,11 @@ pub mod purser {
     pub fn transfer(
         ctx: Context<Transfer>,
         transfer_id: [u8; 16],
-        sequence: u32,
+        asked_at: u32,
         amount: u64,
         memo: Vec<u8>,
     ) -> Result<()> {
-        let _ = (ctx, transfer_id, sequence, amount, memo);
+        let _ = (ctx, transfer_id, asked_at, amount, memo);
         err!(anchor_lang::error::ErrorCode::InstructionFallbackNotFound)
     }
 
@@ -124,11 +128,11 @@ pub mod purser {
     pub fn transfer_checked(
         ctx: Context<TransferChecked>,
         transfer_id: [u8; 16],
-        sequence: u32,
+        asked_at: u32,
         amount: u64,
         memo: Vec<u8>,
     ) -> Result<()> {
-        let _ = (ctx, transfer_id, sequence, amount, memo);
+        let _ = (ctx, transfer_id, asked_at, amount, memo);
         err!(anchor_lang::error::ErrorCode::InstructionFallbackNotFound)
     }
 
@@ -138,11 +142,11 @@ pub mod purser {
     pub fn transfer_extended(
         ctx: Context<TransferExtended>,
         transfer_id: [u8; 16],
-        sequence: u32,
+        asked_at: u32,
         amount: u64,
         memo: Vec<u8>,
     ) -> Result<()> {
-        let _ = (ctx, transfer_id, sequence, amount, memo);
+        let _ = (ctx, transfer_id, asked_at, amount, memo);
         err!(anchor_lang::error::ErrorCode::InstructionFallbackNotFound)
     }
 
@@ -163,8 +167,14 @@ pub mod purser {
     }
 
     /// Replaces what binds an agent beside its policy. What loosens it where loosened policies wait: admin only.
-    pub fn set_bounds(ctx: Context<SetPolicy>, bounds: Bounds) -> Result<()> {
+    pub fn set_bounds(ctx: Context<SetBounds>, bounds: Bounds) -> Result<()> {
         instructions::set_bounds::handler(ctx, bounds)
+    }
+
+    /// Gives an agent so many buckets of tags, 16 payments each: more, 53 at a time, or
+    /// fewer, while those of the last 25 hours fit.
+    pub fn set_tag_buckets(ctx: Context<SetPolicy>, buckets: u16) -> Result<()> {
+        instructions::tag_buckets::handler(ctx, buckets)
     }
 
     /// Makes a key an approver, or changes its limits, in micro-USDC: for one grant, and for those of 24 hours. Admin only.
@@ -208,7 +218,7 @@ pub mod purser {
         instructions::rent::reclaim_rent(ctx)
     }
 
-    /// Closes an agent account that paid nothing for 24 hours; a mark stays at its address. Admin only.
+    /// Closes an agent account that paid nothing for 25 hours; a mark stays at its address. Admin only.
     pub fn close_agent<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<()> {
         instructions::close_agent::handler(ctx)
     }

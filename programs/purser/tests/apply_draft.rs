@@ -35,14 +35,14 @@ fn a_policy_of_256_entries_is_taken_over_at_once_and_its_draft_is_closed() {
             let expected = Agent {
                 policy: view.agent.policy,
                 policy_version: before.policy_version + 1,
-                policy_updated_at: NOON + 3,
+                policy_updated_at: NOON as u32 + 3,
                 ..before
             };
             assert_eq!(view.agent, expected);
             let data = world.account(&main.agent).data;
-            assert_eq!(data.len(), Agent::BYTES + 256 * 32);
+            assert_eq!(data.len(), Agent::BYTES + 192 + 256 * 32);
             let written: Vec<u8> = proposal.entries.iter().flat_map(Pubkey::to_bytes).collect();
-            assert_eq!(data[Agent::BYTES..], written);
+            assert_eq!(data[Agent::BYTES..data.len() - 192], written);
             assert_eq!(world.svm.get_account(&main.draft), None);
             let growth = world.rent(256 * 32) - world.rent(0);
             let back = world.rent(PolicyDraft::bytes(256));
@@ -71,8 +71,8 @@ fn an_agent_with_256_entries_pays_those_and_nobody_else_and_can_shrink_again() {
     let to_sibling = Payment { tag: 2, to: world.sibling.source, ..Payment::default() };
     world.refuse(&main.transfer(to_sibling), PurserError::RecipientNotAllowed);
     world.accept(&main.set_policy(2, open_policy()));
-    assert_eq!(world.account(&main.agent).data.len(), Agent::BYTES);
-    assert_eq!(world.lamports(&main.agent), world.rent(Agent::BYTES));
+    assert_eq!(world.account(&main.agent).data.len(), Agent::BYTES + 192);
+    assert_eq!(world.lamports(&main.agent), world.rent(Agent::BYTES + 192));
     assert_eq!([Who::Payer, Who::DraftPayer].map(|who| world.lamports(&who.key())), start);
     world.accept(&main.transfer(to_sibling));
 }
@@ -175,7 +175,10 @@ fn a_longer_list_replaces_a_shorter_and_the_other_way_round() {
         let proposal = world.sealed(policy(wallets, token_accounts));
         world.accept(&proposal.apply());
         assert_policy(world.agent_view().policy(), &proposal.policy);
-        assert_eq!(world.lamports(&main.agent), world.rent(Agent::BYTES + 32 * (wallets + token_accounts)));
+        assert_eq!(
+            world.lamports(&main.agent),
+            world.rent(Agent::BYTES + 192 + 32 * (wallets + token_accounts))
+        );
     }
 }
 

@@ -288,7 +288,7 @@ fn the_admin_alone_makes_changes_and_removes_approvers() {
     world.accept(&main.remove_approver(PERSON)).emitted(ApproverRemoved {
         operator,
         key,
-        approver_epoch: 1,
+        voided_at: NOON,
         admin,
     });
     assert_eq!(world.lamports(&admin), had + held);
@@ -305,6 +305,9 @@ fn removing_an_approver_voids_what_approvers_opened_and_nothing_of_the_admin() {
     world.accept(&main.remove_approver(Who::Payer));
     // Of any approver: which one opened it is not asked.
     world.refuse(&main.transfer_granted(payment(100), ID), PurserError::GrantMismatch);
+    let instructions = approval(&world, ID + 2, one());
+    refuse(&mut world, &instructions, 1, PurserError::GrantTooEarly);
+    world.set_clock(NOON + 1);
     approve(&mut world, ID + 2, GrantTerms { amount: 50, ..one() });
     world.accept(&main.transfer_granted(payment(50), ID + 2));
     world.accept(&main.transfer_granted(Payment { tag: TAG + 1, ..payment(60) }, ID + 1));

@@ -45,11 +45,11 @@ fn policies_pauses_and_drafts_leave_the_bounds_as_they_are() {
     let main = world.main;
     let length = |world: &World| world.account(&main.agent).data.len();
     world.accept(&main.bounds(Bounds { by_grant_only: true, max_30_day_spend: Some(3), budget: None }));
-    assert_eq!(length(&world), Agent::BYTES + 264);
+    assert_eq!(length(&world), Agent::BYTES + 192 + 264);
     world.policy(|policy| *policy = PolicyArgs { allowlist: only(&keys(2), &[]), ..open_policy() });
-    assert_eq!(length(&world), Agent::BYTES + 264 + 64);
+    assert_eq!(length(&world), Agent::BYTES + 192 + 264 + 64);
     world.policy(|policy| *policy = open_policy());
-    assert_eq!(length(&world), Agent::BYTES + 264);
+    assert_eq!(length(&world), Agent::BYTES + 192 + 264);
     world.accept(&main.set_paused(true));
     world.accept(&main.set_paused(false));
     let proposal = world.propose(PolicyArgs { max_single_transfer: Some(9), ..open_policy() });

@@ -1,5 +1,6 @@
 //! Budgets: one cap over several agents.
 
+use anchor_lang::error::ErrorCode;
 use purser::error::PurserError;
 use purser::events::{BudgetClosed, BudgetSet, BudgetUsed};
 use purser::state::Budget;
@@ -8,6 +9,8 @@ use purser::{Bounds, BudgetCaps};
 use crate::support::{Call, Expected, Payment, Place, Who, World, DAY, NOON};
 
 const ID: u64 = 3;
+/// Where bounds show the budget that they name.
+const BUDGET_SLOT: usize = 5;
 
 fn through(place: Place) -> Bounds {
     Bounds { budget: Some(place.budget(ID)), ..Bounds::default() }
@@ -66,18 +69,42 @@ fn an_agent_with_a_budget_pays_through_that_one_and_one_without_through_none() {
     for wrong in [main.agent, main.operator, main.source, Who::Stranger.key()] {
         world.refuse(&main.transfer_through(payment, None, Some(wrong)), PurserError::BudgetMismatch);
     }
-    // One of another operator, which somebody named: its caps are not ours to use up.
-    world.accept(&main.bounds(through(twin)).signed_by(Who::Admin));
+    // One of another operator, or one that is not there, is none that bounds can name.
     world.accept(&twin.set_budget(ID, 1_000, None));
-    let theirs = main.transfer_through(payment, None, Some(twin.budget(ID)));
-    world.refuse(&theirs, PurserError::WrongOperator);
-    // One that is not there.
+    world.refuse(&main.bounds(through(twin)).signed_by(Who::Admin), PurserError::WrongOperator);
     let gone = Bounds { budget: Some(main.budget(9)), ..Bounds::default() };
-    world.accept(&main.bounds(gone));
-    world.refuse(&main.transfer_through(payment, None, Some(main.budget(9))), PurserError::UnknownLayout);
+    world.refuse(&main.bounds(gone), ErrorCode::AccountOwnedByWrongProgram);
+    // One that was closed while it was named: nothing is paid through it.
+    world.accept(&main.bounds(Bounds { budget: Some(main.budget(ID + 1)), ..Bounds::default() }));
+    world.accept(&main.close_budget(ID + 1));
+    world.refuse(&other, PurserError::UnknownLayout);
+    world.accept(&main.set_budget(ID + 1, 1_000, None));
     world.accept(&main.bounds(Bounds::default()));
     world.refuse(&other, PurserError::BudgetMismatch);
     world.accept(&main.transfer(payment));
+}
+
+#[test]
+fn bounds_name_a_budget_of_the_operator_that_is_shown_and_nothing_else() {
+    let mut world = world();
+    let main = world.main;
+    world.accept(&main.set_budget(ID + 1, 1, None));
+    // The program's own address stands for no budget in a payment: named in bounds, it would bind nothing.
+    let named = |budget| main.bounds(Bounds { budget: Some(budget), ..Bounds::default() });
+    for budget in [purser::ID, main.operator, main.agent, Who::Stranger.key()] {
+        for shown in [purser::ID, main.budget(ID), main.budget(ID + 1)] {
+            world.refuse(&named(budget).with(BUDGET_SLOT, shown), PurserError::BudgetMismatch);
+        }
+    }
+    for shown in [purser::ID, main.budget(ID)] {
+        world.refuse(&named(main.budget(ID + 1)).with(BUDGET_SLOT, shown), PurserError::BudgetMismatch);
+    }
+    assert_eq!(world.agent_view().bounds(), through(main));
+    // It binds: no payment goes past its cap, nor by another account in its place.
+    world.accept(&named(main.budget(ID + 1)));
+    let two = Payment { tag: 1, amount: 2, ..Payment::default() };
+    world.refuse(&main.transfer_through(two, None, Some(main.budget(ID + 1))), PurserError::BudgetExceeded);
+    world.refuse(&main.transfer_through(two, None, None), PurserError::BudgetMismatch);
 }
 
 #[test]

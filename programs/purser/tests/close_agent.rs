@@ -4,13 +4,15 @@ use purser::error::PurserError;
 use purser::events::{AgentClosed, DraftClosed};
 use purser::state::{Agent, ClosedAgent};
 use purser::PolicyArgs;
-use purser_policy::{RecentTags, SpendWindow};
+use purser_policy::{PaidTags, SpendWindow, TagBucket};
 
 use crate::support::{
     address, assert_policy, attack, keys, only, open_policy, operator, program, signer, Expected, Payment,
     TokenAccountState, Who, World, AGENT_ID, BALANCE, DAY, MINT, NOON, PAYEE,
 };
 
+/// How long tags are kept.
+const KEPT: i64 = purser_policy::TAG_SECONDS;
 const MINT_SLOT: usize = 4;
 const DESTINATION: usize = 5;
 const DRAFT_RENT_REFUND: usize = 8;
@@ -38,8 +40,8 @@ fn assert_closed(world: &World) {
     let left = world.account(&main.agent);
     assert_eq!((left.owner, left.data.len()), (purser::ID, ClosedAgent::BYTES));
     let closed = ClosedAgent::read(&left.data).expect("a closed agent");
-    let rent_refund = Who::Admin.key();
-    assert_eq!(closed, ClosedAgent { version: 3, grant_epoch: 0, reserved: [0; 6], rent_refund });
+    let (second, rent_refund) = (world.now() as u32, Who::Admin.key());
+    assert_eq!(closed, ClosedAgent { version: 4, reserved: [0; 3], second, rent_refund });
 }
 
 /// `swept`: the rest, which went to [`PAYEE`].
@@ -61,7 +63,7 @@ fn closing_an_empty_agent_gives_all_rent_to_whoever_paid_it_and_the_admin_pays_f
     let main = world.main;
     world.policy(|policy| policy.allowlist = only(&[], &[PAYEE]));
     let rent = world.lamports(&main.agent) + world.lamports(&main.source);
-    assert_eq!(world.lamports(&main.agent), world.rent(Agent::BYTES + 32));
+    assert_eq!(world.lamports(&main.agent), world.rent(Agent::BYTES + 192 + 32));
     let (own, before) = (world.lamports(&Who::Admin.key()), world.lamports(&Who::Payer.key()));
     let outcome = world.accept(&main.close_agent());
     assert_closed(&world);
@@ -148,11 +150,12 @@ fn the_draft_goes_too_sealed_or_not_and_its_rent_to_whoever_paid_it() {
 fn event_has_the_number_of_payments() {
     let mut world = World::new();
     let main = world.main;
+    world.accept(&main.set_tag_buckets(3));
     for tag in 1..=20 {
         world.accept(&main.transfer(Payment { tag, amount: 1, ..Payment::default() }));
     }
     world.accept(&main.withdraw(BALANCE - 20, PAYEE));
-    world.set_clock(NOON + DAY + 1);
+    world.set_clock(NOON + KEPT);
     let outcome = world.accept(&main.close_agent());
     outcome.emitted(closed(&world, 20, 0));
 }
@@ -161,15 +164,16 @@ fn event_has_the_number_of_payments() {
 fn closing_and_creating_anew_cannot_reset_the_window() {
     let mut world = spent();
     let main = world.main;
-    for now in [NOON, NOON + 1, NOON + DAY - 1, NOON + DAY, NOON - 1, 0, i64::MIN] {
+    for now in [NOON, NOON + 1, NOON + DAY, NOON + KEPT - 1, NOON - 1, 0, i64::MIN] {
         world.set_clock(now);
         world.refuse_as(&format!("at {now}"), &main.close_agent(), PurserError::SpendWindowNotEmpty);
     }
-    world.set_clock(NOON + DAY + 1);
+    world.set_clock(NOON + KEPT);
     world.accept(&main.close_agent());
     world.accept(&main.create_agent(AGENT_ID).signed_by(Who::Admin));
     let agent = world.agent();
-    assert_eq!((agent.window(), agent.tags()), (&SpendWindow::EMPTY, &RecentTags::EMPTY));
+    assert_eq!((*agent.window(), agent.payments), (SpendWindow::beginning(NOON + KEPT), 0));
+    assert_eq!(world.agent_view().tags(), Some(PaidTags(&[TagBucket::EMPTY])));
     assert_eq!(agent.policy_version, 1);
     assert_policy(world.agent_view().policy(), &open_policy());
     // By then the tag would be free again anyway.
@@ -200,9 +204,9 @@ fn closing_and_creating_anew_in_one_transaction_cannot_reset_the_window_either()
     let anew = main.create_agent(AGENT_ID).signed_by(Who::Admin);
     let calls = [main.close_agent(), anew].map(|call| call.instruction());
     assert!(world.send(&calls, Who::FeePayer).is_err());
-    world.set_clock(NOON + DAY + 1);
+    world.set_clock(NOON + KEPT);
     world.accept_all(&calls, Who::FeePayer);
-    assert_eq!(world.agent().window(), &SpendWindow::EMPTY);
+    assert_eq!(*world.agent().window(), SpendWindow::beginning(NOON + KEPT));
 }
 
 #[test]
@@ -280,5 +284,29 @@ fn every_wrong_mint_and_destination_is_refused_where_something_is_left() {
         let good = ["payee", "sibling_source", "twin_source", "foreign_source"].contains(&name);
         let done = target.clone().send(&[call.instruction()], Who::FeePayer).is_ok();
         assert_eq!(done, good, "{name} as the destination");
+    }
+}
+
+#[test]
+fn a_refund_address_that_became_a_program_keeps_no_agent_from_being_closed() {
+    for with_draft in [false, true] {
+        let mut world = emptied();
+        let main = world.main;
+        if with_draft {
+            let proposal = world.propose(PolicyArgs { allowlist: only(&keys(3), &[]), ..open_policy() });
+            world.accept(&proposal.open());
+        }
+        // Whoever holds a refund address can deploy a program there.
+        for who in [Who::Payer, Who::DraftPayer] {
+            let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../idl/purser.so");
+            world.svm.add_program_from_file(who.key(), program).expect("a program");
+            assert!(world.account(&who.key()).executable);
+        }
+        let before = world.lamports(&Who::Payer.key());
+        let held = world.lamports(&main.agent) + world.lamports(&main.source);
+        world.accept(&main.close_agent());
+        assert_closed(&world);
+        let mark = world.lamports(&main.agent) - world.rent(ClosedAgent::BYTES);
+        assert_eq!(world.lamports(&Who::Payer.key()) - before + mark, held);
     }
 }

@@ -4,6 +4,7 @@ use anchor_lang::error::ErrorCode;
 use purser::error::PurserError;
 use purser::state::{Agent, ClosedAgent};
 use purser::PolicyArgs;
+use purser_policy::SpendWindow;
 
 use crate::support::{
     only, open_policy, token_account_address, Expected, Payment, Who, World, BALANCE, DAY, MINT, NOON, PAYEE,
@@ -76,16 +77,17 @@ fn closing_and_creating_anew_in_one_transaction_takes_the_admins_signature_for_b
 }
 
 #[test]
-fn a_closed_agent_is_48_bytes_of_which_nothing_is_the_agents() {
+fn a_closed_agent_is_48_bytes_of_which_only_the_second_is_the_agents() {
     let mut world = World::new();
     let main = world.main;
     world.policy(|policy| policy.allowlist = only(&[], &[PAYEE]));
     world.accept(&main.transfer(Payment { amount: BALANCE, memo: "m", ..Payment::default() }));
-    world.set_clock(NOON + DAY + 1);
+    world.set_clock(NOON + DAY + 3_600);
     world.accept(&main.close_agent());
     let left = world.account(&main.agent);
     assert_eq!((left.data.len(), left.lamports), (48, world.rent(48)));
-    assert_eq!(left.data[8..16], [3, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(left.data[8..12], [4, 0, 0, 0]);
+    assert_eq!(left.data[12..16], (NOON as u32 + 90_000).to_le_bytes());
     assert_eq!(left.data[16..], Who::Admin.key().to_bytes());
     assert!(Agent::read(&left.data).is_none() && ClosedAgent::read(&left.data).is_some());
 }
@@ -100,9 +102,10 @@ fn the_admin_creates_over_it_with_nothing_of_the_old_agent_in_the_new_one() {
     world.accept(&sibling.create_agent_with(SIBLING_ID, policy).signed_by(Who::Admin));
     let data = world.account(&sibling.agent).data;
     let agent = Agent::read(&data).expect("an agent").agent;
-    assert_eq!((agent.policy_version, agent.halted_by, agent.tags().recorded()), (1, 0, 0));
-    assert_eq!((agent.window, agent.tags), ([0; 62], [0; 25]));
-    let rent = world.rent(Agent::BYTES + 32) + world.rent(165);
+    assert_eq!((agent.policy_version, agent.halted_by, agent.payments), (1, 0, 0));
+    // Its clock goes on where that of the old one was.
+    assert_eq!((*agent.window(), agent.payments), (SpendWindow::beginning(NOON), 0));
+    let rent = world.rent(Agent::BYTES + 192 + 32) + world.rent(165);
     assert_eq!(world.lamports(&Who::Payer.key()), before - (rent - kept));
     assert_eq!(sibling.source, token_account_address(&sibling.agent, &MINT));
     // And an agent that stands there is not created once more, by nobody.

@@ -6,7 +6,7 @@ use purser::error::PurserError;
 use purser::events::{AgentCreated, PolicySet};
 use purser::state::{Agent, StoredPolicy};
 use purser::PolicyArgs;
-use purser_policy::{RecentTags, SpendWindow};
+use purser_policy::{PaidTags, SpendWindow, TagBucket};
 use solana_account::Account;
 use solana_instruction_error::InstructionError;
 
@@ -38,19 +38,20 @@ fn expected(now: i64, policy: StoredPolicy) -> Agent {
     let (address, bump) = Pubkey::find_program_address(&seeds, &purser::ID);
     assert_eq!(address, place.agent);
     Agent {
-        version: 3,
+        version: 4,
         bump,
         halted_by: 0,
-        grant_epoch: 0,
+        reserved: 0,
+        voided_at: 0,
         policy_version: 1,
         operator: place.operator,
         agent_id: ID,
         token_account: place.source,
         rent_refund: Who::Payer.key(),
-        policy_updated_at: now,
+        policy_updated_at: now.clamp(0, u32::MAX.into()) as u32,
         policy,
         window: [0; 62],
-        tags: [0; 25],
+        payments: 0,
     }
 }
 
@@ -66,13 +67,13 @@ fn assert_created_with(world: &World, now: i64, policy: &PolicyArgs) {
     let account = world.account(&place.agent);
     assert_eq!(account.owner, purser::ID);
     let (wallets, token_accounts) = entries(&policy.allowlist);
-    assert_eq!(account.data.len(), Agent::BYTES + 32 * (wallets.len() + token_accounts.len()));
+    assert_eq!(account.data.len(), Agent::BYTES + 192 + 32 * (wallets.len() + token_accounts.len()));
     let view = Agent::read(&account.data).expect("an agent");
     assert_policy(view.policy(), policy);
     let agent = view.agent;
     assert_eq!(agent, expected(now, agent.policy));
     assert_eq!(agent.window(), &SpendWindow::EMPTY);
-    assert_eq!(agent.tags(), &RecentTags::EMPTY);
+    assert_eq!((agent.payments, view.tags()), (0, Some(PaidTags(&[TagBucket::EMPTY]))));
     assert_eq!(world.account(&place.source).owner, token::ID);
     let token = world.token(&place.source);
     assert_eq!((token.mint, token.owner, token.state), (MINT, place.agent, TokenAccountState::Initialized));
@@ -207,7 +208,7 @@ fn where_loosened_policies_wait_the_admin_alone_creates_an_agent_where_usdc_lies
 #[test]
 fn an_agent_costs_at_most_the_goal_at_5080_lamports_a_byte() {
     let overhead = 128;
-    let bytes = (Agent::BYTES + overhead) + (TOKEN_ACCOUNT_BYTES + overhead);
+    let bytes = (Agent::BYTES + 192 + overhead) + (TOKEN_ACCOUNT_BYTES + overhead);
     assert!(bytes * 5_080 <= 6_500_000, "{} lamports", bytes * 5_080);
 }
 
@@ -237,7 +238,7 @@ fn lamports_sent_ahead_do_not_block_an_agent_address() {
         }
         world.accept(&create());
         assert_created(&world, NOON);
-        assert_eq!(world.lamports(&place.agent), lamports.max(world.rent(Agent::BYTES)));
+        assert_eq!(world.lamports(&place.agent), lamports.max(world.rent(Agent::BYTES + 192)));
         assert_eq!(world.lamports(&place.source), lamports.max(world.rent(TOKEN_ACCOUNT_BYTES)));
     }
 }

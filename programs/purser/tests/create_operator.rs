@@ -31,10 +31,11 @@ fn expected(id: u64, guardian: Pubkey) -> Operator {
     let mut transfer_authorities = [Pubkey::default(); 8];
     transfer_authorities[0] = Who::TransferAuthority.key();
     Operator {
-        version: 3,
+        version: 4,
         bump,
         halted_by: 0,
-        approver_epoch: 0,
+        reserved: 0,
+        approvers_voided_at: 0,
         loosening_delay_seconds: 0,
         id,
         created_by: admin,

@@ -2,7 +2,7 @@ use purser::error::PurserError::{self, *};
 use purser_policy::{UsdcAmount, Violation};
 
 /// Clients know these codes: new ones may be added, existing ones never change.
-const CODES: [(PurserError, u32); 48] = [
+const CODES: [(PurserError, u32); 52] = [
     (DuplicateTransfer, 6000),
     (Paused, 6001),
     (MemoRequired, 6002),
@@ -51,6 +51,10 @@ const CODES: [(PurserError, u32); 48] = [
     (MonthLimitExceeded, 6045),
     (BudgetMismatch, 6046),
     (BudgetExceeded, 6047),
+    (PaidTagsFull, 6048),
+    (TagBucketCount, 6049),
+    (RequestTooOld, 6050),
+    (GrantTooEarly, 6051),
 ];
 
 #[test]
@@ -59,7 +63,7 @@ fn every_error_keeps_its_code() {
         assert_eq!(u32::from(error), code);
         assert!(PurserError::from_code(code) == Some(error), "{code}");
     }
-    for unknown in [0, 2000, 5999, 6048, u32::MAX] {
+    for unknown in [0, 2000, 5999, 6052, u32::MAX] {
         assert!(PurserError::from_code(unknown).is_none(), "{unknown}");
     }
 }
@@ -76,10 +80,13 @@ fn every_violation_has_its_error_in_the_order_of_precedence() {
         Violation::RecipientNotAllowed,
         Violation::SingleLimitExceeded { limit: zero, amount: zero },
         Violation::DailyLimitExceeded { limit: zero, used: zero, amount: zero },
+        Violation::PaidTagsFull,
     ];
     assert!(violations.is_sorted());
     // A later violation has the next free code, but keeps its place in the order.
-    for (violation, code) in violations.into_iter().zip([6000, 6030, 6001, 6002, 6003, 6004, 6005, 6006]) {
+    for (violation, code) in
+        violations.into_iter().zip([6000, 6030, 6001, 6002, 6003, 6004, 6005, 6006, 6048])
+    {
         assert_eq!(u32::from(PurserError::from(violation)), code);
     }
 }

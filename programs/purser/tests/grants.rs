@@ -54,7 +54,7 @@ fn a_grant_pays_its_payee_beyond_list_and_limits_until_it_is_spent() {
     world.refuse(&main.transfer(payment(TAG, 1)), PurserError::RecipientNotAllowed);
     for (tag, amount, left) in [(TAG, 60, 40), (TAG + 1, 40, 0)] {
         let outcome = world.accept(&main.transfer_granted(payment(tag, amount), ID));
-        let number = world.agent().tags().recorded();
+        let number = world.agent().payments;
         let used = GrantUsed { agent: main.agent, number, grant: main.grant(ID), left };
         assert_eq!(outcome.events.len(), 2);
         assert_eq!(outcome.events[1], used.data());
@@ -387,12 +387,15 @@ fn one_signature_voids_all_open_grants_and_later_ones_pay() {
         world.accept(&call).emitted(GrantsVoided {
             operator: main.operator,
             agent: main.agent,
-            grant_epoch: 1,
+            voided_at: NOON,
             signer: who.key(),
         });
         for id in [ID, ID + 1] {
             world.refuse(&main.transfer_granted(payment(TAG, 1), id), PurserError::GrantMismatch);
         }
+        // Seconds tell them apart: one of the same second would never pay.
+        world.refuse(&main.open_grant(ID + 2, terms()), PurserError::GrantTooEarly);
+        world.set_clock(NOON + 1);
         world.accept(&main.open_grant(ID + 2, terms()));
         world.accept(&main.transfer_granted(payment(TAG, 1), ID + 2));
     }
@@ -403,14 +406,18 @@ fn an_account_made_anew_has_none_of_the_grants_of_the_one_before() {
     let mut world = granted(terms());
     let main = world.main;
     world.accept(&main.void_grants());
+    world.set_clock(NOON + 5);
     world.accept(&main.open_grant(ID + 1, terms()));
-    for epoch in [1, 2] {
+    // The clock may go back meanwhile.
+    for (closed_at, second) in [(NOON + 5, NOON + 5), (NOON + 9, NOON + 9), (NOON, NOON + 9)] {
+        world.set_clock(closed_at);
         world.accept(&main.close_agent());
         let left = ClosedAgent::read(&world.account(&main.agent).data).expect("a closed agent");
-        assert_eq!(left.grant_epoch, epoch);
+        assert_eq!(i64::from(left.second), second);
         world.accept(&main.create_agent(AGENT_ID).signed_by(Who::Admin));
         world.fund(main.source, BALANCE);
-        assert_eq!(world.agent().grant_epoch, epoch + 1);
+        let agent = world.agent();
+        assert_eq!((i64::from(agent.voided_at), agent.clock(0)), (second, second));
         for id in [ID, ID + 1] {
             world.refuse(&main.transfer_granted(payment(TAG, 1), id), PurserError::GrantMismatch);
         }

@@ -37,7 +37,7 @@ fn all_fields() -> PolicyArgs {
 }
 
 #[test]
-fn an_operator_is_472_bytes_in_this_order() {
+fn an_operator_is_480_bytes_in_this_order() {
     let mut world = World::new();
     world.update(OperatorUpdate {
         pending_admin: Some(Who::NewAdmin.key()),
@@ -45,14 +45,17 @@ fn an_operator_is_472_bytes_in_this_order() {
         loosening_delay_seconds: Some(2_592_000),
         ..OperatorUpdate::default()
     });
+    world.set_clock(NOON + 4);
+    world.accept(&world.main.set_approver(Who::Stranger, 1, 2));
+    world.accept(&world.main.remove_approver(Who::Stranger));
     world.accept(&world.main.halt_operator());
     let data = world.account(&world.main.operator).data;
-    assert_eq!((data.len(), Operator::BYTES), (472, 472));
+    assert_eq!((data.len(), Operator::BYTES), (480, 480));
     let mut fields = Fields(data);
     assert_eq!(fields.take::<8>(), Operator::DISCRIMINATOR);
     let bump =
         Pubkey::find_program_address(&[b"operator", Who::Admin.key().as_ref(), &[0; 8]], &purser::ID).1;
-    assert_eq!(fields.take(), [3, bump, 3, 0]);
+    assert_eq!(fields.take(), [4, bump, 3, 0]);
     assert_eq!(fields.take(), 2_592_000u32.to_le_bytes());
     assert_eq!(fields.take(), 0u64.to_le_bytes());
     for key in [
@@ -67,11 +70,13 @@ fn an_operator_is_472_bytes_in_this_order() {
     ] {
         assert_eq!(fields.key(), key);
     }
-    assert_eq!(fields.0, [0; 6 * 32]);
+    assert_eq!(fields.take(), [0; 6 * 32]);
+    assert_eq!(fields.take(), (NOON + 4).to_le_bytes());
+    assert!(fields.0.is_empty());
 }
 
 #[test]
-fn an_agent_is_856_bytes_and_32_for_each_entry_in_this_order() {
+fn an_agent_is_664_bytes_and_32_for_each_entry_and_192_for_16_tags_in_this_order() {
     let mut world = World::new();
     let main = world.main;
     world.policy(|policy| *policy = all_fields());
@@ -80,32 +85,39 @@ fn an_agent_is_856_bytes_and_32_for_each_entry_in_this_order() {
         world.set_clock(NOON + second);
         world.accept(&main.transfer(Payment { tag, amount: 3, memo: "m", ..Payment::default() }));
     }
+    world.accept(&main.void_grants());
     world.accept(&main.halt().signed_by(Who::PolicyAuthority));
     let data = world.account(&main.agent).data;
-    assert_eq!((data.len(), Agent::BYTES), (856 + 3 * 32, 856));
+    assert_eq!((data.len(), Agent::BYTES), (664 + 3 * 32 + 192, 664));
     let mut fields = Fields(data);
     assert_eq!(fields.take::<8>(), Agent::DISCRIMINATOR);
     let bump = Pubkey::find_program_address(&[b"agent", main.operator.as_ref(), &AGENT_ID], &purser::ID).1;
-    assert_eq!(fields.take(), [3, bump, 2, 0]);
+    assert_eq!(fields.take(), [4, bump, 2, 0]);
     assert_eq!(fields.take(), 2u32.to_le_bytes());
     assert_eq!(fields.key(), main.operator);
     assert_eq!(fields.take(), AGENT_ID);
     assert_eq!((fields.key(), fields.key()), (main.source, Who::Payer.key()));
-    assert_eq!(fields.take(), NOON.to_le_bytes());
-    assert_eq!(fields.take(), stored(&all_fields()));
+    assert_eq!([fields.take(), fields.take()], [NOON as u32, NOON as u32 + 6].map(u32::to_le_bytes));
+    let mut policy = stored(&all_fields());
+    // One bucket, and one token account behind the two wallets.
+    (policy[20], policy[22]) = (1, 1);
+    assert_eq!(fields.take(), policy);
     // The spend window: its newest second, the number of spans, and 40 spans.
     assert_eq!(fields.take(), (NOON + 6).to_le_bytes());
     assert_eq!(fields.take(), 2u64.to_le_bytes());
     let _spans: [u8; 40 * 12] = fields.take();
-    // The tags: the total number of payments, 16 tags, their 16 seconds.
+    // The total number of payments.
     assert_eq!(fields.take(), 2u64.to_le_bytes());
+    let entries: Vec<Pubkey> = keys(2).into_iter().chain([PAYEE]).collect();
+    for entry in entries {
+        assert_eq!(fields.key(), entry);
+    }
+    // 16 tags, their 16 seconds.
     assert_eq!([fields.take(), fields.take()], [11u64, 12].map(u64::to_le_bytes));
     assert_eq!(fields.take(), [0; 14 * 8]);
     let seconds = [NOON as u32 + 5, NOON as u32 + 6];
     assert_eq!([fields.take(), fields.take()], seconds.map(u32::to_le_bytes));
-    assert_eq!(fields.take(), [0; 14 * 4]);
-    let entries: Vec<Pubkey> = keys(2).into_iter().chain([PAYEE]).collect();
-    assert_eq!(fields.0, entries.iter().flat_map(Pubkey::to_bytes).collect::<Vec<u8>>());
+    assert_eq!(fields.0, [0; 14 * 4]);
 }
 
 #[test]
@@ -125,7 +137,7 @@ fn a_draft_is_152_bytes_and_32_for_each_entry_in_this_order() {
         let mut fields = Fields(data);
         assert_eq!(fields.take::<8>(), PolicyDraft::DISCRIMINATOR);
         let bump = Pubkey::find_program_address(&[b"draft", main.agent.as_ref()], &purser::ID).1;
-        assert_eq!(fields.take(), [3, bump, 3, 0, if sealed { 3 } else { 2 }, 0, u8::from(sealed), 0]);
+        assert_eq!(fields.take(), [4, bump, 3, 0, if sealed { 3 } else { 2 }, 0, u8::from(sealed), 0]);
         assert_eq!(fields.take(), (if sealed { NOON + 9 } else { 0i64 }).to_le_bytes());
         assert_eq!(fields.take(), 2u32.to_le_bytes());
         assert_eq!(fields.take(), (if sealed { 7u32 } else { 0 }).to_le_bytes());
@@ -144,10 +156,7 @@ fn a_draft_is_152_bytes_and_32_for_each_entry_in_this_order() {
 fn a_grant_is_224_bytes_in_this_order() {
     let mut world = World::new();
     let main = world.main;
-    world.accept(&main.void_grants());
     world.delay(3_600);
-    world.accept(&main.set_approver(Who::Stranger, 1, 2));
-    world.accept(&main.remove_approver(Who::Stranger));
     let payee = GrantPayee::TokenAccount(PAYEE);
     let terms =
         GrantTerms { payee, tag: Some(7), policy_version: Some(9), memo_hash: Some([8; 32]), ..terms() };
@@ -159,7 +168,7 @@ fn a_grant_is_224_bytes_in_this_order() {
     assert_eq!(fields.take::<8>(), Grant::DISCRIMINATOR);
     let seeds: [&[u8]; 3] = [b"grant", main.agent.as_ref(), &5u64.to_le_bytes()];
     let bump = Pubkey::find_program_address(&seeds, &purser::ID).1;
-    assert_eq!(fields.take(), [3, bump, 0b1101, 1]);
+    assert_eq!(fields.take(), [4, bump, 0b1101, 0]);
     assert_eq!(fields.take(), 9u32.to_le_bytes());
     assert_eq!([fields.take(), fields.take()], [5, terms.amount].map(u64::to_le_bytes));
     assert_eq!(fields.take(), terms.expires_at.to_le_bytes());
@@ -169,7 +178,7 @@ fn a_grant_is_224_bytes_in_this_order() {
     }
     assert_eq!(fields.take(), NOON.to_le_bytes());
     assert_eq!(fields.take(), 3_600u32.to_le_bytes());
-    assert_eq!(fields.take(), [1, 0, 0, 0]);
+    assert_eq!(fields.take(), [0; 4]);
     assert_eq!(fields.take(), [8; 32]);
     assert!(fields.0.is_empty());
 }
@@ -186,7 +195,7 @@ fn an_approver_is_592_bytes_in_this_order() {
     let key = Who::Stranger.key();
     let seeds: [&[u8]; 3] = [b"approver", main.operator.as_ref(), key.as_ref()];
     let bump = Pubkey::find_program_address(&seeds, &purser::ID).1;
-    assert_eq!(fields.take(), [3, bump, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(fields.take(), [4, bump, 0, 0, 0, 0, 0, 0]);
     assert_eq!([fields.take(), fields.take()], [5, 6].map(u64::to_le_bytes));
     assert_eq!((fields.key(), fields.key()), (main.operator, key));
     assert_eq!(fields.0, [0; 496]);
@@ -205,7 +214,7 @@ fn a_budget_is_856_bytes_in_this_order() {
     assert_eq!(fields.take::<8>(), Budget::DISCRIMINATOR);
     let seeds: [&[u8]; 3] = [b"budget", main.operator.as_ref(), &5u64.to_le_bytes()];
     let bump = Pubkey::find_program_address(&seeds, &purser::ID).1;
-    assert_eq!(fields.take(), [3, bump, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(fields.take(), [4, bump, 0, 0, 0, 0, 0, 0]);
     assert_eq!(fields.take(), 5u64.to_le_bytes());
     assert_eq!(fields.key(), main.operator);
     for number in [6, 7, 8, u64::MAX] {
@@ -251,6 +260,7 @@ fn calls(world: &mut World) -> Vec<(&'static str, Call)> {
         ("open_grant", main.open_grant(1, terms())),
         ("void_grants", main.void_grants()),
         ("set_bounds", main.set_bounds(true)),
+        ("set_tag_buckets", main.set_tag_buckets(2)),
         ("set_approver", main.set_approver(Who::Stranger, 1, 1)),
         ("set_budget", main.set_budget(1, 1, None)),
         ("set_rent_refund", main.set_rent_refund(Who::Stranger.key())),
@@ -297,11 +307,11 @@ fn an_account_of_the_layout_before_is_refused() {
     let call = world.main.transfer(Payment::default());
     for key in [world.main.operator, world.main.agent] {
         let mut world = world.clone();
-        world.edit(key, |account| account.data[8] = 2);
+        world.edit(key, |account| account.data[8] = 3);
         world.refuse(&call, PurserError::UnknownLayout);
     }
     let agent = world.main.agent;
-    world.edit(agent, |account| account.data[8] = 2);
+    world.edit(agent, |account| account.data[8] = 3);
     assert!(Agent::read(&world.account(&agent).data).is_none());
     world.refuse(&world.main.close_agent(), Expected::from(PurserError::UnknownLayout));
 }
@@ -310,7 +320,7 @@ fn an_account_of_the_layout_before_is_refused() {
 fn no_other_instruction_begins_like_a_transfer() {
     let transfer = instruction::Transfer::DISCRIMINATOR;
     assert_eq!(transfer.len(), 4);
-    let others: [&[u8]; 26] = [
+    let others: [&[u8]; 27] = [
         instruction::TransferChecked::DISCRIMINATOR,
         instruction::CreateOperator::DISCRIMINATOR,
         instruction::UpdateOperator::DISCRIMINATOR,
@@ -333,6 +343,7 @@ fn no_other_instruction_begins_like_a_transfer() {
         instruction::VoidGrants::DISCRIMINATOR,
         instruction::TransferExtended::DISCRIMINATOR,
         instruction::SetBounds::DISCRIMINATOR,
+        instruction::SetTagBuckets::DISCRIMINATOR,
         instruction::SetApprover::DISCRIMINATOR,
         instruction::RemoveApprover::DISCRIMINATOR,
         instruction::SetBudget::DISCRIMINATOR,

@@ -121,8 +121,8 @@ fn an_account_grows_and_shrinks_by_256_entries_again_and_again_in_one_transactio
         main.transfer(Payment::default()).instruction(),
     ];
     world.accept_all(&instructions, Who::FeePayer);
-    assert_eq!(world.account(&main.agent).data.len(), Agent::BYTES + 32);
-    assert_eq!(world.lamports(&main.agent), world.rent(Agent::BYTES + 32));
+    assert_eq!(world.account(&main.agent).data.len(), Agent::BYTES + 192 + 32);
+    assert_eq!(world.lamports(&main.agent), world.rent(Agent::BYTES + 192 + 32));
 }
 
 #[test]

@@ -26,6 +26,7 @@ mod loosening;
 mod numbering;
 mod open_draft;
 mod rent;
+mod repeats;
 mod revival;
 mod set_paused;
 mod set_policy;

@@ -27,7 +27,7 @@ fn assert_opened(world: &World, proposal: &Proposal) {
     let view = PolicyDraft::read(&account.data).expect("a draft");
     let sealed = u8::from(entry_count == 0);
     let expected = PolicyDraft {
-        version: 3,
+        version: 4,
         bump,
         entry_count,
         written: 0,

@@ -192,7 +192,7 @@ fn too_few_lamports_for_a_wallet_that_is_not_there_yet_wait() {
     world.accept(&place.create_agent(ID).with(REFUND_OF_AGENT, COLD));
     let rent = world.rent(0);
     for (more, gets) in [(1, 0), (rent - 1, 0), (rent, rent), (1, rent + 1)] {
-        let needed = world.rent(Agent::BYTES);
+        let needed = world.rent(Agent::BYTES + 192);
         world.edit(place.agent, |account| account.lamports = needed + more);
         world.accept(&world.main.reclaim_rent(place.agent, COLD));
         assert_eq!(world.lamports(&COLD), gets);

@@ -3,10 +3,11 @@
 use anchor_lang::prelude::Pubkey;
 use anchor_lang::solana_program::system_instruction;
 use purser::PolicyArgs;
+use purser_policy::TAG_SECONDS;
 use solana_instruction::Instruction;
 
 use crate::support::{
-    keys, only, open_policy, Payment, Proposal, Who, World, AGENT_ID, BALANCE, DAY, NOON, PAYEE,
+    keys, only, open_policy, Payment, Proposal, Who, World, AGENT_ID, BALANCE, NOON, PAYEE,
 };
 
 fn gift(to: Pubkey) -> Instruction {
@@ -57,7 +58,7 @@ fn an_agent_does_not_come_back_with_what_it_knew_nor_with_its_draft() {
     world.accept(&main.halt());
     let proposal = proposal(&world);
     world.seal(&proposal, Who::PolicyAuthority);
-    world.set_clock(NOON + DAY + 1);
+    world.set_clock(NOON + TAG_SECONDS);
     let anew = main.create_agent(AGENT_ID).signed_by(Who::Admin);
     let calls = [main.close_agent(), anew].map(|call| call.instruction());
     for late in
@@ -68,6 +69,6 @@ fn an_agent_does_not_come_back_with_what_it_knew_nor_with_its_draft() {
     }
     world.accept_all(&calls, Who::FeePayer);
     let agent = world.agent();
-    assert_eq!((agent.policy_version, agent.halted_by, agent.tags().recorded()), (1, 0, 0));
+    assert_eq!((agent.policy_version, agent.halted_by, agent.payments), (1, 0, 0));
     assert!(world.svm.get_account(&main.draft).is_none());
 }

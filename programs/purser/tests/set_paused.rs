@@ -28,7 +28,7 @@ fn admin_and_policy_authority_pause_and_resume_an_agent() {
             let expected = Agent {
                 policy: after.policy,
                 policy_version: before.policy_version + 1,
-                policy_updated_at: NOON + 7,
+                policy_updated_at: NOON as u32 + 7,
                 ..before
             };
             assert_eq!(after, expected);

@@ -34,13 +34,13 @@ fn set(world: &mut World, args: &PolicyArgs, who: Who) {
     let rest = Agent {
         policy: view.agent.policy,
         policy_version: before.policy_version + 1,
-        policy_updated_at: NOON,
+        policy_updated_at: NOON as u32,
         ..before
     };
     assert_eq!(view.agent, rest);
     let account = world.account(&main.agent);
     let (wallets, token_accounts) = entries(&args.allowlist);
-    assert_eq!(account.data.len(), Agent::BYTES + 32 * (wallets.len() + token_accounts.len()));
+    assert_eq!(account.data.len(), Agent::BYTES + 192 + 32 * (wallets.len() + token_accounts.len()));
     assert_eq!(account.lamports, world.rent(account.data.len()));
     outcome.emitted(PolicySet {
         operator: main.operator,
@@ -217,11 +217,12 @@ fn lamports_given_to_an_agent_pay_for_its_growth_and_stay_while_it_does_not_shri
 
 #[test]
 fn the_time_of_the_policy_is_the_clock_s() {
-    for now in [i64::MIN, -1, 0, i64::MAX] {
+    // In the 32 bits in which all seconds are kept.
+    for (now, kept) in [(i64::MIN, 0), (-1, 0), (0, 0), (NOON, NOON as u32), (i64::MAX, u32::MAX)] {
         let mut world = World::new();
         world.set_clock(now);
         world.policy(|policy| policy.require_memo = true);
-        assert_eq!(world.agent().policy_updated_at, now);
+        assert_eq!(world.agent().policy_updated_at, kept);
     }
 }
 

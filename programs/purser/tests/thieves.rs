@@ -34,7 +34,7 @@ struct House {
     grant_id: u64,
     /// The drafts and grants of the thief, by agent; of a grant its id and the agent's epoch then.
     drafts: [Option<Proposal>; 5],
-    grants: [Option<(u64, u8)>; 5],
+    grants: [Option<(u64, u32)>; 5],
     /// What left all five, by the seconds since the beginning.
     left: Vec<(i64, u64)>,
 }
@@ -93,6 +93,9 @@ impl House {
         let capped = Bounds { max_30_day_spend: Some(CAPPED[1]), ..Bounds::default() };
         house.world.accept(&fourth.bounds(capped));
         house.world.accept(&fifth.set_bounds(true));
+        for place in house.places {
+            house.world.accept(&place.set_tag_buckets(40));
+        }
         house
     }
 
@@ -235,8 +238,8 @@ mod server {
         /// Lets its own wallet be paid by a grant of the policy authority, unless one waits already.
         fn grant(&mut self, which: usize) {
             let place = self.places[which];
-            let epoch = self.agent(place).grant_epoch;
-            if self.grants[which].is_some_and(|(_, then)| then == epoch) {
+            let voided_at = self.agent(place).voided_at;
+            if self.grants[which].is_some_and(|(_, then)| then == voided_at) {
                 return;
             }
             self.grant_id += 1;
@@ -248,7 +251,7 @@ mod server {
                 ..terms()
             };
             let call = place.open_grant(self.grant_id, terms).signed_by(Who::PolicyAuthority);
-            self.grants[which] = self.tries(&call).then_some((self.grant_id, epoch));
+            self.grants[which] = self.tries(&call).then_some((self.grant_id, voided_at));
         }
 
         /// Everything once, for one agent.
@@ -604,6 +607,8 @@ mod guardian {
         house.world.accept(&honest(1, None, main, shared));
         house.world.refuse(&honest(1, Some(2), fifth, None), PurserError::GrantMismatch);
         let terms = GrantTerms { expires_at: house.world.now() + DAY, ..terms() };
+        house.world.refuse(&fifth.open_grant(3, terms), PurserError::GrantTooEarly);
+        house.world.set_clock(house.world.now() + 1);
         house.world.accept(&fifth.open_grant(3, terms));
         house.world.accept(&honest(1, Some(3), fifth, None));
     }

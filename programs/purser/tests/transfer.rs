@@ -7,7 +7,7 @@ use purser::events::TransferExecuted;
 use purser::instruction;
 use purser::state::Agent;
 use purser_client::LOADED_BYTES;
-use purser_policy::{RecentTags, SpendWindow, UsdcAmount};
+use purser_policy::{SpendWindow, UsdcAmount};
 use solana_compute_budget_interface::ComputeBudgetInstruction;
 use solana_instruction_error::InstructionError;
 
@@ -46,11 +46,13 @@ fn a_transfer_moves_the_amount_and_is_recorded_and_announced() {
     let outcome = world.accept(&main.transfer(payment));
     assert_eq!((world.balance(&main.source), world.balance(&PAYEE)), (BALANCE - 250, 250));
     let after = world.agent();
-    let (mut window, mut tags) = (SpendWindow::EMPTY, RecentTags::EMPTY);
+    let mut window = SpendWindow::EMPTY;
     window.record(NOON, UsdcAmount::from_micros(250));
-    tags.record(u64::MAX, NOON);
-    assert_eq!((after.window(), after.tags()), (&window, &tags));
-    assert_eq!(after, Agent { window: after.window, tags: after.tags, ..before });
+    assert_eq!((after.window(), after.payments), (&window, 1));
+    let view = world.agent_view();
+    let tags = view.tags().expect("the whole account");
+    assert!(tags.contains(u64::MAX, NOON) && tags.len(NOON) == 1);
+    assert_eq!(after, Agent { window: after.window, payments: 1, ..before });
     outcome.emitted(executed(&world, payment));
 }
 

@@ -147,6 +147,7 @@ fn each_of_eight_transfer_authorities_pays_and_a_removed_one_does_not() {
         world.update(OperatorUpdate { transfer_authorities: Some(keys), ..nothing() });
     };
     set(&mut world, &all);
+    world.accept(&main.set_tag_buckets(32));
     let mut tag = 0;
     let mut pay = |world: &mut World, who: Who, may: bool| {
         tag += 1;

@@ -5,10 +5,11 @@ use crate::domain::{
 };
 use purser::state::waits_seconds;
 use purser_core::{Beyond, Bounds, BudgetState, ChainView, Destination, Granted, MonthCap, SharedAllowlist};
-use purser_policy::{MonthWindow, RecentTags, SpendWindow, UsdcAmount, Waived};
+use purser_policy::{MonthWindow, SpendWindow, TagBucket, UsdcAmount, Waived};
 use purser_rpc::NodeFigures;
 use solana_sdk::pubkey::Pubkey;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What to do about a program on chain that is not the committed build.
@@ -63,7 +64,10 @@ pub struct AgentOnChain {
     /// Unix seconds of the last policy change, by the chain's clock.
     pub policy_updated_at: i64,
     pub window: SpendWindow,
-    pub tags: RecentTags,
+    /// How many payments it ever made.
+    pub payments: u64,
+    /// The tags of its payments of a day.
+    pub tags: Arc<[TagBucket]>,
     pub balance: UsdcAmount,
     /// The issuer of USDC has frozen the token account: nothing leaves it.
     pub is_frozen: bool,
@@ -221,15 +225,13 @@ pub enum AddressKind {
     Unclear,
 }
 
-/// What a payment out of this account to this destination needs to know. `tags`: the account's as the chain has them. `budget`: the
-/// one that it names.
+/// What a payment out of this account to this destination needs to know, at this second. `budget`: the one that it names.
 pub fn view_of(
     operator: OperatorOnChain,
     mut agent: AgentOnChain,
-    tags: RecentTags,
     destination: Destination,
     (granted, budget): (Option<Granted>, Option<BudgetState>),
-    (slot, now): (u64, i64),
+    now: i64,
 ) -> ChainView {
     let allowlist = std::mem::take(&mut agent.policy.allowlist);
     ChainView {
@@ -239,8 +241,7 @@ pub fn view_of(
         policy_version: agent.policy_version,
         window: agent.window,
         bounds: Bounds { month: agent.month, budget },
-        counted_tags: agent.tags,
-        tags,
+        tags: agent.tags,
         balance: agent.balance,
         is_frozen: agent.is_frozen,
         destination,
@@ -252,7 +253,6 @@ pub fn view_of(
             None => agent.beyond,
         },
         now,
-        slot,
     }
 }
 
@@ -348,7 +348,8 @@ pub(super) mod tests {
             policy_version: 1,
             policy_updated_at: 0,
             window: SpendWindow::EMPTY,
-            tags: RecentTags::EMPTY,
+            payments: 0,
+            tags: [TagBucket::EMPTY].into(),
             balance: UsdcAmount::from_micros(100),
             is_frozen: false,
             beyond: None,

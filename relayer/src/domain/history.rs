@@ -7,11 +7,20 @@ use purser_core::words;
 use sha2::{Digest, Sha256};
 
 use super::{
-    AccountId, Address, EntryId, Invalid, Memo, Network, OperatorId, PaymentMade, PaymentNumber, Rejection,
-    RejectionReason, Settlement, Spent, Timestamp, Transfer, TransferId, UsdcAmount,
+    AccountId, Address, EntryId, Invalid, Memo, Network, OperatorId, PaymentMade, Rejection, RejectionReason,
+    Settlement, Spent, Timestamp, Transfer, TransferId, UsdcAmount,
 };
 
 pub use steps::own_settlement;
+
+/// What a history entry knows of its payment's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PaymentNumber {
+    /// The first payment of an account is 1.
+    Is(u64),
+    /// The log was cut off before it.
+    CutOff,
+}
 
 /// One line of an account's history: money that moved on the chain, or a transfer that policy refused. Settled entries
 /// follow from the chain alone.
@@ -311,6 +320,8 @@ mod tests {
             approval: crate::domain::Approval::Never,
             policy_version: None,
             reopened: 0,
+            asked_at: Some(0),
+            earlier_valid_until: None,
             state: TransferState::Claimed,
             created_at: Timestamp::from_unix_seconds(1),
             updated_at: Timestamp::from_unix_seconds(1),

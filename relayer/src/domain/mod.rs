@@ -66,8 +66,8 @@ pub use destination::{DestinationRules, URL_CHARS_MAX, WebhookUrl, may_reach};
 pub use event::{Event, EventType, HaltSet, PolicySet, SetBy, Subject};
 pub use grant::{ApprovedBy, GrantOpened, GrantOpener, GrantState};
 pub use history::{
-    Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, HistoryStatus, Party, PlacedEntry,
-    entry_id, own_settlement, position_after,
+    Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, HistoryStatus, Party, PaymentNumber,
+    PlacedEntry, entry_id, own_settlement, position_after,
 };
 pub use key::{ApiKey, HashedKey, KeyHint, KeyHolder, KeyRole, PlainKey};
 pub use label::check_name;
@@ -81,11 +81,11 @@ pub use principal::Principal;
 pub use purser_core::{
     AccountId, ActionId, Address, AddressError, Approval, ApprovalRequested, ApprovalWanted, CheckedRule,
     Checks, Claim, Contradiction, EntryId, EventId, Failure, FailureCode, Fingerprint, Halt, HaltScope,
-    HaltedBy, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdError, IdempotencyKey, Invalid, KeyId,
-    KnownPayments, Limit, MEMO_CHARS_MAX, Memo, Network, OperatorId, PasskeyId, PaymentMade, PaymentMeans,
-    PaymentNumber, RECIPIENT_CHARS_MAX, Recipient, Rejection, RejectionReason, Reuse, RuleCheck, Settlement,
-    SignedTransfer, Timestamp, Transfer, TransferId, TransferRequest, TransferState, TransferStatus,
-    UsdcAmount, UsedKey, WebhookId, WrongState, check_text, happened_at, new_agent_id, transfer_tag,
+    HaltedBy, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdError, IdempotencyKey, Invalid, KeyId, Limit,
+    MEMO_CHARS_MAX, Memo, Network, OperatorId, PasskeyId, PaymentMade, PaymentMeans, RECIPIENT_CHARS_MAX,
+    Recipient, Rejection, RejectionReason, Reuse, RuleCheck, Settlement, SignedTransfer, Timestamp, Transfer,
+    TransferId, TransferRequest, TransferState, TransferStatus, UsdcAmount, UsedKey, WebhookId, WrongState,
+    check_text, happened_at, new_agent_id, transfer_tag,
 };
 pub use purser_policy::{AllowedRecipients, SpendingPolicy};
 pub use quotas::{QuotaExceeded, Quotas};

@@ -7,15 +7,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::domain::{AccountId, Address, Operator, OperatorId};
-use crate::store::{Mark, PaymentsMissing};
+use crate::store::Mark;
 
 /// How many transactions are remembered as read before all are forgotten at once.
 const READ_MAX: usize = 50_000;
-/// The pause between the first two looks for an account's missing payments, and the longest pause.
-const LOOK_PAUSE: Duration = Duration::from_millis(500);
-const LOOK_PAUSE_MAX: Duration = Duration::from_secs(60);
-/// The pause before the known payments of an account are read again once more.
-const READ_AGAIN_PAUSE: Duration = Duration::from_secs(3_600);
 /// The pause before the accounts of an operator are listed again: the first while some are unknown, and the longest.
 const LISTING_PAUSE: Duration = Duration::from_secs(1);
 const LISTING_PAUSE_MAX: Duration = Duration::from_secs(3_600);
@@ -42,26 +37,12 @@ struct MemoryState {
     differences: HashMap<AccountId, UnexplainedDifference>,
     /// How often a transaction was missing although its slot was final.
     missing: HashMap<String, u32>,
-    /// Accounts with missing payments.
-    payments: HashMap<AccountId, NextLook>,
-    /// How far the current round over all accounts with missing payments is, and its number.
-    payments_looked_at: Option<(OperatorId, AccountId)>,
-    payments_round: u64,
-    /// The number up to which an account missed none when it was looked at, and when its known payments were read again.
-    holes: HashMap<AccountId, (u64, Option<Instant>)>,
 }
 
 /// When an operator's accounts are to be listed next, and how often in a row some were unknown.
 struct NextListing {
     due_at: Instant,
     times_in_row: u32,
-}
-
-/// When the next look for an account's missing payments is due, the pause after it, and the round that last listed it.
-struct NextLook {
-    due_at: Instant,
-    pause: Duration,
-    round: u64,
 }
 
 /// An account's difference, in how many cycles it stayed the same, and the last of them.
@@ -106,10 +87,6 @@ impl Memory {
         let is_new = !state.pasts.contains_key(address);
         state.pasts.entry(*address).or_insert(false);
         is_new
-    }
-
-    pub fn is_past_wanted(&self, address: &Address) -> bool {
-        self.state().pasts.contains_key(address)
     }
 
     /// A walk came to the first transaction of an address.
@@ -166,64 +143,6 @@ impl Memory {
         times_in_row
     }
 
-    /// The account with missing payments after which the next look continues. `None`: it begins a new round.
-    pub fn payments_looked_at(&self) -> Option<(OperatorId, AccountId)> {
-        self.state().payments_looked_at
-    }
-
-    /// The next accounts that are due for a look, at most `accounts_max`; each pause is twice the one before. `missing` are
-    /// the accounts behind [`Memory::payments_looked_at`]; all of them if `is_last`.
-    pub fn due_for_payments(
-        &self,
-        missing: Vec<PaymentsMissing>,
-        mut is_last: bool,
-        accounts_max: usize,
-    ) -> Vec<PaymentsMissing> {
-        let mut state = self.state();
-        let MemoryState { payments, payments_looked_at, payments_round: round, .. } = &mut *state;
-        let now = Instant::now();
-        let mut due = Vec::new();
-        for account in missing {
-            if due.len() == accounts_max {
-                is_last = false;
-                break;
-            }
-            *payments_looked_at = Some((account.operator_id, account.account_id));
-            let first = NextLook { due_at: now, pause: LOOK_PAUSE, round: *round };
-            let look = payments.entry(account.account_id).or_insert(first);
-            look.round = *round;
-            if look.due_at <= now {
-                look.due_at = now + look.pause;
-                look.pause = (look.pause * 2).min(LOOK_PAUSE_MAX);
-                due.push(account);
-            }
-        }
-        if is_last {
-            // What this round did not list misses nothing any more.
-            payments.retain(|_, look| look.round == *round);
-            *payments_looked_at = None;
-            *round += 1;
-        }
-        due
-    }
-
-    /// Whether the account's first hole is the one that the look before found, so that its known payments are to be read again;
-    /// once an hour, because there may be many. `up_to`: the number below the hole; `None` without one.
-    pub fn outlives(&self, account: AccountId, up_to: Option<u64>) -> bool {
-        let now = Instant::now();
-        let mut state = self.state();
-        let Some(up_to) = up_to else {
-            state.holes.remove(&account);
-            return false;
-        };
-        let hole = state.holes.get(&account).filter(|(known, _)| *known == up_to).copied();
-        let is_due = |at: Option<Instant>| at.is_none_or(|at| now.duration_since(at) >= READ_AGAIN_PAUSE);
-        let outlives = hole.is_some_and(|(_, read_at)| is_due(read_at));
-        let read_at = if outlives { Some(now) } else { hole.and_then(|(_, read_at)| read_at) };
-        state.holes.insert(account, (up_to, read_at));
-        outlives
-    }
-
     /// In how many cycles, this one included, the account was off by this amount. Several looks within a cycle count once.
     pub fn puzzle(&self, account: AccountId, micros: i64, cycle: u32) -> u32 {
         let mut state = self.state();
@@ -266,20 +185,6 @@ mod tests {
     use super::*;
     use crate::domain::{Network, OperatorName, Timestamp};
 
-    #[tokio::test(start_paused = true)]
-    async fn hole_that_outlives_a_look_reads_known_payments_again_once_an_hour() {
-        let memory = Memory::default();
-        let account = AccountId::from_bytes([1; 16]);
-        let looks = [Some(4), Some(4), Some(4), Some(7), Some(7), None, Some(7)];
-        assert_eq!(
-            looks.map(|up_to| memory.outlives(account, up_to)),
-            [false, true, false, false, true, false, false]
-        );
-        assert!(memory.outlives(account, Some(7)));
-        tokio::time::advance(READ_AGAIN_PAUSE).await;
-        assert!(memory.outlives(account, Some(7)));
-    }
-
     #[test]
     fn account_that_is_looked_at_often_is_a_puzzle_once_a_cycle() {
         let memory = Memory::default();
@@ -288,36 +193,6 @@ mod tests {
         assert_eq!(looks.map(|(micros, cycle)| memory.puzzle(account, micros, cycle)), [1, 1, 2, 2, 1, 2]);
         memory.solved(account);
         assert_eq!(memory.puzzle(account, 6, 4), 1);
-    }
-
-    fn missing(number: u8) -> PaymentsMissing {
-        PaymentsMissing {
-            operator_id: OperatorId::from_bytes([1; 16]),
-            account_id: AccountId::from_bytes([number; 16]),
-            address: Address::from_bytes([number; 32]),
-            token_account: Address::from_bytes([number; 32]),
-        }
-    }
-
-    #[test]
-    fn every_account_with_missing_payments_has_its_turn() {
-        let memory = Memory::default();
-        let all: Vec<PaymentsMissing> = (1..=5).map(missing).collect();
-        let due = || -> Vec<u8> {
-            let after = memory.payments_looked_at().map_or(0, |(_, account)| usize::from(account.bytes()[0]));
-            let due = memory.due_for_payments(all[after..].to_vec(), true, 2);
-            due.iter().map(|account| account.account_id.bytes()[0]).collect()
-        };
-        assert_eq!([due(), due(), due()], [vec![1, 2], vec![3, 4], vec![5]]);
-        assert!(due().is_empty(), "each pauses first");
-    }
-
-    #[test]
-    fn an_account_that_missed_nothing_in_between_is_due_at_once() {
-        let memory = Memory::default();
-        let is_due =
-            |all: &[u8]| memory.due_for_payments(all.iter().copied().map(missing).collect(), true, 10).len();
-        assert_eq!([is_due(&[1, 2]), is_due(&[1, 2]), is_due(&[2]), is_due(&[1, 2])], [2, 0, 0, 1]);
     }
 
     #[test]

@@ -11,7 +11,6 @@
 //! - An entry gets its place when it is written, and is shown at once. The past of a found account is read newest first: its
 //!   entries get their places once all are there, oldest first.
 //! - Everything may be read twice: an entry's id follows from its transaction, and writing it again changes nothing.
-//! - Payments are numbered: a missing one shows as a gap, and the indexer looks for it until it is there.
 //! - Money is checked, not trusted: the sweep looks into every account whose history does not add up to what it holds, and so
 //!   finds what a node left out.
 //! - A transaction that a node lists and cannot show is fetched again until it is shown or was forked away.
@@ -27,7 +26,6 @@ mod finality;
 mod grants;
 mod hidden;
 mod memory;
-mod payments;
 mod policies;
 mod read;
 mod sweep;
@@ -194,7 +192,6 @@ impl Indexer {
         self.done("looking for hidden accounts", self.find_hidden().await);
         self.done("walking found accounts", self.walk_adopted().await);
         self.done("fetching what is pending", self.fetch_pending().await);
-        self.done("looking for missing payments", self.look_for_payments().await);
         self.done("reading changed policies", self.refresh_agents().await);
         self.done("looking at limits", self.look_at_limits().await);
     }

@@ -7,6 +7,7 @@ use crate::domain::{
     PageRequest, PaidBefore, Transfer,
 };
 use crate::store;
+use purser_policy::PaidTags;
 
 /// Which events a list shows.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,7 +29,7 @@ impl EventsFilter {
 fn paid_before(payment: &Transfer, agent: &AgentOnChain) -> Option<PaidBefore> {
     let asked_at = payment.created_at;
     let paid = PaidBefore { amount: payment.request.amount, asked_at };
-    agent.tags.contains(payment.id.tag(), asked_at.unix_seconds()).then_some(paid)
+    PaidTags(&agent.tags).contains(payment.id.tag(), asked_at.unix_seconds()).then_some(paid)
 }
 
 /// Events of an operator's accounts. A transfer's event commits in the transaction that records the transfer; see

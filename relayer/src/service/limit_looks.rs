@@ -83,7 +83,7 @@ fn shows(agent: &AgentOnChain, paid: &[&HistoryEntry]) -> bool {
         PaymentNumber::Is(number) => Some(number),
         PaymentNumber::CutOff => None,
     });
-    newest.max().is_none_or(|newest| agent.tags.recorded() >= newest)
+    newest.max().is_none_or(|newest| agent.payments >= newest)
 }
 
 fn reached(

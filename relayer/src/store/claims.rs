@@ -5,7 +5,7 @@ use futures::FutureExt;
 use super::history::tag_text;
 use super::query::sql;
 use super::row::{Record, Row};
-use super::stored::{Base64, OrEmpty};
+use super::stored::Base64;
 use super::transfer_row::{COLUMNS, TransferStateColumns};
 use super::writer::Turn;
 use super::{StoreError, Transaction, Transfers};
@@ -162,11 +162,11 @@ async fn latest_like(
                  OR recipient IN (SELECT token_account FROM accounts WHERE account_id = {to}))
              AND NOT EXISTS (
                  SELECT 1 FROM history WHERE operator_id = {operator_id} AND account_id = {from} AND tag = {tag}
-                     AND (created_at > {key_since} OR COALESCE(read_at, '') > {key_since}))",
+                     AND created_at > {key_since})",
         new.operator_id, new.network, request.from, request.to, request.amount, idempotency_key,
         first = TransferId::with_tag(clock.now.before(SETTLES_WITHIN), 0, 0), paid_max = LATELY_PAID_MAX,
         since = clock.now.before(DUPLICATE_WITHIN),
-        tag = tag_text(new.id.tag()), key_since = OrEmpty(clock.since()),
+        tag = tag_text(new.id.tag()), key_since = new.paid_since(),
         memo = request.memo.as_ref().map_or("", |memo| memo.as_str())
     }
     .fetch_optional(tx)
@@ -205,25 +205,16 @@ async fn insert_transfer(
     let ahead = new.signed.as_ref();
     let signed =
         ahead.map_or_else(TransferStateColumns::default, |ahead| TransferStateColumns::from(&ahead.signed));
-    let joint = ahead.and_then(|ahead| ahead.joint);
-    let (joint, joint_tag) = joint.map_or((0, 0), |joint| (joint.number, joint.tag));
     // The same statement decides whether to store the bytes and writes the claim: stored bytes may be sent.
     let inserted: Option<String> = sql! {
         "WITH ahead AS MATERIALIZED (
-             SELECT {signed_bytes} <> ''
-                 AND ({joint} = 0 OR EXISTS (
-                     SELECT 1 FROM ledgers
-                     WHERE operator_id = {operator_id} AND account_id = {from} AND payments_up_to >= {joint})
-                 AND EXISTS (
-                     SELECT 1 FROM history WHERE operator_id = {operator_id} AND account_id = {from}
-                         AND tag = {joint_tag} AND COALESCE(number, 0) IN (0, {joint})))
-                 AND NOT EXISTS (
-                     SELECT 1 FROM history WHERE operator_id = {operator_id} AND account_id = {from} AND tag = {tag}
-                         AND (created_at > {since} OR COALESCE(read_at, '') > {since})) AS is_stored)
+             SELECT {signed_bytes} <> '' AND NOT EXISTS (
+                 SELECT 1 FROM history WHERE operator_id = {operator_id} AND account_id = {from} AND tag = {tag}
+                     AND created_at > {since}) AS is_stored)
          INSERT INTO transfers
              (transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo,
               idempotency_key, key_use, key_expires_unix, fingerprint, fee_payer, asks_approval,
-              lease_holder, lease_expires_at, created_at, updated_at,
+              asked_at, lease_holder, lease_expires_at, created_at, updated_at,
               state,
               signed_bytes,
               tx_signature,
@@ -231,7 +222,7 @@ async fn insert_transfer(
               policy_version)
          SELECT {id}, {operator_id}, {network}, {from}, {key_id}, {to}, {amount}, {memo},
              {idempotency_key}, {key_use}, {expires_unix}, {fingerprint}, {fee_payer}, {asks_approval},
-             {holder}, {lease_expires_at}, {now}, {now},
+             {asked_at}, {holder}, {lease_expires_at}, {now}, {now},
              CASE WHEN is_stored THEN 'signed' ELSE {claimed} END,
              CASE WHEN is_stored THEN {signed_bytes} END,
              CASE WHEN is_stored THEN {tx_signature} END,
@@ -244,11 +235,10 @@ async fn insert_transfer(
         idempotency_key, key_use = key_use.number, key_use.expires_unix, fingerprint,
         fee_payer = new.sender.map(|sender| sender.fee_payer),
         asks_approval = asks_approval(new.asked.approval), tag = tag_text(new.id.tag()),
-        holder, clock.lease_expires_at, clock.now, since = OrEmpty(clock.since()),
+        new.asked_at, holder, clock.lease_expires_at, clock.now, since = new.paid_since(),
         claimed = TransferState::Claimed.as_str(),
         signed_bytes = signed.signed_bytes.unwrap_or(Base64(Vec::new())), signed.tx_signature,
         signed.last_valid_block_height,
-        joint, joint_tag = tag_text(joint_tag),
         policy_version = ahead.map(|ahead| ahead.policy_version)
     }
     .fetch_optional(tx)

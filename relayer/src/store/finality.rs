@@ -8,16 +8,13 @@ use super::marks::{Mark, OneOf};
 use super::query::sql;
 use super::row::{Record, Row};
 use super::{Index, StoreError, ledgers};
-use crate::domain::{
-    AccountId, EntryKind, Network, OperatorId, PaymentNumber, Timestamp, TransferId, UsdcAmount,
-};
+use crate::domain::{AccountId, EntryKind, Network, OperatorId, Timestamp, TransferId, UsdcAmount};
 
 /// An entry that a fork dropped.
 struct Undone {
     account: (OperatorId, AccountId),
     kind: EntryKind,
     amount: UsdcAmount,
-    number: Option<PaymentNumber>,
     transfer_id: Option<TransferId>,
 }
 
@@ -27,7 +24,6 @@ impl Record for Undone {
             account: (row.get("operator_id")?, row.get("account_id")?),
             kind: row.get("kind")?,
             amount: row.get("amount_usdc")?,
-            number: row.get("number")?,
             transfer_id: row.get("transfer_id")?,
         })
     }
@@ -88,7 +84,7 @@ impl Index {
         let undo = sql! {
             "DELETE FROM history
              WHERE network = {network} AND slot = {slot} AND tx_signature = {signature} AND NOT is_final
-             RETURNING operator_id, account_id, kind, amount_usdc, number, transfer_id",
+             RETURNING operator_id, account_id, kind, amount_usdc, transfer_id",
             network, slot, signature
         };
         let signature = signature.clone();
@@ -104,8 +100,8 @@ impl Index {
                         events.extend(reopen_unpaid(tx, &dropped, now).await?);
                     }
                 }
-                for Undone { account, kind, amount, number, .. } in &undone {
-                    ledgers::unbook(tx, *account, ledgers::change_of(*kind, *amount), *number).await?;
+                for Undone { account, kind, amount, .. } in &undone {
+                    ledgers::unbook(tx, *account, ledgers::change_of(*kind, *amount)).await?;
                 }
                 Ok((undone.len(), announce(tx, &events, &webhooks, now).await?))
             }

@@ -208,7 +208,7 @@ pub(super) async fn record_read(
         None => {
             let placed = ledgers::place(tx, entry, now).await?;
             mark_moved(tx, entry, &position_of(entry, placed)).await?;
-            renumber(tx, entry).await?;
+            mark_numbered(tx, entry).await?;
             placed
         }
     };
@@ -290,35 +290,18 @@ async fn mark_moved(
     .await
 }
 
-/// Gives an existing payment the number that was read, in the place of none or of another one.
-async fn renumber(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), StoreError> {
+/// Gives an existing payment the number that was read. A log that one node cut off says nothing against a number that another one showed.
+async fn mark_numbered(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), StoreError> {
     let Some(number) = entry.number else { return Ok(()) };
-    let known: Option<Option<PaymentNumber>> = sql! {
-        "SELECT number FROM history
-         WHERE operator_id = {operator_id} AND entry_id = {id} AND status = 'settled' AND kind = 'transfer'",
-        entry.operator_id, entry.id
+    let is_cut_off = number == PaymentNumber::CutOff;
+    sql! {
+        "UPDATE history SET number = {number}
+         WHERE operator_id = {operator_id} AND entry_id = {id} AND status = 'settled' AND kind = 'transfer'
+             AND (number IS NULL OR (NOT {is_cut_off} AND number <> {number}))",
+        number, entry.operator_id, entry.id, is_cut_off
     }
-    .fetch_optional(&mut *tx)
-    .await?;
-    let Some(known) = known else { return Ok(()) };
-    match (known, number) {
-        // A log that one node cut off says nothing against a number that another one showed.
-        (Some(_), PaymentNumber::CutOff) => return Ok(()),
-        (Some(known), PaymentNumber::Is(_)) if known == number => {}
-        (known, _) => {
-            sql! {
-                "UPDATE history SET number = {number} WHERE operator_id = {operator_id} AND entry_id = {id}",
-                number, entry.operator_id, entry.id
-            }
-            .execute(&mut *tx)
-            .await?;
-            // Another payment may have that number and be right: it counts again when it is read.
-            if let Some(known) = known {
-                ledgers::discount(tx, entry.account_key(), known).await?;
-            }
-        }
-    }
-    ledgers::count(tx, entry.account_key(), number).await
+    .run(tx)
+    .await
 }
 
 /// 64 bits in hex, the stored form of tags.

@@ -1,12 +1,11 @@
 //! Each account's money according to its history, for comparison with the chain.
 
 use super::query::{Each, Sql, sql};
-use super::row::{Record, Row, unreadable};
+use super::row::{Record, Row};
 use super::stored::OrEmpty;
 use super::{Index, StoreError, Transaction};
 use crate::domain::{
-    AccountId, Address, EntryKind, EntryOutcome, HistoryEntry, KnownPayments, Network, OperatorId,
-    PaymentNumber, Timestamp, UsdcAmount,
+    AccountId, Address, EntryKind, EntryOutcome, HistoryEntry, Network, OperatorId, Timestamp, UsdcAmount,
 };
 use futures::FutureExt;
 
@@ -118,109 +117,40 @@ pub(super) async fn lock(
     .await
 }
 
-/// Gives a new entry its place, books its money and counts its payment, all at once: see [`place`]. `None` when the
-/// entry exists already, and nothing was done.
+/// Gives a new entry its place and books its money, at once: see [`place`]. `None` when the entry exists already, and nothing was
+/// done.
 pub(super) async fn place_and_book(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
     now: Timestamp,
 ) -> Result<Option<Placed>, StoreError> {
-    let number = match entry.number {
-        Some(PaymentNumber::Is(number)) => number,
-        Some(PaymentNumber::CutOff) | None => 0,
-    };
-    // The same statement counts a payment that directly follows the known ones.
-    let booked: Option<(i64, u64)> = sql! {
+    let booked: Option<i64> = sql! {
         "INSERT INTO ledgers
-             (operator_id, account_id, placed_micros, newest_slot, booked_micros, payments_up_to, unexplained_micros,
-              seen_micros, seen_slot)
-         SELECT {operator_id}, {account_id}, {earliest}, {slot}, {change}, CASE WHEN {number} = 1 THEN 1 ELSE 0 END, 0, 0, 0
+             (operator_id, account_id, placed_micros, newest_slot, booked_micros, unexplained_micros, seen_micros, seen_slot)
+         SELECT {operator_id}, {account_id}, {earliest}, {slot}, {change}, 0, 0, 0
          WHERE NOT EXISTS (SELECT 1 FROM history WHERE operator_id = {operator_id} AND entry_id = {id})
          ON CONFLICT (operator_id, account_id) DO UPDATE SET
              {next_place},
-             booked_micros = ledgers.booked_micros + excluded.booked_micros,
-             payments_up_to = ledgers.payments_up_to
-                 + CASE WHEN ledgers.payments_up_to = {number} - 1 AND ledgers.payments_beyond = '' THEN 1 ELSE 0 END
-         RETURNING placed_micros, payments_up_to",
+             booked_micros = ledgers.booked_micros + excluded.booked_micros
+         RETURNING placed_micros",
         entry.operator_id, entry.account_id, earliest = earliest_place(entry, now), slot = slot_of(entry),
-        change = change_of(entry.kind, entry.amount), number, entry.id, next_place = NEXT_PLACE
+        change = change_of(entry.kind, entry.amount), entry.id, next_place = NEXT_PLACE
     }
-    .fetch_optional(&mut *tx)
+    .fetch_optional(tx)
     .await?;
-    let Some((placed, up_to)) = booked else { return Ok(None) };
-    if let Some(number_read) = entry.number.filter(|_| number == 0 || up_to < number) {
-        count(tx, entry.account_key(), number_read).await?;
-    }
-    Ok(Some(Placed::of(placed)))
+    Ok(booked.map(Placed::of))
 }
 
-/// Counts a payment whose money is already booked.
-pub(super) async fn count(
-    tx: &mut Transaction<'_>,
-    account: AccountKey,
-    number: PaymentNumber,
-) -> Result<(), StoreError> {
-    change_known(tx, account, |known| known.insert(number)).await
-}
-
-/// Undoes the count of a payment whose number was wrong.
-pub(super) async fn discount(
-    tx: &mut Transaction<'_>,
-    account: AccountKey,
-    number: PaymentNumber,
-) -> Result<(), StoreError> {
-    change_known(tx, account, |known| known.remove(number)).await
-}
-
-/// Undoes an entry's booking and the count of its payment.
+/// Undoes an entry's booking.
 pub(super) async fn unbook(
     tx: &mut Transaction<'_>,
     (operator, account): AccountKey,
     micros: i64,
-    number: Option<PaymentNumber>,
 ) -> Result<(), StoreError> {
     sql! {
         "UPDATE ledgers SET booked_micros = booked_micros - {micros}
          WHERE operator_id = {operator} AND account_id = {account}",
         micros, operator, account
-    }
-    .execute(&mut *tx)
-    .await?;
-    match number {
-        Some(number) => discount(tx, (operator, account), number).await,
-        None => Ok(()),
-    }
-}
-
-impl Record for KnownPayments {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        let beyond: String = row.get("payments_beyond")?;
-        let known = Self::stored(row.get("payments_up_to")?, &beyond, row.get("payments_unnumbered")?);
-        known.map_err(|_| unreadable("payments_beyond"))
-    }
-}
-
-async fn change_known(
-    tx: &mut Transaction<'_>,
-    (operator, account): AccountKey,
-    change: impl FnOnce(&mut KnownPayments),
-) -> Result<(), StoreError> {
-    // An update instead of a select: on Postgres it locks the row until the commit.
-    let known: Option<KnownPayments> = sql! {
-        "UPDATE ledgers SET booked_micros = booked_micros
-         WHERE operator_id = {operator} AND account_id = {account}
-         RETURNING payments_up_to, payments_beyond, payments_unnumbered",
-        operator, account
-    }
-    .fetch_optional(&mut *tx)
-    .await?;
-    let Some(mut known) = known else { return Ok(()) };
-    change(&mut known);
-    sql! {
-        "UPDATE ledgers
-         SET payments_up_to = {up_to}, payments_beyond = {beyond}, payments_unnumbered = {unnumbered}
-         WHERE operator_id = {operator} AND account_id = {account}",
-        up_to = known.up_to(), beyond = known.beyond(), known.unnumbered, operator, account
     }
     .run(tx)
     .await
@@ -360,35 +290,6 @@ impl Index {
                     .await?;
                 }
                 Ok(())
-            }
-            .boxed()
-        })
-        .await
-    }
-
-    /// For the indexer: the account has made `recorded` payments in total. If we hold as many, none is missing.
-    /// Returns the number up to which the history misses none.
-    pub async fn count_unnumbered(
-        &self,
-        (operator, account): AccountKey,
-        recorded: u64,
-    ) -> Result<u64, StoreError> {
-        self.write(move |tx| {
-            async move {
-                change_known(tx, (operator, account), |known| known.count_unnumbered(recorded)).await?;
-                sql! {
-                    "UPDATE ledgers SET payments_wanted = {recorded}
-                     WHERE operator_id = {operator} AND account_id = {account} AND payments_wanted > {recorded}",
-                    recorded, operator, account
-                }
-                .execute(&mut *tx)
-                .await?;
-                let up_to = sql! {
-                    "SELECT payments_up_to FROM ledgers
-                     WHERE operator_id = {operator} AND account_id = {account}",
-                    operator, account
-                };
-                Ok(up_to.fetch_optional(tx).await?.unwrap_or(0))
             }
             .boxed()
         })

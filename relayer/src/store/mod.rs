@@ -102,7 +102,6 @@ pub use known_balances::KnownAccount;
 pub use ledgers::{Ledger, in_ledger};
 pub use look::{Found, look_at};
 pub use marks::Mark;
-pub use payments::PaymentsMissing;
 pub use pending_fetches::PendingFetch;
 pub use pools::PoolFigures;
 use pools::Pools;

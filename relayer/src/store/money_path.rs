@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use purser_core::{
-    AccountId, Address, AgentAddresses, Claim, ClaimClock, GivesBack, IdempotencyKey, Joint, Ledger,
-    LedgerError, Marked, Network, NewTransfer, OperatorId, Payer, PaymentsKnown, Timestamp, Transfer,
-    TransferId, TransferState, UsedKey,
+    AccountId, Address, AgentAddresses, Claim, ClaimClock, GivesBack, IdempotencyKey, Ledger, LedgerError,
+    Marked, Network, NewTransfer, OperatorId, Payer, PaymentMade, Timestamp, Transfer, TransferId,
+    TransferState, UsedKey,
 };
 
 use super::{Accounts, Operators, StoreError, Transfers};
@@ -67,14 +67,9 @@ impl Ledger for Transfers {
         &self,
         payer: &Payer,
         tag: u64,
-        since: Option<Timestamp>,
-        joint: Option<Joint>,
-    ) -> Result<PaymentsKnown, LedgerError> {
-        Ok(Transfers::find_payment(self, payer.account_id, tag, since, joint).await?)
-    }
-
-    async fn want_payments(&self, payer: &Payer, number: u64) -> Result<(), LedgerError> {
-        Ok(Transfers::want_payments(self, (payer.operator_id, payer.account_id), number).await?)
+        since: Timestamp,
+    ) -> Result<Option<PaymentMade>, LedgerError> {
+        Ok(Transfers::find_payment(self, payer.account_id, tag, since).await?)
     }
 
     async fn find_payer(&self, transfer: &Transfer) -> Result<Option<Payer>, LedgerError> {

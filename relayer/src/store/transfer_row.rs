@@ -21,7 +21,7 @@ pub(super) const COLUMNS: Sql<&str> =
     transfers.last_valid_block_height, transfers.sent_at, transfers.slot, transfers.ended_at,
     transfers.reason, transfers.message, transfers.checks, transfers.policy_version, transfers.reopened, transfers.retry_at,
     transfers.asks_approval, transfers.approval_reason, transfers.approval_expires_at,
-    transfers.created_at, transfers.updated_at");
+    transfers.asked_at, transfers.earlier_valid_until, transfers.created_at, transfers.updated_at");
 
 impl Record for Transfer {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
@@ -42,6 +42,8 @@ impl Record for Transfer {
             approval: read_approval(row)?,
             policy_version: row.get("policy_version")?,
             reopened: row.get("reopened")?,
+            asked_at: row.get("asked_at")?,
+            earlier_valid_until: row.get("earlier_valid_until")?,
             state: read_state(row)?,
             created_at: row.get("created_at")?,
             updated_at: row.get("updated_at")?,
@@ -72,6 +74,7 @@ fn read_state(row: &Row<'_>) -> Result<TransferState, StoreError> {
             code: row.get("reason")?,
             message: row.get("message")?,
             failed_at: row.get("ended_at")?,
+            retry_at: row.get("retry_at")?,
         }),
         _ => return Err(unreadable("state")),
     })
@@ -168,6 +171,7 @@ impl<'a> From<&'a TransferState> for TransferStateColumns<'a> {
                 ended_at: Some(failure.failed_at),
                 reason: Some(failure.code.as_str()),
                 message: Some(&failure.message),
+                retry_at: failure.retry_at,
                 ..Self::default()
             },
         }

@@ -193,12 +193,13 @@ pub(super) async fn write_state(
              last_valid_block_height = COALESCE({last_valid_block_height}, last_valid_block_height),
              sent_at = COALESCE({sent_at}, sent_at), slot = {slot}, ended_at = {ended_at}, reason = {reason},
              message = {message}, checks = {checks}, retry_at = {retry_at}, policy_version = {policy_version},
-             reopened = {reopened}, approval_reason = COALESCE({approval_reason}, approval_reason),
+             reopened = {reopened}, asked_at = {asked_at}, earlier_valid_until = {earlier_valid_until},
+             approval_reason = COALESCE({approval_reason}, approval_reason),
              approval_expires_at = COALESCE({approval_expires_at}, approval_expires_at)
          WHERE operator_id = {operator_id} AND transfer_id = {id} AND state = {state_before}
              AND ({signature_before} = '' OR tx_signature = {signature_before})",
         transfer.operator_id, transfer.id, state_before = stored(&transfer.state), signature_before,
-        state = stored(&next.state), next.updated_at, next.policy_version, next.reopened,
+        state = stored(&next.state), next.updated_at, next.policy_version, next.reopened, next.asked_at, next.earlier_valid_until,
         to.signed_bytes, to.tx_signature, to.last_valid_block_height, to.sent_at, to.slot, to.ended_at, to.reason,
         to.message, to.checks, to.retry_at, to.approval_reason, to.approval_expires_at
     }

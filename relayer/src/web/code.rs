@@ -139,6 +139,9 @@ codes! {
         "The transfer would be refused, and the account or its operator has had as many refusals in the last 24 hours \
          as it may have. Nothing was claimed."
         "Correct the transfer: what can be paid is still paid. After `Retry-After` seconds refusals are recorded again.";
+    AccountFull TOO_MANY_REQUESTS "account_full" retryable false
+        "The account has made as many payments in a day as it has room to remember, and may not be given more. Nothing was paid."
+        "Send the same request again at `retry_at`, under the same idempotency key, or have the operator give the account more room.";
     InternalError INTERNAL_SERVER_ERROR "internal_error"
         "A fault of ours, which is logged under `request_id`."
         "Ask for the state, or send a transfer again under the same idempotency key.";

@@ -102,6 +102,7 @@ pub const fn failure_code(code: FailureCode) -> Code {
         FailureCode::AuthorityRotated => Code::AuthorityRotated,
         FailureCode::FeePayerEmpty => Code::FeePayerEmpty,
         FailureCode::SignerUnavailable => Code::SignerUnavailable,
+        FailureCode::AccountFull => Code::AccountFull,
     }
 }
 
@@ -135,7 +136,7 @@ pub(crate) struct ErrorBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool)]
     retryable: Option<bool>,
-    /// When the rolling window has room for the amount, if nothing else is spent.
+    /// When the rolling window has room for the amount, or the account for one more payment, if nothing else is paid.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     retry_at: Option<schema::Timestamp>,
@@ -532,7 +533,8 @@ fn unpaid_body(transfer: &Unpaid, checks: Option<Checks>) -> ErrorBody {
             let body = ErrorBody::new(failure_code(failed.code), failed.message.clone());
             let checks = checks.filter(|_| body.error.status() == StatusCode::PAYMENT_REQUIRED);
             let checks = checks.as_ref().map(CheckBody::list);
-            ErrorBody { checks, retryable: body.retryable.or(Some(false)), ..body }
+            let retry_at = failed.retry_at.map(Text);
+            ErrorBody { checks, retryable: body.retryable.or(Some(false)), retry_at, ..body }
         }
         // The others are answered as transfers; see `TransferResponse`.
         TransferState::Claimed

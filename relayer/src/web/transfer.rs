@@ -58,7 +58,7 @@ pub struct TransferResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     message: Option<Message>,
-    /// When the rolling window has room for the amount, if nothing else is spent.
+    /// When the rolling window has room for the amount, or the account for one more payment, if nothing else is paid.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     retry_at: Option<schema::Timestamp>,
@@ -138,6 +138,7 @@ impl TransferResponse {
             TransferState::Failed(failure) => Self {
                 error: Some(failure_code(failure.code)),
                 message: Some(failure.message.as_str().into()),
+                retry_at: failure.retry_at.map(Text),
                 ..bare
             },
         }

@@ -4,7 +4,7 @@ import { spend, throughBudget, waived } from "./beside.mts";
 import { type Call, type Landed, type Told, micros, usdc } from "./transaction.mts";
 import { type Account, DAY, type World, inMonth } from "./world.mts";
 
-const TAGS_MAX = 16;
+const [EARLIEST, LATEST] = [-300, 3_600]; // seconds after a payment was asked for
 
 /** `events`: payments of the account in the log. */
 export function pay(world: World, account: Account, it: Call, at: Landed, events: any[]) {
@@ -15,10 +15,10 @@ export function pay(world: World, account: Account, it: Call, at: Landed, events
   if (!world.operator!.transferAuthorities.includes(signer)) finds("signer", `${signer} paid, and was no transfer authority of the operator then.`);
   const event = events.shift();
   if (!event && !at.isCut) finds("log", "The log hides the event of a payment.");
-  if (((Number(agent.payments & 0xffffffffn) - args.sequence) >>> 0) >= TAGS_MAX) {
-    finds("paid_once", "A payment took effect so long after it was signed that its tag could have been forgotten.");
-  }
-  const number = BigInt(event?.number.toString() ?? Math.max(Number(agent.payments), args.sequence) + 1);
+  // Blocks may be dated a second apart.
+  const age = at.time! - args.asked_at;
+  if (age < EARLIEST - 1 || age > LATEST) finds("paid_once", "A payment took effect an hour or more after it was asked for, or too long before.");
+  const number = BigInt(event?.number.toString() ?? agent.payments + 1n);
   const expected = agent.payments + 1n;
   if (number < expected) finds("numbering", `A payment is numbered ${number}; it is number ${expected}.`);
   if (number > expected) finds("numbering", `${number - expected} payment(s) from number ${expected} on are missing.`);
@@ -38,11 +38,12 @@ export function pay(world: World, account: Account, it: Call, at: Landed, events
   const isListed = policy.wallets === null || policy.wallets.includes(owner) || policy.tokenAccounts.includes(accounts.destination);
   if (!isListed && !pastList) refuses("allowlist", "its recipient is not on the allowlist");
   if (policy.single !== null && !pastSingle && amount > policy.single) refuses("single_limit", `at most ${usdc(policy.single)} at once`);
-  account.seconds.set(agent.payments, at.time!);
   account.recent = account.recent.filter((it) => at.time! - it.time <= DAY);
-  const tag = String(args.transfer_id.slice(8));
+  const tag = String([...args.transfer_id.slice(8)]);
   const ofTheDay = account.recent.filter((it) => at.time! - it.time < DAY);
-  if (ofTheDay.some((it) => it.tag === tag)) finds("paid_once", `The tag of payment ${number} was paid twice in 24 hours.`);
+  const before = account.seconds.get(tag);
+  if (before !== undefined && Math.min(at.time!, args.asked_at) - before < DAY - 1) finds("paid_once", `The tag of payment ${number} was paid twice in 24 hours.`);
+  account.seconds.set(tag, at.time!);
   account.recent.push({ time: at.time!, amount, tag });
   const spent = ofTheDay.reduce((sum, it) => sum + it.amount, amount);
   // Seconds are floored: for the program one of this age counts. Whatever it counts longer, it never counts less.

@@ -6,7 +6,7 @@ import { closeBudget, closeGrant, openGrant, setApprover, setBounds, setBudget }
 import { associated, draftOf } from "./past.mts";
 import { goesTo, pay } from "./payments.mts";
 import { type Call, type Landed, bytesOf, lookedUp, micros, usdc } from "./transaction.mts";
-import { type Account, DAY, type Policy, type World, delayOf, loosens, policyOf, policyOfArgs, refusesAll } from "./world.mts";
+import { type Account, DAY, KEPT, type Policy, type World, delayOf, loosens, policyOf, policyOfArgs, refusesAll } from "./world.mts";
 
 /** Whether a transaction calls the program for this operator; a call that cannot be read is about everybody. */
 const isCalled = ({ past }: World, at: Landed) => at.calls.some((it) => it.name === "" || it.accounts.operator === past.operator);
@@ -138,8 +138,9 @@ function createAgent(world: World, it: Call, at: Landed) {
   world.accounts.set(address, {
     address, createdIn: before?.createdIn ?? at.slot, agent: { version: 1, policy, isHalted: false, payments: 0n },
     // None of the grants of the account before.
-    grantEpoch: isAnew ? (before.grantEpoch + 1) % 256 : 0,
-    isByGrantOnly: false, budget: "", seconds: new Map(), recent: before?.recent ?? [],
+    grantEpoch: isAnew ? before.grantEpoch + 1 : 0, voidedAt: before?.voidedAt ?? 0,
+    isByGrantOnly: false, budget: "", seconds: before?.seconds ?? new Map(), buckets: 1, 
+    recent: (before?.recent ?? []).filter((it) => at.time! - it.time <= DAY),
     policies: [...(before?.policies ?? []), { version: 1, since: at.time!, policy }],
     total: before?.total ?? { payments: 0, paid: 0n, withdrawn: 0n, deposited: 0n },
   });
@@ -214,7 +215,8 @@ function carryOut(world: World, it: Call, at: Landed, out: Map<string, bigint>, 
     case "remove_approver":
       mayBe(admin);
       if (!world.approvers.delete(accounts.approver)) world.finds("state", "An approver was removed whose beginning was not read.", at);
-      world.approverEpoch = (world.approverEpoch + 1) % 256;
+      world.approverEpoch += 1;
+      world.approversVoidedAt = at.time!;
       return;
     case "set_budget":
       mayBe(admin, policyAuthority, guardian);
@@ -268,9 +270,14 @@ function carryOut(world: World, it: Call, at: Landed, out: Map<string, bigint>, 
     case "set_bounds":
       mayBe(admin, policyAuthority);
       return setBounds(world, account, it, at);
+    case "set_tag_buckets":
+      mayBe(admin, policyAuthority);
+      account.buckets = args.buckets;
+      return;
     case "void_grants":
       mayBe(admin, policyAuthority, guardian);
-      account.grantEpoch = (account.grantEpoch + 1) % 256;
+      account.grantEpoch += 1;
+      account.voidedAt = at.time!;
       return;
     case "transfer": case "transfer_checked": case "transfer_extended":
       pay(world, account, it, at, paid.get(account.address) ?? []);
@@ -301,11 +308,12 @@ function carryOut(world: World, it: Call, at: Landed, out: Map<string, bigint>, 
       transferId: args?.transfer_id, memo: args?.memo,
     });
   }
-  const counts = account.recent.filter((it) => at.time! - it.time <= DAY).reduce((sum, it) => sum + it.amount, 0n);
-  if (name === "close_agent" && counts > 0n) {
-    world.finds("daily_limit", `The account was closed while ${usdc(counts)} of the last 24 hours counted: created anew, it begins with nothing.`, at, about);
+  // Blocks may be dated a second apart.
+  const newest = account.recent.at(-1)?.time;
+  if (name === "close_agent" && agent.payments > 0n && newest !== undefined && at.time! - newest < KEPT - 1) {
+    world.finds("daily_limit", "The account was closed within 25 hours of its newest payment: created anew, it begins with nothing.", at, about);
   }
-  if (name === "close_agent") Object.assign(account, { agent: undefined, draft: undefined });
+  if (name === "close_agent") Object.assign(account, { agent: undefined, draft: undefined, voidedAt: at.time! });
 }
 
 /** What was left of a closed account: by the log, since money may have come in the same transaction. */

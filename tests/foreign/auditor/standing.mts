@@ -6,6 +6,8 @@ import type { Stands } from "./node.mts";
 import { TOKEN, base58, micros, usdc } from "./transaction.mts";
 import type { Account, World } from "./world.mts";
 
+const BUCKET = 192; // bytes
+
 /** The accounts that are compared. */
 export const compared = ({ past, program }: World): string[] =>
   [past.operator, ...past.agents.flatMap((agent) => [agent, associated(agent, past.mint), draftOf(program, agent)]), ...past.beside];
@@ -44,14 +46,14 @@ const none = web3.PublicKey.default.toString();
 const moment = (chain: any, signed: number) => (Math.abs(Number(chain) - signed) <= 1 ? signed : Number(chain));
 
 function operator(world: World, own?: Buffer): Both {
-  const { operator: signed, approverEpoch, past } = world;
+  const { operator: signed, approversVoidedAt, past } = world;
   const it = decoded(world, "Operator", own);
   const chain = it && [it.admin, it.pending_admin, it.policy_authority, it.guardian, it.usdc_mint,
-    it.transfer_authorities.map(String).filter((key: string) => key !== none).sort(), it.loosening_delay_seconds, it.halted_by !== 0, it.approver_epoch];
+    it.transfer_authorities.map(String).filter((key: string) => key !== none).sort(), it.loosening_delay_seconds, it.halted_by !== 0, moment(it.approvers_voided_at, approversVoidedAt)];
   if (!signed) return [chain, undefined];
   const { admin, pendingAdmin, policyAuthority, guardian, transferAuthorities, delay, isHalted } = signed;
   return [chain, [admin, pendingAdmin || none, policyAuthority, [none, "null", ""].includes(guardian) ? none : guardian, past.mint,
-    [...transferAuthorities].sort(), delay, isHalted, approverEpoch]];
+    [...transferAuthorities].sort(), delay, isHalted, approversVoidedAt]];
 }
 
 function purse(world: World, address: string, stands: Stands["account"], finds: (check: string, text: string) => unknown) {
@@ -83,39 +85,48 @@ function agent(world: World, address: string, own: Buffer | undefined, finds: (c
     }
     return;
   }
-  const { policy_version, halted_by, grant_epoch, tags, policy, operator, token_account } = it;
+  const { policy_version, halted_by, voided_at, payments, policy, operator, token_account } = it;
   // A cap for 30 days with its 32 words, and the address of a budget, stand before the list.
   const [hasMonth, hasBudget] = [1, 2].map((bit) => (policy.bounds >> bit) % 2 === 1);
   const budgetAt = body + (hasMonth ? 264 : 0);
+  // The list, and buckets of 16 tags and their 16 seconds.
   const list = own.subarray(budgetAt + (hasBudget ? 32 : 0));
-  const entries = Array.from({ length: list.length / 32 }, (_, at) => base58(list.subarray(32 * at, 32 * at + 32)));
+  const count = policy.wallet_count + policy.token_account_count;
+  const entries = Array.from({ length: count }, (_, at) => base58(list.subarray(32 * at, 32 * at + 32)));
+  const tags = list.subarray(32 * count);
   const flag = (bit: number) => (policy.flags >> bit) % 2 === 1;
-  const chain = [operator, token_account, policy_version, halted_by !== 0, grant_epoch, micros(tags[0]), flag(0), flag(1),
+  const chain = [operator, token_account, policy_version, halted_by !== 0, moment(voided_at, account.voidedAt), micros(payments), flag(0), flag(1),
     flag(2) ? micros(policy.max_single_transfer) : null, flag(3) ? micros(policy.max_daily_spend) : null, flag(4) ? policy.wallet_count : null, entries,
-    policy.bounds, hasMonth ? own.readBigUInt64LE(body) : null, hasBudget ? base58(own.subarray(budgetAt, budgetAt + 32)) : ""];
+    tags.length / BUCKET, policy.bounds, hasMonth ? own.readBigUInt64LE(body) : null, hasBudget ? base58(own.subarray(budgetAt, budgetAt + 32)) : ""];
   misdated(account, tags, finds);
   const signed = stated(world, account);
   const at = chain.findIndex((it, place) => String(it) !== String(signed[place]));
   if (at >= 0) finds("state", `The account ${address} says ${chain[at]} on the chain; by what was signed it is ${signed[at]}.`);
 }
 
-function stated({ past }: World, { address, agent, grantEpoch, month, budget, isByGrantOnly }: Account): unknown[] {
+function stated({ past }: World, { address, agent, voidedAt, buckets, month, budget, isByGrantOnly }: Account): unknown[] {
   const { version, isHalted, payments, policy: { paused, memo, single, daily, wallets, tokenAccounts } } = agent!;
   const bounds = (isByGrantOnly ? 1 : 0) + (month ? 2 : 0) + (budget ? 4 : 0);
-  return [past.operator, associated(address, past.mint), version, isHalted, grantEpoch, payments, paused, memo, single, daily, wallets?.length ?? null,
-    [...(wallets ?? []), ...tokenAccounts], bounds, month?.cap ?? null, budget];
+  return [past.operator, associated(address, past.mint), version, isHalted, voidedAt, payments, paused, memo, single, daily, wallets?.length ?? null,
+    [...(wallets ?? []), ...tokenAccounts], buckets, bounds, month?.cap ?? null, budget];
 }
 
-/** The seconds of the last 16 payments, two in a word, stand behind their tags. */
-function misdated({ agent, seconds }: Account, tags: any[], finds: (check: string, text: string) => unknown) {
-  for (let number = agent!.payments; number > 0n && number > agent!.payments - 16n; number -= 1n) {
-    const place = Number((number - 1n) % 16n);
-    const stands = Number((micros(tags[17 + (place >> 1)]) >> BigInt(32 * (place % 2))) & 0xffffffffn);
-    const dated = seconds.get(number);
-    if (dated !== undefined && Math.abs(stands - dated) > 1) {
-      finds("dates", `The account says that payment ${number} was made at ${stands}; its block is dated ${dated}.`);
+/** The account keeps the tag and the second of every payment of the last 25 hours. */
+function misdated({ seconds, recent }: Account, tags: Buffer, finds: (check: string, text: string) => unknown) {
+  const kept = new Map<string, number>();
+  for (let bucket = 0; bucket + BUCKET <= tags.length; bucket += BUCKET) {
+    for (let slot = 0; slot < 16; slot += 1) {
+      const tag = String([...tags.subarray(bucket + 8 * slot, bucket + 8 * slot + 8)]);
+      kept.set(tag, tags.readUInt32LE(bucket + 128 + 4 * slot));
     }
   }
+  for (const [tag, stands] of kept) {
+    const dated = seconds.get(tag);
+    if (dated !== undefined && Math.abs(stands - dated) > 1) {
+      finds("dates", `The account says that the payment with tag ${tag} was made at ${stands}; its block is dated ${dated}.`);
+    }
+  }
+  for (const { tag } of recent) if (!kept.has(tag)) finds("state", `The account forgot the tag ${tag} of the last 24 hours.`);
 }
 
 function draft(world: World, address: string, own?: Buffer): Both {
@@ -137,9 +148,9 @@ function beside(world: World, address: string, own?: Buffer): Both {
     const { terms, by } = grant;
     const flags = [terms.beyond_allowlist, terms.beyond_single_limit, terms.beyond_daily_limit, Boolean(terms.payee.TokenAccount), by === "policy authority",
       by === "approver"].reduce((sum, is, bit) => sum + (is ? 1 << bit : 0), 0);
-    const chain = it && [it.agent, it.id, it.left, it.flags, it.epoch, it.approver_epoch, it.expires_at, it.payee, it.tag, it.policy_version,
+    const chain = it && [it.agent, it.id, it.left, it.flags, it.expires_at, it.payee, it.tag, it.policy_version,
       String(it.memo_hash), moment(it.opened_at, grant.openedAt), it.opened_delay_seconds];
-    return [chain, [grant.agent, grant.id, grant.left, flags, grant.epoch, grant.approverEpoch, terms.expires_at, (terms.payee.Wallet ?? terms.payee.TokenAccount)[0],
+    return [chain, [grant.agent, grant.id, grant.left, flags, terms.expires_at, (terms.payee.Wallet ?? terms.payee.TokenAccount)[0],
       terms.tag ?? 0, terms.policy_version ?? 0, String(terms.memo_hash ?? Array(32).fill(0)), grant.openedAt, grant.delay]];
   }
   if (approver) {

@@ -6,6 +6,7 @@ import type { Landed, Program } from "./transaction.mts";
 import { micros } from "./transaction.mts";
 
 export const DAY = 86_400; // seconds
+export const KEPT = DAY + 3_600; // seconds for which an account keeps a tag
 
 /** Amounts in micro-USDC; `null` is no limit, and no list: anyone may be paid. */
 export type Policy = { single: bigint | null; daily: bigint | null; memo: boolean; paused: boolean; wallets: string[] | null; tokenAccounts: string[] };
@@ -36,8 +37,12 @@ export type Account = {
   budget: string;
   /** Paid since there is a cap for 30 days, by days. */
   month?: Month;
-  /** When each payment was made, by its number. */
-  seconds: Map<bigint, number>;
+  /** When grants were last revoked together, or the account before this one closed; 0 if never. */
+  voidedAt: number;
+  /** When the newest payment with each tag was made. */
+  seconds: Map<string, number>;
+  /** How many buckets of 16 tags it has. */
+  buckets: number;
   /** Payments of the last 24 hours. */
   recent: { time: number; amount: bigint; tag: string }[];
   /** Every policy that was in force, and since when. */
@@ -61,6 +66,7 @@ export class World {
   readonly grants = new Map<string, Grant>();
   readonly approvers = new Map<string, Approver>(); // by their accounts' addresses
   approverEpoch = 0; // approvers' grants of an earlier one pay nothing
+  approversVoidedAt = 0;
   readonly budgets = new Map<string, Budget>();
   /** The audited accounts by their token accounts, and what these hold. */
   readonly purses: Map<string, { agent: string; balance: bigint }>;

@@ -50,7 +50,7 @@ impl Scene {
             source: self.ada.token_account,
             destination: to,
             transfer_id: id_with_tag([0; 8], tag),
-            sequence: chain.agent(&self.ada.address).await.agent.tags().sequence(),
+            asked_at: chain.now().await as u32,
             amount: micros,
             memo,
         };

@@ -19,7 +19,7 @@ const PAUSED_IN_DRAFT: usize = 63;
 /// Where entries begin in a `write_draft`: after the hash, the start and their count.
 const ENTRIES_IN_DRAFT: usize = 46;
 const ENTRY_BYTES: usize = 32;
-/// Offset of the amount in a `transfer`: after the discriminator, the id and the sequence.
+/// Offset of the amount in a `transfer`: after the discriminator, the id and the second.
 const AMOUNT_IN_CALL: usize = 24;
 /// Offset of the amount in the event: after discriminator, agent, number and id.
 const AMOUNT_IN_EVENT: usize = 64;

@@ -157,7 +157,7 @@ async fn stock_facilitator_verifies_and_settles_a_payment_and_the_history_has_it
         assert_eq!(shown, [&json!("transfer"), &json!("out"), &json!("0.250000"), &json!("report")]);
         assert_eq!(entry["tx_signature"], answer.receipt["transaction"]);
         let agent = market.agent.operator.chain.agent(&market.agent.address).await;
-        assert_eq!(agent.agent.tags().recorded(), 1);
+        assert_eq!(agent.agent.payments, 1);
     }
 }
 

@@ -88,7 +88,8 @@ impl Step<'_> {
             let text = format!("Payment {number} did not go through the account's budget.");
             self.mismatch(Check::DailyLimit, Some(agent), text);
         }
-        let (Some(address), now) = (own, self.now) else { return };
+        // The payment is recorded by now, at the account's own clock.
+        let (Some(address), now) = (own, book.agent.clock(self.now)) else { return };
         let Some(budget) = self.world.budgets.get_mut(&address) else {
             let text = format!("The budget {address} was used, and its beginning was not read.");
             return self.mismatch(Check::State, Some(agent), text);

@@ -1,8 +1,9 @@
 //! When things happened. A date is the node's word: it is held against the dates around it, and against the seconds that the
 //! program itself wrote into accounts.
 
-use purser::state::Agent;
-use purser_policy::TAGS_MAX;
+use std::collections::BTreeMap;
+
+use purser::state::AgentView;
 
 use super::{Place, Replay, date};
 use crate::check::Check;
@@ -34,19 +35,10 @@ impl Replay {
     }
 }
 
-/// The newest payment whose second in the account is not that of its block: its number, and both.
-pub(super) fn misdated(chain: &Agent, replayed: &Agent) -> Option<(u64, u32, u32)> {
-    let numbers = chain.tags().numbered().zip(replayed.tags().numbered());
-    let mut wrong = numbers.filter(|(one, other)| one == other).filter_map(|((number, _), _)| {
-        let (stands, dated) = (second(chain, number)?, second(replayed, number)?);
-        (u64::from(stands.abs_diff(dated)) > SECONDS_OFF_MAX).then_some((number, stands, dated))
-    });
-    wrong.next()
-}
-
-/// When the account says that a payment was made, in the low 32 bits of Unix seconds. They stand behind the tags.
-fn second(agent: &Agent, number: u64) -> Option<u32> {
-    let seconds: &[u32] = bytemuck::cast_slice(agent.tags.get(1 + TAGS_MAX..)?);
-    let place = usize::try_from(number.checked_sub(1)? % TAGS_MAX as u64).ok()?;
-    seconds.get(place).copied()
+/// A payment whose second in the account is not that of its block: its tag, and both.
+pub(super) fn misdated(chain: &AgentView, replayed: &AgentView) -> Option<(u64, u32, u32)> {
+    let seconds = |view: &AgentView| view.tags().map(|tags| tags.entries().collect::<BTreeMap<_, _>>());
+    let (stands, dated) = (seconds(chain)?, seconds(replayed)?);
+    let both = stands.into_iter().filter_map(|(tag, stands)| Some((tag, stands, *dated.get(&tag)?)));
+    both.into_iter().find(|(_, stands, dated)| u64::from(stands.abs_diff(*dated)) > SECONDS_OFF_MAX)
 }

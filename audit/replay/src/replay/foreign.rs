@@ -5,7 +5,7 @@ use anchor_lang::prelude::Pubkey;
 use purser::events::{
     AgentClosed, AgentCreated, ApproverRemoved, ApproverSet, BoundsSet, BudgetClosed, BudgetSet, BudgetUsed,
     DraftClosed, DraftSealed, DraftWritten, GrantClosed, GrantOpened, GrantUsed, GrantsVoided, HaltSet,
-    OperatorCreated, OperatorUpdated, PausedSet, PolicySet, RentRefundSet, TransferExecuted, Withdrawn,
+    OperatorCreated, OperatorUpdated, PausedSet, PolicySet, RentRefundSet, TagBucketsSet, TransferExecuted, Withdrawn,
 };
 use purser::instruction;
 use purser_client::{EventLog, LandedWell};
@@ -13,7 +13,7 @@ use purser_client::{EventLog, LandedWell};
 use super::{Place, Replay};
 
 /// First the events that name the operator, then those that name the account.
-const OF_OPERATORS: [(&[u8], &str); 19] = [
+const OF_OPERATORS: [(&[u8], &str); 20] = [
     (OperatorCreated::DISCRIMINATOR, "OperatorCreated"),
     (OperatorUpdated::DISCRIMINATOR, "OperatorUpdated"),
     (AgentCreated::DISCRIMINATOR, "AgentCreated"),
@@ -25,6 +25,7 @@ const OF_OPERATORS: [(&[u8], &str); 19] = [
     (ApproverRemoved::DISCRIMINATOR, "ApproverRemoved"),
     (ApproverSet::DISCRIMINATOR, "ApproverSet"),
     (BoundsSet::DISCRIMINATOR, "BoundsSet"),
+    (TagBucketsSet::DISCRIMINATOR, "TagBucketsSet"),
     (BudgetSet::DISCRIMINATOR, "BudgetSet"),
     (BudgetClosed::DISCRIMINATOR, "BudgetClosed"),
     (GrantOpened::DISCRIMINATOR, "GrantOpened"),

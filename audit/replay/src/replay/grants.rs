@@ -67,7 +67,15 @@ impl Step<'_> {
             rent_refund,
             ..Grant::zeroed()
         };
-        grant.set_terms(&terms, opened_by, (&operator, &book.agent), self.now);
+        let now = match approver.and_then(|key| self.world.approvers.get(&key)) {
+            Some(approver) => approver.window().effective(book.agent.clock(self.now)),
+            None => book.agent.clock(self.now),
+        };
+        grant.set_terms(&terms, opened_by, &operator, now);
+        if grant.is_void(&operator, &book.agent) {
+            let text = format!("{signer} opened the grant {address} in the second in which grants were revoked.");
+            self.mismatch(Check::PolicyChanges, Some(agent), text);
+        }
         self.world.grants.insert(address, GrantBook { grant, opener: signer });
         let event =
             GrantOpened { operator: self.address, agent, grant: address, id, terms, opened_by, signer };
@@ -88,7 +96,7 @@ impl Step<'_> {
         (operator, book): (&Operator, &AgentBook),
         terms: &GrantTerms,
     ) -> Vec<&'static str> {
-        let now = self.now;
+        let now = book.agent.clock(self.now);
         let Some(approver) = self.world.approvers.get_mut(&address) else {
             return vec!["it was no approver of the operator then"];
         };
@@ -99,6 +107,7 @@ impl Step<'_> {
         if !terms.is_one_payment(&book.agent) {
             broken.push("an approver's is for one payment, under the policy in force");
         }
+        let now = approver.window().effective(now);
         if approver.grants(terms.amount, now).is_err() {
             broken.push("it is above the approver's limits");
         }
@@ -141,10 +150,11 @@ impl Step<'_> {
             self.mismatch(Check::State, None, text);
             return Some(());
         };
-        operator.approver_epoch = operator.approver_epoch.wrapping_add(1);
+        let now = approver.window().effective(self.now);
+        operator.approvers_voided_at = operator.approvers_voided_at.max(now);
         self.world.operator = Some(operator);
-        let (key, approver_epoch) = (approver.key, operator.approver_epoch);
-        let event = ApproverRemoved { operator: self.address, key, approver_epoch, admin };
+        let (key, voided_at) = (approver.key, operator.approvers_voided_at);
+        let event = ApproverRemoved { operator: self.address, key, voided_at, admin };
         self.expect(None, &event, "ApproverRemoved");
         let text = format!("{key} approves nothing any more, and all grants of approvers were voided.");
         self.tells(MomentKind::ApproverRemoved, None, text);
@@ -178,9 +188,8 @@ impl Step<'_> {
         let agent = *called.accounts.get(2)?;
         let (signer, _) = self.role(called, Some(agent), Authority::Halt)?;
         let Some(mut book) = self.agent(agent) else { return Some(()) };
-        book.agent.grant_epoch = book.agent.grant_epoch.wrapping_add(1);
-        let event =
-            GrantsVoided { operator: self.address, agent, grant_epoch: book.agent.grant_epoch, signer };
+        let voided_at = book.agent.void_grants(self.now).into();
+        let event = GrantsVoided { operator: self.address, agent, voided_at, signer };
         self.world.agents.insert(agent, book);
         self.expect(Some(agent), &event, "GrantsVoided");
         self.tells(MomentKind::GrantsVoided, Some(agent), format!("All grants were voided by {signer}."));

@@ -26,6 +26,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use anchor_lang::prelude::Pubkey;
 use purser::state::{Agent, Approver, Budget, ClosedAgent, Grant, Operator, PolicyDraft};
 use purser_client::{Deployment, EventLog, LandedWell, TokenBalance};
+use purser_policy::TagBucket;
 
 use crate::archive::Snapshot;
 use crate::check::Check;
@@ -53,7 +54,9 @@ pub struct Transaction {
 #[derive(Debug, Clone)]
 struct AgentBook {
     agent: Agent,
+    /// Bounds and allowlist.
     tail: Vec<u8>,
+    buckets: Vec<TagBucket>,
     /// A payment of unknown amount is missing: until this time the window cannot be recomputed.
     unsure_until: Option<i64>,
 }

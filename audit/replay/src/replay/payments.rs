@@ -7,8 +7,8 @@ use purser::instruction;
 use purser::state::{Authority, Operator};
 use purser_client::{Called, arguments, decode_event, transfer_arguments};
 use purser_policy::{
-    AccountState, Allowlist, DAY_SECONDS, Limit, Policy, Rule, STRETCH_SECONDS_MAX, TransferRequest,
-    UsdcAmount, Violation, Waived, check_granted, explain, tag_of,
+    AccountState, Allowlist, DAY_SECONDS, Limit, PaidTags, Policy, Rule, STRETCH_SECONDS_MAX, TransferRequest,
+    UsdcAmount, Violation, Waived, check_granted, explain, is_timely, record, tag_of,
 };
 
 use super::step::Step;
@@ -60,10 +60,11 @@ impl Step<'_> {
         let owner = owner.or(logged.as_ref().map(|event| event.recipient_owner));
         let recipient_owner = owner.unwrap_or_default();
         self.accounts_fit(address, &book, [source, destination, recipient_owner]);
-        self.number(address, &mut book, logged.as_ref(), transfer.sequence);
+        self.number(address, &mut book, logged.as_ref());
 
         let request = TransferRequest {
             tag: tag_of(&transfer.transfer_id),
+            asked_at: transfer.asked_at.into(),
             amount: UsdcAmount::from_micros(transfer.amount),
             memo: &transfer.memo,
             recipient: destination.as_array(),
@@ -77,9 +78,9 @@ impl Step<'_> {
         };
         let (grant, budget) = (named(GRANT_PLACE), named(BUDGET_PLACE));
         let waived = self.waived(grant, address, (&operator, &book), &request);
-        let spent = self.decide(address, &operator, &mut book, (&request, waived), transfer.sequence);
-        let number = book.agent.tags().recorded();
-        if book.agent.count_month(&mut book.tail, request.amount, self.now).is_err() {
+        let spent = self.decide(address, &operator, &mut book, (&request, waived), transfer.asked_at);
+        let number = book.agent.payments;
+        if book.agent.count_month(&mut book.tail, request.amount, book.agent.clock(self.now)).is_err() {
             let text = format!("Payment {number} went past the account's limit for 30 days.");
             self.mismatch(Check::DailyLimit, Some(address), text);
         }
@@ -126,38 +127,40 @@ impl Step<'_> {
         operator: &Operator,
         book: &mut AgentBook,
         (request, waived): (&TransferRequest, Waived),
-        sequence: u32,
+        asked_at: u32,
     ) -> UsdcAmount {
         let (agent, now) = (book.agent, self.now);
-        if !agent.tags().covers(sequence) {
-            let text =
-                "A payment took effect so long after it was signed that its tag could have been forgotten.";
+        if !is_timely(asked_at, agent.clock(now)) {
+            let text = "A payment took effect later than an hour after it was asked for, or too long before.";
             self.mismatch(Check::PaidOnce, Some(address), text.to_owned());
         }
         let state = AccountState {
             halted: operator.halted_by | agent.halted_by != 0,
             policy: book.agent.policy.with(book.agent.list(&book.tail)),
             window: agent.window(),
-            tags: agent.tags(),
+            tags: PaidTags(&book.buckets),
         };
         let decided = check_granted(&state, request, now, |_| Ok::<_, Violation>(waived));
         let broken = if decided.is_ok() { Vec::new() } else { broken_rules(&state, request, waived, now) };
-        let (window, tags) = book.agent.ledger_mut();
+        book.agent.payments = book.agent.payments.saturating_add(1);
+        let (window, buckets) = (book.agent.window_mut(), &mut book.buckets);
         let spent = match decided {
             Ok(cleared) => {
                 let spent = cleared.spent_after();
-                cleared.record(window, tags);
+                cleared.record(window, buckets);
                 spent
             }
             Err(_) => {
                 let at = window.effective(now);
                 let spent = window.spent(at).saturating_add(request.amount);
                 window.record(at, request.amount);
-                tags.record(request.tag, at);
+                if let Some(place) = PaidTags(buckets).place(request.tag, at) {
+                    record(buckets, place, request.tag, at);
+                }
                 spent
             }
         };
-        let (number, version) = (book.agent.tags().recorded(), book.agent.policy_version);
+        let (number, version) = (book.agent.payments, book.agent.policy_version);
         for (check, what) in broken {
             let text = format!(
                 "Payment {number} of {} USDC was made although policy version {version} refuses it: {what}.",
@@ -168,19 +171,11 @@ impl Step<'_> {
         spent
     }
 
-    /// The log numbers payments, so a skipped number is a payment that was not shown. If the log was cut off, the signed
-    /// sequence shows the same: a payment is signed with the number of those before it.
-    fn number(
-        &mut self,
-        address: Pubkey,
-        book: &mut AgentBook,
-        logged: Option<&TransferExecuted>,
-        sequence: u32,
-    ) {
-        let expected = book.agent.tags().recorded().saturating_add(1);
-        let ahead = sequence.wrapping_sub(book.agent.tags().sequence()).cast_signed();
-        let unseen = u64::try_from(ahead).unwrap_or_default();
-        let number = logged.map_or(expected.saturating_add(unseen), |event| event.number);
+    /// The log numbers payments, so a skipped number is a payment that was not shown. If the log was cut off, the next one that
+    /// is logged, or the account as it stands, shows the same.
+    fn number(&mut self, address: Pubkey, book: &mut AgentBook, logged: Option<&TransferExecuted>) {
+        let expected = book.agent.payments.saturating_add(1);
+        let number = logged.map_or(expected, |event| event.number);
         if number < expected {
             let text =
                 format!("The log numbers a payment {number}; it is number {expected} by what was signed.");
@@ -194,14 +189,9 @@ impl Step<'_> {
             last if last == expected => format!("Payment {expected} is"),
             last => format!("Payments {expected} to {last} are"),
         };
-        let source = match logged {
-            Some(_) => format!("the log of this one says number {number}"),
-            None => format!("whoever signed this one had seen {last}"),
-        };
-        self.mismatch(Check::Numbering, Some(address), format!("{missing} missing: {source}."));
-        if let Some(recorded) = book.agent.tags.first_mut() {
-            *recorded = last;
-        }
+        let text = format!("{missing} missing: the log of this one says number {number}.");
+        self.mismatch(Check::Numbering, Some(address), text);
+        book.agent.payments = last;
         book.unsure_until = Some(self.now.saturating_add(DAY_SECONDS + STRETCH_SECONDS_MAX));
     }
 
@@ -306,7 +296,7 @@ fn broken_rules(
     now: i64,
 ) -> Vec<(Check, String)> {
     let mut broken = Vec::new();
-    if state.tags.contains(request.tag, state.window.effective(now)) {
+    if state.tags.contains(request.tag, state.window.effective(now).min(request.asked_at)) {
         broken.push((Check::PaidOnce, "its tag was paid within the last 24 hours".to_owned()));
     }
     let is_waived = |rule| match rule {

@@ -1,16 +1,19 @@
 //! Accounts and their policies: creation, replacement, pause, closing.
 
+use anchor_lang::Discriminator;
 use anchor_lang::prelude::Pubkey;
 use bytemuck::Zeroable;
 use purser::constants::{AGENT_SEED, LAYOUT_VERSION};
 use purser::events::{
     AgentClosed, AgentCreated, AllowlistRecord, BoundsSet, DraftClosed, PausedSet, PolicyRecord, PolicySet,
-    RentRefundSet,
+    RentRefundSet, TagBucketsSet,
 };
 use purser::instruction;
-use purser::state::{Agent, Authority, ClosedAgent, Role, StoredPolicy};
+use purser::state::{Agent, Authority, ClosedAgent, Role, StoredPolicy, second};
 use purser_client::{Called, arguments, decode_event};
-use purser_policy::{Address, Allowlist, Limit, Policy, UsdcAmount};
+use purser_policy::{
+    Address, Allowlist, Limit, Policy, SpendWindow, TAG_SECONDS, TagBucket, UsdcAmount, grow, shrink,
+};
 
 use super::found::BoundsChange;
 use super::step::Step;
@@ -48,17 +51,22 @@ impl Step<'_> {
         let agent = Agent {
             version: LAYOUT_VERSION,
             bump,
-            grant_epoch: closed.map_or(0, |closed| closed.grant_epoch.wrapping_add(1)),
             policy_version: 1,
             operator: self.address,
             agent_id,
             token_account,
             rent_refund,
-            policy_updated_at: self.now,
-            policy: StoredPolicy::from(&policy),
+            policy: StoredPolicy { tag_buckets: 1, ..StoredPolicy::from(&policy) },
             ..Agent::zeroed()
         };
-        let book = AgentBook { agent, tail: tail(&policy), unsure_until: None };
+        let mut book =
+            AgentBook { agent, tail: tail(&policy), buckets: vec![TagBucket::EMPTY], unsure_until: None };
+        book.agent.set_policy(&policy);
+        book.agent.policy_updated_at = second(self.now);
+        if let Some(closed) = closed {
+            book.agent.voided_at = closed.second;
+            *book.agent.window_mut() = SpendWindow::beginning(closed.second.into());
+        }
         self.world.agents.remove(&address);
         self.comes_into_force(address, &book, signer);
         self.world.agents.insert(address, book);
@@ -184,6 +192,34 @@ impl Step<'_> {
         Some(())
     }
 
+    pub(super) fn set_tag_buckets(&mut self, called: &Called) -> Option<()> {
+        let instruction::SetTagBuckets { buckets } = arguments(&called.data)?;
+        let address = *called.accounts.get(3)?;
+        self.role(called, Some(address), Authority::SetPolicy)?;
+        let Some(mut book) = self.agent(address) else { return Some(()) };
+        self.examine(Check::PaidOnce, Some(address));
+        let (had, count) = (book.buckets.len(), usize::from(buckets));
+        let fits = if count > had {
+            book.buckets.resize(count, TagBucket::EMPTY);
+            grow(&mut book.buckets, had);
+            Some(())
+        } else {
+            let now = book.agent.clock(self.now);
+            let fits = shrink(&mut book.buckets, count, now);
+            book.buckets.truncate(count);
+            fits
+        };
+        if fits.is_none() || count == 0 {
+            let text = "The account forgot payments of the last 25 hours: it has less room than they need.";
+            self.mismatch(Check::PaidOnce, Some(address), text.to_owned());
+        }
+        book.agent.policy.tag_buckets = buckets;
+        self.world.agents.insert(address, book);
+        let event = TagBucketsSet { operator: self.address, agent: address, buckets };
+        self.expect(Some(address), &event, "TagBucketsSet");
+        Some(())
+    }
+
     pub(super) fn set_rent_refund(&mut self, called: &Called) -> Option<()> {
         let (address, new) = (*called.accounts.get(2)?, *called.accounts.get(3)?);
         let signer = self.signer(called, Some(address))?;
@@ -205,14 +241,12 @@ impl Step<'_> {
         let (admin, _) = self.role(called, Some(address), Authority::Administer)?;
         let Some(book) = self.agent(address) else { return Some(()) };
         let Agent { agent_id, token_account, .. } = book.agent;
-        let spent = book.agent.window().spent(self.now);
+        let now = book.agent.clock(self.now);
         self.examine(Check::DailyLimit, Some(address));
-        if !spent.is_zero() {
-            let text = format!(
-                "The account was closed while {spent} USDC of the last 24 hours counted against its limit: created anew, it \
-                 begins with an empty window."
-            );
-            self.mismatch(Check::DailyLimit, Some(address), text);
+        if book.agent.payments > 0 && now.saturating_sub(book.agent.window().latest()) < TAG_SECONDS {
+            let text = "The account was closed within 25 hours of its newest payment: created anew, it begins with an \
+                        empty window.";
+            self.mismatch(Check::DailyLimit, Some(address), text.to_owned());
         }
         if let Some(draft) = self.world.drafts.remove(&address) {
             let hash = draft.draft.hash;
@@ -222,8 +256,8 @@ impl Step<'_> {
         self.world.agents.remove(&address);
         let left = ClosedAgent {
             version: LAYOUT_VERSION,
-            grant_epoch: book.agent.grant_epoch,
-            reserved: [0; 6],
+            reserved: [0; 3],
+            second: second(now).max(book.agent.voided_at),
             rent_refund: admin,
         };
         self.world.closed.insert(address, left);
@@ -233,7 +267,7 @@ impl Step<'_> {
             operator: self.address,
             agent: address,
             agent_id,
-            payments: book.agent.tags().recorded(),
+            payments: book.agent.payments,
             swept: swept.micros(),
             recipient,
             admin,
@@ -264,6 +298,13 @@ impl Step<'_> {
 }
 
 impl AgentBook {
+    /// The account's data.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        let state = bytemuck::bytes_of(&self.agent);
+        let buckets = bytemuck::cast_slice(&self.buckets);
+        [Agent::DISCRIMINATOR, state, &self.tail, buckets].concat()
+    }
+
     pub(super) fn policy(&self) -> Policy<'_> {
         self.agent.policy.with(self.agent.list(&self.tail))
     }

@@ -6,7 +6,7 @@ use purser::state::{Agent, AgentView, ClosedAgent, Operator, PolicyDraft};
 use purser_policy::SpendWindow;
 
 use super::dates::misdated;
-use super::{Replay, date};
+use super::{AgentBook, Replay, date};
 use crate::archive::{SavedAccount, Snapshot};
 use crate::check::Check;
 
@@ -67,7 +67,10 @@ impl Replay {
             return self.beside_stands(address, own);
         }
         if address == self.operator {
-            let replayed = self.world.operator.as_ref().map(|state| bytes::<Operator>(state, &[]));
+            let replayed = self.world.operator.map(|state| {
+                let chain = own.as_deref().and_then(Operator::read);
+                bytes::<Operator>(&with_moments(state, chain), &[])
+            });
             return same(None, "operator's account", own, replayed);
         }
         if let Some(purse) = self.purses.get(&address) {
@@ -77,8 +80,13 @@ impl Replay {
         if self.audited.contains(&address) {
             let replayed = self.world.agents.get(&address);
             let is_unsure = replayed.is_some_and(|book| book.unsure_until.is_some());
-            let closed = self.world.closed.get(&address).map(|closed| bytes::<ClosedAgent>(closed, &[]));
-            let replayed = replayed.map(|book| bytes::<Agent>(&book.agent, &book.tail)).or(closed);
+            let closed = self.world.closed.get(&address).map(|closed| {
+                let stands = own.as_deref().and_then(ClosedAgent::read).map(|stands| stands.second);
+                let second = stands.filter(|stands| stands.abs_diff(closed.second) <= 1);
+                let second = second.unwrap_or(closed.second);
+                bytes::<ClosedAgent>(&ClosedAgent { second, ..*closed }, &[])
+            });
+            let replayed = replayed.map(AgentBook::bytes).or(closed);
             if is_unsure {
                 let why =
                     format!("{address}: a payment is missing, so its spend window cannot be recomputed");
@@ -87,11 +95,11 @@ impl Replay {
             let mut wrong = Vec::new();
             if let (Some(chain), Some(replayed)) = (&own, &replayed)
                 && let (Some(chain), Some(replayed)) = (Agent::read(chain), Agent::read(replayed))
-                && let Some((number, stands, dated)) = misdated(&chain.agent, &replayed.agent)
+                && let Some((tag, stands, dated)) = misdated(&chain, &replayed)
             {
                 let [stands, dated] = [stands, dated].map(|seconds| date(seconds.into()));
                 let text = format!(
-                    "The account says that payment {number} was made at {stands}; its block is dated {dated}."
+                    "The account says that the payment with tag {tag} was made at {stands}; its block is dated {dated}."
                 );
                 wrong.push((Check::Dates, Some(address), text));
             }
@@ -148,19 +156,31 @@ pub(super) fn is_same_window(one: &SpendWindow, other: &SpendWindow) -> bool {
 fn same_but_for_a_second(chain: &[u8], replayed: &[u8]) -> bool {
     let (Some(chain), Some(replayed)) = (Agent::read(chain), Agent::read(replayed)) else { return false };
     let (one, other) = (chain.agent, replayed.agent);
-    let close = |one: i64, other: i64| one.abs_diff(other) <= 1;
+    let close = |one: u32, other: u32| one.abs_diff(other) <= 1;
     close(one.policy_updated_at, other.policy_updated_at)
         && is_same_window(one.window(), other.window())
-        && one.tags().numbered().eq(other.tags().numbered())
-        && misdated(&one, &other).is_none()
+        && close(one.voided_at, other.voided_at)
+        && misdated(&chain, &replayed).is_none()
         && without_moments(&chain, &replayed) == replayed
 }
 
-/// `chain` with the timestamps of `replayed`.
+/// The replayed operator, with the chain's timestamp where that is at most a second off.
+fn with_moments(replayed: Operator, chain: Option<Operator>) -> Operator {
+    let stands = chain.map(|chain| chain.approvers_voided_at);
+    let is_close = |at: &i64| at.abs_diff(replayed.approvers_voided_at) <= 1;
+    let approvers_voided_at = stands.filter(is_close).unwrap_or(replayed.approvers_voided_at);
+    Operator { approvers_voided_at, ..replayed }
+}
+
+/// `chain` with the timestamps of `replayed`, also those of tags.
 fn without_moments(chain: &AgentView, replayed: &AgentView) -> AgentView {
     let mut view = chain.clone();
+    let tags = |view: &AgentView| view.tags().map(|tags| tags.entries().map(|(tag, _)| tag).collect::<Vec<_>>());
+    if tags(chain) == tags(replayed) {
+        view.copy_tags(replayed);
+    }
     view.agent.policy_updated_at = replayed.agent.policy_updated_at;
     view.agent.window = replayed.agent.window;
-    view.agent.tags = replayed.agent.tags;
+    view.agent.voided_at = replayed.agent.voided_at;
     view
 }

@@ -54,7 +54,7 @@ const fn named_at(
     Instruction { discriminator, operator_place, replay }
 }
 
-static INSTRUCTIONS: [Instruction; 27] = [
+static INSTRUCTIONS: [Instruction; 28] = [
     named_at(1, instruction::Transfer::DISCRIMINATOR, |step, called| step.transfer(called)),
     named_at(1, instruction::TransferChecked::DISCRIMINATOR, |step, called| step.transfer(called)),
     named_at(1, instruction::CreateOperator::DISCRIMINATOR, |step, called| step.create_operator(called)),
@@ -76,6 +76,7 @@ static INSTRUCTIONS: [Instruction; 27] = [
     named_at(1, instruction::CloseGrant::DISCRIMINATOR, |step, called| step.close_grant(called)),
     named_at(1, instruction::VoidGrants::DISCRIMINATOR, |step, called| step.void_grants(called)),
     named_at(2, instruction::SetBounds::DISCRIMINATOR, |step, called| step.set_bounds(called)),
+    named_at(2, instruction::SetTagBuckets::DISCRIMINATOR, |step, called| step.set_tag_buckets(called)),
     named_at(1, instruction::SetApprover::DISCRIMINATOR, |step, called| step.set_approver(called)),
     named_at(1, instruction::SetBudget::DISCRIMINATOR, |step, called| step.set_budget(called)),
     named_at(1, instruction::CloseBudget::DISCRIMINATOR, |step, called| step.close_budget(called)),

@@ -14,7 +14,7 @@ pub struct AcceptAdmin<'info> {
 
 pub(crate) fn handler(ctx: Context<AcceptAdmin>) -> Result<()> {
     let mut operator = ctx.accounts.operator.known_mut()?;
-    require_keys_eq!(*ctx.accounts.pending_admin.key, operator.pending_admin, PurserError::Unauthorized);
+    ensure_same!(*ctx.accounts.pending_admin.key, operator.pending_admin, PurserError::Unauthorized);
     operator.admin = operator.pending_admin;
     operator.pending_admin = Pubkey::default();
     operator.check()?;

@@ -43,9 +43,9 @@ pub(crate) fn handler(ctx: Context<ApplyDraft>, hash: [u8; 32]) -> Result<()> {
         let agent = accounts.agent.known()?;
         agent.check_operator(&accounts.operator.key())?;
         draft.check(&accounts.agent.key(), &hash)?;
-        require!(draft.is_sealed(), PurserError::DraftIncomplete);
-        require!(agent.policy_version == draft.expected_version, PurserError::PolicyChanged);
-        require_keys_eq!(*accounts.draft_rent_refund.key, draft.rent_refund, PurserError::WrongRentRefund);
+        ensure!(draft.is_sealed(), PurserError::DraftIncomplete);
+        ensure!(agent.policy_version == draft.expected_version, PurserError::PolicyChanged);
+        ensure_same!(*accounts.draft_rent_refund.key, draft.rent_refund, PurserError::WrongRentRefund);
         // Where nothing waits, `set_policy` would do the same at once.
         if role != Role::Admin && draft.waits_seconds(&operator) != Some(0) {
             let now = Clock::get()?.unix_timestamp;

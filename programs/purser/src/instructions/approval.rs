@@ -17,7 +17,7 @@ pub(crate) fn check(sysvar: Option<&AccountInfo>, text: &str) -> Result<()> {
     let sysvar = sysvar.filter(|sysvar| *sysvar.key == INSTRUCTIONS_SYSVAR);
     let data = sysvar.ok_or(PurserError::ApprovalMemoMismatch)?.try_borrow_data()?;
     let is_outer = get_stack_height() == TRANSACTION_LEVEL_STACK_HEIGHT;
-    require!(is_outer && memo_before(&data) == Some(text.as_bytes()), PurserError::ApprovalMemoMismatch);
+    ensure!(is_outer && memo_before(&data) == Some(text.as_bytes()), PurserError::ApprovalMemoMismatch);
     Ok(())
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn set_approver(
     let accounts = &*ctx.accounts;
     let operator = accounts.operator.known()?;
     operator.authorise(accounts.admin.key, Authority::Administer)?;
-    require!(operator.may_approve(&key), PurserError::KeysNotDistinct);
+    ensure!(operator.may_approve(&key), PurserError::KeysNotDistinct);
     let operator = accounts.operator.key();
     if *accounts.approver.owner != crate::ID {
         let bump = [ctx.bumps.approver];
@@ -67,17 +67,18 @@ pub(crate) fn remove_approver(ctx: Context<RemoveApprover>) -> Result<()> {
     let accounts = &*ctx.accounts;
     let mut operator = accounts.operator.known_mut()?;
     operator.authorise(accounts.admin.key, Authority::Administer)?;
-    let key = {
+    let (key, now) = {
         let approver = accounts.approver.known()?;
-        require_keys_eq!(approver.operator, accounts.operator.key(), PurserError::WrongOperator);
-        approver.key
+        ensure_same!(approver.operator, accounts.operator.key(), PurserError::WrongOperator);
+        // Not before any of its grants.
+        (approver.key, approver.window().effective(Clock::get()?.unix_timestamp))
     };
-    operator.approver_epoch = operator.approver_epoch.wrapping_add(1);
+    operator.approvers_voided_at = operator.approvers_voided_at.max(now);
     accounts.approver.close(accounts.admin.to_account_info())?;
     emit!(ApproverRemoved {
         operator: accounts.operator.key(),
         key,
-        approver_epoch: operator.approver_epoch,
+        voided_at: operator.approvers_voided_at,
         admin: accounts.admin.key(),
     });
     Ok(())

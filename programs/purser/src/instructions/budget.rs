@@ -29,7 +29,7 @@ pub(crate) fn set_budget(ctx: Context<SetBudget>, id: u64, caps: BudgetCaps) -> 
     let key = accounts.operator.key();
     let is_new = *accounts.budget.owner != crate::ID;
     if is_new {
-        require!(role == Role::Admin, PurserError::Unauthorized);
+        ensure!(role == Role::Admin, PurserError::Unauthorized);
         let bump = [ctx.bumps.budget];
         let seeds: [&[u8]; 4] = [BUDGET_SEED, key.as_ref(), &id.to_le_bytes(), &bump];
         create(&accounts.budget, Budget::BYTES, &accounts.authority, &seeds)?;
@@ -44,10 +44,10 @@ pub(crate) fn set_budget(ctx: Context<SetBudget>, id: u64, caps: BudgetCaps) -> 
     let budget = existing::<Budget>(&mut data).ok_or(PurserError::UnknownLayout)?;
     let now = Clock::get()?.unix_timestamp;
     let loosens = caps.loosens(&budget.caps(&operator, now));
-    require!(!loosens || role != Role::Guardian, PurserError::Unauthorized);
+    ensure!(!loosens || role != Role::Guardian, PurserError::Unauthorized);
     let waits = loosens && role != Role::Admin && operator.loosening_delay_seconds > 0;
     // Nothing begins to wait in a halt.
-    require!(!waits || operator.halted_by == 0, PurserError::Halted);
+    ensure!(!waits || operator.halted_by == 0, PurserError::Halted);
     budget.set_caps(&caps, waits, &operator, now);
     emit!(BudgetSet {
         operator: key,
@@ -76,8 +76,8 @@ pub(crate) fn close_budget(ctx: Context<CloseBudget>) -> Result<()> {
     accounts.operator.known()?.authorise(accounts.admin.key, Authority::Administer)?;
     {
         let budget = accounts.budget.known()?;
-        require_keys_eq!(budget.operator, accounts.operator.key(), PurserError::WrongOperator);
-        require!(budget.is_empty(Clock::get()?.unix_timestamp), PurserError::SpendWindowNotEmpty);
+        ensure_same!(budget.operator, accounts.operator.key(), PurserError::WrongOperator);
+        ensure!(budget.is_empty(Clock::get()?.unix_timestamp), PurserError::SpendWindowNotEmpty);
     }
     accounts.budget.close(accounts.admin.to_account_info())?;
     emit!(BudgetClosed {

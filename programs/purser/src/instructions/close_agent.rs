@@ -2,16 +2,17 @@ use anchor_lang::prelude::*;
 use anchor_lang::system_program;
 use anchor_lang::AccountsClose;
 use anchor_spl::token::{self, CloseAccount, Token};
+use purser_policy::TAG_SECONDS;
 
 use crate::constants::{DRAFT_SEED, LAYOUT_VERSION};
 use crate::error::PurserError;
 use crate::events::{AgentClosed, DraftClosed};
 use crate::instructions::room::return_rent;
 use crate::instructions::withdraw::Withdrawal;
-use crate::state::{begin, Agent, Authority, ClosedAgent, Known, Operator, PolicyDraft};
+use crate::state::{begin, second, Agent, Authority, ClosedAgent, Known, Operator, PolicyDraft};
 use crate::token_account::TokenAccount;
 
-/// Closes an agent that paid nothing for 24 hours, with its token account and its draft: created anew, it starts where it
+/// Closes an agent that paid nothing for 25 hours, with its token account and its draft: created anew, it starts where it
 /// would stand anyway. What the token account still holds goes to `destination`. A [`ClosedAgent`] stays at its address.
 #[derive(Accounts)]
 pub struct CloseAgent<'info> {
@@ -50,9 +51,11 @@ pub(crate) fn handler<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<(
     let loader = AccountLoader::<Agent>::try_from(info)?;
     let agent = *loader.known()?;
     agent.check_operator(&accounts.operator.key())?;
-    require_keys_eq!(*accounts.token_account.key, agent.token_account, PurserError::WrongSource);
-    require_keys_eq!(*accounts.rent_refund.key, agent.rent_refund, PurserError::WrongRentRefund);
-    require!(agent.window().is_empty(Clock::get()?.unix_timestamp), PurserError::SpendWindowNotEmpty);
+    ensure_same!(*accounts.token_account.key, agent.token_account, PurserError::WrongSource);
+    ensure_same!(*accounts.rent_refund.key, agent.rent_refund, PurserError::WrongRentRefund);
+    let now = agent.clock(Clock::get()?.unix_timestamp);
+    let is_done = agent.payments == 0 || now.saturating_sub(agent.window().latest()) >= TAG_SECONDS;
+    ensure!(is_done, PurserError::SpendWindowNotEmpty);
 
     let balance = {
         let data = accounts.token_account.try_borrow_data()?;
@@ -65,7 +68,7 @@ pub(crate) fn handler<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<(
             let owner = TokenAccount::of(&accounts.destination, &data).owner(&token::ID);
             owner == Some(info.key.as_array())
         };
-        require!(!is_own, PurserError::RecipientIsSource);
+        ensure!(!is_own, PurserError::RecipientIsSource);
         let rest = Withdrawal {
             agent: &loader,
             source: &accounts.token_account,
@@ -80,7 +83,8 @@ pub(crate) fn handler<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<(
         accounts.token_program.key(),
         CloseAccount {
             account: accounts.token_account.to_account_info(),
-            destination: accounts.rent_refund.to_account_info(),
+            // Not the refund address: a call that names an account which has become a program is refused.
+            destination: info.clone(),
             authority: info.clone(),
         },
         &[&agent.signer_seeds(&bump)],
@@ -94,7 +98,7 @@ pub(crate) fn handler<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<(
         let mut data = info.try_borrow_mut_data()?;
         let (closed, _) = begin::<ClosedAgent>(&mut data).ok_or(PurserError::UnknownLayout)?;
         closed.version = LAYOUT_VERSION;
-        closed.grant_epoch = agent.grant_epoch;
+        closed.second = second(now).max(agent.voided_at);
         closed.rent_refund = accounts.admin.key();
     }
     return_rent(info, &accounts.rent_refund)?;
@@ -102,7 +106,7 @@ pub(crate) fn handler<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<(
         operator: agent.operator,
         agent: accounts.agent.key(),
         agent_id: agent.agent_id,
-        payments: agent.tags().recorded(),
+        payments: agent.payments,
         swept: balance,
         recipient: accounts.destination.key(),
         admin: accounts.admin.key(),
@@ -118,7 +122,7 @@ fn close_draft<'info>(accounts: &CloseAgent<'info>, info: &'info AccountInfo<'in
     let loader = AccountLoader::<PolicyDraft>::try_from(info)?;
     let hash = {
         let draft = loader.known()?;
-        require_keys_eq!(*accounts.draft_rent_refund.key, draft.rent_refund, PurserError::WrongRentRefund);
+        ensure_same!(*accounts.draft_rent_refund.key, draft.rent_refund, PurserError::WrongRentRefund);
         draft.hash
     };
     loader.close(accounts.draft_rent_refund.to_account_info())?;

@@ -27,7 +27,7 @@ pub(crate) fn handler(ctx: Context<CloseDraft>, hash: [u8; 32]) -> Result<()> {
     {
         let draft = accounts.draft.known()?;
         draft.check(&accounts.agent.key(), &hash)?;
-        require_keys_eq!(*accounts.rent_refund.key, draft.rent_refund, PurserError::WrongRentRefund);
+        ensure_same!(*accounts.rent_refund.key, draft.rent_refund, PurserError::WrongRentRefund);
     }
     accounts.draft.close(accounts.rent_refund.to_account_info())?;
     emit!(DraftClosed {

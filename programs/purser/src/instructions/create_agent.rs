@@ -1,6 +1,7 @@
 use anchor_lang::prelude::*;
 use anchor_spl::associated_token::{self, AssociatedToken};
 use anchor_spl::token::Token;
+use purser_policy::{SpendWindow, TagBucket};
 
 use crate::constants::{AGENT_SEED, LAYOUT_VERSION};
 use crate::error::PurserError;
@@ -40,10 +41,10 @@ pub(crate) fn handler(ctx: Context<CreateAgent>, agent_id: [u8; 16], args: Polic
     let policy = args.policy()?;
     let operator = accounts.operator.known()?;
     let role = operator.authorise(accounts.authority.key, Authority::SetPolicy)?;
-    require_keys_eq!(*accounts.usdc_mint.key, operator.usdc_mint, PurserError::WrongMint);
-    let closed = ClosedAgent::epoch_at(&accounts.agent)?;
-    require!(role == Role::Admin || closed.is_none(), PurserError::AgentClosed);
-    let bytes = Agent::BYTES + tail_bytes(&policy.allowlist);
+    ensure_same!(*accounts.usdc_mint.key, operator.usdc_mint, PurserError::WrongMint);
+    let closed = ClosedAgent::at(&accounts.agent)?;
+    ensure!(role == Role::Admin || closed.is_none(), PurserError::AgentClosed);
+    let bytes = Agent::BYTES + tail_bytes(&policy.allowlist) + size_of::<TagBucket>();
     let bump = [ctx.bumps.agent];
     if closed.is_some() {
         pay_rent(&accounts.agent, bytes, &accounts.payer)?;
@@ -70,7 +71,7 @@ pub(crate) fn handler(ctx: Context<CreateAgent>, agent_id: [u8; 16], args: Polic
     if role != Role::Admin && operator.loosening_delay_seconds > 0 && !policy.refuses_all() {
         let data = accounts.token_account.try_borrow_data()?;
         let balance = TokenAccount::of(&accounts.token_account, &data).balance();
-        require!(balance == Some(0), PurserError::AccountNotEmpty);
+        ensure!(balance == Some(0), PurserError::AccountNotEmpty);
     }
     let now = Clock::get()?.unix_timestamp;
     {
@@ -82,7 +83,11 @@ pub(crate) fn handler(ctx: Context<CreateAgent>, agent_id: [u8; 16], args: Polic
         agent.agent_id = agent_id;
         agent.token_account = accounts.token_account.key();
         agent.rent_refund = accounts.rent_refund.key();
-        agent.grant_epoch = closed.map_or(0, |epoch| epoch.wrapping_add(1));
+        if let Some(closed) = &closed {
+            agent.voided_at = closed.second;
+            *agent.window_mut() = SpendWindow::beginning(closed.second.into());
+        }
+        agent.policy.tag_buckets = 1;
         agent.set_policy(&policy);
         agent.policy_changed(now)?;
         write_tail(tail, &policy.allowlist);

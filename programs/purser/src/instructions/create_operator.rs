@@ -62,8 +62,8 @@ pub(crate) fn handler(ctx: Context<CreateOperator>, id: u64, keys: OperatorKeys)
 
 /// An initialised mint of the legacy SPL Token program with USDC's decimals.
 fn check_mint(mint: &AccountInfo) -> Result<()> {
-    require_keys_eq!(*mint.owner, token::ID, PurserError::WrongMint);
+    ensure_same!(*mint.owner, token::ID, PurserError::WrongMint);
     let state = Mint::unpack(&mint.try_borrow_data()?).map_err(|_| PurserError::WrongMint)?;
-    require!(state.decimals == USDC_DECIMALS, PurserError::WrongMint);
+    ensure!(state.decimals == USDC_DECIMALS, PurserError::WrongMint);
     Ok(())
 }

@@ -47,14 +47,18 @@ pub(crate) fn open_grant(ctx: Context<OpenGrant>, id: u64, terms: GrantTerms) ->
         },
     };
     agent.check_operator(&accounts.operator.key())?;
-    let now = Clock::get()?.unix_timestamp;
+    let chain = Clock::get()?.unix_timestamp;
+    let mut now = agent.clock(chain);
+    if let Some(approver) = &accounts.approver {
+        now = approver.known()?.window().effective(now);
+    }
     let ends = terms.expires_at > now && terms.expires_at <= now.saturating_add(GRANT_SECONDS_MAX);
     // Stored, 0 stands for none: a grant for one payment would become one for all.
     let named = terms.tag != Some(0) && terms.policy_version != Some(0) && terms.memo_hash != Some([0; 32]);
-    require!(terms.amount > 0 && ends && named, PurserError::GrantTermsInvalid);
+    ensure!(terms.amount > 0 && ends && named, PurserError::GrantTermsInvalid);
     if opened_by != OpenedBy::Admin {
-        require!(!terms.beyond_daily_limit, PurserError::Unauthorized);
-        require!(operator.halted_by | agent.halted_by == 0, PurserError::Halted);
+        ensure!(!terms.beyond_daily_limit, PurserError::Unauthorized);
+        ensure!(operator.halted_by | agent.halted_by == 0, PurserError::Halted);
     }
     if let Some(approver) = &accounts.approver {
         approve(accounts, approver, (&operator, &agent), &terms, now)?;
@@ -73,7 +77,9 @@ pub(crate) fn open_grant(ctx: Context<OpenGrant>, id: u64, terms: GrantTerms) ->
         grant.operator = accounts.operator.key();
         grant.agent = agent_key;
         grant.rent_refund = accounts.rent_refund.key();
-        grant.set_terms(&terms, opened_by, (&operator, &agent), now);
+        grant.set_terms(&terms, opened_by, &operator, now);
+        // It would never pay.
+        ensure!(!grant.is_void(&operator, &agent), PurserError::GrantTooEarly);
     }
     emit!(GrantOpened {
         operator: accounts.operator.key(),
@@ -97,11 +103,11 @@ fn approve<'info>(
     now: i64,
 ) -> Result<()> {
     let mut approver = approver.known_mut()?;
-    require_keys_eq!(approver.operator, accounts.operator.key(), PurserError::WrongOperator);
+    ensure_same!(approver.operator, accounts.operator.key(), PurserError::WrongOperator);
     // The operator may have given the key another part since.
     let signer = accounts.authority.key;
-    require!(approver.key == *signer && operator.may_approve(signer), PurserError::Unauthorized);
-    require!(terms.is_one_payment(agent), PurserError::GrantTermsInvalid);
+    ensure!(approver.key == *signer && operator.may_approve(signer), PurserError::Unauthorized);
+    ensure!(terms.is_one_payment(agent), PurserError::GrantTermsInvalid);
     let sysvar: Option<&AccountInfo> = accounts.instructions.as_ref().map(AsRef::as_ref);
     approval::check(sysvar, &terms.approval(accounts.agent.as_ref().key))?;
     Ok(approver.grants(terms.amount, now)?)
@@ -125,11 +131,11 @@ pub(crate) fn close_grant(ctx: Context<CloseGrant>) -> Result<()> {
     let accounts = &*ctx.accounts;
     let operator = accounts.operator.known()?;
     let grant = *accounts.grant.known()?;
-    require_keys_eq!(grant.operator, accounts.operator.key(), PurserError::WrongOperator);
+    ensure_same!(grant.operator, accounts.operator.key(), PurserError::WrongOperator);
     if !grant.is_over(Clock::get()?.unix_timestamp) {
         operator.authorise(accounts.authority.key, Authority::Halt)?;
     }
-    require_keys_eq!(*accounts.rent_refund.key, grant.rent_refund, PurserError::WrongRentRefund);
+    ensure_same!(*accounts.rent_refund.key, grant.rent_refund, PurserError::WrongRentRefund);
     accounts.grant.close(accounts.rent_refund.to_account_info())?;
     emit!(GrantClosed {
         operator: grant.operator,
@@ -147,11 +153,11 @@ pub(crate) fn void_grants(ctx: Context<SetPaused>) -> Result<()> {
     accounts.operator.known()?.authorise(accounts.authority.key, Authority::Halt)?;
     let mut agent = accounts.agent.known_mut()?;
     agent.check_operator(&accounts.operator.key())?;
-    agent.grant_epoch = agent.grant_epoch.wrapping_add(1);
+    let voided_at = agent.void_grants(Clock::get()?.unix_timestamp).into();
     emit!(GrantsVoided {
         operator: agent.operator,
         agent: accounts.agent.key(),
-        grant_epoch: agent.grant_epoch,
+        voided_at,
         signer: accounts.authority.key(),
     });
     Ok(())

@@ -6,6 +6,7 @@ use crate::error::PurserError;
 use crate::instructions::policy_args::limit;
 use crate::instructions::room::{check_refund, create};
 use crate::instructions::write_draft::seal;
+use crate::refuse::refusal;
 use crate::state::{begin, Agent, Authority, Known, Operator, PolicyDraft, StoredPolicy};
 
 /// A whole policy whose entries are written later.
@@ -53,7 +54,7 @@ pub(crate) fn handler(ctx: Context<OpenDraft>, args: DraftArgs) -> Result<()> {
     operator.authorise(accounts.authority.key, Authority::SetPolicy)?;
     let agent = accounts.agent.known()?;
     agent.check_operator(&accounts.operator.key())?;
-    require!(agent.policy_version == args.expected_version, PurserError::PolicyChanged);
+    ensure!(agent.policy_version == args.expected_version, PurserError::PolicyChanged);
     let (count, agent_key, bump) = (entry_count(&args)?, accounts.agent.key(), [ctx.bumps.draft]);
     let seeds: [&[u8]; 3] = [DRAFT_SEED, agent_key.as_ref(), &bump];
     create(&accounts.draft, PolicyDraft::bytes(count), &accounts.payer, &seeds)?;
@@ -83,5 +84,5 @@ pub(crate) fn handler(ctx: Context<OpenDraft>, args: DraftArgs) -> Result<()> {
 fn entry_count(args: &DraftArgs) -> Result<u16> {
     let count = args.entries.map_or(Some(0), |entries| entries.wallets.checked_add(entries.token_accounts));
     let count = count.filter(|count| usize::from(*count) <= ALLOWLIST_ENTRIES_MAX);
-    count.ok_or(error!(PurserError::AllowlistTooLong))
+    count.ok_or(refusal(PurserError::AllowlistTooLong))
 }

@@ -5,6 +5,7 @@ use purser_policy::{Address, Allowlist, Limit, Policy, UsdcAmount, ALLOWLIST_ENT
 
 use crate::error::PurserError;
 use crate::instructions::room::{pay_rent, return_rent};
+use crate::refuse::refusal;
 use crate::state::{tail_bytes, write_tail, Agent, Known};
 
 /// The whole policy. Amounts in micro-USDC; `None` is no limit.
@@ -52,12 +53,12 @@ pub(crate) fn limit(micros: Option<u64>) -> Limit {
 
 /// An allowlist, if it may be stored as one.
 pub(crate) fn checked<'a>(wallets: &'a [Address], token_accounts: &'a [Address]) -> Result<Allowlist<'a>> {
-    require!(wallets.len() + token_accounts.len() <= ALLOWLIST_ENTRIES_MAX, PurserError::AllowlistTooLong);
-    Allowlist::only(wallets, token_accounts).ok_or(error!(PurserError::AllowlistNotSorted))
+    ensure!(wallets.len() + token_accounts.len() <= ALLOWLIST_ENTRIES_MAX, PurserError::AllowlistTooLong);
+    Allowlist::only(wallets, token_accounts).ok_or(refusal(PurserError::AllowlistNotSorted))
 }
 
 fn addresses(keys: &[Pubkey]) -> Result<&[Address]> {
-    bytemuck::try_cast_slice(keys).map_err(|_| error!(PurserError::AllowlistNotSorted))
+    bytemuck::try_cast_slice(keys).map_err(|_| refusal(PurserError::AllowlistNotSorted))
 }
 
 /// Refuses with `error` a policy that lets anything pass which the agent's own refuses.
@@ -70,7 +71,8 @@ pub(crate) fn must_not_loosen(
     let stored = *agent.known()?;
     let info: &AccountInfo = agent.as_ref();
     let data = info.try_borrow_data()?;
-    let current = stored.policy.with(stored.list(data.get(Agent::BYTES..).unwrap_or(&[])));
+    let tail = stored.front(data.get(Agent::BYTES..).unwrap_or(&[]));
+    let current = stored.policy.with(stored.list(tail));
     if policy.loosens(&current) {
         return Err(error.into());
     }
@@ -88,6 +90,7 @@ pub(crate) fn replace<'info>(
     let info: &AccountInfo = agent.as_ref();
     let list_at = Agent::BYTES + agent.known()?.list_at();
     resize(agent, list_at + tail_bytes(&policy.allowlist), payer, rent_refund)?;
+    // Not over the tags behind it: it writes no more than it has entries.
     if let Some(tail) = info.try_borrow_mut_data()?.get_mut(list_at..) {
         write_tail(tail, &policy.allowlist);
     }
@@ -97,20 +100,29 @@ pub(crate) fn replace<'info>(
     Ok(agent.policy_version)
 }
 
-/// Makes an agent's account as long as this. `payer` pays for more length; for less, `rent_refund` gets back what was paid.
+/// Makes what stands before an agent's tags as long as this, and moves the tags. `payer` pays for more length; for less,
+/// `rent_refund` gets back what was paid.
 #[inline(never)]
 pub(crate) fn resize<'info>(
     agent: &AccountLoader<'info, Agent>,
-    bytes: usize,
+    front: usize,
     payer: &Signer<'info>,
     rent_refund: &AccountInfo<'info>,
 ) -> Result<()> {
     let info: &AccountInfo = agent.as_ref();
-    require_keys_eq!(agent.known()?.rent_refund, *rent_refund.key, PurserError::WrongRentRefund);
+    let tags = {
+        let agent = agent.known()?;
+        ensure_same!(agent.rent_refund, *rent_refund.key, PurserError::WrongRentRefund);
+        agent.tags_bytes()
+    };
+    let (bytes, length) = (front.saturating_add(tags), info.data_len());
+    let was_at = length.checked_sub(tags).ok_or(PurserError::UnknownLayout)?;
     pay_rent(info, bytes, payer)?;
-    let shrinks = bytes < info.data_len();
-    info.resize(bytes)?;
-    if shrinks {
+    // They are moved while the account is at its longest.
+    info.resize(bytes.max(length))?;
+    info.try_borrow_mut_data()?.copy_within(was_at..length, front);
+    if bytes < length {
+        info.resize(bytes)?;
         return_rent(info, rent_refund)?;
     }
     Ok(())

@@ -24,7 +24,7 @@ pub(crate) fn set_rent_refund(ctx: Context<SetRentRefund>) -> Result<()> {
     accounts.operator.known()?;
     let mut agent = accounts.agent.known_mut()?;
     agent.check_operator(&accounts.operator.key())?;
-    require_keys_eq!(*accounts.rent_refund.key, agent.rent_refund, PurserError::WrongRentRefund);
+    ensure_same!(*accounts.rent_refund.key, agent.rent_refund, PurserError::WrongRentRefund);
     check_refund(&accounts.new_rent_refund)?;
     agent.rent_refund = accounts.new_rent_refund.key();
     emit!(RentRefundSet {
@@ -50,6 +50,6 @@ pub(crate) fn reclaim_rent(ctx: Context<ReclaimRent>) -> Result<()> {
     let ReclaimRent { account, rent_refund: to } = &*ctx.accounts;
     let own = *account.owner == crate::ID;
     let known = rent_refund(&account.try_borrow_data()?).filter(|_| own);
-    require!(known.ok_or(PurserError::UnknownLayout)? == *to.key, PurserError::WrongRentRefund);
+    ensure!(known.ok_or(PurserError::UnknownLayout)? == *to.key, PurserError::WrongRentRefund);
     return_rent(account, to)
 }

@@ -52,6 +52,6 @@ pub(crate) fn return_rent<'info>(info: &AccountInfo<'info>, to: &AccountInfo<'in
 /// That rent can always go to `to`: a wallet, or the vault of a multisig. An account of another program might refuse, and
 /// this program's own are closed.
 pub(crate) fn check_refund(to: &AccountInfo) -> Result<()> {
-    require_keys_eq!(*to.owner, system_program::ID, PurserError::WrongRentRefund);
+    ensure_same!(*to.owner, system_program::ID, PurserError::WrongRentRefund);
     Ok(())
 }

@@ -21,7 +21,7 @@ pub(crate) fn handler(ctx: Context<SetPaused>, paused: bool) -> Result<()> {
     agent.check_operator(&ctx.accounts.operator.key())?;
     let loosens = agent.policy.is_paused() && !paused;
     let may = !loosens || role == Role::Admin || operator.loosening_delay_seconds == 0;
-    require!(may, PurserError::LooseningMustWait);
+    ensure!(may, PurserError::LooseningMustWait);
     agent.policy.set_paused(paused);
     agent.policy_changed(Clock::get()?.unix_timestamp)?;
     emit!(PausedSet {

@@ -30,7 +30,7 @@ pub(crate) fn handler(ctx: Context<SetPolicy>, expected_version: u32, args: Poli
         let role = operator.authorise(accounts.authority.key, Authority::SetPolicy)?;
         let agent = accounts.agent.known()?;
         agent.check_operator(&accounts.operator.key())?;
-        require!(agent.policy_version == expected_version, PurserError::PolicyChanged);
+        ensure!(agent.policy_version == expected_version, PurserError::PolicyChanged);
         if role != Role::Admin && operator.loosening_delay_seconds > 0 {
             must_not_loosen(&accounts.agent, &policy, PurserError::LooseningMustWait)?;
         }

@@ -5,7 +5,9 @@ use pinocchio::cpi::{self, CpiAccount, Seed};
 use pinocchio::instruction::{InstructionAccount, InstructionView};
 use pinocchio::sysvars::Sysvar;
 use pinocchio::{AccountView, Address};
-use purser_policy::{check_granted, tag_of, AccountState, TransferRequest, UsdcAmount, Waived};
+use purser_policy::{
+    check_granted, is_timely, tag_of, AccountState, PaidTags, TagBucket, TransferRequest, UsdcAmount, Waived,
+};
 
 use crate::constants::{AGENT_SEED, DISCRIMINATOR_BYTES, LAYOUT_VERSION, USDC_DECIMALS};
 use crate::error::PurserError;
@@ -122,7 +124,7 @@ pub(crate) unsafe fn process(views: &mut Views, form: Form, arguments: &[u8]) ->
             mint.assume_init_ref(),
         )
     };
-    let Arguments { transfer_id, sequence, amount, memo } = Arguments::parse(arguments)?;
+    let Arguments { transfer_id, asked_at, amount, memo } = Arguments::parse(arguments)?;
 
     // SAFETY: `Operator`, `Agent` and the token accounts cannot be one account: discriminators and owners differ.
     let operator = operator(operator_view, unsafe { operator_view.borrow_unchecked() })?;
@@ -134,7 +136,7 @@ pub(crate) unsafe fn process(views: &mut Views, form: Form, arguments: &[u8]) ->
     }
     let agent_address = agent_view.clone();
     // SAFETY: as above.
-    let (agent, tail) = agent(&agent_address, unsafe { agent_view.borrow_unchecked_mut() })?;
+    let (agent, tail, buckets) = agent(&agent_address, unsafe { agent_view.borrow_unchecked_mut() })?;
     if !same(agent.operator.as_array(), operator_view.address().as_array()) {
         return Err(PurserError::WrongOperator);
     }
@@ -148,15 +150,14 @@ pub(crate) unsafe fn process(views: &mut Views, form: Form, arguments: &[u8]) ->
         return Err(PurserError::RecipientIsSource);
     }
 
-    // Before any rule: of a transfer that may be a second one, no refusal is the truth.
-    if !agent.tags().covers(sequence) {
-        return Err(PurserError::StaleSequence);
-    }
     // The runtime always knows the time.
     let now = match pinocchio::sysvars::clock::Clock::get() {
-        Ok(clock) => clock.unix_timestamp,
+        Ok(clock) => agent.clock(clock.unix_timestamp),
         Err(_) => return Err(PurserError::MalformedInstruction),
     };
+    if !is_timely(asked_at, now) {
+        return Err(PurserError::RequestTooOld);
+    }
     // Bounds stand before the list; of an agent that has any, the other forms go no further than its tags.
     let list = match form {
         Form::Plain | Form::Checked => &*tail,
@@ -166,10 +167,11 @@ pub(crate) unsafe fn process(views: &mut Views, form: Form, arguments: &[u8]) ->
         halted: operator.halted_by | agent.halted_by != 0,
         policy: agent.policy.with(list),
         window: agent.window(),
-        tags: agent.tags(),
+        tags: PaidTags(buckets),
     };
     let request = TransferRequest {
         tag: tag_of(transfer_id),
+        asked_at: asked_at.into(),
         amount: UsdcAmount::from_micros(amount),
         memo,
         recipient: destination.address,
@@ -202,9 +204,9 @@ pub(crate) unsafe fn process(views: &mut Views, form: Form, arguments: &[u8]) ->
         return Err(PurserError::InsufficientBalance);
     }
 
-    let (spent_in_window, number) = (cleared.spent_after().micros(), agent.tags().recorded().wrapping_add(1));
-    let (window, tags) = agent.ledger_mut();
-    cleared.record(window, tags);
+    let (spent_in_window, number) = (cleared.spent_after().micros(), agent.payments.wrapping_add(1));
+    agent.payments = number;
+    cleared.record(agent.window_mut(), buckets);
     TransferExecutedLog {
         agent: agent_address.address().as_array(),
         number,
@@ -266,11 +268,11 @@ fn count_in_bounds(
 ) -> Outcome<Option<(UsdcAmount, AccountView)>> {
     agent.count_month(tail, amount, now)?;
     let address = view.clone();
-    let named = agent.budget(tail).unwrap_or(crate::ID.as_array());
-    if !same(address.address().as_array(), named) {
+    let named = agent.budget(tail);
+    if !same(address.address().as_array(), named.unwrap_or(crate::ID.as_array())) {
         return Err(PurserError::BudgetMismatch);
     }
-    if same(named, crate::ID.as_array()) {
+    if named.is_none() {
         return Ok(None);
     }
     // SAFETY: no other account can be the budget: discriminators and owners differ.
@@ -305,7 +307,8 @@ fn log_used(
 struct Arguments<'a> {
     /// Its end is the tag, so a payment that is tried again cannot come with another one than its id has.
     transfer_id: &'a [u8; 16],
-    sequence: u32,
+    /// Unix second, the same for every try.
+    asked_at: u32,
     amount: u64,
     memo: &'a [u8],
 }
@@ -315,7 +318,8 @@ impl<'a> Arguments<'a> {
     fn parse(data: &'a [u8]) -> Outcome<Self> {
         let malformed = PurserError::MalformedInstruction;
         let (transfer_id, rest) = data.split_first_chunk().ok_or(malformed)?;
-        let (sequence, rest) = rest.split_first_chunk().ok_or(malformed)?;
+        let (asked_at, rest) = rest.split_first_chunk().ok_or(malformed)?;
+        let asked_at = u32::from_le_bytes(*asked_at);
         let (amount, rest) = rest.split_first_chunk().ok_or(malformed)?;
         let (memo_bytes, memo) = rest.split_first_chunk().ok_or(malformed)?;
         if memo.len() != u32::from_le_bytes(*memo_bytes) as usize {
@@ -325,7 +329,7 @@ impl<'a> Arguments<'a> {
         match (tag_of(transfer_id), amount) {
             (0, _) => Err(PurserError::TagZero),
             (_, 0) => Err(PurserError::AmountZero),
-            _ => Ok(Self { transfer_id, sequence: u32::from_le_bytes(*sequence), amount, memo }),
+            _ => Ok(Self { transfer_id, asked_at, amount, memo }),
         }
     }
 }
@@ -343,16 +347,22 @@ fn operator<'a>(view: &AccountView, data: &'a [u8]) -> Outcome<&'a Operator> {
     }
 }
 
-/// The agent and the tail that holds its bounds and its allowlist.
+/// The agent, the tail that holds its bounds and its allowlist, and its tags.
 #[inline(always)]
-fn agent<'a>(view: &AccountView, data: &'a mut [u8]) -> Outcome<(&'a mut Agent, &'a mut [u8])> {
+fn agent<'a>(
+    view: &AccountView,
+    data: &'a mut [u8],
+) -> Outcome<(&'a mut Agent, &'a mut [u8], &'a mut [TagBucket])> {
     let unknown = PurserError::UnknownLayout;
     let (discriminator, rest) = data.split_first_chunk_mut::<DISCRIMINATOR_BYTES>().ok_or(unknown)?;
     let (body, tail) = rest.split_at_mut_checked(size_of::<Agent>()).ok_or(unknown)?;
     let agent: &mut Agent = bytemuck::try_from_bytes_mut(body).map_err(|_| unknown)?;
     let known = is_own::<Agent>(view, discriminator) && agent.version == LAYOUT_VERSION;
+    let tags_at = tail.len().wrapping_sub(agent.tags_bytes());
+    let (tail, tags) = tail.split_at_mut_checked(tags_at).ok_or(unknown)?;
+    let buckets = bytemuck::try_cast_slice_mut(tags).map_err(|_| unknown)?;
     if known {
-        Ok((agent, tail))
+        Ok((agent, tail, buckets))
     } else {
         Err(unknown)
     }

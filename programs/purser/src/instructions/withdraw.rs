@@ -4,6 +4,7 @@ use anchor_lang::solana_program::program::invoke_signed;
 
 use crate::error::PurserError;
 use crate::events::Withdrawn;
+use crate::refuse::refusal;
 use crate::state::{Agent, Authority, Known, Operator};
 use crate::token_account::{mint_decimals, TokenAccount, TOKEN_PROGRAMS};
 
@@ -31,7 +32,7 @@ pub struct Withdraw<'info> {
 
 pub(crate) fn handler<'info>(ctx: Context<'info, Withdraw<'info>>, amount: u64) -> Result<()> {
     let accounts = &*ctx.accounts;
-    require!(amount > 0, PurserError::AmountZero);
+    ensure!(amount > 0, PurserError::AmountZero);
     accounts.operator.known()?.authorise(accounts.admin.key, Authority::Administer)?;
     accounts.agent.known()?.check_operator(&accounts.operator.key())?;
     let hook: &[AccountInfo] = ctx.remaining_accounts;
@@ -69,15 +70,17 @@ impl<'info> Withdrawal<'_, 'info> {
     /// Returns the mint, and the wallet that owned the recipient.
     pub fn make(&self, amount: u64, hook: &[AccountInfo<'info>]) -> Result<(Pubkey, Pubkey)> {
         let program = *self.token_program.key;
-        require!(TOKEN_PROGRAMS.contains(&program), PurserError::WrongSource);
+        ensure!(TOKEN_PROGRAMS.contains(&program), PurserError::WrongSource);
         let (mint, recipient_owner) = {
             let (source, destination) = (self.source.try_borrow_data()?, self.destination.try_borrow_data()?);
             let source = TokenAccount::of(self.source, &source);
             let (owner, mint) = (source.owner(&program), source.mint(&program));
-            let (Some(owner), Some(mint)) = (owner, mint) else { return err!(PurserError::WrongSource) };
-            require!(owner == self.agent.as_ref().key.as_array(), PurserError::WrongSource);
-            require!(source.balance() >= Some(amount), PurserError::InsufficientBalance);
-            require!(self.source.key != self.destination.key, PurserError::RecipientIsSource);
+            let (Some(owner), Some(mint)) = (owner, mint) else {
+                return Err(refusal(PurserError::WrongSource));
+            };
+            ensure!(owner == self.agent.as_ref().key.as_array(), PurserError::WrongSource);
+            ensure!(source.balance() >= Some(amount), PurserError::InsufficientBalance);
+            ensure!(self.source.key != self.destination.key, PurserError::RecipientIsSource);
             let destination = TokenAccount::of(self.destination, &destination);
             let mint = Pubkey::new_from_array(*mint);
             (mint, Pubkey::new_from_array(*destination.recipient(&program, &mint)?))

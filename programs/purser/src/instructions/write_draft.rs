@@ -33,7 +33,7 @@ pub(crate) fn handler(
         draft.check(&accounts.agent.key(), &hash)?;
         let end = usize::from(start).saturating_add(entries.len());
         let in_order = start == draft.written && end <= usize::from(draft.entry_count) && !draft.is_sealed();
-        require!(in_order, PurserError::DraftOutOfOrder);
+        ensure!(in_order, PurserError::DraftOutOfOrder);
         draft.written = u16::try_from(end).map_err(|_| PurserError::DraftOutOfOrder)?;
     }
     let info: &AccountInfo = accounts.draft.as_ref();
@@ -65,7 +65,7 @@ pub(crate) fn seal(
     let (wallets, token_accounts) = policy.allowlist.entries();
     checked(wallets, token_accounts)?;
     let written = PolicyDraft::hash_of(&draft.agent, draft.expected_version, &policy);
-    require!(written == draft.hash, PurserError::DraftMismatch);
+    ensure!(written == draft.hash, PurserError::DraftMismatch);
     draft.sealed = 1;
     draft.sealed_at = Clock::get()?.unix_timestamp;
     draft.sealed_delay_seconds = operator.loosening_delay_seconds;

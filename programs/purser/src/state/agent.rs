@@ -1,7 +1,7 @@
 //! An agent's account: its policy, and what it did lately.
 
 use anchor_lang::prelude::*;
-use purser_policy::{Allowlist, Limit, MonthWindow, Policy, RecentTags, SpendWindow, UsdcAmount};
+use purser_policy::{Allowlist, Limit, MonthWindow, PaidTags, Policy, SpendWindow, TagBucket, UsdcAmount};
 
 use crate::constants::{AGENT_SEED, DISCRIMINATOR_BYTES, ENTRY_BYTES};
 use crate::error::PurserError;
@@ -19,9 +19,8 @@ const BY_GRANT_ONLY: u8 = 1;
 const HAS_MONTH: u8 = 1 << 1;
 const HAS_BUDGET: u8 = 1 << 2;
 
-/// Words of a [`SpendWindow`] and of [`RecentTags`].
+/// Words of a [`SpendWindow`].
 pub(super) const WINDOW_WORDS: usize = size_of::<SpendWindow>() / 8;
-const TAGS_WORDS: usize = size_of::<RecentTags>() / 8;
 
 /// A policy without its allowlist's entries, as accounts store it.
 #[zero_copy]
@@ -38,7 +37,10 @@ pub struct StoredPolicy {
     pub flags: u8,
     /// Of an agent, [`Bounds`], which a new policy keeps; of a draft 0. Not 0: `transfer` and `transfer_checked` pay nothing.
     pub bounds: u8,
-    pub reserved: [u8; 4],
+    /// Of an agent, how many buckets of tags end its account, which a new policy keeps; of a draft 0.
+    pub tag_buckets: u16,
+    /// Of an agent, how many token accounts follow the wallets; of a draft 0.
+    pub token_account_count: u16,
 }
 
 /// What binds an agent beside its policy. Who sets policies without knowing of these changes none.
@@ -88,7 +90,8 @@ impl Month {
 /// An agent account. Address: `["agent", operator, agent_id]`.
 ///
 /// A [`Month`] and the address of a budget follow where `policy.bounds` says so, then the allowlist, 32 bytes an entry: sorted wallets, then sorted token
-/// accounts.
+/// accounts. The last [`TagBucket`]s, as many as `policy.tag_buckets` says, hold the tags of all payments of the last 25 hours. The
+/// body says how long each part is, so a slice of the account's data can be read.
 #[account(zero_copy)]
 #[derive(Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -97,9 +100,7 @@ pub struct Agent {
     pub bump: u8,
     /// Not 0: halted, by the `Role` with this number.
     pub halted_by: u8,
-    /// Raised to void every open grant at once, and whenever the account is created over a closed one. Grants end within 30
-    /// days, so that a number that comes back finds none.
-    pub grant_epoch: u8,
+    pub reserved: u8,
     /// Grows by one with each change of the policy.
     pub policy_version: u32,
     pub operator: Pubkey,
@@ -108,18 +109,20 @@ pub struct Agent {
     pub token_account: Pubkey,
     /// Gets the rent of this account and its token account back: named by who paid it, changed by itself alone.
     pub rent_refund: Pubkey,
-    /// Unix seconds.
-    pub policy_updated_at: i64,
+    /// Unix second.
+    pub policy_updated_at: u32,
+    /// Unix second by the account's clock; only ever raised. A grant that was opened then or earlier pays nothing. The second of
+    /// a closed account is carried over by whatever is created at its address.
+    pub voided_at: u32,
     pub policy: StoredPolicy,
     /// `purser_policy::SpendWindow`.
     pub window: [u64; WINDOW_WORDS],
-    /// `purser_policy::RecentTags`: how many were ever recorded (the number of the newest payment; the next one's place,
-    /// modulo 16), then 16 tags, then their 16 seconds (u32).
-    pub tags: [u64; TAGS_WORDS],
+    /// How many payments were ever made: the number of the newest one.
+    pub payments: u64,
 }
 
-// At 5,080 lamports a byte, this and a token account cost less than 0.0065 SOL.
-const _: () = assert!(Agent::BYTES == 856);
+// At 5,080 lamports a byte, this with its first bucket and a token account cost less than 0.0065 SOL.
+const _: () = assert!(Agent::BYTES + size_of::<TagBucket>() == 856);
 
 impl StoredPolicy {
     /// `limits`: single transfer, daily spend. `wallet_count`: `None` where anyone may be paid.
@@ -135,7 +138,8 @@ impl StoredPolicy {
                 | flag(HAS_MAX_DAILY_SPEND, has_daily)
                 | flag(HAS_ALLOWLIST, wallet_count.is_some()),
             bounds: 0,
-            reserved: [0; 4],
+            token_account_count: 0,
+            tag_buckets: 0,
         }
     }
 
@@ -189,31 +193,58 @@ impl From<&Policy<'_>> for StoredPolicy {
 }
 
 impl Agent {
-    /// Length of the account's data without allowlist entries.
+    /// Length of the account's data without bounds, allowlist entries and tags.
     pub const BYTES: usize = DISCRIMINATOR_BYTES + core::mem::size_of::<Self>();
 
     pub fn window(&self) -> &SpendWindow {
         bytemuck::must_cast_ref(&self.window)
     }
 
-    pub fn tags(&self) -> &RecentTags {
-        bytemuck::must_cast_ref(&self.tags)
+    pub fn window_mut(&mut self) -> &mut SpendWindow {
+        bytemuck::must_cast_mut(&mut self.window)
     }
 
-    pub fn ledger_mut(&mut self) -> (&mut SpendWindow, &mut RecentTags) {
-        (bytemuck::must_cast_mut(&mut self.window), bytemuck::must_cast_mut(&mut self.tags))
+    /// Bytes at the account's end that hold tags.
+    #[inline(always)]
+    pub fn tags_bytes(&self) -> usize {
+        usize::from(self.policy.tag_buckets) * size_of::<TagBucket>()
+    }
+
+    /// Bytes between the agent and its tags: bounds and allowlist.
+    pub fn front_bytes(&self) -> usize {
+        let StoredPolicy { wallet_count, token_account_count, .. } = self.policy;
+        self.list_at() + (usize::from(wallet_count) + usize::from(token_account_count)) * ENTRY_BYTES
+    }
+
+    /// What follows the agent, without the tags at its end.
+    pub fn front<'a>(&self, tail: &'a [u8]) -> &'a [u8] {
+        tail.get(..self.front_bytes()).unwrap_or(&[])
+    }
+
+    /// The account's clock: the chain's, but never before the newest payment.
+    #[inline(always)]
+    pub fn clock(&self, chain: i64) -> i64 {
+        self.window().effective(chain)
+    }
+
+    /// Voids every grant that was opened until now, and returns the second of that.
+    pub fn void_grants(&mut self, chain: i64) -> u32 {
+        self.voided_at = self.voided_at.max(second(self.clock(chain)));
+        self.voided_at
     }
 
     /// Puts another policy in force, within the same bounds.
     pub fn set_policy(&mut self, policy: &Policy) {
-        self.policy = StoredPolicy { bounds: self.policy.bounds, ..StoredPolicy::from(policy) };
+        let StoredPolicy { bounds, tag_buckets, .. } = self.policy;
+        let token_account_count = policy.allowlist.entries().1.len() as u16;
+        self.policy = StoredPolicy { bounds, token_account_count, tag_buckets, ..StoredPolicy::from(policy) };
     }
 
     pub fn pays_by_grant_only(&self) -> bool {
         self.policy.bounds & BY_GRANT_ONLY != 0
     }
 
-    /// `tail`: what follows the agent.
+    /// `tail`: what follows the agent; here and below, with or without its tags.
     pub fn bounds(&self, tail: &[u8]) -> Bounds {
         Bounds {
             by_grant_only: self.pays_by_grant_only(),
@@ -222,7 +253,7 @@ impl Agent {
         }
     }
 
-    /// The tail of `entries` behind these bounds, in the place of `tail`. A cap that was there keeps what it counted.
+    /// The list behind these bounds, in the place of `tail`, which is without the tags. A cap that was there keeps what it counted.
     pub fn set_bounds(&mut self, bounds: &Bounds, tail: &[u8]) -> Vec<u8> {
         let month = bounds.max_30_day_spend.map(|cap| match self.month(tail) {
             Some(month) => Month { cap, ..month },
@@ -251,7 +282,7 @@ impl Agent {
         }
     }
 
-    /// The part of `tail` that holds the allowlist.
+    /// The part of `tail`, without the tags, that holds the allowlist.
     pub fn list<'a>(&self, tail: &'a [u8]) -> &'a [u8] {
         tail.get(self.list_at()..).unwrap_or(&[])
     }
@@ -292,12 +323,12 @@ impl Agent {
     pub fn policy_changed(&mut self, now: i64) -> Result<()> {
         self.policy_version =
             self.policy_version.checked_add(1).ok_or(PurserError::PolicyVersionExhausted)?;
-        self.policy_updated_at = now;
+        self.policy_updated_at = second(now);
         Ok(())
     }
 
     pub fn check_operator(&self, operator: &Pubkey) -> Result<()> {
-        require_keys_eq!(self.operator, *operator, PurserError::WrongOperator);
+        ensure_same!(self.operator, *operator, PurserError::WrongOperator);
         Ok(())
     }
 
@@ -306,9 +337,23 @@ impl Agent {
         [AGENT_SEED, self.operator.as_ref(), &self.agent_id, bump]
     }
 
-    /// Reads the data of an account that the program owns, as an RPC node returns it.
+    /// Reads the data of an account that the program owns, as an RPC node returns it: whole, or a slice that begins at 0. `None`
+    /// too if the slice ends before the tags.
     pub fn read(data: &[u8]) -> Option<AgentView> {
-        Some(AgentView { agent: super::read_body(data)?, tail: data.get(Self::BYTES..)?.to_vec() })
+        let agent: Self = super::read_body(data)?;
+        let (front, tags) = data.get(Self::BYTES..)?.split_at_checked(agent.front_bytes())?;
+        let buckets = tags.chunks_exact(size_of::<TagBucket>()).map(bytemuck::pod_read_unaligned).collect();
+        Some(AgentView { agent, tail: front.to_vec(), buckets })
+    }
+
+    /// The length of the whole account's data.
+    pub fn data_len(&self) -> usize {
+        Self::BYTES + self.front_bytes() + self.tags_bytes()
+    }
+
+    /// Where, in the account's data, the bucket with this number begins.
+    pub fn bucket_at(&self, bucket: usize) -> usize {
+        Self::BYTES + self.front_bytes() + bucket * size_of::<TagBucket>()
     }
 }
 
@@ -317,6 +362,7 @@ impl Agent {
 pub struct AgentView {
     pub agent: Agent,
     tail: Vec<u8>,
+    buckets: Vec<TagBucket>,
 }
 
 impl AgentView {
@@ -331,6 +377,22 @@ impl AgentView {
     pub fn month(&self) -> Option<Month> {
         self.agent.month(&self.tail)
     }
+
+    /// Replaces the tags by those of `other`.
+    pub fn copy_tags(&mut self, other: &Self) {
+        self.buckets.clone_from(&other.buckets);
+    }
+
+    /// `None` if the data that was read is a slice without some of them.
+    pub fn tags(&self) -> Option<PaidTags<'_>> {
+        let is_whole = self.buckets.len() == usize::from(self.agent.policy.tag_buckets);
+        is_whole.then_some(PaidTags(&self.buckets))
+    }
+}
+
+/// A Unix second as accounts store it: until 2106, when [`asked_at`](purser_policy::is_timely) ends too.
+pub fn second(now: i64) -> u32 {
+    u32::try_from(now.max(0)).unwrap_or(u32::MAX)
 }
 
 /// Records `amount` where no more than `cap` micro-USDC counts in 24 hours with it, and returns what counts then. `None`: it is

@@ -3,6 +3,7 @@
 use anchor_lang::prelude::*;
 
 use crate::constants::DISCRIMINATOR_BYTES;
+use crate::error::PurserError;
 
 /// A closed agent, at its address. Whoever listed that address meant the account that it was, so nobody but the admin makes
 /// another one there.
@@ -11,9 +12,10 @@ use crate::constants::DISCRIMINATOR_BYTES;
 #[repr(C)]
 pub struct ClosedAgent {
     pub version: u8,
-    /// The agent's: the next one here begins with another, so that no open grant is its own.
-    pub grant_epoch: u8,
-    pub reserved: [u8; 6],
+    pub reserved: [u8; 3],
+    /// The latest Unix second that the agent knew when it was closed. The clock of the next one here begins with it, and grants that
+    /// were opened until then pay nothing.
+    pub second: u32,
     /// The admin that closed it, and paid the rent of this: gets what becomes free of it.
     pub rent_refund: Pubkey,
 }
@@ -21,12 +23,13 @@ pub struct ClosedAgent {
 impl ClosedAgent {
     pub const BYTES: usize = DISCRIMINATOR_BYTES + core::mem::size_of::<Self>();
 
-    /// The `grant_epoch` of the closed agent that `info` holds. `None`: it holds none.
-    pub fn epoch_at(info: &AccountInfo) -> Result<Option<u8>> {
+    /// The closed agent that `info` holds. `None`: it holds none.
+    pub fn at(info: &AccountInfo) -> Result<Option<Self>> {
         let data = info.try_borrow_data()?;
-        let is_closed = *info.owner == crate::ID && data.starts_with(Self::DISCRIMINATOR);
-        let at = DISCRIMINATOR_BYTES + core::mem::offset_of!(Self, grant_epoch);
-        Ok(data.get(at).copied().filter(|_| is_closed))
+        if *info.owner != crate::ID || !data.starts_with(Self::DISCRIMINATOR) {
+            return Ok(None);
+        }
+        Ok(Some(Self::read(&data).ok_or(PurserError::UnknownLayout)?))
     }
 
     /// Reads the data of an account that the program owns, as an RPC node returns it.

@@ -67,7 +67,7 @@ impl PolicyDraft {
 
     /// That it is the draft of `agent` with this `hash`.
     pub fn check(&self, agent: &Pubkey, hash: &[u8; 32]) -> Result<()> {
-        require!(self.agent == *agent && self.hash == *hash, PurserError::DraftMismatch);
+        ensure!(self.agent == *agent && self.hash == *hash, PurserError::DraftMismatch);
         Ok(())
     }
 

@@ -29,8 +29,7 @@ pub struct Grant {
     /// Bit 0 beyond the allowlist, 1 beyond the largest single transfer, 2 beyond the daily limit; 3: the payee is a token
     /// account, and otherwise a wallet; 4 opened by the policy authority, 5 by an approver, and otherwise by the admin.
     pub flags: u8,
-    /// The agent's `grant_epoch` when this was opened. Since it was raised, this pays nothing.
-    pub epoch: u8,
+    pub reserved: u8,
     /// Not 0: under this version of the agent's policy alone.
     pub policy_version: u32,
     pub id: u64,
@@ -45,13 +44,12 @@ pub struct Grant {
     pub payee: Pubkey,
     /// Gets the rent of this account back: named by who paid it.
     pub rent_refund: Pubkey,
-    /// Unix seconds.
+    /// Unix second by the agent's clock. This pays nothing once the agent's `voided_at`, or for an approver's the operator's
+    /// `approvers_voided_at`, is as late.
     pub opened_at: i64,
     /// The operator's loosening delay at that moment.
     pub opened_delay_seconds: u32,
-    /// The operator's `approver_epoch` at that moment.
-    pub approver_epoch: u8,
-    pub reserved: [u8; 3],
+    pub reserved_too: [u8; 4],
     /// Not all zeroes: for payments alone whose memo has this SHA-256.
     pub memo_hash: [u8; 32],
 }
@@ -137,13 +135,7 @@ impl Grant {
     pub const BYTES: usize = DISCRIMINATOR_BYTES + core::mem::size_of::<Self>();
 
     /// Writes the terms into a new account, opened at Unix second `now`.
-    pub fn set_terms(
-        &mut self,
-        terms: &GrantTerms,
-        opened_by: OpenedBy,
-        (operator, agent): (&Operator, &Agent),
-        now: i64,
-    ) {
+    pub fn set_terms(&mut self, terms: &GrantTerms, opened_by: OpenedBy, operator: &Operator, now: i64) {
         let (payee, is_token_account) = match terms.payee {
             GrantPayee::Wallet(key) => (key, false),
             GrantPayee::TokenAccount(key) => (key, true),
@@ -158,8 +150,6 @@ impl Grant {
             OpenedBy::Approver => BY_APPROVER,
         };
         self.flags = waived.bits() | if is_token_account { PAYS_TOKEN_ACCOUNT } else { 0 } | opener;
-        self.epoch = agent.grant_epoch;
-        self.approver_epoch = operator.approver_epoch;
         self.opened_at = now;
         self.opened_delay_seconds = operator.loosening_delay_seconds;
         self.payee = payee;
@@ -181,8 +171,7 @@ impl Grant {
         now: i64,
     ) -> core::result::Result<Waived, PurserError> {
         let is_version = [0, agent.policy_version].contains(&self.policy_version);
-        let is_approved = !self.has(BY_APPROVER) || self.approver_epoch == operator.approver_epoch;
-        let is_in_force = is_version && is_approved && self.epoch == agent.grant_epoch;
+        let is_in_force = is_version && !self.is_void(operator, agent);
         let is_memo =
             same(&self.memo_hash, &[0; 32]) || same(&self.memo_hash, &hash(request.memo).to_bytes());
         if !same(self.agent.as_array(), address) || !is_in_force || !is_memo {
@@ -195,6 +184,13 @@ impl Grant {
             return Err(PurserError::LooseningMustWait);
         }
         Ok(waived)
+    }
+
+    /// Whether it was revoked together with others: with all of the agent's, or with those of all approvers.
+    #[inline(always)]
+    pub fn is_void(&self, operator: &Operator, agent: &Agent) -> bool {
+        self.opened_at <= i64::from(agent.voided_at)
+            || self.has(BY_APPROVER) && self.opened_at <= operator.approvers_voided_at
     }
 
     /// The first second at which one of the policy authority pays what is refused without it. `None`: never, as with

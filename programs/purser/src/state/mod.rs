@@ -10,7 +10,7 @@ mod grant;
 mod operator;
 mod tail;
 
-pub use agent::{Agent, AgentView, Bounds, Month, StoredPolicy};
+pub use agent::{second, Agent, AgentView, Bounds, Month, StoredPolicy};
 pub use approver::Approver;
 pub use budget::{Budget, BudgetCaps};
 pub use closed::ClosedAgent;
@@ -53,7 +53,7 @@ fn check_layout<T>(info: &AccountInfo) -> Result<()> {
     let data = info.try_borrow_data()?;
     let version = data.get(VERSION_AT).copied();
     let known = data.len() >= DISCRIMINATOR_BYTES + size_of::<T>() && version == Some(LAYOUT_VERSION);
-    require!(known, PurserError::UnknownLayout);
+    ensure!(known, PurserError::UnknownLayout);
     Ok(())
 }
 

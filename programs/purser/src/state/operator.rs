@@ -4,6 +4,7 @@ use anchor_lang::prelude::*;
 
 use crate::constants::{DISCRIMINATOR_BYTES, LOOSENING_DELAY_SECONDS_MAX, TRANSFER_AUTHORITIES_MAX};
 use crate::error::PurserError;
+use crate::refuse::refusal;
 
 /// An operator. Address: `["operator", created_by, id: u64 le]`.
 #[account(zero_copy)]
@@ -14,9 +15,7 @@ pub struct Operator {
     pub bump: u8,
     /// Not 0: all its agents are halted, by the [`Role`] with this [number](Role::halt_number).
     pub halted_by: u8,
-    /// Raised when an approver is removed: since then no grant pays that an approver opened before. Grants end within 30 days,
-    /// so that a number that comes back finds none.
-    pub approver_epoch: u8,
+    pub reserved: u8,
     /// How long a policy that loosens anything waits before it can be applied.
     pub loosening_delay_seconds: u32,
     pub id: u64,
@@ -31,9 +30,12 @@ pub struct Operator {
     pub usdc_mint: Pubkey,
     /// Whoever holds one of them can pay within policy. Free places, all after the others, hold the default key.
     pub transfer_authorities: [Pubkey; TRANSFER_AUTHORITIES_MAX],
+    /// Unix second at which an approver was last removed; only ever raised. A grant that an approver opened then or earlier pays
+    /// nothing.
+    pub approvers_voided_at: i64,
 }
 
-const _: () = assert!(core::mem::size_of::<Operator>() == 464);
+const _: () = assert!(core::mem::size_of::<Operator>() == 472);
 
 /// What a signer wants to do. Transfers are decided by the accounts of the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +88,7 @@ impl Operator {
         };
         // No one signs with the default key, which stands for "none".
         let found = allowed.iter().find(|(key, _)| *key == signer);
-        found.map(|(_, role)| *role).ok_or(error!(PurserError::Unauthorized))
+        found.map(|(_, role)| *role).ok_or(refusal(PurserError::Unauthorized))
     }
 
     /// The transfer authorities that are set.
@@ -103,30 +105,30 @@ impl Operator {
         taken.copy_from_slice(keys);
         self.transfer_authorities = places;
         // A default key among them would end the list early.
-        require!(
+        ensure!(
             !keys.is_empty() && self.transfer_authorities().len() == keys.len(),
             PurserError::TransferAuthorityCount
         );
         Ok(())
     }
 
-    /// Whether `key` may be an approver: whoever steals a server must not hold it too, and the admin needs none.
+    /// Whether `key` may be an approver: it must not be a key that a server holds, nor the guardian's, and the admin needs none.
     pub fn may_approve(&self, key: &Pubkey) -> bool {
-        let others = [Pubkey::default(), self.admin, self.policy_authority];
+        let others = [Pubkey::default(), self.admin, self.policy_authority, self.guardian];
         !others.contains(key) && !self.transfer_authorities.contains(key)
     }
 
     /// Whoever steals a server holds its transfer authorities: none of them may be another key too.
     pub fn check(&self) -> Result<()> {
         let [admin, policy, guardian] = [&self.admin, &self.policy_authority, &self.guardian];
-        require!(*policy != Pubkey::default() && admin != policy, PurserError::KeysNotDistinct);
+        ensure!(*policy != Pubkey::default() && admin != policy, PurserError::KeysNotDistinct);
         let keys = self.transfer_authorities();
         for (index, key) in keys.iter().enumerate() {
             let again = keys.iter().skip(index + 1).any(|other| other == key);
             let distinct = !again && ![admin, policy, guardian].contains(&key);
-            require!(distinct, PurserError::KeysNotDistinct);
+            ensure!(distinct, PurserError::KeysNotDistinct);
         }
-        require!(
+        ensure!(
             self.loosening_delay_seconds <= LOOSENING_DELAY_SECONDS_MAX,
             PurserError::LooseningDelayTooLong
         );

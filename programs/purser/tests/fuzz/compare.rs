@@ -66,7 +66,7 @@ pub fn one(chain: &Chain, model: &Model, key: &Pubkey) -> Differences {
         match stored::ClosedAgent::read(data).filter(|_| data.len() == stored::ClosedAgent::BYTES) {
             Some(closed) => Differing { of: "closed agent", found: &mut found }.check(
                 "fields",
-                (closed.rent_refund, closed.grant_epoch),
+                (closed.rent_refund, i64::from(closed.second)),
                 *expected,
             ),
             None => found.push("what is left of the agent cannot be read".to_owned()),
@@ -112,7 +112,7 @@ fn operators(found: &stored::Operator, expected: &Operator, differences: &mut Di
         delay: found.loosening_delay_seconds,
         mint: found.usdc_mint,
         halted_by: role(found.halted_by),
-        approver_epoch: found.approver_epoch,
+        approvers_voided_at: found.approvers_voided_at,
     };
     differing.check("fields", &operator, expected);
     let free = found.transfer_authorities.iter().skip(expected.transfer_authorities.len());
@@ -131,9 +131,9 @@ fn agents(view: &stored::AgentView, bytes: usize, expected: &Agent, differences:
     differing.check("token_account", agent.token_account, expected.token_account);
     differing.check("rent_refund", agent.rent_refund, expected.rent_refund);
     differing.check("policy_version", agent.policy_version, expected.version);
-    differing.check("policy_updated_at", agent.policy_updated_at, expected.updated_at);
+    differing.check("policy_updated_at", i64::from(agent.policy_updated_at), expected.updated_at);
     differing.check("halted_by", role(agent.halted_by), expected.halted_by);
-    differing.check("grant_epoch", agent.grant_epoch, expected.grant_epoch);
+    differing.check("voided_at", i64::from(agent.voided_at), expected.voided_at);
     differing.check("length", bytes, expected.bytes());
     differing.check("policy", &policy(&view.policy()), &expected.policy);
     let bounds = u8::from(expected.by_grant_only)
@@ -148,14 +148,15 @@ fn agents(view: &stored::AgentView, bytes: usize, expected: &Agent, differences:
     });
     differing.check("month", month, stored);
     differing.check("window", window(&agent.window), spans(&expected.window));
-    differing.check("payments", agent.tags[0], expected.payments);
-    let newest = expected.tags.iter().rev().take(16).enumerate();
-    for (back, (tag, second)) in newest {
-        let place = (expected.payments as usize - 1 - back) % 16;
-        let seconds = agent.tags[17 + place / 2];
-        let found = (agent.tags[1 + place], (seconds >> (32 * (place % 2))) as u32);
-        differing.check("tag", found, (*tag, *second as u32));
+    differing.check("payments", agent.payments, expected.payments);
+    let now = expected.window.latest;
+    let Some(tags) = view.tags() else { return differing.check("tags", false, true) };
+    differing.check("buckets", tags.0.len(), expected.table.0.len());
+    for (tag, paid_at) in expected.table.kept(now) {
+        differing.check("tag", tags.contains(tag, paid_at + 86_399), true);
+        differing.check("tag after a day", tags.contains(tag, paid_at + 86_400), false);
     }
+    differing.check("tags", tags.len(now), expected.table.kept(now).count());
 }
 
 fn grants(found: &stored::Grant, expected: &Grant, differences: &mut Differences) {
@@ -164,7 +165,6 @@ fn grants(found: &stored::Grant, expected: &Grant, differences: &mut Differences
         operator: found.operator,
         agent: found.agent,
         id: found.id,
-        epoch: found.epoch,
         payee: match found.flags & 8 {
             0 => (Some(found.payee), None),
             _ => (None, Some(found.payee)),
@@ -183,7 +183,6 @@ fn grants(found: &stored::Grant, expected: &Grant, differences: &mut Differences
         },
         opened_at: found.opened_at,
         delay: found.opened_delay_seconds,
-        approver_epoch: found.approver_epoch,
     };
     Differing { of: "grant", found: differences }.check("fields", &grant, expected);
 }

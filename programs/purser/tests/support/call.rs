@@ -53,8 +53,8 @@ impl Call {
     }
 }
 
-/// Replaced by the agent's sequence when the call is sent.
-pub const LATEST: u32 = 0xfeed_beef;
+/// See [`Payment::asked_at`].
+pub const NOW: u32 = 0;
 
 /// A payment as the transfer authority signs it.
 #[derive(Clone, Copy, Debug)]
@@ -62,8 +62,8 @@ pub struct Payment<'a> {
     /// The start of the transfer's id, which ends in the tag.
     pub id_start: [u8; 8],
     pub tag: u64,
-    /// [`LATEST`]: the agent's sequence when the call is sent.
-    pub sequence: u32,
+    /// Unix second; [`NOW`] for that of the account's clock when it is sent.
+    pub asked_at: u32,
     /// Micro-USDC.
     pub amount: u64,
     pub memo: &'a str,
@@ -78,7 +78,7 @@ impl Payment<'_> {
 
 impl Default for Payment<'_> {
     fn default() -> Self {
-        Self { id_start: [7; 8], tag: 1, sequence: LATEST, amount: 1_000_000, memo: "", to: PAYEE }
+        Self { id_start: [7; 8], tag: 1, asked_at: NOW, amount: 1_000_000, memo: "", to: PAYEE }
     }
 }
 
@@ -151,6 +151,12 @@ impl Place {
             system_program: system_program::ID,
         };
         Call::new(accounts, instruction::SetPolicy { expected_version, policy })
+    }
+
+    pub fn set_tag_buckets(&self, buckets: u16) -> Call {
+        let mut call = self.set_policy(0, open_policy());
+        call.data = instruction::SetTagBuckets { buckets }.data();
+        call
     }
 
     pub fn open_draft(&self, args: DraftArgs) -> Call {
@@ -241,9 +247,9 @@ impl Place {
             destination: payment.to,
             token_program: token::ID,
         };
-        let Payment { sequence, amount, memo, .. } = payment;
+        let Payment { asked_at, amount, memo, .. } = payment;
         let (transfer_id, memo) = (payment.transfer_id(), memo.into());
-        Call::new(accounts, instruction::Transfer { transfer_id, sequence, amount, memo })
+        Call::new(accounts, instruction::Transfer { transfer_id, asked_at, amount, memo })
     }
 
     pub fn withdraw(&self, amount: u64, to: Pubkey) -> Call {

@@ -80,12 +80,13 @@ impl Place {
     }
 
     pub fn bounds(&self, bounds: Bounds) -> Call {
-        let accounts = accounts::SetPolicy {
+        let accounts = accounts::SetBounds {
             authority: Who::PolicyAuthority.key(),
             payer: Who::Payer.key(),
             operator: self.operator,
             agent: self.agent,
             rent_refund: Who::Payer.key(),
+            budget: bounds.budget,
             system_program: system_program::ID,
         };
         Call::new(accounts, instruction::SetBounds { bounds })
@@ -155,9 +156,9 @@ impl Place {
             budget,
             token_program: token::ID,
         };
-        let Payment { sequence, amount, memo, .. } = payment;
+        let Payment { asked_at, amount, memo, .. } = payment;
         let (transfer_id, memo) = (payment.transfer_id(), memo.into());
-        Call::new(accounts, instruction::TransferExtended { transfer_id, sequence, amount, memo })
+        Call::new(accounts, instruction::TransferExtended { transfer_id, asked_at, amount, memo })
     }
 }
 

@@ -20,7 +20,7 @@ pub use attacks::{
     address, agent, any_signer, approver, attack, attack_layouts, draft, ignored, operator, program, raw,
     signer, WALLETS,
 };
-pub use call::{Call, Payment, Place};
+pub use call::{Call, Payment, Place, NOW};
 pub use caller::vault;
 pub use expected::Expected;
 pub use grants::{memo, terms};

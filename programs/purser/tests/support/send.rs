@@ -8,9 +8,8 @@ use solana_message::compiled_instruction::CompiledInstruction;
 use solana_transaction::Transaction;
 use solana_transaction_error::TransactionError;
 
-use super::call::LATEST;
 use super::events::emitted_by;
-use super::{Call, Expected, Who, World};
+use super::{Call, Expected, Who, World, NOW};
 
 /// The effects of a transaction that its accounts do not show.
 #[derive(Debug)]
@@ -80,6 +79,7 @@ impl World {
     /// Transfers also run in their other form on a copy of this world: both forms must have the same effects.
     #[track_caller]
     pub fn send(&mut self, instructions: &[Instruction], fee_payer: Who) -> Sent {
+        let instructions = &instructions.iter().map(|one| self.asked_now(one)).collect::<Vec<_>>()[..];
         let is_transfer = |one: &Instruction| {
             one.program_id == purser::ID && one.data.starts_with(instruction::Transfer::DISCRIMINATOR)
         };
@@ -104,10 +104,29 @@ impl World {
         sent
     }
 
+    /// A transfer that is asked for [`NOW`] with the second of the account's clock; anything else as it is.
+    fn asked_now(&self, one: &Instruction) -> Instruction {
+        let mut one = one.clone();
+        let at = [
+            instruction::Transfer::DISCRIMINATOR,
+            instruction::TransferChecked::DISCRIMINATOR,
+            instruction::TransferExtended::DISCRIMINATOR,
+        ]
+        .into_iter()
+        .find_map(|begins| one.data.starts_with(begins).then_some(begins.len() + 16));
+        let Some(asked_at) = at.and_then(|at| one.data.get_mut(at..at + 4)) else { return one };
+        if one.program_id == purser::ID && *asked_at == NOW.to_le_bytes() {
+            let agent = one.accounts.get(2).and_then(|meta| self.svm.get_account(&meta.pubkey));
+            let agent = agent.and_then(|account| Agent::read(&account.data));
+            let now = agent.map_or(self.now(), |view| view.agent.clock(self.now()));
+            asked_at.copy_from_slice(&u32::try_from(now.max(0)).unwrap_or(u32::MAX).to_le_bytes());
+        }
+        one
+    }
+
     fn send_as_it_is(&mut self, instructions: &[Instruction], fee_payer: Who) -> Sent {
         self.svm.expire_blockhash();
-        let instructions: Vec<_> = instructions.iter().map(|one| self.with_sequence(one.clone())).collect();
-        let mut transaction = Transaction::new_with_payer(&instructions, Some(&fee_payer.key()));
+        let mut transaction = Transaction::new_with_payer(instructions, Some(&fee_payer.key()));
         let needed = usize::from(transaction.message.header.num_required_signatures);
         let signers: Vec<_> = transaction.message.account_keys[..needed]
             .iter()
@@ -132,28 +151,6 @@ impl World {
                 Err((failed.err, failed.meta.logs))
             }
         }
-    }
-
-    /// Fills in the agent's current sequence where a transfer asks for it.
-    fn with_sequence(&self, mut instruction: Instruction) -> Instruction {
-        let forms = [
-            instruction::Transfer::DISCRIMINATOR,
-            instruction::TransferChecked::DISCRIMINATOR,
-            instruction::TransferExtended::DISCRIMINATOR,
-        ];
-        let Some(form) = forms.into_iter().find(|form| instruction.data.starts_with(form)) else {
-            return instruction;
-        };
-        let place = form.len() + size_of::<[u8; 16]>();
-        if let Some(sequence) = instruction.data.get_mut(place..place + 4) {
-            if *sequence == LATEST.to_le_bytes() {
-                let agent = instruction.accounts.get(2).and_then(|agent| self.svm.get_account(&agent.pubkey));
-                let agent = agent.and_then(|account| Agent::read(&account.data));
-                let now = agent.map_or(0, |view| view.agent.tags().sequence());
-                sequence.copy_from_slice(&now.to_le_bytes());
-            }
-        }
-        instruction
     }
 
     pub fn accounts(&self, keys: &[Pubkey]) -> Vec<Option<Account>> {

@@ -253,15 +253,6 @@ impl SolanaHistory {
         Ok(keys.iter().zip(&read.value).map(policy).collect())
     }
 
-    /// How many payments an agent has made, read at `slot` or later; `None` where no agent of ours is.
-    pub async fn payments(&self, agent: &Address, slot: u64) -> Result<Option<u64>, ChainError> {
-        let key = to_pubkey(agent);
-        let read = self.rpc.accounts_at(self.commitment, &[key], slot).await?;
-        let account = read.value.first().and_then(Option::as_ref);
-        let agent = account.and_then(|account| decode::agent(&self.program, &key, account, (&key, None)));
-        Ok(agent.map(|agent| agent.tags.recorded()))
-    }
-
     /// Those of these records, by their signatures, that other nodes than the one that showed them deny. A single node is trusted.
     pub async fn denied(&self, records: &[&LandedRecord]) -> Vec<String> {
         let denied = Mutex::new(Vec::new());

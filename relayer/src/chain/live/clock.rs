@@ -74,7 +74,7 @@ impl ChainClock {
                 () = tokio::time::sleep(self.refresh_interval()) => {}
             }
             let used = self.state().signed_at.is_some_and(|at| at.elapsed() < REFRESH_WHILE_USED);
-            if used && let Err(error) = self.refresh(0).await {
+            if used && let Err(error) = self.refresh().await {
                 tracing::debug!(%error, "cannot refresh the blockhash");
             }
         }
@@ -82,26 +82,21 @@ impl ChainClock {
 
     /// A blockhash in the first third of its life.
     pub async fn recent(&self) -> Result<Recent, ChainError> {
-        self.recent_since(0).await
-    }
-
-    /// The same, of a block not before this slot.
-    pub async fn recent_since(&self, slot: u64) -> Result<Recent, ChainError> {
         self.state().signed_at = Some(Instant::now());
-        if let Some(recent) = self.cached_recent(slot) {
+        if let Some(recent) = self.cached_recent() {
             return Ok(recent);
         }
         let _one = self.refreshing.lock().await;
-        match self.cached_recent(slot) {
+        match self.cached_recent() {
             Some(recent) => Ok(recent),
-            None => self.refresh(slot).await,
+            None => self.refresh().await,
         }
     }
 
     /// A blockhash as new as a node has it, for whoever takes its time to sign over it.
     pub async fn newest(&self) -> Result<Recent, ChainError> {
         let _one = self.refreshing.lock().await;
-        self.refresh(0).await
+        self.refresh().await
     }
 
     /// Unix seconds by the chain's clock.
@@ -129,11 +124,6 @@ impl ChainClock {
         (elapsed < ESTIMATE_AGE_MAX).then(|| cached.now.saturating_add(seconds))
     }
 
-    /// The newest slot whose time was seen, 0 at first: what a node that does not date its notices tells of happened in it, or before.
-    pub fn newest_slot(&self) -> u64 {
-        self.state().time.as_ref().map_or(0, |time| time.slot)
-    }
-
     /// Takes over a time that came with another read or a notice.
     pub fn time_seen(&self, slot: u64, now: i64) {
         let mut state = self.state();
@@ -142,9 +132,9 @@ impl ChainClock {
         }
     }
 
-    async fn refresh(&self, min_slot: u64) -> Result<Recent, ChainError> {
+    async fn refresh(&self) -> Result<Recent, ChainError> {
         let at = Instant::now();
-        let latest = self.rpc.latest_blockhash(min_slot).await?;
+        let latest = self.rpc.latest_blockhash(0).await?;
         let recent = Recent {
             blockhash: latest.value.blockhash.parse().map_err(|_| unreadable())?,
             last_valid_block_height: latest.value.last_valid_block_height,
@@ -165,14 +155,9 @@ impl ChainClock {
         Ok(recent)
     }
 
-    fn cached_recent(&self, min_slot: u64) -> Option<Recent> {
-        let recent = self.state().recent.filter(|recent| recent.slot >= min_slot)?;
-        self.is_young(&recent).then_some(recent)
-    }
-
-    /// Whether it is in the first third of its life.
-    pub fn is_young(&self, recent: &Recent) -> bool {
-        recent.at.elapsed() < age_max(self.state().block_time)
+    fn cached_recent(&self) -> Option<Recent> {
+        let state = self.state();
+        state.recent.filter(|recent| recent.at.elapsed() < age_max(state.block_time))
     }
 
     /// Short enough that the cached blockhash never grows too old to use.
@@ -234,42 +219,5 @@ mod tests {
         for (span_ms, height) in [(1_000, 1_000), (1_000, 900), (100, 1_010)] {
             assert_eq!(after(span_ms, height), BLOCKHASH_AGE_UNMEASURED);
         }
-    }
-
-    /// A node at this slot.
-    struct NodeAt(Arc<std::sync::atomic::AtomicU64>);
-
-    #[async_trait::async_trait]
-    impl purser_rpc::transport::Transport for NodeAt {
-        async fn call(
-            &self,
-            method: &'static str,
-            params: serde_json::Value,
-        ) -> Result<serde_json::Value, purser_rpc::CallError> {
-            assert_eq!(method, "getLatestBlockhash");
-            // One block passes with each call.
-            let slot = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            if params[0]["minContextSlot"].as_u64().is_some_and(|least| slot < least) {
-                return Err(purser_rpc::CallError::Node(purser_rpc::NodeFault::Lagging));
-            }
-            let blockhash = Hash::new_from_array([slot as u8; 32]).to_string();
-            Ok(serde_json::json!({
-                "context": { "slot": slot },
-                "value": { "blockhash": blockhash, "lastValidBlockHeight": slot + 150 },
-            }))
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_was_counted_in_a_slot_is_signed_over_no_block_from_before_it() {
-        let slot = Arc::new(std::sync::atomic::AtomicU64::new(10));
-        let rpc = Rpc::over(vec![Box::new(NodeAt(slot.clone()))], Vec::new(), Default::default());
-        let clock = ChainClock::new(Arc::new(rpc));
-        let over = async |since| clock.recent_since(since).await.map(|recent| recent.last_valid_block_height);
-        assert_eq!(over(0).await, Ok(160));
-        assert_eq!(over(10).await, Ok(160), "the same block");
-        assert_eq!(over(13).await, Ok(163), "the node has two blocks to go until then");
-        assert_eq!(over(9).await, Ok(163));
-        assert!(over(1_000).await.is_err(), "no node is so far");
     }
 }

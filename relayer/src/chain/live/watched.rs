@@ -80,11 +80,6 @@ impl Watched {
         Some(self.entries().get(key)?.value.as_ref()?.account.clone())
     }
 
-    /// A slot in which a known account was as it is known.
-    pub fn slot_of(&self, key: &Pubkey) -> Option<u64> {
-        Some(self.entries().get(key)?.value.as_ref()?.slot)
-    }
-
     /// The keys with a live subscription: a read that begins now may be given to [`Watched::read`].
     pub fn live(&self, keys: &[Pubkey]) -> Vec<Pubkey> {
         let entries = self.entries();
@@ -105,15 +100,12 @@ impl Watched {
         }
     }
 
-    /// A node reported a change at this slot, if it dates its notices, and anyway by the newest slot that is known. Only a read can supply
-    /// the first value.
-    pub fn changed(&self, program: &Pubkey, key: &Pubkey, account: RawAccount, slot: u64, newest_slot: u64) {
+    /// A node reported a change at this slot, or at 0 if it does not date its notices. Only a read can supply the first value.
+    pub fn changed(&self, program: &Pubkey, key: &Pubkey, account: RawAccount, slot: u64) {
         let mut entries = self.entries();
         let Some(value) = entries.get_mut(key).and_then(|entry| entry.value.as_mut()) else { return };
         match order(program, &value.account, &account) {
-            NoticeOrder::Newer => {
-                (value.account, value.slot) = (account, slot.max(newest_slot).max(value.slot))
-            }
+            NoticeOrder::Newer => (value.account, value.slot) = (account, slot.max(value.slot)),
             // A later slot of another fork.
             NoticeOrder::Older if slot > value.slot => self.forget_in(&mut entries, key),
             NoticeOrder::Older => {}
@@ -163,7 +155,7 @@ enum NoticeOrder {
     Unknown,
 }
 
-/// Judges by the account's contents, because not every node dates its notices by slot. Policy version and sequence never fall, so
+/// Judges by the account's contents, because not every node dates its notices by slot. Policy version and payments never fall, so
 /// they reveal a notice that lost a race against a read. An operator must not be wrong even for a moment: a change to it only
 /// calls for a new read.
 fn order(program: &Pubkey, known: &RawAccount, notice: &RawAccount) -> NoticeOrder {
@@ -175,13 +167,16 @@ fn order(program: &Pubkey, known: &RawAccount, notice: &RawAccount) -> NoticeOrd
     }
     match (Agent::read(&known.data), Agent::read(&notice.data)) {
         (Some(known), Some(notice)) => {
-            let ahead = notice.agent.tags().sequence().wrapping_sub(known.agent.tags().sequence());
-            let same_age = ahead == 0 && notice.agent.policy_version == known.agent.policy_version;
-            // A halt has no version: when two values differ only in it, nothing shows which is newer.
-            if same_age && notice.agent.halted_by != known.agent.halted_by {
+            let same_age = notice.agent.payments == known.agent.payments
+                && notice.agent.policy_version == known.agent.policy_version;
+            // A halt has no version, nor has the room for tags: when two values differ only in it, nothing shows which is newer.
+            let differ = notice.agent.halted_by != known.agent.halted_by
+                || notice.agent.policy.tag_buckets != known.agent.policy.tag_buckets;
+            if same_age && differ {
                 return NoticeOrder::Unknown;
             }
-            let fell = notice.agent.policy_version < known.agent.policy_version || ahead > u32::MAX / 2;
+            let fell = notice.agent.policy_version < known.agent.policy_version
+                || notice.agent.payments < known.agent.payments;
             if fell { NoticeOrder::Older } else { NoticeOrder::Newer }
         }
         (_, _) => NoticeOrder::Unknown,

@@ -70,9 +70,8 @@ pub fn grant(
     let waived = Waived::from_bits(grant.flags);
     let loosens = waived != Waived::NOTHING || agent.pays_by_grant_only();
     let has_to_wait = loosens && grant.opened_by() == OpenedBy::PolicyAuthority;
-    let is_void = grant.epoch != agent.grant_epoch
-        || grant.opened_by() == OpenedBy::Approver && grant.approver_epoch != operator.approver_epoch
-        || ![0, agent.policy_version].contains(&grant.policy_version);
+    let is_void =
+        grant.is_void(&operator, &agent) || ![0, agent.policy_version].contains(&grant.policy_version);
     let (state, effective_at) = match has_to_wait.then(|| grant.loosens_at(&operator)) {
         _ if grant.is_over(now) => (GrantState::Over, None),
         _ if is_void => (GrantState::Void, None),

@@ -80,9 +80,10 @@ pub fn agent(
         rent_refund: to_address(&view.agent.rent_refund),
         policy: owned(&view.policy()),
         policy_version: u64::from(view.agent.policy_version),
-        policy_updated_at: view.agent.policy_updated_at,
+        policy_updated_at: i64::from(view.agent.policy_updated_at),
         window: *view.agent.window(),
-        tags: *view.agent.tags(),
+        payments: view.agent.payments,
+        tags: view.tags()?.0.into(),
         balance: token_account.and_then(balance).unwrap_or(UsdcAmount::ZERO),
         is_frozen: token_account.is_some_and(is_frozen),
         beyond: view.agent.policy.is_bounded().then(|| Beyond {

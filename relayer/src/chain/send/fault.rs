@@ -78,7 +78,8 @@ fn refusal(error: PurserError) -> Option<Refusal> {
         PurserError::GrantMismatch | PurserError::GrantExpired | PurserError::GrantExceeded => {
             Some(Refusal::GrantVoid)
         }
-        PurserError::StaleSequence => Some(Refusal::StaleSequence),
+        PurserError::RequestTooOld => Some(Refusal::TooOld),
+        PurserError::PaidTagsFull => Some(Refusal::TagsFull),
         PurserError::Unauthorized => Some(Refusal::AuthorityRotated),
         PurserError::ExtendedTransferRequired | PurserError::GrantRequired | PurserError::BudgetMismatch => {
             Some(Refusal::BoundsChanged)
@@ -107,6 +108,9 @@ fn refusal(error: PurserError) -> Option<Refusal> {
         | PurserError::GrantTermsInvalid
         | PurserError::ApproverLimitExceeded
         | PurserError::ApprovalMemoMismatch
+        | PurserError::StaleSequence
+        | PurserError::TagBucketCount
+        | PurserError::GrantTooEarly
         | PurserError::MalformedInstruction => None,
     }
 }
@@ -135,8 +139,9 @@ mod tests {
         for (code, refusal) in (6000..).zip(refusals) {
             assert_eq!(outcome_of(code), Outcome::Refused(refusal), "{code}");
         }
-        assert_eq!(outcome_of(PurserError::StaleSequence.into()), Outcome::Refused(Refusal::StaleSequence));
         for (error, refusal) in [
+            (PurserError::RequestTooOld, Refusal::TooOld),
+            (PurserError::PaidTagsFull, Refusal::TagsFull),
             (PurserError::MonthLimitExceeded, Refusal::Rule(RejectionReason::MonthLimitExceeded)),
             (PurserError::BudgetExceeded, Refusal::Rule(RejectionReason::BudgetExceeded)),
             (PurserError::BudgetMismatch, Refusal::BoundsChanged),

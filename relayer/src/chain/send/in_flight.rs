@@ -5,14 +5,17 @@
 
 use crate::chain::{AgentOnChain, UnsignedTransfer};
 use crate::domain::Address;
-use purser_policy::{TAGS_MAX, UsdcAmount};
-use std::collections::{HashMap, VecDeque};
+use purser_policy::{PaidTags, UsdcAmount};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// A transfer that has not shown up for this long was never sent, or can no longer land.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(120);
+
+/// The most transfers of an agent that are counted; beyond that, the oldest are forgotten.
+const COUNTED_MAX: usize = 1_000;
 
 /// The fewest agents between two prunings.
 const PRUNED_AT_MIN: usize = 1_024;
@@ -44,7 +47,7 @@ impl InFlightTransfers {
         all.prune();
         let transfers = all.by_agent.entry(order.agent.agent).or_default();
         transfers.retain(InFlightTransfer::is_in_flight);
-        if transfers.len() == TAGS_MAX {
+        if transfers.len() == COUNTED_MAX {
             transfers.pop_front();
         }
         let (tag, amount, signature) = (order.tag(), order.amount, signature.to_owned());
@@ -65,17 +68,18 @@ impl InFlightTransfers {
         let mut all = self.all();
         let Some(transfers) = all.by_agent.get_mut(&agent.address) else { return };
         let now = agent.window.effective(now);
-        transfers.retain(|known| known.is_in_flight() && !agent.tags.contains(known.tag, now));
+        let is_shown = |tag| PaidTags(&agent.tags).contains(tag, now);
+        transfers.retain(|known| known.is_in_flight() && !is_shown(known.tag));
+        let mut counted = HashSet::new();
         for known in transfers.iter() {
             // One transfer may be signed more than once; at most one signature pays.
-            if agent.tags.contains(known.tag, now) {
+            if !counted.insert(known.tag) {
                 continue;
             }
             agent.window.record(now, known.amount);
             if let Some(month) = &mut agent.month {
                 month.window.record(now, known.amount);
             }
-            agent.tags.record(known.tag, now);
             agent.balance =
                 UsdcAmount::from_micros(agent.balance.micros().saturating_sub(known.amount.micros()));
         }
@@ -111,7 +115,7 @@ mod tests {
     use super::*;
     use crate::chain::AgentAddresses;
     use crate::chain::types::tests::agent_without_limits;
-    use purser_policy::id_with_tag;
+    use purser_policy::{TagBucket, id_with_tag, record};
 
     const NOW: i64 = 1_000;
 
@@ -123,14 +127,20 @@ mod tests {
             agent: AgentAddresses { agent: address, token_account },
             destination: Address::from_bytes([9; 32]),
             transfer_id: id_with_tag([5; 8], tag),
-            counted: purser_policy::RecentTags::EMPTY,
-            counted_in: 0,
-            may_lag: 0,
+            asked_at: NOW,
             amount: UsdcAmount::from_micros(micros),
             memo: String::new(),
             beyond: None,
             has_expired: false,
         }
+    }
+
+    /// Buckets that hold this tag.
+    fn paid(tag: u64) -> std::sync::Arc<[TagBucket]> {
+        let mut buckets = [TagBucket::EMPTY];
+        let place = PaidTags(&buckets).place(tag, NOW).expect("room");
+        record(&mut buckets, place, tag, NOW);
+        buckets.into()
     }
 
     fn balance_and_spent(transfers: &InFlightTransfers) -> (u64, u64) {
@@ -173,7 +183,7 @@ mod tests {
         let transfers = InFlightTransfers::default();
         transfers.signed(&order(7, 30), "one");
         let mut agent = agent_without_limits();
-        agent.tags.record(7, NOW);
+        agent.tags = paid(7);
         transfers.count_in(&mut agent, NOW);
         assert_eq!(agent.balance.micros(), 100);
         assert_eq!(balance_and_spent(&transfers), (100, 0), "and is forgotten");

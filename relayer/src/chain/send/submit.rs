@@ -100,16 +100,6 @@ impl Submitter {
         }
     }
 
-    /// Resolves with the slot when a followed transaction is seen confirmed, or with `None` when it is no longer followed.
-    pub async fn confirmed(&self, signature: &str) -> Option<u64> {
-        let mut end = self.flights().get(signature)?.end.subscribe();
-        let progress = end.wait_for(|progress| *progress != Progress::UnderWay).await.ok()?.clone();
-        match progress {
-            Progress::Confirmed { slot } | Progress::Ended(Landing::Landed { slot }) => Some(slot),
-            Progress::UnderWay | Progress::Ended(_) => None,
-        }
-    }
-
     /// Whether we are following this transaction, or were until lately.
     pub fn is_ours(&self, signature: &str) -> bool {
         self.flights().contains_key(signature) || self.ended().landings.contains_key(signature)

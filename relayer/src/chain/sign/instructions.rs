@@ -80,6 +80,8 @@ const SET_POLICY_UNITS: u32 = 60_000;
 const APPLY_DRAFT_UNITS: u32 = 250_000;
 const SET_BUDGET_UNITS: u32 = 40_000;
 const SET_BOUNDS_UNITS: u32 = 60_000;
+/// 53 more take 48,000 at most.
+const SET_TAG_BUCKETS_UNITS: u32 = 80_000;
 const CLOSE_GRANT_UNITS: u32 = 30_000;
 const SET_PAUSED_UNITS: u32 = 20_000;
 const HALT_UNITS: u32 = 20_000;
@@ -191,6 +193,10 @@ impl Instructions {
         Call::new(self.0.set_bounds(at, at.authority, rent_refund, bounds), SET_BOUNDS_UNITS)
     }
 
+    pub fn set_tag_buckets(&self, at: DraftAccounts, rent_refund: Pubkey, buckets: u16) -> Call {
+        Call::new(self.0.set_tag_buckets(at, at.authority, rent_refund, buckets), SET_TAG_BUCKETS_UNITS)
+    }
+
     /// `at`: operator, grant, and who gets the rent back.
     pub fn close_grant(&self, authority: Pubkey, [operator, grant, rent_refund]: [Pubkey; 3]) -> Call {
         Call::new(self.0.close_grant(authority, operator, grant, rent_refund), CLOSE_GRANT_UNITS).stopping()
@@ -270,7 +276,8 @@ fn client_order(order: &UnsignedTransfer) -> TransferOrder<'_> {
         source: to_pubkey(&order.agent.token_account),
         destination: to_pubkey(&order.destination),
         transfer_id: order.transfer_id,
-        sequence: order.sequence(),
+        // Its low 32 bits, as the program stores seconds.
+        asked_at: order.asked_at as u32,
         amount: order.amount.micros(),
         memo: &order.memo,
     }

@@ -7,6 +7,7 @@ mod execute;
 mod notices;
 mod provision;
 mod reads;
+mod room;
 mod settings;
 mod staging;
 mod stops;
@@ -15,7 +16,7 @@ mod verify;
 pub use settings::{ChainSettings, ChainSigners};
 
 use crate::chain::live::block_times::BlockTimes;
-use crate::chain::live::clock::{ChainClock, Recent};
+use crate::chain::live::clock::ChainClock;
 use crate::chain::live::connection::Connection;
 use crate::chain::live::deposits::Deposits;
 use crate::chain::live::prices::Prices;
@@ -40,7 +41,7 @@ use crate::tasks::Tasks;
 use crate::traces::step;
 use async_trait::async_trait;
 use purser_client::{AccountIds, Deployment};
-use purser_core::{CountedBlocks, Payer, Payment};
+use purser_core::{Payer, Payment, REQUEST_AHEAD_SECONDS, Room};
 use purser_rpc::sysvar;
 use purser_rpc::topics::Topic;
 use purser_rpc::websocket::{self, Subscriber};
@@ -71,7 +72,7 @@ pub struct SolanaChain {
     pub draft_turns: staging::DraftTurns,
     pub watched: Arc<Watched>,
     pub transfers_in_flight: InFlightTransfers,
-    counted: CountedBlocks<Recent>,
+    rooms: room::Rooms,
     block_times: Arc<BlockTimes>,
     pub deposits: Arc<Deposits>,
     /// Notified when the websocket reports a use of the program.
@@ -196,7 +197,7 @@ impl SolanaChain {
             draft_turns: staging::DraftTurns::default(),
             watched,
             transfers_in_flight: InFlightTransfers::default(),
-            counted: CountedBlocks::default(),
+            rooms: room::Rooms::default(),
             block_times,
             deposits: Arc::new(deposits),
             activity,
@@ -249,8 +250,8 @@ impl HandOverChain for SolanaChain {
         // Another pays the fee.
         let authority = self.signer_of_transfer(order, 0).await?;
         let price = self.price_of_transfer(order);
-        let (recent, order) = self.block_for(order).await?;
-        let instructions = self.instructions.transfer_for(address(authority), &order, terms, price);
+        let recent = self.clock.recent().await?;
+        let instructions = self.instructions.transfer_for(address(authority), order, terms, price);
         let payer = to_pubkey(&terms.fee_payer);
         let signed = signing::sign_for(&instructions, authority, &payer, recent).await?;
         Ok(signed.until(recent.last_valid_block_height))
@@ -262,10 +263,10 @@ impl purser_core::Signer for SolanaChain {
     async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainFault> {
         let price = self.price_of_transfer(order);
         let signer = self.signer_of_transfer(order, transfer_fee(&order.memo, price)).await?;
-        let (recent, order) = self.block_for(order).await?;
-        let call = self.instructions.transfer(address(signer), &order);
+        let recent = self.clock.recent().await?;
+        let call = self.instructions.transfer(address(signer), order);
         let signed = self.sign(call, CallSigners::one(signer), recent, price).await?;
-        self.transfers_in_flight.signed(&order, &signed.signature);
+        self.transfers_in_flight.signed(order, &signed.signature);
         Ok(signed.until(recent.last_valid_block_height))
     }
 }
@@ -340,10 +341,20 @@ impl purser_core::Chain for SolanaChain {
         agree.then(|| now.min(host_now))
     }
 
-    async fn confirmed(&self, signed: &SignedTransfer) {
-        if let Some(slot) = self.submitter.confirmed(&signed.signature).await {
-            self.written_slot.fetch_max(slot, Ordering::Relaxed);
-        }
+    async fn asking_second(&self) -> Result<i64, ChainFault> {
+        let now = self.clock.now().await?;
+        let others = self.rpc.clocks().unwrap_or_default();
+        let clocks = others.iter().copied().chain([now]);
+        let newest = clocks.clone().max().unwrap_or(now);
+        Ok(clocks.filter(|clock| newest.saturating_sub(*clock) <= REQUEST_AHEAD_SECONDS).min().unwrap_or(now))
+    }
+
+    async fn make_room(&self, payer: &Payer, seen_buckets: usize) -> Result<Room, ChainFault> {
+        Ok(self.give_room(payer, seen_buckets).await?)
+    }
+
+    async fn make_room_ahead(&self, payer: &Payer) {
+        self.give_room_ahead(payer).await;
     }
 }
 

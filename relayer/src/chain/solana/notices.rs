@@ -53,7 +53,7 @@ impl Listener for Notices {
                 }
             }
             Notice::Account { key, account } => {
-                self.watched.changed(&self.program, &key, account, slot, self.clock.newest_slot());
+                self.watched.changed(&self.program, &key, account, slot);
             }
             Notice::Landed { naming, signature, .. } if naming == self.program => {
                 // The indexer has to read others' transactions. Of ours, the caller that waits for them wakes it if need be.

@@ -1,7 +1,6 @@
 //! Reads accounts: in batches, at one slot, never older than our own last write.
 
 use crate::chain::history::SolanaHistory;
-use crate::chain::live::clock::Recent;
 use crate::chain::read::bounds;
 use crate::chain::read::decode::{self, to_address, to_pubkey};
 use crate::chain::solana::SolanaChain;
@@ -12,7 +11,7 @@ use crate::chain::{
 use crate::domain::{AccountId, Address, Network};
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt};
-use purser_core::{BudgetState, Destination, Payer, Payment, UnsignedTransfer, follows};
+use purser_core::{BudgetState, Destination, Payer, Payment};
 use purser_policy::TransferRequest;
 use purser_rpc::ACCOUNTS_MAX;
 use purser_rpc::sysvar;
@@ -181,6 +180,7 @@ impl SolanaChain {
         }
         let (operator, agent, destination) =
             self.decoded(payer, destination, accounts.each_ref().map(Option::as_ref))?;
+        self.rooms.saw(&agent, now);
         let named = agent.beyond.and_then(|beyond| beyond.budget);
         if named != budget {
             return Ok(ViewRead::Another(named));
@@ -192,6 +192,7 @@ impl SolanaChain {
             let found = [operator_account.as_ref()?, agent_account.as_ref()?, grant_account.as_ref()?];
             let payment = TransferRequest {
                 tag: payment.tag,
+                asked_at: payment.asked_at.unwrap_or(now),
                 amount: payment.request.amount,
                 memo: payment.request.memo().as_bytes(),
                 recipient: payment.destination.as_bytes(),
@@ -207,33 +208,7 @@ impl SolanaChain {
                 });
             found.map_or_else(|| BudgetState::closed(to_address(&key)), |found| found.state)
         });
-        let tags = agent.tags;
-        let view = view_of(operator, agent, tags, destination, (granted, budget), (read.slot, now));
-        Ok(ViewRead::This(Box::new(view)))
-    }
-
-    /// A block to sign this over, of a chain on which the account made the payments that it counts; maybe it then counts fewer.
-    pub async fn block_for(
-        &self,
-        order: &UnsignedTransfer,
-    ) -> Result<(Recent, UnsignedTransfer), ChainError> {
-        let known = self.counted.block_for(order);
-        if let Some(known) = known.filter(|(recent, _)| self.clock.is_young(recent)) {
-            return Ok(known);
-        }
-        let recent = self.clock.recent_since(order.counted_in).await?;
-        if !order.may_outlive_its_count(recent.slot) {
-            return Ok((recent, order.clone()));
-        }
-        let [agent_key, token_key] = [order.agent.agent, order.agent.token_account].map(|it| to_pubkey(&it));
-        let read = self.rpc.accounts(&[agent_key], recent.slot).await?;
-        let agent = self.agent_of(&agent_key, &token_key, &[read.value.into_iter().next().flatten(), None]);
-        if agent.is_some_and(|agent| follows(&agent.tags, &order.counted)) {
-            self.counted.keep(order, recent);
-            return Ok((recent, order.clone()));
-        }
-        let reason = "a fork dropped payments that were counted".into();
-        Err(ChainError::Unavailable { during: "transfer", reason })
+        Ok(ViewRead::This(Box::new(view_of(operator, agent, destination, (granted, budget), now))))
     }
 
     /// The same from the accounts that the websocket keeps up to date, counting our transfers in flight. Not for accounts that pay
@@ -241,17 +216,15 @@ impl SolanaChain {
     pub fn known_transfer_view(&self, payer: &Payer, destination: &Address) -> Option<ChainView> {
         let keys = transfer_keys(payer, destination);
         let accounts = self.watched.get(&keys)?;
-        // Asked for after the account: it may be newer than that, never older.
-        let slot = self.watched.slot_of(&keys[1])?;
         let now = self.clock.estimate()?;
         let accounts = accounts.each_ref().map(Some);
         let (operator, mut agent, destination) = self.decoded(payer, destination, accounts).ok()?;
         if agent.beyond.is_some_and(|beyond| beyond.budget.is_some()) {
             return None;
         }
-        let tags = agent.tags;
+        self.rooms.saw(&agent, now);
         self.transfers_in_flight.count_in(&mut agent, now);
-        Some(view_of(operator, agent, tags, destination, (None, None), (slot, now)))
+        Some(view_of(operator, agent, destination, (None, None), now))
     }
 
     /// Operator, agent and destination, if they are what they should be.

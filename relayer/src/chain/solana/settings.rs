@@ -37,6 +37,8 @@ pub struct ChainSettings {
     pub rent_payers: Vec<Address>,
     /// Gets the rent back of accounts and drafts that we pay for. `None`: the wallet that pays.
     pub rent_refund: Option<Address>,
+    /// How many buckets for tags of payments an account may have at our cost.
+    pub tag_buckets_max: u32,
     /// How many token accounts websockets watch for deposits; the sweep covers the others.
     pub deposit_subscriptions_max: usize,
     /// The keypair files that lie beside our keys.

@@ -1,6 +1,7 @@
 //! Errors: an example of each code, made by the code that answers it, and which codes each route can answer.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use serde_json::Value;
 use ulid::Ulid;
@@ -182,6 +183,10 @@ fn example(code: Code) -> ApiError {
         Code::RateLimited => ApiError::RateLimited { retry_after_seconds: 1 },
         Code::TooManyPending => ServiceError::TooManyPending.into(),
         Code::TooManyRefusals => ServiceError::TooManyRefusals { retry_after_seconds: 3_600 }.into(),
+        Code::AccountFull => failed(
+            FailureCode::AccountFull,
+            "The account has made as many payments in a day as it has room to remember; nothing was paid.",
+        ),
         Code::InternalError => ServiceError::Internal.into(),
         Code::NotConfigured => ServiceError::NotConfigured.into(),
         Code::TransferFailed => failed(FailureCode::TransferFailed, "The transaction failed on the chain."),
@@ -216,7 +221,8 @@ fn rejected(
 
 fn failed(code: FailureCode, message: &str) -> ApiError {
     let failed_at = Timestamp::from_unix_seconds(NOON);
-    let failure = Failure { code, message: message.to_owned(), failed_at };
+    let retry_at = (code == FailureCode::AccountFull).then(|| failed_at.after(Duration::from_secs(3_600)));
+    let failure = Failure { code, message: message.to_owned(), failed_at, retry_at };
     ended(TransferState::Failed(failure), Some(checks(CheckedRule::Balance)))
 }
 

@@ -55,7 +55,7 @@ async fn while_the_chain_is_away_everything_that_needs_it_is_503() {
         assert_eq!(answer.body["retryable"], true);
         assert!(answer.headers.contains_key(header::RETRY_AFTER));
     }
-    assert_eq!(status_of(&relayer, &answers[0]).await, "failed");
+    assert!(answers[0].body.get("transfer_id").is_none(), "nothing was claimed: {}", answers[0].body);
     let known = relayer.get("/v1/accounts").await;
     assert_eq!(known.status, StatusCode::OK, "a list shows what was last seen");
     assert_eq!(known.body["data"][0]["balance_as_of"], known.body["data"][0]["created_at"]);
@@ -411,25 +411,16 @@ async fn a_failed_key_needs_a_free_place_and_one_that_has_its_answer_does_not() 
 }
 
 #[tokio::test]
-async fn no_more_payments_of_an_account_are_on_their_way_than_the_chain_can_tell_apart() {
+async fn payments_of_an_account_are_all_on_their_way_at_once() {
     let relayer = Relayer::start().await;
-    let (account, other) = (relayer.account().await, relayer.account().await);
+    let account = relayer.account().await;
     relayer.chain.script().held = true;
     let orders: Vec<_> = (0..20).map(|number| relayer.order(&account, &format!("order-{number}"))).collect();
     let posted = futures::future::join_all(orders.iter().map(|order| relayer.post("/v1/transfers", order)));
     let (answers, ()) = tokio::join!(posted, async {
-        relayer.chain.comes_to(|script| script.orders.len() >= 12).await;
-        comes_about(|| relayer.services.transfers.pending() >= 20).await;
-        // All are under way. A later payment from another account overtakes those that wait.
-        let order = relayer.order(&other, "another");
-        let passing = async {
-            relayer.chain.comes_to(|script| script.sent.len() > 12).await;
-            assert_eq!(relayer.chain.script().orders.len(), 13, "the others wait");
-            relayer.chain.release();
-        };
-        let (answer, ()) = tokio::join!(relayer.post("/v1/transfers", &order), passing);
-        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        relayer.chain.comes_to(|script| script.sent.len() >= 20).await;
+        relayer.chain.release();
     });
     assert!(answers.iter().all(|answer| answer.status == StatusCode::OK));
-    assert_eq!(relayer.chain.script().orders.len(), 21);
+    assert_eq!(relayer.chain.script().orders.len(), 20);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use purser_policy::RecentTags;
+use purser_policy::{PaidTags, TagBucket, grow, record};
 use serde_json::json;
 
 use super::faults::{end_of, status_of};
@@ -40,8 +40,19 @@ fn lands(relayer: &Relayer, landed: &Landed) {
     let mut script = relayer.chain.script();
     let now = script.now;
     let agent = script.agents.values_mut().next().expect("one agent");
-    agent.tags.record(landed.tag, now);
-    assert_eq!(agent.tags.recorded(), landed.number);
+    let mut buckets = agent.tags.to_vec();
+    let place = loop {
+        if let Some(place) = PaidTags(&buckets).place(landed.tag, now) {
+            break place;
+        }
+        let had = buckets.len();
+        buckets.push(TagBucket::EMPTY);
+        grow(&mut buckets, had);
+    };
+    record(&mut buckets, place, landed.tag, now);
+    agent.tags = buckets.into();
+    agent.payments += 1;
+    assert_eq!(agent.payments, landed.number);
 }
 
 /// The indexer reads it.
@@ -102,24 +113,13 @@ fn claims_are_restored(relayer: &Relayer) {
 
 /// What the database holds of transfers and payments happened, and was read, two days ago.
 fn was_two_days_ago(relayer: &Relayer) {
-    const TRANSFERS: &str = "UPDATE transfers SET created_at = $1, updated_at = $1,
+    const TRANSFERS: &str = "UPDATE transfers SET created_at = $1, updated_at = $1, asked_at = asked_at - 172800,
         ended_at = CASE WHEN ended_at IS NULL THEN NULL ELSE $1 END, key_expires_unix = key_expires_unix - 172800";
     const HISTORY: &str = "UPDATE history SET created_at = $1, read_at = $1";
     let then = Ambient::SYSTEM.now().before(Duration::from_secs(2 * 86_400)).to_string();
     for sql in [TRANSFERS, HISTORY] {
         database(relayer).execute(sql, [&then]).expect("written");
     }
-}
-
-/// Twenty payments of others. The account shows the latest 16; of the rest, a node leaves one out, which is returned.
-async fn nineteen_of_twenty_are_read(relayer: &Relayer) -> Landed {
-    let payments: Vec<Landed> =
-        (1..=20).map(|number| landed(relayer, &format!("foreign-{number}"), 1, number)).collect();
-    payments.iter().for_each(|payment| lands(relayer, payment));
-    for payment in payments.iter().filter(|payment| payment.number != 3) {
-        reads_payment(relayer, payment).await;
-    }
-    payments[2].clone()
 }
 
 #[tokio::test]
@@ -142,20 +142,15 @@ async fn a_payment_that_the_chain_knows_is_the_answer_and_another_is_a_conflict(
 }
 
 #[tokio::test]
-async fn a_payment_that_only_the_history_still_knows_is_found_before_another_is_signed() {
+async fn a_payment_that_stands_in_the_history_is_found_before_another_is_signed_and_no_pause_refuses_it() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
-    // 16 others come after it, so the account forgets its tag.
-    for number in 1..=17 {
-        let key = if number == 1 { "lost".to_owned() } else { format!("foreign-{number}") };
-        let payment = landed(&relayer, &key, 1_500_000, number);
-        lands(&relayer, &payment);
-        reads_payment(&relayer, &payment).await;
-    }
+    let payment = landed(&relayer, "lost", 1_500_000, 1);
+    lands(&relayer, &payment);
+    reads_payment(&relayer, &payment).await;
     let pause = |paused| {
         relayer.chain.script().agents.values_mut().for_each(|agent| agent.policy.paused = paused);
     };
-    // A pause does not refuse it, since it was already paid.
     pause(true);
     let answer = relayer.post("/v1/transfers", &relayer.order(&account, "lost")).await;
     assert_eq!((answer.status, &answer.body["tx_signature"]), (StatusCode::OK, &json!("landed-lost")));
@@ -168,111 +163,125 @@ async fn a_payment_that_only_the_history_still_knows_is_found_before_another_is_
 }
 
 #[tokio::test]
-async fn a_settled_key_stays_paid_when_18_payments_came_after_it_and_a_nodes_clock_moves_by_25_hours() {
+async fn a_payment_of_more_than_a_day_before_its_request_is_not_the_answer() {
+    // 24 hours before, and one second less.
+    for (seconds, is_answer) in [(86_300, false), (86_299, true)] {
+        let relayer = Relayer::start().await;
+        let account = relayer.account().await;
+        reads_payment(&relayer, &landed(&relayer, "order", 1_500_000, 1)).await;
+        relayer.chain.script().now = NOW + seconds;
+        let answer = relayer.post("/v1/transfers", &relayer.order(&account, "order")).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        assert_eq!(answer.body["tx_signature"] == "landed-order", is_answer, "{seconds}");
+        assert_eq!(relayer.chain.script().orders.len(), usize::from(!is_answer));
+    }
+}
+
+#[tokio::test]
+async fn a_settled_key_stays_paid_when_a_nodes_clock_moves_by_25_hours() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     relayer.chain.script().now = Ambient::SYSTEM.now().unix_seconds();
-    let pays = async |number: u64| {
-        let mut order = relayer.order(&account, &format!("order-{number}"));
-        if number == 1 {
-            order["amount"] = json!("10");
-        }
-        relayer.post("/v1/transfers", &order).await
-    };
-    let mut answers = Vec::new();
-    for number in 1..=19 {
-        let answer = pays(number).await;
-        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-        let amount = if number == 1 { 10_000_000 } else { 1_500_000 };
-        let signature = answer.body["tx_signature"].as_str().expect("text").to_owned();
-        let payment = Landed { signature, ..landed(&relayer, &format!("order-{number}"), amount, number) };
-        lands(&relayer, &payment);
-        reads_payment(&relayer, &payment).await;
-        answers.push((answer, payment));
-    }
-    let (first, payment) = &answers[0];
-    let now = relayer.chain.script().now;
-    let remembers = relayer.chain.script().agents.values().any(|agent| agent.tags.contains(payment.tag, now));
-    assert!(!remembers, "the account has forgotten it");
+    let order = relayer.order(&account, "order");
+    let first = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(first.status, StatusCode::OK, "{}", first.body);
     relayer.chain.script().now += 25 * 3_600;
-    let again = pays(1).await;
+    let again = relayer.post("/v1/transfers", &order).await;
     assert_eq!((again.status, &again.body), (StatusCode::OK, &first.body));
     assert!(again.headers.contains_key("idempotent-replayed"));
-    assert_eq!(relayer.chain.script().orders.len(), 19, "nothing was signed again");
+    assert_eq!(relayer.chain.script().orders.len(), 1, "nothing was signed again");
 }
 
 #[tokio::test]
-async fn a_relayer_that_does_not_know_the_time_leaves_a_key_that_was_begun_anew_to_one_that_does() {
+async fn a_key_is_answered_from_its_row_while_no_node_can_be_asked_and_a_new_one_leaves_none() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     let order = relayer.order(&account, "order");
-    let now = Ambient::SYSTEM.now().unix_seconds();
-    relayer.chain.script().now = now - 2 * 86_400;
     let first = relayer.post("/v1/transfers", &order).await;
     assert_eq!(first.status, StatusCode::OK, "{}", first.body);
-    let signature = first.body["tx_signature"].as_str().expect("text").to_owned();
-    let payment = Landed { signature, ..landed(&relayer, "order", 1_500_000, 1) };
-    lands(&relayer, &payment);
-    reads_payment(&relayer, &payment).await;
-    was_two_days_ago(&relayer);
-
-    // The key is free. The relayer that took it stops before anything is signed.
-    relayer.chain.script().now = now;
-    relayer.chain.script().held = true;
-    let (again, ()) = tokio::join!(relayer.post("/v1/transfers", &order), async {
-        relayer.chain.comes_to(|script| script.sent.len() > 1).await;
-        relayer.tasks.stop.cancel();
-    });
-    assert_eq!(again.status, StatusCode::ACCEPTED, "{}", again.body);
-    assert_ne!(again.body["transfer_id"], first.body["transfer_id"]);
-    relayer.tasks.tracker.close();
-    relayer.tasks.tracker.wait().await;
-    relayer.chain.release();
-    const CLAIMED: &str = "UPDATE transfers SET state = 'claimed', signed_bytes = NULL, tx_signature = NULL,
-        last_valid_block_height = NULL, sent_at = NULL WHERE state <> 'settled'";
-    database(&relayer).execute(CLAIMED, []).expect("written");
-
-    relayer.chain.script().now = now - 3_600;
-    let before = relayer.chain.script().reads;
-    let second = relayer.beside().await;
-    second.services.reconcile();
-    relayer.chain.comes_to(|script| script.reads >= before + 3).await;
-    assert_eq!(
-        status_of(&second, &again).await,
-        "submitted",
-        "the payment of two days ago is not taken for it"
-    );
-    relayer.chain.script().now = now;
-    assert_eq!(end_of(&second, &again).await, "settled");
-    assert_eq!(relayer.chain.script().orders.len(), 3, "signed anew, and paid");
-    let answer = second.post("/v1/transfers", &order).await;
-    assert_eq!(answer.body["transfer_id"], again.body["transfer_id"], "the key stands for it");
+    relayer.chain.script().unreachable = true;
+    let again = relayer.post("/v1/transfers", &order).await;
+    assert_eq!((again.status, &again.body), (StatusCode::OK, &first.body));
+    let other =
+        json!({ "amount": "7", "from": order["from"], "to": order["to"], "idempotency_key": "order" });
+    assert_eq!(relayer.post("/v1/transfers", &other).await.error(), (409, "idempotency_conflict"));
+    let new = relayer.order(&account, "new");
+    assert_eq!(relayer.post("/v1/transfers", &new).await.error(), (503, "solana_unavailable"));
+    let rows = "SELECT COUNT(*) FROM transfers WHERE idempotency_key = 'new'";
+    let rows: i64 = database(&relayer).query_row(rows, [], |row| row.get(0)).expect("read");
+    assert_eq!(rows, 0);
 }
 
 #[tokio::test]
-async fn nothing_is_signed_while_a_payment_is_missing_in_our_records() {
+async fn a_duplicate_is_never_answered_as_unpaid_and_settles_once_its_payment_is_read() {
     let relayer = Relayer::with_deadline(Duration::from_secs(2)).await;
     let account = relayer.account().await;
-    let left_out = nineteen_of_twenty_are_read(&relayer).await;
+    let payment = landed(&relayer, "order", 1_500_000, 1);
+    relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::DuplicateTransfer));
+    relayer.chain.script().held = true;
     let order = relayer.order(&account, "order");
-    let answer = relayer.post("/v1/transfers", &order).await;
-    assert_eq!(answer.error(), (503, "solana_unavailable"), "{}", answer.body);
-    assert!(!answer.body["message"].as_str().expect("text").contains("nothing was paid"), "{}", answer.body);
-    assert!(relayer.chain.script().orders.is_empty());
-    assert_eq!(relayer.chain.script().wanted, 1);
-    let missing = relayer.store.index.list_missing_payments(Network::Test, None, 10).await.expect("listed");
-    assert_eq!(missing.len(), 1, "the indexer looks for it");
-    reads_payment(&relayer, &left_out).await;
-    let answer = relayer.post("/v1/transfers", &order).await;
-    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let (accepted, ()) = tokio::join!(relayer.post("/v1/transfers", &order), async {
+        relayer.chain.comes_to(|script| !script.sent.is_empty()).await;
+        lands(&relayer, &payment);
+        for _ in 0..100 {
+            relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::DuplicateTransfer));
+        }
+        relayer.chain.release();
+    });
+    assert_eq!(accepted.status, StatusCode::ACCEPTED, "{}", accepted.body);
+    assert_eq!(status_of(&relayer, &accepted).await, "submitted");
+    assert!(relayer.chain.script().wanted > 0, "the indexer is asked to look");
+    reads_payment(&relayer, &payment).await;
+    assert_eq!(end_of(&relayer, &accepted).await, "settled");
     assert_eq!(relayer.chain.script().orders.len(), 1);
 }
 
 #[tokio::test]
-async fn accepted_transfer_waits_for_the_chain_and_for_missing_payments_and_is_then_paid() {
+async fn what_the_program_takes_for_too_old_is_not_signed_again_and_its_retry_is_asked_for_anew() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
-    let missing = nineteen_of_twenty_are_read(&relayer).await;
+    relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::TooOld));
+    let order = relayer.order(&account, "order");
+    assert_eq!(relayer.post("/v1/transfers", &order).await.error(), (503, "solana_unavailable"));
+    assert_eq!(relayer.chain.script().orders.len(), 1);
+    relayer.chain.script().now += 10;
+    assert_eq!(relayer.post("/v1/transfers", &order).await.status, StatusCode::OK);
+    let seconds: Vec<i64> = relayer.chain.script().orders.iter().map(|order| order.asked_at).collect();
+    assert_eq!(seconds, [NOW, NOW + 10]);
+}
+
+#[tokio::test]
+async fn a_full_account_is_given_room_and_without_leave_answers_when_to_come_back() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    for number in 1..=16 {
+        lands(&relayer, &landed(&relayer, &format!("other-{number}"), 1, number));
+    }
+    relayer.chain.script().rooms_max = 0;
+    let order = relayer.order(&account, "order");
+    let full = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(full.error(), (429, "account_full"), "{}", full.body);
+    let frees_at = Timestamp::from_unix_seconds(NOW + 25 * 3_600).to_string();
+    assert_eq!(full.body["retry_at"], frees_at, "{}", full.body);
+    assert!(relayer.chain.script().orders.is_empty(), "no fee is spent on it");
+    relayer.chain.script().rooms_max = usize::MAX;
+    assert_eq!(relayer.post("/v1/transfers", &order).await.status, StatusCode::OK);
+    // Of what fills up meanwhile the program tells.
+    relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::TagsFull));
+    let rooms = relayer.chain.script().rooms;
+    assert_eq!(relayer.post("/v1/transfers", &relayer.order(&account, "next")).await.status, StatusCode::OK);
+    assert!(relayer.chain.script().rooms > rooms);
+    let orders: Vec<(u64, i64)> =
+        relayer.chain.script().orders.iter().map(|order| (order.tag(), order.asked_at)).collect();
+    assert_eq!(orders[1], orders[2], "signed again with the second of its claim");
+}
+
+#[tokio::test]
+async fn accepted_transfer_waits_for_the_chain_and_for_the_payment_that_was_made_of_it() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let payment = landed(&relayer, "order", 1_500_000, 1);
+    lands(&relayer, &payment);
     let order = relayer.order(&account, "order");
     let (accepted, ()) = tokio::join!(relayer.post("/v1/transfers", &order), async {
         relayer.chain.comes_to(|script| script.wanted > 0).await;
@@ -293,9 +302,9 @@ async fn accepted_transfer_waits_for_the_chain_and_for_missing_payments_and_is_t
     let before = reads();
     relayer.chain.comes_to(|script| script.reads >= before + 3).await;
     assert_eq!(status_of(&second, &accepted).await, "submitted");
-    reads_payment(&relayer, &missing).await;
+    reads_payment(&relayer, &payment).await;
     assert_eq!(end_of(&second, &accepted).await, "settled");
-    assert_eq!(relayer.chain.script().orders.len(), 1);
+    assert!(relayer.chain.script().orders.is_empty());
 }
 
 #[tokio::test]
@@ -336,38 +345,6 @@ async fn expired_transfer_is_signed_anew_unless_its_tag_was_paid() {
 }
 
 #[tokio::test]
-async fn transfer_with_a_stale_sequence_is_signed_anew_from_present_records() {
-    let relayer = Relayer::start().await;
-    let account = relayer.account().await;
-    relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::StaleSequence));
-    relayer.chain.script().held = true;
-    let order = relayer.order(&account, "order");
-    let (answer, ()) = tokio::join!(relayer.post("/v1/transfers", &order), async {
-        relayer.chain.comes_to(|script| !script.orders.is_empty()).await;
-        for number in 1..=20 {
-            let payment = landed(&relayer, &format!("other-{number}"), 1, number);
-            lands(&relayer, &payment);
-            reads_payment(&relayer, &payment).await;
-        }
-        relayer.chain.release();
-    });
-    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-    let signed: Vec<_> =
-        relayer.chain.script().orders.iter().map(|order| (order.tag(), order.sequence())).collect();
-    assert_eq!(signed, [(signed[0].0, 0), (signed[0].0, 20)]);
-    // When the indexer never catches up, nothing is paid.
-    for _ in 0..10 {
-        relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::StaleSequence));
-    }
-    let order = relayer.order(&account, "another");
-    let answer = relayer.post("/v1/transfers", &order).await;
-    assert_eq!(answer.error(), (503, "solana_unavailable"), "{}", answer.body);
-    assert_eq!(answer.body["retryable"], true);
-    assert_eq!(relayer.chain.script().orders.len(), 12);
-    assert_eq!(relayer.post("/v1/transfers", &order).await.status, StatusCode::OK);
-}
-
-#[tokio::test]
 async fn what_was_paid_two_days_ago_is_never_answered_as_unpaid_nor_paid_again() {
     for is_restored in [false, true] {
         let (relayer, accepted) = stopped_two_days_ago().await;
@@ -381,7 +358,7 @@ async fn what_was_paid_two_days_ago_is_never_answered_as_unpaid_nor_paid_again()
         // The account has forgotten the tag.
         {
             let mut script = relayer.chain.script();
-            script.agents.values_mut().for_each(|agent| agent.tags = RecentTags::EMPTY);
+            script.agents.values_mut().for_each(|agent| agent.tags = [TagBucket::EMPTY].into());
             script.outcomes.push_back(Outcome::Expired);
         }
         let second = relayer.beside().await;

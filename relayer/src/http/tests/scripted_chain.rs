@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use purser::error::PurserError;
-use purser_core::{Beyond, BudgetState, Granted, MonthCap, Payer, Payment};
-use purser_policy::{MonthWindow, RecentTags, SpendWindow};
+use purser_core::{Beyond, BudgetState, Granted, MonthCap, Payer, Payment, Room};
+use purser_policy::{MonthWindow, SpendWindow, TagBucket};
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 
@@ -51,6 +51,9 @@ pub(super) struct Script {
     pub agent_reads: usize,
     /// How often somebody asked for a backfill.
     pub wanted: usize,
+    /// How often somebody asked for room in an account, and how often there was some.
+    pub rooms: usize,
+    pub rooms_max: usize,
     /// Policies are written only while this is false.
     pub policies_held: bool,
     /// How many policies are being written.
@@ -103,6 +106,8 @@ impl ScriptedChain {
             reads: 0,
             agent_reads: 0,
             wanted: 0,
+            rooms: 0,
+            rooms_max: usize::MAX,
             policies_held: false,
             policies_under_way: 0,
             creations_held: false,
@@ -321,7 +326,8 @@ impl ProvisionChain for ScriptedChain {
                 policy_version: 1,
                 policy_updated_at,
                 window: SpendWindow::EMPTY,
-                tags: RecentTags::EMPTY,
+                payments: 0,
+                tags: [TagBucket::EMPTY].into(),
                 balance: UsdcAmount::ZERO,
                 is_frozen: false,
                 beyond: None,
@@ -541,14 +547,13 @@ impl purser_core::Chain for ScriptedChain {
             Some(payee) => Destination::TokenAccount { owner: payee.address },
             None => script.destinations.get(destination).copied().unwrap_or(Destination::Missing),
         };
-        let tags = agent.tags;
         let granted = granted.and_then(|payment| script.grants.get(&payment.tag)).copied();
         let budget = agent
             .beyond
             .and_then(|beyond| beyond.budget)
             .map(|named| script.budgets.get(&named).copied().unwrap_or_else(|| BudgetState::closed(named)));
         let beside = (granted, budget);
-        Ok(view_of(script.operator(payer.operator), agent, tags, destination, beside, (0, script.now)))
+        Ok(view_of(script.operator(payer.operator), agent, destination, beside, script.now))
     }
 
     async fn has_passed(&self, _: u64, _: tokio::time::Instant) -> Result<bool, ChainFault> {
@@ -573,5 +578,20 @@ impl purser_core::Chain for ScriptedChain {
 
     fn look_again(&self) {
         self.script().wanted += 1;
+    }
+
+    async fn make_room(&self, payer: &Payer, _: usize) -> Result<Room, ChainFault> {
+        let mut script = self.reach()?;
+        script.rooms += 1;
+        if script.rooms > script.rooms_max {
+            return Ok(Room::None);
+        }
+        let agent = script.agents.get_mut(&payer.addresses.agent).expect("the test made it");
+        let mut buckets = agent.tags.to_vec();
+        let had = buckets.len();
+        buckets.push(TagBucket::EMPTY);
+        purser_policy::grow(&mut buckets, had);
+        agent.tags = buckets.into();
+        Ok(Room::Made)
     }
 }

@@ -133,7 +133,7 @@ fn answer(answer: TransferAnswer) -> Response {
         Code::PolicyViolation, Code::AccountPaused, Code::ApprovalRejected, Code::ApprovalExpired, Code::ApprovalVoid,
         Code::InsufficientBalance, Code::AccountFrozen, Code::NotFound,
         Code::IdempotencyConflict, Code::LikelyDuplicate, Code::InvalidRecipient, Code::TooManyPending, Code::TooManyRefusals,
-        Code::TransferFailed,
+        Code::AccountFull, Code::TransferFailed,
         Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
         Code::SignerUnavailable
     ]))),

@@ -6,7 +6,6 @@ mod cost;
 mod finality;
 mod hidden;
 mod node;
-mod payments;
 mod world;
 
 use std::collections::BTreeSet;

@@ -98,10 +98,10 @@ impl Transfers {
         let destination = found.map_err(ServiceError::InvalidRecipient)?;
         let read = async { carrier.read(&destination).await.map_err(|fault| from_fault(&fault)) };
         let view = self.looks.read_view(&account, destination, read).await?;
-        let payment = Payment { tag: NO_TAG, destination, request: &request };
+        let payment = Payment { tag: NO_TAG, asked_at: None, destination, request: &request };
         let (decision, checks) = decide(&view, &payment, self.ambient.now());
         match decision {
-            Decision::Sign | Decision::AlreadyMade => Ok(Preview::Allowed(checks)),
+            Decision::Sign | Decision::AlreadyMade | Decision::NoRoom => Ok(Preview::Allowed(checks)),
             Decision::Rejected(rejection) => Ok(Preview::Rejected(rejection)),
             Decision::Failing(failure, _) if failure.code == FailureCode::InvalidRecipient => {
                 Err(ServiceError::InvalidRecipient(failure.message))

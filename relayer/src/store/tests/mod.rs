@@ -142,6 +142,7 @@ impl Fixture {
                 approval: purser_core::Approval::Never,
             },
             sender: None,
+            asked_at: 0,
             signed: None,
         }
     }
@@ -177,7 +178,7 @@ pub(super) fn settlement(seconds: i64) -> Settlement {
 }
 
 pub(super) fn failure(code: FailureCode) -> Failure {
-    Failure { code, message: "no".into(), failed_at: at(1) }
+    Failure { code, message: "no".into(), failed_at: at(1), retry_at: None }
 }
 
 pub(super) fn rejection(reason: RejectionReason) -> Rejection {

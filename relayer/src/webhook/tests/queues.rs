@@ -63,7 +63,7 @@ async fn superseded_settlement_and_unsent_failure_announce_nothing() {
 }
 
 fn failure() -> Failure {
-    Failure { code: FailureCode::TransferExpired, message: "no".into(), failed_at: at(4) }
+    Failure { code: FailureCode::TransferExpired, message: "no".into(), failed_at: at(4), retry_at: None }
 }
 
 #[tokio::test]

@@ -242,6 +242,7 @@ impl Scene {
                 approval: purser_core::Approval::Never,
             },
             sender: None,
+            asked_at: 0,
             signed: None,
         };
         let clock = ClaimClock {

@@ -51,6 +51,8 @@ fn refused(number: u8) -> Refused {
             approval: crate::domain::Approval::Never,
             policy_version: rejection.policy_version,
             reopened: 0,
+            asked_at: Some(0),
+            earlier_valid_until: None,
             state: TransferState::Rejected(rejection),
             created_at: at(0),
             updated_at: at(1),

@@ -23,6 +23,8 @@ fn transfer() -> Transfer {
         approval: crate::domain::Approval::Never,
         policy_version: None,
         reopened: 0,
+        asked_at: Some(0),
+        earlier_valid_until: None,
         state: TransferState::Claimed,
         created_at: AT(),
         updated_at: AT(),
@@ -97,6 +99,7 @@ fn only_the_failure_of_a_reopened_transfer_is_announced() {
         code: crate::domain::FailureCode::TransferExpired,
         message: "expired".into(),
         failed_at: AT(),
+        retry_at: None,
     });
     let announced = |reopened| Event::of_step(&Transfer { reopened, ..transfer() }, &failed, AT());
     assert!(announced(0).is_empty());
@@ -117,7 +120,7 @@ fn what_a_person_was_asked_ends_with_one_event_that_says_why() {
         (crate::domain::FailureCode::ApprovalVoid, Some("approval.void")),
         (crate::domain::FailureCode::InsufficientBalance, None),
     ] {
-        let failure = Failure { code, message: "why".into(), failed_at: AT() };
+        let failure = Failure { code, message: "why".into(), failed_at: AT(), retry_at: None };
         let events = Event::of_step(&asked, &TransferState::Failed(failure), AT());
         let types: Vec<&str> = events.iter().map(|event| event.event_type.as_str()).collect();
         assert_eq!(types, event_type.into_iter().collect::<Vec<_>>());

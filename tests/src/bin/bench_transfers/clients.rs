@@ -1,7 +1,6 @@
 //! The three ways to make a transfer.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use anchor_lang::{InstructionData, ToAccountMetas};
@@ -87,7 +86,6 @@ impl TightLoop {
             }
         };
         ensure!(err.is_none(), "a transfer failed: {err:?}");
-        self.transfers.landed(index);
         Ok(())
     }
 }
@@ -108,7 +106,6 @@ impl Stock {
 
     pub async fn makes(self, index: usize) -> Result<()> {
         self.rpc.send_and_confirm_transaction(&self.transfers.sign(index)).await?;
-        self.transfers.landed(index);
         Ok(())
     }
 }
@@ -168,7 +165,8 @@ fn read(text: &[u8]) -> Outcome<'_> {
 
 /// Transfers with distinct tags, straight to the program, from each agent in turn.
 pub struct Transfers {
-    agents: Vec<(Agent, AtomicU32)>,
+    agents: Vec<Agent>,
+    asked_at: u32,
     payee: Pubkey,
     authority: Keypair,
     blockhash: Hash,
@@ -183,18 +181,15 @@ impl Transfers {
     ) -> Result<Arc<Self>> {
         let rpc = RpcClient::new(rpc_url.to_owned());
         let (blockhash, _) = rpc.get_latest_blockhash_with_commitment(CommitmentConfig::confirmed()).await?;
-        let mut known = Vec::new();
-        for agent in agents {
-            let account = rpc.get_account(&agent.address).await?;
-            let view = purser::state::Agent::read(&account.data).context("an agent's account")?;
-            known.push((agent.clone(), AtomicU32::new(view.agent.tags().sequence())));
-        }
-        Ok(Arc::new(Self { agents: known, payee: *payee, authority: authority.insecure_clone(), blockhash }))
+        let chain = &agents.first().context("no agents")?.operator.chain;
+        let asked_at = chain.now().await as u32;
+        let (agents, authority) = (agents.to_vec(), authority.insecure_clone());
+        Ok(Arc::new(Self { agents, asked_at, payee: *payee, authority, blockhash }))
     }
 
-    /// Signs a transfer, based on how many of its agent's have landed.
+    /// Signs a transfer.
     fn sign(&self, index: usize) -> Transaction {
-        let (agent, landed) = &self.agents[index % self.agents.len()];
+        let agent = &self.agents[index % self.agents.len()];
         let accounts = purser::accounts::Transfer {
             transfer_authority: self.authority.pubkey(),
             operator: agent.operator.address,
@@ -204,9 +199,8 @@ impl Transfers {
             token_program: TOKEN_PROGRAM,
         };
         let transfer_id = id_with_tag([0; 8], random_tag());
-        let sequence = landed.load(Ordering::Relaxed);
         let (amount, memo) = (AMOUNT_MICROS, Vec::new());
-        let data = purser::instruction::Transfer { transfer_id, sequence, amount, memo };
+        let data = purser::instruction::Transfer { transfer_id, asked_at: self.asked_at, amount, memo };
         let instruction = Instruction {
             program_id: purser::ID,
             accounts: accounts.to_account_metas(None),
@@ -214,9 +208,5 @@ impl Transfers {
         };
         let payer = Some(&self.authority.pubkey());
         Transaction::new_signed_with_payer(&[instruction], payer, &[&self.authority], self.blockhash)
-    }
-
-    fn landed(&self, index: usize) {
-        self.agents[index % self.agents.len()].1.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -26,7 +26,7 @@ impl Actions {
             _ => Some(spent.saturating_add(self.random.below(60_000))),
         };
         let signer = self.setter(operator);
-        let slots = [signer, self.person(), place.operator, place.address, self.mostly(agent.rent_refund)];
+        let refund = self.mostly(agent.rent_refund);
         let budget = match self.random.below(8) {
             0 => None,
             1 => Some(CAST.operators[self.below(3)].budgets[0]),
@@ -35,7 +35,29 @@ impl Actions {
             _ => Some(scene.operator_place.budgets[self.below(2)]),
         };
         let by_grant_only = self.one_in(if self.calm { 10 } else { 3 });
+        let shown = if self.one_in(20) {
+            CAST.operators[self.below(3)].budgets[0]
+        } else {
+            budget.unwrap_or(purser::ID)
+        };
+        let slots = [signer, self.person(), place.operator, place.address, refund, shown];
         Call::new(Args::SetBounds { by_grant_only, cap, budget }, slots)
+    }
+
+    /// More buckets, fewer, as many, or so many that it is refused.
+    pub(super) fn set_tag_buckets(&mut self, scene: &Scene) -> Call {
+        let Scene { place, operator, agent, .. } = scene;
+        let had = agent.table.0.len() as u16;
+        let buckets = match self.random.below(8) {
+            0 => self.below(60) as u16,
+            1 => had + 53 + self.below(2) as u16,
+            2 => had.saturating_sub(1 + self.below(3) as u16),
+            3 => 1,
+            _ => had + self.below(4) as u16,
+        };
+        let signer = self.setter(operator);
+        let slots = [signer, self.person(), place.operator, place.address, self.mostly(agent.rent_refund)];
+        Call::new(Args::SetTagBuckets(buckets.min(80)), slots)
     }
 
     /// Changes who gets rent back, or sends somewhere what is more than rent.

@@ -218,7 +218,8 @@ impl Actions {
             return 0;
         }
         self.next_tag += 1;
-        self.next_tag
+        // Both halves differ from tag to tag, as those of a hash do.
+        self.next_tag.wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
 
     /// Guardian, policy authority or admin; rarely someone else.
@@ -234,7 +235,7 @@ impl Actions {
 /// Whether the grant is open for this agent, were it for it.
 fn could_pay(grant: &Grant, agent: &Agent, at: i64) -> bool {
     let is_version = grant.version.is_none_or(|version| version == agent.version);
-    grant.left > 0 && at < grant.expires_at && grant.epoch == agent.grant_epoch && is_version
+    grant.left > 0 && at < grant.expires_at && grant.opened_at > agent.voided_at && is_version
 }
 
 /// The keys of the operator's approvers.

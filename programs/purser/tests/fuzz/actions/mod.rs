@@ -107,7 +107,7 @@ impl Actions {
                 return self.set_bounds(&scene, sight);
             }
         }
-        if let Some(remedy) = self.remedy(&scene) {
+        if let Some(remedy) = self.remedy(&scene, sight) {
             return remedy;
         }
         if std::mem::take(&mut self.wants_limits) {
@@ -131,12 +131,13 @@ impl Actions {
             290..305 => self.approver(&scene, sight),
             305..320 => self.set_bounds(&scene, sight),
             320..345 => self.budget(&scene, sight),
+            345..355 => self.set_tag_buckets(&scene),
             _ => self.transfer(&scene, sight),
         }
     }
 
     /// Without these, a world would end up halted, paused or frozen, and refuse everything because of that.
-    fn remedy(&mut self, scene: &Scene) -> Option<Call> {
+    fn remedy(&mut self, scene: &Scene, sight: &Sight) -> Option<Call> {
         let Scene { place, operator, agent, .. } = scene;
         if operator.halted_by.is_some() && self.one_in(4) {
             return Some(self.resume(operator, place, purser::ID));
@@ -154,12 +155,25 @@ impl Actions {
         };
         if is_bounded && self.one_in(odds) {
             let cap = agent.month.as_ref().map(|month| month.cap.saturating_add(more));
-            let slots = [operator.admin, self.person(), place.operator, place.address, agent.rent_refund];
             let budget = agent.budget.filter(|_| !self.one_in(if self.calm { 2 } else { 4 }));
+            let slots = [
+                operator.admin,
+                self.person(),
+                place.operator,
+                place.address,
+                agent.rent_refund,
+                budget.unwrap_or(purser::ID),
+            ];
             return Some(Call::new(Args::SetBounds { by_grant_only: false, cap, budget }, slots));
         }
         if agent.policy.paused && self.one_in(4) {
             return Some(self.unpause(operator, place));
+        }
+        let is_full = agent.table.kept(sight.at).count() * 10 >= agent.table.0.len() * 16 * 7;
+        if is_full && self.one_in(4) {
+            let buckets = (agent.table.0.len() + 1 + self.below(3)) as u16;
+            let slots = [operator.admin, self.person(), place.operator, place.address, agent.rent_refund];
+            return Some(Call::new(Args::SetTagBuckets(buckets), slots));
         }
         let closed = agent.policy.only.as_ref().is_some_and(|only| only.len() == 0);
         (closed && self.one_in(8)).then(|| self.set_limits(scene))
@@ -236,7 +250,10 @@ impl Actions {
             }
             // Only people can sign.
             _ if signs => self.person(),
-            0..3 => call.slots[self.below(call.slots.len())],
+            // The program's own address stands for nobody where a slot may be left out, and is never writable.
+            0..3 => Some(call.slots[self.below(call.slots.len())])
+                .filter(|key| *key != purser::ID || call.args.slots()[slot] == Slot::Read)
+                .unwrap_or_else(|| self.person()),
             3..5 => {
                 let place = &CAST.agents[self.below(CAST.agents.len())];
                 [place.operator, place.address, place.source, place.draft][self.below(4)]

@@ -57,7 +57,7 @@ impl Actions {
         transfer_id[8..].copy_from_slice(&self.tag(scene).to_le_bytes());
         let payment = Payment {
             transfer_id,
-            sequence: self.sequence(agent.payments as u32),
+            asked_at: self.asked_at(scene, sight),
             amount: self.amount(scene, sight),
             memo: self.memo(&agent.policy),
         };
@@ -102,19 +102,24 @@ impl Actions {
             Some((tag, _)) => *tag,
             None => {
                 self.next_tag += 1;
-                self.next_tag
+                // Both halves differ from tag to tag, as those of a hash do.
+                self.next_tag.wrapping_mul(0x9E37_79B9_7F4A_7C15)
             }
         }
     }
 
-    fn sequence(&mut self, latest: u32) -> u32 {
-        match self.random.below(40) {
-            0 => latest.wrapping_add(1),
-            1 => self.random.next() as u32,
-            2..5 => latest.wrapping_sub(14 + self.random.below(4) as u32),
-            5..10 => latest.wrapping_sub(self.random.below(16) as u32),
-            _ => latest,
-        }
+    /// Now, by the account's clock; sometimes earlier or later, about as far as is allowed.
+    fn asked_at(&mut self, scene: &Scene, sight: &Sight) -> u32 {
+        let now = scene.agent.window.effective(sight.at);
+        let asked_at = match self.random.below(40) {
+            0 => now - 3_598 - self.random.below(4) as i64,
+            1 => now + 298 + self.random.below(4) as i64,
+            2..5 => now - self.random.below(3_600) as i64,
+            5..7 => now + self.random.below(300) as i64,
+            7 if self.one_in(4) => self.random.next() as u32 as i64,
+            _ => now,
+        };
+        asked_at.clamp(0, u32::MAX.into()) as u32
     }
 
     fn amount(&mut self, scene: &Scene, sight: &Sight) -> u64 {

@@ -5,14 +5,18 @@ use std::collections::VecDeque;
 use anchor_lang::prelude::Pubkey;
 use anchor_lang::Event;
 use anchor_spl::token;
-use purser::events::{AgentClosed, AgentCreated, BoundsSet, DraftClosed, PausedSet, PolicySet};
+use purser::events::{
+    AgentClosed, AgentCreated, BoundsSet, DraftClosed, PausedSet, PolicySet, TagBucketsSet,
+};
 
 use super::month::MONTH_BYTES;
 use super::rent::check_refund;
-use super::{code, ensure, Agent, Answer, Model, Policy, Refusal, Role, Window};
+use super::table::KEPT;
+use super::{code, ensure, Agent, Answer, Model, Policy, Refusal, Role, Table, Window};
 use crate::cast;
 
-pub(super) const AGENT_BYTES: usize = 856;
+pub(super) const AGENT_BYTES: usize = 664;
+const BUCKET_BYTES: usize = 192;
 pub(super) const ENTRY_BYTES: usize = 32;
 const TOKEN_ACCOUNT_BYTES: usize = 165;
 /// What stays of a closed agent.
@@ -23,7 +27,11 @@ impl Agent {
     pub fn bytes(&self) -> usize {
         let month = if self.month.is_some() { MONTH_BYTES } else { 0 };
         let budget = if self.budget.is_some() { 32 } else { 0 };
-        AGENT_BYTES + month + budget + ENTRY_BYTES * self.policy.entry_count()
+        AGENT_BYTES
+            + month
+            + budget
+            + ENTRY_BYTES * self.policy.entry_count()
+            + BUCKET_BYTES * self.table.0.len()
     }
 }
 
@@ -51,7 +59,7 @@ impl Model {
         let may_hold = role == Role::Admin || operator.delay == 0 || policy.refuses_all();
         ensure(may_hold || balance == 0, code::ACCOUNT_NOT_EMPTY)?;
 
-        let bytes = AGENT_BYTES + ENTRY_BYTES * policy.entry_count();
+        let bytes = AGENT_BYTES + ENTRY_BYTES * policy.entry_count() + BUCKET_BYTES;
         let missing = self.rent(bytes).saturating_sub(self.lamports(address));
         self.pay(payer, address, missing);
         if !self.tokens.contains_key(token_account) {
@@ -67,14 +75,15 @@ impl Model {
             updated_at: self.now,
             halted_by: None,
             policy: policy.clone(),
-            window: Window::default(),
+            window: Window::beginning(closed.map_or(0, |(_, second)| second)),
             payments: 0,
-            grant_epoch: closed.map_or(0, |(_, epoch)| epoch.wrapping_add(1)),
+            voided_at: closed.map_or(0, |(_, second)| second),
             by_grant_only: false,
             month: None,
             budget: None,
             past_the_cap: None,
             tags: VecDeque::new(),
+            table: Table::new(),
         };
         self.agents.insert(*address, agent);
         self.closed.remove(address);
@@ -156,17 +165,27 @@ impl Model {
         budget: Option<Pubkey>,
         slots: &[Pubkey],
     ) -> Answer {
-        let [signer, payer, operator_address, address, rent_refund] = slots else {
-            unreachable!("five slots")
+        let [signer, payer, operator_address, address, rent_refund, shown] = slots else {
+            unreachable!("six slots")
         };
         let operator = self.operator(operator_address)?;
         let agent = self.agent(address)?;
+        // The program's own address stands for no budget.
+        let shown = Some(shown).filter(|key| **key != purser::ID);
+        let shown = match shown {
+            Some(key) => Some((key, self.budgets.get(key).ok_or_else(|| self.not_of_the_kind(key))?)),
+            None => None,
+        };
         let role = operator.setter(signer)?;
         ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
         let raises = agent.month.as_ref().is_some_and(|month| cap.is_none_or(|cap| cap > month.cap));
         let leaves = agent.budget.is_some() && agent.budget != budget;
         let loosens = agent.by_grant_only && !by_grant_only || raises || leaves;
         ensure(!loosens || role == Role::Admin || operator.delay == 0, code::LOOSENING_MUST_WAIT)?;
+        if let Some(named) = budget {
+            let (_, shown) = shown.filter(|(key, _)| **key == named).ok_or(code::BUDGET_MISMATCH)?;
+            ensure(shown.operator == *operator_address, code::WRONG_OPERATOR)?;
+        }
         ensure(agent.rent_refund == *rent_refund, code::WRONG_RENT_REFUND)?;
         let before = agent.bytes();
         let agent = self.agents.get_mut(address).expect("known");
@@ -177,6 +196,26 @@ impl Model {
         let bounds = purser::Bounds { by_grant_only, max_30_day_spend: cap, budget };
         let (operator, agent, signer) = (*operator_address, *address, *signer);
         Ok(vec![BoundsSet { operator, agent, bounds, signer }.data()])
+    }
+
+    pub(super) fn set_tag_buckets(&mut self, buckets: u16, slots: &[Pubkey]) -> Answer {
+        let [signer, payer, operator_address, address, rent_refund] = slots else {
+            unreachable!("five slots")
+        };
+        let operator = self.operator(operator_address)?;
+        let agent = self.agent(address)?;
+        operator.setter(signer)?;
+        ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
+        ensure(agent.rent_refund == *rent_refund, code::WRONG_RENT_REFUND)?;
+        let count = usize::from(buckets);
+        ensure(count > 0 && count <= agent.table.0.len() + 53, code::TAG_BUCKET_COUNT)?;
+        let (before, now) = (agent.bytes(), agent.window.effective(self.now));
+        let mut table = agent.table.clone();
+        ensure(table.resize(count, now), code::TAG_BUCKET_COUNT)?;
+        self.agents.get_mut(address).expect("known").table = table;
+        self.resized(address, before, payer);
+        let event = TagBucketsSet { operator: *operator_address, agent: *address, buckets };
+        Ok(vec![event.data()])
     }
 
     /// `payer` pays for a longer account. What a shorter one frees goes to its refund address.
@@ -204,7 +243,8 @@ impl Model {
         ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
         ensure(agent.token_account == *token_account, code::WRONG_SOURCE)?;
         ensure(agent.rent_refund == *rent_refund, code::WRONG_RENT_REFUND)?;
-        ensure(agent.window.is_empty(self.now), code::SPEND_WINDOW_NOT_EMPTY)?;
+        let now = agent.window.effective(self.now);
+        ensure(agent.payments == 0 || now - agent.window.latest >= KEPT, code::SPEND_WINDOW_NOT_EMPTY)?;
         let balance = self.tokens[token_account].amount;
         if balance > 0 {
             // In another token account of the agent itself nobody could reach it.
@@ -233,7 +273,7 @@ impl Model {
             events.push(event.data());
         }
         self.agents.remove(address);
-        self.closed.insert(*address, (*signer, agent.grant_epoch));
+        self.closed.insert(*address, (*signer, now.max(agent.voided_at)));
         self.sweep(address, rent_refund);
         self.pay(signer, address, self.rent(CLOSED_BYTES));
         let event = AgentClosed {

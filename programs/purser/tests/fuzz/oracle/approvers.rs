@@ -21,10 +21,10 @@ pub struct Approver {
 }
 
 impl Operator {
-    /// Whether a key may be an approver's: none of the server's, nor the admin's.
+    /// Whether a key may be an approver's: none of the server's, nor the admin's or the guardian's.
     fn may_approve(&self, key: &Pubkey) -> bool {
         let others = [Pubkey::default(), self.admin, self.policy_authority];
-        !others.contains(key) && !self.transfer_authorities.contains(key)
+        !others.contains(key) && self.guardian != Some(*key) && !self.transfer_authorities.contains(key)
     }
 }
 
@@ -68,13 +68,13 @@ impl Model {
         let approver = self.approver(address)?;
         operator.admin(admin)?;
         ensure(approver.operator == *operator_address, code::WRONG_OPERATOR)?;
-        let key = approver.key;
+        let (key, now) = (approver.key, approver.granted.effective(self.now));
         self.approvers.remove(address);
         self.sweep(address, admin);
         let operator = self.operators.get_mut(operator_address).expect("known");
-        operator.approver_epoch = operator.approver_epoch.wrapping_add(1);
-        let approver_epoch = operator.approver_epoch;
-        Ok(vec![ApproverRemoved { operator: *operator_address, key, approver_epoch, admin: *admin }.data()])
+        operator.approvers_voided_at = operator.approvers_voided_at.max(now);
+        let voided_at = operator.approvers_voided_at;
+        Ok(vec![ApproverRemoved { operator: *operator_address, key, voided_at, admin: *admin }.data()])
     }
 
     /// That the approver in the slot may open this grant now.
@@ -84,6 +84,7 @@ impl Model {
         (agent_address, agent): (&Pubkey, &Agent),
         terms: &GrantTerms,
         memo: Option<&str>,
+        now: i64,
     ) -> Result<(), Refusal> {
         let operator = self.operator(operator_address)?;
         let approver = self.approver(address)?;
@@ -93,7 +94,7 @@ impl Model {
         ensure(one && terms.policy_version == Some(agent.version), code::GRANT_TERMS_INVALID)?;
         let said = memo == Some(&approval(agent_address, terms));
         ensure(said && *sysvar == sysvar::instructions::ID, code::APPROVAL_MEMO_MISMATCH)?;
-        let day = u128::from(approver.granted.spent(self.now)) + u128::from(terms.amount);
+        let day = u128::from(approver.granted.spent(now)) + u128::from(terms.amount);
         let within = terms.amount <= approver.max_grant && day <= u128::from(approver.max_daily);
         ensure(within, code::APPROVER_LIMIT_EXCEEDED)
     }

@@ -18,7 +18,6 @@ pub struct Grant {
     pub operator: Pubkey,
     pub agent: Pubkey,
     pub id: u64,
-    pub epoch: u8,
     /// Wallet, or token account.
     pub payee: (Option<Pubkey>, Option<Pubkey>),
     pub left: u64,
@@ -33,7 +32,6 @@ pub struct Grant {
     pub opened_at: i64,
     /// Of the operator, at that moment.
     pub delay: u32,
-    pub approver_epoch: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +52,7 @@ impl Grant {
         now: i64,
     ) -> Result<[bool; 3], Refusal> {
         let [account, owner] = recipient;
-        let own = self.agent == *address && self.epoch == agent.grant_epoch;
+        let own = self.agent == *address && self.opened_at > agent.voided_at;
         let version = self.version.is_none_or(|version| version == agent.version);
         let payee = match self.payee {
             (Some(wallet), None) => wallet == *owner,
@@ -63,7 +61,7 @@ impl Grant {
         };
         let whole = self.tag.is_none_or(|tag| tag == payment.tag() && self.left == payment.amount);
         let memo = self.memo_hash.is_none_or(|expected| expected == hash(&payment.memo).to_bytes());
-        let approved = self.opener != Opener::Approver || self.approver_epoch == operator.approver_epoch;
+        let approved = self.opener != Opener::Approver || self.opened_at > operator.approvers_voided_at;
         ensure(own && version && payee && whole && memo && approved, code::GRANT_MISMATCH)?;
         ensure(now < self.expires_at, code::GRANT_EXPIRED)?;
         ensure(payment.amount <= self.left, code::GRANT_EXCEEDED)?;
@@ -106,7 +104,11 @@ impl Model {
             None => Opener::PolicyAuthority,
         };
         ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
-        let time = terms.expires_at > self.now && terms.expires_at - self.now <= 30 * DAY;
+        let mut now = agent.window.effective(self.now);
+        if let Some(approver) = approver {
+            now = self.approvers[approver].granted.effective(now);
+        }
+        let time = terms.expires_at > now && terms.expires_at - now <= 30 * DAY;
         let sound = terms.amount > 0 && terms.tag != Some(0) && terms.policy_version != Some(0);
         ensure(time && sound && terms.memo_hash != Some([0; 32]), code::GRANT_TERMS_INVALID)?;
         if opener != Opener::Admin {
@@ -115,15 +117,16 @@ impl Model {
         }
         if let Some(approver) = approver {
             let keys = [signer, operator_address, approver, sysvar];
-            self.check_approval(keys, (address, agent), terms, memo)?;
+            self.check_approval(keys, (address, agent), terms, memo, now)?;
         }
         ensure(!self.grants.contains_key(key), code::ALREADY_IN_USE)?;
         check_refund(rent_refund)?;
+        let voided_by_approver = approver.is_some() && now <= operator.approvers_voided_at;
+        ensure(now > agent.voided_at && !voided_by_approver, code::GRANT_TOO_EARLY)?;
         let grant = Grant {
             operator: *operator_address,
             agent: *address,
             id,
-            epoch: agent.grant_epoch,
             payee: match terms.payee {
                 GrantPayee::Wallet(key) => (Some(key), None),
                 GrantPayee::TokenAccount(key) => (None, Some(key)),
@@ -136,12 +139,10 @@ impl Model {
             rent_refund: *rent_refund,
             memo_hash: terms.memo_hash,
             opener,
-            opened_at: self.now,
+            opened_at: now,
             delay: operator.delay,
-            approver_epoch: operator.approver_epoch,
         };
         if let Some(approver) = approver {
-            let now = self.now;
             self.approvers.get_mut(approver).expect("known").granted.record(now, terms.amount);
         }
         self.grants.insert(*key, grant);
@@ -194,12 +195,13 @@ impl Model {
             .contains(&Some(*signer));
         ensure(may, code::UNAUTHORIZED)?;
         ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
+        let now = self.now;
         let agent = self.agents.get_mut(address).expect("known");
-        agent.grant_epoch = agent.grant_epoch.wrapping_add(1);
+        agent.voided_at = agent.voided_at.max(agent.window.effective(now));
         let event = GrantsVoided {
             operator: *operator_address,
             agent: *address,
-            grant_epoch: agent.grant_epoch,
+            voided_at: agent.voided_at,
             signer: *signer,
         };
         Ok(vec![event.data()])

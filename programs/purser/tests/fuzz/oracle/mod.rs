@@ -12,6 +12,7 @@ mod month;
 mod operators;
 mod policy;
 mod rent;
+mod table;
 mod transfer;
 mod window;
 
@@ -26,6 +27,7 @@ pub use drafts::draft_hash;
 pub use grants::{Grant, Opener};
 pub use month::Month;
 pub use policy::{Only, Policy};
+pub use table::Table;
 pub use window::{as_u64, Window, DAY, SPANS, STRETCH};
 
 use crate::call::{Args, Call};
@@ -58,8 +60,8 @@ pub struct Model {
     pub grants: BTreeMap<Pubkey, Grant>,
     pub approvers: BTreeMap<Pubkey, Approver>,
     pub budgets: BTreeMap<Pubkey, Budget>,
-    /// The admins that closed agents, and the grant epochs of these, by address.
-    pub closed: BTreeMap<Pubkey, (Pubkey, u8)>,
+    /// The admins that closed agents, and the latest seconds that these knew, by address.
+    pub closed: BTreeMap<Pubkey, (Pubkey, i64)>,
     pub tokens: BTreeMap<Pubkey, Token>,
     /// Mints and their token programs.
     pub mints: BTreeMap<Pubkey, Pubkey>,
@@ -82,7 +84,7 @@ pub struct Operator {
     pub delay: u32,
     pub mint: Pubkey,
     pub halted_by: Option<Role>,
-    pub approver_epoch: u8,
+    pub approvers_voided_at: i64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +103,7 @@ pub struct Agent {
     pub version: u32,
     pub updated_at: i64,
     pub halted_by: Option<Role>,
-    pub grant_epoch: u8,
+    pub voided_at: i64,
     pub by_grant_only: bool,
     /// The cap for 30 days, and what was paid since there is one.
     pub month: Option<Month>,
@@ -114,6 +116,8 @@ pub struct Agent {
     pub payments: u64,
     /// Tags of the newest payments and their seconds, newest last. More than the rule reads, for the actions to choose from.
     pub tags: VecDeque<(u64, i64)>,
+    /// The tags that are kept, by bucket.
+    pub table: Table,
 }
 
 #[derive(Clone, Debug)]
@@ -185,6 +189,7 @@ impl Model {
                 self.set_bounds(*by_grant_only, *cap, *budget, slots)
             }
             Args::SetBudget { id, caps } => self.set_budget(*id, caps, slots),
+            Args::SetTagBuckets(buckets) => self.set_tag_buckets(*buckets, slots),
             Args::CloseBudget => self.close_budget(slots),
             Args::CloseGrant => self.close_grant(slots),
             Args::VoidGrants => self.void_grants(slots),

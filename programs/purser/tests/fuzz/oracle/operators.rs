@@ -9,7 +9,7 @@ use purser::{OperatorKeys, OperatorUpdate};
 use super::{code, ensure, Answer, Model, Operator, Refusal, Role};
 use crate::cast;
 
-const OPERATOR_BYTES: usize = 8 + 464;
+const OPERATOR_BYTES: usize = 8 + 472;
 const TRANSFER_AUTHORITIES_MAX: usize = 8;
 const DELAY_MAX: u32 = 30 * 86_400;
 
@@ -103,7 +103,7 @@ impl Model {
             delay: keys.loosening_delay_seconds,
             mint: *mint,
             halted_by: None,
-            approver_epoch: 0,
+            approvers_voided_at: 0,
         };
         operator.set_transfer_authorities(&keys.transfer_authorities)?;
         operator.check()?;

@@ -8,21 +8,15 @@ use purser::events::{BudgetUsed, GrantUsed, TransferExecuted};
 use super::{as_u64, code, ensure, Agent, Answer, Model, Refusal, DAY, STRETCH};
 use crate::call::Payment;
 
-const TAGS: usize = 16;
-/// More tags than the rule looks at, for the actions to choose from.
-const TAGS_KEPT: usize = 40;
+/// Tags of more than a day, for the actions to choose from.
+const TAGS_KEPT: usize = 60;
 const MEMO_BYTES_MAX: usize = 800;
 
 impl Agent {
-    /// Whether one of the last 16 payments, made less than 24 hours ago, has this tag.
-    fn has_paid(&self, tag: u64, now: i64) -> bool {
-        let now = self.window.effective(now);
-        self.tags.iter().rev().take(TAGS).any(|(known, at)| *known == tag && now - at < DAY)
-    }
-
-    /// Whether the program can still tell a payment signed at `sequence` from a repeated one.
-    fn covers(&self, sequence: u32) -> bool {
-        (self.payments as u32).wrapping_sub(sequence) < TAGS as u32
+    /// Whether a payment with this tag is less than a day old by now and by the second at which this one was asked for.
+    fn has_paid(&self, payment: &Payment, now: i64) -> bool {
+        let at = self.window.effective(now).min(payment.asked_at.into());
+        self.table.paid_at(payment.tag()).is_some_and(|paid_at| at - paid_at < DAY)
     }
 
     fn check_policy(
@@ -75,7 +69,7 @@ impl Model {
             unreachable!("five slots, and the mint of a checked one")
         };
         let tag = payment.tag();
-        let Payment { transfer_id, sequence, amount, memo } = payment.clone();
+        let Payment { transfer_id, asked_at, amount, memo } = payment.clone();
         ensure(tag != 0, code::TAG_ZERO)?;
         ensure(amount != 0, code::AMOUNT_ZERO)?;
         let operator = self.operators.get(operator_address).ok_or(code::UNKNOWN_LAYOUT)?;
@@ -85,11 +79,12 @@ impl Model {
         ensure(agent.token_account == *source, code::WRONG_SOURCE)?;
         let recipient_owner = self.payable(destination, &token::ID, &operator.mint)?.owner;
         ensure(recipient_owner != *address, code::RECIPIENT_IS_SOURCE)?;
-        ensure(agent.covers(sequence), code::STALE_SEQUENCE)?;
-        ensure(!agent.has_paid(tag, self.now), code::DUPLICATE_TRANSFER)?;
+        let now = agent.window.effective(self.now);
+        let age = now - i64::from(asked_at);
+        ensure((-300..3_600).contains(&age), code::REQUEST_TOO_OLD)?;
+        ensure(!agent.has_paid(payment, self.now), code::DUPLICATE_TRANSFER)?;
         let past = match &grant {
             Some(grant) => {
-                let now = agent.window.effective(self.now);
                 let grant = self.grants.get(grant).ok_or(code::UNKNOWN_LAYOUT)?;
                 let recipient = [destination, &recipient_owner];
                 grant.lets_past(address, (operator, agent), payment, recipient, now)?
@@ -103,26 +98,24 @@ impl Model {
         };
         ensure(operator.halted_by.is_none() && agent.halted_by.is_none(), code::HALTED)?;
         agent.check_policy(amount, &memo, self.now, [destination, &recipient_owner], past)?;
-        let within = agent.month.as_ref().is_none_or(|month| month.allows(amount, self.now));
+        let mut table = agent.table.clone();
+        ensure(table.put(tag, now), code::PAID_TAGS_FULL)?;
+        let within = agent.month.as_ref().is_none_or(|month| month.allows(amount, now));
         ensure(within, code::MONTH_LIMIT_EXCEEDED)?;
-        // The program's own address in the account means no budget.
-        ensure(
-            extended.is_none() || budget == agent.budget.filter(|key| *key != purser::ID),
-            code::BUDGET_MISMATCH,
-        )?;
+        ensure(extended.is_none() || budget == agent.budget, code::BUDGET_MISMATCH)?;
         if let Some(budget) = &budget {
             let budget = self.budgets.get(budget).ok_or(code::UNKNOWN_LAYOUT)?;
             ensure(budget.operator == *operator_address, code::WRONG_OPERATOR)?;
-            ensure(budget.allows(amount, operator, self.now), code::BUDGET_EXCEEDED)?;
+            ensure(budget.allows(amount, operator, now), code::BUDGET_EXCEEDED)?;
         }
         let from = &self.tokens[source];
         ensure(from.amount >= amount, code::INSUFFICIENT_BALANCE)?;
         ensure(!from.frozen, code::ACCOUNT_FROZEN)?;
         ensure(mint.iter().all(|mint| *mint == operator.mint), code::MINT_MISMATCH)?;
 
-        let now = self.now;
         self.move_tokens(source, destination, amount);
         let agent = self.agents.get_mut(address).expect("known");
+        agent.table = table;
         let spent_in_window = agent.window.spent(now).saturating_add(amount);
         agent.window.record(now, amount);
         if let Some(month) = &mut agent.month {

@@ -18,6 +18,11 @@ pub struct Window {
 }
 
 impl Window {
+    /// Empty, with a clock that is not before this second.
+    pub fn beginning(latest: i64) -> Self {
+        Self { latest, ..Self::default() }
+    }
+
     pub fn effective(&self, now: i64) -> i64 {
         now.max(self.latest)
     }

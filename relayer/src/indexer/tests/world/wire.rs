@@ -93,7 +93,7 @@ impl World {
                 let (operator, address, source) = of(*agent);
                 let (transfer_id, amount) = (*transfer_id, *micros);
                 let data =
-                    purser::instruction::Transfer { transfer_id, sequence: 0, amount, memo: "memo".into() };
+                    purser::instruction::Transfer { transfer_id, asked_at: 0, amount, memo: "memo".into() };
                 let event = paid(*agent, to, amount, transfer_id);
                 (ours, vec![nobody, operator, address, source, *to], data.data(), vec![event.data()])
             }

@@ -38,7 +38,7 @@ async fn a_free_key_is_new_and_the_same_request_waits_for_it() {
 async fn bytes_signed_ahead_are_stored_with_the_claim_that_makes_the_transfer_and_with_no_other() {
     let Some(fixture) = fixture().await else { return };
     let ahead = |number| NewTransfer {
-        signed: Some(SignedAhead { signed: signed(number), joint: None, policy_version: 7 }),
+        signed: Some(SignedAhead { signed: signed(number), policy_version: 7 }),
         ..fixture.transfer(number, "a")
     };
     let first = fixture.claim_new(&ahead(1), 0).await;

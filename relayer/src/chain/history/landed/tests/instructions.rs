@@ -29,7 +29,7 @@ fn instructions() -> Vec<Written> {
         source,
         destination,
         transfer_id: [5; 16],
-        sequence: 8,
+        asked_at: 8,
         amount: 7,
         memo: "tea 🫖",
     };
