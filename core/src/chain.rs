@@ -157,6 +157,8 @@ pub struct UnsignedTransfer {
     pub transfer_id: [u8; 16],
     /// See [`super::Transfer::asked_at`].
     pub asked_at: i64,
+    /// How many buckets of tags the account has: the more, the more its transaction loads.
+    pub tag_buckets: u16,
     pub amount: UsdcAmount,
     /// Empty when there is none.
     pub memo: String,

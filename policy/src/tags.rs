@@ -64,7 +64,7 @@ impl TagBucket {
     /// Whether `tag` stands here, kept or not. On chain, every transfer pays for this loop.
     #[inline(always)]
     fn holds(&self, tag: u64) -> bool {
-        self.tags.iter().any(|known| *known == tag)
+        self.tags.contains(&tag)
     }
 
     #[inline(always)]

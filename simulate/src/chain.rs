@@ -253,6 +253,7 @@ impl TrueChain {
                 destination: PAYEE,
                 transfer_id: id_with_tag([0; 8], tag),
                 asked_at: self.second_of(self.tip),
+                tag_buckets: 1,
                 amount: UsdcAmount::from_micros(1),
                 memo: String::new(),
                 beyond: None,

@@ -49,8 +49,7 @@ impl TestChain {
         self.approver = None;
         self.operator_state.approvers_voided_at = self.operator_state.approvers_voided_at.max(self.now);
         let voided_at = self.operator_state.approvers_voided_at;
-        let event =
-            ApproverRemoved { operator: self.operator, key: *key, voided_at, admin: admin.pubkey() };
+        let event = ApproverRemoved { operator: self.operator, key: *key, voided_at, admin: admin.pubkey() };
         self.lands(&call, &admin, &[event.data()], None)
     }
 

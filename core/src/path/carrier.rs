@@ -385,6 +385,7 @@ impl Carrier {
             destination: payment.destination,
             transfer_id: id.bytes(),
             asked_at,
+            tag_buckets: u16::try_from(view.tags.len()).unwrap_or(u16::MAX),
             amount: payment.request.amount,
             memo: payment.request.memo().to_owned(),
             beyond: view.beyond,

@@ -5,7 +5,8 @@ use anchor_lang::prelude::Pubkey;
 use purser::events::{
     AgentClosed, AgentCreated, ApproverRemoved, ApproverSet, BoundsSet, BudgetClosed, BudgetSet, BudgetUsed,
     DraftClosed, DraftSealed, DraftWritten, GrantClosed, GrantOpened, GrantUsed, GrantsVoided, HaltSet,
-    OperatorCreated, OperatorUpdated, PausedSet, PolicySet, RentRefundSet, TagBucketsSet, TransferExecuted, Withdrawn,
+    OperatorCreated, OperatorUpdated, PausedSet, PolicySet, RentRefundSet, TagBucketsSet, TransferExecuted,
+    Withdrawn,
 };
 use purser::instruction;
 use purser_client::{EventLog, LandedWell};

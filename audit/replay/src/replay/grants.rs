@@ -73,7 +73,8 @@ impl Step<'_> {
         };
         grant.set_terms(&terms, opened_by, &operator, now);
         if grant.is_void(&operator, &book.agent) {
-            let text = format!("{signer} opened the grant {address} in the second in which grants were revoked.");
+            let text =
+                format!("{signer} opened the grant {address} in the second in which grants were revoked.");
             self.mismatch(Check::PolicyChanges, Some(agent), text);
         }
         self.world.grants.insert(address, GrantBook { grant, opener: signer });

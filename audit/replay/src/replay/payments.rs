@@ -7,8 +7,8 @@ use purser::instruction;
 use purser::state::{Authority, Operator};
 use purser_client::{Called, arguments, decode_event, transfer_arguments};
 use purser_policy::{
-    AccountState, Allowlist, DAY_SECONDS, Limit, PaidTags, Policy, Rule, STRETCH_SECONDS_MAX, TransferRequest,
-    UsdcAmount, Violation, Waived, check_granted, explain, is_timely, record, tag_of,
+    AccountState, Allowlist, DAY_SECONDS, Limit, PaidTags, Policy, Rule, STRETCH_SECONDS_MAX,
+    TransferRequest, UsdcAmount, Violation, Waived, check_granted, explain, is_timely, record, tag_of,
 };
 
 use super::step::Step;

@@ -175,7 +175,8 @@ fn with_moments(replayed: Operator, chain: Option<Operator>) -> Operator {
 /// `chain` with the timestamps of `replayed`, also those of tags.
 fn without_moments(chain: &AgentView, replayed: &AgentView) -> AgentView {
     let mut view = chain.clone();
-    let tags = |view: &AgentView| view.tags().map(|tags| tags.entries().map(|(tag, _)| tag).collect::<Vec<_>>());
+    let tags =
+        |view: &AgentView| view.tags().map(|tags| tags.entries().map(|(tag, _)| tag).collect::<Vec<_>>());
     if tags(chain) == tags(replayed) {
         view.copy_tags(replayed);
     }

@@ -46,4 +46,4 @@ pub(crate) fn handler(ctx: Context<SetPolicy>, buckets: u16) -> Result<()> {
     Ok(())
 }
 
-const _: () = assert!(Agent::BYTES % 8 == 0);
+const _: () = assert!(Agent::BYTES.is_multiple_of(8));

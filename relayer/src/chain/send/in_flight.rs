@@ -128,6 +128,7 @@ mod tests {
             destination: Address::from_bytes([9; 32]),
             transfer_id: id_with_tag([5; 8], tag),
             asked_at: NOW,
+            tag_buckets: 1,
             amount: UsdcAmount::from_micros(micros),
             memo: String::new(),
             beyond: None,

@@ -9,7 +9,7 @@ use purser::state::{Agent, DraftView, PolicyDraft};
 use purser_client::purser::{Bounds, BudgetCaps, OperatorKeys};
 use purser_client::{
     Deployment, DraftAccounts, LOADED_BYTES, Proposal, RentRefunds, Staging, Step, StepKind, TransferOrder,
-    extended_transfer_units, transfer_units,
+    extended_transfer_units, loaded_bytes, table_units, transfer_units,
 };
 use purser_core::Beyond;
 use solana_compute_budget_interface::ComputeBudgetInstruction;
@@ -22,6 +22,8 @@ use solana_sdk::pubkey::Pubkey;
 pub struct Call {
     pub instruction: Instruction,
     pub compute_units: u32,
+    /// The most bytes of accounts that it loads.
+    pub loaded_bytes: u32,
     /// Roughly how many lamports of rent the authority pays with it.
     pub rent: u64,
     /// It pauses or halts: if the authority has no SOL, another of our keys pays the fee.
@@ -35,9 +37,9 @@ fn fee(compute_units: u32, signatures: u64, priority_fee_micro_lamports: u64) ->
     priority.saturating_add(SIGNATURE_FEE.saturating_mul(signatures))
 }
 
-/// Most lamports that a transfer with this memo costs.
-pub fn transfer_fee(memo: &str, priority_fee_micro_lamports: u64) -> u64 {
-    fee(transfer_units(memo.len()), 1, priority_fee_micro_lamports)
+/// Most lamports that a transfer with this memo costs, of an account with this many buckets of tags.
+pub fn transfer_fee(memo: &str, tag_buckets: u16, priority_fee_micro_lamports: u64) -> u64 {
+    fee(transfer_units(memo.len()) + table_units(tag_buckets), 1, priority_fee_micro_lamports)
 }
 
 /// Compute units of a transaction that opens an approver's grant: its memo, the grant, and room for it where one has ended.
@@ -223,7 +225,8 @@ impl Instructions {
             None => Call::new(
                 self.0.transfer(transfer_authority, &client_order(order)),
                 transfer_units(order.memo.len()),
-            ),
+            )
+            .with_table(order.tag_buckets),
             Some(beyond) => self.transfer_extended(transfer_authority, order, beyond),
         }
     }
@@ -231,7 +234,7 @@ impl Instructions {
     fn transfer_extended(&self, authority: Pubkey, order: &UnsignedTransfer, beyond: Beyond) -> Call {
         let [grant, budget] = [beyond.grant, beyond.budget].map(|address| address.as_ref().map(to_pubkey));
         let transfer = self.0.transfer_extended(authority, &client_order(order), grant, budget);
-        Call::new(transfer, extended_transfer_units(order.memo.len()))
+        Call::new(transfer, extended_transfer_units(order.memo.len())).with_table(order.tag_buckets)
     }
 
     /// All instructions of a transaction that a facilitator sends on `terms`: unit limit, unit price, the transfer in a form
@@ -249,7 +252,8 @@ impl Instructions {
             None => Call::new(
                 self.0.transfer_checked(transfer_authority, &client_order(order)),
                 CHECKED_UNITS + transfer_units(order.memo.len()),
-            ),
+            )
+            .with_table(order.tag_buckets),
             Some(beyond) => self.transfer_extended(transfer_authority, order, beyond),
         };
         let units = transfer.compute_units + memo_units;
@@ -289,11 +293,17 @@ fn count(bytes: usize) -> u32 {
 
 impl Call {
     fn new(instruction: Instruction, compute_units: u32) -> Self {
-        Self { instruction, compute_units, rent: 0, stops: false }
+        Self { instruction, compute_units, loaded_bytes: LOADED_BYTES, rent: 0, stops: false }
     }
 
     pub fn with_rent(self, rent: u64) -> Self {
         Self { rent, ..self }
+    }
+
+    /// For an account with this many buckets of tags.
+    fn with_table(self, tag_buckets: u16) -> Self {
+        let compute_units = self.compute_units + table_units(tag_buckets);
+        Self { compute_units, loaded_bytes: loaded_bytes(tag_buckets), ..self }
     }
 
     fn stopping(self) -> Self {
@@ -309,7 +319,7 @@ impl Call {
     /// and the call.
     pub fn with_budget(self, priority_fee_micro_lamports: u64) -> Vec<Instruction> {
         let units = ComputeBudgetInstruction::set_compute_unit_limit(self.compute_units);
-        let loaded = ComputeBudgetInstruction::set_loaded_accounts_data_size_limit(LOADED_BYTES);
+        let loaded = ComputeBudgetInstruction::set_loaded_accounts_data_size_limit(self.loaded_bytes);
         let price = (priority_fee_micro_lamports > 0)
             .then(|| ComputeBudgetInstruction::set_compute_unit_price(priority_fee_micro_lamports));
         [units, loaded].into_iter().chain(price).chain([self.instruction]).collect()

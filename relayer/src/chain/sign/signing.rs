@@ -197,6 +197,7 @@ mod tests {
             destination: any(4),
             transfer_id: [0xff; 16],
             asked_at: 0,
+            tag_buckets: 1,
             amount: UsdcAmount::MAX,
             memo: memo.into(),
             beyond: None,

@@ -41,7 +41,7 @@ impl KeyChain for SolanaChain {
                 problems.extend(found.iter().flat_map(|operator| self.not_named(operator)));
             }
         }
-        let fee = transfer_fee("", self.prices.bounds().least);
+        let fee = transfer_fee("", 1, self.prices.bounds().least);
         problems.extend(self.payers.keys().iter().filter_map(|payer| {
             let (lamports, address) = (self.payers.spendable(payer)?, decode::to_address(payer));
             if lamports < fee {

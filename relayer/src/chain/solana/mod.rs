@@ -262,7 +262,8 @@ impl HandOverChain for SolanaChain {
 impl purser_core::Signer for SolanaChain {
     async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainFault> {
         let price = self.price_of_transfer(order);
-        let signer = self.signer_of_transfer(order, transfer_fee(&order.memo, price)).await?;
+        let signer =
+            self.signer_of_transfer(order, transfer_fee(&order.memo, order.tag_buckets, price)).await?;
         let recent = self.clock.recent().await?;
         let call = self.instructions.transfer(address(signer), order);
         let signed = self.sign(call, CallSigners::one(signer), recent, price).await?;
