@@ -186,8 +186,6 @@ async fn makes(is_postgres: bool) -> Option<Kept> {
         false => None,
     };
     let kept = Kept { folder: temp_folder(), is_postgres };
-    // The network of a version before keeps accounts in the layout of its program, and runs this build's.
-    layout_3::convert_network(&kept.file("chain.sqlite"), &purser::ID);
     let network = TestNetwork::kept_in(kept.folder.path());
     let proxy = Proxy::to(&network.rpc_url);
     let settings = AppSettings {
@@ -376,6 +374,8 @@ async fn opens(kept: Kept) {
         serde_json::from_slice(&fs::read(&record).expect("it is there")).expect("it is JSON");
     network["clock_ahead_ms"] = behind_ms.into();
     fs::write(&record, network.to_string()).expect("the folder is writable");
+    // The network of a version before keeps accounts in the layout of its program, and runs this build's.
+    layout_3::convert_network(&kept.file("chain.sqlite"), &purser::ID);
     let network = TestNetwork::kept_in(kept.folder.path());
     let clock = HostClock::new();
     clock.is_ahead(behind_ms / 1_000);

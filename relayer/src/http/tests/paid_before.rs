@@ -55,6 +55,23 @@ fn lands(relayer: &Relayer, landed: &Landed) {
     assert_eq!(agent.payments, landed.number);
 }
 
+/// Others pay out of the account until it has no room for the tag.
+fn fills_up(relayer: &Relayer, tag: u64) {
+    let mut script = relayer.chain.script();
+    let now = script.now;
+    let agent = script.agents.values_mut().next().expect("one agent");
+    let mut buckets = agent.tags.to_vec();
+    for other in 1.. {
+        if PaidTags(&buckets).place(tag, now).is_none() {
+            break;
+        }
+        if let Some(place) = PaidTags(&buckets).place(other, now) {
+            record(&mut buckets, place, other, now);
+        }
+    }
+    agent.tags = buckets.into();
+}
+
 /// The indexer reads it.
 async fn reads_payment(relayer: &Relayer, landed: &Landed) {
     let parties = relayer.store.index.find_parties(Network::Test, &[landed.agent]).await.expect("found");
@@ -268,8 +285,16 @@ async fn a_full_account_is_given_room_and_without_leave_answers_when_to_come_bac
     assert_eq!(relayer.post("/v1/transfers", &order).await.status, StatusCode::OK);
     // Of what fills up meanwhile the program tells.
     relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::TagsFull));
+    relayer.chain.script().held = true;
     let rooms = relayer.chain.script().rooms;
-    assert_eq!(relayer.post("/v1/transfers", &relayer.order(&account, "next")).await.status, StatusCode::OK);
+    let sent = relayer.chain.script().sent.len();
+    let next = relayer.order(&account, "next");
+    let (answer, ()) = tokio::join!(relayer.post("/v1/transfers", &next), async {
+        relayer.chain.comes_to(|script| script.sent.len() > sent).await;
+        fills_up(&relayer, landed(&relayer, "next", 1, 1).tag);
+        relayer.chain.release();
+    });
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
     assert!(relayer.chain.script().rooms > rooms);
     let orders: Vec<(u64, i64)> =
         relayer.chain.script().orders.iter().map(|order| (order.tag(), order.asked_at)).collect();
