@@ -3,10 +3,9 @@
 
 use std::time::Duration;
 
-use super::carrier::{Carrier, Step, Stepped, allowed_by};
+use super::carrier::{Carrier, Step, Stepped, WasPaid, allowed_by};
 use super::decide::{Decision, Payment, decide, invalid_recipient};
 use super::error::PaymentError;
-use super::paid::WasPaid;
 use super::{MoneyPath, Rejected};
 use crate::crash_point;
 use crate::{

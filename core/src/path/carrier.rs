@@ -13,7 +13,6 @@ use tracing::Instrument;
 
 use super::decide::{Decision, NO_PAYEE, Payment, decide, full, invalid_recipient};
 use super::error::PaymentError;
-use super::paid::WasPaid;
 use super::pending::Ended;
 use crate::crash_point;
 use crate::{
@@ -68,6 +67,14 @@ pub(super) enum Step {
     Took(Transfer),
     /// The process stops: the next one goes on.
     Left(Transfer),
+}
+
+/// What is known about a tag.
+pub(super) enum WasPaid {
+    No,
+    Yes(Box<PaymentMade>),
+    /// It was, and our records do not hold the payment yet.
+    Unread,
 }
 
 pub(super) type Stepped = Result<Step, PaymentError>;

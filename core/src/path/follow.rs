@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use super::carrier::{Carrier, End, Step, Stepped};
+use super::carrier::{Carrier, End, Step, Stepped, WasPaid};
 use super::decide::{
     Decision, Payment, decide, frozen, full, insufficient, invalid_recipient, rejection_without_numbers,
 };
 use super::error::PaymentError;
-use super::paid::WasPaid;
 use super::record::ROTATED;
 use crate::crash_point;
 use crate::{

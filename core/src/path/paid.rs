@@ -4,20 +4,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::carrier::Carrier;
+use super::carrier::{Carrier, WasPaid};
 use super::error::PaymentError;
 use crate::{ChainView, IDEMPOTENCY_SECONDS, PaymentMade, Timestamp, Transfer};
 
 /// How long to wait before checking our records again.
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
-
-/// What is known about a tag.
-pub(super) enum WasPaid {
-    No,
-    Yes(Box<PaymentMade>),
-    /// It was, and our records do not hold the payment yet.
-    Unread,
-}
 
 impl Carrier {
     /// Whether the transfer's tag was paid. While a caller waits for the answer, this waits a while for the payment to be read.
