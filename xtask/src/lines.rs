@@ -30,10 +30,10 @@ const BUDGETS: &[(&str, usize)] = &[
     ("client", 1_470),       // goal 1,100; memos before calls are its latest raise
     ("core", 4_789), // blocks of the chain on which payments were counted; what a person approved and no longer covers a payment
     ("dev", 1_510),  // the approver and its phone, beside the signature of who pays; `purser trigger`
-    ("doors/dashboard", 5_615), // what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system
+    ("doors/dashboard", 5_640), // wallets in a browser; what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system
     ("doors/mcp", 1_670),       // goal 500; a client that shows pages is led to an approval
     ("doors/x402", 1_190),
-    ("localnet", 1_330),
+    ("localnet", 1_630), // a gate: pages of other sites only read
     ("main", 225),              // what the configuration says of doors is read here
     ("migrations", 5_865),      // the commands of grants, approvers and budgets, and `approve`
     ("policy", 1_250),          // goal 900; the window of 30 days is its latest raise
