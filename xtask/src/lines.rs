@@ -33,7 +33,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("doors/dashboard", 5_640), // wallets in a browser; what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system
     ("doors/mcp", 1_670),       // goal 500; a client that shows pages is led to an approval
     ("doors/x402", 1_190),
-    ("localnet", 1_630), // a gate: pages of other sites only read
+    ("localnet", 1_630),        // a gate: pages of other sites only read
     ("main", 225),              // what the configuration says of doors is read here
     ("migrations", 5_865),      // the commands of grants, approvers and budgets, and `approve`
     ("policy", 1_250),          // goal 900; the window of 30 days is its latest raise
