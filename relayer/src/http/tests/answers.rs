@@ -46,6 +46,25 @@ fn assert_error(answer: &Answer, status: u16, code: &str) {
 }
 
 #[tokio::test]
+async fn byte_order_mark_before_json_is_refused_with_its_own_sentence() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let policy = format!("/v1/accounts/{account}/policy");
+    let halt = format!("/v1/accounts/{account}/halt");
+    let order = relayer.order(&account, "marked").to_string();
+    for (method, path, body) in
+        [("POST", "/v1/transfers", order.as_str()), ("PUT", &policy, "{}"), ("POST", &halt, "{}")]
+    {
+        let answer = relayer.send(method, path, &relayer.key, Some(&format!("\u{feff}{body}"))).await;
+        assert_error(&answer, 400, "invalid_request");
+        assert_eq!(answer.body["param"], "body", "{method} {path}");
+        let message = answer.body["message"].as_str().expect("text");
+        assert!(message.contains("byte order mark"), "{message}");
+    }
+    assert_eq!(relayer.get("/v1/transfers").await.body["data"], json!([]));
+}
+
+#[tokio::test]
 async fn no_route_opens_without_a_good_key() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
