@@ -7,8 +7,8 @@ use crate::chain::sign::signer::{Signer, address};
 use crate::chain::sign::signing::CallSigners;
 use crate::chain::solana::SolanaChain;
 use crate::chain::{
-    Authority, ChainError, ChainFigures, KeyChain, KeyProblem, OperatorOnChain, ReadChain, UnsignedTransfer,
-    Wallet,
+    Authority, ChainError, ChainFault, ChainFigures, KeyChain, KeyProblem, OperatorOnChain, ReadChain,
+    UnsignedTransfer, Wallet,
 };
 use crate::domain::{Address, OpenDefence};
 use async_trait::async_trait;
@@ -55,6 +55,10 @@ impl KeyChain for SolanaChain {
             KeyProblem::SignerUnavailable { address, role }
         }));
         Ok(problems)
+    }
+
+    async fn read_time(&self) -> Result<i64, ChainFault> {
+        Ok(self.clock.read_time().await?)
     }
 
     fn figures(&self) -> ChainFigures {
