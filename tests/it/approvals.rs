@@ -228,6 +228,21 @@ async fn phone_approves_a_payment_past_list_and_limit_and_it_is_paid_once() {
     let other = scene.asks("invoice-8").await.has_status(202);
     assert_eq!(other["status"], "pending_approval");
     let browser = Browser::signed_in(&scene.app.base_url(), scene.operator.client.key()).await;
+    let path = format!("/dashboard/transfers/{}", asked.text_of("transfer_id"));
+    let row = |rule: &str, by: &str| {
+        format!("<th scope=\"row\">{rule}</th>\n<td><span class=\"tag ok\">passed</span>{by}</td>")
+    };
+    let by_grant = format!(" by the grant of <code>{}</code>", scene.approver.pubkey());
+    let over = row("max_single_transfer", &by_grant);
+    until("the page knows policy and approver", async || browser.reads(&path).await.text.contains(&over))
+        .await;
+    let page_of_it = browser.reads(&path).await.says(&row("allowed_counterparties", &by_grant));
+    page_of_it.says(&row("paused", "")).says(&row("max_daily_spend", ""));
+    let signature = again.text_of("tx_signature");
+    let log = scene.app.log();
+    let line = log.lines().find(|line| line.contains("a transfer settled") && line.contains(signature));
+    let approval = format!("approval_id={}", asked.text_of("transfer_id"));
+    assert!(line.is_some_and(|line| line.contains(&approval)), "{line:?}");
     let pending = browser.reads("/dashboard/approvals?state=pending").await.has_status(200);
     pending.says(other.text_of("transfer_id"));
     let path = format!("/dashboard/approvals/{}", other.text_of("transfer_id"));
