@@ -252,6 +252,7 @@ export const SHAPES: Record<string, Record<string, string>> = {
     encoding: "string",
     status: "number",
     truncated: "boolean",
+    "location?": "string?",
     "refusal?": "string?",
   },
   SingleLimit: {

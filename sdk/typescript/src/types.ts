@@ -461,7 +461,7 @@ export interface ErrorBody {
   checks?: Check[];
   /** What is wrong, by its path: `policy.paused`, `allowed_counterparties[3]`. `body` is the body as a whole. */
   param?: string;
-  /** When the rolling window has room for the amount, if nothing else is spent. */
+  /** When the rolling window has room for the amount, or the account for one more payment, if nothing else is paid. */
   retry_at?: Timestamp;
   /** `true`: nothing was done, and the same request may simply be sent again, a transfer under the same key. */
   retryable?: boolean;
@@ -500,6 +500,7 @@ export type ErrorCode =
   | "rate_limited"
   | "too_many_pending"
   | "too_many_refusals"
+  | "account_full"
   | "internal_error"
   | "not_configured"
   | "transfer_failed"
@@ -976,6 +977,8 @@ export interface Resource {
   status: number;
   /** There was more of it. */
   truncated: boolean;
+  /** Where a redirect leads. It is not followed: buy there with a new `url`. */
+  location?: string | null;
   /** Why a payment was not taken, in the server's words. */
   refusal?: string | null;
 }
@@ -1126,7 +1129,7 @@ export interface Transfer {
   grant_tx_signature?: TransactionSignature;
   /** A sentence for people. Its wording may change: decide by codes, never by it. */
   message?: Message;
-  /** When the rolling window has room for the amount, if nothing else is spent. */
+  /** When the rolling window has room for the amount, or the account for one more payment, if nothing else is paid. */
   retry_at?: Timestamp;
   /** Of what is settled. */
   settled_at?: Timestamp;
