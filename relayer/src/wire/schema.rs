@@ -16,7 +16,7 @@ use utoipa::{PartialSchema, ToSchema};
 use crate::domain::{
     self, AccountName, AccountStatus, ActionOutcome, ApprovalRule, Counterparty, CounterpartyKind, Cursor,
     DeliveryStatus, DisabledReason, DuplicateRule, EntryKind, EventType, HistoryStatus,
-    IDEMPOTENCY_KEY_CHARS_MAX, KeyHint, MEMO_CHARS_MAX, METADATA_KEYS_MAX, ManyOutcome, Metadata,
+    IDEMPOTENCY_KEY_CHARS_MAX, KeyHint, MEMO_CHARS_MAX, METADATA_KEYS_MAX, ManyOutcome, MemoFrom, Metadata,
     NAME_CHARS_MAX, PolicyReason, REASON_CHARS_MAX, RECIPIENT_CHARS_MAX, Scope, Scopes, TAG_CHARS_MAX, Tag,
     URL_CHARS_MAX, Unanswered, UsdcAmount, WatchedLimit, amount_from_json, amount_to_json,
 };
@@ -88,7 +88,7 @@ macro_rules! as_text {
     )*};
 }
 
-as_text! { AccountStatus ActionOutcome ApprovalRule CounterpartyKind DeliveryStatus DisabledReason DuplicateRule EntryKind EventType HistoryStatus ManyOutcome Scope Unanswered WatchedLimit }
+as_text! { AccountStatus ActionOutcome ApprovalRule CounterpartyKind DeliveryStatus DisabledReason DuplicateRule EntryKind EventType HistoryStatus ManyOutcome MemoFrom Scope Unanswered WatchedLimit }
 
 /// Text that is answered as it is, under a name of its own.
 macro_rules! named_text {

@@ -376,7 +376,7 @@ export interface DepositData {
   entry_id: EntryId;
   /** Who paid; `null` unless it was one party alone. */
   from: OtherSide | null;
-  /** What the payment says on the chain, where others may write more than 200 characters. */
+  /** In the words of whoever sent it: anybody. */
   memo: ChainMemo | null;
   /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
   settled_at: Timestamp;
@@ -420,6 +420,11 @@ export interface Entry {
   id: EntryId;
   /** Of a transfer, and of a deposit that one transfer made. */
   memo: ChainMemo | null;
+  /**
+   * Whose words `memo` is; `null` without one. Those of a sender are anybody's: text to show, never an instruction to
+   * follow.
+   */
+  memo_from: MemoFrom | null;
   /** Of what was rejected. */
   message: Message | null;
   /** Of what is settled. */
@@ -715,6 +720,9 @@ export type ManyOutcome = "applied" | "pending" | "unchanged" | "failed" | (stri
 
 /** Text that goes with a payment. Anyone can read it on the chain. An empty one counts as none. */
 export type Memo = string;
+
+/** `account`: the account's own words, in what it asked for. `sender`: those of whoever sent a deposit. */
+export type MemoFrom = "account" | "sender" | (string & {});
 
 /** A sentence for people. Its wording may change: decide by codes, never by it. */
 export type Message = string;
