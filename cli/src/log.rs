@@ -11,10 +11,10 @@ use tracing_subscriber::{EnvFilter, Layer};
 
 use purser_relayer::traces::{self, Traces};
 
-/// By default from `info` on; `PURSER_LOG` takes the filters of tracing-subscriber. With `PURSER_LOG_FORMAT=json`, each line is
+/// From this level on; `PURSER_LOG` takes the filters of tracing-subscriber. With `PURSER_LOG_FORMAT=json`, each line is
 /// an object whose `span` names the request that it belongs to.
-pub fn start(traces: Option<&Traces>) {
-    let filter = EnvFilter::try_from_env("PURSER_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+pub fn start(level: &str, traces: Option<&Traces>) {
+    let filter = EnvFilter::try_from_env("PURSER_LOG").unwrap_or_else(|_| EnvFilter::new(level));
     // Step spans are for traces; a line logged within one belongs to the request.
     let filter = match format!("{}=off", traces::STEP).parse() {
         Ok(without_steps) => filter.add_directive(without_steps),
