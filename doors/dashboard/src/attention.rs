@@ -1,7 +1,7 @@
 //! What needs attention, in lines that lead to it. However many accounts one thing is true of, it takes a few lines.
 
 use purser_relayer::domain::{
-    ActionFilter, ActionId, HaltScope, Limit, Timestamp, UsdcAmount, Webhook, WebhookStatus,
+    AccountStatus, ActionFilter, ActionId, HaltScope, Limit, Timestamp, UsdcAmount, Webhook, WebhookStatus,
 };
 use purser_relayer::service::{AccountView, Part, Report, ServiceError, Services};
 
@@ -64,7 +64,7 @@ impl Concern {
                 Some(format!("{name} is halted by {}.", halt.by.in_words()))
             }
             Self::Paused => {
-                let is_paused = account.halt.is_none() && account.status.as_str() == "paused";
+                let is_paused = account.halt.is_none() && account.status == Some(AccountStatus::Paused);
                 is_paused.then(|| format!("{name} is paused."))
             }
             Self::NearCap => {
@@ -98,6 +98,7 @@ pub async fn attention(
     let mut found: Vec<Attention> = problems
         .map(|problem| Attention { what: problem.clone(), at: None, link: None, is_urgent: true })
         .collect();
+    found.extend(unknown(accounts));
     found.extend(services.signers.low_on_sol(operator.network).into_iter().map(|(wallet, lamports)| {
         let what = format!(
             "The relayer's wallet {wallet} can spend only {lamports} lamports on fees and rent: send it SOL."
@@ -127,6 +128,22 @@ pub async fn attention(
     found.extend(waiting(services, signed, accounts).await?);
     found.sort_by_key(|attention| !attention.is_urgent);
     Ok(found)
+}
+
+/// That nobody knows how the accounts are.
+fn unknown(accounts: &[AccountView]) -> Option<Attention> {
+    let unread = accounts.iter().filter(|account| account.policy.is_none()).count();
+    let what = match unread {
+        0 => return None,
+        1 => {
+            "The chain did not answer for 1 account: whether it is stopped, and its caps, are not known now."
+                .to_owned()
+        }
+        more => format!(
+            "The chain did not answer for {more} accounts: whether they are stopped, and their caps, are not known now."
+        ),
+    };
+    Some(Attention { what, at: None, link: None, is_urgent: true })
 }
 
 /// What may leave an account in 24 hours, if that is capped.

@@ -46,7 +46,7 @@ mod webhook_secret;
 pub use account::{
     Account, AccountChange, AccountFilter, AccountName, AccountPlace, AccountStatus, ApprovalRule,
     DuplicateRule, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, MetadataChange, NAME_CHARS_MAX,
-    Provisioning,
+    Provisioning, ShownStatus,
 };
 pub use action::{Action, ActionFilter, ActionOutcome, ActionWord, Before, ListedAction, NoActionWord};
 pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json};

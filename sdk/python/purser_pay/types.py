@@ -32,7 +32,7 @@ class Account:
     request, and over MCP it is refused.
     """
     halted: Halt | None
-    """The halt that is in force, apart from the policy; `null` without one."""
+    """The halt that is in force, apart from the policy; `null` without one, and where `status` is `unknown`."""
     metadata: dict[str, Any] | None
     """Keys and values of yours, at most 16 KiB of JSON. Kept and returned as they are, and never read."""
     name: str
@@ -40,7 +40,9 @@ class Account:
     solana_address: str
     """The PDA that owns the money. Never fund this address: see `usdc_token_account`."""
     status: str
-    """`paused` where the account may not pay, by its policy or by a halt."""
+    """`unknown` only in a list while the chain does not answer: the account may be paused or halted. Known:
+    `active`, `paused`, `unknown`.
+    """
     tags: list[str]
     """Each once, in order of the alphabet."""
     usdc_token_account: str

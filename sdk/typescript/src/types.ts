@@ -19,7 +19,7 @@ export interface Account {
    * and over MCP it is refused.
    */
   duplicates: DuplicateRuleOrOther;
-  /** The halt that is in force, apart from the policy; `null` without one. */
+  /** The halt that is in force, apart from the policy; `null` without one, and where `status` is `unknown`. */
   halted: Halt | null;
   /** Keys and values of yours, at most 16 KiB of JSON. Kept and returned as they are, and never read. */
   metadata: Metadata | null;
@@ -27,8 +27,8 @@ export interface Account {
   name: Name;
   /** The PDA that owns the money. Never fund this address: see `usdc_token_account`. */
   solana_address: SolanaAddress;
-  /** `paused` where the account may not pay, by its policy or by a halt. */
-  status: AccountStatusOrOther;
+  /** `unknown` only in a list while the chain does not answer: the account may be paused or halted. */
+  status: ShownAccountStatus;
   /** Each once, in order of the alphabet. */
   tags: Tag[];
   /** Where USDC is sent to fund the account. */
@@ -98,12 +98,6 @@ export interface AccountPolicy {
   /** By which transaction it was just put in force. */
   tx_signature?: TransactionSignature;
 }
-
-/** `paused` where the account may not pay, by its policy or by a halt. */
-export type AccountStatus = "active" | "paused" | (string & {});
-
-/** `paused` where the account may not pay, by its policy or by a halt. */
-export type AccountStatusOrOther = AccountStatus | (string & {});
 
 /** Something that was changed through the service. Every field is there; what does not apply is `null`. */
 export interface Action {
@@ -1041,6 +1035,12 @@ export interface SettledData {
   /** The signature of a Solana transaction, base58. */
   tx_signature: TransactionSignature;
 }
+
+/**
+ * `paused` where the account may not pay, by its policy or by a halt. `unknown` while the chain does not answer: it may
+ * be either.
+ */
+export type ShownAccountStatus = "active" | "paused" | "unknown" | (string & {});
 
 /** Of each transfer by itself. */
 export interface SingleLimit {
