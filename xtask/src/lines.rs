@@ -30,7 +30,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("client", 1_470), // goal 1,100; memos before calls are its latest raise
     ("core", 4_789), // blocks of the chain on which payments were counted; what a person approved and no longer covers a payment
     ("dev", 1_510),  // the approver and its phone, beside the signature of who pays; `purser trigger`
-    ("doors/dashboard", 5_705), // what is not known, what waits at a button, grants beside checks; wallets in a browser; what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system
+    ("doors/dashboard", 5_760), // budgets, webhooks and approvals that need attention; what is not known, what waits at a button, grants beside checks; wallets in a browser; what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system
     ("doors/mcp", 1_725),       // strangers' memos; goal 500; a client that shows pages is led to an approval
     ("doors/x402", 1_255),      // offers in every form that sellers write
     ("localnet", 1_630),        // a gate: pages of other sites only read
