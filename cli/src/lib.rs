@@ -137,7 +137,9 @@ fn execute<D: Doors>(
         Command::Serve => traces::of_environment(runtime.handle())?,
         _ => None,
     };
-    log::start(traces.as_ref());
+    // What a command tells, it prints.
+    let level = if matches!(command, Command::Serve) { "info" } else { "warn" };
+    log::start(level, traces.as_ref());
     let done = runtime.block_on(async {
         // A door's command may run where there is no configuration.
         let whole = || Config::read::<D::Sections>(common.config.as_deref());

@@ -1,6 +1,9 @@
 //! `purser listen`: an operator's events as they happen, printed, and posted to a receiver as a webhook's deliveries would be. It
 //! reads the stream of events, so the service need not reach the receiver.
 
+mod stream;
+
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result, bail};
@@ -10,6 +13,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use self::stream::{Block, Blocks};
 use super::log::escaped;
 use super::output::{Format, print_line};
 use purser_relayer::domain::{EventId, WebhookSecret};
@@ -21,6 +25,10 @@ const KEY_VARIABLE: &str = "PURSER_OPERATOR_KEY";
 const SILENCE_MAX: Duration = Duration::from_secs(45);
 /// The wait before the stream is opened again, as the service's `retry` asks.
 const AGAIN_AFTER: Duration = Duration::from_secs(2);
+/// How many of the newest events are remembered: one that comes again is not handed on again.
+const REMEMBERED: usize = 10_000;
+/// How much of an error's body is shown, in bytes.
+const ERROR_BYTES_MAX: usize = 4_096;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Listen {
@@ -44,6 +52,14 @@ struct Listener {
     url: Url,
     key: SecretString,
     receiver: Option<Receiver>,
+}
+
+/// Where the stream stands.
+#[derive(Default)]
+struct Place {
+    last_id: Option<String>,
+    /// Ids of events that were handed on, the newest last.
+    handed_on: VecDeque<EventId>,
 }
 
 struct Receiver {
@@ -76,10 +92,10 @@ pub(super) async fn run(format: Format, arguments: Listen) -> Result<()> {
         key: key.into(),
         receiver: receiver.transpose()?,
     };
-    let mut last_id = None;
+    let mut place = Place::default();
     loop {
-        if let Some(stream) = listener.open(last_id.as_deref()).await? {
-            listener.follow(stream, &mut last_id).await?;
+        if let Some(stream) = listener.open(place.last_id.as_deref()).await? {
+            listener.follow(stream, &mut place).await?;
         }
         tokio::time::sleep(AGAIN_AFTER).await;
     }
@@ -103,7 +119,7 @@ impl Listener {
         };
         let status = answer.status();
         if status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS {
-            bail!("the service answers {status}: {}", answer.text().await.unwrap_or_default());
+            bail!("the service answers {status}: {}", beginning(answer).await);
         }
         if !status.is_success() {
             tracing::warn!(%status, "the service opens no stream; asking again");
@@ -112,24 +128,21 @@ impl Listener {
         Ok(Some(answer))
     }
 
-    /// Until the stream ends. `last_id` is where the next one goes on.
-    async fn follow(&self, mut stream: Response, last_id: &mut Option<String>) -> Result<()> {
-        let mut unread = Vec::new();
+    /// Until the stream ends. `place` is where the next one goes on.
+    async fn follow(&self, mut stream: Response, place: &mut Place) -> Result<()> {
+        let mut blocks = Blocks::default();
         while let Ok(Some(bytes)) = stream.chunk().await {
-            unread.extend_from_slice(&bytes);
-            while let Some(end) = unread.windows(2).position(|two| two == b"\n\n") {
-                let block: Vec<u8> = unread.drain(..end + 2).collect();
-                let block = String::from_utf8_lossy(&block);
-                let field =
-                    |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-                if let Some(event) = field("data:") {
-                    self.hand_on(event).await?;
+            for Block { id, data, is_too_long } in blocks.read(&bytes) {
+                if is_too_long {
+                    tracing::warn!("an event is too long; it is left out");
+                } else if let Some(event) = data {
+                    self.hand_on(&event, place).await?;
                 }
-                if let Some(id) = field("id:") {
-                    if last_id.is_none() {
+                if let Some(id) = id {
+                    if place.last_id.is_none() {
                         self.print_beginning()?;
                     }
-                    *last_id = Some(id.to_owned());
+                    place.last_id = Some(id);
                 }
             }
         }
@@ -154,24 +167,51 @@ impl Listener {
         }
     }
 
-    async fn hand_on(&self, event: &str) -> Result<()> {
-        let EventHead { id, r#type } = serde_json::from_str(event).context("this is no event")?;
+    /// Hands an event on, unless it was before or cannot be read.
+    async fn hand_on(&self, event: &str, place: &mut Place) -> Result<()> {
+        let Some((id, kind, value)) = read(event) else {
+            tracing::warn!("an event cannot be read; it is left out");
+            return Ok(());
+        };
+        if place.handed_on.contains(&id) {
+            return Ok(());
+        }
+        place.handed_on.push_back(id);
+        if place.handed_on.len() > REMEMBERED {
+            place.handed_on.pop_front();
+        }
         let answer = match &self.receiver {
             None => None,
-            Some(receiver) => Some(receiver.post(id.parse()?, event).await),
+            Some(receiver) => Some(receiver.post(id, event).await),
         };
         match self.format {
-            Format::Json => {
-                let event: Value = serde_json::from_str(event)?;
-                print_line(&json!({ "event": event, "answer": answer }).to_string())
-            }
+            Format::Json => print_line(&json!({ "event": value, "answer": answer }).to_string()),
             Format::Text => {
                 let answer = answer.map_or_else(String::new, |answer| format!(" -> {answer}"));
-                let head = escaped(&format!("{type} {id}{answer}"), false);
+                let head = escaped(&format!("{kind} {id}{answer}"), false);
                 print_line(&format!("{head}\n  {}", escaped(event, false)))
             }
         }
     }
+}
+
+/// The id of an event, its type, and all of it. `None`: this is no event.
+fn read(event: &str) -> Option<(EventId, String, Value)> {
+    let value: Value = serde_json::from_str(event).ok()?;
+    let EventHead { id, r#type } = EventHead::deserialize(&value).ok()?;
+    Some((id.parse().ok()?, r#type, value))
+}
+
+/// The beginning of an answer's body, however long it is.
+async fn beginning(mut answer: Response) -> String {
+    let mut bytes = Vec::new();
+    while bytes.len() < ERROR_BYTES_MAX
+        && let Ok(Some(chunk)) = answer.chunk().await
+    {
+        bytes.extend_from_slice(&chunk);
+    }
+    bytes.truncate(ERROR_BYTES_MAX);
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 impl Receiver {

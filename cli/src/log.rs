@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use tracing::{Level, Metadata};
+use tracing_subscriber::filter::{FilterExt, filter_fn};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -9,10 +11,10 @@ use tracing_subscriber::{EnvFilter, Layer};
 
 use purser_relayer::traces::{self, Traces};
 
-/// By default from `info` on; `PURSER_LOG` takes the filters of tracing-subscriber. With `PURSER_LOG_FORMAT=json`, each line is
+/// From this level on; `PURSER_LOG` takes the filters of tracing-subscriber. With `PURSER_LOG_FORMAT=json`, each line is
 /// an object whose `span` names the request that it belongs to.
-pub fn start(traces: Option<&Traces>) {
-    let filter = EnvFilter::try_from_env("PURSER_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+pub fn start(level: &str, traces: Option<&Traces>) {
+    let filter = EnvFilter::try_from_env("PURSER_LOG").unwrap_or_else(|_| EnvFilter::new(level));
     // Step spans are for traces; a line logged within one belongs to the request.
     let filter = match format!("{}=off", traces::STEP).parse() {
         Ok(without_steps) => filter.add_directive(without_steps),
@@ -25,7 +27,24 @@ pub fn start(traces: Option<&Traces>) {
     } else {
         log.with_ansi(terminal).boxed()
     };
-    tracing_subscriber::registry().with(log.with_filter(filter)).with(traces.map(Traces::layer)).init();
+    tracing_subscriber::registry()
+        .with(log.with_filter(filter.and(filter_fn(may_be_logged))))
+        .with(traces.map(Traces::layer))
+        .init();
+}
+
+/// Whether it may be logged, whatever `PURSER_LOG` asks for. At `trace` libraries log whole messages, with what clients sent; that of
+/// MCP does in its spans as well.
+fn may_be_logged(metadata: &Metadata<'_>) -> bool {
+    let target = metadata.target();
+    let most = if target.starts_with("purser") {
+        Level::TRACE
+    } else if target.starts_with("rmcp") {
+        Level::WARN
+    } else {
+        Level::DEBUG
+    };
+    *metadata.level() <= most
 }
 
 /// Keeps each event on one line: clients choose what stands in some fields, and must not write lines that look like ours.
@@ -115,6 +134,33 @@ mod tests {
         });
         let bytes = written.0.lock().expect("lock").clone();
         String::from_utf8(bytes).expect("UTF-8")
+    }
+
+    #[test]
+    fn no_library_logs_messages_whole() {
+        let written = Written::default();
+        let to = written.clone();
+        let log = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(move || to.clone());
+        let filter = EnvFilter::new("trace,rmcp=trace").and(filter_fn(may_be_logged));
+        tracing::subscriber::with_default(
+            tracing_subscriber::registry().with(log.with_filter(filter)),
+            || {
+                let span = tracing::info_span!(target: "rmcp::service", "call", id = "a secret");
+                let _entered = span.enter();
+                tracing::trace!(target: "rmcp::service", "a secret");
+                tracing::debug!(target: "rmcp::transport", "a secret");
+                tracing::trace!(target: "tungstenite::protocol", "a secret");
+                tracing::trace!(target: "hyper::proto", "a secret");
+                tracing::warn!(target: "rmcp::service", "a session ended");
+                tracing::debug!(target: "hyper::proto", "a connection ended");
+                tracing::trace!(target: "purser_relayer::chain", "a read");
+            },
+        );
+        let text = String::from_utf8(written.0.lock().expect("lock").clone()).expect("UTF-8");
+        assert!(!text.contains("secret"), "{text}");
+        for kept in ["a session ended", "a connection ended", "a read"] {
+            assert!(text.contains(kept), "{kept}: {text}");
+        }
     }
 
     #[test]

@@ -11,12 +11,5 @@ pub(super) async fn run(config: &Config, format: Format) -> Result<()> {
     let versions = store.list_migrations().await?;
     store.close().await;
     let database = json!(store.kind());
-    print_one(
-        format,
-        &[
-            ("database", database),
-            ("schema_version", json!(versions.last())),
-            ("migrations", json!(versions.len())),
-        ],
-    )
+    print_one(format, &[("database", database), ("schema_version", json!(versions.last()))])
 }

@@ -7,12 +7,16 @@ use std::time::Duration;
 
 use jsonrpc_core::types::error::{Error as RpcError, ErrorCode};
 use jsonrpc_core::{IoHandler, Params, Value};
-use jsonrpc_http_server::{DomainsValidation, RestApi, Server, ServerBuilder};
+use jsonrpc_http_server::hyper::{Body, Request};
+use jsonrpc_http_server::{
+    DomainsValidation, RequestMiddlewareAction, Response, RestApi, Server, ServerBuilder,
+};
 use serde_json::json;
 use solana_pubkey::Pubkey;
 
 use crate::client::{minted, traveled};
 use crate::error::{Error, Result};
+use crate::gate::{self, Origin};
 
 const SLOW_MAX: Duration = Duration::from_secs(600);
 
@@ -85,11 +89,24 @@ pub fn serve(port: u16, rpc_url: String, mint: Pubkey, faults: Arc<Faults>) -> R
     });
     ServerBuilder::new(methods)
         .rest_api(RestApi::Unsecure)
-        // No page of a browser steers it.
+        // No page of a browser steers it, by whichever name it got here.
         .cors(DomainsValidation::AllowOnly(vec![]))
+        .request_middleware(only_local)
         .threads(1)
         .start_http(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
         .map_err(|error| Error::new(format!("port {port} for control: {error}")))
+}
+
+/// Refuses what names another machine, or comes from a page of another site.
+fn only_local(request: Request<Body>) -> RequestMiddlewareAction {
+    let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap_or_default());
+    match gate::origin(header("host"), header("origin")) {
+        Ok(Origin::Local) => request.into(),
+        Ok(Origin::Foreign) | Err(_) => RequestMiddlewareAction::Respond {
+            should_validate_hosts: false,
+            response: Box::pin(async { Ok(Response::host_not_allowed().into()) }),
+        },
+    }
 }
 
 /// On a thread of its own: the client of JSON-RPC cannot wait on one of the server's.

@@ -8,6 +8,7 @@ mod client;
 mod control;
 mod driver;
 mod error;
+mod gate;
 mod genesis;
 mod network;
 mod start;

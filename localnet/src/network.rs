@@ -1,6 +1,6 @@
 //! One running network: the engine on its thread, the driver on another, and the way to stop both.
 
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
@@ -21,10 +21,11 @@ use crate::client::CLOCK_SYSVAR;
 use crate::control::Faults;
 use crate::driver::{Driver, Traveled, genesis_ms, set_genesis_ms};
 use crate::error::{Context, Error, Result};
+use crate::gate::{self, Inside};
 use crate::genesis;
 use crate::state::{NetworkRecord, StateDir, mint_authority};
 
-const HOST: &str = "127.0.0.1";
+const HOST: Ipv4Addr = Ipv4Addr::LOCALHOST;
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 /// Ports are free when they are chosen and may be taken when they are bound: then choose others.
@@ -77,7 +78,8 @@ impl Network {
     }
 
     fn try_start(plan: &Plan, state: &StateDir) -> std::result::Result<Self, StartError> {
-        let (rpc_port, ws_port) = ports(plan)?;
+        let (rpc, ws) = (hold(HOST, plan.rpc_port)?, hold(HOST, plan.ws_port)?);
+        let inside = Hidden::choose()?;
         let record = state.load(plan.slot_ms).map_err(StartError::Other)?;
         let built = build_svm(plan, state, record).map_err(StartError::Other)?;
         let (svm, events, geyser_events, record, catch_up) = built;
@@ -85,12 +87,15 @@ impl Network {
         let locker = SurfnetSvmLocker::new(svm);
         let (requests, requests_rx) = crossbeam_channel::unbounded();
         let (engine_tx, engine_rx) = crossbeam_channel::unbounded();
-        let config = surfpool_config(plan, rpc_port, ws_port);
+        let config = surfpool_config(plan, inside);
         let engine = {
             let (locker, requests) = (locker.clone(), requests.clone());
             spawn_engine(locker, config, requests, engine_rx, geyser_events).map_err(StartError::Other)?
         };
         wait_until_started(&events, &engine)?;
+        let (rpc_port, ws_port) = (address(&rpc)?.port(), address(&ws)?.port());
+        gate::open(rpc, Inside::Calls(inside.rpc)).map_err(StartError::Other)?;
+        gate::open(ws, Inside::Subscriptions(inside.ws)).map_err(StartError::Other)?;
         drain(events, locker.clone(), plan.verbose);
 
         let traveled = Arc::new(Traveled::default());
@@ -214,7 +219,23 @@ fn build_svm(plan: &Plan, state: &StateDir, mut record: NetworkRecord) -> Result
     Ok((svm, events, geyser_events, record, catch_up))
 }
 
-fn surfpool_config(plan: &Plan, rpc_port: u16, ws_port: u16) -> SurfpoolConfig {
+/// Where the engine listens, behind the gate.
+#[derive(Clone, Copy)]
+struct Hidden {
+    rpc: SocketAddr,
+    ws: SocketAddr,
+}
+
+impl Hidden {
+    fn choose() -> std::result::Result<Self, StartError> {
+        let host = gate::hidden_host();
+        // Both are held until both are known, so that they differ.
+        let (rpc, ws) = (hold(host, 0)?, hold(host, 0)?);
+        Ok(Self { rpc: address(&rpc)?, ws: address(&ws)? })
+    }
+}
+
+fn surfpool_config(plan: &Plan, inside: Hidden) -> SurfpoolConfig {
     SurfpoolConfig {
         simnets: vec![SimnetConfig {
             offline_mode: true,
@@ -224,7 +245,12 @@ fn surfpool_config(plan: &Plan, rpc_port: u16, ws_port: u16) -> SurfpoolConfig {
             instruction_profiling_enabled: false,
             ..Default::default()
         }],
-        rpc: RpcConfig { bind_host: HOST.into(), bind_port: rpc_port, ws_port, ..Default::default() },
+        rpc: RpcConfig {
+            bind_host: inside.rpc.ip().to_string(),
+            bind_port: inside.rpc.port(),
+            ws_port: inside.ws.port(),
+            ..Default::default()
+        },
         ..Default::default()
     }
 }
@@ -307,14 +333,12 @@ fn tell_time(locker: &SurfnetSvmLocker, clock: &Clock) {
     });
 }
 
-fn ports(plan: &Plan) -> std::result::Result<(u16, u16), StartError> {
-    // Both are held until both are known, so that they differ.
-    let hold = |port: u16| TcpListener::bind((HOST, port)).map_err(|_| StartError::PortTaken);
-    let (rpc, ws) = (hold(plan.rpc_port)?, hold(plan.ws_port)?);
-    let port = |listener: &TcpListener| {
-        listener.local_addr().map(|address| address.port()).map_err(|_| StartError::PortTaken)
-    };
-    Ok((port(&rpc)?, port(&ws)?))
+fn hold(host: Ipv4Addr, port: u16) -> std::result::Result<TcpListener, StartError> {
+    TcpListener::bind((host, port)).map_err(|_| StartError::PortTaken)
+}
+
+fn address(held: &TcpListener) -> std::result::Result<SocketAddr, StartError> {
+    held.local_addr().map_err(|_| StartError::PortTaken)
 }
 
 fn unix_now_ms() -> u64 {

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use solana_rpc_client::rpc_client::RpcClient;
 use solana_rpc_client_api::request::RpcRequest;
 use solana_signer::Signer;
-use support::{PROGRAM_ID, TestNetwork, eventually, fresh_dir, program_so, refused};
+use support::{
+    PROGRAM_ID, TestNetwork, connected, eventually, fresh_dir, posted, program_so, refused, sends, status_of,
+};
 use tungstenite::Message;
 
 #[test]
@@ -203,6 +205,43 @@ fn control_gives_money_and_time_and_holds_back_or_refuses_what_is_sent() {
     let asked = Instant::now();
     pays(3_000_000).1.expect("it is sent later");
     assert!(asked.elapsed() >= Duration::from_millis(500));
+}
+
+#[test]
+fn page_of_another_site_reads_the_chain_and_neither_changes_nor_steers_it() {
+    let network = TestNetwork::start(&["--control-port", "0"]);
+    let (rpc, control) = (network.fact("rpc_url"), network.fact("control_url"));
+    let slot = r#"{"jsonrpc":"2.0","id":1,"method":"getSlot"}"#;
+    let travels = r#"{"jsonrpc":"2.0","id":1,"method":"surfnet_timeTravel","params":[{"absoluteTimestamp":9999999999000}]}"#;
+    let advances = r#"{"jsonrpc":"2.0","id":1,"method":"advance","params":[3600]}"#;
+    let before = network.second();
+    let (foreign, rebound) = ("Origin: https://evil.example\r\n", "evil.example");
+    let rebound_page = "Origin: http://evil.example\r\n";
+    assert_eq!(posted(rpc, "localhost", foreign, slot), 200, "explorers read");
+    for (url, host, headers, body) in [
+        (rpc, "localhost", foreign, travels),
+        (rpc, "localhost", "Origin: null\r\n", travels),
+        (rpc, rebound, rebound_page, travels),
+        (rpc, rebound, "", slot),
+        (control, "localhost", foreign, advances),
+        (control, rebound, rebound_page, advances),
+        (control, rebound, "", advances),
+    ] {
+        assert_eq!(posted(url, host, headers, body), 403, "{url} {host} {headers} {body}");
+    }
+    assert!(network.second() < before + 3_600, "nothing moved the clock");
+    let ws = network.fact("ws_url").replace("ws://", "http://");
+    assert_eq!(posted(&ws, rebound, "", slot), 403, "the websocket has the same gate");
+    // One connection, and another page's request on it.
+    let mut both = connected(rpc);
+    for (headers, body, status) in [("Origin: http://localhost:3000\r\n", slot, 200), (foreign, travels, 403)]
+    {
+        sends(&mut both, "127.0.0.1", headers, body);
+        assert_eq!(status_of(&mut both), status, "{headers}");
+    }
+    let local = "Origin: http://127.0.0.1:3000\r\n";
+    assert_eq!(posted(rpc, "127.0.0.1", local, travels), 200, "a page that this machine serves");
+    assert!(network.second() > before + 3_600);
 }
 
 #[test]

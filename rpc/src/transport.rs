@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::{NoProxy, Proxy};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -133,10 +133,18 @@ pub struct HttpTransport {
 struct NodeAnswer {
     #[serde(default)]
     id: Value,
-    #[serde(default)]
-    result: Value,
+    /// `null` is a result too.
+    #[serde(default, deserialize_with = "given")]
+    result: Option<Value>,
     error: Option<AnswerError>,
 }
+
+fn given<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(value).map(Some)
+}
+
+/// Calls whose result may be `null`: a node does not have the transaction, or the block.
+const MAY_BE_NULL: [&str; 2] = ["getTransaction", "getBlockTime"];
 
 impl NodeAnswer {
     /// A balancer may deliver the answer to another client's question: another transaction's landing is not ours.
@@ -194,7 +202,11 @@ impl HttpTransport {
             Ok(NodeAnswer { error: Some(AnswerError { code, message, data }), .. }) => {
                 Err(CallError::of_code(status, pause, code, message, data))
             }
-            Ok(NodeAnswer { result, error: None, .. }) if status.is_success() => Ok(result),
+            Ok(NodeAnswer { result: Some(result), error: None, .. })
+                if status.is_success() && (!result.is_null() || MAY_BE_NULL.contains(&method)) =>
+            {
+                Ok(result)
+            }
             Ok(_) | Err(_) if !status.is_success() => Err(CallError::of_status(status, pause)),
             Ok(_) | Err(_) => Err(CallError::Node(NodeFault::Unreadable)),
         }

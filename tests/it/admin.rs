@@ -56,7 +56,7 @@ async fn ready_relayer_names_each_part_and_only_the_second_door_shows_figures() 
     let names: Vec<_> = answer["parts"].as_array().expect("parts").iter().map(|part| &part["part"]).collect();
     assert_eq!(
         names,
-        ["database", "tasks", "nodes", "websocket", "authorities", "sol", "signers"],
+        ["database", "tasks", "nodes", "clock", "websocket", "authorities", "sol", "signers"],
         "{}",
         answer.text
     );
@@ -103,6 +103,7 @@ async fn metrics_count_what_was_done_and_name_no_operator_account_or_key() {
     ] {
         assert_eq!(value(&text, series), expected, "{series} in {text}");
     }
+    assert!(value(&text, r#"purser_clock_skew_seconds{network="test"}"#) <= 60, "{text}");
     let sent = r#"purser_rpc_calls_total{network="test",node="0",method="sendTransaction"}"#;
     assert!(value(&text, sent) >= 2, "{text}");
     assert!(text.contains(r#"purser_database_wait_seconds_count{pool="writer"}"#), "{text}");

@@ -152,6 +152,37 @@ fn page_of(asked: &Answer) -> String {
 }
 
 #[tokio::test]
+async fn wallet_in_a_browser_may_ask_for_the_transaction_and_no_page_may_ask_for_anything_else() {
+    let scene = Scene::on(TestNetwork::shared().await, &settings()).await;
+    let page = page_of(&scene.asks("in-a-browser").await.has_status(202));
+    let client = scene.app.client();
+    let preflight = async |path: &str| {
+        let request =
+            client.request(reqwest::Method::OPTIONS, path).header("origin", "https://wallet.example");
+        let request = request.header("access-control-request-method", "POST");
+        client.sends(request.header("access-control-request-headers", "content-type")).await
+    };
+    let allowed = preflight(&format!("{page}/pay")).await.has_status(204);
+    assert_eq!(allowed.header("access-control-allow-origin"), Some("*"));
+    assert_eq!(allowed.header("access-control-allow-methods"), Some("GET, POST"));
+    let headers = allowed.header("access-control-allow-headers");
+    assert_eq!(headers, Some("content-type, accept, cache-control"));
+    assert_eq!(allowed.header("access-control-allow-credentials"), None);
+    // A wallet reads every answer that it may ask for, refusals included.
+    let nobody = scene.given_to("/approve/none", &Pubkey::new_unique()).await.has_status(404);
+    let wrong = client.post(&format!("{page}/pay"), &json!({ "account": 1 })).await.has_status(400);
+    let stranger = scene.given_to(&page, &Pubkey::new_unique()).await.has_status(403);
+    for answer in [nobody, wrong, stranger, scene.given_to(&page, &scene.approver.pubkey()).await] {
+        assert_eq!(answer.header("access-control-allow-origin"), Some("*"), "{}", answer.text);
+    }
+    for path in [page.as_str(), "/v1/transfers", "/v1/approvals", "/dashboard", "/dashboard/sign-in"] {
+        let refused = preflight(path).await;
+        assert_ne!(refused.status, 204, "{path}");
+        assert_eq!(refused.header("access-control-allow-origin"), None, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn phone_approves_a_payment_past_list_and_limit_and_it_is_paid_once() {
     let scene = Scene::new().await;
     let asked = scene.asks("invoice-7").await.has_status(202);
@@ -197,6 +228,21 @@ async fn phone_approves_a_payment_past_list_and_limit_and_it_is_paid_once() {
     let other = scene.asks("invoice-8").await.has_status(202);
     assert_eq!(other["status"], "pending_approval");
     let browser = Browser::signed_in(&scene.app.base_url(), scene.operator.client.key()).await;
+    let path = format!("/dashboard/transfers/{}", asked.text_of("transfer_id"));
+    let row = |rule: &str, by: &str| {
+        format!("<th scope=\"row\">{rule}</th>\n<td><span class=\"tag ok\">passed</span>{by}</td>")
+    };
+    let by_grant = format!(" by the grant of <code>{}</code>", scene.approver.pubkey());
+    let over = row("max_single_transfer", &by_grant);
+    until("the page knows policy and approver", async || browser.reads(&path).await.text.contains(&over))
+        .await;
+    let page_of_it = browser.reads(&path).await.says(&row("allowed_counterparties", &by_grant));
+    page_of_it.says(&row("paused", "")).says(&row("max_daily_spend", ""));
+    let signature = again.text_of("tx_signature");
+    let log = scene.app.log();
+    let line = log.lines().find(|line| line.contains("a transfer settled") && line.contains(signature));
+    let approval = format!("approval_id={}", asked.text_of("transfer_id"));
+    assert!(line.is_some_and(|line| line.contains(&approval)), "{line:?}");
     let pending = browser.reads("/dashboard/approvals?state=pending").await.has_status(200);
     pending.says(other.text_of("transfer_id"));
     let path = format!("/dashboard/approvals/{}", other.text_of("transfer_id"));

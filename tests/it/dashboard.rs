@@ -183,3 +183,15 @@ async fn everything_stops_when_it_is_confirmed() {
     let home = browser.reads("/dashboard").await;
     assert!(!home.text.contains("Ada is halted"), "said once: {}", home.text);
 }
+
+#[tokio::test]
+async fn path_that_leads_nowhere_is_a_page_and_not_json() {
+    let operator = Operator::shared().await;
+    let browser = signed_in(&operator).await;
+    for path in ["/dashboard/nothing", "/dashboard/", "/dashboard/accounts/a/b/c", "/dashboard/assets/a/b"] {
+        let answer = browser.reads(path).await.has_status(404).says("Not found").says("Go to the dashboard");
+        assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
+    }
+    let other = operator.app().client().get("/nothing").await;
+    other.is_error(404, "not_found");
+}

@@ -230,6 +230,21 @@ async fn an_account_is_paused_and_pays_again() {
 }
 
 #[tokio::test]
+async fn end_of_a_pause_says_at_the_button_how_long_it_waits() {
+    let (operator, agent) = agent_with_delay(7_200).await;
+    let browser = signed_in(&operator).await;
+    let path = format!("/dashboard/accounts/{}", agent.id);
+    let open = browser.reads(&path).await.has_status(200);
+    assert!(!open.text.contains("after you press"), "nothing waits: {}", open.text);
+    browser.sends_form(&format!("{path}/pause"), &[("paused", "true")]).await;
+    let paused = browser.reads(&path).await.says("It pays again 2 hours after you press").text;
+    let version = field(&paused, "expected_version");
+    let again = [("paused", "false"), ("expected_version", version.as_str())];
+    browser.sends_form(&format!("{path}/pause"), &again).await.leads_to(&format!("{path}?waits=1"));
+    assert_eq!(operator.client.get(&agent.path("/policy")).await["paused"], true);
+}
+
+#[tokio::test]
 async fn a_loosening_says_that_it_waits_and_is_dropped_from_the_page() {
     let (operator, agent) = agent_with_delay(7_200).await;
     let browser = signed_in(&operator).await;
@@ -634,7 +649,7 @@ async fn accounts_are_searched_sorted_and_in_pages_that_one_can_jump_to() {
         async |query: &str| browser.reads(&format!("/dashboard/history.csv{query}")).await.has_status(200);
     until("all of it is there", async || file("").await.text.lines().count() == 3).await;
     let all = file("").await;
-    assert!(all.text.contains(&format!("{},Rich =1+1 <b>,ent_", rich.id)), "{}", all.text);
+    assert!(all.text.contains(&format!("\"{}\",\"Rich =1+1 <b>\",\"ent_", rich.id)), "{}", all.text);
     assert!(all.text.contains("'=1+1"), "{}", all.text);
     assert_eq!(file("?type=transfer").await.text.lines().count(), 2);
     assert_eq!(file("?since=2999-01-01T00:00:00Z").await.text.lines().count(), 1);

@@ -99,6 +99,35 @@ async fn all_that_needs_attention_is_on_the_first_page() {
         .says("/silent is disabled since");
 }
 
+#[tokio::test]
+async fn budget_failing_webhook_and_payment_that_waits_need_attention() {
+    let settings =
+        AppSettings { server: "public_url = \"https://pay.example.com\"", ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let operator = app.new_operator().await;
+    let (ada, payee) =
+        (operator.creates_account_with("Ada", "20").await, operator.creates_account("Ben").await);
+    let budget = operator.makes_budget(1, "10", Some("100")).await;
+    ada.sets_policy(json!({ "max_single_transfer": 9, "budget_id": budget })).await;
+    let browser = signed_in(&operator).await;
+    let home = browser.reads("/dashboard").await.has_status(200);
+    for absent in ["Budget 1", "waits for a person", "has failed since"] {
+        assert!(!home.text.contains(absent), "{absent}: {}", home.text);
+    }
+    ada.pays("8").to(&payee).await.is_settled();
+    comes_to_say(&browser, "/dashboard", "Budget 1 is nearly used up: 8.00 of 10.00 USDC in 24 hours").await;
+    ada.pays("2").to(&payee).await.is_settled();
+    comes_to_say(&browser, "/dashboard", "Budget 1 is used up, and stops the accounts").await;
+    let cat = operator.creates_account_with("Cat", "20").await;
+    cat.sets_policy(json!({ "max_single_transfer": 1 })).await;
+    cat.pays("5").to(&payee).field("approval", json!("request")).await.has_status(202);
+    browser.reads("/dashboard").await.says("A payment waits for a person until");
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound");
+    registers(&operator, &format!("http://{nobody}/silent"), &["policy.changed"]).await;
+    ada.sets_policy(json!({ "require_memo": true })).await;
+    comes_to_say(&browser, "/dashboard", "/silent has failed since").await;
+}
+
 // The node answers while this waits for the relayer to start.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stop_that_takes_long_says_that_it_is_under_way_and_then_that_it_is_done() {

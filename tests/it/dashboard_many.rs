@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::dashboard::signed_in;
 use crate::dashboard_accounts::field;
+use crate::loosening::loosens_after;
 
 const PATH: &str = "/dashboard/accounts/change";
 
@@ -109,6 +110,22 @@ async fn many_are_paused_let_go_and_halted_by_whoever_may() {
     for agent in &agents {
         assert_eq!(operator.client.get(&agent.path("")).await["halted"]["scope"], "account");
     }
+}
+
+#[tokio::test]
+async fn accounts_whose_change_waits_are_counted_apart_from_those_that_are_changed() {
+    let operator = an_operator().await;
+    let agents = [tagged(&operator, "Ada").await, tagged(&operator, "Ben").await];
+    for agent in &agents {
+        agent.sets_policy(json!({ "paused": true })).await;
+    }
+    loosens_after(&operator, 7_200).await;
+    let browser = signed_in(&operator).await;
+    let page = browser.sends_form(PATH, &[("tag", "fleet"), ("what", "unpause")]).await.has_status(200).text;
+    assert!(page.contains("2 hours"), "{page}");
+    let done = confirms(&browser, &format!("{PATH}/policy"), &page).await;
+    assert!(done.contains("0 of 2 changed; 2 wait until the time beside each"), "{done}");
+    assert_eq!(operator.client.get(&agents[0].path("")).await["status"], "paused");
 }
 
 #[tokio::test]

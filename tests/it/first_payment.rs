@@ -5,8 +5,9 @@ use std::{env, fs};
 
 use purser_tests::binaries::workspace;
 use purser_tests::network::temp_folder;
-use purser_tests::{Operator, foreign};
+use purser_tests::{Agent, Operator, foreign};
 use serde_json::Value;
+use solana_sdk::pubkey::Pubkey;
 
 /// The part of the page whose heading begins with this.
 fn part(heading: &str) -> String {
@@ -25,8 +26,18 @@ fn block<'a>(part: &'a str, language: &str) -> &'a str {
 /// Runs a part's commands in an empty folder, with these programs on the path. Returns the output, and what the payee got.
 async fn follows(part: &str, program: Option<(&str, &str)>, programs: &[PathBuf]) -> (String, u64) {
     let agent = Operator::shared().await.creates_account_with("Ada", "100").await;
-    let key = agent.new_key().await;
     let (payee, _) = agent.operator.chain.new_payee().await;
+    follows_as(&agent, &payee, part, program, programs).await
+}
+
+async fn follows_as(
+    agent: &Agent,
+    payee: &Pubkey,
+    part: &str,
+    program: Option<(&str, &str)>,
+    programs: &[PathBuf],
+) -> (String, u64) {
+    let key = agent.new_key().await;
     let folder = temp_folder();
     if let Some((language, name)) = program {
         assert!(part.contains(&format!("Save as `{name}`")));
@@ -42,7 +53,7 @@ async fn follows(part: &str, program: Option<(&str, &str)>, programs: &[PathBuf]
     shell.env("PURSER_AGENT_KEY", key.key()).env("PURSER_ACCOUNT", &agent.id);
     shell.env("PURSER_PAYEE", payee.to_string());
     let printed = foreign::printed(shell).await;
-    (printed, agent.operator.chain.usdc_micros(&payee).await)
+    (printed, agent.operator.chain.usdc_micros(payee).await)
 }
 
 /// The last three lines are two answers about one payment, and a list that contains it.
@@ -143,4 +154,20 @@ fn page_installs_what_the_gate_installs() {
         packages += 1;
     }
     assert_eq!(packages, 5);
+}
+
+/// As whoever reads the page does: the last part looks for payments that look like this one.
+#[tokio::test]
+async fn all_parts_of_the_page_pay_from_one_account() {
+    let agent = Operator::shared().await.creates_account_with("Ada", "100").await;
+    let (payee, _) = agent.operator.chain.new_payee().await;
+    for (heading, memo, written) in
+        [("In Python", "python", "memo=\"python\""), ("In TypeScript", "typescript", "memo: \"typescript\"")]
+    {
+        assert!(part(heading).contains(written), "{heading}");
+        agent.pays("0.25").to(&payee).memo(memo).await.is_settled();
+    }
+    let (printed, micros) = follows_as(&agent, &payee, &part("Over MCP"), None, &[]).await;
+    assert!(!printed.contains("likely_duplicate"), "{printed}");
+    assert_eq!(micros, 750_000, "{printed}");
 }

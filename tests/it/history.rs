@@ -64,6 +64,7 @@ async fn settled_transfer_is_in_the_history_as_soon_as_it_is_answered() {
         "message": null,
         "created_at": paid["settled_at"],
         "visible_at": entry["visible_at"],
+        "memo_from": "account",
     });
     assert_eq!(*entry, expected);
 }
@@ -120,6 +121,7 @@ async fn payee_of_another_operator_sees_who_paid_and_why_and_no_more() {
         "message": null,
         "created_at": paid["settled_at"],
         "visible_at": entry["visible_at"],
+        "memo_from": "sender",
     });
     assert_eq!(*entry, expected);
     // The ids give the payee no access.
@@ -290,6 +292,7 @@ async fn rejected_transfer_is_listed_with_its_reason_and_the_status_filter_picks
         "message": refused["message"],
         "created_at": entry["created_at"],
         "visible_at": entry["visible_at"],
+        "memo_from": "account",
     });
     assert_eq!(*entry, expected);
     let settled = entries(&agent, "?status=settled").await;

@@ -33,8 +33,16 @@ async fn csv_has_the_entries_that_pages_have_and_no_formula() {
     let (payee, _) = operator.chain.new_payee().await;
     mints(&operator.chain, "100", &agent.token_account).await;
     entries_once(&agent, 1).await;
-    let memos =
-        ["=HYPERLINK(\"http://evil.example\")", "+1", "-1", "@SUM(A1)", "rent, \"July\"", "two\nlines", "🏠"];
+    let memos = [
+        "=HYPERLINK(\"http://evil.example\")",
+        "+1",
+        "-1",
+        "@SUM(A1)",
+        "rent, \"July\"",
+        "two\nlines",
+        "🏠",
+        "lunch;=1+1;x",
+    ];
     for memo in memos {
         agent.pays("1").to(&payee).memo(memo).await.is_settled();
     }
@@ -45,6 +53,7 @@ async fn csv_has_the_entries_that_pages_have_and_no_formula() {
     assert_eq!(answer.header("vary"), Some("accept"));
     let file = format!("attachment; filename=\"{}.csv\"", agent.id);
     assert_eq!(answer.header("content-disposition"), Some(file.as_str()));
+    assert!(answer.text.starts_with("\u{feff}"), "a byte order mark");
     let mut expected = entries(&agent, "").await;
     assert_eq!(expected.len(), memos.len() + 2);
     for entry in &mut expected {
@@ -52,6 +61,8 @@ async fn csv_has_the_entries_that_pages_have_and_no_formula() {
             && memo.starts_with(['=', '+', '-', '@'])
         {
             entry["memo"] = json!(format!("'{memo}"));
+        } else if entry["memo"] == "lunch;=1+1;x" {
+            entry["memo"] = json!("lunch;'=1+1;x");
         }
     }
     assert_eq!(lines(&answer.text), expected);

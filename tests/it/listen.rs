@@ -1,5 +1,7 @@
 //! `purser listen`: events reach a receiver that the service cannot reach, signed as deliveries are.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::time::Duration;
 
 use purser_tests::network::temp_folder;
@@ -43,4 +45,50 @@ async fn listen_prints_events_and_posts_them_as_a_webhook_gets_them() {
     assert_eq!(one.header("x-service-signature"), signature(SECRET, &one.body));
     let printed = listening.says("event", READY_WITHIN);
     assert_eq!(printed["answer"], 204, "{printed}");
+}
+
+/// Answers every request with this, and hangs up.
+fn serves(answer: String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/v1", listener.local_addr().expect("bound"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let _ = stream.read(&mut [0; 4_096]);
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn listen_goes_on_whatever_a_broken_server_sends_and_posts_nothing_twice() {
+    let event = |number: u8| {
+        format!(r#"{{"id":"evt_01ARZ3NDEKTSV4RRFFQ69G5F{number:02}","type":"transfer.settled","data":{{}}}}"#)
+    };
+    let mut stream = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n: hello\r\n\r\n".to_owned();
+    for data in
+        [event(10), event(10), "no event".to_owned(), r#"{"id":"x","type":"y"}"#.to_owned(), event(10)]
+    {
+        stream += &format!("id: 1\r\ndata: {data}\r\n\r\n");
+    }
+    stream += &format!("data: {}\r\n\r\n", "x".repeat(3 << 20));
+    stream += &format!("id: 2\r\ndata: {}\r\n\r\n", event(11));
+    let url = serves(stream);
+    let receiver = Receiver::start();
+    let to = receiver.url("/broken");
+    let folder = temp_folder();
+    let environment = [("PURSER_OPERATOR_KEY", "psr_op_test_x".to_owned())];
+    let log = folder.path().join("listen.log");
+    let arguments = ["listen", "--url", &url, "--forward-to", &to, "--json"];
+    let listening = Process::start_with(&binaries::relayer(), &arguments, &environment, &log, None);
+    listening.says("listening", READY_WITHIN);
+    // The stream ends and is opened again, and sends all of it again.
+    until("it has read the stream twice", async || {
+        listening.log().matches("an event is too long").count() >= 2
+    })
+    .await;
+    let ids = receiver.received("/broken").iter().map(|one| one.event_id()).collect::<Vec<_>>();
+    assert_eq!(ids, ["evt_01ARZ3NDEKTSV4RRFFQ69G5F10", "evt_01ARZ3NDEKTSV4RRFFQ69G5F11"]);
+    assert!(listening.log().contains("an event cannot be read"), "{}", listening.log());
 }

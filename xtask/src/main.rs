@@ -12,6 +12,8 @@ mod fuzz;
 mod idl;
 mod imports;
 mod lines;
+#[cfg(test)]
+mod links;
 mod localnet;
 mod mutants;
 mod names;

@@ -13,12 +13,10 @@ use purser_relayer::chain::{
 };
 use purser_relayer::config::{NetworkConfig, QuotasConfig};
 use purser_relayer::domain::{Address, Network, OpenDefence, Operator};
-use purser_relayer::service::{Ambient, Tasks};
+use purser_relayer::service::{Ambient, CLOCK_SKEW_SECONDS_MAX, Tasks};
 
 /// How long a question may take, for all nodes together.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How far the chain's clock may be from this machine's, in seconds. The chain's clock is the validators' own estimate.
-const CLOCK_SECONDS_MAX: u64 = 60;
 const ANOTHER_NODE: &str =
     "check that the node runs and can be reached, or name another in `rpc_url` and `rpc_urls`";
 
@@ -160,7 +158,7 @@ async fn look_at_clock(chain: &SolanaChain, findings: &mut Findings) -> Result<(
     let host = Ambient::SYSTEM.now().unix_seconds();
     match within(chain.clock.now()).await {
         Err(error) => findings.not_ok(check, error, ANOTHER_NODE),
-        Ok(now) if now.abs_diff(host) <= CLOCK_SECONDS_MAX => {
+        Ok(now) if now.abs_diff(host) <= CLOCK_SKEW_SECONDS_MAX => {
             findings.ok(check, format!("{} s from this machine's", now.abs_diff(host)))
         }
         Ok(now) => findings.not_ok(

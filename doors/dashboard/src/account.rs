@@ -20,7 +20,7 @@ use super::form::Form;
 use super::history::named;
 use super::names::Names;
 use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, first_page, page, see};
-use super::policy::{FieldChange, after_change, compared, rows, version_of};
+use super::policy::{FieldChange, after_change, compared, rows, version_of, waits_in_words};
 use super::qr::QrCode;
 use super::session::Signed;
 use super::text::{filters, percent};
@@ -38,6 +38,8 @@ struct AccountPage {
     halted_for: Option<String>,
     limits: LimitsView,
     policy: PolicyView,
+    /// How long the end of its pause waits, if it does.
+    unpausing_waits: Option<String>,
     keys: Vec<ApiKey>,
     older_keys: Option<String>,
     entries: Vec<EntryView>,
@@ -115,6 +117,10 @@ async fn answer(
         services.history.list(principal, id, all, first_page(ENTRIES)?),
     )?;
     let halted_for = who_halted(services, signed, view.halt_action).await?;
+    let unpausing_waits = match policy.policy.paused && view.halt.is_none() {
+        true => services.policies.compare(operator, id, &unpausing(None)).await.ok().and_then(|to| to.waits),
+        false => None,
+    };
     let shown = named(&entries.items);
     let names = shown.named(services, operator).await?;
     let shown = AccountPage {
@@ -126,6 +132,7 @@ async fn answer(
         halted_for,
         limits,
         policy,
+        unpausing_waits: unpausing_waits.map(waits_in_words),
         older_keys: QueryParams::default().next(&format!("/dashboard/accounts/{id}"), keys.next.as_ref()),
         keys: keys.items,
         entries: entries.items,
@@ -136,6 +143,11 @@ async fn answer(
     Ok(page(&shown, shown.complaint.as_ref()))
 }
 
+/// Ends a pause, at this version of the policy.
+fn unpausing(expected_version: Option<u64>) -> PolicyUpdate {
+    PolicyUpdate { paused: Some(false), expected_version, ..PolicyUpdate::default() }
+}
+
 /// Pauses or unpauses an account; an unpause only applies to the version that was shown.
 pub async fn pause(
     State(services): State<Arc<Services>>,
@@ -143,9 +155,10 @@ pub async fn pause(
     PageId(id): PageId<AccountId>,
     form: Form,
 ) -> Result<Response, PageError> {
-    let paused = form.text("paused") != "false";
-    let expected_version = if paused { None } else { Some(version_of(&form)?) };
-    let update = PolicyUpdate { paused: Some(paused), expected_version, ..PolicyUpdate::default() };
+    let update = match form.text("paused") {
+        "false" => unpausing(Some(version_of(&form)?)),
+        _ => PolicyUpdate { paused: Some(true), ..PolicyUpdate::default() },
+    };
     match services.policies.patch(&signed.operator, id, update, signed.principal.key_id()).await {
         Ok(change) => Ok(after_change(id, &change)),
         Err(error) => answer(&services, &signed, id, (None, None), form, Some(Complaint::of(error)?)).await,

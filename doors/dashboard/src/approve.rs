@@ -7,6 +7,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
@@ -26,9 +27,12 @@ use super::text::filters;
 const BODY_BYTES_MAX: usize = 1_024;
 
 pub(super) fn routes() -> Router<Desk> {
+    let for_wallets = Router::new()
+        .route("/approve/{token}/pay", get(label).post(transaction).options(preflight))
+        .route_layer(middleware::map_response(for_wallets));
     Router::new()
         .route("/approve/{token}", get(show))
-        .route("/approve/{token}/pay", get(label).post(transaction))
+        .merge(for_wallets)
         .route_layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
 }
 
@@ -87,15 +91,22 @@ struct Refused {
 }
 
 fn refused(status: StatusCode, message: impl Into<String>) -> Response {
-    for_wallets((status, Json(Refused { message: message.into() })).into_response())
+    (status, Json(Refused { message: message.into() })).into_response()
 }
 
-/// Wallets in a browser ask from pages of their own.
-fn for_wallets(mut answer: Response) -> Response {
+/// Lets wallets in a browser read the answer: they ask from pages of their own.
+async fn for_wallets(mut answer: Response) -> Response {
     let headers = answer.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     answer
+}
+
+/// Answers what a browser asks before it lets a wallet's page send JSON here.
+async fn preflight() -> Response {
+    let methods = (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST");
+    let headers = (header::ACCESS_CONTROL_ALLOW_HEADERS, "content-type, accept, cache-control");
+    (StatusCode::NO_CONTENT, [methods, headers]).into_response()
 }
 
 fn refused_by(error: ServiceError) -> Response {
@@ -112,13 +123,13 @@ async fn label(State(services): State<Arc<Services>>, Path(token): Path<String>)
     let origin = page_url.split("/approve/").next().unwrap_or_default();
     let label = format!("Purser: {}", linked.operator.name.as_str());
     let icon = format!("{origin}{}", super::assets::icon());
-    for_wallets(Json(Label { label, icon }).into_response())
+    Json(Label { label, icon }).into_response()
 }
 
 fn to_sign(bytes: &[u8], who_pays: &str) -> Response {
     let message =
         format!("Approve this payment. Compare what your wallet shows with what you were asked. {who_pays}");
-    for_wallets(Json(Transaction { transaction: STANDARD.encode(bytes), message }).into_response())
+    Json(Transaction { transaction: STANDARD.encode(bytes), message }).into_response()
 }
 
 async fn transaction(

@@ -1,16 +1,20 @@
 //! What needs attention, in lines that lead to it. However many accounts one thing is true of, it takes a few lines.
 
 use purser_relayer::domain::{
-    ActionFilter, ActionId, HaltScope, Limit, Timestamp, UsdcAmount, Webhook, WebhookStatus,
+    AccountStatus, ActionFilter, ActionId, ApprovalFilter, ApprovalState, HaltScope, Limit, Timestamp,
+    UsdcAmount, Webhook, WebhookStatus,
 };
-use purser_relayer::service::{AccountView, Part, Report, ServiceError, Services};
+use purser_relayer::service::{AccountView, BudgetView, Part, Report, ServiceError, Services};
 
+use super::known_budgets::KnownBudgets;
 use super::page::first_page;
 use super::session::Signed;
 use super::text::{percent, usdc_text};
 
 /// How many accounts and webhooks are checked: as many accounts as an operator may have, unless its quota was raised.
 pub const LOOKED_AT: u32 = 1_000;
+/// How many of the payments that wait for a person are counted.
+const APPROVALS: u32 = 100;
 /// From this share of its cap on, an account needs attention.
 const NEAR_PERCENT: u64 = 80;
 /// How many accounts are named of which the same is true.
@@ -64,7 +68,7 @@ impl Concern {
                 Some(format!("{name} is halted by {}.", halt.by.in_words()))
             }
             Self::Paused => {
-                let is_paused = account.halt.is_none() && account.status.as_str() == "paused";
+                let is_paused = account.halt.is_none() && account.status == Some(AccountStatus::Paused);
                 is_paused.then(|| format!("{name} is paused."))
             }
             Self::NearCap => {
@@ -98,6 +102,7 @@ pub async fn attention(
     let mut found: Vec<Attention> = problems
         .map(|problem| Attention { what: problem.clone(), at: None, link: None, is_urgent: true })
         .collect();
+    found.extend(unknown(accounts));
     found.extend(services.signers.low_on_sol(operator.network).into_iter().map(|(wallet, lamports)| {
         let what = format!(
             "The relayer's wallet {wallet} can spend only {lamports} lamports on fees and rent: send it SOL."
@@ -119,14 +124,40 @@ pub async fn attention(
             let link = link.clone().map(|link| format!("{link}?status=undelivered"));
             found.push(Attention { what, at: None, link, is_urgent: true });
         }
-        if let WebhookStatus::Disabled { since, .. } = webhook.status {
-            let what = format!("Webhook {} is disabled since", webhook.url.as_str());
-            found.push(Attention { what, at: Some(since), link, is_urgent: false });
+        let url = webhook.url.as_str();
+        match (webhook.status, webhook.health.failing_since) {
+            (WebhookStatus::Disabled { since, .. }, _) => {
+                let what = format!("Webhook {url} is disabled since");
+                found.push(Attention { what, at: Some(since), link, is_urgent: false });
+            }
+            (WebhookStatus::Enabled, Some(since)) => {
+                let what = format!("Every delivery to {url} has failed since");
+                found.push(Attention { what, at: Some(since), link, is_urgent: true });
+            }
+            (WebhookStatus::Enabled, None) => {}
         }
     }
+    found.extend(of_budgets(&KnownBudgets::of(services, operator).await));
+    found.extend(asked(services, signed).await?);
     found.extend(waiting(services, signed, accounts).await?);
     found.sort_by_key(|attention| !attention.is_urgent);
     Ok(found)
+}
+
+/// That nobody knows how the accounts are.
+fn unknown(accounts: &[AccountView]) -> Option<Attention> {
+    let unread = accounts.iter().filter(|account| account.policy.is_none()).count();
+    let what = match unread {
+        0 => return None,
+        1 => {
+            "The chain did not answer for 1 account: whether it is stopped, and its caps, are not known now."
+                .to_owned()
+        }
+        more => format!(
+            "The chain did not answer for {more} accounts: whether they are stopped, and their caps, are not known now."
+        ),
+    };
+    Some(Attention { what, at: None, link: None, is_urgent: true })
 }
 
 /// What may leave an account in 24 hours, if that is capped.
@@ -152,6 +183,49 @@ fn of_accounts(concern: Concern, accounts: &[AccountView], webhooks: &[Webhook])
         lines.push(line(what, link.to_owned()));
     }
     lines
+}
+
+/// A line for each budget that is used up, or nearly: it stops all the accounts that pay through it.
+fn of_budgets(budgets: &KnownBudgets) -> Vec<Attention> {
+    let of = |budget: &BudgetView| {
+        let limits = [(budget.daily, "24 hours"), (budget.month, "30 days")].into_iter();
+        let near = limits.filter_map(|(limit, span)| {
+            let cap = limit
+                .limit
+                .filter(|cap| !limit.used.is_zero() && percent(limit.used, *cap) >= NEAR_PERCENT)?;
+            Some((
+                limit.used >= cap,
+                format!("{} of {} USDC in {span}", usdc_text(limit.used), usdc_text(cap)),
+            ))
+        });
+        // One that is used up comes before one that is nearly so.
+        let (is_used_up, spent) = near.max_by_key(|(is_used_up, _)| *is_used_up)?;
+        let number = budget.number;
+        let what = match is_used_up {
+            true => {
+                format!("Budget {number} is used up, and stops the accounts that pay through it: {spent}.")
+            }
+            false => format!("Budget {number} is nearly used up: {spent}."),
+        };
+        let link = Some(format!("/dashboard/budgets/{}", budget.id));
+        Some(Attention { what, at: None, link, is_urgent: true })
+    };
+    budgets.all().iter().filter_map(of).collect()
+}
+
+/// One line for all the payments about which a person is asked.
+async fn asked(services: &Services, signed: &Signed) -> Result<Option<Attention>, ServiceError> {
+    let filter = ApprovalFilter { account: None, state: Some(ApprovalState::Pending) };
+    let waiting = services.approvals.list(&signed.principal, filter, first_page(APPROVALS)?).await?;
+    let ends = waiting.items.iter().filter_map(|view| view.transfer.approval.requested());
+    let Some(first) = ends.map(|requested| requested.expires_at).min() else { return Ok(None) };
+    let what = match (waiting.items.len(), waiting.next.is_some()) {
+        (_, true) => format!("More than {APPROVALS} payments wait for a person, the first of them until"),
+        (1, false) => "A payment waits for a person until".to_owned(),
+        (count, false) => format!("{count} payments wait for a person, the first of them until"),
+    };
+    let link = Some("/dashboard/approvals?state=pending".to_owned());
+    Ok(Some(Attention { what, at: Some(first), link, is_urgent: false }))
 }
 
 /// One line for all the policies that wait.

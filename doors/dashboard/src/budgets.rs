@@ -60,6 +60,8 @@ struct BudgetPage {
     budget: BudgetView,
     /// Those that pay through it.
     accounts: Vec<AccountView>,
+    /// Of how many accounts it is not known: the chain did not answer.
+    unknown: usize,
     form: Form,
     comparison: Option<ComparedCaps>,
     complaint: Option<Complaint>,
@@ -130,11 +132,13 @@ async fn answer(
     complaint: Option<Complaint>,
 ) -> Result<Response, PageError> {
     let mut accounts = services.accounts.list(&signed.operator, None, first_page(TOGETHER)?).await?.items;
+    let unknown = accounts.iter().filter(|view| view.policy.is_none()).count();
     accounts.retain(|view| view.budget == Some(budget.id));
     let shown = BudgetPage {
         frame: Frame::new(&signed.operator, Section::Accounts).with_notice(notice),
         budget,
         accounts,
+        unknown,
         form,
         comparison,
         complaint,

@@ -8,7 +8,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use purser_relayer::domain::{AccountId, UsdcAmount};
+use purser_relayer::domain::{AccountId, AccountStatus, UsdcAmount};
 use purser_relayer::service::{AccountView, Services};
 
 use super::attention::{Attention, HaltOfAll, LOOKED_AT, attention, cap_of, halt_of_all};
@@ -48,6 +48,8 @@ struct Sums {
     /// Of the accounts that have a cap.
     caps: UsdcAmount,
     uncapped: usize,
+    /// Those whose policy and halts were not read: the chain did not answer.
+    unknown: usize,
     active: usize,
     /// Those that hold nothing.
     empty: usize,
@@ -61,10 +63,11 @@ impl Sums {
             sums.balance = sums.balance.saturating_add(account.balance);
             sums.spent = sums.spent.zip(account.spent).map(|(sum, spent)| sum.saturating_add(spent));
             sums.empty += usize::from(account.balance.is_zero());
-            sums.active += usize::from(account.status.as_str() == "active");
+            sums.active += usize::from(account.status == Some(AccountStatus::Active));
             match cap_of(account) {
                 Some(cap) => sums.caps = sums.caps.saturating_add(cap),
-                None => sums.uncapped += 1,
+                None if account.policy.is_some() => sums.uncapped += 1,
+                None => sums.unknown += 1,
             }
         }
         sums

@@ -41,10 +41,11 @@ use axum::extract::FromRef;
 use axum::http::{HeaderValue, header};
 use axum::middleware;
 use axum::response::Response;
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use purser_relayer::service::Services;
-use purser_relayer::web::Guard;
+use purser_relayer::web::{ApiError, Guard};
 
+use self::page::PageError;
 use self::passkeys::{Ceremonies, NoPasskeys};
 
 /// What a page may do: load its own style and script, and send forms to its own origin.
@@ -121,9 +122,16 @@ pub fn routes(services: &Services, guard: Guard, public_url: &str) -> Router {
         .route("/dashboard/sign-in/passkey", get(passkeys::ask_to_sign_in).post(passkeys::sign_in))
         .route("/dashboard/assets/{name}", get(assets::serve))
         .route_layer(middleware::from_fn_with_state(desk.clone(), session::from_own_pages))
+        .route("/dashboard/", any(nothing))
+        .route("/dashboard/{*rest}", any(nothing))
         .merge(approve::routes())
         .route_layer(middleware::map_response(as_page))
         .with_state(desk)
+}
+
+/// A path that leads to no page.
+async fn nothing() -> PageError {
+    ApiError::RouteNotFound.into()
 }
 
 /// Headers of every answer of the dashboard.

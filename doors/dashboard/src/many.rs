@@ -252,6 +252,8 @@ struct DonePage {
     frame: Frame,
     rows: Vec<Row>,
     changed: usize,
+    /// Those whose change is looser, and has to wait.
+    waiting: usize,
     failed: usize,
 }
 
@@ -294,10 +296,10 @@ async fn carry_out(
     let changed = change((many, &services.actions), of, &asked, fields.as_ref(), all).await;
     let budgets = KnownBudgets::of(services, operator).await;
     let rows: Vec<Row> = changed.iter().map(|one| done(one, &budgets)).collect();
-    let count = |outcomes: &[&str]| rows.iter().filter(|row| outcomes.contains(&row.outcome)).count();
-    let (has_changed, failed) = (count(&["changed", "waits"]), count(&["failed"]));
+    let count = |outcome| rows.iter().filter(|row| row.outcome == outcome).count();
+    let (has_changed, waiting, failed) = (count("changed"), count("waits"), count("failed"));
     let frame = Frame::new(operator, Section::Accounts);
-    let shown = page(&DonePage { frame, changed: has_changed, failed, rows }, None);
+    let shown = page(&DonePage { frame, changed: has_changed, waiting, failed, rows }, None);
     Ok((Extension(HasChanged(true)), shown).into_response())
 }
 

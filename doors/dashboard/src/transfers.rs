@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_relayer::domain::{
     AccountId, AllowedRecipients, CheckedRule, Checks, Cursor, Failure, FailureCode, IdempotencyKey, Invalid,
-    Memo, Page, PageLimit, PageRequest, Recipient, RejectionReason, RuleCheck, SpendingPolicy,
+    Limit, Memo, Page, PageLimit, PageRequest, Recipient, RejectionReason, RuleCheck, SpendingPolicy,
     TransferFilter, TransferId, TransferRequest, TransferState, TransferStatus, amount_from_text,
 };
 use purser_relayer::service::{Preview, Services, TransferView};
@@ -114,9 +114,17 @@ struct TransferPage {
 /// What a rule said of a transfer that policy let pass.
 struct PassedRule {
     rule: CheckedRule,
-    ok: bool,
+    verdict: Verdict,
     /// What it allowed; `None`: that is not on record.
     allowed: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Passed,
+    /// The rule refuses such a payment, and a grant let it pass.
+    PassedByGrant,
+    Failed,
 }
 
 impl TransferPage {
@@ -155,10 +163,38 @@ impl TransferPage {
         let rules = CheckedRule::ALL.into_iter().filter(|rule| !rule.is_bound());
         let passed = rules.map(|rule| PassedRule {
             rule,
-            ok: was_covered || rule != CheckedRule::Balance,
+            verdict: if !was_covered && rule == CheckedRule::Balance {
+                Verdict::Failed
+            } else if self.needed_grant(rule) {
+                Verdict::PassedByGrant
+            } else {
+                Verdict::Passed
+            },
             allowed: self.policy.as_ref().and_then(|policy| allowed(policy, rule)),
         });
         passed.collect()
+    }
+
+    /// Whether a grant let it pass this rule, as far as that is on record: it was refused by the rule at first, or its amount is above
+    /// the limit.
+    fn needed_grant(&self, rule: CheckedRule) -> bool {
+        let transfer = &self.view.transfer;
+        let refused_by = transfer.approval.requested().map(|requested| requested.reason);
+        match rule {
+            CheckedRule::AllowedCounterparties => refused_by == Some(RejectionReason::RecipientNotAllowed),
+            CheckedRule::MaxSingleTransfer => {
+                let limit = self.policy.as_ref().map(|policy| policy.max_single_transfer);
+                refused_by == Some(RejectionReason::SingleLimitExceeded)
+                    || matches!(limit, Some(Limit::AtMost(limit)) if limit < transfer.request.amount)
+            }
+            CheckedRule::MaxDailySpend => refused_by == Some(RejectionReason::DailyLimitExceeded),
+            CheckedRule::ByGrantOnly => refused_by == Some(RejectionReason::GrantRequired),
+            CheckedRule::Paused
+            | CheckedRule::RequireMemo
+            | CheckedRule::Max30DaySpend
+            | CheckedRule::Budget
+            | CheckedRule::Balance => false,
+        }
     }
 
     /// Who judged it when, as far as that is on record.

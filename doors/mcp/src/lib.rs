@@ -10,6 +10,7 @@ mod refusal;
 mod schema;
 mod server;
 mod session;
+mod strangers;
 mod tools;
 
 use std::sync::Arc;

@@ -21,6 +21,7 @@ use tracing::{Instrument, Span};
 use crate::Caller;
 use crate::document::Operation;
 use crate::refusal::Refused;
+use crate::strangers;
 use crate::tools::{Effect, FOR_AGENTS, FOR_OPERATORS, Tool};
 
 /// How long a client may cache the list of tools, which changes only with a release.
@@ -131,6 +132,7 @@ impl Server {
                 if tool.effect == Effect::Pays && head.headers.contains_key(IDEMPOTENT_REPLAYED) {
                     body["replayed"] = true.into();
                 }
+                strangers::disarm(&mut body);
                 Ok(body)
             }
             Some(body) => Err(Refused { body, retry_after }),

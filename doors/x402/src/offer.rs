@@ -14,8 +14,9 @@ use crate::purchase::Purchase;
 pub const RESOURCE_BYTES_MAX: usize = 64 * 1024;
 /// Most bytes of our memo and the server's together that fit one transaction.
 const MEMO_BYTES_MAX: usize = 560;
-/// Most characters of a seller that a message quotes.
-const QUOTED_CHARS_MAX: usize = 200;
+/// Most characters of a seller's reason, and of a field of its offer, that a message quotes.
+const REASON_CHARS_MAX: usize = 2_000;
+const FIELD_CHARS_MAX: usize = 200;
 /// An extension by which a seller recognises a payment that comes twice.
 const PAYMENT_IDENTIFIER: &str = "payment-identifier";
 const VERSION: u8 = 2;
@@ -26,6 +27,9 @@ const SCHEME: &str = "exact";
 pub struct PaidResource {
     pub status: u16,
     pub content_type: Option<String>,
+    /// Where a redirect leads. It is not followed.
+    #[serde(default)]
+    pub location: Option<String>,
     /// The beginning of the body.
     pub body: ResourceBody,
     /// The body was longer.
@@ -63,7 +67,8 @@ impl PaidResource {
             return None;
         }
         let reason = self.refusal().or_else(|| self.receipt.as_ref()?.error_reason.clone());
-        let words = quoted(&reason.unwrap_or_default());
+        let reason = reason.or_else(|| self.reason_in_body());
+        let words = quoted(&reason.unwrap_or_default(), REASON_CHARS_MAX);
         let said = if words.is_empty() { String::new() } else { format!(": \"{words}\"") };
         Some(format!("The seller refused the payment with status {}{said}.", self.status))
     }
@@ -72,6 +77,15 @@ impl PaidResource {
     pub fn refusal(&self) -> Option<String> {
         let required: Required<'_> = serde_json::from_slice(self.required.as_deref()?).ok()?;
         required.error
+    }
+
+    /// What a body in JSON says of an error.
+    fn reason_in_body(&self) -> Option<String> {
+        let ResourceBody::Text(text) = &self.body else { return None };
+        let body: Value = serde_json::from_str(text).ok()?;
+        ["error", "errorReason", "message"]
+            .into_iter()
+            .find_map(|field| body[field].as_str().map(str::to_owned))
     }
 }
 
@@ -111,12 +125,12 @@ pub struct Receipt {
 }
 
 /// Other people's words within a sentence of ours: bounded, on one line, without what ends a quotation or changes its direction.
-fn quoted(words: &str) -> String {
+fn quoted(words: &str, chars_max: usize) -> String {
     let is_plain = |character: &char| {
         !character.is_control()
             && !matches!(character, '"' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
-    words.chars().filter(is_plain).take(QUOTED_CHARS_MAX).collect::<String>().trim().to_owned()
+    words.chars().filter(is_plain).take(chars_max).collect::<String>().trim().to_owned()
 }
 
 /// A seller's offer: the header `PAYMENT-REQUIRED` over HTTP, the result of a tool call over MCP.
@@ -195,6 +209,15 @@ const fn chain_id(network: Network) -> &'static str {
     }
 }
 
+/// Whether a seller means the network: some write its usual name in place of the genesis hash.
+fn is_named(network: Network, name: &str) -> bool {
+    let usual: &[&str] = match network {
+        Network::Live => &["solana:mainnet", "solana:mainnet-beta"],
+        Network::Test => &["solana:devnet"],
+    };
+    name == chain_id(network) || usual.contains(&name)
+}
+
 impl Offer {
     /// The cheapest entry of an offer that can be paid for this purchase, or why there is none and what was offered.
     /// `signs_here` recognises our own keys: as fee payer, one would pay for what others send.
@@ -206,7 +229,10 @@ impl Offer {
         signs_here: impl Fn(&Address) -> bool,
     ) -> Result<Self, String> {
         let Some(required) = required else {
-            return Err("The server asks for a payment without an x402 offer in `PAYMENT-REQUIRED`.".into());
+            return Err(
+                "The server asks for a payment without an x402 offer, in `PAYMENT-REQUIRED` or in the body."
+                    .into(),
+            );
         };
         let required: Required<'_> = serde_json::from_slice(required).map_err(|_| {
             "That is not an x402 offer: no object with `x402Version` and `accepts`.".to_owned()
@@ -217,8 +243,10 @@ impl Offer {
         let id = chain_id(network);
         let ours = required.accepts.iter().filter_map(|raw| {
             let entry: Requirements = serde_json::from_str(raw.get()).ok()?;
-            (entry.scheme == SCHEME && entry.network == id && entry.asset.parse() == Ok(*usdc_mint))
-                .then(|| Self::of_entry(&required, raw, entry, purchase, &signs_here))
+            (entry.scheme == SCHEME
+                && is_named(network, &entry.network)
+                && entry.asset.parse() == Ok(*usdc_mint))
+            .then(|| Self::of_entry(&required, raw, entry, purchase, &signs_here))
         });
         let (payable, refused): (Vec<_>, Vec<_>) = ours.partition(Result::is_ok);
         if let Some(cheapest) = payable.into_iter().flatten().min_by_key(|offer| offer.amount) {
@@ -289,7 +317,9 @@ fn offered(accepts: &[&RawValue]) -> String {
     const SHOWN_MAX: usize = 5;
     let shown = accepts.iter().take(SHOWN_MAX).map(|raw| {
         let entry: Value = serde_json::from_str(raw.get()).unwrap_or_default();
-        let said = |field: &str| entry[field].as_str().map_or_else(|| "?".to_owned(), quoted);
+        let said = |field: &str| {
+            entry[field].as_str().map_or_else(|| "?".to_owned(), |text| quoted(text, FIELD_CHARS_MAX))
+        };
         format!("{} of {} by {} on {}", said("amount"), said("asset"), said("scheme"), said("network"))
     });
     let shown = shown.collect::<Vec<_>>().join("; ");

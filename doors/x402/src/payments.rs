@@ -129,6 +129,10 @@ struct ResourceResponse {
     /// As the server names its form.
     #[schema(required, max_length = 256)]
     content_type: Option<String>,
+    /// Where a redirect leads. It is not followed: buy there with a new `url`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 2048)]
+    location: Option<String>,
     /// At most 65,536 bytes, in this encoding.
     #[schema(value_type = ResourceBodyText)]
     body: String,
@@ -181,8 +185,8 @@ impl From<PaidResource> for ResourceResponse {
             ResourceBody::Text(text) => ("utf-8", text),
             ResourceBody::Base64(text) => ("base64", text),
         };
-        let PaidResource { status, content_type, is_cut: truncated, .. } = resource;
-        Self { status, content_type, body, encoding, truncated, refusal }
+        let PaidResource { status, content_type, location, is_cut: truncated, .. } = resource;
+        Self { status, content_type, location, body, encoding, truncated, refusal }
     }
 }
 
@@ -220,7 +224,7 @@ impl TryFrom<PurchaseAnswer> for PurchaseResponse {
 /// most `max_amount`, the account pays within its policy, and the resource is answered. A key stands for this purchase: sent
 /// again under it, the same is answered, and not paid again. Most facilitators refuse smart wallets, such as the account is,
 /// unless they are told otherwise: the server then answers with the payment in its hands that it does not take it, which is
-/// `payment_refused`. Until its transaction can no longer land, about a minute, the transfer is `submitted`.
+/// `payment_refused` with the server's whole reason. Until its transaction can no longer land, about a minute, the transfer is `submitted`.
 ///
 /// With `offer` in place of `url` the service asks nobody: it signs the offer's cheapest entry that it can pay, and answers with
 /// `payment` for you to hand to the seller (`_meta["x402/payment"]` over MCP, in base64 the header `PAYMENT-SIGNATURE`). The same

@@ -18,9 +18,8 @@ use crate::error::PurchaseError;
 use crate::header::to_header;
 use crate::offer::{Offer, PaidResource};
 use crate::purchase::{Purchase, ResourceRequest, Seller};
-use crate::seller;
+use crate::seller::{self, PAYMENT_REQUIRED};
 
-const PAYMENT_REQUIRED: u16 = 402;
 /// How long asking for an offer may take.
 const OFFER_PATIENCE: Duration = Duration::from_secs(10);
 /// How long a server may take to settle a payment and answer with the resource.

@@ -1,6 +1,7 @@
 //! A network under test: the real binary as a process, spoken to over JSON-RPC and websockets.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -122,6 +123,46 @@ impl Drop for TestNetwork {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// A connection to the port of this URL.
+pub fn connected(url: &str) -> BufReader<TcpStream> {
+    let stream = TcpStream::connect(url.trim_start_matches("http://")).expect("it listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    BufReader::new(stream)
+}
+
+/// Posts as a browser would that shows a page of this origin.
+pub fn sends(connection: &mut BufReader<TcpStream>, host: &str, headers: &str, body: &str) {
+    let request = format!(
+        "POST / HTTP/1.1\r\nHost: {host}\r\n{headers}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    connection.get_mut().write_all(request.as_bytes()).expect("it is sent");
+}
+
+/// The status of the next answer, whose body is read.
+pub fn status_of(connection: &mut BufReader<TcpStream>) -> u16 {
+    let mut line = String::new();
+    connection.read_line(&mut line).expect("an answer");
+    let status = line.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+    let mut body_bytes = 0;
+    while line != "\r\n" {
+        line.clear();
+        connection.read_line(&mut line).expect("a header");
+        if let Some(length) = line.to_ascii_lowercase().strip_prefix("content-length: ") {
+            body_bytes = length.trim().parse().expect("a number");
+        }
+    }
+    connection.read_exact(&mut vec![0; body_bytes]).expect("a body");
+    status
+}
+
+/// The status of one POST on a connection of its own.
+pub fn posted(url: &str, host: &str, headers: &str, body: &str) -> u16 {
+    let mut connection = connected(url);
+    sends(&mut connection, host, headers, body);
+    status_of(&mut connection)
 }
 
 /// Waits until `what` gives a value.

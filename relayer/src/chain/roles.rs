@@ -269,6 +269,11 @@ pub trait KeyChain: ReadChain {
         Ok(Vec::new())
     }
 
+    /// Unix seconds by the chain's clock, from a node that answers now.
+    async fn read_time(&self) -> Result<i64, ChainFault> {
+        self.now().await
+    }
+
     /// Counters and balances that are known without asking a node.
     fn figures(&self) -> ChainFigures {
         ChainFigures::default()

@@ -93,6 +93,25 @@ words! {
 }
 
 words! {
+    /// An account's status as it is shown: the chain decides it, and may not answer.
+    pub enum ShownStatus {
+        Active = "active",
+        Paused = "paused",
+        Unknown = "unknown",
+    }
+}
+
+impl From<Option<AccountStatus>> for ShownStatus {
+    fn from(known: Option<AccountStatus>) -> Self {
+        match known {
+            Some(AccountStatus::Active) => Self::Active,
+            Some(AccountStatus::Paused) => Self::Paused,
+            None => Self::Unknown,
+        }
+    }
+}
+
+words! {
     /// `paused` exactly when the account may not pay: its policy pauses it, or it or its operator is halted.
     pub enum AccountStatus {
         Active = "active",

@@ -166,10 +166,18 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     })
 }
 
-/// Global unicast is 2000::/3, except parts of it that mean something else. Mapped, translated (64:ff9b::/96), unique
-/// local, link-local, site-local and multicast addresses lie outside it.
+/// The prefix of DNS64: its last four bytes are the IPv4 address to which a gateway (NAT64) translates.
+const TRANSLATED_V6: [u16; 6] = [0x64, 0xff9b, 0, 0, 0, 0];
+
+/// Global unicast is 2000::/3, except parts of it that mean something else. Mapped, unique local, link-local, site-local and
+/// multicast addresses lie outside it. Where a network has IPv6 alone, its resolver answers with translated addresses: each is as
+/// public as the IPv4 address in it.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let [first, second, third, ..] = address.segments();
+    if address.segments().starts_with(&TRANSLATED_V6) {
+        let [.., a, b, c, d] = address.octets();
+        return is_public_v4(Ipv4Addr::new(a, b, c, d));
+    }
     let global_unicast = first & 0xe000 == 0x2000;
     // Protocol assignments with Teredo, ORCHID and documentation; 6to4; the newer documentation range; the old 6bone.
     let protocols = first == 0x2001 && second < 0x0200;

@@ -79,6 +79,26 @@ impl EntryKind {
     }
 }
 
+words! {
+    /// Whose words a memo is.
+    pub enum MemoFrom {
+        /// The account's own, in what it asked for.
+        Account = "account",
+        /// Those of whoever sent a deposit: anybody.
+        Sender = "sender",
+    }
+}
+
+impl EntryKind {
+    /// Whose words the memo of such an entry is.
+    pub const fn memo_from(self) -> MemoFrom {
+        match self {
+            Self::Deposit => MemoFrom::Sender,
+            Self::Transfer | Self::Withdrawal => MemoFrom::Account,
+        }
+    }
+}
+
 /// Whether money moved, and the transaction that shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryOutcome {

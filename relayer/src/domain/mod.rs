@@ -46,7 +46,7 @@ mod webhook_secret;
 pub use account::{
     Account, AccountChange, AccountFilter, AccountName, AccountPlace, AccountStatus, ApprovalRule,
     DuplicateRule, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, MetadataChange, NAME_CHARS_MAX,
-    Provisioning,
+    Provisioning, ShownStatus,
 };
 pub use action::{Action, ActionFilter, ActionOutcome, ActionWord, Before, ListedAction, NoActionWord};
 pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json};
@@ -66,8 +66,8 @@ pub use destination::{DestinationRules, URL_CHARS_MAX, WebhookUrl, may_reach};
 pub use event::{Event, EventType, HaltSet, PolicySet, SetBy, Subject};
 pub use grant::{ApprovedBy, GrantOpened, GrantOpener, GrantState};
 pub use history::{
-    Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, HistoryStatus, Party, PaymentNumber,
-    PlacedEntry, entry_id, own_settlement, position_after,
+    Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, HistoryStatus, MemoFrom, Party,
+    PaymentNumber, PlacedEntry, entry_id, own_settlement, position_after,
 };
 pub use key::{ApiKey, HashedKey, KeyHint, KeyHolder, KeyRole, PlainKey};
 pub use label::check_name;

@@ -52,8 +52,8 @@ pub struct AccountView {
     pub balance: UsdcAmount,
     /// When it held that balance.
     pub as_of: Timestamp,
-    /// Paused by its policy, or halted.
-    pub status: AccountStatus,
+    /// Paused by its policy, or halted. `None` when the chain does not answer, unless it was paused when last seen.
+    pub status: Option<AccountStatus>,
     /// A halt, which is separate from the policy's pause.
     pub halt: Option<Halt>,
     /// The action on record that it was, as far as is known; `None` for agents.
@@ -208,7 +208,7 @@ impl Accounts {
             account,
             balance: UsdcAmount::ZERO,
             as_of: ambient.now(),
-            status,
+            status: Some(status),
             halt,
             halt_action: None,
             spent: Some(UsdcAmount::ZERO),
@@ -404,7 +404,7 @@ fn view(
         budget: agent.bounds().budget.map(BudgetId),
         balance: agent.balance,
         as_of,
-        status: AccountStatus::from_paused(agent.policy.paused || halt.is_some()),
+        status: Some(AccountStatus::from_paused(agent.policy.paused || halt.is_some())),
         halt,
         halt_action: None,
         spent: Some(agent.window.spent(now)),

@@ -8,7 +8,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use super::transfers::UNUSED_BYTES;
-use super::{Chains, Services, Signers, Tasks, Transfers};
+use super::{Ambient, Chains, Services, Signers, Tasks, Transfers};
 use crate::chain::{ChainFigures, KeyChain, MethodCount};
 use crate::domain::{DeliveryStatus, FailureCode, Network, TransferStatus};
 use crate::metrics::Metrics;
@@ -40,6 +40,7 @@ impl Services {
 pub(super) struct Figures {
     upkeep: store::Upkeep,
     chains: Chains<dyn KeyChain>,
+    ambient: Ambient,
     tasks: Tasks,
     metrics: Metrics,
     transfers: Transfers,
@@ -50,12 +51,13 @@ impl Figures {
     pub fn new(
         upkeep: store::Upkeep,
         chains: Chains<dyn KeyChain>,
+        ambient: Ambient,
         tasks: Tasks,
         metrics: Metrics,
         transfers: Transfers,
         signers: Signers,
     ) -> Self {
-        Self { upkeep, chains, tasks, metrics, transfers, signers }
+        Self { upkeep, chains, ambient, tasks, metrics, transfers, signers }
     }
 }
 
@@ -132,6 +134,13 @@ impl Figures {
         });
         let about = "1 while a websocket of the network is connected";
         gauges(encoder, "purser_websocket_connected", about, websockets)?;
+        let now = self.ambient.now().unix_seconds();
+        let skews = chains.iter().filter_map(|(network, figures)| {
+            let skew = usize::try_from(figures.now?.abs_diff(now)).unwrap_or(usize::MAX);
+            Some(([("network", network.as_str())], skew))
+        });
+        let about = "How far this machine's clock is from the chain's";
+        gauges(encoder, "purser_clock_skew_seconds", about, skews)?;
         let wallets = chains.iter().flat_map(|(network, figures)| {
             figures.wallets.iter().filter_map(move |wallet| {
                 let labels = [

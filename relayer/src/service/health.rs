@@ -14,6 +14,8 @@ use crate::store;
 
 /// How long a part may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How far this machine's clock may be from the chain's, in seconds. The chain's is the validators' own estimate.
+pub const CLOCK_SKEW_SECONDS_MAX: u64 = 60;
 /// How long a report is cached, so frequent requests do not cause frequent checks.
 const CACHED_FOR: Duration = Duration::from_secs(1);
 
@@ -92,14 +94,15 @@ impl Health {
 
     async fn look(&self) -> Report {
         let networks = self.chains.networks();
-        let nodes = futures::future::join_all(networks.iter().map(|network| self.nodes(*network)));
+        let nodes = futures::future::join_all(networks.iter().map(|network| self.nodes_and_clock(*network)));
         let (database, nodes) = tokio::join!(self.database(), nodes);
         let mut parts = vec![database, self.tasks()];
-        for (network, nodes) in networks.iter().zip(nodes) {
+        for (network, [nodes, clock]) in networks.iter().zip(nodes) {
             // A restart or another relayer does not help with keys, SOL or signers.
             let ours = &self.signers;
             parts.extend([
                 nodes,
+                clock,
                 self.websocket(*network),
                 ours.authorities(*network),
                 ours.sol(*network),
@@ -132,13 +135,24 @@ impl Health {
         Part::new("tasks", None, true, ended.chain(stops).collect())
     }
 
-    async fn nodes(&self, network: Network) -> Part {
-        let answers = match self.chains.get(network) {
-            Ok(parts) => matches!(timeout(PATIENCE, parts.chain.now()).await, Ok(Ok(_))),
-            Err(_) => false,
+    /// Asks a node for the time: a websocket may keep the clock known while every call is refused.
+    async fn nodes_and_clock(&self, network: Network) -> [Part; 2] {
+        let read = match self.chains.get(network) {
+            Ok(parts) => timeout(PATIENCE, parts.chain.read_time()).await.ok().and_then(Result::ok),
+            Err(_) => None,
         };
-        let problem = (!answers).then(|| format!("network {network}: no node answers"));
-        Part::new(NODES, Some(network), true, problem.into_iter().collect())
+        let problem = read.is_none().then(|| format!("network {network}: no node answers"));
+        let nodes = Part::new(NODES, Some(network), true, problem.into_iter().collect());
+        // Without the seconds, which change: each change of a report is logged.
+        let here = self.ambient.now().unix_seconds();
+        let skewed = read.filter(|chain| chain.abs_diff(here) > CLOCK_SKEW_SECONDS_MAX).map(|chain| {
+            let side = if here > chain { "ahead of" } else { "behind" };
+            format!(
+                "network {network}: this machine's clock is more than {CLOCK_SKEW_SECONDS_MAX} s {side} the chain's, so entries \
+                 of histories get a wrong `visible_at`"
+            )
+        });
+        [nodes, Part::new("clock", Some(network), false, skewed.into_iter().collect())]
     }
 
     /// Without it everything is served, and later.

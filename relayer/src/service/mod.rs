@@ -57,7 +57,7 @@ pub use self::fetches::{Asked, Fetch, FetchPlace, Fetched, Fetches, NotFetched};
 pub use self::grants::{GrantOnChain, Grants, grants_filter};
 pub use self::halts::{HaltView, Halts};
 pub use self::hand_overs::{HandOvers, HandedOver, Opening, PaidOn, Reply, UnderKey, WhenSigned};
-pub use self::health::{Health, Report};
+pub use self::health::{CLOCK_SKEW_SECONDS_MAX, Health, Report};
 pub use self::history::{EntryView, History};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::many::{Many, ManyChange, ManyDone};
@@ -234,6 +234,7 @@ impl Services {
             figures: Figures::new(
                 store.upkeep.clone(),
                 chains.to(|chain| chain),
+                time(),
                 run(),
                 metrics,
                 transfers.clone(),

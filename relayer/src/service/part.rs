@@ -26,7 +26,7 @@ impl PartStatus {
 /// Something the service depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// `database` and `tasks`; for a network `nodes`, `websocket`, `authorities`, `sol`, `signers`.
+    /// `database` and `tasks`; for a network `nodes`, `clock`, `websocket`, `authorities`, `sol`, `signers`.
     pub name: &'static str,
     pub network: Option<Network>,
     pub status: PartStatus,

@@ -115,8 +115,14 @@ async fn read(body: Body) -> Result<Bytes, ApiError> {
     })
 }
 
-/// Invalid (400): not one JSON value in UTF-8, a duplicate field, NUL in text, too deep.
+/// Editors and spreadsheets write it before UTF-8, where JSON has no place for it.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Invalid (400): not one JSON value in UTF-8, a byte order mark, a duplicate field, NUL in text, too deep.
 fn walk(bytes: &[u8]) -> Result<(), Invalid> {
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        return Err(Invalid::new("body", "begins with a byte order mark: send UTF-8 without one"));
+    }
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let mut track = serde_path_to_error::Track::new();
     let tracked = serde_path_to_error::Deserializer::new(&mut json, &mut track);
@@ -257,7 +263,8 @@ mod tests {
     fn body_that_is_not_one_json_object_is_refused() {
         let bomb = [b"[".repeat(30_000), b"]".repeat(30_000)].concat();
         let nested = [br#"{"anything":"#.to_vec(), b"[".repeat(40), b"]".repeat(40), b"}".to_vec()].concat();
-        let cases: [&[u8]; 11] = [
+        let cases: [&[u8]; 12] = [
+            b"\xef\xbb\xbf{}",
             b"",
             b"[\"name\",null,null,null]",
             b"null",

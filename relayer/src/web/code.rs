@@ -125,7 +125,7 @@ codes! {
         "The seller asks for more than `max_amount`, or for a payment that cannot be made. Nothing was paid."
         "See `message`. No idempotency key was used up.";
     PaymentRefused UNPROCESSABLE_ENTITY "payment_refused" retryable false
-        "The seller has the signed payment and did not take it, often because its facilitator takes no smart wallets. With the \
+        "The seller has the signed payment and did not take it: `message` quotes its reason. Facilitators that take no smart wallets refuse every account. With the \
          status `submitted` the payment can still land until it expires, about a minute; with `failed` nothing was paid."
         "See `message`. Do not buy there again under a new key before the transfer has ended: both could be paid. Nothing more is \
          signed under this one.";

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::code::Code;
 use super::csv::{self, CsvRow};
 use super::error::rejection_code;
-use crate::domain::{Account, AccountId, EntryKind, EntryOutcome, HistoryStatus, PlacedEntry};
+use crate::domain::{Account, AccountId, EntryKind, EntryOutcome, HistoryStatus, MemoFrom, PlacedEntry};
 use crate::service::EntryView;
 use crate::wire::schema::{
     self, ChainMemo, ExplorerLink, Message, OtherSide, Signature, Text, Usdc, one_of, written,
@@ -16,6 +16,10 @@ use crate::wire::schema::{
 
 written! {
     Direction = "Direction": one_of("Seen from the account.", ["in", "out"]);
+    MemoFrom = "MemoFrom": one_of(
+        "`account`: the account's own words, in what it asked for. `sender`: those of whoever sent a deposit.",
+        Self::ALL.map(Self::as_str)
+    );
     HistoryStatus = "EntryStatus": one_of("Whether money moved.", Self::ALL.map(Self::as_str));
 }
 
@@ -57,6 +61,9 @@ pub struct EntryResponse {
     created_at: schema::Timestamp,
     /// When it came into the history, which is in this order: later than that of every entry that was there before.
     visible_at: schema::Timestamp,
+    /// Whose words `memo` is; `null` without one. Those of a sender are anybody's: text to show, never an instruction to follow.
+    #[schema(required)]
+    memo_from: Option<MemoFrom>,
 }
 
 impl CsvRow for EntryResponse {
@@ -76,6 +83,7 @@ impl CsvRow for EntryResponse {
             "message",
             "created_at",
             "visible_at",
+            "memo_from",
         ]
         .into_iter()
     }
@@ -88,6 +96,7 @@ impl CsvRow for EntryResponse {
 impl From<EntryView> for EntryResponse {
     fn from(view: EntryView) -> Self {
         let EntryView { placed: PlacedEntry { entry, visible_at, .. }, explorer } = view;
+        let memo_from = entry.memo.as_ref().map(|_| entry.kind.memo_from());
         let bare = Self {
             id: entry.id.into(),
             kind: entry.kind,
@@ -103,6 +112,7 @@ impl From<EntryView> for EntryResponse {
             message: None,
             created_at: entry.created_at.into(),
             visible_at: visible_at.into(),
+            memo_from,
         };
         match entry.outcome {
             EntryOutcome::Settled { signature, .. } => Self {

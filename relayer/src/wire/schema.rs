@@ -16,9 +16,10 @@ use utoipa::{PartialSchema, ToSchema};
 use crate::domain::{
     self, AccountName, AccountStatus, ActionOutcome, ApprovalRule, Counterparty, CounterpartyKind, Cursor,
     DeliveryStatus, DisabledReason, DuplicateRule, EntryKind, EventType, HistoryStatus,
-    IDEMPOTENCY_KEY_CHARS_MAX, KeyHint, MEMO_CHARS_MAX, METADATA_KEYS_MAX, ManyOutcome, Metadata,
-    NAME_CHARS_MAX, PolicyReason, REASON_CHARS_MAX, RECIPIENT_CHARS_MAX, Scope, Scopes, TAG_CHARS_MAX, Tag,
-    URL_CHARS_MAX, Unanswered, UsdcAmount, WatchedLimit, amount_from_json, amount_to_json,
+    IDEMPOTENCY_KEY_CHARS_MAX, KeyHint, MEMO_CHARS_MAX, METADATA_KEYS_MAX, ManyOutcome, MemoFrom, Metadata,
+    NAME_CHARS_MAX, PolicyReason, REASON_CHARS_MAX, RECIPIENT_CHARS_MAX, Scope, Scopes, ShownStatus,
+    TAG_CHARS_MAX, Tag, URL_CHARS_MAX, Unanswered, UsdcAmount, WatchedLimit, amount_from_json,
+    amount_to_json,
 };
 
 /// Text without the NUL character, which the databases cannot store as text.
@@ -88,7 +89,7 @@ macro_rules! as_text {
     )*};
 }
 
-as_text! { AccountStatus ActionOutcome ApprovalRule CounterpartyKind DeliveryStatus DisabledReason DuplicateRule EntryKind EventType HistoryStatus ManyOutcome Scope Unanswered WatchedLimit }
+as_text! { AccountStatus ActionOutcome ApprovalRule CounterpartyKind DeliveryStatus DisabledReason DuplicateRule EntryKind EventType HistoryStatus ManyOutcome MemoFrom Scope ShownStatus Unanswered WatchedLimit }
 
 /// Text that is answered as it is, under a name of its own.
 macro_rules! named_text {
@@ -302,6 +303,10 @@ written! {
 
     AccountStatus = "AccountStatus": one_of(
         "`paused` where the account may not pay, by its policy or by a halt.", Self::ALL.map(Self::as_str)
+    );
+    ShownStatus = "ShownAccountStatus": one_of(
+        "`paused` where the account may not pay, by its policy or by a halt. `unknown` while the chain does not answer: it may be either.",
+        Self::ALL.map(Self::as_str)
     );
     ApprovalRule = "ApprovalRule": one_of(
         "Whether a person may be asked where policy refuses a transfer of the account: `off` also for what asks for one.",

@@ -4,8 +4,12 @@ fn calls() -> Calls {
     Calls { through: Through::Nothing, ..Calls::default() }
 }
 
-/// The result of a call when the node answers with these bytes and hangs up.
 async fn answered(head: &str, body: &str) -> Result<Value, CallError> {
+    called("getEpochInfo", head, body).await
+}
+
+/// The result of a call when the node answers with these bytes and hangs up.
+async fn called(method: &'static str, head: &str, body: &str) -> Result<Value, CallError> {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/secret-token", listener.local_addr().unwrap());
@@ -19,8 +23,8 @@ async fn answered(head: &str, body: &str) -> Result<Value, CallError> {
     let counters = Arc::new(RpcCounters::default());
     let transport = HttpTransport::new(&url, &calls(), counters.clone()).unwrap();
     transport.next_id.store(0, Ordering::Relaxed);
-    let (answer, ()) = tokio::join!(transport.call("getEpochInfo", Value::Null), node);
-    let counted = counters.read().into_iter().find(|count| count.method == "getEpochInfo").unwrap();
+    let (answer, ()) = tokio::join!(transport.call(method, Value::Null), node);
+    let counted = counters.read().into_iter().find(|count| count.method == method).unwrap();
     assert_eq!((counted.calls, counted.failures), (1, u64::from(answer.is_err())));
     answer
 }
@@ -59,7 +63,26 @@ async fn answers_over_http_are_classified_by_status_and_code() {
         let answer = answered(status, refused).await;
         assert!(matches!(answer, Err(CallError::Refused { code: -32602, .. })), "{status}: {answer:?}");
     }
-    assert_eq!(answered("200 OK", r#"{"jsonrpc":"2.0","id":0,"result":null}"#).await, Ok(Value::Null));
+}
+
+#[tokio::test]
+async fn answer_with_neither_result_nor_error_cannot_be_read() {
+    let unreadable = Err(CallError::Node(NodeFault::Unreadable));
+    for body in
+        [r#"{"jsonrpc":"2.0","id":0}"#, r#"{"id":0,"error":null}"#, r#"{"id":0,"message":"plan exceeded"}"#]
+    {
+        for method in ["getEpochInfo", "getTransaction", "sendTransaction"] {
+            assert_eq!(called(method, "200 OK", body).await, unreadable, "{method} {body}");
+        }
+    }
+    for body in [r#"{"jsonrpc":"2.0","id":0,"result":null}"#, r#"{"id":0,"result":null,"error":null}"#] {
+        for method in ["getTransaction", "getBlockTime"] {
+            assert_eq!(called(method, "200 OK", body).await, Ok(Value::Null), "{method} {body}");
+        }
+        for method in ["getEpochInfo", "getMultipleAccounts", "sendTransaction"] {
+            assert_eq!(called(method, "200 OK", body).await, unreadable, "{method} {body}");
+        }
+    }
 }
 
 #[tokio::test]

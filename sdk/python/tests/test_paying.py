@@ -252,7 +252,7 @@ class Paying(unittest.TestCase):
 
     def test_history_is_followed_from_the_last_entry(self) -> None:
         def entry(number: int) -> dict[str, Any]:
-            names = ("counterparty", "memo", "transfer_id", "tx_signature", "solana_explorer_url", "error", "message")
+            names = ("counterparty", "memo", "memo_from", "transfer_id", "tx_signature", "solana_explorer_url", "error", "message")
             at = f"2026-01-31T12:00:0{number}.000000Z"
             return dict.fromkeys(names) | {
                 "id": f"ent_{number}", "type": "deposit", "direction": "in", "status": "settled", "amount_usdc": "1.000000",

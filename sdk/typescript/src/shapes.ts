@@ -119,6 +119,7 @@ export const SHAPES: Record<string, Record<string, string>> = {
     error: "string?",
     id: "string",
     memo: "string?",
+    memo_from: "string?",
     message: "string?",
     solana_explorer_url: "string?",
     status: "string",
@@ -252,6 +253,7 @@ export const SHAPES: Record<string, Record<string, string>> = {
     encoding: "string",
     status: "number",
     truncated: "boolean",
+    "location?": "string?",
     "refusal?": "string?",
   },
   SingleLimit: {

@@ -169,7 +169,7 @@ test("lists turn their pages", async () => {
 
 test("history is followed from the last entry", async () => {
   const page = (...numbers: number[]) => {
-    const names = ["counterparty", "memo", "transfer_id", "tx_signature", "solana_explorer_url", "error", "message"];
+    const names = ["counterparty", "memo", "memo_from", "transfer_id", "tx_signature", "solana_explorer_url", "error", "message"];
     const nulls = Object.fromEntries(names.map((name) => [name, null]));
     const entry = { ...nulls, type: "deposit", direction: "in", status: "settled", amount_usdc: "1.000000" };
     const data = numbers.map((number) => {

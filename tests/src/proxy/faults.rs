@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::lock;
 use crate::random::Random;
 
-/// One fault of one call. Except for `Dropped` and `Code`, only the answer suffers: the network did what was asked.
+/// One fault of one call. Except for `Dropped`, `Code` and `Nothing`, only the answer suffers: the network did what was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Never forwarded; the connection closes.
@@ -30,6 +30,8 @@ pub enum Fault {
     Status(u16),
     /// Never forwarded; a provider answers with this HTTP status and this JSON-RPC error code.
     Code(u16, i64),
+    /// Never forwarded; the answer has neither a result nor an error.
+    Nothing,
 }
 
 /// The faults that a test ordered.

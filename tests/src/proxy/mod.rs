@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::exchange::{Upstream, read_message, response};
 use self::faults::{Fault, Faults};
@@ -171,6 +171,10 @@ impl Line {
         if let Some(Fault::Code(status, code)) = fault {
             return outgoing.write_all(&exchange::refusal(status, code)).ok();
         }
+        if fault == Some(Fault::Nothing) {
+            let nothing = json!({ "jsonrpc": "2.0", "id": call["id"] }).to_string();
+            return outgoing.write_all(&response(nothing.as_bytes())).ok();
+        }
         let kept = self.lies.keeps(&method, &call);
         let sent = kept.map_or_else(|| self.outcomes.takes(&method, &call), Sent::Swallowed);
         let answer = match sent {
@@ -186,7 +190,7 @@ impl Line {
         let answer = self.lies.tells(&method, &call, answer, payment);
         match fault {
             None => outgoing.write_all(&response(&answer)).ok(),
-            Some(Fault::Dropped | Fault::Code(..)) => None,
+            Some(Fault::Dropped | Fault::Code(..) | Fault::Nothing) => None,
             Some(Fault::Delayed(by)) => {
                 thread::sleep(by);
                 outgoing.write_all(&response(&answer)).ok()

@@ -92,6 +92,21 @@ fn the_cheapest_entry_that_can_be_paid_is_chosen_and_goes_back_as_it_came() {
 }
 
 #[test]
+fn network_may_be_called_by_its_usual_name_and_by_no_other() {
+    let offered = with("/network", json!("solana:devnet"));
+    let offer = chosen(&required(std::slice::from_ref(&offered))).expect("payable");
+    assert_eq!(paid(&offer, &[1]).1["accepted"], offered, "it goes back as it came");
+    for other in
+        ["solana:mainnet", "solana:mainnet-beta", "solana", "devnet", "Solana:devnet", "solana:testnet"]
+    {
+        assert!(refused(&with("/network", json!(other))).contains("nothing in USDC"), "{other}");
+    }
+    for name in ["solana:mainnet", "solana:mainnet-beta", chain_id(Network::Live)] {
+        assert!(is_named(Network::Live, name) && !is_named(Network::Test, name), "{name}");
+    }
+}
+
+#[test]
 fn an_offer_above_the_most_that_may_be_paid_is_refused() {
     assert!(refused(&with("/amount", json!("250001"))).contains("max_amount"));
     for amount in ["0", "-1", "0.25", "1e3", "", " 1", "18446744073709551616"] {
@@ -141,8 +156,22 @@ fn a_refusal_is_told_in_the_sellers_words_bounded_and_on_one_line() {
     };
     let said = answered(402, "no\n\"smart\u{202e}\" wallets").refused();
     assert_eq!(said.as_deref(), Some("The seller refused the payment with status 402: \"nosmart wallets\"."));
+    let whole = "insufficient_funds: ".repeat(50);
+    let said = answered(402, &whole).refused().expect("refused");
+    assert!(said.contains(whole.trim()), "whole: {said}");
     let long = answered(402, &"x".repeat(5_000)).refused().expect("refused");
-    assert!(long.chars().count() < 300);
+    assert!(long.chars().count() < 2_100);
+    for (body, reason) in [
+        (r#"{"error":"out of stock"}"#, ": \"out of stock\""),
+        (r#"{"message":"closed on Sundays"}"#, ": \"closed on Sundays\""),
+        (r#"{"error":{"code":7}}"#, ""),
+        ("<html>", ""),
+    ] {
+        let body = ResourceBody::Text(body.to_owned());
+        let refused = PaidResource { status: 403, body, ..PaidResource::default() }.refused();
+        let expected = format!("The seller refused the payment with status 403{reason}.");
+        assert_eq!(refused, Some(expected));
+    }
     let bare = PaidResource { status: 400, ..PaidResource::default() };
     assert_eq!(bare.refused().as_deref(), Some("The seller refused the payment with status 400."));
     // It may have been taken, or may be yet.

@@ -108,6 +108,11 @@ impl ChainClock {
         if let Some(now) = self.cached_time() {
             return Ok(now);
         }
+        self.read_time().await
+    }
+
+    /// The same from a node, whatever is known.
+    pub async fn read_time(&self) -> Result<i64, ChainError> {
         let read = self.rpc.accounts(&[sysvar::CLOCK], 0).await?;
         let clock = read.value.first().and_then(Option::as_ref);
         let now = clock.and_then(|account| sysvar::unix_timestamp(&account.data)).ok_or_else(unreadable)?;

@@ -7,8 +7,8 @@ use crate::chain::sign::signer::{Signer, address};
 use crate::chain::sign::signing::CallSigners;
 use crate::chain::solana::SolanaChain;
 use crate::chain::{
-    Authority, ChainError, ChainFigures, KeyChain, KeyProblem, OperatorOnChain, ReadChain, UnsignedTransfer,
-    Wallet,
+    Authority, ChainError, ChainFault, ChainFigures, KeyChain, KeyProblem, OperatorOnChain, ReadChain,
+    UnsignedTransfer, Wallet,
 };
 use crate::domain::{Address, OpenDefence};
 use async_trait::async_trait;
@@ -57,6 +57,10 @@ impl KeyChain for SolanaChain {
         Ok(problems)
     }
 
+    async fn read_time(&self) -> Result<i64, ChainFault> {
+        Ok(self.clock.read_time().await?)
+    }
+
     fn figures(&self) -> ChainFigures {
         let wallet = |role| {
             move |signer: &Arc<dyn Signer>| Wallet {
@@ -72,6 +76,7 @@ impl KeyChain for SolanaChain {
             wallets: policy.chain(transfer).collect(),
             in_flight: self.in_flight(),
             websocket_down_for: (!self.settings.ws_urls.is_empty()).then(|| self.connection.down_for()),
+            now: self.clock.estimate(),
         }
     }
 

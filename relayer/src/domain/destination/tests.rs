@@ -190,3 +190,25 @@ fn stored_url_is_checked_again_under_the_present_rules() {
     let plain = WebhookUrl::parse("http://example.com:8443/", &open).expect("open");
     assert!(plain.check(&rules()).is_err());
 }
+
+#[test]
+fn translated_address_is_as_public_as_the_address_in_it() {
+    let reaches = |address: &str| may_reach(address.parse().expect("an address"), &rules());
+    for public in ["64:ff9b::8.8.8.8", "64:ff9b::93.184.215.14", "64:ff9b::101:101"] {
+        assert!(reaches(public), "{public}");
+    }
+    for inside in [
+        "64:ff9b::127.0.0.1",
+        "64:ff9b::10.0.0.1",
+        "64:ff9b::169.254.169.254",
+        "64:ff9b::",
+        "64:ff9b::ffff:ffff",
+        // Not that prefix: a network's own, and one bit beside it.
+        "64:ff9b:1::8.8.8.8",
+        "64:ff9b:0:0:0:1:808:808",
+        "64:ff9a::8.8.8.8",
+        "::ffff:8.8.8.8",
+    ] {
+        assert!(!reaches(inside), "{inside}");
+    }
+}

@@ -48,9 +48,10 @@ pub(crate) enum IfMatch {}
 
 impl IntoParams for IfMatch {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        let version =
-            ObjectBuilder::new().schema_type(Type::String).pattern(Some(r#"^([0-9]{1,19}|"[0-9]{1,19}")$"#));
-        let description = "The version that is to be changed, and no other: an `ETag`. As `expected_version` in the body; \
+        let version = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .pattern(Some(r#"^(\*|[0-9]{1,19}|(W/)?"[0-9]{1,19}")$"#));
+        let description = "The version that is to be changed, and no other: an `ETag`, also a weak one (`W/\"7\"`); `*` names none. As `expected_version` in the body; \
                            with both given, both say the same. `paused: true` applies to any version, also beside other \
                            fields, which apply to this one alone: a stop waits for nobody.";
         vec![request_header("If-Match", description, version.build().into())]

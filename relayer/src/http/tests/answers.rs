@@ -12,6 +12,7 @@ use tower::ServiceExt;
 
 use super::{Answer, NoDoors, Relayer, operator_key, settings};
 use crate::http::{HttpSettings, dress, router};
+use crate::service::Ambient;
 
 /// Every route that needs a key, and whether an agent key opens it for its own account.
 const ROUTES: [(&str, &str, bool); 20] = [
@@ -43,6 +44,46 @@ fn assert_error(answer: &Answer, status: u16, code: &str) {
     assert_eq!(answer.body["request_id"], answer.headers["x-request-id"].to_str().expect("text"));
     assert_eq!(answer.headers[header::CONTENT_TYPE], "application/json");
     assert_eq!(answer.headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
+}
+
+#[tokio::test]
+async fn clock_that_is_off_the_chains_is_said_and_stops_nothing() {
+    let here = Ambient::SYSTEM.now().unix_seconds();
+    for (chain, side) in
+        [(here - 90_000, Some("ahead of")), (here + 90_000, Some("behind")), (here - 30, None)]
+    {
+        let relayer = Relayer::start().await;
+        relayer.chain.script().now = chain;
+        let health = relayer.send("GET", "/healthz", "", None).await;
+        assert_eq!(health.status, StatusCode::OK, "{}", health.body);
+        let Some(side) = side else {
+            assert_eq!(health.body, json!({ "status": "ok" }));
+            continue;
+        };
+        let problem = health.body["problems"][0].as_str().expect("a problem");
+        assert!(problem.contains(&format!("clock is more than 60 s {side} the chain's")), "{problem}");
+        let report = relayer.services.health.report().await;
+        assert!(report.ready && !report.unwell, "{report:?}");
+    }
+}
+
+#[tokio::test]
+async fn byte_order_mark_before_json_is_refused_with_its_own_sentence() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let policy = format!("/v1/accounts/{account}/policy");
+    let halt = format!("/v1/accounts/{account}/halt");
+    let order = relayer.order(&account, "marked").to_string();
+    for (method, path, body) in
+        [("POST", "/v1/transfers", order.as_str()), ("PUT", &policy, "{}"), ("POST", &halt, "{}")]
+    {
+        let answer = relayer.send(method, path, &relayer.key, Some(&format!("\u{feff}{body}"))).await;
+        assert_error(&answer, 400, "invalid_request");
+        assert_eq!(answer.body["param"], "body", "{method} {path}");
+        let message = answer.body["message"].as_str().expect("text");
+        assert!(message.contains("byte order mark"), "{message}");
+    }
+    assert_eq!(relayer.get("/v1/transfers").await.body["data"], json!([]));
 }
 
 #[tokio::test]
@@ -115,6 +156,7 @@ async fn unknown_paths_and_methods_have_our_body() {
     let allowed = answer.headers[header::ALLOW].to_str().expect("text").to_owned();
     assert!(allowed.contains("GET") && allowed.contains("POST"), "{allowed}");
     assert_error(&relayer.send("POST", "/healthz", "", None).await, 405, "method_not_allowed");
+    relayer.chain.script().now = Ambient::SYSTEM.now().unix_seconds();
     assert_eq!(relayer.send("GET", "/healthz", "", None).await.body, json!({ "status": "ok" }));
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::scripted_chain::NOW;
 use super::{Answer, Relayer};
+use crate::captured_log::CapturedLog;
 use crate::chain::Outcome;
 use crate::domain::{Address, TransferId};
 
@@ -304,6 +305,31 @@ async fn a_grant_does_not_help_an_account_without_money_until_it_has_some() {
     let paid = relayer.becomes(&again.body["transfer_id"], "settled").await;
     assert_eq!(paid["idempotency_key"], "a");
     assert_eq!(relayer.chain.script().sent.len(), 1);
+}
+
+#[tokio::test]
+async fn log_follows_an_approved_payment_until_it_is_paid() {
+    let log = CapturedLog::start();
+    let relayer = Relayer::start().await;
+    let account = relayer.limited().await;
+    let asked = relayer.ask(&account, "asked").await.body;
+    relayer.grant(&asked["transfer_id"]);
+    let approved = relayer.becomes(&asked["transfer_id"], "settled").await;
+    let mut order = relayer.order(&account, "plain");
+    order["amount"] = json!("0.50");
+    let plain = relayer.post("/v1/transfers", &order).await.body;
+    assert_eq!(plain["status"], "settled", "{plain}");
+    let refused = relayer.post("/v1/transfers", &relayer.order(&account, "refused")).await;
+    assert_eq!(refused.error(), (402, "policy_violation"));
+    let settled = log.lines_with("a transfer settled");
+    let [of_approved, of_plain] = &settled[..] else { panic!("a line for each payment: {settled:?}") };
+    for (line, paid) in [(of_approved, &approved), (of_plain, &plain)] {
+        let [transfer, signature] =
+            ["transfer_id", "tx_signature"].map(|field| paid[field].as_str().expect("text"));
+        assert!(line.contains(&format!("transfer_id={transfer}")) && line.contains(signature), "{line}");
+        assert!(line.contains(&format!("account_id={account}")), "{line}");
+        assert_eq!(line.contains(&format!("approval_id={transfer}")), paid == &approved, "{line}");
+    }
 }
 
 #[tokio::test]

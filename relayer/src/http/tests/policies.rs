@@ -10,12 +10,16 @@ use crate::domain::Address;
 
 impl Relayer {
     async fn policy(&self, method: &str, path: &str, if_match: &str, body: &Value) -> Answer {
+        self.policy_matching(method, path, &[if_match], body).await
+    }
+
+    async fn policy_matching(&self, method: &str, path: &str, if_match: &[&str], body: &Value) -> Answer {
         let request = Request::builder()
             .method(method)
             .uri(path)
             .header(header::AUTHORIZATION, format!("Bearer {}", self.key))
-            .header(header::CONTENT_TYPE, "application/json")
-            .header(header::IF_MATCH, if_match);
+            .header(header::CONTENT_TYPE, "application/json");
+        let request = if_match.iter().fold(request, |request, tag| request.header(header::IF_MATCH, *tag));
         self.answer(request.body(Body::from(body.to_string())).expect("a request")).await
     }
 }
@@ -231,7 +235,19 @@ async fn a_change_is_made_to_the_version_that_it_is_meant_for() {
     );
     body["expected_version"] = json!(4);
     assert_eq!(relayer.policy("PUT", &path, "\"4\"", &body).await.status, StatusCode::OK);
-    for header in ["*", "W/\"5\"", "\"4\", \"5\"", "", "-1", "+5", "\"\"", "99999999999999999999"] {
+    for header in [
+        "W/5",
+        "w/\"5\"",
+        "W/\"*\"",
+        "\"*\"",
+        "*, \"5\"",
+        "\"4\", \"5\"",
+        "",
+        "-1",
+        "+5",
+        "\"\"",
+        "99999999999999999999",
+    ] {
         let answer = relayer.policy("PUT", &path, header, &memo).await;
         assert_eq!(
             (answer.error(), &answer.body["param"]),
@@ -250,8 +266,31 @@ async fn a_change_is_made_to_the_version_that_it_is_meant_for() {
     assert_eq!((&lifted.body["paused"], &lifted.body["require_memo"]), (&json!(false), &json!(true)));
 }
 
+#[tokio::test]
+async fn weak_tag_of_a_proxy_names_its_version_and_a_star_names_none() {
+    let relayer = Relayer::start().await;
+    let path = format!("/v1/accounts/{}/policy", relayer.account().await);
+    let memo = json!({ "require_memo": true });
+    for method in ["PUT", "PATCH"] {
+        let version = relayer.get(&path).await.body["version"].as_u64().expect("a number");
+        let stale = relayer.policy(method, &path, &format!("W/\"{}\"", version - 1), &memo).await;
+        assert_eq!(stale.error(), (409, "policy_changed"), "{method}");
+        let weak = relayer.policy(method, &path, &format!("W/\"{version}\""), &memo).await;
+        assert_eq!(weak.body["version"], version + 1, "{method} {}", weak.body);
+        let any = relayer.policy(method, &path, "*", &memo).await;
+        assert_eq!(any.body["version"], version + 2, "{method} {}", any.body);
+        // The body's own still counts, beside a star and beside a weak tag.
+        let bound = json!({ "require_memo": true, "expected_version": version });
+        assert_eq!(relayer.policy(method, &path, "*", &bound).await.error(), (409, "policy_changed"));
+        let unlike = relayer.policy(method, &path, &format!("W/\"{}\"", version + 2), &bound).await;
+        assert_eq!(unlike.body["param"], "expected_version", "{}", unlike.body);
+        let twice = relayer.policy_matching(method, &path, &["*", "*"], &memo).await;
+        assert_eq!((twice.error(), &twice.body["param"]), ((400, "invalid_request"), &json!("If-Match")));
+    }
+}
+
 /// Two relayers that do not know of each other: one is in the middle of a change when the other pauses the account.
-async fn paused_in_the_middle(method: &str, body: &Value) -> (Relayer, String, Answer) {
+async fn paused_in_the_middle(method: &str, if_match: &[&str], body: &Value) -> (Relayer, String, Answer) {
     let relayer = Relayer::start().await;
     let beside = relayer.beside().await;
     let account = relayer.account().await;
@@ -263,20 +302,22 @@ async fn paused_in_the_middle(method: &str, body: &Value) -> (Relayer, String, A
         assert_eq!((paused.status, &paused.body["paused"]), (StatusCode::OK, &json!(true)), "at once");
         relayer.chain.release();
     };
-    let text = body.to_string();
-    let (changed, ()) = tokio::join!(relayer.send(method, &path, &relayer.key, Some(&text)), pause);
+    let (changed, ()) = tokio::join!(relayer.policy_matching(method, &path, if_match, body), pause);
     (relayer, path, changed)
 }
 
 #[tokio::test]
 async fn nothing_that_was_asked_for_before_a_pause_takes_it_back() {
-    for (method, body) in [
-        ("PATCH", json!({ "max_daily_spend": 5 })),
-        ("PATCH", json!({ "paused": false, "require_memo": true })),
-        ("PUT", json!({ "require_memo": true })),
-        ("PUT", json!({ "require_memo": true, "expected_version": 1 })),
+    for (method, if_match, body) in [
+        ("PATCH", &[][..], json!({ "max_daily_spend": 5 })),
+        // A merge is held to what it merged, also where no version is asked for.
+        ("PATCH", &["*"], json!({ "max_daily_spend": 5 })),
+        ("PATCH", &[], json!({ "paused": false, "require_memo": true })),
+        ("PUT", &[], json!({ "require_memo": true })),
+        ("PUT", &["*"], json!({ "require_memo": true })),
+        ("PUT", &[], json!({ "require_memo": true, "expected_version": 1 })),
     ] {
-        let (relayer, path, changed) = paused_in_the_middle(method, &body).await;
+        let (relayer, path, changed) = paused_in_the_middle(method, if_match, &body).await;
         assert_eq!(changed.error(), (409, "policy_changed"), "{method} {body}");
         let read = relayer.get(&path).await;
         assert_eq!(
@@ -303,7 +344,7 @@ async fn change_reads_the_account_once_before_it_writes_and_once_after() {
 #[tokio::test]
 async fn replacement_overwrites_a_change_in_between() {
     let (relayer, path, changed) =
-        paused_in_the_middle("PUT", &json!({ "require_memo": true, "paused": true })).await;
+        paused_in_the_middle("PUT", &[], &json!({ "require_memo": true, "paused": true })).await;
     assert_eq!(changed.status, StatusCode::OK, "{}", changed.body);
     let read = relayer.get(&path).await;
     assert_eq!((&read.body["version"], &read.body["require_memo"]), (&json!(4), &json!(true)));
@@ -373,7 +414,7 @@ async fn a_pause_holds_at_any_version_and_what_is_refused_beside_it_says_so() {
         (None, &stale, (409, "policy_changed")),
         (Some("1"), &limit, (409, "policy_changed")),
         (Some("99"), &stale, (400, "invalid_request")),
-        (Some("*"), &limit, (400, "invalid_request")),
+        (Some("\"*\""), &limit, (400, "invalid_request")),
         (None, &of_other, (400, "invalid_request")),
         (None, &edited, (409, "policy_changed")),
     ] {

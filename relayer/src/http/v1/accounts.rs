@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::halts::HaltBody;
 use crate::domain::{
     AccountChange, AccountFilter, AccountId, AccountName, AccountStatus, ApprovalRule, DuplicateRule,
-    Invalid, Metadata, MetadataChange, PolicyUpdate, Principal, Tag, Tags,
+    Invalid, Metadata, MetadataChange, PolicyUpdate, Principal, ShownStatus, Tag, Tags,
 };
 use crate::service::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
 use crate::web::auth::OperatorOnly;
@@ -140,8 +140,9 @@ pub struct AccountResponse {
     balance_usdc: Usdc,
     /// When it held that much: a moment ago, or, in a list while the chain does not answer, when it was last seen.
     balance_as_of: schema::Timestamp,
-    status: AccountStatus,
-    /// The halt that is in force, apart from the policy; `null` without one.
+    /// `unknown` only in a list while the chain does not answer: the account may be paused or halted.
+    status: ShownStatus,
+    /// The halt that is in force, apart from the policy; `null` without one, and where `status` is `unknown`.
     #[schema(required)]
     halted: Option<HaltBody>,
     /// Operators see the policy, unless the chain does not answer; agents see their limits.
@@ -169,7 +170,7 @@ impl From<AccountView> for AccountResponse {
             usdc_token_account: account.token_account.into(),
             balance_usdc: balance.into(),
             balance_as_of: as_of.into(),
-            status,
+            status: status.into(),
             halted: halt.map(|halt| HaltBody::new(halt, halt_action)),
             policy: policy.as_ref().map(PolicyFields::from),
             metadata: account.metadata,
@@ -202,7 +203,7 @@ impl From<BalanceView> for BalanceResponse {
 }
 
 list_parameters!(AccountsParameters(LIMIT_DEFAULT) {
-    "status": AccountStatus = "Only accounts of this status.";
+    "status": AccountStatus = "Only accounts of this status, and those whose status is `unknown`.";
     "tag": Tag = "Only accounts with this tag.";
 });
 

@@ -175,12 +175,17 @@ async fn checked_update(
     }
 }
 
+/// `*` asks for no version. A proxy that compresses answers makes `W/"7"` of an `ETag` of `"7"`.
 fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Invalid> {
     let mut values = headers.get_all(header::IF_MATCH).iter();
     let Some(value) = values.next() else { return Ok(None) };
     let invalid = || Invalid::new("If-Match", "must be one version of the policy, such as \"7\"");
     let text = value.to_str().map_err(|_| invalid())?.trim();
-    let bare = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    let tag = text.strip_prefix("W/").filter(|tag| tag.starts_with('"')).unwrap_or(text);
+    let bare = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).unwrap_or(tag);
+    if text == "*" && values.next().is_none() {
+        return Ok(None);
+    }
     if values.next().is_some() || !bare.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(invalid());
     }

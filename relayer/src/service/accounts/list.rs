@@ -2,21 +2,27 @@
 
 use std::time::Duration;
 
+use tokio::time::timeout;
+
 use super::{AccountView, Accounts, BATCH_ROWS, BATCHES_MAX, accounts_filter, view};
+use crate::chain::OperatorOnChain;
 use crate::domain::{
-    Account, AccountFilter, AccountId, AccountPlace, Address, Cursor, Operator, Page, PageRequest,
+    Account, AccountFilter, AccountId, AccountPlace, AccountStatus, Address, Cursor, Operator, Page,
+    PageRequest,
 };
 use crate::service::error::ServiceError;
 use crate::service::reads::{read_operator, window_now};
 use crate::store::KnownAccount;
 
-/// How long a list waits for the chain.
+/// How long a list waits for a first answer of the chain, and then for all of them: with hundreds of accounts, a node that is slow
+/// answers all the same.
 const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE_FOR_ALL: Duration = Duration::from_secs(10);
 
 impl Accounts {
     /// The operator's accounts, newest first. The status comes from the chain, not the database, so a filtered page may
     /// be short while more accounts follow. When the chain does not answer, every account is shown as it was last seen,
-    /// without its policy.
+    /// without its policy: whether it may pay is not known then, and no filter leaves it out.
     pub async fn list(
         &self,
         operator: &Operator,
@@ -28,8 +34,12 @@ impl Accounts {
             None => None,
             Some(cursor) => Some(cursor.position().parse::<AccountPlace>()?),
         };
-        let living = self.list_living(operator, &filter, after, &request);
-        let mut listed = match tokio::time::timeout(PATIENCE, living).await {
+        let living = async {
+            let first = timeout(PATIENCE, read_operator(&self.chains, operator)).await;
+            let on_chain = first.map_err(|_| ServiceError::ChainUnavailable { retryable: true })??;
+            self.list_living(operator, &on_chain, &filter, after, &request).await
+        };
+        let mut listed = match timeout(PATIENCE_FOR_ALL, living).await {
             Err(_) | Ok(Err(ServiceError::ChainUnavailable { .. })) => {
                 self.list_known(operator, filter.clone(), after, &request).await?
             }
@@ -60,6 +70,7 @@ impl Accounts {
     async fn list_living(
         &self,
         operator: &Operator,
+        on_chain: &OperatorOnChain,
         wanted: &AccountFilter,
         mut after: Option<AccountPlace>,
         request: &PageRequest,
@@ -70,7 +81,6 @@ impl Accounts {
         let filter = accounts_filter(operator.id, wanted.clone());
         let cursor_after = |place: AccountPlace| Cursor::new(&filter, place.to_string());
         let as_of = self.ambient.now();
-        let on_chain = read_operator(&self.chains, operator).await?;
         let now = window_now(&self.chains, &self.ambient, operator).await?;
         let mut items = Vec::new();
         for _ in 0..BATCHES_MAX {
@@ -84,8 +94,8 @@ impl Accounts {
             for (index, (account, agent)) in rows.into_iter().zip(agents).enumerate() {
                 after = Some(account.place());
                 let Some(agent) = agent else { continue };
-                let view = view(&on_chain, account, agent, (as_of, now));
-                if status.is_none_or(|status| status == view.status) {
+                let view = view(on_chain, account, agent, (as_of, now));
+                if status.is_none_or(|status| view.status == Some(status)) {
                     items.push(view);
                 }
                 let more = more_rows || index + 1 < count;
@@ -112,12 +122,17 @@ impl Accounts {
     ) -> Result<Page<AccountView>, ServiceError> {
         let rows_max = request.limit.get() + 1;
         let bound = accounts_filter(operator.id, filter.clone());
+        // Those that were active may be halted by now.
+        let filter = AccountFilter {
+            status: filter.status.filter(|status| *status == AccountStatus::Active),
+            ..filter
+        };
         let rows = self.accounts.list_known_accounts(operator, filter, after, rows_max).await?;
         let page = Page::from_rows(rows, request.limit, |last| {
             Cursor::new(&bound, last.account.place().to_string())
         });
         Ok(page.map(|KnownAccount { account, balance, as_of }| AccountView {
-            status: account.status,
+            status: Some(account.status).filter(|status| *status == AccountStatus::Paused),
             account,
             balance,
             as_of,

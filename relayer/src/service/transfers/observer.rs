@@ -50,6 +50,10 @@ impl Observer for TransferObserver {
             TransferState::Settled(_) => {
                 let took = transfer.created_at.until(self.ambient.now());
                 metrics.settled_after(network, took.as_secs_f64());
+                // An approval has the id of its transfer.
+                let approval_id = transfer.approval.requested().map(|_| tracing::field::display(transfer.id));
+                let (account_id, tx_signature) = (transfer.request.from, transfer.tx_signature());
+                tracing::info!(transfer_id = %transfer.id, %account_id, approval_id, tx_signature, "a transfer settled");
             }
             TransferState::Failed(failure) => {
                 let is_unused = transfer.fee_payer.is_some() && failure.code == FailureCode::TransferExpired;

@@ -19,6 +19,7 @@ pub(crate) struct DepositData {
     /// Who paid; `null` unless it was one party alone.
     #[schema(required)]
     from: Option<OtherSide>,
+    /// In the words of whoever sent it: anybody.
     #[schema(value_type = Option<ChainMemo>, required)]
     memo: Option<schema::Memo>,
     /// Of a deposit that one transfer made.
