@@ -7,10 +7,10 @@ const workerUrl = URL.createObjectURL(new Blob([textOf("worker")], { type: "text
 
 let worker;
 
-// A link may fill the form: #operator=...&url=...
-for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
-  const field = document.querySelector(`form [name="${CSS.escape(name)}"]`);
-  if (field && field.type !== "file") field.value = value;
+// A link may fill what is plain to see: #operator=...&url=...
+const link = new URLSearchParams(location.hash.slice(1));
+for (const name of ["operator", "url"]) {
+  if (link.has(name)) find("form").elements[name].value = link.get(name);
 }
 
 find("form").addEventListener("submit", async (submitted) => {

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use solana_sdk::signature::{Keypair, Signature};
 use solana_sdk::signer::Signer;
 
-use purser_replay::report::Report;
+use purser_replay::report::{Report, shown};
 
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
@@ -30,6 +30,8 @@ pub enum AttestError {
     OtherPayload(String),
     #[error("none of its signatures is {0}'s over this payload")]
     NotSigned(Pubkey),
+    #[error("it is about {}, and not about what you named", shown(.0))]
+    OtherSubject(String),
     #[error("what was signed is no in-toto statement of an audit: {0}")]
     NoStatement(String),
 }
@@ -127,6 +129,25 @@ impl Statement {
                 report_sha256: hex::encode(Sha256::digest(json)),
             },
         }
+    }
+
+    /// Whether it is about this operator with all its accounts, or about this one account, as far as you name them. A verdict
+    /// about one account says nothing of its operator.
+    pub fn is_about(&self, operator: Option<&Pubkey>, account: Option<&Pubkey>) -> Result<(), AttestError> {
+        let Audited { operator: audited, account: only, .. } = &self.predicate;
+        let is_operator = operator.is_none_or(|operator| *audited == operator.to_string());
+        let is_account = match (operator, account) {
+            (_, Some(account)) => *only == Some(account.to_string()),
+            (Some(_), None) => only.is_none(),
+            (None, None) => true,
+        };
+        if is_operator && is_account {
+            return Ok(());
+        }
+        let whole = format!("the operator {audited}");
+        let of =
+            only.as_ref().map_or(whole, |only| format!("ONE account, {only}, of the operator {audited}"));
+        Err(AttestError::OtherSubject(of))
     }
 
     /// The Merkle root of what was read.

@@ -1,12 +1,15 @@
 //! What an audit reads and keeps on disk.
 
 use std::fs;
-use std::io::{BufRead, BufReader, ErrorKind};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use purser_replay::AuditError;
 use purser_replay::archive::{Archive, Files, PARTS};
 use purser_replay::denials::Lines;
+
+/// More than the list of a million transactions.
+const FILE_BYTES_MAX: u64 = 512 * 1_024 * 1_024;
 
 struct Folder(PathBuf);
 
@@ -26,7 +29,7 @@ pub fn saved_in(folder: &Path) -> Result<Archive, AuditError> {
 
 impl Files for Folder {
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, AuditError> {
-        match fs::read(self.path(name)) {
+        match read_regular(&self.path(name)) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(cause) => Err(AuditError::File { path: self.path(name), cause }),
@@ -59,6 +62,23 @@ impl Files for Folder {
     fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
+}
+
+/// A directory may be anybody's: a pipe never ends, and a link leads anywhere.
+fn read_regular(path: &Path) -> std::io::Result<Vec<u8>> {
+    let found = fs::symlink_metadata(path)?;
+    if !found.is_file() {
+        return Err(std::io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    if found.len() > FILE_BYTES_MAX {
+        return Err(std::io::Error::new(
+            ErrorKind::FileTooLarge,
+            "it is longer than any that an audit saves",
+        ));
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// A file, line by line.

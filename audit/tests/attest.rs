@@ -167,3 +167,31 @@ fn other_statements_of_the_same_key_are_no_attestation_of_an_audit() {
         assert!(matches!(result, Err(AttestError::NoStatement(_))), "{result:?}");
     }
 }
+
+#[test]
+fn verdict_about_one_account_says_nothing_of_its_operator() {
+    let (report, envelope) = signed();
+    let operator = report.operator.parse().expect("an address");
+    let [account, stranger] = [report.accounts[0].address.parse().expect("an address"), keys()[1].pubkey()];
+    let whole = verified(&envelope).expect("it is signed");
+    assert_eq!(whole.is_about(Some(&operator), None), Ok(()));
+    assert_eq!(whole.is_about(None, None), Ok(()));
+    let alone =
+        signs_anew(&envelope, |statement| statement["predicate"]["account"] = json!(account.to_string()));
+    let alone = verified(&alone).expect("it is signed");
+    assert_eq!(alone.is_about(Some(&operator), Some(&account)), Ok(()));
+    assert_eq!(alone.is_about(None, Some(&account)), Ok(()));
+    for (statement, operator, account) in [
+        (&whole, Some(&stranger), None),
+        (&whole, Some(&operator), Some(&account)),
+        (&alone, Some(&operator), None),
+        (&alone, Some(&operator), Some(&stranger)),
+    ] {
+        assert!(matches!(statement.is_about(operator, account), Err(AttestError::OtherSubject(_))));
+    }
+    let hostile = signs_anew(&envelope, |statement| {
+        statement["predicate"]["operator"] = json!("\u{1b}[2Jgood");
+    });
+    let why = verified(&hostile).expect("it is signed").is_about(Some(&operator), None).expect_err("another");
+    assert!(!why.to_string().contains('\u{1b}'), "{why:?}");
+}

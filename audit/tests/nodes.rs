@@ -265,7 +265,8 @@ async fn node_that_stands_still_is_incomplete_whatever_date_it_gives() {
             let keys = call["params"][0].as_array().expect("keys");
             if let Some(at) = keys.iter().position(|key| key == "SysvarC1ock11111111111111111111111111111111")
             {
-                answer["value"][at] = saved::clock(until - 3_600);
+                let slot = answer["context"]["slot"].as_u64().unwrap_or_default();
+                answer["value"][at] = saved::clock(slot, until - 3_600);
             }
         }
         answer
@@ -452,4 +453,46 @@ async fn grant_that_was_closed_and_opened_again_in_one_transaction_is_read_as_it
     let url = saved::serves(chain.folder.path()).await;
     let report = audited(&chain, &[&url], None).await.expect("it can be done");
     assert!(report.holds && report.complete, "{}", text(&report));
+}
+
+#[tokio::test]
+async fn node_that_stands_still_with_a_clock_of_its_own_contradicts_one_that_goes_on() {
+    let (mut chain, _) = paid();
+    let frozen = tempfile::tempdir().expect("a temporary folder can be made");
+    let past = saved::serves(chain.folder.path()).await;
+    assert!(audited(&chain, &[&past], Some(frozen.path())).await.expect("it can be done").holds);
+    chain.pays(&Paying::usdc(500));
+    chain.saves();
+    let (old, new) = (saved::serves(frozen.path()).await, saved::serves(chain.folder.path()).await);
+    let report = audited(&chain, &[&old, &new], None).await.expect("it can be done");
+    let (verdict, told) = check(&report, Check::Nodes);
+    assert_eq!((report.holds, verdict), (true, Verdict::Incomplete), "{}", text(&report));
+    let [old_host, new_host] = [&old, &new].map(|url| url.trim_start_matches("http://").to_owned());
+    assert!(told.contains(&format!("{new_host} had come to slot")), "{told}");
+    assert!(told.contains(&format!("{old_host} showed nothing after slot")), "{told}");
+    // The other way round: it says that it has come as far, and its list has not.
+    let until = chain.slot();
+    let lies = saved::lies(
+        frozen.path(),
+        move |call, answer| {
+            if call["method"] == "getSlot" { json!(until) } else { answer }
+        },
+    )
+    .await;
+    let report = audited(&chain, &[&new, &lies], None).await.expect("it can be done");
+    let (verdict, told) = check(&report, Check::Nodes);
+    assert_eq!((report.holds, verdict), (true, Verdict::Incomplete), "{}", text(&report));
+    assert!(told.contains(&format!("{} leaves out", lies.trim_start_matches("http://"))), "{told}");
+}
+
+#[tokio::test]
+async fn node_that_does_not_answer_is_named() {
+    let (chain, _) = paid();
+    let honest = saved::serves(chain.folder.path()).await;
+    let mute = saved::lies(chain.folder.path(), |call, answer| {
+        if call["method"] == "getSignaturesForAddress" { Value::Null } else { answer }
+    })
+    .await;
+    let error = audited(&chain, &[&honest, &mute], None).await.expect_err("it cannot be done").to_string();
+    assert!(error.contains(mute.trim_start_matches("http://")), "{error}");
 }

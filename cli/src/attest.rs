@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use purser_audit::attest::{Statement, verify};
 use purser_audit::exit_status;
 use purser_audit::folder::saved_in;
+use purser_audit::report::shown;
 use serde_json::json;
 use solana_sdk::pubkey::Pubkey;
 
@@ -30,9 +31,12 @@ pub(super) struct Verify {
     /// The auditor's key, as you know it from elsewhere
     #[arg(long, value_name = "ADDRESS")]
     key: Pubkey,
-    /// The operator that it has to be about
+    /// The operator that it has to be about, with all its accounts
     #[arg(long, value_name = "ADDRESS")]
     operator: Option<Pubkey>,
+    /// The one account that it has to be about
+    #[arg(long, value_name = "ADDRESS")]
+    account: Option<Pubkey>,
     /// The directory that it has to be about: its Merkle root is computed again
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
@@ -52,15 +56,12 @@ pub(super) fn run(format: Format, command: AttestCommand) -> ExitCode {
 }
 
 fn look(arguments: &Verify) -> Result<Statement> {
-    let Verify { file, key, operator, from } = arguments;
+    let Verify { file, key, operator, account, from } = arguments;
     let named = || format!("{}", file.display());
     let size = std::fs::metadata(file).with_context(named)?.len();
     ensure!(size <= BYTES_MAX, "{}: is too long for an attestation", named());
     let statement = verify(&std::fs::read(file).with_context(named)?, key).with_context(named)?;
-    if let Some(operator) = operator {
-        let audited = &statement.predicate.operator;
-        ensure!(*audited == operator.to_string(), "{}: is about the operator {audited}", named());
-    }
+    statement.is_about(operator.as_ref(), account.as_ref()).with_context(named)?;
     if let Some(folder) = from {
         let root = saved_in(folder)?.root()?;
         let is_same = statement.archive_sha256() == Some(root.as_str());
@@ -79,25 +80,28 @@ fn print(format: Format, statement: &Statement) -> Result<()> {
         return print_line(&serde_json::to_string(statement)?);
     }
     let audited = &statement.predicate;
+    // Whoever signed chose the words.
+    let json = |text: &str| json!(shown(text));
+    let given = |text: &Option<String>| json!(text.as_deref().map(shown));
     print_one(
         format,
         &[
-            ("verdict", json!(audited.verdict)),
+            ("verdict", json(&audited.verdict)),
             ("holds", json!(audited.holds)),
             ("complete", json!(audited.complete)),
-            ("operator", json!(audited.operator)),
-            ("account", json!(audited.account)),
-            ("program", json!(audited.program)),
-            ("genesis_hash", json!(audited.genesis_hash)),
-            ("from_time", json!(audited.from_time)),
+            ("operator", json(&audited.operator)),
+            ("account", given(&audited.account)),
+            ("program", json(&audited.program)),
+            ("genesis_hash", json(&audited.genesis_hash)),
+            ("from_time", given(&audited.from_time)),
             ("until_slot", json!(audited.until_slot)),
-            ("until_time", json!(audited.until_time)),
+            ("until_time", given(&audited.until_time)),
             ("transactions", json!(audited.transactions)),
-            ("archive_sha256", json!(statement.archive_sha256())),
-            ("report_sha256", json!(audited.report_sha256)),
-            ("tool", json!(audited.tool)),
-            ("tool_sha256", json!(audited.tool_sha256)),
-            ("made_at", json!(audited.made_at)),
+            ("archive_sha256", json!(statement.archive_sha256().map(shown))),
+            ("report_sha256", json(&audited.report_sha256)),
+            ("tool", json(&audited.tool)),
+            ("tool_sha256", given(&audited.tool_sha256)),
+            ("made_at", json(&audited.made_at)),
         ],
     )
 }

@@ -167,9 +167,6 @@ impl Audit {
             (Some(api), Some(key)) => Some((api.clone(), key.expose_secret().to_owned())),
             _ => None,
         };
-        if explorer.as_ref().is_some_and(|template| !template.contains("{signature}")) {
-            bail!("--explorer needs {{signature}} where the signature goes");
-        }
         Ok(Request { source, api, explorer: explorer.clone() })
     }
 }

@@ -132,8 +132,8 @@ pub async fn relayer(lists: impl Fn(&str) -> Value + Clone + Send + Sync + 'stat
     format!("http://{address}")
 }
 
-/// The chain's clock account at a time, as a node answers it.
-pub fn clock(unix_seconds: i64) -> Value {
-    let data = [&[0; 32][..], &unix_seconds.to_le_bytes()].concat();
+/// The chain's clock account at a slot and a time, as a node answers it.
+pub fn clock(slot: u64, unix_seconds: i64) -> Value {
+    let data = [&slot.to_le_bytes()[..], &[0; 24], &unix_seconds.to_le_bytes()].concat();
     json!({ "owner": "Sysvar1111111111111111111111111111111111111", "data": [STANDARD.encode(data), "base64"] })
 }

@@ -23,19 +23,21 @@ use sha2::{Digest, Sha256};
 
 use crate::AuditError;
 
-const VERSION: u32 = 1;
+/// Version 1 did not say whether it was whole, and left out what later audits compare.
+const VERSION: u32 = 2;
 const MANIFEST: &str = "audit.json";
 const RELAYER: &str = "relayer.json";
 /// Where files stand, beside `audit.json` and `relayer.json`.
-pub const PARTS: [&str; 3] = ["signatures", "transactions", "accounts"];
+pub const PARTS: [&str; 3] = [LISTS, TRANSACTIONS, ACCOUNTS];
+pub(crate) const LISTS: &str = "signatures";
+pub(crate) const TRANSACTIONS: &str = "transactions";
+const ACCOUNTS: &str = "accounts";
 
 /// The subject of the audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     pub version: u32,
     pub genesis_hash: String,
-    /// The address of the program. Directories of before it was written down are about the committed one.
-    #[serde(default = "committed_program")]
     pub program: String,
     pub operator: String,
     /// `None`: all accounts of the operator.
@@ -47,30 +49,16 @@ pub struct Manifest {
     /// The audited agent accounts.
     pub agents: Vec<String>,
     /// The operator's accounts that a node lists as they stand, transactions or not. `None`: no node did.
-    #[serde(default)]
     pub standing: Option<Vec<String>>,
-    /// The grants, approvers and budgets that were read as they stand. `None`: an audit of before they were.
-    #[serde(default)]
-    pub beside: Option<Beside>,
+    /// The grants, approvers and budgets that were open, and were read as they stand.
+    pub beside: Vec<String>,
     /// The accounts are of a slot that was not final yet when they were read: as of the block that a node was making, each may
     /// be of any moment within its slot.
-    #[serde(default)]
     pub is_within_slot: bool,
     /// In what the nodes that were asked contradict each other; `None` if there was one.
-    #[serde(default)]
     pub contradictions: Option<Vec<String>>,
-}
-
-/// Accounts of the program beside the operator's and its agents'.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Beside {
-    /// All that were made up to this slot, and not closed: that of the audit. Programs of before compare no newer ones.
-    pub until_slot: u64,
-    pub addresses: Vec<String>,
-}
-
-fn committed_program() -> String {
-    purser::ID.to_string()
+    /// `false` from the moment that the directory is read into again until all of that is in it.
+    pub is_whole: bool,
 }
 
 /// An entry of an address's signature list.
@@ -172,60 +160,86 @@ impl Archive {
     /// One that an earlier audit saved.
     pub fn saved(files: impl Files + 'static) -> Result<Self, AuditError> {
         let archive = Self::over(files);
-        archive.manifest()?.ok_or_else(|| {
-            let what =
-                "no audit was saved there, or saving it was interrupted: finish it with --url and --save";
-            AuditError::Refused(format!("{}: {what}", archive.0.path(MANIFEST).display()))
-        })?;
+        archive.whole()?;
         Ok(archive)
     }
 
-    /// `None`: no gathering was finished yet.
+    /// What the archive is about, if all of that is in it.
+    pub fn whole(&self) -> Result<Manifest, AuditError> {
+        self.manifest()?.filter(|manifest| manifest.is_whole).ok_or_else(|| {
+            let what = "no audit was saved there, or saving it goes on or was interrupted: finish it with --url and --save";
+            AuditError::Refused(format!("{}: {what}", self.0.path(MANIFEST).display()))
+        })
+    }
+
+    /// `None`: no gathering was finished yet. One that is not whole tells what was gathered before.
     pub fn manifest(&self) -> Result<Option<Manifest>, AuditError> {
-        let manifest: Option<Manifest> = self.read(MANIFEST)?;
-        match manifest {
-            Some(manifest) if manifest.version != VERSION => {
-                let why = format!("it has version {}, this audit knows {VERSION}", manifest.version);
-                Err(AuditError::Unreadable { path: self.0.path(MANIFEST), why })
-            }
-            manifest => Ok(manifest),
+        let Some(manifest) = self.read::<Value>(MANIFEST)? else { return Ok(None) };
+        let unreadable = |why: String| AuditError::Unreadable { path: self.0.path(MANIFEST), why };
+        if manifest["version"] != VERSION {
+            let why = format!(
+                "it is of another version of this audit, {}, and this one reads {VERSION}: gather again with --url and --save, \
+                 into another directory",
+                manifest["version"]
+            );
+            return Err(unreadable(why));
         }
+        serde_json::from_value(manifest).map(Some).map_err(|error| unreadable(error.to_string()))
+    }
+
+    /// Marks what is saved as not whole, until [`Self::finish`]: from here on it is of two times.
+    pub(crate) fn begin(&self) -> Result<(), AuditError> {
+        let Some(manifest) = self.manifest()? else { return Ok(()) };
+        self.write(MANIFEST, &Manifest { is_whole: false, ..manifest })
     }
 
     /// Saves what the archive is about; the last step.
-    pub fn finish(&self, mut manifest: Manifest) -> Result<(), AuditError> {
-        manifest.version = VERSION;
-        self.write(MANIFEST, &manifest)
+    pub fn finish(&self, manifest: Manifest) -> Result<(), AuditError> {
+        self.write(MANIFEST, &Manifest { version: VERSION, is_whole: true, ..manifest })
+    }
+
+    /// Whether the list of an address was saved, were it an empty one.
+    pub(crate) fn has_signatures(&self, address: &Pubkey) -> Result<bool, AuditError> {
+        Ok(self.0.has(&named(LISTS, &address.to_string())?))
+    }
+
+    /// The names of a part's files, without part and ending.
+    pub(crate) fn names(&self, part: &str) -> Result<Vec<String>, AuditError> {
+        let names = self.0.names(part)?;
+        let stem = |name: &String| {
+            Some(name.strip_prefix(part)?.strip_prefix('/')?.strip_suffix(".json")?.to_owned())
+        };
+        Ok(names.iter().filter_map(stem).filter(|stem| is_name(stem)).collect())
     }
 
     /// The list of an address, newest first; empty if none was saved.
     pub fn signatures(&self, address: &Pubkey) -> Result<Vec<Line>, AuditError> {
-        Ok(self.read(&named("signatures", &address.to_string())?)?.unwrap_or_default())
+        Ok(self.read(&named(LISTS, &address.to_string())?)?.unwrap_or_default())
     }
 
     pub fn save_signatures(&self, address: &Pubkey, lines: &[Line]) -> Result<(), AuditError> {
-        self.write(&named("signatures", &address.to_string())?, lines)
+        self.write(&named(LISTS, &address.to_string())?, lines)
     }
 
     pub fn has_transaction(&self, signature: &str) -> Result<bool, AuditError> {
-        Ok(self.0.has(&named("transactions", signature)?))
+        Ok(self.0.has(&named(TRANSACTIONS, signature)?))
     }
 
     pub fn transaction(&self, signature: &str) -> Result<Option<Value>, AuditError> {
-        self.read(&named("transactions", signature)?)
+        self.read(&named(TRANSACTIONS, signature)?)
     }
 
     pub fn save_transaction(&self, signature: &str, transaction: &Value) -> Result<(), AuditError> {
-        self.write(&named("transactions", signature)?, transaction)
+        self.write(&named(TRANSACTIONS, signature)?, transaction)
     }
 
     /// `None`: the account was not requested.
     pub fn account(&self, address: &Pubkey) -> Result<Option<Snapshot>, AuditError> {
-        self.read(&named("accounts", &address.to_string())?)
+        self.read(&named(ACCOUNTS, &address.to_string())?)
     }
 
     pub fn save_account(&self, address: &Pubkey, snapshot: &Snapshot) -> Result<(), AuditError> {
-        self.write(&named("accounts", &address.to_string())?, snapshot)
+        self.write(&named(ACCOUNTS, &address.to_string())?, snapshot)
     }
 
     /// What a relayer answered in the last audit, if one was asked.
@@ -249,7 +263,7 @@ impl Archive {
         let mut names = vec![MANIFEST.to_owned()];
         names.extend(self.0.has(RELAYER).then(|| RELAYER.to_owned()));
         for part in PARTS {
-            names.extend(self.0.names(part)?);
+            names.extend(self.names(part)?.iter().map(|name| format!("{part}/{name}.json")));
         }
         names.sort();
         let mut leaves = Vec::with_capacity(names.len());
@@ -279,10 +293,15 @@ impl Archive {
 
 /// A node's text may become a file name only if it is base58.
 fn named(part: &str, name: &str) -> Result<String, AuditError> {
-    if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+    if !is_name(name) {
         return Err(AuditError::Refused(format!("{name:?} is neither a signature nor an address")));
     }
     Ok(format!("{part}/{name}.json"))
+}
+
+/// Files of other names are no part of an archive, whoever reads it.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 fn hashed(parts: &[&[u8]]) -> [u8; 32] {

@@ -55,6 +55,10 @@ pub struct Inputs<'a> {
 /// Reads, replays and reports. `tell` receives progress messages.
 pub async fn audit(inputs: Inputs<'_>, tell: &(dyn Fn(String) + Sync)) -> Result<Report, AuditError> {
     let Inputs { archive, reading, read_from, api, explorer, clock } = inputs;
+    if explorer.as_ref().is_some_and(|template| !is_page(template)) {
+        let why = "a transaction's page begins with https:// or http://, and has {signature} where the signature goes";
+        return Err(AuditError::Refused(why.into()));
+    }
     // What came after the beginning may take hours to read, and is no part of it.
     let began = clock();
     let (node, read_from) = match reading {
@@ -93,7 +97,7 @@ pub async fn audit(inputs: Inputs<'_>, tell: &(dyn Fn(String) + Sync)) -> Result
                 account_ids: scope.account_ids,
                 until_slot: scope.manifest.until_slot,
                 until_time: scope.manifest.until_time,
-                is_whole: scope.manifest.account.is_none(),
+                is_whole: scope.account.is_none(),
             };
             let newer = compare(&api, &scope.agents, &mut outcome, with).await?;
             let held = compare_balances(&api, &scope.agents, &scope.at, with, newer, &mut outcome).await?;
@@ -105,6 +109,13 @@ pub async fn audit(inputs: Inputs<'_>, tell: &(dyn Fn(String) + Sync)) -> Result
     }
     let program = program(archive, &scope.at.program, &mut outcome)?;
     crate::network::check(&scope.manifest.genesis_hash, &scope.at.usdc_mint, &mut outcome);
+    let archive_sha256 = archive.root()?;
+    // Somebody may read into it meanwhile.
+    if archive.manifest()?.as_ref() != Some(&scope.manifest) {
+        return Err(AuditError::Refused(
+            "the directory was changed while it was read: audit it again".into(),
+        ));
+    }
     Ok(build(Facts {
         scope: &scope,
         read_from,
@@ -113,9 +124,15 @@ pub async fn audit(inputs: Inputs<'_>, tell: &(dyn Fn(String) + Sync)) -> Result
         program: &program,
         explorer,
         relayer,
-        archive_sha256: archive.root()?,
+        archive_sha256,
         made_at: clock(),
     }))
+}
+
+/// A link of another kind would run in the report.
+fn is_page(template: &str) -> bool {
+    ["https://", "http://"].iter().any(|begin| template.starts_with(begin))
+        && template.contains("{signature}")
 }
 
 /// Whether policies are kept as a whole, too.
@@ -131,8 +148,7 @@ pub(crate) async fn replayed(
     keep: Keep,
     tell: &(dyn Fn(String) + Sync),
 ) -> Result<(Scope, Outcome), AuditError> {
-    let manifest = archive.manifest()?.ok_or_else(|| AuditError::Refused("nothing was gathered".into()))?;
-    let scope = Scope::of(archive, manifest)?;
+    let scope = Scope::of(archive, archive.whole()?)?;
     let outcome = replay(archive, &scope, keep, tell).await?;
     Ok((scope, outcome))
 }

@@ -2,6 +2,7 @@
 //! interrupted gathering resumes where it stopped.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anchor_lang::Discriminator;
@@ -9,14 +10,15 @@ use anchor_lang::prelude::Pubkey;
 use futures::{StreamExt, TryStreamExt, stream};
 use purser::instruction;
 use purser::state::{Agent, Operator};
-use purser_client::{Called, Deployment, Landed, UPGRADEABLE_LOADER, WireLanded};
+use purser_client::{Called, Deployment, Landed, WireLanded};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::AuditError;
-use crate::archive::{Archive, Beside, Line, Manifest, SavedAccount, Snapshot};
-use crate::node::{CLOCK, Node};
+use crate::archive::{Archive, Line, Manifest, SavedAccount, Snapshot};
+use crate::node::{CLOCK, Node, clock_slot};
 use crate::order::ordered;
+use crate::program::program_data_at;
 use crate::signed::{self, Signed};
 use crate::tables;
 
@@ -26,6 +28,9 @@ const AT_ONCE: usize = 8;
 const TOLD_EVERY: usize = 500;
 /// How often accounts are read until none was made meanwhile.
 const ROUNDS_MAX: usize = 4;
+/// How many slots the clock of another node may be behind.
+const SLOTS_BEHIND_MAX: u64 = 150;
+
 /// The subject of an audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
@@ -55,6 +60,7 @@ pub async fn gather(
         contradictions: Mutex::default(),
         doubted: Mutex::default(),
         ask_again: Mutex::new(contradicted(archive)?),
+        reached: AtomicU64::new(0),
     };
     let (operator, account) = match subject {
         Subject::Operator(operator) => (operator, None),
@@ -72,8 +78,13 @@ pub async fn gather(
         }
     }
     gathering.check_same(&genesis_hash, &operator, account.as_ref())?;
+    archive.begin()?;
     archive.forget_relayer()?;
     let usdc_mint = gathering.mint_of(&operator).await?;
+    let mut began = Vec::with_capacity(others.len());
+    for other in others {
+        began.push((other, other.finalized().await?));
+    }
     node.settle().await?;
     let at = Deployment { program, usdc_mint };
     let mut rounds = 1;
@@ -86,6 +97,7 @@ pub async fn gather(
         rounds += 1;
     };
     let Round { agents, standing, beside, until_slot, clock, is_within_slot, .. } = round;
+    gathering.are_of_one_time(&began, until_slot).await?;
     let contradictions = gathering.contradictions.into_inner().unwrap_or_default();
     archive.finish(Manifest {
         version: 0,
@@ -98,9 +110,10 @@ pub async fn gather(
         until_time: node.block_time(until_slot).await?.or(clock),
         agents: agents.iter().map(Pubkey::to_string).collect(),
         standing: standing.map(|standing| standing.iter().map(Pubkey::to_string).collect()),
-        beside: Some(Beside { until_slot, addresses: beside.iter().map(Pubkey::to_string).collect() }),
+        beside: beside.iter().map(Pubkey::to_string).collect(),
         is_within_slot,
         contradictions: (!others.is_empty()).then(|| contradictions.into_iter().collect()),
+        is_whole: true,
     })?;
     // Last: after a stop before this they are asked for again, and contradict each other again.
     for (signature, transaction) in gathering.doubted.into_inner().unwrap_or_default() {
@@ -146,6 +159,8 @@ struct Gathering<'a> {
     doubted: Mutex<BTreeMap<String, Value>>,
     /// Transactions that are asked for although they are saved.
     ask_again: Mutex<BTreeSet<String>>,
+    /// The slot that every node says it has reached; 0: none was asked yet.
+    reached: AtomicU64,
 }
 
 impl Gathering<'_> {
@@ -208,7 +223,7 @@ impl Gathering<'_> {
             }
         };
         let beside = beside(&calls, operator, &agents);
-        let program_data = Pubkey::find_program_address(&[at.program.as_ref()], &UPGRADEABLE_LOADER).0;
+        let program_data = program_data_at(&at.program);
         let purses = agents.iter().map(|agent| at.token_account(agent));
         let walked: Vec<Pubkey> =
             [*operator, program_data].into_iter().chain(agents.iter().copied()).chain(purses).collect();
@@ -227,6 +242,7 @@ impl Gathering<'_> {
         for other in self.others {
             other.reaches(until_slot).await?;
         }
+        self.reached.store(until_slot, Ordering::Relaxed);
         self.transactions_of(&walked).await?;
         let newer = self.archive.signatures(operator)?;
         let newer =
@@ -305,16 +321,24 @@ impl Gathering<'_> {
     /// Brings the list of an address up to date, and returns what it names and the archive lacks.
     async fn list_of(&self, address: &Pubkey) -> Result<Vec<Line>, AuditError> {
         let known = self.archive.signatures(address)?;
-        let newest = known.first().map(|line| line.signature.as_str());
+        // Several nodes are asked for all of it: the newest known line may be another node's.
+        let is_alone = self.others.is_empty();
+        let newest = known.first().filter(|_| is_alone).map(|line| line.signature.as_str());
         let newer = self.node.signatures(address, newest, None).await?;
         // A list that was cut short is completed.
         let older = match known.last() {
-            Some(oldest) if !self.is_beginning(oldest)? => {
+            Some(oldest) if is_alone && !self.is_beginning(oldest)? => {
                 self.node.signatures(address, None, Some(&oldest.signature)).await?
             }
             Some(_) | None => Vec::new(),
         };
-        let mut lines = [newer, known, older].concat();
+        let mut lines = if is_alone {
+            [newer, known, older].concat()
+        } else {
+            let mut lines = ordered(&[newer.clone(), known]);
+            lines.reverse();
+            lines
+        };
         for other in self.others {
             let theirs = other.signatures(address, None, None).await?;
             self.compare_lists(address, &lines, other, &theirs);
@@ -352,13 +376,15 @@ impl Gathering<'_> {
     fn compare_lists(&self, address: &Pubkey, ours: &[Line], other: &Node, theirs: &[Line]) {
         let of = |lines: &[Line]| lines.iter().map(|line| line.signature.clone()).collect::<BTreeSet<_>>();
         let (own, other_own) = (of(ours), of(theirs));
-        // What is newer than both lists is no contradiction.
+        // What is newer than both lists is no contradiction, unless the nodes had come so far before they were asked.
+        let reached = self.reached.load(Ordering::Relaxed);
         let newest = |lines: &[Line]| lines.first().map_or(0, |line| line.slot);
         let until = newest(ours).min(newest(theirs)).max(if ours.is_empty() || theirs.is_empty() {
             u64::MAX
         } else {
             0
         });
+        let until = until.max(reached.saturating_add(u64::from(reached > 0)));
         for (lines, has, lists, leaves_out) in [
             (ours, &other_own, self.node.host(), other.host()),
             (theirs, &own, other.host(), self.node.host()),
@@ -370,6 +396,30 @@ impl Gathering<'_> {
                 ));
             }
         }
+    }
+
+    /// A node that stands still shows a past that was true once. What any other node had before this audit began must be in it,
+    /// and each node's own clock must have come as far. `began`: the slots of the others then.
+    async fn are_of_one_time(&self, began: &[(&Node, u64)], until_slot: u64) -> Result<(), AuditError> {
+        for (other, slot) in began.iter().filter(|(_, slot)| *slot > until_slot) {
+            self.contradicts(format!(
+                "{} had come to slot {slot} when this audit began, and {} showed nothing after slot {until_slot}",
+                other.host(),
+                self.node.host()
+            ));
+        }
+        for other in self.others {
+            let clock = other.accounts(&[CLOCK]).await?.pop().and_then(|(_, clock)| clock);
+            let slot = clock.as_ref().and_then(clock_slot).unwrap_or_default();
+            if slot.saturating_add(SLOTS_BEHIND_MAX) < until_slot {
+                self.contradicts(format!(
+                    "the chain's clock at {} is of slot {slot}, and {} showed slot {until_slot}",
+                    other.host(),
+                    self.node.host()
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn contradicts(&self, text: String) {

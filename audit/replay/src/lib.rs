@@ -70,8 +70,8 @@ pub enum AuditError {
     File { path: PathBuf, cause: std::io::Error },
     #[error("{} does not say what an audit saves there: {why}", path.display())]
     Unreadable { path: PathBuf, why: String },
-    #[error("the node does not answer {method}: {why}")]
-    Node { method: &'static str, why: String },
+    #[error("{host} does not answer {method}: {why}")]
+    Node { host: String, method: &'static str, why: String },
     #[error("{0}")]
     Refused(String),
 }

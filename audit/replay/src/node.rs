@@ -52,7 +52,7 @@ impl Node {
     }
 
     async fn ask<T: DeserializeOwned>(&self, method: &'static str, params: Value) -> Result<T, AuditError> {
-        let failed = |why: String| AuditError::Node { method, why };
+        let failed = |why: String| AuditError::Node { host: self.host(), method, why };
         let answer = self.0.call(method, params).await.map_err(failed)?;
         serde_json::from_value(answer).map_err(|_| failed("unreadable answer".into()))
     }
@@ -68,6 +68,11 @@ impl Node {
         self.reaches(newest).await.map(drop)
     }
 
+    /// The newest slot that is final.
+    pub async fn finalized(&self) -> Result<u64, AuditError> {
+        self.ask("getSlot", json!([{ "commitment": COMMITMENT }])).await
+    }
+
     /// Waits until this slot has reached the node's commitment. Whether it had at once.
     pub async fn reaches(&self, newest: u64) -> Result<bool, AuditError> {
         const METHOD: &str = "getSlot";
@@ -79,7 +84,7 @@ impl Node {
             self.0.pause(SLOT_PAUSE).await;
         }
         let why = format!("the node is at slot {newest}, and that slot does not become {COMMITMENT}");
-        Err(AuditError::Node { method: METHOD, why })
+        Err(AuditError::Node { host: self.host(), method: METHOD, why })
     }
 
     /// When a block was made, in Unix seconds; `None` if the node does not know.
@@ -114,7 +119,7 @@ impl Node {
                     (true, Some(known)) => {
                         let why =
                             format!("its list of {address} ends before {known}, which it listed earlier");
-                        return Err(AuditError::Node { method: SIGNATURES, why });
+                        return Err(AuditError::Node { host: self.host(), method: SIGNATURES, why });
                     }
                 }
                 continue;
@@ -159,7 +164,8 @@ impl Node {
         });
         let found: Vec<Value> = self.ask(METHOD, json!([program.to_string(), config])).await?;
         let address = |account: &Value| account["pubkey"].as_str()?.parse().ok();
-        let unreadable = || AuditError::Node { method: METHOD, why: "cannot read its answer".into() };
+        let unreadable =
+            || AuditError::Node { host: self.host(), method: METHOD, why: "cannot read its answer".into() };
         found.iter().map(address).collect::<Option<_>>().ok_or_else(unreadable)
     }
 
@@ -218,7 +224,8 @@ impl Node {
         let asked: Vec<String> = keys.iter().map(Pubkey::to_string).collect();
         let config = json!({ "encoding": "base64", "commitment": COMMITMENT });
         let answer: Value = self.ask(METHOD, json!([asked, config])).await?;
-        let unreadable = || AuditError::Node { method: METHOD, why: "cannot read its answer".into() };
+        let unreadable =
+            || AuditError::Node { host: self.host(), method: METHOD, why: "cannot read its answer".into() };
         let slot = answer["context"]["slot"].as_u64().ok_or_else(unreadable)?;
         let accounts = answer["value"].as_array().filter(|found| found.len() == keys.len());
         let text = |value: &Value| value.as_str().map(str::to_owned);
@@ -235,6 +242,6 @@ impl Node {
 }
 
 /// The slot of the chain's clock, which comes first in it.
-fn clock_slot(clock: &SavedAccount) -> Option<u64> {
+pub(crate) fn clock_slot(clock: &SavedAccount) -> Option<u64> {
     Some(u64::from_le_bytes(*clock.bytes()?.first_chunk()?))
 }

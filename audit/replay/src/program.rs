@@ -23,11 +23,17 @@ pub struct Program {
     pub changes: Vec<(Place, &'static str, Option<Pubkey>)>,
 }
 
+/// Where a program's bytes stand.
+pub(crate) fn program_data_at(program: &Pubkey) -> Pubkey {
+    Pubkey::find_program_address(&[program.as_ref()], &UPGRADEABLE_LOADER).0
+}
+
 /// Reads the program's state and changes from the archive.
 pub fn program(archive: &Archive, id: &Pubkey, outcome: &mut Outcome) -> Result<Program, AuditError> {
     let program = read(archive, id)?;
     *outcome.examined.entry(Check::Program).or_default() += 1;
-    let is_saved = archive.account(id)?.is_some();
+    // What was not saved is left open where everything is that an audit saves.
+    let is_saved = archive.account(id)?.is_some() && archive.account(&program_data_at(id))?.is_some();
     match program.is_committed {
         Some(true) => {}
         // The address is part of a build, so one under another address cannot be the committed one.
@@ -39,7 +45,10 @@ pub fn program(archive: &Archive, id: &Pubkey, outcome: &mut Outcome) -> Result<
         None if is_saved => {
             outcome.finds(Check::Program, Some(format!("No program that can be read stands at {id}.")));
         }
-        None => outcome.leaves_open(Check::Program, format!("{id} was not saved as it stands on the chain")),
+        None => {
+            let why = format!("{id}, or its bytes, was not saved as it stands on the chain");
+            outcome.leaves_open(Check::Program, why);
+        }
     }
     Ok(program)
 }

@@ -64,7 +64,9 @@ impl Shown {
                 replay.apply(&Transaction { signature: signature.to_owned(), landed, signed });
                 Ok(())
             }
-            Some((_, Landed::Failed)) => Ok(()),
+            Some((_, Landed::Failed)) => Err(AuditError::Refused(format!(
+                "the node lists the transaction {signature} as done and shows it as failed: ask another node"
+            ))),
             Some((_, Landed::Well(_))) | None => Err(AuditError::Refused(format!(
                 "the node did not keep the transaction {signature} whole: ask one that keeps balances and inner instructions"
             ))),

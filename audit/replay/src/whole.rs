@@ -2,22 +2,59 @@
 
 use std::collections::BTreeSet;
 
+use anchor_lang::prelude::Pubkey;
+
 use crate::AuditError;
-use crate::archive::Archive;
+use crate::archive::{Archive, LISTS, PARTS, TRANSACTIONS};
 use crate::check::Check;
 use crate::gather::clock_time;
-use crate::node::CLOCK;
-use crate::replay::{Outcome, date};
+use crate::node::{CLOCK, clock_slot};
+use crate::replay::{KeyRole, Outcome, Span, date};
 use crate::scope::Scope;
 
 /// How many seconds a block's date may be away from the clock in it.
 const CLOCKS_APART_MAX: u64 = 60;
 
-/// Whether nothing is missing that an audit saves. What is missing was not checked.
+/// How many slots the end of what was read may be away from the chain's own clock: about a minute.
+const SLOTS_APART_MAX: u64 = 150;
+/// Accounts of this program are lookup tables, which transactions name.
+const LOOKUP_TABLES: Pubkey = Pubkey::from_str_const("AddressLookupTab1e1111111111111111111111111");
+
+/// Whether nothing is missing that an audit saves, by what it saves: what is missing was not checked, and what is there beside it
+/// is named.
 pub fn check(scope: &Scope, archive: &Archive, outcome: &mut Outcome) -> Result<(), AuditError> {
-    for address in scope.standing() {
-        if archive.account(&address)?.is_none() {
-            outcome.leaves_open(Check::State, format!("{address} was not saved as it stands on the chain"));
+    let mut newest = 0;
+    for address in scope.accounts() {
+        match archive.account(&address)? {
+            Some(snapshot) => newest = newest.max(snapshot.slot),
+            None => outcome
+                .leaves_open(Check::State, format!("{address} was not saved as it stands on the chain")),
+        }
+    }
+    for address in scope.lists() {
+        if !archive.has_signatures(&address)? {
+            outcome.leaves_open(Check::State, format!("the transactions of {address} were not saved"));
+        }
+    }
+    if newest != scope.manifest.until_slot {
+        let why = format!(
+            "what was read is said to end with slot {}, and the newest account in it is of slot {newest}",
+            scope.manifest.until_slot
+        );
+        outcome.leaves_open(Check::Dates, why);
+    }
+    outcome.surplus = surplus(scope, archive, outcome)?;
+    for agent in scope.listed.iter().flatten().filter(|agent| !scope.agents.contains(agent)) {
+        let why = format!("the account {agent} stands on the chain, and is not among those saved");
+        outcome.leaves_open(Check::State, why);
+    }
+    if let Some(listed) = scope.listed.as_ref().filter(|_| scope.account.is_none()) {
+        let open = outcome.lives.iter().filter(|(_, life)| life.created.is_some() && life.closed.is_none());
+        let unlisted: Vec<_> =
+            open.map(|(agent, _)| *agent).filter(|agent| !listed.contains(agent)).collect();
+        for agent in unlisted {
+            let why = format!("no node lists the account {agent}, which was created and never closed");
+            outcome.leaves_open(Check::State, why);
         }
     }
     let unread = outcome.beside.iter().filter(|address| !scope.beside.contains(address));
@@ -26,7 +63,7 @@ pub fn check(scope: &Scope, archive: &Archive, outcome: &mut Outcome) -> Result<
             format!("{address}, a grant, an approver or a budget, was not saved as it stands on the chain");
         outcome.leaves_open(Check::State, why);
     }
-    if scope.manifest.account.is_none() {
+    if scope.account.is_none() {
         let created = outcome.owners.values().copied().collect::<BTreeSet<_>>();
         for agent in created.iter().filter(|agent| !scope.agents.contains(agent)) {
             outcome.leaves_open(
@@ -35,7 +72,7 @@ pub fn check(scope: &Scope, archive: &Archive, outcome: &mut Outcome) -> Result<
             );
         }
     }
-    if scope.manifest.account.is_none() && scope.manifest.standing.is_none() {
+    if scope.account.is_none() && scope.listed.is_none() {
         let why = "no node listed the program's accounts (getProgramAccounts), so an account whose every transaction is \
                    hidden does not show";
         outcome.leaves_open(Check::State, why.to_owned());
@@ -63,10 +100,50 @@ pub fn check(scope: &Scope, archive: &Archive, outcome: &mut Outcome) -> Result<
     Ok(())
 }
 
+/// What is in the archive and no part of this audit, such as grants that were closed since an earlier one.
+fn surplus(scope: &Scope, archive: &Archive, outcome: &Outcome) -> Result<Vec<String>, AuditError> {
+    let (accounts, mut lists) = (scope.accounts(), scope.lists());
+    let mut transactions = BTreeSet::new();
+    // Those of every policy authority, with heads of refusals.
+    let is_authority = |role: &&Span<(KeyRole, Pubkey)>| role.what.0 == KeyRole::PolicyAuthority;
+    lists.extend(outcome.roles.iter().filter(is_authority).map(|role| role.what.1));
+    for address in &lists {
+        transactions.extend(archive.signatures(address)?.into_iter().map(|line| line.signature));
+    }
+    let mut surplus = Vec::new();
+    for part in PARTS {
+        for name in archive.names(part)? {
+            let address: Option<Pubkey> = name.parse().ok();
+            let is_part = match (part, address) {
+                (TRANSACTIONS, _) => transactions.contains(&name),
+                (LISTS, Some(address)) => lists.contains(&address),
+                (_, Some(address)) if accounts.contains(&address) => true,
+                (_, Some(address)) => {
+                    let account = archive.account(&address)?.and_then(|snapshot| snapshot.account);
+                    account.is_some_and(|account| account.owner() == Some(LOOKUP_TABLES))
+                }
+                (_, None) => false,
+            };
+            surplus.extend((!is_part).then(|| format!("{part}/{name}.json")));
+        }
+    }
+    surplus.sort();
+    Ok(surplus)
+}
+
 /// The date of the last slot, held against the chain's own clock, which was read with the accounts.
 fn fits_the_clock(scope: &Scope, archive: &Archive, outcome: &mut Outcome) -> Result<(), AuditError> {
     let clock = archive.account(&CLOCK)?.and_then(|snapshot| snapshot.account);
     let stands = clock.as_ref().and_then(clock_time);
+    if let Some(slot) = clock.as_ref().and_then(clock_slot)
+        && slot.abs_diff(scope.manifest.until_slot) > SLOTS_APART_MAX
+    {
+        let until = scope.manifest.until_slot;
+        let why = format!(
+            "what was read is said to end with slot {until}, and the chain's clock in it is of slot {slot}"
+        );
+        outcome.leaves_open(Check::Dates, why);
+    }
     if let (Some(stands), Some(until)) = (stands, scope.manifest.until_time)
         && stands.abs_diff(until) > CLOCKS_APART_MAX
     {

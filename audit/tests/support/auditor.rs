@@ -28,6 +28,11 @@ pub fn says_the_same(folder: &Path, audited: &Result<Report, AuditError>) {
     is_the_same(audits(&["--from", folder.to_str().expect("paths are text")]), audited);
 }
 
+/// Its exit status of a directory, and what it says; `None` where its packages are missing.
+pub fn status(folder: &Path) -> Option<(i64, String)> {
+    audits(&["--from", folder.to_str().expect("paths are text")])
+}
+
 /// The same by these arguments; meanwhile the nodes of a test answer.
 pub async fn says_the_same_by(arguments: &[&str], audited: &Result<Report, AuditError>) {
     is_the_same(audits_meanwhile(arguments).await, audited);

@@ -26,7 +26,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytemuck::Zeroable;
 use purser::state::{Agent, Approver, Budget, ClosedAgent, Grant, Operator};
-use purser_audit::archive::{Archive, Beside, Line, Manifest, SavedAccount, Snapshot};
+use purser_audit::archive::{Archive, Line, Manifest, SavedAccount, Snapshot};
 use purser_audit::check::Check;
 use purser_audit::folder::archive_in;
 use purser_audit::report::{Report, Verdict};
@@ -41,6 +41,8 @@ pub use payments::Paying;
 
 pub const MICROS: u64 = 1_000_000;
 const MINT: Pubkey = Pubkey::new_from_array([77; 32]);
+const CLOCK: Pubkey = Pubkey::from_str_const("SysvarC1ock11111111111111111111111111111111");
+const SYSVARS: Pubkey = Pubkey::from_str_const("Sysvar1111111111111111111111111111111111111");
 /// A wallet that is paid.
 pub const PAYEE: Pubkey = Pubkey::new_from_array([88; 32]);
 /// Later than any clock that runs this test.
@@ -131,6 +133,11 @@ impl TestChain {
         chain
     }
 
+    /// The newest slot.
+    pub fn slot(&self) -> u64 {
+        self.slot
+    }
+
     pub fn mint(&self) -> Pubkey {
         MINT
     }
@@ -185,6 +192,9 @@ impl TestChain {
         // In slot 0, and nobody may replace it.
         let header = [&3_u32.to_le_bytes()[..], &[0; 41]].concat();
         save(data_at, account([&header, PROGRAM].concat(), UPGRADEABLE_LOADER));
+        self.archive.save_signatures(&data_at, &[]).expect("the folder is writable");
+        let clock = [&self.slot.to_le_bytes()[..], &[0; 24], &self.now.to_le_bytes()].concat();
+        save(CLOCK, account(clock, SYSVARS));
         save(self.at.draft_address(&self.agent), Snapshot { slot: self.slot, account: None });
         let beside = self.beside();
         for (address, data) in &beside {
@@ -209,12 +219,10 @@ impl TestChain {
             until_time: Some(self.now),
             agents: vec![self.agent.to_string()],
             standing: Some(vec![self.agent.to_string()]),
-            beside: Some(Beside {
-                until_slot: self.slot,
-                addresses: beside.iter().map(|(address, _)| address.to_string()).collect(),
-            }),
+            beside: beside.iter().map(|(address, _)| address.to_string()).collect(),
             is_within_slot: false,
             contradictions: None,
+            is_whole: true,
         };
         self.archive.finish(manifest).expect("the folder is writable");
     }

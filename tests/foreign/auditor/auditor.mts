@@ -89,7 +89,7 @@ async function replayed(past: Past, program: Program): Promise<World> {
   const walked = [past.operator, ...past.agents, ...purses];
   const lines = ordered(walked.map((address) => past.lists.get(address) ?? [])).filter((line) => !line.err && line.slot <= past.untilSlot);
   const shown = await together(lines, async (line) => landed(await past.transaction(line.signature), line, program, past.mint));
-  for (const transaction of byBalances(shown.filter((it) => it !== undefined), new Set(purses))) {
+  for (const transaction of byBalances(shown, new Set(purses))) {
     compare(transaction.slot);
     apply(world, transaction);
   }

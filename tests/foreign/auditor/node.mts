@@ -27,7 +27,7 @@ async function asks(url: string, method: string, params: unknown[]): Promise<any
       continue;
     }
     const answer: any = await response.json();
-    if (answer.error) throw new Error(`${method}: ${answer.error.message}`);
+    if (answer.error) throw new Error(`${new URL(url).host} does not answer ${method}: ${answer.error.message}`);
     return answer.result;
   }
 }

@@ -1,10 +1,10 @@
 // All that an audit reads: from nodes, or from a directory that `purser audit --save` made.
 
-import { existsSync, readFileSync } from "node:fs";
+import { lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { web3 } from "@anchor-lang/core";
-import { CLOCK, type Line, type Node, type Stands, linesOf, ordered, reaches, settles, standing, standingByClock, waits } from "./node.mts";
+import { CLOCK, FINAL, type Line, type Node, type Stands, linesOf, ordered, reaches, settles, standing, standingByClock, waits } from "./node.mts";
 import { type Call, type Program, base58, bytesOf, landed, signed } from "./transaction.mts";
 
 const ROUNDS_MAX = 4;
@@ -13,6 +13,9 @@ const AT_ONCE = 8; // that are asked for at the same time
 const LOADER = "BPFLoaderUpgradeab1e11111111111111111111111";
 const ATA_PROGRAM = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL";
 const TOKEN_PROGRAM = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA";
+const VERSION = 2; // of a directory
+const FILE_BYTES_MAX = 512 * 1_024 * 1_024;
+const SLOTS_BEHIND_MAX = 150; // of another node's clock
 const OPERATOR_IN_AGENT = 16; // after the discriminator and eight bytes
 
 export type Past = {
@@ -61,10 +64,21 @@ function mintOf(program: Program, operator: string, stands?: Stands): string {
 export function fromDirectory(folder: string, program: (address?: string) => Program): Past {
   const file = (...parts: string[]) => {
     const path = join(folder, ...parts);
-    return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : undefined;
+    const stands = lstatSync(path, { throwIfNoEntry: false });
+    if (!stands) return undefined;
+    // A pipe never ends, and a link leads anywhere.
+    if (!stands.isFile() || stands.size > FILE_BYTES_MAX) throw new Error(`${path} is no regular file, or too long`);
+    return JSON.parse(readFileSync(path, "utf8"));
   };
   const manifest = file("audit.json");
   if (!manifest) throw new Error(`no audit was saved in ${folder}`);
+  if (manifest.version !== VERSION) throw new Error(`${folder} is of another version of the audit: gather again`);
+  if (typeof manifest.program !== "string") throw new Error(`${folder} names no program`);
+  if (!manifest.is_whole) throw new Error(`saving an audit in ${folder} goes on, or was interrupted`);
+  const only: string | undefined = manifest.account ?? undefined;
+  if (only !== undefined && (bytesOf(new web3.PublicKey(only).toString()).length !== 32 || String(new Set(manifest.agents).size) !== "1" || manifest.agents[0] !== only)) {
+    throw new Error(`${folder} is about the account ${only} alone, and lists others or none`);
+  }
   const { genesis_hash: genesis, operator, agents, standing: listed, beside, until_slot: untilSlot, until_time: untilTime } = manifest;
   const of = program(manifest.program);
   const account = (address: string): Stands | undefined => {
@@ -78,8 +92,8 @@ export function fromDirectory(folder: string, program: (address?: string) => Pro
     return known;
   };
   return {
-    genesis, operator, agents, listed: listed ?? undefined, beside: beside?.addresses ?? [], untilSlot, untilTime: untilTime ?? undefined,
-    account: manifest.account ?? undefined, isWithinSlot: manifest.is_within_slot ?? false, contradictions: manifest.contradictions ?? undefined, mint: mintOf(of, operator, account(operator)),
+    genesis, operator, agents, listed: listed ?? undefined, beside, untilSlot, untilTime: untilTime ?? undefined,
+    account: only, isWithinSlot: manifest.is_within_slot, contradictions: manifest.contradictions ?? undefined, mint: mintOf(of, operator, account(operator)),
     lists: lazily((address) => file("signatures", `${address}.json`)), accounts: lazily(account),
     transaction: async (signature) => file("transactions", `${signature}.json`),
   };
@@ -87,7 +101,7 @@ export function fromDirectory(folder: string, program: (address?: string) => Pro
 
 /** Reads everything about an operator, or one account of it, from one node or several that are held against each other. */
 export async function fromNodes(nodes: Node[], program: Program, subject: { operator?: string; account?: string }): Promise<Past> {
-  const began = Math.floor(Date.now() / 1_000);
+  const startedAt = Math.floor(Date.now() / 1_000);
   const [node, ...others] = nodes;
   const reading = new Reading(nodes);
   const genesis: string = await node.ask("getGenesisHash", []);
@@ -98,8 +112,9 @@ export async function fromNodes(nodes: Node[], program: Program, subject: { oper
   const mint = mintOf(program, operator, (await standing(node, [operator]))[0]);
   const calls = async (lines: Line[]): Promise<Call[]> => {
     const well = lines.filter((line) => !line.err);
-    return (await together(well, async (line) => landed(await reading.transaction(line.signature), line, program, mint)?.calls.toReversed() ?? [])).flat();
+    return (await together(well, async (line) => landed(await reading.transaction(line.signature), line, program, mint).calls.toReversed())).flat();
   };
+  const began = await Promise.all(others.map(async (other) => [other, await other.ask("getSlot", [FINAL])] as const));
   await settles(node);
   for (let round = 1; ; round += 1) {
     // What was made while accounts were read was not among them, so they are read again.
@@ -117,6 +132,7 @@ export async function fromNodes(nodes: Node[], program: Program, subject: { oper
     // Some nodes answer accounts as of their newest block, which no list has yet.
     const isWithinSlot = !(await reaches(node, untilSlot));
     for (const other of others) await reaches(other, untilSlot);
+    reading.reached = untilSlot;
     const lists = new Map(await together(walked, async (address) => [address, await reading.list(address)] as const));
     const slot = before[0]?.slot ?? 0;
     const newer = await calls(lists.get(operator)!.filter((line) => line.slot >= slot && line.slot <= untilSlot));
@@ -126,10 +142,11 @@ export async function fromNodes(nodes: Node[], program: Program, subject: { oper
     const well = new Set([...lists.values()].flat().filter((line) => !line.err && line.slot <= untilSlot).map((line) => line.signature));
     await together([...well], (signature) => reading.transaction(signature));
     await reading.tables(accounts, operator, program, mint);
+    await reading.areOfOneTime(began, untilSlot);
     const clock = accounts.get(CLOCK)?.account?.data.readBigInt64LE(32);
     const untilTime = (await node.ask("getBlockTime", [untilSlot]).catch(() => null)) ?? (clock === undefined ? undefined : Number(clock));
     return {
-      genesis, operator, mint, account: subject.account, agents, listed, beside, untilSlot, untilTime, began, lists, accounts,
+      genesis, operator, mint, account: subject.account, agents, listed, beside, untilSlot, untilTime, began: startedAt, lists, accounts,
       isWithinSlot, contradictions: others.length > 0 ? [...reading.contradictions].sort() : undefined,
       transaction: (signature) => reading.transaction(signature),
     };
@@ -139,6 +156,8 @@ export async function fromNodes(nodes: Node[], program: Program, subject: { oper
 /** What nodes say, and in what they contradict each other. */
 class Reading {
   readonly contradictions = new Set<string>();
+  /** The slot to which every node says that it has come. */
+  reached = 0;
   private readonly nodes: Node[];
   private readonly read = new Map<string, Promise<any>>();
   constructor(nodes: Node[]) {
@@ -153,10 +172,23 @@ class Reading {
 
   /** What is newer than one of both lists is no contradiction. */
   private compare(address: string, at: number, list: Line[], from: number, other: Line[]) {
-    const until = list.length === 0 || other.length === 0 ? Infinity : Math.min(list[0].slot, other[0].slot);
+    const both = list.length === 0 || other.length === 0 ? Infinity : Math.min(list[0].slot, other[0].slot);
+    const until = this.reached > 0 ? Math.max(both, this.reached + 1) : both;
     const has = new Set(list.map((line) => line.signature));
     for (const line of other.filter((line) => line.slot < until && !has.has(line.signature))) {
       this.contradictions.add(`${this.nodes[at].host} leaves out ${line.signature} of the list of ${address}, which ${this.nodes[from].host} has`);
+    }
+  }
+
+  /** What another node had before this audit began is in it, and every node's own clock came as far. */
+  async areOfOneTime(began: (readonly [Node, number])[], untilSlot: number) {
+    const [first, ...others] = this.nodes;
+    for (const [other, slot] of began.filter(([, slot]) => slot > untilSlot)) {
+      this.contradictions.add(`${other.host} had come to slot ${slot} when this began, and ${first.host} showed nothing after slot ${untilSlot}`);
+    }
+    for (const other of others) {
+      const slot = Number((await standing(other, [CLOCK]))[0].account?.data.readBigUInt64LE(0) ?? 0n);
+      if (slot + SLOTS_BEHIND_MAX < untilSlot) this.contradictions.add(`the chain's clock at ${other.host} is of slot ${slot}, and ${first.host} showed slot ${untilSlot}`);
     }
   }
 
@@ -207,7 +239,7 @@ function oddOf(...said: { node: Node; found: any }[]): string {
 async function operatorOf(reading: Reading, program: Program, account: string): Promise<string> {
   const lines = (await reading.list(account)).reverse();
   for (const line of lines.filter((line) => !line.err)) {
-    const calls = landed(await reading.transaction(line.signature), line, program, "")?.calls ?? [];
+    const calls = landed(await reading.transaction(line.signature), line, program, "").calls;
     const created = calls.find((it) => it.name === "create_agent" && it.accounts.agent === account);
     if (created) return created.accounts.operator;
     throw new Error(`the first transaction of ${account} does not create it: it is no agent account, or the node hides its beginning`);

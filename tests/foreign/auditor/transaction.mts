@@ -55,11 +55,11 @@ export type Landed = {
 };
 
 /** A transaction of a list's line; `undefined` if it failed. */
-export function landed(raw: any, { signature, slot, blockTime }: Line, program: Program, mint: string): Landed | undefined {
+export function landed(raw: any, { signature, slot, blockTime }: Line, program: Program, mint: string): Landed {
   if (!raw) throw new Error(`${signature} is listed and not shown`);
   const { meta, transaction: { message, signatures } } = raw;
   const isWhole = meta && meta.innerInstructions && meta.preTokenBalances && meta.postTokenBalances && signatures[0] === signature;
-  if (meta?.err) return undefined;
+  if (meta?.err) throw new Error(`${signature} is listed as done and shown as failed`);
   if (!isWhole) throw new Error(`${signature} was not kept whole`);
   if (raw.slot !== slot) throw new Error(`${signature} is listed in slot ${slot} and shown in slot ${raw.slot}`);
   const loaded: string[][] = [meta.loadedAddresses?.writable ?? [], meta.loadedAddresses?.readonly ?? []];

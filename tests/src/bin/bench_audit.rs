@@ -121,7 +121,8 @@ fn of_today(call: &Value, mut answer: Value) -> Value {
     if let Some(keys) = call["params"][0].as_array()
         && let Some(at) = keys.iter().position(|key| key == CLOCK)
     {
-        answer["value"][at] = saved::clock(now);
+        let slot = answer["context"]["slot"].as_u64().unwrap_or_default();
+        answer["value"][at] = saved::clock(slot, now);
     }
     answer
 }

@@ -121,7 +121,7 @@ impl Api {
         path: &str,
         query: &[(&str, String)],
     ) -> Result<Option<T>, AuditError> {
-        let failed = |why: String| AuditError::Node { method: what, why };
+        let failed = |why: String| AuditError::Node { host: "the relayer".to_owned(), method: what, why };
         let (status, body) = self.0.get(path, query).await.map_err(failed)?;
         match status {
             200 => serde_json::from_slice(&body).map(Some).map_err(|error| failed(error.to_string())),

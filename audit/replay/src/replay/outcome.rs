@@ -307,6 +307,8 @@ pub struct Outcome {
     /// Over the signatures of the transactions, in order.
     pub inputs_sha256: String,
     pub transactions: u64,
+    /// Files of the archive that are no part of this audit.
+    pub surplus: Vec<String>,
     pub last_time: Option<i64>,
 }
 

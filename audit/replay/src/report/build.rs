@@ -51,17 +51,20 @@ pub fn build(facts: Facts) -> Report {
     let (fails, open) = (count(Verdict::DoesNotHold), count(Verdict::Incomplete));
     let findings: usize = checks.iter().map(|check| check.findings.len()).sum();
     let (network, mint) = crate::network::names(&scope.manifest.genesis_hash, &scope.at.usdc_mint);
-    let verdict = match (fails, open) {
-        (0, 0) => "Everything that was checked holds.".to_owned(),
-        (0, open) => format!("What could be checked holds; {open} check(s) are incomplete."),
-        (fails, _) => format!("{fails} check(s) DO NOT HOLD: {findings} finding(s)."),
-    } + &loosened(outcome);
+    let whole = if scope.account.is_some() { "ONE account was audited, and not the operator. " } else { "" };
+    let verdict = whole.to_owned()
+        + &match (fails, open) {
+            (0, 0) => "Everything that was checked holds.".to_owned(),
+            (0, open) => format!("What could be checked holds; {open} check(s) are incomplete."),
+            (fails, _) => format!("{fails} check(s) DO NOT HOLD: {findings} finding(s)."),
+        }
+        + &loosened(outcome);
     Report {
         holds: fails == 0,
         complete: open == 0,
         verdict,
         operator: scope.operator.to_string(),
-        account: scope.manifest.account.as_deref().map(shown),
+        account: scope.account.map(|account| account.to_string()),
         genesis_hash: scope.manifest.genesis_hash.clone(),
         usdc_mint: scope.at.usdc_mint.to_string(),
         read_from: facts.read_from.clone(),
@@ -300,6 +303,10 @@ fn remarks(facts: &Facts, links: &Links) -> Vec<Remark> {
     if !withdrawn.is_empty() {
         let text = "The admin took money out past every policy, as it may. It counts against no limit.";
         remark(text.to_owned(), withdrawn);
+    }
+    if let [first, others @ ..] = outcome.surplus.as_slice() {
+        let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+        remark(format!("The directory holds what is no part of this audit: {first}{more}."), Vec::new());
     }
     let newer = facts.relayer.as_ref().map(|relayer| relayer.newer);
     if let Some(newer) = newer.filter(|newer| *newer > 0) {

@@ -304,7 +304,7 @@ pub struct Report {
 
 /// Text that somebody else chose, with everything in escapes that could move a cursor, forge a line or turn the direction of
 /// writing.
-fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     let is_hostile = |letter: char| {
         letter.is_control()
             || matches!(letter, '\u{200E}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
