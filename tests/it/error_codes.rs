@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use purser_tests::agent::unique_key;
 use purser_tests::binaries::workspace;
+use purser_tests::clock::unix_of;
 use purser_tests::keeper::{Kind, Mood};
 use purser_tests::settings::Webhooks;
 use purser_tests::{
@@ -478,6 +479,28 @@ async fn error_too_many_refusals_is_429_and_claims_nothing() {
     assert_eq!(operator.chain.usdc_micros(&payee).await, 9_000_000);
     let listed = operator.client.get("/v1/transfers").await.has_status(200);
     assert_eq!(listed["data"].as_array().map(Vec::len), Some(3), "{}", listed.text);
+}
+
+#[tokio::test]
+async fn error_account_full_is_429_until_a_payment_is_a_day_old() {
+    let sections = "[quotas]\ntag_buckets_per_account = 1\n";
+    let settings = AppSettings { sections, ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "20").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let first = agent.pays("0.1").to(&payee);
+    first.clone().await.is_settled();
+    for tenths in 2..=16 {
+        agent.pays(&format!("0.{tenths:02}")).to(&payee).await.is_settled();
+    }
+    let refused = agent.pays("5").to(&payee).await.is_error(429, "account_full");
+    let seconds = unix_of(refused.text_of("retry_at")) - operator.chain.now().await;
+    assert!((89_000..=90_000).contains(&seconds), "in {seconds} s");
+    let again = first.await.is_settled();
+    assert_eq!(again.header("idempotent-replayed"), Some("true"));
+    // 0.1 and 0.02 to 0.16.
+    assert_eq!(operator.chain.usdc_micros(&payee).await, 1_450_000);
 }
 
 #[tokio::test]

@@ -16,12 +16,21 @@ use std::sync::{Mutex, PoisonError};
 use anchor_lang::prelude::Pubkey;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use purser_client::UPGRADEABLE_LOADER;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::AuditError;
+
+/// The chain's own clock.
+pub(crate) const CLOCK: Pubkey = Pubkey::from_str_const("SysvarC1ock11111111111111111111111111111111");
+
+/// Where a program's bytes stand.
+pub(crate) fn program_data_at(program: &Pubkey) -> Pubkey {
+    Pubkey::find_program_address(&[program.as_ref()], &UPGRADEABLE_LOADER).0
+}
 
 /// Version 1 did not say whether it was whole, and left out what later audits compare.
 const VERSION: u32 = 2;

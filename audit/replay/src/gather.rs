@@ -15,10 +15,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::AuditError;
-use crate::archive::{Archive, Line, Manifest, SavedAccount, Snapshot};
-use crate::node::{CLOCK, Node, clock_slot};
+use crate::archive::{Archive, CLOCK, Line, Manifest, SavedAccount, Snapshot, program_data_at};
+use crate::node::{Node, clock_slot};
 use crate::order::ordered;
-use crate::program::program_data_at;
 use crate::signed::{self, Signed};
 use crate::tables;
 

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::AuditError;
-use crate::archive::{Line, SavedAccount};
+use crate::archive::{CLOCK, Line, SavedAccount};
 
 /// The most lines that `getSignaturesForAddress` returns at once.
 const LINES_MAX: usize = 1_000;
@@ -23,8 +23,6 @@ const SIGNATURES: &str = "getSignaturesForAddress";
 const COMMITMENT: &str = "finalized";
 /// Most keys that `getMultipleAccounts` takes.
 const ACCOUNTS_MAX: usize = 100;
-/// The chain's own clock.
-pub(crate) const CLOCK: Pubkey = Pubkey::from_str_const("SysvarC1ock11111111111111111111111111111111");
 
 /// How a node is reached. It asks again itself what may pass, and waits as long as the node wants.
 #[async_trait]

@@ -7,7 +7,7 @@ use purser_client::{
 };
 
 use crate::AuditError;
-use crate::archive::{Archive, SavedAccount};
+use crate::archive::{Archive, SavedAccount, program_data_at};
 use crate::check::Check;
 use crate::replay::{Outcome, Place};
 
@@ -21,11 +21,6 @@ pub struct Program {
     pub upgrade_authority: Option<Pubkey>,
     /// Oldest first: each change, and the authority that signed it.
     pub changes: Vec<(Place, &'static str, Option<Pubkey>)>,
-}
-
-/// Where a program's bytes stand.
-pub(crate) fn program_data_at(program: &Pubkey) -> Pubkey {
-    Pubkey::find_program_address(&[program.as_ref()], &UPGRADEABLE_LOADER).0
 }
 
 /// Reads the program's state and changes from the archive.

@@ -7,9 +7,7 @@ use purser::state::Operator;
 use purser_client::{AccountIds, Deployment};
 
 use crate::AuditError;
-use crate::archive::{Archive, Manifest, SavedAccount, Snapshot};
-use crate::node::CLOCK;
-use crate::program::program_data_at;
+use crate::archive::{Archive, CLOCK, Manifest, SavedAccount, Snapshot, program_data_at};
 
 /// An operator, and its audited accounts.
 pub struct Scope {

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use anchor_lang::prelude::Pubkey;
 
 use crate::AuditError;
-use crate::archive::{Archive, LISTS, PARTS, TRANSACTIONS};
+use crate::archive::{Archive, CLOCK, LISTS, PARTS, TRANSACTIONS};
 use crate::check::Check;
 use crate::gather::clock_time;
-use crate::node::{CLOCK, clock_slot};
+use crate::node::clock_slot;
 use crate::replay::{KeyRole, Outcome, Span, date};
 use crate::scope::Scope;
 
