@@ -16,8 +16,8 @@ use super::error::PaymentError;
 use super::pending::Ended;
 use crate::crash_point;
 use crate::{
-    Address, Chain, ChainFault, ChainView, Checks, Failure, Marked, NewTransfer, Outside, Payer, Recipient,
-    Rejection, Room, SignedAhead, SignedTransfer, Signer, Transfer, TransferId, TransferState,
+    Address, Chain, ChainFault, ChainView, Checks, Failure, Marked, NewTransfer, Outside, Payer, PaymentMade,
+    Recipient, Rejection, Room, SignedAhead, SignedTransfer, Signer, Transfer, TransferId, TransferState,
     UnsignedTransfer,
 };
 

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::carrier::{Carrier, WasPaid};
 use super::error::PaymentError;
-use crate::{ChainView, IDEMPOTENCY_SECONDS, PaymentMade, Timestamp, Transfer};
+use crate::{ChainView, IDEMPOTENCY_SECONDS, Timestamp, Transfer};
 
 /// How long to wait before checking our records again.
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
