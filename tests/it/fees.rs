@@ -45,6 +45,7 @@ async fn payments_among_others_that_pay_more_land_and_none_expires() {
         "nobody competes: nothing is paid for it"
     );
     proxy.outcomes().competes(5_000);
+    agent.gets_room(8).await;
     learns_the_price(&proxy).await;
     proxy.outcomes().clears();
     let before = looks(&proxy);

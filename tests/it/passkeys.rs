@@ -161,7 +161,7 @@ async fn a_passkey_signs_in_as_its_key_until_it_is_removed() {
     // Also after it was removed, as that of a lost phone is.
     assert_eq!(scene.actions().await[1]["passkey_name"], "Ada's phone");
     let file = scene.owner.reads("/dashboard/actions.csv?action=sign_in").await.has_status(200);
-    assert!(file.text.lines().nth(1).is_some_and(|line| line.ends_with(",Ada's phone")), "{}", file.text);
+    assert!(file.text.lines().nth(1).is_some_and(|line| line.ends_with(",\"Ada's phone\"")), "{}", file.text);
     let ended = scene.browser.reads("/dashboard").await;
     ended.leads_to("/dashboard/sign-in");
     scene.owner.reads("/dashboard").await.has_status(200);

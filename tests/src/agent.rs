@@ -5,6 +5,8 @@ use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
+use purser::error::PurserError;
+use purser_client::DraftAccounts;
 use purser_client::purser::{GrantPayee, GrantTerms};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
@@ -100,9 +102,25 @@ impl Agent {
         };
         let (wallet, at) = (admin.pubkey(), (self.operator.address, self.address));
         let open = chain.program().open_grant(wallet, wallet, wallet, at, number, terms);
-        let landing = chain.lands(open, admin).await;
+        let mut landing = chain.lands(open.clone(), admin).await;
+        // In the second of a revocation none can be opened.
+        let too_early = u32::from(PurserError::GrantTooEarly);
+        while matches!(landing, DirectOutcome::Refused(code) if code == too_early) {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            landing = chain.lands(open.clone(), admin).await;
+        }
         assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
         format!("grt_{}", chain.program().grant_address(&self.address, number))
+    }
+
+    /// Has the admin give the account this many buckets, for 16 payments of a day each.
+    pub async fn gets_room(&self, buckets: u16) {
+        let (chain, admin) = (&self.operator.chain, self.operator.app().admin());
+        let wallet = admin.pubkey();
+        let at = DraftAccounts { authority: wallet, operator: self.operator.address, agent: self.address };
+        let refund = chain.agent(&self.address).await.agent.rent_refund;
+        let landing = chain.lands(chain.program().set_tag_buckets(at, wallet, refund, buckets), admin).await;
+        assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
     }
 
     /// Sends a transfer straight to the program with the transfer authority's key, bypassing the relayer.

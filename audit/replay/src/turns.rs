@@ -171,6 +171,6 @@ mod tests {
         let (one, other) = turns.turn().end.expect("both were answered");
         assert_eq!(other.ok().as_deref(), Some("hash"));
         let error = one.expect_err("an error").to_string();
-        assert_eq!(error, "the node does not answer getGenesisHash: error -32000");
+        assert_eq!(error, "node 0 does not answer getGenesisHash: error -32000");
     }
 }

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Context, Result, ensure};
 use clap::{ArgGroup, Args};
@@ -13,6 +15,10 @@ use crate::arguments;
 use crate::change::Change;
 use crate::network::Network;
 use crate::report::Report;
+
+/// How long to wait for the second after a revocation, and how often.
+const MOMENT: Duration = Duration::from_millis(500);
+const MOMENTS: u32 = 10;
 
 #[derive(Args)]
 #[command(group(ArgGroup::new("payee").required(true).args(["to_wallet", "to_token_account"])))]
@@ -84,6 +90,15 @@ pub(super) async fn open(
         "{wallet} is neither admin nor policy authority, and an approver's grant is for one payment: name it with --tag, \
          --memo and --this-policy"
     );
+    // In the second of a revocation none can be opened.
+    let revoked_at =
+        i64::from(agent.voided_at).max(if is_approver { operator.approvers_voided_at } else { 0 });
+    for _ in 0..MOMENTS {
+        if network.time().await? > revoked_at {
+            break;
+        }
+        tokio::time::sleep(MOMENT).await;
+    }
     let (deployment, at) = (located.deployment, (located.operator_address, located.address));
     let grant = deployment.grant_address(&located.address, id);
     let title = "grant opened";

@@ -61,6 +61,8 @@ const DEPOSITS_PAUSE: Duration = Duration::from_millis(200);
 const AUDIT_EVERY: u32 = 360;
 /// How many slots back an audit reads an operator: a node may list a transaction after others with later slots.
 const AUDIT_SLOTS: u64 = 50_000;
+/// 25 hours of slots of 400 ms: how long an account remembers its payments.
+const DAY_SLOTS: u64 = 225_000;
 /// Accounts with unexplained money whose past is read again per audit.
 const AUDITED_AT_ONCE: u32 = 50;
 /// How long one process keeps the lease on a network beyond three intervals; then another process takes over.
@@ -192,6 +194,7 @@ impl Indexer {
         self.done("looking for hidden accounts", self.find_hidden().await);
         self.done("walking found accounts", self.walk_adopted().await);
         self.done("fetching what is pending", self.fetch_pending().await);
+        self.done("looking for payments that were left out", self.find_left_out().await);
         self.done("reading changed policies", self.refresh_agents().await);
         self.done("looking at limits", self.look_at_limits().await);
     }
@@ -226,6 +229,17 @@ impl Indexer {
             // One operator's failure must not stop the others.
             let walked = self.walk(operator.address, Whose::Operator(operator.id)).await;
             interrupted = interrupted.and(walked.map(|_| ()));
+        }
+        interrupted
+    }
+
+    /// Reads a day of the accounts again whose balance nothing explains and whose transfers do not end: what is missing may be the
+    /// payment that the transfer waits for.
+    async fn find_left_out(&self) -> Result<(), IndexError> {
+        let mut interrupted = Ok(());
+        for ledger in self.parts.index.list_unexplained_and_paying(self.network, AUDITED_AT_ONCE).await? {
+            let whose = Whose::Account(ledger.account_id);
+            interrupted = interrupted.and(self.walk_again(ledger.token_account, whose, DAY_SLOTS).await);
         }
         interrupted
     }

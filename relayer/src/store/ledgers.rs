@@ -238,6 +238,28 @@ impl Index {
         .await
     }
 
+    /// For the indexer: those of them that have a transfer under way.
+    pub async fn list_unexplained_and_paying(
+        &self,
+        network: Network,
+        rows_max: u32,
+    ) -> Result<Vec<Ledger>, StoreError> {
+        sql! {
+            "SELECT {columns}
+             FROM ledgers
+                 JOIN accounts
+                     ON accounts.operator_id = ledgers.operator_id AND accounts.account_id = ledgers.account_id
+                 JOIN operators ON operators.operator_id = accounts.operator_id
+             WHERE operators.network = {network} AND ledgers.unexplained_micros <> 0
+                 AND EXISTS (SELECT 1 FROM transfers WHERE transfers.operator_id = accounts.operator_id
+                     AND transfers.account_id = accounts.account_id AND transfers.state IN ('claimed', 'signed', 'sent'))
+             ORDER BY accounts.account_id DESC LIMIT {rows_max}",
+            columns = COLUMNS, network, rows_max
+        }
+        .fetch_all(self.lister())
+        .await
+    }
+
     /// For the indexer: an account's ledger as it was after `slot`, without bookings of later slots.
     pub async fn find_ledger_at(
         &self,

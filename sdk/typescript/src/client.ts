@@ -78,7 +78,7 @@ export interface AccountSelection {
   /** Each only while its policy has this version: what a dry run showed. */
   versions?: Record<string, number>;
   tag?: string;
-  status?: types.AccountStatus;
+  status?: types.ShownAccountStatus;
   all?: boolean;
 }
 
@@ -288,7 +288,7 @@ class Accounts {
   }
 
   /** Newest first. */
-  list(filter: { status?: types.AccountStatus; tag?: string } = {}): AsyncGenerator<types.Account> {
+  list(filter: { status?: types.ShownAccountStatus; tag?: string } = {}): AsyncGenerator<types.Account> {
     return listed(kind("Account"), this.#line, "/accounts", { status: filter.status, tag: filter.tag });
   }
 

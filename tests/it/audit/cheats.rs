@@ -30,6 +30,12 @@ const THIEF: [u8; 32] = [66; 32];
 /// Offset of the single limit in an account.
 const LIMIT_IN_ACCOUNT: usize = 8 + 8 + 32 + 16 + 32 + 32 + 8;
 
+/// Dates a transaction's block so many hours earlier.
+fn moves_back(transaction: &mut Value, hours: i64) {
+    let date = transaction["blockTime"].as_i64().expect("a date");
+    transaction["blockTime"] = json!(date - hours * 3_600);
+}
+
 impl Scene {
     /// Each cheat on its own copy of the saved data, so audit the scene first.
     pub(super) fn cheats(&self) -> Vec<Cheat> {
@@ -43,7 +49,7 @@ impl Scene {
         cheats.extend([
             cheat(
                 &[
-                    ("numbering", "Payment 2 is missing"),
+                    ("numbering", "Payment 3 is missing"),
                     ("balances", "what changed it is not among the transactions"),
                 ],
                 &|copy| copy.hides(second),
@@ -97,11 +103,12 @@ impl Scene {
             cheat(&[("signer", "did not sign")], &|copy| {
                 copy.spoils(first, |transaction| self.resumes(transaction))
             }),
-            cheat(&[("dates", "The account says that payment 1 was made at")], &|copy| {
-                copy.spoils(first, |transaction| {
-                    let date = transaction["blockTime"].as_i64().expect("a date");
-                    transaction["blockTime"] = json!(date - 30 * 3_600);
-                });
+            cheat(&[("dates", "The account says that the payment with tag")], &|copy| {
+                copy.spoils(first, |transaction| moves_back(transaction, 2));
+            }),
+            // The account would have forgotten the payment by now.
+            cheat(&[("dates", "The node dates the block of slot")], &|copy| {
+                copy.spoils(first, |transaction| moves_back(transaction, 30));
             }),
             cheat(&[("state", "may move 1000.000000 USDC out of the token account")], &|copy| {
                 let purse =

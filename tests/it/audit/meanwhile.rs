@@ -72,6 +72,8 @@ async fn payments_and_new_accounts_while_an_audit_runs_accuse_nobody() {
     let (payee, _) = chain.new_payee().await;
     mints(&chain, "1000", &ada.token_account).await;
     mints(&chain, "1000", &eve.token_account).await;
+    ada.gets_room(50).await;
+    eve.gets_room(50).await;
     let (url, address) = (operator.network().rpc_url.clone(), operator.address.to_string());
 
     let meanwhile = Meanwhile::pays(&[&ada, &ada, &eve], payee);

@@ -12,6 +12,7 @@ use purser_client::{
     extended_transfer_units, loaded_bytes, table_units, transfer_units,
 };
 use purser_core::Beyond;
+use purser_policy::TagBucket;
 use solana_compute_budget_interface::ComputeBudgetInstruction;
 use solana_sdk::instruction::{AccountMeta, Instruction};
 use solana_sdk::pubkey::Pubkey;
@@ -58,14 +59,17 @@ pub fn reclaim_fee(priority_fee_micro_lamports: u64) -> u64 {
 /// Bytes of a token account.
 const TOKEN_ACCOUNT_BYTES: usize = 165;
 
+/// Bytes of an agent account without a list, with the bucket of tags that it begins with.
+const AGENT_BYTES: usize = Agent::BYTES + size_of::<TagBucket>();
+
 /// Rent in lamports of an agent with this policy, without its token account.
 pub fn agent_rent(policy: &SpendingPolicy) -> u64 {
-    rent(Agent::BYTES + policy.allowlist.len() * ENTRY_BYTES)
+    rent(AGENT_BYTES + policy.allowlist.len() * ENTRY_BYTES)
 }
 
-/// Rent in lamports of this many accounts with this many allowlist entries in total, without drafts.
+/// Rent in lamports of this many accounts with this many allowlist entries in total, without drafts and buckets that were added.
 pub fn rent_of(accounts: u64, entries: u64) -> u64 {
-    let account = rent(Agent::BYTES).saturating_add(rent(TOKEN_ACCOUNT_BYTES));
+    let account = rent(AGENT_BYTES).saturating_add(rent(TOKEN_ACCOUNT_BYTES));
     let entry = rent(ENTRY_BYTES).saturating_sub(rent(0));
     accounts.saturating_mul(account).saturating_add(entries.saturating_mul(entry))
 }
