@@ -35,8 +35,8 @@ const BUDGETS: &[(&str, usize)] = &[
     ("doors/x402", 1_255),      // offers in every form that sellers write
     ("localnet", 1_630),        // a gate: pages of other sites only read
     ("main", 225),              // what the configuration says of doors is read here
-    ("migrations", 5_950),      // `tag-buckets`; the commands of grants, approvers and budgets, and `approve`
-    ("policy", 1_475),          // goal 900; buckets that grow are its latest raise
+    ("migrations", 5_970), // `tag-buckets`, and a wait after revocations; the commands of grants, approvers and budgets, and `approve`
+    ("policy", 1_475),     // goal 900; buckets that grow are its latest raise
     ("programs/purser", 4_545), // buckets of tags; approvers, grants that wait, bounds and budgets
     ("relayer", 45_980), // requests that pass for their pause alone change nothing else, and errors that say that it holds; what a plain pause replaces, and turns for budgets; what a payment counts, read once more after its block; who approved, and which action made a version or a halt; what the service pays for approvers; blocks not older than a view; the record of changes, sessions, passkeys, tags, changes of many accounts, limits of 30 days and budgets announced and compared before they are changed, sums of transfers by day and of refusals by reason
     ("rpc", 1_960), // answers that say nothing; goal 1,800; subscriptions that are refused are requested again; a blockhash since a slot
