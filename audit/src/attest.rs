@@ -131,8 +131,8 @@ impl Statement {
         }
     }
 
-    /// Whether it is about this operator with all its accounts, or about this one account, as far as you name them. A verdict
-    /// about one account says nothing of its operator.
+    /// Whether it is about the operator that you name, with all its accounts, or about the account that you name. A verdict about
+    /// one account says nothing about its operator.
     pub fn is_about(&self, operator: Option<&Pubkey>, account: Option<&Pubkey>) -> Result<(), AttestError> {
         let Audited { operator: audited, account: only, .. } = &self.predicate;
         let is_operator = operator.is_none_or(|operator| *audited == operator.to_string());

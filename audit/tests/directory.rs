@@ -28,7 +28,7 @@ fn told(change: impl FnOnce(&mut Value, &TestChain)) -> Result<Report, String> {
     tried(chain.folder.path()).map_err(|error| error.to_string())
 }
 
-/// What was left open, of an audit that accuses nobody.
+/// The open points of an audit that accuses nobody.
 fn left_open(report: &Report) -> String {
     assert_eq!((report.holds, report.complete), (true, false), "{}", text(report));
     report.checks.iter().flat_map(|check| check.unchecked.clone()).collect::<Vec<_>>().join("\n")

@@ -80,7 +80,7 @@ fn print(format: Format, statement: &Statement) -> Result<()> {
         return print_line(&serde_json::to_string(statement)?);
     }
     let audited = &statement.predicate;
-    // Whoever signed chose the words.
+    // The signer chose these words, so they are escaped.
     let json = |text: &str| json!(shown(text));
     let given = |text: &Option<String>| json!(text.as_deref().map(shown));
     print_one(

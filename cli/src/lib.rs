@@ -137,7 +137,7 @@ fn execute<D: Doors>(
         Command::Serve => traces::of_environment(runtime.handle())?,
         _ => None,
     };
-    // What a command tells, it prints.
+    // Commands print their results, so they log warnings only.
     let level = if matches!(command, Command::Serve) { "info" } else { "warn" };
     log::start(level, traces.as_ref());
     let done = runtime.block_on(async {

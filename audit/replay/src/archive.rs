@@ -173,7 +173,7 @@ impl Archive {
         Ok(archive)
     }
 
-    /// What the archive is about, if all of that is in it.
+    /// The manifest of an archive whose gathering has ended.
     pub fn whole(&self) -> Result<Manifest, AuditError> {
         self.manifest()?.filter(|manifest| manifest.is_whole).ok_or_else(|| {
             let what = "no audit was saved there, or saving it goes on or was interrupted: finish it with --url and --save";
@@ -207,7 +207,7 @@ impl Archive {
         self.write(MANIFEST, &Manifest { version: VERSION, is_whole: true, ..manifest })
     }
 
-    /// Whether the list of an address was saved, were it an empty one.
+    /// Whether the list of an address was saved. An empty list counts.
     pub(crate) fn has_signatures(&self, address: &Pubkey) -> Result<bool, AuditError> {
         Ok(self.0.has(&named(LISTS, &address.to_string())?))
     }
@@ -308,7 +308,7 @@ fn named(part: &str, name: &str) -> Result<String, AuditError> {
     Ok(format!("{part}/{name}.json"))
 }
 
-/// Files of other names are no part of an archive, whoever reads it.
+/// Other names than these are not read.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }

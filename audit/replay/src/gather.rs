@@ -375,7 +375,7 @@ impl Gathering<'_> {
     fn compare_lists(&self, address: &Pubkey, ours: &[Line], other: &Node, theirs: &[Line]) {
         let of = |lines: &[Line]| lines.iter().map(|line| line.signature.clone()).collect::<BTreeSet<_>>();
         let (own, other_own) = (of(ours), of(theirs));
-        // What is newer than both lists is no contradiction, unless the nodes had come so far before they were asked.
+        // A transaction newer than both lists is no contradiction, unless the nodes had passed its slot before they were asked.
         let reached = self.reached.load(Ordering::Relaxed);
         let newest = |lines: &[Line]| lines.first().map_or(0, |line| line.slot);
         let until = newest(ours).min(newest(theirs)).max(if ours.is_empty() || theirs.is_empty() {

@@ -27,7 +27,7 @@ pub struct Program {
 pub fn program(archive: &Archive, id: &Pubkey, outcome: &mut Outcome) -> Result<Program, AuditError> {
     let program = read(archive, id)?;
     *outcome.examined.entry(Check::Program).or_default() += 1;
-    // What was not saved is left open where everything is that an audit saves.
+    // If the account was not saved, this check stays open: the directory's own check reports the gap.
     let is_saved = archive.account(id)?.is_some() && archive.account(&program_data_at(id))?.is_some();
     match program.is_committed {
         Some(true) => {}

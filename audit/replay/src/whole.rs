@@ -20,8 +20,8 @@ const SLOTS_APART_MAX: u64 = 150;
 /// Accounts of this program are lookup tables, which transactions name.
 const LOOKUP_TABLES: Pubkey = Pubkey::from_str_const("AddressLookupTab1e1111111111111111111111111");
 
-/// Whether nothing is missing that an audit saves, by what it saves: what is missing was not checked, and what is there beside it
-/// is named.
+/// Checks that the archive holds everything that an audit saves. A missing file leaves the audit incomplete; a surplus file is
+/// named.
 pub fn check(scope: &Scope, archive: &Archive, outcome: &mut Outcome) -> Result<(), AuditError> {
     let mut newest = 0;
     for address in scope.accounts() {
@@ -100,7 +100,7 @@ pub fn check(scope: &Scope, archive: &Archive, outcome: &mut Outcome) -> Result<
     Ok(())
 }
 
-/// What is in the archive and no part of this audit, such as grants that were closed since an earlier one.
+/// Files that this audit does not need, such as grants that were closed since an earlier one.
 fn surplus(scope: &Scope, archive: &Archive, outcome: &Outcome) -> Result<Vec<String>, AuditError> {
     let (accounts, mut lists) = (scope.accounts(), scope.lists());
     let mut transactions = BTreeSet::new();
