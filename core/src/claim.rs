@@ -17,6 +17,8 @@ pub enum Claim {
     Conflict,
     /// Nothing was claimed: it looks like this transfer under another key. See [`super::Duplicates`].
     Duplicate(TransferId),
+    /// Nothing was claimed: it would end unpaid, and as many did in 24 hours as may. There is room for one more a day after this one.
+    TooManyRefused(TransferId),
 }
 
 /// A used key, and the latest try under it.

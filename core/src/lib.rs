@@ -64,7 +64,7 @@ pub use invalid::{Invalid, check_text};
 pub use memo::{MEMO_CHARS_MAX, Memo};
 pub use network::Network;
 pub use new_transfer::{
-    AskedTransfer, ClaimClock, DUPLICATE_WITHIN, Duplicates, KeyUse, NewTransfer, OtherSender, SignedAhead,
+    AskedTransfer, ClaimClock, DUPLICATE_WITHIN, Duplicates, KeyUse, NewTransfer, OtherSender,
 };
 pub use outside::{
     Chain, Clock, GivesBack, Ledger, LedgerError, Marked, Observer, Outside, RefusalLimits, Room, Signer,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Address, Approval, Fingerprint, IDEMPOTENCY_SECONDS, IdempotencyKey, KeyId, Network, OperatorId,
-    SignedTransfer, Timestamp, Transfer, TransferId, TransferRequest, TransferState, UsedKey,
+    Address, Approval, ApprovalWanted, Fingerprint, IDEMPOTENCY_SECONDS, IdempotencyKey, RefusalLimits,
+    Timestamp, Transfer, TransferId, TransferRequest, TransferState, UsedKey,
 };
 
 /// A request under its idempotency key, and what its caller wants done where it is in doubt.
@@ -16,55 +16,41 @@ pub struct AskedTransfer {
     pub approval: Approval,
 }
 
-/// A transfer that asks for its idempotency key.
+/// A transfer that asks for its idempotency key, with its first step.
 #[derive(Debug, Clone)]
 pub struct NewTransfer {
-    /// Used when the claim is `New` or `Retry`. Ends in the tag of its key.
-    pub id: TransferId,
-    pub operator_id: OperatorId,
-    pub network: Network,
-    pub key_id: KeyId,
-    pub asked: AskedTransfer,
-    /// Set when somebody else sends its bytes.
-    pub sender: Option<OtherSender>,
-    /// See [`super::Transfer::asked_at`].
-    pub asked_at: i64,
-    /// See [`SignedAhead`].
-    pub signed: Option<SignedAhead>,
+    /// Its id ends in the tag of its key. Its state is `Claimed`, which is stored nowhere.
+    pub transfer: Transfer,
+    /// Signed, refused, failed, or waiting for a person: stored with the claim.
+    pub next: TransferState,
+    /// What is asked for, where that is more than the payment: see [`OtherSender`].
+    pub fingerprint: Option<Fingerprint>,
+    pub duplicates: Duplicates,
+    pub refusals: RefusalLimits,
 }
 
 impl NewTransfer {
     /// What a later request under its key must equal.
     pub fn fingerprint(&self) -> Fingerprint {
-        self.sender.map_or_else(|| Fingerprint::of(&self.asked.request), |sender| sender.fingerprint)
+        self.fingerprint.unwrap_or_else(|| Fingerprint::of(&self.transfer.request))
     }
 
-    /// A payment with its tag is one of its key if it was made later than this.
-    pub fn paid_since(&self) -> Timestamp {
-        Timestamp::from_unix_seconds(self.asked_at.saturating_sub(IDEMPOTENCY_SECONDS))
-    }
-
-    /// The transfer that the claim makes of it. It is signed if the claim stored the bytes that were signed ahead.
-    pub fn claimed(&self, bytes_are_stored: bool, now: Timestamp) -> Transfer {
-        let ahead = self.signed.as_ref().filter(|_| bytes_are_stored);
-        Transfer {
-            id: self.id,
-            operator_id: self.operator_id,
-            network: self.network,
-            key_id: self.key_id,
-            idempotency_key: self.asked.idempotency_key.clone(),
-            request: self.asked.request.clone(),
-            fee_payer: self.sender.map(|sender| sender.fee_payer),
-            refusal: None,
-            approval: self.asked.approval,
-            policy_version: ahead.map(|ahead| ahead.policy_version),
-            reopened: 0,
-            asked_at: Some(self.asked_at),
-            earlier_valid_until: None,
-            state: ahead.map_or(TransferState::Claimed, |ahead| TransferState::Signed(ahead.signed.clone())),
-            created_at: now,
-            updated_at: now,
-        }
+    /// The transfer that the claim stores.
+    pub fn claimed(&self, key_use: KeyUse, now: Timestamp) -> Transfer {
+        let next = match self.next.clone() {
+            // The key is older where it was refused before. A grant must not outlive it: what reuses the key has the same tag.
+            TransferState::PendingApproval(wanted) => {
+                let expires_at = wanted.expires_at.min(Timestamp::from_unix_seconds(key_use.expires_unix));
+                TransferState::PendingApproval(ApprovalWanted { expires_at, ..wanted })
+            }
+            next @ (TransferState::Claimed
+            | TransferState::Signed(_)
+            | TransferState::Sent { .. }
+            | TransferState::Settled(_)
+            | TransferState::Rejected(_)
+            | TransferState::Failed(_)) => next,
+        };
+        self.transfer.moved(next, now)
     }
 }
 
@@ -94,15 +80,6 @@ pub struct OtherSender {
     pub fee_payer: Address,
     /// The fingerprint of what is asked for, used instead of the payment's.
     pub fingerprint: Fingerprint,
-}
-
-/// Bytes that were signed before the claim. A claim that is `New` or `Retry` stores them with it if our records then
-/// hold no payment with the tag. If the claimed transfer holds no bytes, do not send these.
-#[derive(Debug, Clone)]
-pub struct SignedAhead {
-    pub signed: SignedTransfer,
-    /// See [`super::Transfer::policy_version`].
-    pub policy_version: u64,
 }
 
 /// The two clocks of a claim: leases use the one that relayers share; idempotency keys use the chain's, if that one agrees.

@@ -59,9 +59,8 @@ pub enum GivesBack {
 /// Our records: transfers, what their keys stand for, and payments that were read on the chain.
 #[async_trait]
 pub trait Ledger: Send + Sync + 'static {
-    /// Takes the idempotency key for a new try, or returns what it stands for. Exactly one of any number of identical requests is
-    /// `New` (or `Retry`). Whether bytes that were signed ahead are stored is decided in the same moment: see
-    /// [`super::SignedAhead`].
+    /// Takes the idempotency key for a new try and stores that in its first step, or returns what the key stands for: one transaction.
+    /// Exactly one of any number of identical requests is `New` (or `Retry`). `TooManyApprovals`: nothing was claimed.
     async fn claim(&self, new: &NewTransfer, clock: ClaimClock) -> Result<Claim, LedgerError>;
 
     /// The latest use of an idempotency key.
@@ -109,15 +108,6 @@ pub trait Ledger: Send + Sync + 'static {
 
     /// The token account of any operator's account on this network that can be paid.
     async fn find_payee(&self, network: Network, id: AccountId) -> Result<Option<Address>, LedgerError>;
-
-    /// The last refusal that the daily budgets allow, if they are used up: see [`super::RefusalLimits`].
-    async fn find_last_allowed_refusal(
-        &self,
-        payer: &Payer,
-        since: Timestamp,
-        per_account: u32,
-        per_operator: u32,
-    ) -> Result<Option<TransferId>, LedgerError>;
 
     /// Leases up to `rows_max` unfinished transfers that nobody holds at `now`, longest abandoned first.
     async fn take_unfinished(
@@ -185,11 +175,6 @@ pub trait Chain: Signer {
     /// Whether a transaction with this last valid block height, signed before that moment, can no longer land. Reads made after
     /// that show whether it did.
     async fn has_passed(&self, block_height: u64, signed_before: Instant) -> Result<bool, ChainFault>;
-
-    /// Stops counting signed bytes that will not be sent after all.
-    fn discard(&self, signed: &SignedTransfer) {
-        let _ = signed;
-    }
 
     /// Sends the stored bytes once. An error does not say whether they land: ask `outcome`.
     async fn send(&self, signed: &SignedTransfer) -> Result<(), ChainFault>;
@@ -276,7 +261,8 @@ pub trait Tasks: Send + Sync + 'static {
     fn start(&self, work: Work);
 }
 
-/// How many transfers of an account, and of all accounts of an operator, may be rejected or fail in 24 hours.
+/// How many transfers of an account, and of all accounts of an operator, may be rejected or fail in 24 hours. Each is kept, with an
+/// entry, an event and a denial, so whoever has one agent key could fill the disk with them. What can be paid is paid as ever.
 #[derive(Debug, Clone, Copy)]
 pub struct RefusalLimits {
     pub per_account: u32,

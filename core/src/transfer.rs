@@ -60,7 +60,7 @@ pub struct Transfer {
     pub policy_version: Option<u64>,
     /// How often a fork dropped the payment that had settled it.
     pub reopened: u32,
-    /// The chain's second at its claim, the same in all bytes that are signed for it: the program takes them for an hour after it. Of a
+    /// The chain's second before its claim, the same in all bytes that are signed for it: the program takes them for an hour after it. Of a
     /// transfer that waited for a person, the second of its first signature. `None`: stored by a version without it, so it is too old.
     pub asked_at: Option<i64>,
     /// The highest last valid block height of the bytes that were signed for it before those that it holds now. `None`: those are its
@@ -89,6 +89,20 @@ impl Transfer {
     pub fn may_land_until(&self) -> Option<u64> {
         let signed = self.state.signed().map(|signed| signed.last_valid_block_height);
         signed.max(self.earlier_valid_until)
+    }
+
+    /// In its next state. A refusal names the policy that decided, if that was read.
+    pub fn moved(&self, next: TransferState, now: Timestamp) -> Self {
+        let (policy_version, approval) = match &next {
+            TransferState::Rejected(rejection) => (rejection.policy_version, self.approval),
+            TransferState::PendingApproval(wanted) => (wanted.rejection.policy_version, wanted.requested()),
+            TransferState::Claimed
+            | TransferState::Signed(_)
+            | TransferState::Sent { .. }
+            | TransferState::Settled(_)
+            | TransferState::Failed(_) => (self.policy_version, self.approval),
+        };
+        Self { state: next, policy_version, approval, updated_at: now, ..self.clone() }
     }
 
     /// This transfer before it is signed once more: the bytes that it holds are earlier ones from then on.

@@ -5,7 +5,7 @@ use super::{ApprovalWanted, Failure, Rejection, Timestamp};
 /// A transfer's progress. Each variant carries its facts; each method returns the next state or refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransferState {
-    /// Its idempotency key is claimed; nothing is signed.
+    /// Nothing is signed. Every transfer begins here and is stored in its next state; version 0.1.0 stored this one too.
     Claimed,
     /// A person is asked whether it may be paid beyond the policy; nothing is signed.
     PendingApproval(ApprovalWanted),
@@ -141,7 +141,7 @@ impl TransferState {
         }
     }
 
-    /// Final on the chain. Possible from `Claimed` too: the chain may hold the payment of an earlier try.
+    /// Final on the chain. Possible before it is signed, too: the chain may hold the payment of an earlier try.
     pub fn settle(&self, settlement: Settlement) -> Result<Self, WrongState> {
         self.end(Self::Settled(settlement))
     }

@@ -68,17 +68,15 @@ impl Database {
 
     pub fn claim(&mut self, new: &NewTransfer, clock: ClaimClock, holder: &str) -> Claim {
         let fingerprint = new.fingerprint().to_hex();
-        let (key_use, is_retry) = match self.used(&new.asked.idempotency_key) {
+        let (key_use, is_retry) = match self.used(&new.transfer.idempotency_key) {
             None => (KeyUse::begins(0, clock), false),
-            Some(used) => match used.reused_by(&fingerprint, clock.agreed, new.asked.approval) {
+            Some(used) => match used.reused_by(&fingerprint, clock.agreed, new.transfer.approval) {
                 Reuse::Expired => (KeyUse::begins(used.uses, clock), false),
                 Reuse::Retry => (KeyUse::goes_on(&used), true),
                 Reuse::Answer(claim) => return *claim,
             },
         };
-        let is_unpaid = self.tagged(new.id.tag(), new.paid_since()).is_none();
-        let ahead = new.signed.as_ref().filter(|_| is_unpaid);
-        let transfer = new.claimed(ahead.is_some(), clock.now);
+        let transfer = new.claimed(key_use, clock.now);
         self.rows.push(Row {
             transfer: transfer.clone(),
             fingerprint,
@@ -86,7 +84,7 @@ impl Database {
             key_expires_unix: key_use.expires_unix,
             holder: holder.to_owned(),
             lease_expires_at: clock.lease_expires_at,
-            bytes: ahead.map(|ahead| ahead.signed.clone()),
+            bytes: transfer.state.signed().cloned(),
         });
         if is_retry { Claim::Retry(transfer) } else { Claim::New(transfer) }
     }
@@ -148,11 +146,7 @@ impl Database {
             let entry = Entry { payment, number: None };
             self.history.entry(settlement.signature.clone()).or_insert(entry);
         }
-        let approval = match &next {
-            TransferState::PendingApproval(wanted) => wanted.requested(),
-            _ => before.approval,
-        };
-        row.transfer = Transfer { state: next, approval, updated_at: now, ..before.clone() };
+        row.transfer = before.moved(next, now);
         Ok(Marked { transfer: row.transfer.clone(), is_watched: false })
     }
 

@@ -54,12 +54,14 @@ impl Ledger for SimLedger {
         let claim = self.call("claim", |database| Ok(database.claim(new, clock, holder))).await?;
         self.world.tell(|| match &claim {
             Claim::New(ours) | Claim::Retry(ours) => {
-                let key = new.asked.idempotency_key.as_str();
+                let key = ours.idempotency_key.as_str();
                 format!("{holder}: claims {key} as {} ({})", ours.id, ours.state.as_str())
             }
-            Claim::Replay(_) | Claim::InFlight(_) | Claim::Conflict | Claim::Duplicate(_) => {
-                format!("{holder}: the key is taken")
-            }
+            Claim::Replay(_)
+            | Claim::InFlight(_)
+            | Claim::Conflict
+            | Claim::Duplicate(_)
+            | Claim::TooManyRefused(_) => format!("{holder}: the key is taken"),
         });
         Ok(claim)
     }
@@ -135,16 +137,6 @@ impl Ledger for SimLedger {
 
     async fn find_payee(&self, _: Network, _: AccountId) -> Result<Option<Address>, LedgerError> {
         self.call("payee", |_| Ok(Some(PAYEE))).await
-    }
-
-    async fn find_last_allowed_refusal(
-        &self,
-        _: &Payer,
-        _: Timestamp,
-        _: u32,
-        _: u32,
-    ) -> Result<Option<TransferId>, LedgerError> {
-        self.call("refusals", |_| Ok(None)).await
     }
 
     async fn take_unfinished(

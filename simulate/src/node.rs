@@ -55,7 +55,8 @@ impl SimChain {
     ) -> ChainView {
         let account = state.chain.at(slot).clone();
         let now = state.chain.second_of(slot) + clock;
-        let waived = granted.and_then(|payment| account.granted(payment.tag, payment.request.amount, now));
+        let at = account.window.effective(now);
+        let waived = granted.and_then(|payment| account.granted(payment.tag, payment.request.amount, at));
         let granted = waived.map(|waived| Granted { address: GRANT, waived });
         let tags = account.tags.clone();
         let mut view = ChainView {
@@ -197,10 +198,6 @@ impl Chain for SimChain {
             }
             has_passed
         }))
-    }
-
-    fn discard(&self, signed: &SignedTransfer) {
-        self.ends(number_of(signed));
     }
 
     async fn send(&self, signed: &SignedTransfer) -> Result<(), ChainFault> {

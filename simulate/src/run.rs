@@ -207,8 +207,8 @@ async fn keep_approving(world: Arc<World>, keys: usize, end: CancellationToken) 
 fn approve(account: &mut Account, number: usize, now: i64) {
     let payer = payer();
     let tag = transfer_tag(&payer.operator, &payer.addresses.agent, &key(number));
-    let grant =
-        OpenGrant { amount: amount(number), expires_at: now + DAY, policy_version: account.policy_version };
+    let expires_at = account.window.effective(now) + DAY;
+    let grant = OpenGrant { amount: amount(number), expires_at, policy_version: account.policy_version };
     account.grants.insert(tag, grant);
 }
 

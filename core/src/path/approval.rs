@@ -3,14 +3,14 @@
 
 use std::time::Duration;
 
-use super::carrier::{Carrier, Step, Stepped, WasPaid, allowed_by};
+use super::carrier::{Carrier, Step, Stepped, Verdict, WasPaid, allowed_by};
 use super::decide::{Decision, Payment, decide, invalid_recipient};
 use super::error::PaymentError;
 use super::{MoneyPath, Rejected};
 use crate::crash_point;
 use crate::{
     ApprovalWanted, FailureCode, IDEMPOTENCY_SECONDS, LedgerError, OperatorId, REQUEST_AHEAD_SECONDS,
-    Rejection, Timestamp, Transfer, TransferId, TransferState,
+    Rejection, Transfer, TransferId, TransferState,
 };
 
 /// How long a person has.
@@ -28,30 +28,6 @@ impl Carrier {
     pub(super) fn may_ask(&self, transfer: &Transfer, rejection: &Rejection) -> bool {
         let is_new = matches!(transfer.state, TransferState::Claimed) && transfer.fee_payer.is_none();
         is_new && transfer.approval.is_wanted(rejection)
-    }
-
-    /// Leaves the decision to a person, unless too many of the account's transfers wait for one.
-    pub(super) async fn ask(&mut self, transfer: Transfer, rejection: Rejection) -> Stepped {
-        let key = &transfer.idempotency_key;
-        let used = self.outside.ledger.find_used_key(transfer.operator_id, transfer.network, key).await?;
-        let expires_at = transfer.created_at.after(APPROVED_WITHIN);
-        // Its key is older where it was refused before. A grant must not outlive it: what reuses the key has the same tag.
-        let expires_at =
-            used.map_or(expires_at, |used| expires_at.min(Timestamp::from_unix_seconds(used.expires_unix)));
-        let wanted = ApprovalWanted { rejection: rejection.clone(), expires_at };
-        crash_point!("asked.before");
-        let asked = self.mark(&transfer, transfer.state.ask(wanted)).await;
-        crash_point!("asked.after");
-        match asked {
-            Err(LedgerError::TooManyApprovals) => {
-                let message = format!(
-                    "{} As many of the account's transfers as may wait for approval do so.",
-                    rejection.message
-                );
-                self.reject(transfer, Rejection { message, ..rejection }).await
-            }
-            asked => self.recorded(transfer, asked).await,
-        }
     }
 
     /// Pays by a grant if there is one that covers it, ends what nobody can approve any more, and leaves everything else waiting.
@@ -100,7 +76,12 @@ impl Carrier {
                 match self.signed(&asked, destination, &view).await {
                     Ok(signed) => self.store(allowed_by(&view, asked), signed).await,
                     // Until it is signed, its second is that of the claim.
-                    Err(error) => self.fail_unsigned(allowed_by(&view, transfer), destination, &error).await,
+                    Err(fault) => match self.unserved(&transfer, fault) {
+                        Verdict::End(end) => {
+                            self.end_unpaid(allowed_by(&view, transfer), destination, end).await
+                        }
+                        _ => self.wait_longer(transfer).await,
+                    },
                 }
             }
             // The grant stays: the same request finds it.
@@ -125,6 +106,19 @@ impl Carrier {
         self.outside.ledger.renew_leases(transfer.operator_id, &[transfer.id], now.after(pause)).await?;
         Ok(Step::Left(transfer))
     }
+}
+
+/// The question to a person about a refusal.
+pub(super) fn wanted(transfer: &Transfer, rejection: Rejection) -> ApprovalWanted {
+    ApprovalWanted { rejection, expires_at: transfer.created_at.after(APPROVED_WITHIN) }
+}
+
+/// The refusal of a transfer for which nobody is asked, since too many wait for a person.
+pub(super) fn too_many_wait(wanted: &ApprovalWanted) -> Rejection {
+    let rejection = &wanted.rejection;
+    let message =
+        format!("{} As many of the account's transfers as may wait for approval do so.", rejection.message);
+    Rejection { message, ..rejection.clone() }
 }
 
 /// Why what a person was asked holds no longer.

@@ -1,8 +1,5 @@
-//! One transfer, from its claim to its end: decide, sign, store, send, wait, record. Each step returns the transfer as
-//! stored; after an interruption between two steps, the sweeper goes on from there.
-//!
-//! When everything that the decision needs is known, a transfer is signed ahead of its claim and stored with it: one
-//! write instead of two.
+//! One transfer: decided and signed before its claim, then sent, awaited and recorded. Each step after the claim returns the transfer
+//! as stored; after an interruption between two steps, the sweeper goes on from there.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,13 +8,15 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tracing::Instrument;
 
+use super::approval::wanted;
 use super::decide::{Decision, NO_PAYEE, Payment, decide, full, invalid_recipient};
 use super::error::PaymentError;
 use super::pending::Ended;
+use super::record::{DAMAGED, EMPTY, ROTATED};
 use crate::crash_point;
 use crate::{
-    Address, Chain, ChainFault, ChainView, Checks, Failure, Marked, NewTransfer, Outside, Payer, PaymentMade,
-    Recipient, Rejection, Room, SignedAhead, SignedTransfer, Signer, Transfer, TransferId, TransferState,
+    Address, Chain, ChainFault, ChainView, Checks, Failure, FailureCode, LedgerError, Marked, Outside, Payer,
+    PaymentMade, Recipient, Rejection, Room, SignedTransfer, Signer, Transfer, TransferId, TransferState,
     UnsignedTransfer,
 };
 
@@ -31,14 +30,15 @@ pub struct Carrier {
     pub(super) outside: Outside,
     pub(super) chain: Arc<dyn Chain>,
     pub(super) payer: Payer,
-    /// Until when a failure surely reaches the caller. After that the transfer counts as accepted, and an unclear outcome
-    /// does not end it.
+    /// When its caller is answered; `None`: nobody waits.
     pub(super) awaited_until: Option<Instant>,
     /// The result of every rule when the transfer was signed or refused.
     pub(super) checks: Option<Checks>,
     pub(super) signatures: u32,
     /// Its last bytes were signed before this moment.
     pub(super) signed_before: Instant,
+    /// The chain or our records showed a payment with its tag before it was sent.
+    is_paid: bool,
     /// How often the account was given room for it.
     pub(super) rooms: u32,
     /// Signed bytes of this transfer have expired.
@@ -69,6 +69,19 @@ pub(super) enum Step {
     Left(Transfer),
 }
 
+/// What comes of a transfer by what the chain shows.
+pub(super) enum Verdict {
+    Signed(SignedTransfer),
+    /// The chain or our records hold a payment with its tag.
+    Paid(Box<ChainView>),
+    /// The program takes no bytes of it now.
+    OutOfTime,
+    Ask(Rejection),
+    End(End),
+    /// Nothing can be said or signed now.
+    Fault(ChainFault),
+}
+
 /// What is known about a tag.
 pub(super) enum WasPaid {
     No,
@@ -89,6 +102,7 @@ impl Carrier {
             checks: None,
             signatures: 0,
             signed_before: Instant::now(),
+            is_paid: false,
             rooms: 0,
             has_expired: false,
             hand_over: None,
@@ -105,14 +119,18 @@ impl Carrier {
                 is_counted = true;
             }
             let step = match &transfer.state {
-                // Whoever was to get its bytes is gone.
-                TransferState::Claimed if transfer.fee_payer.is_some() && self.hand_over.is_none() => {
-                    self.fail_interrupted(transfer).await?
+                // A fork dropped the payment that settled it, and there are no bytes of it.
+                TransferState::Claimed if transfer.fee_payer.is_none() && transfer.asked_at.is_some() => {
+                    self.sign(transfer).instrument(step!("transfer.sign")).await?
                 }
-                TransferState::Claimed => self.sign(transfer).instrument(step!("transfer.sign")).await?,
+                TransferState::Claimed => self.fail_interrupted(transfer).await?,
                 TransferState::PendingApproval(wanted) => {
                     let wanted = wanted.clone();
                     self.look_for_grant(transfer, &wanted).instrument(step!("transfer.approval")).await?
+                }
+                TransferState::Signed(_) if self.is_paid => {
+                    let destination = self.stored_destination(&transfer).await?;
+                    self.find_duplicate(transfer, destination).await?
                 }
                 TransferState::Signed(_) | TransferState::Sent { .. } if transfer.fee_payer.is_some() => {
                     self.hand_over(transfer).instrument(step!("transfer.hand_over")).await?
@@ -137,125 +155,159 @@ impl Carrier {
         self.hand_over.is_some() || self.awaited_until.is_some_and(|until| Instant::now() < until)
     }
 
-    /// Signs a transfer ahead of its claim, if nobody needs to be asked whether it may be paid.
-    pub(super) async fn sign_ahead(&mut self, new: &mut NewTransfer) -> Option<SignedAhead> {
-        if new.sender.is_some() {
-            return None;
-        }
-        let request = &new.asked.request;
-        let destination = self.destination(&request.to).await.ok()?.ok()?;
-        let payment = Payment { tag: new.id.tag(), asked_at: Some(new.asked_at), destination, request };
-        let (view, checks) = self.clearly_allowed(&payment)?;
-        // The account's clock never goes back, the chain's may.
-        let asked_at = view.window.effective(new.asked_at);
-        let unsigned = self.unsigned(new.id, &payment, &view, asked_at);
-        let signed = self.chain.sign_transfer(&unsigned).await.ok()?;
-        new.asked_at = asked_at;
-        self.checks = Some(checks);
-        self.signatures = 1;
-        self.signed_before = Instant::now();
-        Some(SignedAhead { signed, policy_version: view.policy_version })
-    }
-
-    /// Forgets bytes that were signed ahead but not stored.
-    pub(super) fn discard(&mut self, ahead: &SignedAhead) {
-        self.chain.discard(&ahead.signed);
-        self.checks = None;
-        self.signatures = 0;
-    }
-
-    /// Reads the chain, decides and signs; also decides about a second signature.
-    pub(super) async fn sign(&mut self, transfer: Transfer) -> Stepped {
-        let destination = match self.destination(&transfer.request.to).await? {
-            Ok(destination) => destination,
-            Err(message) if transfer.may_land_until().is_none() => {
-                return self.fail(transfer, invalid_recipient(message, self.now())).await;
-            }
-            Err(_) => self.stored_destination(&transfer).await?,
+    /// The first step of a new transfer: it is signed, refused, failed, or asked about. Nothing is written.
+    pub(super) async fn prepare(
+        &mut self,
+        mut transfer: Transfer,
+    ) -> Result<(Transfer, TransferState), PaymentError> {
+        let verdict = match self.destination(&transfer.request.to).await? {
+            Ok(destination) => match self.judge(&mut transfer, destination, true).await? {
+                Verdict::Paid(view) => self.sign_paid(&transfer, destination, &view).await,
+                verdict => verdict,
+            },
+            Err(message) => Verdict::End(End::Failed(invalid_recipient(message, self.now()))),
         };
+        let state = &transfer.state;
+        let next = match verdict {
+            Verdict::Signed(signed) => {
+                self.signatures = 1;
+                state.sign(signed)
+            }
+            Verdict::Ask(rejection) => state.ask(wanted(&transfer, rejection)),
+            Verdict::End(End::Rejected(rejection)) => {
+                // The rejection holds its own checks.
+                self.checks = None;
+                state.reject(rejection)
+            }
+            Verdict::End(End::Failed(failure)) => state.fail(self.with_address(failure)),
+            Verdict::Fault(fault) => return Err(fault.into()),
+            Verdict::Paid(_) | Verdict::OutOfTime => {
+                return Err(ChainFault::Unavailable("its nodes' clocks disagree".into()).into());
+            }
+        };
+        let next = next.map_err(LedgerError::from)?;
+        Ok((transfer, next))
+    }
+
+    /// Bytes for a payment that was made: no transfer is claimed without some. That payment is looked for before they are sent, and the
+    /// program refuses them as long as it stands.
+    async fn sign_paid(&mut self, transfer: &Transfer, destination: Address, view: &ChainView) -> Verdict {
+        self.is_paid = true;
+        match self.signed(transfer, destination, view).await {
+            Ok(signed) => Verdict::Signed(signed),
+            // Whatever holds up the signature, it does not mean that nothing was paid.
+            Err(fault) => Verdict::Fault(ChainFault::Unavailable(fault.to_string())),
+        }
+    }
+
+    /// Reads the chain, decides and signs once more, under the same tag.
+    pub(super) async fn sign(&mut self, mut transfer: Transfer) -> Stepped {
+        self.is_paid = false;
+        let destination = self.stored_destination(&transfer).await?;
+        match self.judge(&mut transfer, destination, false).await? {
+            Verdict::Signed(signed) => self.store(transfer, signed).await,
+            Verdict::Paid(_) => match self.view_unpaid(&transfer, destination).await? {
+                Ok(_) => self.again(transfer).await,
+                Err(step) => Ok(step),
+            },
+            Verdict::OutOfTime => self.expired(transfer).await,
+            // A person is asked about new transfers alone.
+            Verdict::Ask(rejection) => self.end_unpaid(transfer, destination, End::Rejected(rejection)).await,
+            Verdict::End(end) => self.end_unpaid(transfer, destination, end).await,
+            Verdict::Fault(fault) => {
+                tracing::warn!(transfer_id = %transfer.id, %fault, "cannot sign it again yet; retrying");
+                self.again(transfer).await
+            }
+        }
+    }
+
+    /// Decides by what is known of the chain or by what is read of it, and signs what may be paid. Nothing is refused before the chain
+    /// was read.
+    async fn judge(
+        &mut self,
+        transfer: &mut Transfer,
+        destination: Address,
+        is_new: bool,
+    ) -> Result<Verdict, PaymentError> {
         crash_point!("read.before");
-        let is_read = self.signatures > 0;
         loop {
-            let asked = Payment::of(&transfer, destination);
-            // A view known without asking is enough to sign; nothing is refused before the chain was read.
-            let is_read_anyway = is_read || transfer.approval.requested().is_some();
-            let known = if is_read_anyway { None } else { self.clearly_allowed(&asked) };
-            let (view, decision) = match known {
-                Some((view, checks)) => {
-                    self.checks = Some(checks);
-                    (view, Decision::Sign)
-                }
+            let granted = transfer.approval.requested().is_some();
+            // A view that is known without asking is enough to sign.
+            let known = if is_new && !granted { self.known(transfer, destination) } else { None };
+            let read_at = known.is_none().then(|| self.now());
+            let view = match known {
+                Some(view) => view,
                 None => {
-                    let read_at = self.now();
-                    let granted = transfer.approval.requested().map(|_| &asked);
-                    let view = match self.read_for(&destination, granted).await {
+                    let asked = Payment::of(transfer, destination);
+                    match self.read_for(&destination, granted.then_some(&asked)).await {
                         Ok(view) => view,
-                        Err(error) if transfer.state.signed().is_none() => {
-                            return self.fail_unsigned(transfer, destination, &error).await;
-                        }
-                        Err(error) => {
-                            tracing::warn!(transfer_id = %transfer.id, %error, "cannot re-evaluate yet; retrying");
-                            if self.pauses().await {
-                                continue;
-                            }
-                            return Ok(Step::Left(transfer));
-                        }
-                    };
-                    let (decision, checks) = decide(&view, &asked, self.now());
-                    self.checks = Some(checks);
-                    if decision == Decision::Sign {
-                        self.outside.observer.balance_read(&self.payer, view.balance, read_at).await;
+                        Err(fault) => return Ok(self.unserved(transfer, fault)),
                     }
-                    (view, decision)
                 }
             };
             crash_point!("read.after");
+            if is_new {
+                // The account's clock never goes back, the chain's may.
+                transfer.asked_at = transfer.asked_at.map(|asked_at| view.window.effective(asked_at));
+            }
             // Checked before a refusal too: the earlier payment itself may be what stands in the way now.
-            match self.was_paid(&transfer, &view).await? {
-                WasPaid::No => {}
-                WasPaid::Yes(made) => return self.settle_as_made(transfer, destination, *made).await,
-                WasPaid::Unread => return self.await_payment(transfer).await,
+            if self.is_shown_paid(transfer, &view).await? {
+                return Ok(Verdict::Paid(Box::new(view)));
             }
             if !transfer.can_pay_at(view.account_now()) {
-                return match transfer.may_land_until() {
-                    Some(_) => self.expired(transfer).await,
-                    None => self.fail_interrupted(transfer).await,
-                };
+                return Ok(Verdict::OutOfTime);
             }
+            let (decision, checks) = decide(&view, &Payment::of(transfer, destination), self.now());
+            self.checks = Some(checks);
             let end = match decision {
                 Decision::Sign => {
-                    return match self.signed(&transfer, destination, &view).await {
-                        Ok(signed) => self.store(allowed_by(&view, transfer), signed).await,
-                        Err(error) => {
-                            self.fail_unsigned(allowed_by(&view, transfer), destination, &error).await
-                        }
-                    };
+                    if let Some(read_at) = read_at {
+                        self.outside.observer.balance_read(&self.payer, view.balance, read_at).await;
+                    }
+                    transfer.policy_version = Some(view.policy_version);
+                    return Ok(match self.signed(transfer, destination, &view).await {
+                        Ok(signed) => Verdict::Signed(signed),
+                        Err(fault) => self.unserved(transfer, fault),
+                    });
                 }
-                Decision::NoRoom => match self.make_room(&transfer, &view).await {
+                Decision::NoRoom => match self.make_room(transfer, &view).await {
                     Ok(Room::Made) => continue,
                     Ok(Room::None) => End::Failed(full(view.frees_at(transfer.id.tag()), self.now())),
-                    Err(error) => return self.fail_unsigned(transfer, destination, &error).await,
+                    Err(fault) => return Ok(self.unserved(transfer, fault)),
                 },
                 // Of a payment a day before its request, which is not a day ago by the account's clock: soon it is.
-                Decision::AlreadyMade => return self.await_payment(transfer).await,
-                Decision::Rejected(rejection) if self.may_ask(&transfer, &rejection) => {
-                    return self.ask(transfer, rejection).await;
+                Decision::AlreadyMade => {
+                    return Ok(Verdict::Fault(ChainFault::Unavailable("its clocks disagree".into())));
+                }
+                Decision::Rejected(rejection) if self.may_ask(transfer, &rejection) => {
+                    return Ok(Verdict::Ask(rejection));
                 }
                 Decision::Rejected(rejection) => End::Rejected(rejection),
                 Decision::Failing(failure, checks) => {
-                    // The policy allows it; something else is in the way.
-                    let is_allowed = checks.is_some();
-                    self.checks = checks;
-                    if is_allowed {
-                        return self
-                            .end_unpaid(allowed_by(&view, transfer), destination, End::Failed(failure))
-                            .await;
+                    if checks.is_some() {
+                        // The policy allows it; something else is in the way.
+                        transfer.policy_version = Some(view.policy_version);
                     }
+                    self.checks = checks;
                     End::Failed(failure)
                 }
             };
-            return self.end_unpaid(transfer, destination, end).await;
+            return Ok(Verdict::End(end));
         }
+    }
+
+    /// A fault of the chain: what comes from the account ends the transfer, everything else is tried again.
+    pub(super) fn unserved(&self, transfer: &Transfer, fault: ChainFault) -> Verdict {
+        let (code, message) = match &fault {
+            ChainFault::AuthorityRotated => (FailureCode::AuthorityRotated, ROTATED),
+            ChainFault::FeePayerEmpty => (FailureCode::FeePayerEmpty, EMPTY),
+            ChainFault::Refused(_) => {
+                tracing::warn!(transfer_id = %transfer.id, error = %fault, "the chain cannot serve a transfer");
+                (FailureCode::TransferFailed, DAMAGED)
+            }
+            ChainFault::SignerUnavailable | ChainFault::Unavailable(_) => return Verdict::Fault(fault),
+        };
+        Verdict::End(End::Failed(self.failure(code, message)))
     }
 
     /// Gives the account room for one more payment, if it is as full as this view shows.
@@ -308,16 +360,13 @@ impl Carrier {
         let transfer = transfer.before_signing();
         crash_point!("signed.before");
         // Stored before the first send: from here on it may be on the chain.
-        match self.mark(&transfer, transfer.state.sign(signed.clone())).await {
+        match self.mark(&transfer, transfer.state.sign(signed)).await {
             Ok(Marked { transfer, .. }) => {
                 crash_point!("signed.after");
                 self.signatures += 1;
                 Ok(Step::Took(transfer))
             }
-            Err(error) => {
-                self.chain.discard(&signed);
-                self.superseded(transfer, error).await
-            }
+            Err(error) => self.superseded(transfer, error).await,
         }
     }
 
@@ -362,15 +411,12 @@ impl Carrier {
         self.chain.read_for_transfer(&self.payer, destination, granted).await
     }
 
-    /// The view and every rule's result, if everything needed is known and the transfer can be signed.
-    fn clearly_allowed(&self, payment: &Payment) -> Option<(ChainView, Checks)> {
-        let view = self.chain.known_for_transfer(&self.payer, &payment.destination)?;
-        match decide(&view, payment, self.now()) {
-            (Decision::Sign, checks) => Some((view, checks)),
-            (Decision::AlreadyMade | Decision::NoRoom | Decision::Rejected(_) | Decision::Failing(..), _) => {
-                None
-            }
-        }
+    /// A view that is known without asking, if it clearly allows the transfer.
+    fn known(&self, transfer: &Transfer, destination: Address) -> Option<ChainView> {
+        let view = self.chain.known_for_transfer(&self.payer, &destination)?;
+        let asked_at = transfer.asked_at.map(|asked_at| view.window.effective(asked_at));
+        let payment = Payment { asked_at, ..Payment::of(transfer, destination) };
+        (decide(&view, &payment, self.now()).0 == Decision::Sign).then_some(view)
     }
 
     /// Waits before asking the chain again. False at a stop.

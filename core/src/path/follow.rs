@@ -212,7 +212,7 @@ impl Carrier {
     }
 
     /// The program knows a payment with its tag: that is the answer, and never that nothing was paid.
-    async fn find_duplicate(&mut self, transfer: Transfer, destination: Address) -> Stepped {
+    pub(super) async fn find_duplicate(&mut self, transfer: Transfer, destination: Address) -> Stepped {
         match self.view_unpaid(&transfer, destination).await? {
             // A fork dropped that payment, or it was one of the day before.
             Ok(_) if self.signatures < SIGNATURES_MAX => self.sign_anew(transfer).await,

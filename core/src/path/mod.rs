@@ -1,5 +1,5 @@
-//! The way of a payment: claimed under its key, decided, signed, stored, sent, followed to its end and recorded, by whichever process
-//! holds its lease.
+//! The way of a payment: decided, signed and claimed under its key in one write, then sent, followed to its end and recorded, by
+//! whichever process holds its lease.
 
 mod approval;
 mod carrier;
@@ -10,7 +10,6 @@ mod handed_over;
 mod paid;
 mod pending;
 mod record;
-mod refusals;
 mod sweep;
 
 use std::sync::Arc;
@@ -29,18 +28,17 @@ use self::pending::{PendingTransfer, PendingTransfers};
 use crate::crash_point;
 use crate::{
     AccountId, Approval, AskedTransfer, Chain, ChainFault, Claim, ClaimClock, Fingerprint, IdempotencyKey,
-    KeyId, Network, NewTransfer, OperatorId, OtherSender, Outside, Payer, Reuse, Transfer, TransferId,
-    TransferStatus, agreed_now, transfer_tag,
+    KeyId, LedgerError, Network, NewTransfer, OperatorId, OtherSender, Outside, Payer, Reuse, Transfer,
+    TransferId, TransferState, TransferStatus, agreed_now, transfer_tag,
 };
 
 /// How often to check a transfer that another process carries out.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
 
-/// A transfer counts as accepted this long before its caller's deadline, or a quarter of the deadline before it: a failure
-/// takes time to record, and the caller may have been answered with 202 meanwhile.
-const ACCEPTED_BEFORE: Duration = Duration::from_secs(1);
+/// How long a refusal counts against [`crate::RefusalLimits`].
+const DAY: Duration = Duration::from_secs(86_400);
 
-/// Transfers of one process, from their claim to their end. Every process on a ledger has one.
+/// Transfers of one process, from the request to their end. Every process on a ledger has one.
 #[derive(Clone)]
 pub struct MoneyPath {
     outside: Outside,
@@ -121,62 +119,72 @@ impl MoneyPath {
             Claim::Replay(transfer) => Started::Over(Box::new(transfer)),
             Claim::Conflict => return Err(PaymentError::KeyTaken),
             Claim::Duplicate(earlier) => return Err(PaymentError::Duplicate(earlier)),
+            Claim::TooManyRefused(last) => return Err(self.too_many_refused(last)),
         };
         Span::current().record("transfer_id", display(id));
         Ok(Some(started))
     }
 
-    /// Claims a transfer and starts it. Must run to its end: the claim and the start belong together.
+    /// Decides about a request, claims its key with what came of that, and starts it. Must run to its end: the claim and the start belong
+    /// together.
     pub async fn begin(&self, order: Order, place: PendingPlace) -> Result<Started, PaymentError> {
         let Order { payer, key_id, asked, sent_by, deadline } = order;
+        let AskedTransfer { idempotency_key, request, duplicates, approval } = asked;
         let (sender, hand_over) = sent_by.unzip();
-        let now = self.outside.clock.now();
-        let tag = transfer_tag(&payer.operator, &payer.addresses.agent, &asked.idempotency_key);
-        let asked_at = match self.chain(payer.network)?.asking_second().await {
-            Ok(second) => second,
-            Err(fault) => {
-                // What stands under the key is answered without the chain.
-                let fingerprint =
-                    sender.map_or_else(|| Fingerprint::of(&asked.request), |sender| sender.fingerprint);
-                let whose = (payer.network, payer.operator_id);
-                let found =
-                    self.find_started(whose, &asked.idempotency_key, fingerprint, asked.approval).await?;
-                return found.ok_or_else(|| fault.into());
-            }
-        };
-        let mut new = NewTransfer {
-            id: TransferId::with_tag(now, self.outside.clock.id_bits(), tag),
-            operator_id: payer.operator_id,
-            network: payer.network,
-            key_id,
-            asked,
-            sender,
-            asked_at,
-            signed: None,
-        };
+        let fingerprint = sender.map(|sender| sender.fingerprint);
+        // Of identical requests one signs. The others find what it has claimed.
+        let turn = place.turn();
+        let _turn = turn.lock().await;
+        let whose = (payer.network, payer.operator_id);
+        let asked_for = fingerprint.unwrap_or_else(|| Fingerprint::of(&request));
+        if let Some(started) = self.find_started(whose, &idempotency_key, asked_for, approval).await? {
+            return Ok(started);
+        }
         let mut carrier = self.carrier(payer)?;
         carrier.hand_over = hand_over;
-        carrier.awaited_until = deadline.checked_sub(ACCEPTED_BEFORE.min(self.outside.deadline / 4));
+        carrier.awaited_until = Some(deadline);
+        let prepared = async {
+            let now = self.outside.clock.now();
+            let tag = transfer_tag(&payer.operator, &payer.addresses.agent, &idempotency_key);
+            let transfer = Transfer {
+                id: TransferId::with_tag(now, self.outside.clock.id_bits(), tag),
+                operator_id: payer.operator_id,
+                network: payer.network,
+                key_id,
+                idempotency_key,
+                request,
+                fee_payer: sender.map(|sender| sender.fee_payer),
+                refusal: None,
+                approval,
+                policy_version: None,
+                reopened: 0,
+                asked_at: Some(self.chain(payer.network)?.asking_second().await?),
+                earlier_valid_until: None,
+                state: TransferState::Claimed,
+                created_at: now,
+                updated_at: now,
+            };
+            carrier.prepare(transfer).await
+        };
+        let prepared = tokio::time::timeout_at(deadline, prepared.instrument(step!("transfer.sign"))).await;
+        let too_slow = |_| ChainFault::Unavailable("it was not signed in time".into());
+        let (transfer, next) = prepared.map_err(too_slow)??;
+        let mut new =
+            NewTransfer { transfer, next, fingerprint, duplicates, refusals: self.outside.refusals };
         let agreed = carrier.agreed_now().await;
-        new.signed = carrier.sign_ahead(&mut new).instrument(step!("transfer.sign_ahead")).await;
-        if new.signed.is_none()
-            && let Err(refused) = carrier.check_refusals(&new).await
-        {
-            let whose = (payer.network, payer.operator_id);
-            let found = self
-                .find_started(whose, &new.asked.idempotency_key, new.fingerprint(), new.asked.approval)
-                .await?;
-            return found.ok_or(refused);
-        }
+        let now = self.outside.clock.now();
         let clock = ClaimClock { now, lease_expires_at: now.after(sweep::LEASE), agreed };
         crash_point!("claim.before");
-        let claim = self.outside.ledger.claim(&new, clock).instrument(step!("transfer.claim")).await;
+        let claim = loop {
+            let claim = self.outside.ledger.claim(&new, clock);
+            match (claim.instrument(step!("transfer.claim")).await, &new.next) {
+                (Err(LedgerError::TooManyApprovals), TransferState::PendingApproval(wanted)) => {
+                    new.next = TransferState::Rejected(approval::too_many_wait(wanted));
+                }
+                (claim, _) => break claim,
+            }
+        };
         crash_point!("claim.after");
-        let are_stored =
-            matches!(&claim, Ok(Claim::New(ours) | Claim::Retry(ours)) if ours.state.signed().is_some());
-        if let Some(ahead) = new.signed.as_ref().filter(|_| !are_stored) {
-            carrier.discard(ahead);
-        }
         let claim = claim?;
         if let Claim::New(transfer)
         | Claim::Retry(transfer)
@@ -200,7 +208,13 @@ impl MoneyPath {
             Claim::Replay(transfer) => Started::Over(Box::new(transfer)),
             Claim::Conflict => return Err(PaymentError::KeyTaken),
             Claim::Duplicate(earlier) => return Err(PaymentError::Duplicate(earlier)),
+            Claim::TooManyRefused(last) => return Err(self.too_many_refused(last)),
         })
+    }
+
+    fn too_many_refused(&self, last: TransferId) -> PaymentError {
+        let wait = self.outside.clock.now().until(last.made_by().after(DAY));
+        PaymentError::TooManyRefusals { retry_after_seconds: wait.as_secs() + 1 }
     }
 
     /// The transfer at its end, or its state at the deadline or at a stop.

@@ -12,6 +12,17 @@ use crate::{ChainView, IDEMPOTENCY_SECONDS, Timestamp, Transfer};
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
 
 impl Carrier {
+    /// Whether the account or our records show a payment with the transfer's tag.
+    pub(super) async fn is_shown_paid(
+        &self,
+        transfer: &Transfer,
+        view: &ChainView,
+    ) -> Result<bool, PaymentError> {
+        let (tag, since) = (transfer.id.tag(), transfer.paid_since());
+        let is_shown = view.shows_payment(transfer);
+        Ok(is_shown || self.outside.ledger.find_payment(&self.payer, tag, since).await?.is_some())
+    }
+
     /// Whether the transfer's tag was paid. While a caller waits for the answer, this waits a while for the payment to be read.
     pub(super) async fn was_paid(
         &self,

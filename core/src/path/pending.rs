@@ -44,14 +44,28 @@ pub(super) struct PendingTransfers(Arc<Mutex<PendingState>>);
 #[derive(Default)]
 struct PendingState {
     watchers: BTreeMap<TransferId, (OperatorId, Watch)>,
-    /// By operator and account: the pending keys, each with its number of requests.
-    pending: BTreeMap<OperatorId, BTreeMap<AccountId, BTreeMap<IdempotencyKey, usize>>>,
+    /// By operator and account: the keys of pending requests.
+    pending: BTreeMap<OperatorId, BTreeMap<AccountId, BTreeMap<IdempotencyKey, Requests>>>,
+}
+
+/// The requests under one key.
+#[derive(Default)]
+struct Requests {
+    count: usize,
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl PendingState {
-    fn count(&mut self, operator: OperatorId, account: AccountId, key: &IdempotencyKey) {
+    fn count(
+        &mut self,
+        operator: OperatorId,
+        account: AccountId,
+        key: &IdempotencyKey,
+    ) -> Arc<tokio::sync::Mutex<()>> {
         let keys = self.pending.entry(operator).or_default().entry(account).or_default();
-        *keys.entry(key.clone()).or_default() += 1;
+        let requests = keys.entry(key.clone()).or_default();
+        requests.count += 1;
+        requests.turn.clone()
     }
 }
 
@@ -60,7 +74,15 @@ pub struct PendingPlace {
     operator: OperatorId,
     account: AccountId,
     key: IdempotencyKey,
+    turn: Arc<tokio::sync::Mutex<()>>,
     all: PendingTransfers,
+}
+
+impl PendingPlace {
+    /// Held by the one request under the key that decides and claims.
+    pub(super) fn turn(&self) -> Arc<tokio::sync::Mutex<()>> {
+        self.turn.clone()
+    }
 }
 
 /// One transfer in flight; dropping this ends it.
@@ -89,9 +111,9 @@ impl PendingTransfers {
         if is_full && keys.is_none_or(|keys| !keys.contains_key(key)) {
             return None;
         }
-        state.count(operator, account, key);
+        let turn = state.count(operator, account, key);
         drop(state);
-        Some(self.place(operator, account, key))
+        Some(self.place(operator, account, key, turn))
     }
 
     /// Takes a place without a limit, for a transfer that was claimed before.
@@ -101,12 +123,18 @@ impl PendingTransfers {
         account: AccountId,
         key: &IdempotencyKey,
     ) -> PendingPlace {
-        self.lock().count(operator, account, key);
-        self.place(operator, account, key)
+        let turn = self.lock().count(operator, account, key);
+        self.place(operator, account, key, turn)
     }
 
-    fn place(&self, operator: OperatorId, account: AccountId, key: &IdempotencyKey) -> PendingPlace {
-        PendingPlace { operator, account, key: key.clone(), all: self.clone() }
+    fn place(
+        &self,
+        operator: OperatorId,
+        account: AccountId,
+        key: &IdempotencyKey,
+        turn: Arc<tokio::sync::Mutex<()>>,
+    ) -> PendingPlace {
+        PendingPlace { operator, account, key: key.clone(), turn, all: self.clone() }
     }
 
     /// `None` when the transfer is already in flight.
@@ -169,10 +197,10 @@ impl Drop for PendingPlace {
         let mut state = self.all.lock();
         let Some(accounts) = state.pending.get_mut(&self.operator) else { return };
         if let Some(keys) = accounts.get_mut(&self.account) {
-            if let Some(holders) = keys.get_mut(&self.key) {
-                *holders = holders.saturating_sub(1);
+            if let Some(requests) = keys.get_mut(&self.key) {
+                requests.count = requests.count.saturating_sub(1);
             }
-            keys.retain(|key, holders| *holders > 0 || *key != self.key);
+            keys.retain(|key, requests| requests.count > 0 || *key != self.key);
             if keys.is_empty() {
                 accounts.remove(&self.account);
             }

@@ -2,22 +2,20 @@
 
 use std::time::Duration;
 
-use super::carrier::{Carrier, End, Step, Stepped};
+use super::carrier::{Carrier, Step, Stepped};
 use crate::crash_point;
 use crate::{
-    Address, ChainFault, Failure, FailureCode, GivesBack, LedgerError, Marked, Rejection, Settlement,
-    Timestamp, Transfer, TransferState, WrongState, agreed_now,
+    Failure, FailureCode, GivesBack, LedgerError, Marked, Rejection, Settlement, Timestamp, Transfer,
+    TransferState, WrongState, agreed_now,
 };
 
 /// The message of a transfer that none of our keys may sign.
 pub(super) const ROTATED: &str = "The operator's account no longer names a transfer authority of this service; nothing was paid. Send the same request \
      again once its keys agree.";
-const EMPTY: &str =
+pub(super) const EMPTY: &str =
     "The service's wallet has no SOL for the fee right now; nothing was paid. Send the same request again.";
-const AWAY: &str = "The service that keeps the signing key does not sign right now; nothing was paid. Send the same request again.";
-const UNREACHABLE: &str =
-    "Solana cannot be reached right now; nothing was paid. Send the same request again.";
-const DAMAGED: &str = "The account cannot pay: its on-chain account is missing or damaged. Nothing was paid.";
+pub(super) const DAMAGED: &str =
+    "The account cannot pay: its on-chain account is missing or damaged. Nothing was paid.";
 
 /// How long one query of the chain's time may take.
 const TIME_PATIENCE: Duration = Duration::from_secs(1);
@@ -74,14 +72,19 @@ impl Carrier {
     }
 
     /// Ends without a payment.
-    pub(super) async fn fail(&self, transfer: Transfer, mut failure: Failure) -> Stepped {
+    pub(super) async fn fail(&self, transfer: Transfer, failure: Failure) -> Stepped {
+        crash_point!("failed.before");
+        let recorded = self.mark(&transfer, transfer.state.fail(self.with_address(failure))).await;
+        crash_point!("failed.after");
+        self.recorded(transfer, recorded).await
+    }
+
+    /// Where the balance is too low, the failure says where to send USDC.
+    pub(super) fn with_address(&self, mut failure: Failure) -> Failure {
         if failure.code == FailureCode::InsufficientBalance {
             failure.message.push_str(&format!(" Send it USDC at {}.", self.payer.addresses.token_account));
         }
-        crash_point!("failed.before");
-        let recorded = self.mark(&transfer, transfer.state.fail(failure)).await;
-        crash_point!("failed.after");
-        self.recorded(transfer, recorded).await
+        failure
     }
 
     /// Ends without a payment, since its key stands for something else.
@@ -97,42 +100,6 @@ impl Carrier {
         let recorded = self.outside.ledger.give_up(&transfer, failed, gives_back, self.now()).await;
         crash_point!("failed.after");
         self.recorded(transfer, recorded).await
-    }
-
-    /// It cannot be signed now, and none of its present bytes can land: a chain error is a failure that may be retried.
-    pub(super) async fn fail_unsigned(
-        &mut self,
-        transfer: Transfer,
-        destination: Address,
-        fault: &ChainFault,
-    ) -> Stepped {
-        let (code, message) = match fault {
-            ChainFault::AuthorityRotated => (FailureCode::AuthorityRotated, ROTATED),
-            ChainFault::FeePayerEmpty => (FailureCode::FeePayerEmpty, EMPTY),
-            ChainFault::SignerUnavailable => (FailureCode::SignerUnavailable, AWAY),
-            ChainFault::Unavailable(_) => {
-                self.log_unserved(&transfer, fault);
-                let is_first = transfer.may_land_until().is_none();
-                if !is_first || !self.is_awaited() || self.outside.stop.is_cancelled() {
-                    // An accepted transfer is tried again.
-                    return self.again(transfer).await;
-                }
-                (FailureCode::SolanaUnavailable, UNREACHABLE)
-            }
-            ChainFault::Refused(_) => {
-                self.log_unserved(&transfer, fault);
-                (FailureCode::TransferFailed, DAMAGED)
-            }
-        };
-        let failure = self.failure(code, message);
-        self.end_unpaid(transfer, destination, End::Failed(failure)).await
-    }
-
-    /// A transfer that nobody waits for asks every second: the log need not say so each time.
-    fn log_unserved(&self, transfer: &Transfer, fault: &ChainFault) {
-        if self.is_awaited() {
-            tracing::warn!(transfer_id = %transfer.id, error = %fault, "the chain is unavailable for a transfer");
-        }
     }
 
     /// Nobody waits any longer, and our records hold no signature. After a restore they may lack one that was paid.

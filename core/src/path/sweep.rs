@@ -7,7 +7,7 @@ use super::error::PaymentError;
 use crate::crash_point;
 use crate::{Network, Transfer, TransferState};
 
-/// How long a silent process keeps a transfer; also how long a transfer may take from the claim to the signature.
+/// How long a silent process keeps a transfer.
 pub(super) const LEASE: Duration = Duration::from_secs(15);
 /// How often a process renews its leases and looks for abandoned transfers. A third of the lease: two renewals may fail.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);

@@ -50,7 +50,7 @@ impl HandedOver {
 pub enum UnderKey {
     Earlier(Started),
     /// Nothing: here is a place for it.
-    New(Opening),
+    New(Box<Opening>),
 }
 
 /// A place among the pending for a transfer of this account.
@@ -120,7 +120,7 @@ impl HandOvers {
             return Ok(UnderKey::Earlier(started));
         }
         let place = place.ok_or(ServiceError::TooManyPending)?;
-        Ok(UnderKey::New(Opening { account, place }))
+        Ok(UnderKey::New(Box::new(Opening { account, place })))
     }
 
     /// Claims a transfer and starts it: decided, signed on the terms, stored, and followed to its end. A likely duplicate is not
@@ -128,12 +128,12 @@ impl HandOvers {
     pub async fn start(
         &self,
         principal: &Principal,
-        opening: Opening,
+        opening: Box<Opening>,
         handed_over: HandedOver,
         deadline: Instant,
     ) -> Result<Started, ServiceError> {
         let HandedOver { transfer, idempotency_key, fingerprint, terms, signed } = handed_over;
-        let Opening { account, place } = opening;
+        let Opening { account, place } = *opening;
         let sender = OtherSender { fee_payer: terms.fee_payer, fingerprint };
         let PaidOn(chain) = self.network(principal)?;
         let sent_by = (sender, HandOver { signer: Arc::new(OnTerms { chain, terms }), signed });

@@ -7,7 +7,7 @@ use super::claims::release_unpaid_after;
 use super::ledgers::AccountKey;
 use super::query::{Each, Sql, sql};
 use super::transfer_row::{COLUMNS, WithBytes};
-use super::transfers::{moved, write_state};
+use super::transfers::write_state;
 use super::{Index, StoreError, Transaction};
 use crate::domain::{
     Address, Contradiction, Event, HistoryEntry, Network, OperatorId, PaymentMade, PaymentMeans, Recipient,
@@ -76,7 +76,7 @@ pub(super) async fn settle_paid(
                 PaymentMeans::Settles(settlement) => {
                     let next = TransferState::Settled(settlement);
                     met.events.extend(Event::of_step(&transfer, &next, now));
-                    write_state(tx, &transfer, &moved(&transfer, next, now)).await?;
+                    write_state(tx, &transfer, &transfer.moved(next, now)).await?;
                     release_unpaid_after(tx, &transfer).await?;
                 }
                 PaymentMeans::Contradicts => met

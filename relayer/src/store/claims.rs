@@ -2,22 +2,27 @@ use std::time::Duration;
 
 use futures::FutureExt;
 
+use super::approvals::has_room_to_ask;
 use super::history::tag_text;
 use super::query::sql;
+use super::refusals::last_allowed;
 use super::row::{Record, Row};
-use super::stored::Base64;
-use super::transfer_row::{COLUMNS, TransferStateColumns};
+use super::transfer_row::{COLUMNS, TransferStateColumns, stored};
+use super::transfers::Told;
 use super::writer::Turn;
 use super::{StoreError, Transaction, Transfers};
 use crate::domain::{
-    Approval, Claim, IdempotencyKey, Network, OperatorId, Reuse, Transfer, TransferId, TransferState, UsedKey,
+    Approval, Claim, IdempotencyKey, Network, OperatorId, Reuse, Transfer, TransferId, TransferState,
+    UsedKey, WebhookId,
 };
-use purser_core::{AskedTransfer, ClaimClock, DUPLICATE_WITHIN, GivesBack, KeyUse, NewTransfer};
+use purser_core::{ClaimClock, DUPLICATE_WITHIN, GivesBack, KeyUse, NewTransfer};
 
 /// The most payments of an account among which a claim looks for one like its own.
 const LATELY_PAID_MAX: u32 = 1_000;
+/// How long a refusal counts.
+const DAY: Duration = Duration::from_secs(86_400);
 /// How long before its settlement such a payment was asked for at the most: longer than any outage that its caller sits out.
-const SETTLES_WITHIN: Duration = Duration::from_secs(86_400);
+const SETTLES_WITHIN: Duration = DAY;
 
 impl Record for UsedKey {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
@@ -34,13 +39,22 @@ impl Transfers {
     /// Takes the idempotency key for a new try, or returns what it stands for. One transaction, so exactly one of any
     /// number of identical requests is `New` (or `Retry`), and of any number that look like duplicates if those are refused.
     pub async fn claim_transfer(&self, new: &NewTransfer, clock: ClaimClock) -> Result<Claim, StoreError> {
+        // Signed bytes are announced when they are sent.
+        let told = match new.next.signed() {
+            Some(_) => None,
+            None => Some(self.told_of(&new.transfer, &new.next, clock.now).await?),
+        };
         let (new, holder) = (new.clone(), self.holder.clone());
         let fingerprint = new.fingerprint().to_hex();
-        self.write_in_turn(
-            move |tx| async move { try_claim(tx, &new, &fingerprint, &holder, clock).await }.boxed(),
+        let claim = self.write_in_turn(
+            move |tx| {
+                async move { claim_and_tell(tx, &new, &fingerprint, &holder, clock, told).await }.boxed()
+            },
             Turn::Begins,
-        )
-        .await
+        );
+        let (claim, hint) = claim.await?;
+        self.outbox.hint(hint);
+        Ok(claim)
     }
 
     /// The latest use of an idempotency key.
@@ -94,6 +108,25 @@ pub(super) async fn release_unpaid_after(
     Ok(())
 }
 
+/// The claim, and which webhooks to wake after the commit.
+async fn claim_and_tell(
+    tx: &mut Transaction<'_>,
+    new: &NewTransfer,
+    fingerprint: &str,
+    holder: &str,
+    clock: ClaimClock,
+    told: Option<Told>,
+) -> Result<(Claim, Vec<WebhookId>), StoreError> {
+    let claim = try_claim(&mut *tx, new, fingerprint, holder, clock).await?;
+    let hint = match (&claim, told) {
+        (Claim::New(ours) | Claim::Retry(ours), Some(told)) => {
+            told.write(tx, &new.transfer, &ours.state, clock.now).await?
+        }
+        _ => Vec::new(),
+    };
+    Ok((claim, hint))
+}
+
 async fn try_claim(
     tx: &mut Transaction<'_>,
     new: &NewTransfer,
@@ -101,20 +134,28 @@ async fn try_claim(
     holder: &str,
     clock: ClaimClock,
 ) -> Result<Claim, StoreError> {
-    let like = if new.asked.duplicates.are_refused { latest_like(tx, new, clock).await? } else { None };
-    let duplicate = new.asked.duplicates.refused_for(like).map(Claim::Duplicate);
+    let asked = &new.transfer;
+    let like = if new.duplicates.are_refused { latest_like(tx, new, clock).await? } else { None };
+    let duplicate = new.duplicates.refused_for(like).map(Claim::Duplicate);
+    let whose = (asked.operator_id, asked.request.from);
+    let last = match new.next.signed() {
+        Some(_) => None,
+        None => last_allowed(&mut *tx, whose, clock.now.before(DAY), new.refusals).await?,
+    };
+    let refused = last.map(Claim::TooManyRefused);
     // Usually the key is unused, and trying to insert first spares the search.
     let first = KeyUse::begins(0, clock);
     if duplicate.is_none()
+        && refused.is_none()
         && let Some(transfer) = insert_transfer(tx, new, fingerprint, first, holder, clock).await?
     {
         return Ok(Claim::New(transfer));
     }
     // The latest use of a key stands for the key.
-    let used = used(new.operator_id, new.network, &new.asked.idempotency_key).fetch_optional(&mut *tx);
+    let used = used(asked.operator_id, asked.network, &asked.idempotency_key).fetch_optional(&mut *tx);
     let used: Option<UsedKey> = used.await?;
-    let Some(used) = used else { return duplicate.ok_or(StoreError::Contended) };
-    let (key_use, is_retry) = match used.reused_by(fingerprint, clock.agreed, new.asked.approval) {
+    let Some(used) = used else { return duplicate.or(refused).ok_or(StoreError::Contended) };
+    let (key_use, is_retry) = match used.reused_by(fingerprint, clock.agreed, asked.approval) {
         Reuse::Expired => match duplicate {
             Some(duplicate) => return Ok(duplicate),
             None => (KeyUse::begins(used.uses, clock), false),
@@ -122,6 +163,9 @@ async fn try_claim(
         Reuse::Retry => (KeyUse::goes_on(&used), true),
         Reuse::Answer(claim) => return Ok(*claim),
     };
+    if let Some(refused) = refused {
+        return Ok(refused);
+    }
     // Another request took the key just now: search again.
     let inserted = insert_transfer(tx, new, fingerprint, key_use, holder, clock).await?;
     let transfer = inserted.ok_or(StoreError::Contended)?;
@@ -136,10 +180,10 @@ async fn latest_like(
     new: &NewTransfer,
     clock: ClaimClock,
 ) -> Result<Option<TransferId>, StoreError> {
-    let AskedTransfer { idempotency_key, request, .. } = &new.asked;
+    let Transfer { id, operator_id, network, idempotency_key, request, .. } = &new.transfer;
     sql! {
         "UPDATE accounts SET name = name WHERE operator_id = {operator_id} AND account_id = {from}",
-        new.operator_id, request.from
+        operator_id, request.from
     }
     .run(&mut *tx)
     .await?;
@@ -163,10 +207,10 @@ async fn latest_like(
              AND NOT EXISTS (
                  SELECT 1 FROM history WHERE operator_id = {operator_id} AND account_id = {from} AND tag = {tag}
                      AND created_at > {key_since})",
-        new.operator_id, new.network, request.from, request.to, request.amount, idempotency_key,
+        operator_id, network, request.from, request.to, request.amount, idempotency_key,
         first = TransferId::with_tag(clock.now.before(SETTLES_WITHIN), 0, 0), paid_max = LATELY_PAID_MAX,
         since = clock.now.before(DUPLICATE_WITHIN),
-        tag = tag_text(new.id.tag()), key_since = new.paid_since(),
+        tag = tag_text(id.tag()), key_since = new.transfer.paid_since(),
         memo = request.memo.as_ref().map_or("", |memo| memo.as_str())
     }
     .fetch_optional(tx)
@@ -192,7 +236,7 @@ const fn asks_approval(approval: Approval) -> u64 {
     }
 }
 
-/// `None` when another transfer has this use of the key.
+/// Stores it in its first step. `None` when another transfer has this use of the key.
 async fn insert_transfer(
     tx: &mut Transaction<'_>,
     new: &NewTransfer,
@@ -201,49 +245,33 @@ async fn insert_transfer(
     holder: &str,
     clock: ClaimClock,
 ) -> Result<Option<Transfer>, StoreError> {
-    let AskedTransfer { idempotency_key, request, .. } = &new.asked;
-    let ahead = new.signed.as_ref();
-    let signed =
-        ahead.map_or_else(TransferStateColumns::default, |ahead| TransferStateColumns::from(&ahead.signed));
-    // The same statement decides whether to store the bytes and writes the claim: stored bytes may be sent.
-    let inserted: Option<String> = sql! {
-        "WITH ahead AS MATERIALIZED (
-             SELECT {signed_bytes} <> '' AND NOT EXISTS (
-                 SELECT 1 FROM history WHERE operator_id = {operator_id} AND account_id = {from} AND tag = {tag}
-                     AND created_at > {since}) AS is_stored)
-         INSERT INTO transfers
+    let claimed = new.claimed(key_use, clock.now);
+    let Transfer { operator_id, request, idempotency_key, .. } = &claimed;
+    if matches!(claimed.state, TransferState::PendingApproval(_)) {
+        has_room_to_ask(tx, &claimed).await?;
+    }
+    let to = TransferStateColumns::from(&claimed.state);
+    let inserted = sql! {
+        "INSERT INTO transfers
              (transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo,
               idempotency_key, key_use, key_expires_unix, fingerprint, fee_payer, asks_approval,
-              asked_at, lease_holder, lease_expires_at, created_at, updated_at,
-              state,
-              signed_bytes,
-              tx_signature,
-              last_valid_block_height,
-              policy_version)
-         SELECT {id}, {operator_id}, {network}, {from}, {key_id}, {to}, {amount}, {memo},
+              asked_at, lease_holder, lease_expires_at, created_at, updated_at, policy_version,
+              state, signed_bytes, tx_signature, last_valid_block_height, ended_at, reason, message, checks, retry_at,
+              approval_reason, approval_expires_at)
+         VALUES ({id}, {operator_id}, {network}, {from}, {key_id}, {recipient}, {amount}, {memo},
              {idempotency_key}, {key_use}, {expires_unix}, {fingerprint}, {fee_payer}, {asks_approval},
-             {asked_at}, {holder}, {lease_expires_at}, {now}, {now},
-             CASE WHEN is_stored THEN 'signed' ELSE {claimed} END,
-             CASE WHEN is_stored THEN {signed_bytes} END,
-             CASE WHEN is_stored THEN {tx_signature} END,
-             CASE WHEN is_stored THEN {last_valid_block_height} END,
-             CASE WHEN is_stored THEN {policy_version} END
-         FROM ahead WHERE TRUE
-         ON CONFLICT (operator_id, idempotency_key, network, key_use) DO NOTHING
-         RETURNING state",
-        new.id, new.operator_id, new.network, new.key_id, request.from, request.to, request.amount, request.memo,
-        idempotency_key, key_use = key_use.number, key_use.expires_unix, fingerprint,
-        fee_payer = new.sender.map(|sender| sender.fee_payer),
-        asks_approval = asks_approval(new.asked.approval), tag = tag_text(new.id.tag()),
-        new.asked_at, holder, clock.lease_expires_at, clock.now, since = new.paid_since(),
-        claimed = TransferState::Claimed.as_str(),
-        signed_bytes = signed.signed_bytes.unwrap_or(Base64(Vec::new())), signed.tx_signature,
-        signed.last_valid_block_height,
-        policy_version = ahead.map(|ahead| ahead.policy_version)
+             {asked_at}, {holder}, {lease_expires_at}, {created_at}, {updated_at}, {policy_version},
+             {state}, {signed_bytes}, {tx_signature}, {last_valid_block_height}, {ended_at}, {reason}, {message}, {checks}, {retry_at},
+             {approval_reason}, {approval_expires_at})
+         ON CONFLICT (operator_id, idempotency_key, network, key_use) DO NOTHING",
+        claimed.id, operator_id, claimed.network, request.from, claimed.key_id, recipient = request.to,
+        request.amount, request.memo, idempotency_key, key_use = key_use.number, key_use.expires_unix,
+        fingerprint, claimed.fee_payer, asks_approval = asks_approval(claimed.approval), claimed.asked_at,
+        holder, clock.lease_expires_at, claimed.created_at, claimed.updated_at, claimed.policy_version,
+        state = stored(&claimed.state), to.signed_bytes, to.tx_signature, to.last_valid_block_height, to.ended_at,
+        to.reason, to.message, to.checks, to.retry_at, to.approval_reason, to.approval_expires_at
     }
-    .fetch_optional(tx)
+    .execute(tx)
     .await?;
-    let Some(stored) = inserted else { return Ok(None) };
-    let are_stored = stored != TransferState::Claimed.as_str();
-    Ok(Some(new.claimed(are_stored, clock.now)))
+    Ok((inserted == 1).then_some(claimed))
 }

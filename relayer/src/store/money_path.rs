@@ -89,17 +89,6 @@ impl Ledger for Transfers {
         Ok(Accounts(self.0.clone()).find_payee(network, id).await?)
     }
 
-    async fn find_last_allowed_refusal(
-        &self,
-        payer: &Payer,
-        since: Timestamp,
-        per_account: u32,
-        per_operator: u32,
-    ) -> Result<Option<TransferId>, LedgerError> {
-        let whose = (payer.operator_id, payer.account_id);
-        Ok(Transfers::find_last_allowed_refusal(self, whose, since, per_account, per_operator).await?)
-    }
-
     async fn take_unfinished(
         &self,
         network: Network,

@@ -8,7 +8,10 @@ use super::query::sql;
 use super::stored::Base64;
 use super::transfer_row::{COLUMNS, TransferStateColumns, stored};
 use super::{StoreError, Transaction, Transfers};
-use crate::domain::{Account, Event, OperatorId, Timestamp, Transfer, TransferId, TransferState};
+use crate::domain::{
+    Account, AccountId, Event, HistoryEntry, OperatorId, Timestamp, Transfer, TransferId, TransferState,
+    Webhook, WebhookId,
+};
 use purser_core::{GivesBack, Marked};
 
 /// How many of an account's last transfers are searched for signed ones; the others were refused.
@@ -120,23 +123,9 @@ impl Transfers {
         gives_back: Option<GivesBack>,
         now: Timestamp,
     ) -> Result<Marked, StoreError> {
-        let mut events = Event::of_step(transfer, &next, now);
-        // Read before the write, so that the writer is not held up; a webhook registered at this moment misses the event.
-        let webhooks = async {
-            if events.is_empty() {
-                Ok(Vec::new())
-            } else {
-                self.list_all_webhooks(transfer.operator_id).await
-            }
-        };
-        let (webhooks, mut entries) = tokio::try_join!(webhooks, self.entries_of(transfer, &next))?;
-        let mut notified = webhooks.clone();
-        if let Some(paid) = entries.iter().find(|entry| entry.operator_id != transfer.operator_id) {
-            notified.extend(self.list_all_webhooks(paid.operator_id).await?);
-        }
-        // Every process locks ledgers in the same order.
-        entries.sort_by_key(|entry| entry.account_id);
-        let moved = moved(transfer, next, now);
+        let told = self.told_of(transfer, &next, now).await?;
+        let is_watched = told.watches(transfer.request.from);
+        let moved = transfer.moved(next, now);
         let (transfer, next) = (transfer.clone(), moved.clone());
         let write = self.write(move |tx| {
             async move {
@@ -147,32 +136,70 @@ impl Transfers {
                 if let Some(gives_back) = gives_back {
                     release(tx, &transfer, gives_back).await?;
                 }
-                for entry in &entries {
-                    events.extend(record(tx, entry, now).await?);
-                }
-                announce(tx, &events, &notified, now).await
+                told.write(tx, &transfer, &next.state, now).await
             }
             .boxed()
         });
         self.outbox.hint(write.await?);
-        let payer = moved.request.from;
-        let is_watched = webhooks.iter().any(|webhook| webhook.subscription.watches(payer).is_some());
         Ok(Marked { transfer: moved, is_watched })
+    }
+
+    /// What a step adds to histories, and whom it is announced to. Webhooks are read before the write, so that the writer is not held
+    /// up; one that is registered at this moment misses the event.
+    pub(super) async fn told_of(
+        &self,
+        transfer: &Transfer,
+        next: &TransferState,
+        now: Timestamp,
+    ) -> Result<Told, StoreError> {
+        let webhooks = async {
+            if Event::of_step(transfer, next, now).is_empty() {
+                Ok(Vec::new())
+            } else {
+                self.list_all_webhooks(transfer.operator_id).await
+            }
+        };
+        let (webhooks, mut entries) = tokio::try_join!(webhooks, self.entries_of(transfer, next))?;
+        let mut payees = Vec::new();
+        if let Some(paid) = entries.iter().find(|entry| entry.operator_id != transfer.operator_id) {
+            payees = self.list_all_webhooks(paid.operator_id).await?;
+        }
+        // Every process locks ledgers in the same order.
+        entries.sort_by_key(|entry| entry.account_id);
+        Ok(Told { entries, webhooks, payees })
     }
 }
 
-/// The transfer in its next state. A rejection names the policy that decided, if that was read.
-pub(super) fn moved(transfer: &Transfer, next: TransferState, now: Timestamp) -> Transfer {
-    let (policy_version, approval) = match &next {
-        TransferState::Rejected(rejection) => (rejection.policy_version, transfer.approval),
-        TransferState::PendingApproval(wanted) => (wanted.rejection.policy_version, wanted.requested()),
-        TransferState::Claimed
-        | TransferState::Signed(_)
-        | TransferState::Sent { .. }
-        | TransferState::Settled(_)
-        | TransferState::Failed(_) => (transfer.policy_version, transfer.approval),
-    };
-    Transfer { state: next, policy_version, approval, updated_at: now, ..transfer.clone() }
+/// What a step adds to histories, and the webhooks that may be told of it.
+#[derive(Clone)]
+pub(super) struct Told {
+    entries: Vec<HistoryEntry>,
+    webhooks: Vec<Webhook>,
+    /// Those of another operator whose account is paid.
+    payees: Vec<Webhook>,
+}
+
+impl Told {
+    /// Whether a webhook of the payer's operator watches this account's balance.
+    fn watches(&self, payer: AccountId) -> bool {
+        self.webhooks.iter().any(|webhook| webhook.subscription.watches(payer).is_some())
+    }
+
+    /// In the transaction of the step. The answer wakes the dispatcher after the commit.
+    pub(super) async fn write(
+        mut self,
+        tx: &mut Transaction<'_>,
+        transfer: &Transfer,
+        next: &TransferState,
+        now: Timestamp,
+    ) -> Result<Vec<WebhookId>, StoreError> {
+        let mut events = Event::of_step(transfer, next, now);
+        for entry in &self.entries {
+            events.extend(record(tx, entry, now).await?);
+        }
+        self.webhooks.extend(self.payees);
+        announce(tx, &events, &self.webhooks, now).await
+    }
 }
 
 /// Moves a transfer from the state (and signature) that the caller knows to `next`; `Superseded` if it has moved on.

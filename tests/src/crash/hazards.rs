@@ -251,7 +251,7 @@ pub(super) fn asks_people(seed: u64, index: u64, runs: &mut [RunPlan], deaths: &
     }
     for death in deaths.iter_mut().flatten() {
         let (is_here, arrival) = (random.chance(35), 1 + random.below(3));
-        let point = random.one_of(&APPROVAL_POINTS).unwrap_or("asked.after");
+        let point = random.one_of(&APPROVAL_POINTS).unwrap_or("granted.after");
         if is_here {
             death.point = Some((point, arrival));
         }

@@ -22,13 +22,11 @@ const DRAWS_OF_THE_DAY_AFTER: u64 = 1 << 31;
 const BEGIN_WITHIN_MS: u64 = 3_000;
 
 /// Where a relayer can be made to die. A long run must reach each of them.
-pub const CRASH_POINTS: [&str; 20] = [
+pub const CRASH_POINTS: [&str; 18] = [
     "claim.before",
     "claim.after",
     "read.before",
     "read.after",
-    "signed.before",
-    "signed.after",
     "send.before",
     "send.after",
     "sent.before",
@@ -46,7 +44,7 @@ pub const CRASH_POINTS: [&str; 20] = [
 ];
 
 /// Those on the way of what a person is asked about, for rounds in which people approve.
-pub const APPROVAL_POINTS: [&str; 3] = ["asked.before", "asked.after", "granted.after"];
+pub const APPROVAL_POINTS: [&str; 3] = ["granted.after", "signed.before", "signed.after"];
 
 /// One start of the relayers, and everything that happens to them.
 #[derive(Debug, Clone)]

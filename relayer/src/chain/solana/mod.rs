@@ -303,10 +303,6 @@ impl purser_core::Chain for SolanaChain {
         Ok(has_passed)
     }
 
-    fn discard(&self, signed: &SignedTransfer) {
-        self.transfers_in_flight.not_paid(&signed.signature);
-    }
-
     async fn send(&self, signed: &SignedTransfer) -> Result<(), ChainFault> {
         Ok(self.submitter.send(self.followed(signed), self.settings.commitment).await?)
     }

@@ -155,7 +155,7 @@ async fn a_payment_that_the_chain_knows_is_the_answer_and_another_is_a_conflict(
             assert_eq!(answer.error(), (409, "idempotency_conflict"), "{}", answer.body);
         }
     }
-    assert!(relayer.chain.script().orders.is_empty(), "nothing was signed");
+    assert!(relayer.chain.script().sent.is_empty(), "nothing was sent");
 }
 
 #[tokio::test]
@@ -172,10 +172,10 @@ async fn a_payment_that_stands_in_the_history_is_found_before_another_is_signed_
     let answer = relayer.post("/v1/transfers", &relayer.order(&account, "lost")).await;
     assert_eq!((answer.status, &answer.body["tx_signature"]), (StatusCode::OK, &json!("landed-lost")));
     pause(false);
-    assert!(relayer.chain.script().orders.is_empty(), "nothing was signed");
+    assert!(relayer.chain.script().sent.is_empty(), "nothing was sent");
     let other = relayer.post("/v1/transfers", &relayer.order(&account, "another")).await;
     assert_eq!(other.status, StatusCode::OK, "{}", other.text);
-    assert_eq!(relayer.chain.script().orders.len(), 1);
+    assert_eq!(relayer.chain.script().sent.len(), 1);
     assert_eq!(relayer.chain.script().wanted, 0, "nothing was missing");
 }
 
@@ -190,7 +190,7 @@ async fn a_payment_of_more_than_a_day_before_its_request_is_not_the_answer() {
         let answer = relayer.post("/v1/transfers", &relayer.order(&account, "order")).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
         assert_eq!(answer.body["tx_signature"] == "landed-order", is_answer, "{seconds}");
-        assert_eq!(relayer.chain.script().orders.len(), usize::from(!is_answer));
+        assert_eq!(relayer.chain.script().sent.len(), usize::from(!is_answer));
     }
 }
 
@@ -316,6 +316,9 @@ async fn accepted_transfer_waits_for_the_chain_and_for_the_payment_that_was_made
     relayer.tasks.tracker.close();
     relayer.tasks.tracker.wait().await;
 
+    // Its bytes are stored, and the program refuses them.
+    let refused = Outcome::Refused(Refusal::DuplicateTransfer);
+    relayer.chain.script().outcomes.extend(std::iter::repeat_n(refused, 100));
     let reads = || relayer.chain.script().reads;
     let before = reads();
     relayer.chain.script().unreachable = true;
@@ -329,7 +332,7 @@ async fn accepted_transfer_waits_for_the_chain_and_for_the_payment_that_was_made
     assert_eq!(status_of(&second, &accepted).await, "submitted");
     reads_payment(&relayer, &payment).await;
     assert_eq!(end_of(&second, &accepted).await, "settled");
-    assert!(relayer.chain.script().orders.is_empty());
+    assert_eq!(relayer.chain.script().orders.len(), 1, "nothing was signed again");
 }
 
 #[tokio::test]
@@ -344,7 +347,7 @@ async fn a_transfer_waits_for_a_payment_that_the_indexer_is_about_to_read() {
         reads_payment(&relayer, &payment).await;
     });
     assert_eq!((answer.status, &answer.body["tx_signature"]), (StatusCode::OK, &json!("landed-order")));
-    assert!(relayer.chain.script().orders.is_empty());
+    assert!(relayer.chain.script().sent.is_empty());
 }
 
 #[tokio::test]

@@ -41,9 +41,9 @@ async fn pays(fixture: &Fixture, first: u32) -> Times {
         let mut times = Vec::new();
         for number in (0..PAYMENTS / 4).map(|number| first + number * 4 + lane) {
             let mut new = fixture.transfer(0, &format!("fair {number}"));
-            new.id = TransferId::with_tag(at(1), u128::from(number), new.id.tag());
-            new.operator_id = operator(201).id;
-            new.asked.request.from = account(&operator(201), 202).id;
+            new.transfer.id = TransferId::with_tag(at(1), u128::from(number), new.transfer.id.tag());
+            new.transfer.operator_id = operator(201).id;
+            new.transfer.request.from = account(&operator(201), 202).id;
             let begun = Instant::now();
             let Claim::New(transfer) = fixture.claim(&new, 1).await else { panic!("not new") };
             let store = &fixture.store;

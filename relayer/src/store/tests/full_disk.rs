@@ -101,7 +101,7 @@ async fn on(disk: &SmallDisk) -> Fixture {
 /// A payment's steps up to its signature, as far as they succeed.
 async fn pays(fixture: &Fixture, number: u32) -> Result<Transfer, StoreError> {
     let mut new = fixture.transfer(0, &format!("key {number}"));
-    new.id = TransferId::from_bytes((u128::from(number) << 64).to_be_bytes());
+    new.transfer.id = TransferId::from_bytes((u128::from(number) << 64).to_be_bytes());
     let Claim::New(transfer) = fixture.store.transfers.claim_transfer(&new, clock(0)).await? else {
         panic!("{number} is not new")
     };

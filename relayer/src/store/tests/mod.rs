@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use super::pools::Pools;
 use super::query::{Sql, query, sql};
-use purser_core::{AskedTransfer, ClaimClock, Duplicates, GivesBack, NewTransfer, SignedAhead};
+use purser_core::{ClaimClock, Duplicates, GivesBack, NewTransfer, RefusalLimits};
 
 use super::{Store, StoreError};
 use crate::domain::*;
@@ -125,31 +125,37 @@ impl Fixture {
     pub fn transfer(&self, number: u8, idempotency_key: &str) -> NewTransfer {
         let idempotency_key = IdempotencyKey::parse(idempotency_key).expect("valid");
         let tag = transfer_tag(&self.operator.address, &self.account.address, &idempotency_key);
-        NewTransfer {
+        let transfer = Transfer {
             id: TransferId::from_bytes(id_with_tag([number; 8], tag)),
             operator_id: self.operator.id,
             network: self.operator.network,
             key_id: self.key.id,
-            asked: AskedTransfer {
-                idempotency_key,
-                request: TransferRequest {
-                    from: self.account.id,
-                    to: Recipient::TokenAccount(Address::from_bytes([9; 32])),
-                    amount: UsdcAmount::from_micros(12_500_000),
-                    memo: Some(Memo::parse("coffee \u{1F600}").expect("valid")),
-                },
-                duplicates: Duplicates::default(),
-                approval: purser_core::Approval::Never,
+            idempotency_key,
+            request: TransferRequest {
+                from: self.account.id,
+                to: Recipient::TokenAccount(Address::from_bytes([9; 32])),
+                amount: UsdcAmount::from_micros(12_500_000),
+                memo: Some(Memo::parse("coffee \u{1F600}").expect("valid")),
             },
-            sender: None,
-            asked_at: 0,
-            signed: None,
-        }
+            fee_payer: None,
+            refusal: None,
+            approval: purser_core::Approval::Never,
+            policy_version: None,
+            reopened: 0,
+            asked_at: Some(0),
+            earlier_valid_until: None,
+            state: TransferState::Claimed,
+            created_at: at(0),
+            updated_at: at(0),
+        };
+        new_transfer(transfer)
     }
 
     /// Claims at `seconds` by both clocks, with a lease of 60 s.
     pub async fn claim(&self, new: &NewTransfer, seconds: i64) -> Claim {
-        self.store.transfers.claim_transfer(new, clock(seconds)).await.expect("claimed")
+        let transfer = Transfer { created_at: at(seconds), ..new.transfer.clone() };
+        let new = NewTransfer { transfer, ..new.clone() };
+        self.store.transfers.claim_transfer(&new, clock(seconds)).await.expect("claimed")
     }
 
     pub async fn claim_new(&self, new: &NewTransfer, seconds: i64) -> Transfer {
@@ -158,6 +164,23 @@ impl Fixture {
             other => panic!("not new: {other:?}"),
         }
     }
+}
+
+/// Asks for its key as a transfer of which nothing is decided, as version 0.1.0 stored them.
+pub(super) fn new_transfer(transfer: Transfer) -> NewTransfer {
+    NewTransfer {
+        next: TransferState::Claimed,
+        transfer,
+        fingerprint: None,
+        duplicates: Duplicates::default(),
+        refusals: RefusalLimits { per_account: 1_000, per_operator: 1_000 },
+    }
+}
+
+/// The same, signed before its claim.
+pub(super) fn signed_ahead(new: NewTransfer, number: u8) -> NewTransfer {
+    let transfer = Transfer { policy_version: Some(7), ..new.transfer };
+    NewTransfer { next: TransferState::Signed(signed(number)), transfer, ..new }
 }
 
 pub(super) fn clock(seconds: i64) -> ClaimClock {

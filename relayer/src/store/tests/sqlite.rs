@@ -57,9 +57,9 @@ async fn a_refusal_takes_at_most_so_many_bytes() {
     for number in 0..REFUSALS {
         // A name like those that agents use.
         let mut new = fixture.transfer(1, &format!("7f3c1c1e-5d0e-4f7a-9b1e-{number:012}"));
-        let mut bytes = new.id.bytes();
+        let mut bytes = new.transfer.id.bytes();
         bytes[..8].copy_from_slice(&number.to_be_bytes());
-        new.id = TransferId::from_bytes(bytes);
+        new.transfer.id = TransferId::from_bytes(bytes);
         let claimed = fixture.claim_new(&new, 0).await;
         store.transfers.mark_rejected(&claimed, rejected(), at(1)).await.expect("rejected");
     }

@@ -14,7 +14,7 @@ use crate::shares::Outgoing;
 use crate::store::Store;
 use crate::tasks::Tasks;
 use crate::webhook::{Clock, Deliverer, Dispatcher, Payload, Post};
-use purser_core::{AskedTransfer, ClaimClock, Duplicates, NewTransfer};
+use purser_core::{ClaimClock, Duplicates, NewTransfer, RefusalLimits};
 
 /// Seconds after the start of a test, by the test's own clock.
 pub fn at(seconds: i64) -> Timestamp {
@@ -225,25 +225,35 @@ impl Scene {
         };
         let idempotency_key = IdempotencyKey::parse(format!("key {number}")).expect("valid");
         let now = at(self.now.load(Ordering::SeqCst));
-        let new = NewTransfer {
+        let transfer = Transfer {
             id: TransferId::from_bytes([number; 16]),
             operator_id: self.operator.id,
             network: Network::Test,
             key_id: self.key.id,
-            asked: AskedTransfer {
-                idempotency_key,
-                request: TransferRequest {
-                    from: self.account.id,
-                    to: Recipient::TokenAccount(Address::from_bytes([9; 32])),
-                    amount: UsdcAmount::from_micros(1_500_000),
-                    memo: None,
-                },
-                duplicates: Duplicates::default(),
-                approval: purser_core::Approval::Never,
+            idempotency_key,
+            request: TransferRequest {
+                from: self.account.id,
+                to: Recipient::TokenAccount(Address::from_bytes([9; 32])),
+                amount: UsdcAmount::from_micros(1_500_000),
+                memo: None,
             },
-            sender: None,
-            asked_at: 0,
-            signed: None,
+            fee_payer: None,
+            refusal: None,
+            approval: purser_core::Approval::Never,
+            policy_version: None,
+            reopened: 0,
+            asked_at: Some(0),
+            earlier_valid_until: None,
+            state: TransferState::Claimed,
+            created_at: now,
+            updated_at: now,
+        };
+        let new = NewTransfer {
+            next: TransferState::Claimed,
+            transfer,
+            fingerprint: None,
+            duplicates: Duplicates::default(),
+            refusals: RefusalLimits { per_account: 1_000, per_operator: 1_000 },
         };
         let clock = ClaimClock {
             now,

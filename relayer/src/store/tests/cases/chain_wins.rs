@@ -1,7 +1,6 @@
 use super::*;
 use crate::domain::{EntryKind, EntryOutcome, HistoryEntry, PaymentNumber, entry_id};
 use crate::store::{Mark, Readings};
-use purser_core::OtherSender;
 
 /// The payment of a transfer as the indexer reads it.
 fn payment_of(transfer: &Transfer, signature: &str, slot: u64) -> HistoryEntry {
@@ -131,7 +130,7 @@ async fn a_payment_that_bears_the_id_of_a_transfer_and_differs_settles_nothing()
     assert_eq!(reads(&fixture, small).await, 1);
     assert_eq!(now(&fixture, &failed).await.state, failed.state);
     // Another try under the same key is another transfer.
-    let other = Transfer { id: fixture.transfer(9, "k").id, ..failed.clone() };
+    let other = Transfer { id: fixture.transfer(9, "k").transfer.id, ..failed.clone() };
     assert_eq!(reads(&fixture, payment_of(&other, "other", 8)).await, 0);
     assert_eq!(now(&fixture, &failed).await.state, failed.state);
     assert_eq!(announced(&fixture).await, ["transfer.initiated"]);
@@ -207,7 +206,7 @@ async fn what_another_transaction_had_paid_is_decided_anew_after_a_fork() {
     let Some(fixture) = fixture().await else { return };
     let claimed = fixture.claim_new(&fixture.transfer(1, "k"), 0).await;
     // After a database was lost: the payment names a try that we do not know.
-    let lost = Transfer { id: fixture.transfer(9, "k").id, ..claimed.clone() };
+    let lost = Transfer { id: fixture.transfer(9, "k").transfer.id, ..claimed.clone() };
     reads(&fixture, payment_of(&lost, "theirs", 7)).await;
     let by = Settlement { signature: "theirs".into(), slot: 7, ..settlement(3) };
     fixture.store.transfers.mark_settled(&claimed, by, at(3)).await.expect("settled");
@@ -220,10 +219,7 @@ async fn what_another_transaction_had_paid_is_decided_anew_after_a_fork() {
 async fn bytes_that_others_send_are_kept_while_a_fork_may_drop_them() {
     let Some(fixture) = fixture().await else { return };
     let mut new = fixture.transfer(1, "k");
-    new.sender = Some(OtherSender {
-        fee_payer: Address::from_bytes([8; 32]),
-        fingerprint: Fingerprint::of(&new.asked.request),
-    });
+    new.transfer.fee_payer = Some(Address::from_bytes([8; 32]));
     let claimed = fixture.claim_new(&new, 0).await;
     let handed_over = fixture.store.transfers.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
     reads(&fixture, payment_of(&handed_over, "theirs", 7)).await;

@@ -29,18 +29,18 @@ async fn a_free_key_is_new_and_the_same_request_waits_for_it() {
         Claim::InFlight(transfer) => assert_eq!(transfer.id, first.id),
         other => panic!("{other:?}"),
     }
-    let second =
-        fixture.store.transfers.find_transfer(fixture.operator.id, fixture.transfer(2, "a").id).await;
+    let second = fixture
+        .store
+        .transfers
+        .find_transfer(fixture.operator.id, fixture.transfer(2, "a").transfer.id)
+        .await;
     assert!(second.expect("read").is_none(), "the second request left no transfer");
 }
 
 #[tokio::test]
-async fn bytes_signed_ahead_are_stored_with_the_claim_that_makes_the_transfer_and_with_no_other() {
+async fn bytes_are_stored_with_the_claim_that_makes_the_transfer_and_with_no_other() {
     let Some(fixture) = fixture().await else { return };
-    let ahead = |number| NewTransfer {
-        signed: Some(SignedAhead { signed: signed(number), policy_version: 7 }),
-        ..fixture.transfer(number, "a")
-    };
+    let ahead = |number| signed_ahead(fixture.transfer(number, "a"), number);
     let first = fixture.claim_new(&ahead(1), 0).await;
     assert_eq!(first.state, TransferState::Signed(signed(1)));
     let stored = fixture.store.transfers.find_transfer(fixture.operator.id, first.id).await.expect("read");
@@ -115,7 +115,7 @@ async fn every_failure_is_tried_again_with_the_same_tag_and_another_id() {
 async fn other_parameters_conflict_in_every_state() {
     let Some(fixture) = fixture().await else { return };
     let mut other = fixture.transfer(9, "a");
-    other.asked.request.amount = UsdcAmount::from_micros(1);
+    other.transfer.request.amount = UsdcAmount::from_micros(1);
     let conflict = async |seconds| matches!(fixture.claim(&other, seconds).await, Claim::Conflict);
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     assert!(conflict(1).await, "claimed");
@@ -142,9 +142,9 @@ async fn a_key_is_free_again_24_hours_after_it_settled_and_not_a_second_earlier(
     fixture.store.transfers.mark_settled(&first, settlement(10), at(10)).await.expect("settled");
     assert!(matches!(fixture.claim(&fixture.transfer(2, "a"), 10 + 86_399).await, Claim::Replay(_)));
     let mut other = fixture.transfer(3, "a");
-    other.asked.request.amount = UsdcAmount::from_micros(1);
+    other.transfer.request.amount = UsdcAmount::from_micros(1);
     let again = fixture.claim_new(&other, 10 + 86_400).await;
-    assert_eq!(again.request, other.asked.request);
+    assert_eq!(again.request, other.transfer.request);
     assert!(matches!(fixture.claim(&fixture.transfer(4, "a"), 10 + 86_401).await, Claim::Conflict));
 }
 
@@ -220,12 +220,12 @@ async fn a_key_is_the_operators_own_and_the_networks_own() {
     fixture.store.keys.insert_key(&other_key, &plain.hash()).await.expect("inserted");
     fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let mut theirs = fixture.transfer(2, "a");
-    theirs.operator_id = other.id;
-    theirs.key_id = other_key.id;
-    theirs.asked.request.from = other_account.id;
+    theirs.transfer.operator_id = other.id;
+    theirs.transfer.key_id = other_key.id;
+    theirs.transfer.request.from = other_account.id;
     assert!(is_new(&fixture.claim(&theirs, 1).await));
     let mut elsewhere = fixture.transfer(3, "a");
-    elsewhere.network = Network::Live;
+    elsewhere.transfer.network = Network::Live;
     assert!(is_new(&fixture.claim(&elsewhere, 1).await));
 }
 
@@ -237,7 +237,7 @@ async fn a_transfer_from_another_operators_account_is_refused_by_the_database() 
     fixture.store.operators.insert_operator(&other).await.expect("inserted");
     fixture.store.accounts.insert_account(&other_account).await.expect("inserted");
     let mut stolen = fixture.transfer(1, "a");
-    stolen.asked.request.from = other_account.id;
+    stolen.transfer.request.from = other_account.id;
     assert!(matches!(
         fixture.store.transfers.claim_transfer(&stolen, clock(0)).await,
         Err(StoreError::Postgres(_) | StoreError::Sqlite(_))
@@ -293,7 +293,7 @@ async fn released_key_is_free_and_its_transfer_stays() {
     let first = retry(fixture.claim(&fixture.transfer(1, "a"), 0).await);
     gives_up(&fixture, &first, GivesBack::TheKey).await.expect("given up");
     let mut other = fixture.transfer(2, "a");
-    other.asked.request.amount = UsdcAmount::from_micros(1);
+    other.transfer.request.amount = UsdcAmount::from_micros(1);
     let second = fixture.claim_new(&other, 1).await;
     assert!(matches!(fixture.claim(&fixture.transfer(3, "a"), 2).await, Claim::Conflict));
     let again = gives_up(&fixture, &first, GivesBack::TheKey).await;
@@ -366,7 +366,7 @@ async fn earlier_transfer_shows_that_a_key_has_expired_after_the_latest_is_delet
     .await
     .expect("deleted, as old ones are");
     let mut other = fixture.transfer(3, "a");
-    other.asked.request.amount = UsdcAmount::from_micros(1);
+    other.transfer.request.amount = UsdcAmount::from_micros(1);
     assert!(is_new(&fixture.claim(&other, 2 * DAY).await));
     assert!(matches!(fixture.claim(&fixture.transfer(4, "a"), 2 * DAY).await, Claim::Conflict));
 }

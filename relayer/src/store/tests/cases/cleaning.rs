@@ -3,6 +3,7 @@
 use super::*;
 use crate::store::AttemptMade;
 use crate::store::deliveries::GIVEN_UP_AT_ONCE;
+use crate::store::refusals::last_allowed;
 
 const DAY: i64 = 86_400;
 
@@ -167,8 +168,8 @@ async fn finished_transfers_go_when_nothing_refers_to_them_and_what_moved_money_
         let new = fixture.transfer(number, &number.to_string());
         let fixture = &fixture;
         async move {
-            let id = TransferId::with_tag(at(seconds), u128::from(number), new.id.tag());
-            fixture.claim_new(&NewTransfer { id, ..new }, seconds).await
+            let id = TransferId::with_tag(at(seconds), u128::from(number), new.transfer.id.tag());
+            fixture.claim_new(&new_transfer(Transfer { id, ..new.transfer }), seconds).await
         }
     };
     let paid = begun(1, 0).await;
@@ -232,8 +233,8 @@ async fn refused_and_failed_transfers_go_sooner_than_payments_where_that_is_set(
     let store = &fixture.store;
     let begun = async |number: u8| {
         let new = fixture.transfer(number, &number.to_string());
-        let id = TransferId::with_tag(at(0), u128::from(number), new.id.tag());
-        fixture.claim_new(&NewTransfer { id, ..new }, 0).await
+        let id = TransferId::with_tag(at(0), u128::from(number), new.transfer.id.tag());
+        fixture.claim_new(&new_transfer(Transfer { id, ..new.transfer }), 0).await
     };
     let paid = store.transfers.mark_signed(&begun(1).await, signed(1), at(1)).await.expect("signed");
     let paid = store.transfers.mark_settled(&paid, settlement(2), at(2)).await.expect("settled").transfer;
@@ -263,8 +264,8 @@ async fn refusals_are_counted_back_to_the_last_that_a_budget_allows() {
     for number in 1..=4_u8 {
         let second = i64::from(number) * 10;
         let new = fixture.transfer(number, &number.to_string());
-        let id = TransferId::with_tag(at(second), 0, new.id.tag());
-        let claimed = fixture.claim_new(&NewTransfer { id, ..new }, second).await;
+        let id = TransferId::with_tag(at(second), 0, new.transfer.id.tag());
+        let claimed = fixture.claim_new(&new_transfer(Transfer { id, ..new.transfer }), second).await;
         match number % 2 {
             0 => {
                 store
@@ -282,11 +283,8 @@ async fn refusals_are_counted_back_to_the_last_that_a_budget_allows() {
     fixture.claim_new(&fixture.transfer(5, "open"), 50).await;
     let last = async |since: i64, per_account: u32, per_operator: u32| {
         let whose = (fixture.operator.id, fixture.account.id);
-        store
-            .transfers
-            .find_last_allowed_refusal(whose, at(since), per_account, per_operator)
-            .await
-            .expect("read")
+        let limits = RefusalLimits { per_account, per_operator };
+        last_allowed(store.transfers.reader(), whose, at(since), limits).await.expect("read")
     };
     assert_eq!(last(0, 1, 9).await, Some(ids[3]));
     assert_eq!(last(0, 4, 9).await, Some(ids[0]));
@@ -295,7 +293,8 @@ async fn refusals_are_counted_back_to_the_last_that_a_budget_allows() {
     assert_eq!(last(0, 3, 2).await, Some(ids[1]), "the account's, where it has so many");
     assert_eq!(last(25, 3, 9).await, None, "only two since then");
     let nobody = (fixture.operator.id, AccountId::from_bytes([77; 16]));
-    let theirs = store.transfers.find_last_allowed_refusal(nobody, at(0), 1, 9).await.expect("read");
+    let limits = RefusalLimits { per_account: 1, per_operator: 9 };
+    let theirs = last_allowed(store.transfers.reader(), nobody, at(0), limits).await.expect("read");
     assert_eq!(theirs, None);
 }
 

@@ -106,8 +106,8 @@ async fn a_refusal_is_kept_until_its_denial_is_signed_and_the_denial_for_ever() 
     let store = &fixture.store;
     let begun = async |number: u8| {
         let new = fixture.transfer(number, &number.to_string());
-        let id = TransferId::with_tag(at(0), u128::from(number), new.id.tag());
-        let claimed = fixture.claim_new(&NewTransfer { id, ..new }, 0).await;
+        let id = TransferId::with_tag(at(0), u128::from(number), new.transfer.id.tag());
+        let claimed = fixture.claim_new(&new_transfer(Transfer { id, ..new.transfer }), 0).await;
         store
             .transfers
             .mark_rejected(&claimed, rejection(RejectionReason::Paused), at(1))

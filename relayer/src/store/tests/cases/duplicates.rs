@@ -7,8 +7,8 @@ use crate::domain::PaymentNumber;
 /// A payment that is refused as a duplicate, asked for at `seconds`.
 fn careful(fixture: &Fixture, number: u8, key: &str, seconds: i64) -> NewTransfer {
     let new = fixture.transfer(number, key);
-    let id = TransferId::with_tag(at(seconds), u128::from(number), new.id.tag());
-    with(NewTransfer { id, ..new }, Duplicates { are_refused: true, meant: None })
+    let id = TransferId::with_tag(at(seconds), u128::from(number), new.transfer.id.tag());
+    with(new_transfer(Transfer { id, ..new.transfer }), Duplicates { are_refused: true, meant: None })
 }
 
 fn meant(new: NewTransfer, of: TransferId) -> NewTransfer {
@@ -16,12 +16,12 @@ fn meant(new: NewTransfer, of: TransferId) -> NewTransfer {
 }
 
 fn with(new: NewTransfer, duplicates: Duplicates) -> NewTransfer {
-    NewTransfer { asked: AskedTransfer { duplicates, ..new.asked }, ..new }
+    NewTransfer { duplicates, ..new }
 }
 
 fn changed(new: NewTransfer, change: impl FnOnce(&mut TransferRequest)) -> NewTransfer {
     let mut new = new;
-    change(&mut new.asked.request);
+    change(&mut new.transfer.request);
     new
 }
 
@@ -37,7 +37,9 @@ async fn a_payment_like_one_under_way_or_just_paid_is_refused_until_it_is_meant(
     let ask = |number, key: &str, seconds| careful(&fixture, number, key, seconds);
     let first = fixture.claim_new(&ask(1, "a", 0), 0).await;
     is_duplicate(fixture.claim(&ask(2, "b", 1), 1).await, &first);
-    assert!(transfers.find_transfer(first.operator_id, ask(2, "b", 1).id).await.expect("read").is_none());
+    assert!(
+        transfers.find_transfer(first.operator_id, ask(2, "b", 1).transfer.id).await.expect("read").is_none()
+    );
     let signed_now = transfers.mark_signed(&first, signed(1), at(1)).await.expect("signed");
     // However long it is under way.
     is_duplicate(fixture.claim(&ask(2, "b", 50_000), 50_000).await, &first);
@@ -84,7 +86,7 @@ async fn a_key_whose_payment_only_the_chain_knows_is_no_duplicate() {
     let lost = careful(&fixture, 2, "b", 1);
     is_duplicate(fixture.claim(&lost, 1).await, &other);
     let payments = Payments(&fixture);
-    payments.index(vec![payments.read_payment(lost.id.tag(), PaymentNumber::Is(1), 1)]).await;
+    payments.index(vec![payments.read_payment(lost.transfer.id.tag(), PaymentNumber::Is(1), 1)]).await;
     fixture.claim_new(&lost, 1).await;
 }
 
@@ -130,7 +132,7 @@ async fn another_amount_memo_payee_or_account_is_no_duplicate() {
     is_duplicate(fixture.claim(&by_address, 0).await, &first);
     let second = fixture.claim_new(&meant(by_address, first.id), 0).await;
     let mut by_another_name = by_id;
-    by_another_name.asked.idempotency_key = IdempotencyKey::parse("x").expect("valid");
+    by_another_name.transfer.idempotency_key = IdempotencyKey::parse("x").expect("valid");
     is_duplicate(fixture.claim(&by_another_name, 0).await, &second);
 }
 

@@ -235,7 +235,7 @@ async fn money_is_announced_with_its_entry_to_whose_it_is() {
     fixture.store.webhooks.insert_webhook(&theirs, &secret, WEBHOOKS_MAX).await.expect("inserted");
     // A payment from here to an account of another operator.
     let mut new = fixture.transfer(1, "a");
-    new.asked.request.to = Recipient::TokenAccount(foreign.token_account);
+    new.transfer.request.to = Recipient::TokenAccount(foreign.token_account);
     let claimed = fixture.claim_new(&new, 0).await;
     let signed = fixture.store.transfers.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
     let settlement = Settlement { signature: "signature-1".into(), ..settlement(3) };

@@ -126,8 +126,8 @@ async fn payments_to_a_payee_are_counted_and_summed_however_it_was_named() {
     ];
     for (number, to) in (1..).zip(names) {
         let mut new = fixture.transfer(number, &format!("key {number}"));
-        new.asked.request.to = to;
-        new.asked.request.amount = UsdcAmount::from_micros(u64::from(number) * 1_000_001);
+        new.transfer.request.to = to;
+        new.transfer.request.amount = UsdcAmount::from_micros(u64::from(number) * 1_000_001);
         let claimed = fixture.claim_new(&new, 0).await;
         let signed = signs(&fixture, &claimed, number).await;
         let settlement = Settlement {
@@ -140,7 +140,7 @@ async fn payments_to_a_payee_are_counted_and_summed_however_it_was_named() {
     }
     // What policy refused, and what is on its way, was not paid.
     let mut refused = fixture.transfer(7, "key 7");
-    refused.asked.request.to = Recipient::TokenAccount(payee.token_account);
+    refused.transfer.request.to = Recipient::TokenAccount(payee.token_account);
     let claimed = fixture.claim_new(&refused, 0).await;
     let no = rejection(RejectionReason::SingleLimitExceeded);
     store.transfers.mark_rejected(&claimed, no, at(9)).await.expect("rejected");

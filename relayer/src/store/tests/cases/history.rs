@@ -25,7 +25,7 @@ async fn history(fixture: &Fixture, account: &Account) -> Vec<HistoryEntry> {
 /// A payment to `to`, signed and settled.
 async fn settles(fixture: &Fixture, number: u8, to: Recipient, slot: u64) -> Transfer {
     let mut new = fixture.transfer(number, &format!("key-{number}"));
-    new.asked.request.to = to;
+    new.transfer.request.to = to;
     let claimed = fixture.claim_new(&new, 0).await;
     let signed = fixture.store.transfers.mark_signed(&claimed, signed(number), at(1)).await.expect("signed");
     let settlement = Settlement {

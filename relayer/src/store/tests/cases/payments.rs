@@ -160,29 +160,11 @@ async fn a_number_that_is_read_takes_the_place_of_another_one_and_a_log_that_was
 }
 
 #[tokio::test]
-async fn bytes_signed_ahead_are_stored_only_where_no_payment_of_a_day_has_their_tag() {
-    let Some(fixture) = fixture().await else { return };
-    let payments = Payments(&fixture);
-    let ahead = |number, name: &str, asked_at| NewTransfer {
-        signed: Some(SignedAhead { signed: signed(number), policy_version: 7 }),
-        asked_at,
-        ..fixture.transfer(number, name)
-    };
-    let is_stored = async |new: &NewTransfer| fixture.claim_new(new, 0).await.state.signed().is_some();
-    assert!(is_stored(&ahead(1, "a", 100)).await);
-    let day = 86_400;
-    for (number, seconds, stored) in [(2, 10 + day - 1, false), (3, 10 + day, true)] {
-        let paid = ahead(number, &format!("key-{number}"), at(seconds).unix_seconds());
-        let entry = payments.read_payment(paid.id.tag(), PaymentNumber::Is(number.into()), 10);
-        payments.index(vec![entry]).await;
-        assert_eq!(is_stored(&paid).await, stored, "{number}");
-    }
-}
-
-#[tokio::test]
 async fn a_transfer_keeps_the_second_of_its_claim_and_the_last_block_of_earlier_bytes() {
     let Some(fixture) = fixture().await else { return };
-    let claimed = fixture.claim_new(&NewTransfer { asked_at: 77, ..fixture.transfer(1, "a") }, 0).await;
+    let claimed = fixture
+        .claim_new(&new_transfer(Transfer { asked_at: Some(77), ..fixture.transfer(1, "a").transfer }), 0)
+        .await;
     assert_eq!((claimed.asked_at, claimed.earlier_valid_until), (Some(77), None));
     let transfers = &fixture.store.transfers;
     let stored = async || {

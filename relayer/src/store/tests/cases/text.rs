@@ -28,9 +28,9 @@ async fn a_nul_in_metadata_stays_the_escape_it_was() {
 async fn the_longest_texts_of_four_byte_characters_fit() {
     let Some(fixture) = fixture().await else { return };
     let mut transfer = fixture.transfer(1, &"\u{1F600}".repeat(128));
-    transfer.asked.request.memo = Some(Memo::parse("\u{1F600}".repeat(200)).expect("valid"));
-    transfer.asked.request.to = Recipient::parse("\u{1F600}".repeat(200)).expect("valid");
+    transfer.transfer.request.memo = Some(Memo::parse("\u{1F600}".repeat(200)).expect("valid"));
+    transfer.transfer.request.to = Recipient::parse("\u{1F600}".repeat(200)).expect("valid");
     let claimed = fixture.claim_new(&transfer, 0).await;
     let read = fixture.store.transfers.find_transfer(fixture.operator.id, claimed.id).await.expect("read");
-    assert_eq!(read.expect("there").request, transfer.asked.request);
+    assert_eq!(read.expect("there").request, transfer.transfer.request);
 }

@@ -9,8 +9,8 @@ fn day(number: i64) -> Timestamp {
 
 async fn settles(fixture: &Fixture, number: u8, from: &Account, micros: u64, settled_at: Timestamp) {
     let mut new = fixture.transfer(number, &format!("key {number}"));
-    new.asked.request.from = from.id;
-    new.asked.request.amount = UsdcAmount::from_micros(micros);
+    new.transfer.request.from = from.id;
+    new.transfer.request.amount = UsdcAmount::from_micros(micros);
     let claimed = fixture.claim_new(&new, 0).await;
     let settlement = Settlement { settled_at, ..settlement(1) };
     fixture.store.transfers.mark_settled(&claimed, settlement, settled_at).await.expect("settled");
@@ -66,7 +66,7 @@ async fn refusals_are_counted_by_account_and_reason_and_listed_by_reason() {
     let reasons = [RejectionReason::Paused, RejectionReason::Paused, RejectionReason::MemoRequired];
     for (seconds, reason) in (0..).zip(reasons) {
         let mut new = fixture.transfer(seconds, &format!("key {seconds}"));
-        new.id = TransferId::with_tag(at(i64::from(seconds)), 0, new.id.tag());
+        new.transfer.id = TransferId::with_tag(at(i64::from(seconds)), 0, new.transfer.id.tag());
         let claimed = fixture.claim_new(&new, i64::from(seconds)).await;
         fixture.store.transfers.mark_rejected(&claimed, rejection(reason), at(9)).await.expect("rejected");
     }

@@ -196,7 +196,7 @@ async fn transfers_are_listed_newest_first_by_every_filter() {
     let retried = fixture.claim(&fixture.transfer(12, "fails"), 1).await;
     assert!(matches!(retried, Claim::Retry(_)));
     let mut of_second = fixture.transfer(13, "other");
-    of_second.asked.request.from = second.id;
+    of_second.transfer.request.from = second.id;
     let rejected = fixture.claim_new(&of_second, 2).await;
     store
         .transfers
@@ -239,7 +239,7 @@ async fn transfers_of_a_span_are_those_asked_for_after_its_beginning_and_up_to_i
     let Some(fixture) = fixture().await else { return };
     for seconds in 0..4u8 {
         let mut new = fixture.transfer(seconds, &format!("key {seconds}"));
-        new.id = TransferId::with_tag(at(i64::from(seconds)), 0, new.id.tag());
+        new.transfer.id = TransferId::with_tag(at(i64::from(seconds)), 0, new.transfer.id.tag());
         fixture.claim_new(&new, i64::from(seconds)).await;
     }
     let span = async |since: Option<i64>, until: Option<i64>| {
