@@ -84,11 +84,14 @@ async fn play(seed: u64, is_traced: bool) -> Verdict {
 
 /// What goes wrong around the relayers.
 async fn storm(world: Arc<World>) {
+    if world.goes_wrong(3) {
+        approve_a_copy(&world).await;
+    }
     let mut copies = Vec::new();
     let rounds = world.draw(0, 14);
     for _ in 0..rounds {
         world.pause(100, 12_000).await;
-        match world.draw(0, 17) {
+        match world.draw(0, 18) {
             0 | 1 => others_pay(&world, 1),
             2 => world.fork(1, 70),
             3 | 4 => {
@@ -159,6 +162,7 @@ async fn storm(world: Arc<World>) {
                 });
             }
             15 | 16 => amid_payments(&world).await,
+            17 => swallow(&world).await,
             _ => {
                 let relayer = world.with(|state| {
                     let number = state.rng.below(state.relayers.len() as u64) as usize;
@@ -189,6 +193,62 @@ async fn amid_payments(world: &World) {
     }
     world.pause(1_000, 20_000).await;
     others_pay(world, 14);
+}
+
+/// All nodes swallow bytes until those have expired; and then none shows what lands.
+async fn swallow(world: &World) {
+    for node in [
+        Node { is_deaf: true, ..Node::default() },
+        Node { denies: true, leaves_out: 1, ..Node::default() },
+        Node::default(),
+    ] {
+        world.tell(|| format!("each node is now {node:?}"));
+        world.with(|state| state.nodes.fill(node));
+        world.pause(60_000, 150_000).await;
+    }
+}
+
+/// A database is copied while a transfer waits for a person, who approves it. The copy is put back a day after the payment, where the
+/// hosts' clocks agree with nobody's, and the person approves once more.
+async fn approve_a_copy(world: &World) {
+    let waits = |transfer: &Transfer| matches!(transfer.state, TransferState::PendingApproval(_));
+    let is_copied = |world: &World| {
+        world.with(|state| {
+            let mut databases = state.databases.iter().enumerate();
+            let found = databases.find(|(_, database)| database.open().any(waits))?;
+            Some((found.0, found.1.copy()))
+        })
+    };
+    let approve_all = |world: &World| {
+        world.with(|state| {
+            let now = state.chain.second_of(state.chain.tip);
+            state.chain.change(|account| (0..3).for_each(|number| approve(account, number, now)));
+        });
+    };
+    let mut copied = None;
+    for _ in 0..200 {
+        world.pause(300, 300).await;
+        copied = copied.or_else(|| is_copied(world));
+        if copied.is_some() {
+            break;
+        }
+    }
+    let Some((database, copy)) = copied else { return };
+    world.tell(|| format!("database {database} is copied, and a person approves all"));
+    approve_all(world);
+    world.pause(15_000, 20_000).await;
+    while !world.has_leapt() {
+        world.pause(1_000, 1_000).await;
+    }
+    world.tell(|| format!("database {database} is put back, and a person approves all again"));
+    world.with(|state| {
+        state.databases[database].put_back(copy);
+        state.clocks.fill(-36 * 3_600);
+        let on_it = state.relayers.iter().flatten().filter(|it| it.database == database);
+        on_it.for_each(|relayer| relayer.process.died.cancel());
+    });
+    approve_all(world);
+    world.pause(20_000, 60_000).await;
 }
 
 /// A person who approves everything.

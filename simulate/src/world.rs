@@ -157,6 +157,11 @@ impl World {
         self.leap.seconds > 0 || self.swings
     }
 
+    /// Whether the day that passes has passed.
+    pub fn has_leapt(&self) -> bool {
+        self.slot() >= self.leap.slot
+    }
+
     /// The time by a clock that is off by so many seconds.
     pub fn now(&self, off: i64) -> Timestamp {
         let second = chain::FIRST_SECOND + self.leap.by(self.slot()) + off;

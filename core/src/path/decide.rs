@@ -24,7 +24,7 @@ pub(super) const NO_PAYEE: &str = "The recipient is not an account of this servi
 /// A payment to decide on, with its recipient resolved.
 pub struct Payment<'a> {
     pub tag: u64,
-    /// See [`Transfer::asked_at`]. `None`: now.
+    /// See [`Transfer::asked_at`]. `None`: now, by the account's clock.
     pub asked_at: Option<i64>,
     /// The token account that its recipient resolved to.
     pub destination: Address,
@@ -68,7 +68,7 @@ pub fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Decision, 
     };
     let request = PolicyRequest {
         tag: payment.tag,
-        asked_at: payment.asked_at.unwrap_or(view.now),
+        asked_at: payment.asked_at.unwrap_or_else(|| view.account_now()),
         amount,
         memo: payment.request.memo().as_bytes(),
         recipient: payment.destination.as_bytes(),

@@ -132,11 +132,18 @@ impl MoneyPath {
         let AskedTransfer { idempotency_key, request, duplicates, approval } = asked;
         let (sender, hand_over) = sent_by.unzip();
         let fingerprint = sender.map(|sender| sender.fingerprint);
-        // Of identical requests one signs. The others find what it has claimed.
-        let turn = place.turn();
-        let _turn = turn.lock().await;
         let whose = (payer.network, payer.operator_id);
         let asked_for = fingerprint.unwrap_or_else(|| Fingerprint::of(&request));
+        // Of identical requests at once one decides, and its answer is that of all.
+        let turn = place.turn();
+        let (mut turn, has_waited) = match turn.try_lock() {
+            Ok(turn) => (turn, false),
+            Err(_) => (turn.lock().await, true),
+        };
+        if has_waited && let Some((_, id)) = turn.filter(|(claimed_for, _)| *claimed_for == asked_for) {
+            return Ok(Started::Others(id));
+        }
+        *turn = None;
         if let Some(started) = self.find_started(whose, &idempotency_key, asked_for, approval).await? {
             return Ok(started);
         }
@@ -196,6 +203,7 @@ impl MoneyPath {
         Ok(match claim {
             Claim::New(transfer) | Claim::Retry(transfer) => {
                 let id = transfer.id;
+                *turn = Some((asked_for, id));
                 let pending = self.pending.begin(id, place);
                 // Watched from the beginning: it may end before anybody waits.
                 let watch = self.pending.watch(id);

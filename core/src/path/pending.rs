@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 use super::error::PaymentError;
-use crate::{AccountId, Checks, IdempotencyKey, OperatorId, Transfer, TransferId};
+use crate::{AccountId, Checks, Fingerprint, IdempotencyKey, OperatorId, Transfer, TransferId};
 
 /// The end of a transfer: the transfer as recorded, and checks that the record does not hold.
 #[derive(Debug, Clone)]
@@ -52,16 +52,14 @@ struct PendingState {
 #[derive(Default)]
 struct Requests {
     count: usize,
-    turn: Arc<tokio::sync::Mutex<()>>,
+    turn: Turn,
 }
 
+/// Held by the one request under a key that decides and claims. Those that wait for it find what it claimed, and for what.
+pub(super) type Turn = Arc<tokio::sync::Mutex<Option<(Fingerprint, TransferId)>>>;
+
 impl PendingState {
-    fn count(
-        &mut self,
-        operator: OperatorId,
-        account: AccountId,
-        key: &IdempotencyKey,
-    ) -> Arc<tokio::sync::Mutex<()>> {
+    fn count(&mut self, operator: OperatorId, account: AccountId, key: &IdempotencyKey) -> Turn {
         let keys = self.pending.entry(operator).or_default().entry(account).or_default();
         let requests = keys.entry(key.clone()).or_default();
         requests.count += 1;
@@ -74,13 +72,12 @@ pub struct PendingPlace {
     operator: OperatorId,
     account: AccountId,
     key: IdempotencyKey,
-    turn: Arc<tokio::sync::Mutex<()>>,
+    turn: Turn,
     all: PendingTransfers,
 }
 
 impl PendingPlace {
-    /// Held by the one request under the key that decides and claims.
-    pub(super) fn turn(&self) -> Arc<tokio::sync::Mutex<()>> {
+    pub(super) fn turn(&self) -> Turn {
         self.turn.clone()
     }
 }
@@ -132,7 +129,7 @@ impl PendingTransfers {
         operator: OperatorId,
         account: AccountId,
         key: &IdempotencyKey,
-        turn: Arc<tokio::sync::Mutex<()>>,
+        turn: Turn,
     ) -> PendingPlace {
         PendingPlace { operator, account, key: key.clone(), turn, all: self.clone() }
     }

@@ -524,7 +524,7 @@ async fn dies_and_pays_once(point: &str, is_paid_before: bool) {
 #[tokio::test]
 async fn purchase_that_a_death_cuts_off_before_the_signature_is_made_once() {
     dies_and_pays_once("claim.after", false).await;
-    dies_and_pays_once("signed.before", false).await;
+    dies_and_pays_once("claim.before", false).await;
 }
 
 #[tokio::test]

@@ -180,7 +180,7 @@ async fn agent_pays_an_offer_over_mcp() {
 async fn payment_that_a_death_cuts_off_with_its_bytes_stored_is_answered_after_it() {
     // A relayer that reaches this crash point.
     let sound = AppSettings { host_clock: Some(HostClock::new()), ..AppSettings::default() };
-    let environment = vec![("PURSER_CRASH_AT", "signed.after:1".to_owned())];
+    let environment = vec![("PURSER_CRASH_AT", "claim.after:1".to_owned())];
     let mortal = AppSettings { environment, ..sound.clone() };
     // On the slow network a blockhash lives for half a minute.
     let app = TestApp::start(TestNetwork::slow(), &mortal).await;
