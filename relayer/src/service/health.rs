@@ -157,10 +157,15 @@ impl Health {
 
     /// Without it everything is served, and later.
     fn websocket(&self, network: Network) -> Part {
-        let figures = self.chains.get(network).map(|parts| parts.chain.figures());
-        let problem = figures.is_ok_and(|figures| figures.is_websocket_down()).then(|| {
-            format!("network {network}: no websocket connects, so landings and deposits are noticed later")
-        });
+        let figures = self.chains.get(network).map(|parts| parts.chain.figures()).unwrap_or_default();
+        let problem = if figures.is_websocket_down() {
+            Some("no websocket connects, so landings and deposits are noticed later")
+        } else if figures.topics_missing > 0 {
+            Some("nodes refuse websocket subscriptions, so landings and changes are noticed later")
+        } else {
+            None
+        };
+        let problem = problem.map(|problem| format!("network {network}: {problem}"));
         Part::new("websocket", Some(network), false, problem.into_iter().collect())
     }
 }
