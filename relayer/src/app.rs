@@ -156,6 +156,7 @@ impl App {
                 accounts: config.quotas.accounts_per_operator,
                 allowlist_entries: config.quotas.allowlist_entries_per_operator,
                 approvals_daily: config.quotas.approvals_per_operator_daily,
+                actions_daily: config.quotas.actions_per_key_daily.get(),
             },
             metrics: metrics.clone(),
         });

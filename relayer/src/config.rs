@@ -323,17 +323,20 @@ pub struct QuotasConfig {
     pub allowlist_entries_per_operator: u32,
     /// How many grants the service pays for approvers in 24 hours; 0: none, they pay by themselves.
     pub approvals_per_operator_daily: u32,
+    /// How many changes one key may make in 24 hours. What stops, revokes, drops or says no is not counted.
+    pub actions_per_key_daily: NonZeroU32,
     /// How many buckets for tags of payments, of 16 each, an account may have at the service's cost.
     pub tag_buckets_per_account: u32,
 }
 
 impl Default for QuotasConfig {
     fn default() -> Self {
-        let Quotas { accounts, allowlist_entries, approvals_daily } = Quotas::default();
+        let Quotas { accounts, allowlist_entries, approvals_daily, actions_daily } = Quotas::default();
         Self {
             accounts_per_operator: accounts,
             allowlist_entries_per_operator: allowlist_entries,
             approvals_per_operator_daily: approvals_daily,
+            actions_per_key_daily: NonZeroU32::new(actions_daily).unwrap_or(NonZeroU32::MIN),
             tag_buckets_per_account: 64,
         }
     }
