@@ -131,7 +131,7 @@ impl Health {
         let tasks = &self.tasks;
         let ended = tasks.kept().into_iter().filter(|(_, kept)| kept.has_ended);
         let ended = ended.map(|(name, _)| format!("task {name}: has ended"));
-        let stops = tasks.closing.is_cancelled().then(|| "tasks: the process is stopping".to_owned());
+        let stops = tasks.leaving.is_cancelled().then(|| "tasks: the process is stopping".to_owned());
         Part::new("tasks", None, true, ended.chain(stops).collect())
     }
 

@@ -27,16 +27,16 @@ const SHARED_MAX: usize = 1_024;
 const LINK_PER_SECOND: NonZeroU32 = NonZeroU32::new(2).expect("positive");
 const LINK_BURST: NonZeroU32 = NonZeroU32::new(20).expect("positive");
 
-type Limiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock>;
+type KeyedLimiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock>;
 
 /// Reads of the chain for who only looks at it. Each operator has a budget for them, however many keys ask, and what several ask at
 /// the same time is read once. Changes of policies and grants have a budget of their own, which no agent's reads use up. Payments,
 /// stops and pauses do not count, do not wait and share nothing.
 #[derive(Clone)]
 pub struct Looks {
-    budget: Arc<Limiter<OperatorId>>,
-    changes: Arc<Limiter<OperatorId>>,
-    links: Arc<Limiter<TransferId>>,
+    budget: Arc<KeyedLimiter<OperatorId>>,
+    changes: Arc<KeyedLimiter<OperatorId>>,
+    links: Arc<KeyedLimiter<TransferId>>,
     operators: Shared<OperatorId, OperatorOnChain>,
     agents: Shared<AccountId, AgentOnChain>,
     views: Shared<(AccountId, Address), ChainView>,
@@ -107,7 +107,7 @@ impl Looks {
     }
 }
 
-async fn wait(limiter: &Limiter<OperatorId>, operator: OperatorId) -> Result<(), ServiceError> {
+async fn wait(limiter: &KeyedLimiter<OperatorId>, operator: OperatorId) -> Result<(), ServiceError> {
     let turn = timeout(READ_PATIENCE, limiter.until_key_ready(&operator));
     turn.await.map_err(|_| ServiceError::TooManyReads)
 }
