@@ -415,7 +415,10 @@ async fn a_form_is_on_record_as_the_operation_that_does_the_same_with_its_sessio
     browser.sends_form(&format!("{path}/keys"), &[("name", "bot"), ("once", "1")]).await.has_status(200);
     browser.sends_form(&format!("{path}/keys"), &[("name", "bot"), ("once", "1")]).await.has_status(200);
     browser.sends_form(&format!("{path}/keys"), &[("expires_at", "never")]).await.has_status(400);
-    browser.sends_form("/dashboard/accounts", &[("name", "Bea")]).await.has_status(303);
+    browser
+        .sends_form("/dashboard/accounts", &[("name", "Bea"), ("allowed", "anyone")])
+        .await
+        .has_status(303);
     let query = format!("?key_id={}", made.text_of("id"));
     let did = actions(&operator.client, &query).await;
     let named: Vec<&str> = did.iter().filter_map(|action| action["action"].as_str()).collect();
