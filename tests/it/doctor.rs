@@ -8,8 +8,9 @@ use std::process::{Command, Output};
 
 use purser::OperatorUpdate;
 use purser_tests::network::{path_text, temp_folder};
+use purser_tests::proxy::faults::Fault;
 use purser_tests::{
-    AppSettings, Browser, Proxy, Receiver, TestApp, TestDatabase, TestNetwork, Wire, binaries,
+    AppSettings, Browser, Client, Proxy, Receiver, TestApp, TestDatabase, TestNetwork, Wire, binaries,
 };
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
@@ -219,6 +220,36 @@ fn keygen_writes_for_its_owner_alone_and_over_nothing() {
     let again = purser(&["keygen", path_text(&file("a.json"))]);
     assert!(!again.status.success() && said(&again).contains("a.json"), "{}", said(&again));
     assert_eq!(fs::read(file("a.json")).expect("kept"), before);
+}
+
+#[tokio::test]
+async fn what_is_made_is_printed_as_variables_of_a_shell() {
+    let evaluated = |printed: &str, words: &str| {
+        let script = format!("set -eu\n{printed}\nprintf '%s\\n' {words}");
+        let output = Command::new("sh").args(["-c", &script]).output().expect("sh");
+        assert!(output.status.success(), "{}: {printed}", said(&output));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let folder = temp_folder();
+    let file = |name: &str| path_text(&folder.path().join(name)).to_owned();
+    let (one, two) = (file("it's one.json"), file("two.json"));
+    let made = purser(&["keygen", &one, &two, "-o", "env"]);
+    let words = "\"$PURSER_KEYPAIR_FILE\" \"$PURSER_KEYPAIR_FILE_2\" \"$PURSER_KEYPAIR_ADDRESS\"";
+    let told = evaluated(&said(&made), words);
+    let told: Vec<&str> = told.lines().collect();
+    assert_eq!(told[..2], [one.as_str(), two.as_str()]);
+    told[2].parse::<Pubkey>().expect("an address");
+
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let operator = app.new_operator().await;
+    let config = app.config();
+    let creates = ["key", "create", "--operator", &operator.id, "-o", "env", "--config", path_text(&config)];
+    let made = said(&purser(&creates));
+    let told = evaluated(&made, "\"$PURSER_KEY\" \"$PURSER_KEY_ID\" \"$PURSER_KEY_OPERATOR_ID\"");
+    let told: Vec<&str> = told.lines().collect();
+    assert!(told[0].starts_with("psr_op_") && told[1].starts_with("key_"), "{told:?}");
+    assert_eq!(told[2], operator.id);
+    Client::new(&app.base_url(), Some(told[0])).get("/v1/accounts").await.has_status(200);
 }
 
 #[test]
