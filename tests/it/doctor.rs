@@ -126,7 +126,9 @@ async fn doctor_sees_that_this_machines_clock_is_wrong() {
         serde_json::from_slice::<Value>(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)))
     };
     assert_eq!(doctor_at("0")["ok"], true);
-    only_wrong(&doctor_at("3600"), "clock", "s behind this machine's", "timedatectl set-ntp true");
+    let report = doctor_at("3600");
+    only_wrong(&report, "clock", "s behind this machine's", "timedatectl set-ntp true");
+    only_wrong(&report, "clock", "s behind this machine's", "purser dev --reset");
 }
 
 fn changed(app: &TestApp, from: &str, to: &str) -> std::path::PathBuf {
@@ -151,6 +153,11 @@ async fn doctor_says_what_is_wrong_with_settings_nodes_and_programs_and_prints_n
     app.new_operator().await;
     fs::set_permissions(app.config(), Permissions::from_mode(0o600)).expect("own file");
     assert_eq!(doctor(&app.config())["ok"], true);
+    // A plan of a provider that allows five accounts in one call; the relayer asks another one.
+    let few = Proxy::to(&network.rpc_url);
+    few.faults().orders("getMultipleAccounts", [const { Fault::Code(200, -32602) }; 2]);
+    let file = changed(&app, &format!("rpc_url = \"{url}\""), &format!("rpc_url = \"{}\"", few.url()));
+    only_wrong(&doctor(&file), "node 0: accounts at once", "-32602", "getMultipleAccounts");
     proxy.cuts();
     only_wrong(&doctor(&app.config()), "network test: node 0", "unavailable", "rpc_url");
     // A second node, which works.
