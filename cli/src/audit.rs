@@ -107,7 +107,7 @@ fn page(format: Format, folder: &Path) -> Result<()> {
     let page = write_page(folder)?.display().to_string();
     match format {
         Format::Json => print_line(&json!({ "page": page }).to_string()),
-        Format::Text => print_line(&page),
+        Format::Text | Format::Env => print_line(&page),
     }
 }
 
@@ -125,7 +125,7 @@ async fn denials(format: Format, arguments: Audit) -> Result<DenialsReport> {
     let report = report?;
     match format {
         Format::Json => print_line(&serde_json::to_string(&report)?)?,
-        Format::Text => print_line(denials_text(&report).trim_end())?,
+        Format::Text | Format::Env => print_line(denials_text(&report).trim_end())?,
     }
     Ok(report)
 }
@@ -147,7 +147,7 @@ async fn audit(format: Format, arguments: Audit) -> Result<Report> {
     }
     match format {
         Format::Json => print_line(&json)?,
-        Format::Text => print_line(text(&report).trim_end())?,
+        Format::Text | Format::Env => print_line(text(&report).trim_end())?,
     }
     Ok(report)
 }

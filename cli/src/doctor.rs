@@ -67,7 +67,7 @@ impl Findings {
     }
 
     fn add(&mut self, finding: Finding) -> Result<()> {
-        if let Format::Text = self.format {
+        if !matches!(self.format, Format::Json) {
             let Finding { check, ok, weak, found, mend } = &finding;
             let word = match (ok, weak) {
                 (true, false) => "ok    ",
@@ -105,7 +105,7 @@ pub(super) async fn run<S: Sections>(format: Format, file: Option<&Path>) -> Res
         Format::Json => {
             print_line(&serde_json::json!({ "ok": wrong == 0, "checks": findings.all }).to_string())?;
         }
-        Format::Text => print_line(&match (wrong, weak) {
+        Format::Text | Format::Env => print_line(&match (wrong, weak) {
             (0, 0) => "Everything is well.".to_owned(),
             (0, 1) => "Everything works, and one defence is off.".to_owned(),
             (0, weak) => format!("Everything works, and {weak} defences are off."),

@@ -111,7 +111,7 @@ async fn round(
         figures.told(&alert);
         match format {
             Format::Json => print_line(&serde_json::to_string(&alert)?)?,
-            Format::Text => {
+            Format::Text | Format::Env => {
                 let whose = alert.account.as_ref().unwrap_or(&alert.operator);
                 let at =
                     alert.at.as_ref().map_or(String::new(), |at| format!(" {} {}", at.time, at.signature));

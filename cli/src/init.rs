@@ -11,7 +11,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::keygen;
-use super::output::{Format, print_line};
+use super::output::{Format, print_line, shell_word};
 use purser_relayer::chain::{FileSigner, Signer};
 use purser_relayer::config::{Config, Sections};
 use purser_relayer::domain::{Address, Network};
@@ -128,6 +128,7 @@ pub(super) fn run<S: Sections>(format: Format, arguments: &Init) -> Result<()> {
     match format {
         Format::Json => print_line(&made.json().to_string()),
         Format::Text => print_line(made.text().trim_end()),
+        Format::Env => made.print_variables(),
     }
 }
 
@@ -281,6 +282,15 @@ impl Made {
             "denials_key": self.denials.to_string(),
             "next": self.next(),
         })
+    }
+
+    fn print_variables(&self) -> Result<()> {
+        print_line(&format!("PURSER_CONFIG={}", shell_word(&self.config())))?;
+        for (role, address, ..) in self.to_fund() {
+            let role = role.to_uppercase().replace([' ', '-'], "_");
+            print_line(&format!("{role}={}", shell_word(&address.to_string())))?;
+        }
+        Ok(())
     }
 
     fn text(&self) -> String {

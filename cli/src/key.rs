@@ -3,7 +3,7 @@ use clap::{Args, Subcommand};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
-use super::output::{Format, print_list, print_one};
+use super::output::{Format, print_list, print_made, print_one};
 use purser_relayer::config::Config;
 use purser_relayer::domain::{
     Action, ActionOutcome, AllowedCidrs, ApiKey, CellName, KeyHolder, KeyId, OperatorId, Scope, Scopes,
@@ -81,16 +81,14 @@ async fn create(
     let creating = begin(store, &ambient, operator.id, "create_operator_key").await?;
     store.keys.insert_key(&key, &plain.hash()).await?;
     end(store, &ambient, Action { made_id: key.id.to_string().parse().ok(), ..creating }).await?;
-    print_one(
-        format,
-        &[
-            ("id", json!(key.id.to_string())),
-            ("key", json!(plain.expose())),
-            ("operator_id", json!(operator.id.to_string())),
-            ("network", json!(operator.network.as_str())),
-            ("scopes", words(key.scopes)),
-        ],
-    )
+    let made = [
+        json!(key.id.to_string()),
+        json!(plain.expose()),
+        json!(operator.id.to_string()),
+        json!(operator.network.as_str()),
+        words(key.scopes),
+    ];
+    print_made(format, "key", &["id", "key", "operator_id", "network", "scopes"], &[made.to_vec()])
 }
 
 async fn list(store: &Store, format: Format, operator: OperatorId) -> Result<()> {

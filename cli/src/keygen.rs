@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::json;
 
-use super::output::{Format, print_list};
+use super::output::{Format, print_made};
 use purser_relayer::chain::new_keypair;
 use purser_relayer::domain::Address;
 use purser_relayer::secret_file;
@@ -23,7 +23,7 @@ pub(super) fn run(format: Format, arguments: &Keygen) -> Result<()> {
         let address = write(file)?;
         rows.push(vec![json!(address.to_string()), json!(file.display().to_string())]);
     }
-    print_list(format, &["address", "file"], &rows)
+    print_made(format, "keypair", &["address", "file"], &rows)
 }
 
 pub(super) fn write(file: &std::path::Path) -> Result<Address> {

@@ -62,6 +62,14 @@ struct Common {
     /// Answer with one line of JSON
     #[arg(long, global = true)]
     json: bool,
+    /// `env`: print what init, keygen, operator and key make as variables of a shell: eval "$(purser key create ... -o env)"
+    #[arg(short, long, global = true, value_name = "FORM", conflicts_with = "json")]
+    output: Option<Output>,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Output {
+    Env,
 }
 
 #[derive(Debug, Subcommand)]
@@ -131,7 +139,11 @@ fn execute<D: Doors>(
     version: Version,
     doors: D,
 ) -> Result<ExitCode> {
-    let format = if common.json { Format::Json } else { Format::Text };
+    let format = match (common.output, common.json) {
+        (Some(Output::Env), _) => Format::Env,
+        (None, true) => Format::Json,
+        (None, false) => Format::Text,
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let traces = match command {
         Command::Serve => traces::of_environment(runtime.handle())?,

@@ -159,7 +159,7 @@ impl Listener {
             Format::Json => {
                 print_line(&json!({ "listening": url, "forward_to": to, "secret": new_secret }).to_string())
             }
-            Format::Text => {
+            Format::Text | Format::Env => {
                 let to = to.map_or_else(String::new, |to| format!(", posted to {to}"));
                 let signed = new_secret.map_or_else(String::new, |secret| format!(", signed with {secret}"));
                 print_line(&format!("Events of {url}{to}{signed}. Ctrl-C ends it."))
@@ -186,7 +186,7 @@ impl Listener {
         };
         match self.format {
             Format::Json => print_line(&json!({ "event": value, "answer": answer }).to_string()),
-            Format::Text => {
+            Format::Text | Format::Env => {
                 let answer = answer.map_or_else(String::new, |answer| format!(" -> {answer}"));
                 let head = escaped(&format!("{kind} {id}{answer}"), false);
                 print_line(&format!("{head}\n  {}", escaped(event, false)))

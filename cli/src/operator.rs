@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use super::output::{Format, print_list, print_one};
+use super::output::{Format, print_list, print_made, print_one};
 use purser_relayer::app::{StartError, connect};
 use purser_relayer::chain::{ProvisionChain, ReadChain, SolanaChain, rent_of};
 use purser_relayer::config::Config;
@@ -107,7 +107,7 @@ async fn create(config: &Config, store: &Store, format: Format, arguments: Creat
     })
     .await?;
     let operator = find_or_insert(store, network, name, address).await?;
-    print_one(format, &fields(&operator))
+    print_made(format, "operator", &NAMES, &[fields(&operator).map(|(_, value)| value).to_vec()])
 }
 
 async fn set_approver(config: &Config, format: Format, arguments: Approver) -> Result<()> {
@@ -141,7 +141,7 @@ async fn add(config: &Config, store: &Store, format: Format, arguments: Add) -> 
     })
     .await?;
     let operator = find_or_insert(store, network, name, address).await?;
-    print_one(format, &fields(&operator))
+    print_made(format, "operator", &NAMES, &[fields(&operator).map(|(_, value)| value).to_vec()])
 }
 
 fn only_network(config: &Config) -> Result<Network> {

@@ -11,6 +11,36 @@ pub(super) enum Format {
     Text,
     /// One line.
     Json,
+    /// What was made, as lines that a shell takes: see [`print_made`]. All else as text.
+    Env,
+}
+
+/// Things that were made: as a list, or for a shell. There the fields of a key are `PURSER_KEY_ID` and so on, and `PURSER_KEY` is the one
+/// that is named as the thing; of a second thing, `PURSER_KEY_ID_2`.
+pub(super) fn print_made(format: Format, what: &str, names: &[&str], rows: &[Vec<Value>]) -> Result<()> {
+    let (Format::Env, what) = (format, what.to_uppercase()) else {
+        return match rows {
+            [row] if what != "keypair" => {
+                print_one(format, &names.iter().copied().zip(row.iter().cloned()).collect::<Vec<_>>())
+            }
+            rows => print_list(format, names, rows),
+        };
+    };
+    for (row, number) in rows.iter().zip(1..) {
+        for (name, value) in names.iter().zip(row).filter(|(_, value)| !value.is_null()) {
+            let name = name.to_uppercase();
+            let variable =
+                if name == what { format!("PURSER_{what}") } else { format!("PURSER_{what}_{name}") };
+            let variable = if number == 1 { variable } else { format!("{variable}_{number}") };
+            print_line(&format!("{variable}={}", shell_word(&text(value))))?;
+        }
+    }
+    Ok(())
+}
+
+/// As one word of a shell.
+pub(super) fn shell_word(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// One thing: a line of JSON, or one field per line.
@@ -21,7 +51,7 @@ pub(super) fn print_one(format: Format, fields: &[(&str, Value)]) -> Result<()> 
                 fields.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
             print_line(&Value::Object(object).to_string())
         }
-        Format::Text => {
+        Format::Text | Format::Env => {
             let mut table = Table::new();
             table.load_preset(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
             for (name, value) in fields {
@@ -42,7 +72,7 @@ pub(super) fn print_list(format: Format, names: &[&str], rows: &[Vec<Value>]) ->
             };
             print_line(&rows.iter().map(object).collect::<Value>().to_string())
         }
-        Format::Text => {
+        Format::Text | Format::Env => {
             let mut table = table();
             table.set_header(names);
             for row in rows {

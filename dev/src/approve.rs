@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::{Signer, SigningKey};
@@ -21,7 +21,7 @@ const KEY_BYTES: usize = 32;
 /// A message's header, and how many keys follow; those that sign come first.
 const BEFORE_KEYS: usize = 3 + 1;
 
-/// The transfer at its end, and what to say of it.
+/// The transfer once it is settled, and what to say of it. Fails if it ends otherwise, or not in time.
 pub fn approve(operator: &Api<'_>, rpc_url: &str, folder: &Path, transfer: &str) -> Result<(Value, String)> {
     let approver = keys::read_approver(folder)?;
     let wallet = bs58::encode(approver.verifying_key().as_bytes()).into_string();
@@ -40,14 +40,27 @@ pub fn approve(operator: &Api<'_>, rpc_url: &str, folder: &Path, transfer: &str)
     let until = Instant::now() + PAID_WITHIN;
     loop {
         let paid = operator.get(&format!("/transfers/{transfer}"))?;
-        let status = paid["status"].as_str().unwrap_or_default().to_owned();
-        if !["pending_approval", "submitted"].contains(&status.as_str()) || Instant::now() >= until {
-            let by = signature.as_str().unwrap_or_default();
-            let of = label["label"].as_str().unwrap_or_default();
-            return Ok((paid, format!("{of}: approved by {by}; the transfer is {status}")));
+        let is_under_way = paid["status"] == "pending_approval" || paid["status"] == "submitted";
+        if !is_under_way || Instant::now() >= until {
+            let said = outcome(&paid, &label, &signature)?;
+            return Ok((paid, said));
         }
         sleep(Duration::from_millis(200));
     }
+}
+
+/// What to say of a transfer that was approved. Fails unless it is settled.
+fn outcome(paid: &Value, label: &Value, signature: &Value) -> Result<String> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (status, by) = (text(&paid["status"]), text(signature));
+    if status == "settled" {
+        return Ok(format!("{}: approved by {by}; the transfer is settled", text(&label["label"])));
+    }
+    let why = paid["message"].as_str().unwrap_or(
+        "The service may not see the grant yet. After `purser dev advance` a request ends by another clock than its grant: \
+         `purser dev --reset` sets both anew.",
+    );
+    bail!("signed ({by}), and not paid: the transfer is {status}. {why}")
 }
 
 /// The transaction with the wallet's signature in its own place. Before the message stand how many signatures there are, and these:
@@ -61,4 +74,26 @@ fn signed_by(wallet: &SigningKey, transaction: &[u8]) -> Option<Vec<u8>> {
     let mut signed = transaction.to_vec();
     signed.get_mut(at..at + SIGNATURE_BYTES)?.copy_from_slice(&wallet.sign(message).to_bytes());
     Some(signed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn approval_succeeds_only_if_the_transfer_is_settled() {
+        let label = json!({ "label": "Purser: Acme" });
+        let of = |paid: Value| outcome(&paid, &label, &json!("5sig"));
+        let said = of(json!({ "status": "settled" })).expect("settled");
+        assert_eq!(said, "Purser: Acme: approved by 5sig; the transfer is settled");
+        for (paid, named) in [
+            (json!({ "status": "pending_approval" }), "purser dev advance"),
+            (json!({ "status": "submitted" }), "submitted"),
+            (json!({ "status": "rejected", "message": "Past the limit." }), "Past the limit."),
+            (json!({ "status": "failed", "message": "It was void." }), "It was void."),
+        ] {
+            let error = of(paid).expect_err("not paid").to_string();
+            assert!(error.contains("not paid") && error.contains(named), "{error}");
+        }
+    }
 }

@@ -58,7 +58,7 @@ pub enum Trigger {
     /// Mints 1 USDC to the agent
     #[value(name = "deposit.settled")]
     DepositSettled,
-    /// Sets another daily limit, or the first one again
+    /// Sets another daily limit, and then the first one again
     #[value(name = "policy.changed")]
     PolicyChanged,
 }
@@ -125,8 +125,10 @@ impl Trigger {
                 let stands = operator(ready).get(&path)?;
                 // A tighter limit takes effect at once, and the demo's operator set no delay for looser ones.
                 let other = if stands["max_daily_spend"] == "40.000000" { "50" } else { "40" };
-                let changed = operator(ready).patch(&path, &json!({ "max_daily_spend": other }))?;
-                Ok((changed, format!("{account} may now spend {other} USDC in 24 hours")))
+                operator(ready).patch(&path, &json!({ "max_daily_spend": other }))?;
+                let back =
+                    operator(ready).patch(&path, &json!({ "max_daily_spend": stands["max_daily_spend"] }))?;
+                Ok((back, format!("{account} might spend {other} USDC in 24 hours, and is as before")))
             }
         }
     }

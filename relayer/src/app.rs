@@ -7,11 +7,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, header};
+use axum::middleware::{self, Next};
+use axum::response::Response;
 use futures::future::try_join_all;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use secrecy::ExposeSecret;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
 
 use crate::chain::{
     ChainError, ChainSettings, ChainSigners, Commitment, FileSigner, KeySource, PriceBounds, ProgramCheck,
@@ -73,6 +78,7 @@ pub struct App {
     admin_url: Option<String>,
     store: Store,
     tasks: Tasks,
+    stop_delay: Duration,
     server: JoinHandle<std::io::Result<()>>,
 }
 
@@ -156,6 +162,7 @@ impl App {
                 accounts: config.quotas.accounts_per_operator,
                 allowlist_entries: config.quotas.allowlist_entries_per_operator,
                 approvals_daily: config.quotas.approvals_per_operator_daily,
+                actions_daily: config.quotas.actions_per_key_daily.get(),
             },
             metrics: metrics.clone(),
         });
@@ -188,6 +195,7 @@ impl App {
             metrics,
         };
         let router = http::router(&services, settings, doors);
+        let router = router.layer(middleware::from_fn_with_state(tasks.leaving.clone(), say_leaving));
         let connections_max =
             config.server.connections_max.map_or_else(http::default_connections_max, NonZeroUsize::get);
         tracing::info!(connections_max, files, "connection limit and open-file limit");
@@ -197,7 +205,8 @@ impl App {
             serve_admin(listener, &services, &tasks, version);
             url
         });
-        Ok(Self { url, admin_url, store, tasks, server })
+        let stop_delay = Duration::from_secs(config.server.stop_delay_seconds);
+        Ok(Self { url, admin_url, store, tasks, stop_delay, server })
     }
 
     /// Where `/metrics` and `/readyz` are served, if anywhere.
@@ -226,7 +235,16 @@ impl App {
     /// Takes no more requests and lets those under way finish (a transfer that takes longer is answered as it stands). Then it
     /// stops the background tasks, gives back its leases and closes the database, all within 15 s. The next start finishes
     /// transfers that are signed but not final.
+    /// Before that it goes on for `server.stop_delay_seconds`, and is not ready: whoever balances load sends nothing more here.
     pub async fn stop(self) {
+        self.tasks.leaving.cancel();
+        if !self.stop_delay.is_zero() && !self.server.is_finished() {
+            tracing::info!(
+                seconds = self.stop_delay.as_secs(),
+                "not ready any more; taking requests until the stop"
+            );
+            tokio::time::sleep(self.stop_delay).await;
+        }
         let deadline = Instant::now() + STOP_DEADLINE;
         let patience = Instant::now() + PATIENCE;
         self.tasks.closing.cancel();
@@ -257,6 +275,17 @@ impl App {
             tracing::warn!("the database did not close in time");
         }
     }
+}
+
+/// Once the process is to stop, asks clients to connect anew, which leads them elsewhere.
+async fn say_leaving(State(leaving): State<CancellationToken>, request: Request, next: Next) -> Response {
+    // HTTP/2 has a frame for that, which the end of the listener sends.
+    let has_header = request.version() < axum::http::Version::HTTP_2;
+    let mut response = next.run(request).await;
+    if has_header && leaving.is_cancelled() {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
 }
 
 /// Lets the process open as many files as the system allows: the usual soft limit of 1,024 is for programs that use `select`.

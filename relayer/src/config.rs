@@ -10,7 +10,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use ipnet::IpNet;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
 pub use self::read::{ConfigError, Sections};
 pub use self::values::texts;
@@ -58,6 +58,9 @@ pub struct ServerConfig {
     /// Where `/metrics`, `/readyz` and `/healthz` are served to whoever runs the service; without it, nowhere. They need no key,
     /// so this must be an address that only the operators of the service reach.
     pub admin_listen: Option<SocketAddr>,
+    /// How long it goes on taking requests after a stop was requested, while `/readyz` and `/healthz` say that none should be sent
+    /// here any more. At most 300.
+    pub stop_delay_seconds: u64,
     /// No request takes longer. More than `transfers.deadline_seconds`, at most 600.
     pub request_timeout_seconds: u64,
     /// How many clients may be connected at once. By default half of the files that the process may have open, at most
@@ -75,6 +78,7 @@ impl Default for ServerConfig {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
             public_url: None,
             admin_listen: None,
+            stop_delay_seconds: 0,
             request_timeout_seconds: 60,
             connections_max: None,
             trusted_proxies: Vec::new(),
@@ -84,11 +88,31 @@ impl Default for ServerConfig {
 
 /// `[database]`
 #[derive(Debug, Clone, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "AskedDatabase")]
 pub struct DatabaseConfig {
     /// `sqlite:///path/purser.db`. A secret, because such URLs may hold a password.
-    #[serde(deserialize_with = "secret")]
     pub url: SecretString,
+}
+
+/// The same as it is written.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AskedDatabase {
+    #[serde(deserialize_with = "secret")]
+    url: SecretString,
+    /// Holds the password, which is read for each connection: so it can be changed while the service runs.
+    password_file: Option<PathBuf>,
+}
+
+impl TryFrom<AskedDatabase> for DatabaseConfig {
+    type Error = &'static str;
+
+    fn try_from(AskedDatabase { url, password_file }: AskedDatabase) -> Result<Self, &'static str> {
+        let Some(file) = password_file else { return Ok(Self { url }) };
+        let with_file = crate::store::with_password_file(url.expose_secret(), &file);
+        let with_file = with_file.ok_or("`database.password_file` goes with a `database.url` of Postgres")?;
+        Ok(Self { url: with_file.into() })
+    }
 }
 
 /// `[transfers]`
@@ -323,17 +347,20 @@ pub struct QuotasConfig {
     pub allowlist_entries_per_operator: u32,
     /// How many grants the service pays for approvers in 24 hours; 0: none, they pay by themselves.
     pub approvals_per_operator_daily: u32,
+    /// How many changes one key may make in 24 hours. What stops, revokes, drops or says no is not counted.
+    pub actions_per_key_daily: NonZeroU32,
     /// How many buckets for tags of payments, of 16 each, an account may have at the service's cost.
     pub tag_buckets_per_account: u32,
 }
 
 impl Default for QuotasConfig {
     fn default() -> Self {
-        let Quotas { accounts, allowlist_entries, approvals_daily } = Quotas::default();
+        let Quotas { accounts, allowlist_entries, approvals_daily, actions_daily } = Quotas::default();
         Self {
             accounts_per_operator: accounts,
             allowlist_entries_per_operator: allowlist_entries,
             approvals_per_operator_daily: approvals_daily,
+            actions_per_key_daily: NonZeroU32::new(actions_daily).unwrap_or(NonZeroU32::MIN),
             tag_buckets_per_account: 64,
         }
     }

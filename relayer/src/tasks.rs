@@ -19,6 +19,8 @@ use crate::acting;
 pub struct Tasks {
     /// What a stop waits for.
     pub tracker: TaskTracker,
+    /// Cancelled when requests are taken, and clients are told to go elsewhere.
+    pub leaving: CancellationToken,
     /// Cancelled when no more requests are taken, so that answers without an end are closed.
     pub closing: CancellationToken,
     /// Cancelled when the process is to stop.

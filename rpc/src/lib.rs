@@ -302,6 +302,16 @@ impl Rpc {
         self.ask("getBlockTime", json!([slot])).await
     }
 
+    /// How many of these accounts the node at this place answers for in one call.
+    pub async fn counted_accounts(&self, node: usize, keys: &[Pubkey]) -> Result<usize, RpcError> {
+        let keys: Vec<String> = keys.iter().map(Pubkey::to_string).collect();
+        let config = json!({ "encoding": "base64", "dataSlice": { "offset": 0, "length": 0 } });
+        let params = json!([keys, config]);
+        let read: AtSlot<Vec<Value>> =
+            self.ask_at_slot("getMultipleAccounts", params, |number| number == node).await?;
+        Ok(read.value.len())
+    }
+
     /// The cluster's genesis hash, base58, as this node reports it.
     pub async fn genesis_hash(&self, node: usize) -> Result<String, RpcError> {
         const METHOD: &str = "getGenesisHash";

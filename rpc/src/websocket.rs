@@ -7,7 +7,7 @@ use crate::sysvar;
 use crate::topics::{Incoming, Notice, Topic};
 use crate::transport::Resolver;
 use futures::{SinkExt, StreamExt};
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -25,6 +25,8 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(6);
 /// The largest message accepted: an account of maximum size in base64, from a node that does not
 /// cut it, with some room.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// A request without an answer for this long counts as refused: some providers answer a refusal under no id.
+const ANSWER_MAX: Duration = SILENCE_MAX;
 /// The pause before refused subscriptions are requested again, and how many of them at a time: a provider that allows fewer must
 /// not be flooded.
 const REQUEST_AGAIN_AFTER: Duration = Duration::from_secs(4);
@@ -43,6 +45,8 @@ pub trait Listener: Send + Sync + 'static {
     fn connected(&self) {}
     /// A node (by its place in the configuration) reports something at `slot`.
     fn notice(&self, node: usize, slot: u64, notice: Notice);
+    /// How many of the wanted topics were refused, and not granted since. Called every few seconds while a socket is connected.
+    fn missing(&self, _topics: usize) {}
     /// Every subscription is gone. Each one still wanted is announced again once it is back.
     fn lost(&self);
 }
@@ -94,11 +98,15 @@ impl Subscriber {
 #[derive(Default)]
 struct Subscriptions {
     wanted: HashSet<Topic>,
-    /// Requests without an answer yet.
-    asked: HashMap<u64, Topic>,
-    /// Wanted, and refused on the present connection.
-    refused: HashSet<Topic>,
+    /// Requests without an answer yet, and when they were sent.
+    asked: HashMap<u64, (Topic, Instant)>,
+    /// Wanted, and to be requested again: the one that was refused first comes first.
+    refused: VecDeque<Topic>,
     request_again_at: Option<Instant>,
+    /// Wanted, refused once, and not granted since, on whatever connection.
+    missing: HashSet<Topic>,
+    /// The log says that some are missing.
+    is_said: bool,
     by_number: HashMap<u64, Topic>,
     numbers: HashMap<Topic, u64>,
     next_id: u64,
@@ -113,8 +121,16 @@ impl Subscriptions {
     fn ask(&mut self, topic: Topic) -> String {
         let id = self.next_id();
         let text = topic.subscribe(id);
-        self.asked.insert(id, topic);
+        self.asked.insert(id, (topic, Instant::now()));
         text
+    }
+
+    fn refuse(&mut self, topic: Topic) {
+        self.request_again_at.get_or_insert_with(|| Instant::now() + REQUEST_AGAIN_AFTER);
+        if self.wanted.contains(&topic) && !self.refused.contains(&topic) {
+            self.missing.insert(topic.clone());
+            self.refused.push_back(topic);
+        }
     }
 
     /// Returns the request to send, if the wish needs one.
@@ -123,7 +139,8 @@ impl Subscriptions {
             Wish::Subscribe(topic) => self.wanted.insert(topic.clone()).then(|| self.ask(topic)),
             Wish::Unsubscribe(topic) => {
                 self.wanted.remove(&topic);
-                self.refused.remove(&topic);
+                self.missing.remove(&topic);
+                self.refused.retain(|refused| *refused != topic);
                 let number = self.numbers.remove(&topic)?;
                 self.by_number.remove(&number);
                 let id = self.next_id();
@@ -144,18 +161,38 @@ impl Subscriptions {
     }
 
     /// Requests some refused subscriptions again once their pause is over.
-    fn request_again(&mut self) -> Vec<String> {
+    fn request_again(&mut self, node: usize, listener: &dyn Listener) -> Vec<String> {
+        let is_late = |(topic, at): &(Topic, Instant)| (at.elapsed() > ANSWER_MAX).then(|| topic.clone());
+        let late: Vec<Topic> = self.asked.values().filter_map(is_late).collect();
+        self.asked.retain(|_, asked| is_late(asked).is_none());
+        late.into_iter().for_each(|topic| self.refuse(topic));
+        self.tell_missing(node, listener);
         if self.request_again_at.is_none_or(|at| at > Instant::now()) {
             return Vec::new();
         }
-        // Stays set on this connection, so that one that goes on refusing is logged once.
-        self.request_again_at = Some(Instant::now() + REQUEST_AGAIN_AFTER);
-        let some: Vec<Topic> = self.refused.iter().take(REQUESTED_AGAIN_MAX).cloned().collect();
-        let request = |topic: Topic| {
-            self.refused.remove(&topic);
-            self.ask(topic)
-        };
-        some.into_iter().map(request).collect()
+        self.request_again_at = None;
+        let some: Vec<Topic> = self.refused.drain(..self.refused.len().min(REQUESTED_AGAIN_MAX)).collect();
+        if !self.refused.is_empty() {
+            self.request_again_at = Some(Instant::now() + REQUEST_AGAIN_AFTER);
+        }
+        some.into_iter().map(|topic| self.ask(topic)).collect()
+    }
+
+    /// Logs once that topics are missing, and once that none is any more.
+    fn tell_missing(&mut self, node: usize, listener: &dyn Listener) {
+        let (topics, example) = (self.missing.len(), self.missing.iter().next());
+        if topics > 0 && !self.is_said {
+            tracing::warn!(
+                node,
+                topics,
+                ?example,
+                "websocket subscriptions refused; requesting them again until they are granted"
+            );
+        } else if topics == 0 && self.is_said {
+            tracing::info!(node, "all websocket subscriptions are granted again");
+        }
+        self.is_said = topics > 0;
+        listener.missing(topics);
     }
 
     /// Handles a message; returns the request to send, if there is one.
@@ -167,20 +204,10 @@ impl Subscriptions {
             listener.notice(node, slot, read);
             return None;
         }
-        let topic = self.asked.remove(&incoming.id?)?;
+        let (topic, _) = self.asked.remove(&incoming.id?)?;
         let Some(number) = incoming.result.as_u64() else {
             // Too many, or not available on this node. Until it is granted, the caller has to ask instead.
-            if self.request_again_at.is_none() {
-                tracing::warn!(
-                    node,
-                    ?topic,
-                    "websocket subscription refused; requesting it again until it is granted"
-                );
-                self.request_again_at = Some(Instant::now() + REQUEST_AGAIN_AFTER);
-            }
-            if self.wanted.contains(&topic) {
-                self.refused.insert(topic);
-            }
+            self.refuse(topic);
             return None;
         };
         if !self.wanted.contains(&topic) {
@@ -188,6 +215,7 @@ impl Subscriptions {
             let id = self.next_id();
             return Some(topic.unsubscribe(id, number));
         }
+        self.missing.remove(&topic);
         self.by_number.insert(number, topic.clone());
         self.numbers.insert(topic.clone(), number);
         listener.subscribed(&topic);
@@ -315,7 +343,7 @@ async fn hold(
                 if received_at.elapsed() > SILENCE_MAX {
                     return "silent";
                 }
-                outgoing.extend(subscriptions.request_again());
+                outgoing.extend(subscriptions.request_again(node, listener));
                 if timeout(SILENCE_MAX, sink.send(Message::Ping(Default::default()))).await.is_err() {
                     return "cannot write";
                 }

@@ -203,6 +203,7 @@ async function tasks(options) {
   await page.goto("/dashboard");
   await page.getByRole("link", { name: "Accounts", exact: true }).click();
   await page.getByLabel("Name").fill("Clicked");
+  await page.getByLabel("Anyone").check();
   await page.getByRole("button", { name: "Make the account" }).click();
   await page.getByText("The account is on the chain.").waitFor();
   // Look at a policy, then set it.

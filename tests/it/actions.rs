@@ -214,7 +214,7 @@ async fn without_a_record_a_pause_holds_and_nothing_else_is_changed() {
     let client = &operator.client;
     let browser = Browser::signed_in(&app.base_url(), client.key()).await;
     let mut agents = Vec::new();
-    for name in ["Ada", "Ben", "Cid", "Dee"] {
+    for name in ["Ada", "Ben", "Cid", "Dee", "Eve", "Fay"] {
         let agent = operator.creates_account(name).await;
         agent.sets_policy(json!({ "max_daily_spend": 5 })).await;
         agents.push(agent);
@@ -245,6 +245,22 @@ async fn without_a_record_a_pause_holds_and_nothing_else_is_changed() {
     browser.sends_form(&form, &[("paused", "true")]).await.has_status(303);
     let version = client.get(&agents[3].path("/policy")).await["version"].to_string();
     browser.sends_form(&form, &[("paused", "false"), ("expected_version", &version)]).await.has_status(503);
+    // So does the form that pauses many, and what is put beside the pause there.
+    for (agent, change) in [(&agents[4], json!({ "paused": true })), (&agents[5], policy.clone())] {
+        let version = client.get(&agent.path("/policy")).await["version"].clone();
+        let fields = [("accounts", format!("{}-{version}", agent.id)), ("change", change.to_string())];
+        let fields = fields.each_ref().map(|(name, value)| (*name, value.as_str()));
+        let done = browser.sends_form("/dashboard/accounts/change/policy", &fields).await.has_status(200);
+        assert_eq!(
+            done.text.contains("The pause holds."),
+            change.get("max_daily_spend").is_some(),
+            "{}",
+            done.text
+        );
+    }
+    let lifted = [("accounts", format!("{}-3", agents[4].id)), ("change", r#"{"paused":false}"#.to_owned())];
+    let lifted = lifted.each_ref().map(|(name, value)| (*name, value.as_str()));
+    browser.sends_form("/dashboard/accounts/change/policy", &lifted).await.has_status(500);
     for agent in &agents {
         let stands = client.get(&agent.path("/policy")).await.has_status(200);
         assert_eq!(
@@ -399,7 +415,10 @@ async fn a_form_is_on_record_as_the_operation_that_does_the_same_with_its_sessio
     browser.sends_form(&format!("{path}/keys"), &[("name", "bot"), ("once", "1")]).await.has_status(200);
     browser.sends_form(&format!("{path}/keys"), &[("name", "bot"), ("once", "1")]).await.has_status(200);
     browser.sends_form(&format!("{path}/keys"), &[("expires_at", "never")]).await.has_status(400);
-    browser.sends_form("/dashboard/accounts", &[("name", "Bea")]).await.has_status(303);
+    browser
+        .sends_form("/dashboard/accounts", &[("name", "Bea"), ("allowed", "anyone")])
+        .await
+        .has_status(303);
     let query = format!("?key_id={}", made.text_of("id"));
     let did = actions(&operator.client, &query).await;
     let named: Vec<&str> = did.iter().filter_map(|action| action["action"].as_str()).collect();

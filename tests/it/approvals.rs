@@ -22,6 +22,7 @@ use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::mcp::asks_as;
 
@@ -81,9 +82,16 @@ impl Scene {
     }
 
     /// The bytes that the wallet of this key is given to sign.
+    /// Asks again where the link is followed too often.
     async fn given_to(&self, page: &str, wallet: &Pubkey) -> Answer {
         let body = json!({ "account": wallet.to_string() });
-        self.app.client().post(&format!("{page}/pay"), &body).await
+        loop {
+            let given = self.app.client().post(&format!("{page}/pay"), &body).await;
+            if given.status != 429 {
+                return given;
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
     }
 
     /// Signs as the wallet, and sends.

@@ -223,7 +223,10 @@ async fn dashboard_is_signed_in_to_under_the_cells_own_name() {
         at_home.sends_form("/dashboard/sign-in", &form).await.leads_to("/dashboard");
         let cookie = at_home.cookie().expect("signed in");
         assert!(cookie.starts_with("__Host-purser="), "{cookie}");
-        at_home.sends_form("/dashboard/accounts", &[("name", "Ada")]).await.has_status(303);
+        at_home
+            .sends_form("/dashboard/accounts", &[("name", "Ada"), ("allowed", "anyone")])
+            .await
+            .has_status(303);
         at_home.reads("/dashboard/accounts").await.has_status(200).says("Ada");
         elsewhere.sends_form("/dashboard/sign-in", &form).await.has_status(401).says("another cell");
         assert_eq!(elsewhere.cookie(), None);

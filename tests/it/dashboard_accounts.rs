@@ -26,7 +26,16 @@ async fn an_account_is_made_and_an_empty_name_is_refused_beside_its_field() {
         .await
         .has_status(400)
         .says(r#"id="wrong-name""#);
-    let made = browser.sends_form("/dashboard/accounts", &[("name", "Ada")]).await.has_status(303);
+    // Nothing is preselected: whom it may pay has to be said.
+    let page = browser.reads("/dashboard/accounts").await.text;
+    assert!(!page.contains(r#"value="anyone" required checked"#), "{page}");
+    browser
+        .sends_form("/dashboard/accounts", &[("name", "Ada")])
+        .await
+        .has_status(400)
+        .says(r#"id="wrong-allowed_counterparties""#);
+    let form = [("name", "Ada"), ("allowed", "anyone")];
+    let made = browser.sends_form("/dashboard/accounts", &form).await.has_status(303);
     let path = made.header("location").expect("its page").to_owned();
     let page = browser.reads(&path).await.has_status(200).says("Never send SOL here").says("QR code");
     let listed = operator.client.get("/v1/accounts").await;

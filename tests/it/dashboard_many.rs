@@ -1,6 +1,6 @@
 //! "Change many" on the dashboard, and tags there.
 
-use purser_tests::{Agent, Browser, Operator, until};
+use purser_tests::{Agent, AppSettings, Browser, Operator, TestApp, TestNetwork, until};
 use serde_json::json;
 
 use crate::dashboard::signed_in;
@@ -38,6 +38,31 @@ pub async fn confirms(browser: &Browser, path: &str, page: &str) -> String {
         .await;
     }
     answer.has_status(200).text
+}
+
+#[tokio::test]
+async fn many_are_paused_or_halted_beyond_the_rate_of_the_key_and_nothing_else_is() {
+    let settings = AppSettings { requests_per_second: 1, burst: 12, ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let operator = app.new_operator().await;
+    let (ada, ben) = (tagged(&operator, "Ada").await, operator.creates_account("Ben").await);
+    let browser = signed_in(&operator).await;
+    until("the key is over its rate", async || browser.reads("/dashboard/keys").await.status == 429).await;
+    let page = browser.sends_form(PATH, &[("tag", "fleet"), ("what", "pause")]).await.has_status(200).text;
+    let paused = confirms(&browser, &format!("{PATH}/policy"), &page).await;
+    assert!(paused.contains("1 of 1 changed"), "{paused}");
+    let page = browser.sends_form(PATH, &[("search", "Ben"), ("what", "halt")]).await.has_status(200).text;
+    let halted = confirms(&browser, &format!("{PATH}/halt"), &page).await;
+    assert!(halted.contains("1 of 1 changed"), "{halted}");
+    for what in ["unpause", "rules"] {
+        let asked = [("what", what), ("require_memo", "yes")];
+        let looks = async || browser.sends_form(PATH, &asked).await.status == 429;
+        until("nothing else passes beyond the rate", looks).await;
+    }
+    for agent in [&ada, &ben] {
+        let path = format!("/v1/accounts/{}", agent.id);
+        until("it is stopped", async || operator.client.get(&path).await["status"] == "paused").await;
+    }
 }
 
 #[tokio::test]

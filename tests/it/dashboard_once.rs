@@ -27,7 +27,7 @@ async fn two_clicks_make_one_account_and_both_lead_to_it() {
     let operator = Operator::shared().await;
     let browser = signed_in(&operator).await;
     let once = name_on(&browser, "/dashboard/accounts").await;
-    let form = [("name", "Ada"), ("once", once.as_str())];
+    let form = [("name", "Ada"), ("allowed", "anyone"), ("once", once.as_str())];
     let clicks = || browser.sends_form("/dashboard/accounts", &form);
     let (first, second) = tokio::join!(clicks(), clicks());
     assert_eq!((first.status, first.header("location")), (303, second.header("location")), "{}", second.text);
@@ -35,9 +35,15 @@ async fn two_clicks_make_one_account_and_both_lead_to_it() {
     let again = clicks().await.has_status(303);
     assert_eq!((again.header("location"), again.header(REPLAYED)), (first.header("location"), Some("true")));
     // Other values are another request, even from the same page. So is a form from a reloaded page.
-    browser.sends_form("/dashboard/accounts", &[("name", "Bea"), ("once", &once)]).await.has_status(303);
+    browser
+        .sends_form("/dashboard/accounts", &[("name", "Bea"), ("allowed", "anyone"), ("once", &once)])
+        .await
+        .has_status(303);
     let anew = name_on(&browser, "/dashboard/accounts").await;
-    browser.sends_form("/dashboard/accounts", &[("name", "Ada"), ("once", &anew)]).await.has_status(303);
+    browser
+        .sends_form("/dashboard/accounts", &[("name", "Ada"), ("allowed", "anyone"), ("once", &anew)])
+        .await
+        .has_status(303);
     assert_eq!(count(&operator, "/v1/accounts").await, 3);
 }
 
@@ -104,7 +110,9 @@ async fn form_that_was_refused_is_corrected_under_its_name() {
     let browser = signed_in(&operator).await;
     let once = name_on(&browser, "/dashboard/accounts").await;
     let sends = async |name: &str, once: &str| {
-        browser.sends_form("/dashboard/accounts", &[("name", name), ("once", once)]).await
+        browser
+            .sends_form("/dashboard/accounts", &[("name", name), ("allowed", "anyone"), ("once", once)])
+            .await
     };
     for _ in 0..2 {
         let refused = sends(" ", &once).await.has_status(400).says(r#"id="wrong-name""#);

@@ -8,8 +8,9 @@ use std::process::{Command, Output};
 
 use purser::OperatorUpdate;
 use purser_tests::network::{path_text, temp_folder};
+use purser_tests::proxy::faults::Fault;
 use purser_tests::{
-    AppSettings, Browser, Proxy, Receiver, TestApp, TestDatabase, TestNetwork, Wire, binaries,
+    AppSettings, Browser, Client, Proxy, Receiver, TestApp, TestDatabase, TestNetwork, Wire, binaries,
 };
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
@@ -125,7 +126,9 @@ async fn doctor_sees_that_this_machines_clock_is_wrong() {
         serde_json::from_slice::<Value>(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)))
     };
     assert_eq!(doctor_at("0")["ok"], true);
-    only_wrong(&doctor_at("3600"), "clock", "s behind this machine's", "timedatectl set-ntp true");
+    let report = doctor_at("3600");
+    only_wrong(&report, "clock", "s behind this machine's", "timedatectl set-ntp true");
+    only_wrong(&report, "clock", "s behind this machine's", "purser dev --reset");
 }
 
 fn changed(app: &TestApp, from: &str, to: &str) -> std::path::PathBuf {
@@ -150,6 +153,15 @@ async fn doctor_says_what_is_wrong_with_settings_nodes_and_programs_and_prints_n
     app.new_operator().await;
     fs::set_permissions(app.config(), Permissions::from_mode(0o600)).expect("own file");
     assert_eq!(doctor(&app.config())["ok"], true);
+    // A plan of a provider that allows five accounts in one call; the relayer asks another one.
+    let few = Proxy::to(&network.rpc_url);
+    few.faults().orders("getMultipleAccounts", [Fault::Code(200, -32602)]);
+    let file = changed(&app, &format!("rpc_url = \"{url}\""), &format!("rpc_url = \"{}\"", few.url()));
+    // The first call for accounts is the one that asks for many.
+    let report = purser(&["doctor", "--json", "--config", path_text(&file)]);
+    let report: Value =
+        serde_json::from_slice(&report.stdout).unwrap_or_else(|_| panic!("{}", said(&report)));
+    only_wrong(&report, "node 0: accounts at once", "-32602", "getMultipleAccounts");
     proxy.cuts();
     only_wrong(&doctor(&app.config()), "network test: node 0", "unavailable", "rpc_url");
     // A second node, which works.
@@ -219,6 +231,36 @@ fn keygen_writes_for_its_owner_alone_and_over_nothing() {
     let again = purser(&["keygen", path_text(&file("a.json"))]);
     assert!(!again.status.success() && said(&again).contains("a.json"), "{}", said(&again));
     assert_eq!(fs::read(file("a.json")).expect("kept"), before);
+}
+
+#[tokio::test]
+async fn what_is_made_is_printed_as_variables_of_a_shell() {
+    let evaluated = |printed: &str, words: &str| {
+        let script = format!("set -eu\n{printed}\nprintf '%s\\n' {words}");
+        let output = Command::new("sh").args(["-c", &script]).output().expect("sh");
+        assert!(output.status.success(), "{}: {printed}", said(&output));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let folder = temp_folder();
+    let file = |name: &str| path_text(&folder.path().join(name)).to_owned();
+    let (one, two) = (file("it's one.json"), file("two.json"));
+    let made = purser(&["keygen", &one, &two, "-o", "env"]);
+    let words = "\"$PURSER_KEYPAIR_FILE\" \"$PURSER_KEYPAIR_FILE_2\" \"$PURSER_KEYPAIR_ADDRESS\"";
+    let told = evaluated(&said(&made), words);
+    let told: Vec<&str> = told.lines().collect();
+    assert_eq!(told[..2], [one.as_str(), two.as_str()]);
+    told[2].parse::<Pubkey>().expect("an address");
+
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let operator = app.new_operator().await;
+    let config = app.config();
+    let creates = ["key", "create", "--operator", &operator.id, "-o", "env", "--config", path_text(&config)];
+    let made = said(&purser(&creates));
+    let told = evaluated(&made, "\"$PURSER_KEY\" \"$PURSER_KEY_ID\" \"$PURSER_KEY_OPERATOR_ID\"");
+    let told: Vec<&str> = told.lines().collect();
+    assert!(told[0].starts_with("psr_op_") && told[1].starts_with("key_"), "{told:?}");
+    assert_eq!(told[2], operator.id);
+    Client::new(&app.base_url(), Some(told[0])).get("/v1/accounts").await.has_status(200);
 }
 
 #[test]

@@ -71,7 +71,10 @@ async fn steps_after_a_break_in_leave_the_thief_nothing_and_the_agents_pay_again
     let [halt, new_keys, update, look, api_keys, revoke, remove, resume] = &blocks[..] else {
         panic!("{blocks:?}")
     };
-    // 1.
+    // 1. At the top of the page without a checkout, and here with Anchor, which finds it halted.
+    scene.variables.push(("WALLET", scene.folder.path().join("wallet.json").display().to_string()));
+    scene.types(&page::filled(&page::blocks("docs/emergency.md", "sh halt")[0], &places));
+    client.post("/v1/transfers", &orders("halted-first")).await.is_error(402, "account_paused");
     scene.types(&page::filled(halt, &places));
     client.post("/v1/transfers", &orders("halted")).await.is_error(402, "account_paused");
     // 2.

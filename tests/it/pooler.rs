@@ -9,6 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use purser_tests::agent::all_at_once;
+use purser_tests::binaries;
 use purser_tests::network::{free_port, path_text, temp_folder};
 use purser_tests::process::Process;
 use purser_tests::{AppSettings, TestApp, TestDatabase, TestNetwork};
@@ -28,7 +29,7 @@ fn pgbouncer() -> Option<PathBuf> {
     None
 }
 
-/// A pooler in front of one database, in session mode, with a certificate for `localhost`.
+/// A pooler in front of one database, with a certificate for `localhost`.
 struct Pooler {
     port: u16,
     _process: Process,
@@ -36,7 +37,7 @@ struct Pooler {
 }
 
 impl Pooler {
-    fn start(program: &Path, database: &str) -> Pooler {
+    fn start(program: &Path, database: &str, mode: &str) -> Pooler {
         let folder = temp_folder();
         // It runs as another user when the test is root.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).expect("it is ours");
@@ -61,7 +62,7 @@ impl Pooler {
         let text = format!(
             "[databases]\n{name} = host={host} port={server_port} user={user}{password}\n\
              [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\n\
-             pool_mode = session\nclient_tls_sslmode = require\nclient_tls_cert_file = {certificate}\n\
+             pool_mode = {mode}\nclient_tls_sslmode = require\nclient_tls_cert_file = {certificate}\n\
              client_tls_key_file = {key}\n",
             name = server.path().trim_start_matches('/'),
             server_port = server.port().unwrap_or(5432),
@@ -99,7 +100,7 @@ impl Pooler {
 async fn payments_settle_through_a_pooler_whose_certificate_is_checked() {
     let Some(program) = pgbouncer() else { return };
     let Some(database) = TestDatabase::create().await else { return };
-    let pooler = Pooler::start(&program, &database.url());
+    let pooler = Pooler::start(&program, &database.url(), "session");
     let through = |url: String| AppSettings {
         database_url: Some(url),
         database: Some(database.clone()),
@@ -123,5 +124,23 @@ async fn payments_settle_through_a_pooler_whose_certificate_is_checked() {
         let refusal = app.refuses_to_start_with(&[("PURSER__DATABASE__URL", &url)]);
         assert!(refusal.contains("cannot open the database"), "{refusal}");
         assert!(refusal.contains(why), "{refusal}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_names_a_pooler_that_mixes_the_sessions_of_its_clients() {
+    let Some(program) = pgbouncer() else { return };
+    let Some(database) = TestDatabase::create().await else { return };
+    let settings = AppSettings { database: Some(database.clone()), ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    app.new_operator().await;
+    for (mode, is_named) in [("session", false), ("transaction", true)] {
+        let pooler = Pooler::start(&program, &database.url(), mode);
+        let mut doctor = Command::new(binaries::relayer());
+        doctor.args(["doctor", "--config", path_text(&app.config())]);
+        doctor.env("PURSER__DATABASE__URL", pooler.url("localhost", &database, "ca.pem"));
+        let said = String::from_utf8(doctor.output().expect("it starts").stdout).expect("text");
+        assert_eq!(said.contains("not ok  database: pooler"), is_named, "{mode}: {said}");
+        assert_eq!(said.contains("pool_mode = session"), is_named, "{mode}: {said}");
     }
 }

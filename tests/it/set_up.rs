@@ -161,7 +161,7 @@ pub async fn pays(scene: &mut Scene, url: &str, key: &str) {
 pub async fn pays_and_audits(scene: &mut Scene, url: &str, key: &str, audit: &str) {
     let blocks = printed("first");
     let [create, policy, pay, _audit] = &blocks[..] else { panic!("{blocks:?}") };
-    let url = url.trim_end_matches('/').to_owned();
+    let url = format!("{}/v1", url.trim_end_matches('/'));
     scene.variables.extend([("PURSER_URL", url), ("PURSER_KEY", key.to_owned())]);
     let answer = |printed: String| serde_json::from_str::<Value>(&printed).expect("an answer of the API");
     let account = answer(scene.types(create));

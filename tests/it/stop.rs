@@ -43,6 +43,30 @@ async fn takes_nothing_new(base_url: &str) {
 }
 
 #[tokio::test]
+async fn relayer_with_a_delay_is_unready_first_and_refuses_no_connection_until_it_is_over() {
+    let delay = ("PURSER__SERVER__STOP_DELAY_SECONDS", "3".to_owned());
+    let settings = AppSettings { environment: vec![delay], ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let operator = app.new_operator().await;
+    let base_url = app.base_url();
+    let asks = async |path: &str| Client::new(&base_url, Some(operator.client.key())).get(path).await;
+    let before = asks("/v1/accounts").await.has_status(200);
+    assert_ne!(before.header("connection"), Some("close"));
+    let begun = Instant::now();
+    let stopping = tokio::spawn({
+        let app = Arc::clone(&app);
+        async move { app.stops(Duration::from_secs(30)).await }
+    });
+    until("it says that it leaves", async || asks("/healthz").await.status == 503).await;
+    assert!(begun.elapsed() < Duration::from_secs(3), "while it still takes requests");
+    let answers = asks("/v1/accounts").await.has_status(200);
+    assert_eq!(answers.header("connection"), Some("close"));
+    takes_nothing_new(&base_url).await;
+    assert!(begun.elapsed() >= Duration::from_secs(3), "{:?}", begun.elapsed());
+    assert!(stopping.await.expect("waiting does not panic"), "the relayer ends by itself");
+}
+
+#[tokio::test]
 async fn relayer_that_stops_takes_nothing_new_and_says_how_far_a_payment_has_come() {
     let (app, agent, payee, paying) = with_an_endless_payment().await;
     let base_url = app.base_url();

@@ -10,7 +10,7 @@ use super::files::problem_with;
 use super::{Findings, PATIENCE};
 use purser_relayer::config::Config;
 use purser_relayer::domain::{Operator, SealingKey};
-use purser_relayer::store::{Store, StoreError, Tables, look_at as look_at_tables};
+use purser_relayer::store::{Store, StoreError, Tables, is_pooled_by_transaction, look_at as look_at_tables};
 
 /// How many webhooks' secrets are opened.
 const SECRETS_MAX: u32 = 1_000;
@@ -62,6 +62,14 @@ pub(super) async fn look_at(
         )?,
     }
     if found.tables != Tables::Current {
+        return Ok(Vec::new());
+    }
+    if let Ok(Ok(true)) = timeout(PATIENCE, is_pooled_by_transaction(url)).await {
+        findings.not_ok(
+            "database: pooler",
+            "gives each transaction another connection of the server",
+            "set `pool_mode = session` in the pooler, or connect to the server itself: docs/set-up.md",
+        )?;
         return Ok(Vec::new());
     }
     let store = Store::open(url).await?;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use secrecy::ExposeSecret;
 use tokio::time::timeout;
 
 use super::Findings;
@@ -15,6 +16,9 @@ use purser_relayer::config::{NetworkConfig, QuotasConfig};
 use purser_relayer::domain::{Address, Network, OpenDefence, Operator};
 use purser_relayer::service::{Ambient, CLOCK_SKEW_SECONDS_MAX, Tasks};
 
+/// What else may be wrong where the node is on this machine.
+const DEV_CLOCK: &str = ". `purser dev advance` moves a dev network's clock alone, and approvals that wait cannot be granted any more; \
+                         `purser dev --reset` sets it anew";
 /// How long a question may take, for all nodes together.
 const PATIENCE: Duration = Duration::from_secs(15);
 const ANOTHER_NODE: &str =
@@ -31,7 +35,7 @@ pub(super) async fn look_at(
     let done = match chain_of(network, config, quotas, &tasks) {
         Ok(chain) => {
             look_at_denials_key(&chain, denials, findings)?;
-            look_at_chain(&chain, 1 + config.rpc_urls.len(), operators, findings).await
+            look_at_chain(&chain, (1 + config.rpc_urls.len(), is_local(config)), operators, findings).await
         }
         Err(error) => {
             let contents = "correct what this names; `purser keygen FILE` makes a key's file where there is none; docs/keys.md has the \
@@ -45,6 +49,13 @@ pub(super) async fn look_at(
     };
     tasks.stop.cancel();
     done
+}
+
+/// Whether the node is on this machine, as that of `purser dev` is.
+fn is_local(config: &NetworkConfig) -> bool {
+    let url = url::Url::parse(config.rpc_url.expose_secret()).ok();
+    let host = url.as_ref().and_then(url::Url::host_str);
+    host.is_some_and(|host| host == "localhost" || host == "[::1]" || host.starts_with("127."))
 }
 
 /// `serve` does not start with a key that signs refusals and moves money too.
@@ -61,7 +72,7 @@ fn look_at_denials_key(chain: &SolanaChain, key: Option<Address>, findings: &mut
 
 async fn look_at_chain(
     chain: &SolanaChain,
-    nodes: usize,
+    (nodes, is_dev): (usize, bool),
     operators: &[&Operator],
     findings: &mut Findings,
 ) -> Result<()> {
@@ -90,7 +101,7 @@ async fn look_at_chain(
             }
         }
     }
-    look_at_clock(chain, findings).await?;
+    look_at_clock(chain, is_dev, findings).await?;
     let addresses: Vec<Address> = operators.iter().map(|operator| operator.address).collect();
     match within(chain.look_at_keys(&addresses)).await {
         Err(error) => findings.not_ok(check("authorities"), error, ANOTHER_NODE),
@@ -115,8 +126,12 @@ async fn look_at_nodes(chain: &SolanaChain, nodes: usize, findings: &mut Finding
                 "name nodes of one cluster",
             )?,
             (Ok(genesis), _) => {
-                findings.ok(check, format!("answers; cluster {genesis}"))?;
+                findings.ok(&check, format!("answers; cluster {genesis}"))?;
                 first.get_or_insert(genesis);
+                if let Err(error) = within(chain.check_accounts_at_once(node)).await {
+                    let mend = "name a node, or a plan of the provider, that answers `getMultipleAccounts` for 100 accounts";
+                    findings.not_ok(format!("{check}: accounts at once"), error, mend)?;
+                }
             }
             (Err(error @ ChainError::Misconfigured(_)), _) => findings.not_ok(
                 check,
@@ -153,7 +168,7 @@ async fn look_at_websockets(chain: &SolanaChain, findings: &mut Findings) -> Res
     Ok(())
 }
 
-async fn look_at_clock(chain: &SolanaChain, findings: &mut Findings) -> Result<()> {
+async fn look_at_clock(chain: &SolanaChain, is_dev: bool, findings: &mut Findings) -> Result<()> {
     let check = format!("network {}: clock", chain.network());
     let host = Ambient::SYSTEM.now().unix_seconds();
     match within(chain.clock.now()).await {
@@ -164,7 +179,10 @@ async fn look_at_clock(chain: &SolanaChain, findings: &mut Findings) -> Result<(
         Ok(now) => findings.not_ok(
             check,
             format!("the chain's is {} s {} this machine's", now.abs_diff(host), if now > host { "ahead of" } else { "behind" }),
-            "set this machine's clock (timedatectl set-ntp true), or name a node that keeps up with the cluster",
+            format!(
+                "set this machine's clock (timedatectl set-ntp true), or name a node that keeps up with the cluster{}",
+                if is_dev { DEV_CLOCK } else { "" }
+            ),
         ),
     }
 }

@@ -35,15 +35,17 @@ enum Concern {
     NearCap,
     Paused,
     Low,
+    /// Its policy allows any payment.
+    Unlimited,
 }
 
 impl Concern {
-    const ALL: [Self; 4] = [Self::Halted, Self::NearCap, Self::Paused, Self::Low];
+    const ALL: [Self; 5] = [Self::Halted, Self::NearCap, Self::Paused, Self::Low, Self::Unlimited];
 
     fn is_urgent(self) -> bool {
         match self {
             Self::Halted | Self::NearCap => true,
-            Self::Paused | Self::Low => false,
+            Self::Paused | Self::Low | Self::Unlimited => false,
         }
     }
 
@@ -54,6 +56,7 @@ impl Concern {
             Self::Halted => (format!("Halted: {accounts}."), "/dashboard/accounts?status=paused"),
             Self::NearCap => (format!("Near the cap: {accounts}."), "/dashboard/accounts?sort=spent"),
             Self::Paused => (format!("Paused: {accounts}."), "/dashboard/accounts?status=paused"),
+            Self::Unlimited => (format!("Without any limit: {accounts}."), "/dashboard/accounts"),
             Self::Low => (format!("Below a threshold: {accounts}."), "/dashboard/accounts?sort=low"),
         }
     }
@@ -76,6 +79,14 @@ impl Concern {
                 let is_near = !spent.is_zero() && percent(spent, cap) >= NEAR_PERCENT;
                 let (spent, cap) = (usdc_text(spent), usdc_text(cap));
                 is_near.then(|| format!("{name} has spent {spent} of {cap} USDC in 24 hours."))
+            }
+            Self::Unlimited => {
+                let policy = account.policy.as_ref().filter(|policy| !policy.paused)?;
+                let is_open = policy.max_single_transfer == Limit::Unlimited
+                    && policy.max_daily_spend == Limit::Unlimited
+                    && policy.allowlist.lists().is_none()
+                    && account.budget.is_none();
+                is_open.then(|| format!("{name} may pay anyone any amount: its policy has no limit."))
             }
             Self::Low => {
                 let watched = webhooks.iter().filter_map(|one| one.subscription.watches(account.account.id));

@@ -156,6 +156,12 @@ fn change_of(fields: Option<&Map<String, Value>>) -> Result<ManyChange, Invalid>
     Ok(ManyChange::Policy(PolicyUpdate::from_json(json.as_bytes())?))
 }
 
+/// Whether a form shows or carries out a halt or a pause, maybe among other changes.
+pub fn is_stop(form: &Form) -> bool {
+    let update = PolicyUpdate::from_json(form.text("change").as_bytes());
+    matches!(form.text("what"), "halt" | "pause") || update.is_ok_and(|update| update.pauses())
+}
+
 async fn selected(services: &Services, signed: &Signed, form: &Form) -> Result<Selection, ApiError> {
     let filter = AccountFilter {
         status: form.given("status").map(|word| Invalid::unless("status", word)).transpose()?,
@@ -210,7 +216,7 @@ async fn look_at(
     let fields = asked(form)?;
     let change = change_of(fields.as_ref())?;
     let selection = selected(services, signed, form).await?;
-    let all = compare(&services.many, &signed.operator, &selection, &change).await?;
+    let all = compare(&services.many, &signed.operator, &selection, &change, true).await?;
     let would_change = |one: &&Compared| matches!(one.planned.will, Ok(Will::Apply | Will::Wait));
     let named = |one: &Compared| format!("{}-{}", one.planned.id, one.planned.expected_version);
     let waiting = all.iter().find(|one| matches!(one.planned.will, Ok(Will::Wait)));
@@ -291,7 +297,7 @@ async fn carry_out(
 ) -> Result<Response, PageError> {
     let (many, operator) = (&services.many, &signed.operator);
     let _turn = many.turn(operator, &asked).await;
-    let all = compare(many, operator, &shown_accounts(form)?, &asked).await?;
+    let all = compare(many, operator, &shown_accounts(form)?, &asked, false).await?;
     let of = (operator, on_record);
     let changed = change((many, &services.actions), of, &asked, fields.as_ref(), all).await;
     let budgets = KnownBudgets::of(services, operator).await;

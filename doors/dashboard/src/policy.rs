@@ -169,6 +169,9 @@ fn update(form: &Form) -> Result<PolicyUpdate, Invalid> {
 /// The policy of a new account.
 pub fn first_policy(form: &Form) -> Result<PolicyUpdate, Invalid> {
     let fields = Value::Object(policy_fields(form)?).to_string();
+    if form.given("allowed").is_none() {
+        return Err(Invalid::new("allowed_counterparties", "must be chosen: anyone, or only those below"));
+    }
     PolicyUpdate::from_json(fields.as_bytes())
 }
 

@@ -9,7 +9,7 @@ use purser_relayer::web::{Act, Fields, on_record};
 use super::Desk;
 use super::form::Form;
 use super::page::PageError;
-use super::session::{Signed, is_stop};
+use super::session::{IsStop, Signed};
 
 /// Fields that belong to the form, not to what is asked for.
 const OF_THE_FORM: [&str; 7] =
@@ -64,7 +64,8 @@ pub async fn record(State(desk): State<Desk>, request: Request, next: Next) -> R
     let named = if *request.method() == Method::POST { name_of(path) } else { None };
     let Some(name) = named else { return next.run(request).await };
     let session_id = request.extensions().get::<Signed>().map(|signed| signed.session);
-    let act = Act { name, session_id, is_stop: is_stop(&request), read };
+    let is_stop = request.extensions().get::<IsStop>().is_some_and(|IsStop(is_stop)| *is_stop);
+    let act = Act { name, session_id, is_stop, read };
     on_record(&desk.services.actions, act, request, next)
         .await
         .unwrap_or_else(|error| PageError::from(error).into_response())

@@ -1,6 +1,7 @@
 //! Signing in and out, and who is signed in. A request that changes something must come from one of our own pages.
 
 use askama::Template;
+use axum::body::Body;
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::{
     Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts,
@@ -11,7 +12,7 @@ use purser_relayer::domain::{
     CEREMONY_MAX, Operator, PasskeyUse, PlainKey, Principal, Scope, Scopes, SessionId, SessionToken,
 };
 use purser_relayer::service::{Forbidden, ServiceError, Unauthorized};
-use purser_relayer::web::{ApiError, ClientAddress, request_name};
+use purser_relayer::web::{ApiError, ClientAddress, receive, request_name};
 use tracing::Span;
 use tracing::field::display;
 
@@ -161,7 +162,12 @@ pub async fn guard(State(desk): State<Desk>, mut request: Request, next: Next) -
     };
     let key_id = signed.principal.key_id();
     Span::current().record("key_id", display(key_id));
-    let checked = if signed.principal.may_stop() && is_stop(&request) {
+    let is_stop;
+    (request, is_stop) = match read_stop(request).await {
+        Ok(read) => read,
+        Err(error) => return PageError::from(error).into_response(),
+    };
+    let checked = if signed.principal.may_stop() && is_stop {
         desk.guard.check_stop_rate(&signed.principal, &mut request)
     } else {
         desk.guard.check_rate(&signed.principal)
@@ -178,14 +184,27 @@ pub async fn guard(State(desk): State<Desk>, mut request: Request, next: Next) -
     let address = desk.guard.client_of(request.headers(), request.extensions());
     request.extensions_mut().insert(ClientAddress(address));
     request.extensions_mut().insert(signed.principal.clone());
+    request.extensions_mut().insert(IsStop(is_stop));
     request.extensions_mut().insert(signed);
     next.run(request).await
 }
 
-/// Whether a form halts or pauses.
-pub fn is_stop(request: &Request) -> bool {
-    request.method() == Method::POST
-        && ["/halt", "/pause", "/stop-all"].iter().any(|form| request.uri().path().ends_with(form))
+/// Whether a form halts or pauses, maybe among other changes, or shows what that would do to many accounts.
+#[derive(Debug, Clone, Copy)]
+pub struct IsStop(pub bool);
+
+async fn read_stop(request: Request) -> Result<(Request, bool), ApiError> {
+    let path = request.uri().path();
+    let is_of_many = matches!(path, "/dashboard/accounts/change" | "/dashboard/accounts/change/policy");
+    if request.method() != Method::POST || !is_of_many {
+        let is_stop = request.method() == Method::POST
+            && ["/halt", "/pause", "/stop-all"].iter().any(|form| path.ends_with(form));
+        return Ok((request, is_stop));
+    }
+    let (parts, body) = request.into_parts();
+    let body = receive(body).await?;
+    let is_stop = Form::parse(&body).is_ok_and(|form| super::many::is_stop(&form));
+    Ok((Request::from_parts(parts, Body::from(body)), is_stop))
 }
 
 /// The scopes of which a page or form needs one, as the operation of REST that does the same.

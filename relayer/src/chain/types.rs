@@ -311,6 +311,8 @@ pub struct ChainFigures {
     pub in_flight: usize,
     /// How long no websocket has been connected, zero while one is; `None` where none is configured.
     pub websocket_down_for: Option<Duration>,
+    /// Subscriptions of the websocket that were refused, and not granted since.
+    pub topics_missing: usize,
     /// Unix seconds by the chain's clock, as last seen and moved on; `None` while that is too old.
     pub now: Option<i64>,
 }

@@ -159,6 +159,9 @@ impl Config {
                 "must begin with https://, or with http:// for a loopback address",
             ));
         }
+        if self.server.stop_delay_seconds > 300 {
+            return Err(("server.stop_delay_seconds".into(), "must be at most 300"));
+        }
         if !(1..=600).contains(&self.server.request_timeout_seconds) {
             return Err(("server.request_timeout_seconds".into(), "must be from 1 to 600"));
         }

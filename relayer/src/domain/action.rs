@@ -50,6 +50,23 @@ words! {
     }
 }
 
+/// What the names of actions begin with that stop, revoke, drop or say no.
+const NEVER_REFUSED: [&str; 11] = [
+    "halt",
+    "revoke_",
+    "reject_",
+    "withdraw_",
+    "drop_",
+    "close_",
+    "void_",
+    "delete_",
+    "remove_",
+    "end_",
+    "sign_out",
+];
+/// Changes of limits. A key has a number of its own for them: nothing else that it does keeps anybody from tightening them.
+const OF_LIMITS: [&str; 4] = ["replace_policy", "update_policy", "change_policies", "update_budget"];
+
 /// A change that somebody made through the service.
 #[derive(Debug, Clone)]
 pub struct Action {
@@ -97,6 +114,31 @@ impl Action {
             request_id: None,
             created_at: at,
         }
+    }
+
+    /// Whether all that was asked for stood there before, and nothing was made.
+    pub fn repeats_what_was(&self) -> bool {
+        let value = |json: &RawValue| serde_json::from_str::<serde_json::Value>(json.get()).ok();
+        let [before, after] = [&self.before, &self.after].map(|json| json.as_deref().and_then(value));
+        self.made_id.is_none() && before.is_some() && before == after
+    }
+
+    /// The actions of its key that count for the same number a day; `None`: it is never refused.
+    pub fn counted(&self) -> Option<CountedActions> {
+        let is_refused = !NEVER_REFUSED.iter().any(|beginning| self.name.0.starts_with(beginning));
+        is_refused.then(|| CountedActions { are_of_limits: OF_LIMITS.contains(&self.name.0.as_str()) })
+    }
+}
+
+/// Either changes of limits, or everything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountedActions {
+    pub are_of_limits: bool,
+}
+
+impl CountedActions {
+    pub fn limits() -> Vec<String> {
+        OF_LIMITS.map(str::to_owned).to_vec()
     }
 }
 

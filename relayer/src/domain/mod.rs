@@ -48,7 +48,9 @@ pub use account::{
     DuplicateRule, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, MetadataChange, NAME_CHARS_MAX,
     Provisioning, ShownStatus,
 };
-pub use action::{Action, ActionFilter, ActionOutcome, ActionWord, Before, ListedAction, NoActionWord};
+pub use action::{
+    Action, ActionFilter, ActionOutcome, ActionWord, Before, CountedActions, ListedAction, NoActionWord,
+};
 pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json};
 pub use approval::{ApprovalFilter, ApprovalState};
 pub use balance::{BalanceSeen, KnownBalance, PaidBefore};

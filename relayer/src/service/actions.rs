@@ -2,6 +2,7 @@
 //! services beside this one tell what only they know: see `crate::acting`.
 
 use std::future::Future;
+use std::time::Duration;
 
 use futures::Stream;
 
@@ -12,6 +13,9 @@ use crate::domain::{
 };
 use crate::store;
 
+const DAY: Duration = Duration::from_secs(86_400);
+/// After which a key that made too many changes may try again.
+const RETRY_AFTER_SECONDS: u64 = 3_600;
 /// Actions per page when a caller wants all of them.
 const ROWS_AT_ONCE: u32 = 500;
 
@@ -32,11 +36,19 @@ pub struct Actions {
     chains: Chains,
     ambient: Ambient,
     tasks: Tasks,
+    daily_max: u32,
 }
 
 impl Actions {
-    pub(super) fn new(actions: store::Actions, chains: Chains, ambient: Ambient, tasks: Tasks) -> Self {
-        Self { actions, chains, ambient, tasks }
+    /// `daily_max`: of one key, on record.
+    pub(super) fn new(
+        actions: store::Actions,
+        chains: Chains,
+        ambient: Ambient,
+        tasks: Tasks,
+        daily_max: u32,
+    ) -> Self {
+        Self { actions, chains, ambient, tasks, daily_max }
     }
 
     /// Where the transactions of the operator's actions are shown.
@@ -84,8 +96,22 @@ impl Actions {
         Ok(Action::new(operator.id, name, self.ambient.now(), self.ambient.id_bits()))
     }
 
-    /// Writes the record; from now on the change may begin.
-    pub(crate) async fn begin(&self, action: &Action) -> Result<(), ServiceError> {
+    /// TooManyActions: its key has as many on record as it may, and this is none that stops, revokes, drops or says no.
+    pub(super) async fn check_room(&self, action: &Action) -> Result<(), ServiceError> {
+        let (Some(key), Some(counted)) = (action.key_id, action.counted()) else { return Ok(()) };
+        let since = self.ambient.now().before(DAY);
+        let made = self.actions.count_actions((action.operator_id, key), counted, since).await?;
+        if made < u64::from(self.daily_max) {
+            return Ok(());
+        }
+        Err(ServiceError::TooManyActions { most: self.daily_max, retry_after_seconds: RETRY_AFTER_SECONDS })
+    }
+
+    /// Writes the record; from now on the change may begin. TooManyActions: as `check_room`; a halt or a pause always has room.
+    pub(crate) async fn begin(&self, action: &Action, is_stop: bool) -> Result<(), ServiceError> {
+        if !is_stop {
+            self.check_room(action).await?;
+        }
         Ok(self.actions.insert_action(action).await?)
     }
 
@@ -93,7 +119,7 @@ impl Actions {
     /// unknown.
     pub(crate) async fn end(&self, mut action: Action, end: ActionEnd, acting: &Acting) {
         let told = acting.told();
-        let is_done = end == ActionEnd::Done || told.is_done();
+        let is_done = told.is_done() || end == ActionEnd::Done && !action.repeats_what_was();
         action.object_id = told.object_id.or(action.object_id);
         action.made_id = told.made_id;
         action.tx_signature = told.tx_signature;
@@ -101,7 +127,9 @@ impl Actions {
             action.outcome = ActionOutcome::Done;
         }
         let written = match end {
-            ActionEnd::NothingChanged if !is_done => self.actions.delete_action(&action).await,
+            ActionEnd::NothingChanged | ActionEnd::Done if !is_done => {
+                self.actions.delete_action(&action).await
+            }
             ActionEnd::Done | ActionEnd::NothingChanged | ActionEnd::Unknown => {
                 self.actions.mark_action_ended(&action, self.ambient.now()).await
             }

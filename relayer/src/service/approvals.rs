@@ -6,8 +6,8 @@ use purser_core::{ApprovalWanted, MoneyPath, Rejected};
 use super::error::{Forbidden, Resource, ServiceError, told};
 use super::reads::find_payer;
 use super::transfers::{TransferView, TransferViews, payer};
-use super::{ApprovalLinks, Chains, CoSignatures, Looks};
-use crate::chain::{ApprovalOrder, ApproveChain, ForApprover};
+use super::{ApprovalLinks, CoSignatures, Looks};
+use crate::chain::{ApprovalOrder, ForApprover};
 use crate::domain::{
     Account, Address, ApprovalFilter, Cursor, Invalid, Operator, Page, PageRequest, PaidToPayee, Principal,
     Transfer, TransferId, TransferState,
@@ -40,7 +40,7 @@ pub struct ApprovalView {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApprovalAsked {
     pub terms: GrantTerms,
-    /// What the account has paid to the same payee.
+    /// What the account had paid to the same payee when it was first looked at.
     pub paid_before: PaidToPayee,
 }
 
@@ -60,7 +60,6 @@ pub struct Approvals {
     accounts: store::Accounts,
     operators: store::Operators,
     history: store::History,
-    chains: Chains<dyn ApproveChain>,
     views: TransferViews,
     looks: Looks,
     path: MoneyPath,
@@ -72,13 +71,12 @@ impl Approvals {
     pub(super) fn new(
         (transfers, accounts, operators): (store::Transfers, store::Accounts, store::Operators),
         history: store::History,
-        chains: Chains<dyn ApproveChain>,
         views: TransferViews,
         looks: Looks,
         (path, co_signatures): (MoneyPath, CoSignatures),
         links: Option<ApprovalLinks>,
     ) -> Self {
-        Self { transfers, accounts, operators, history, chains, views, looks, path, links, co_signatures }
+        Self { transfers, accounts, operators, history, views, looks, path, links, co_signatures }
     }
 
     /// Newest first: all accounts' for an operator, its own account's for an agent.
@@ -136,10 +134,11 @@ impl Approvals {
         }
     }
 
-    /// What a link leads to. NotFound: it is none of ours, or what it names is gone.
+    /// What a link leads to. NotFound: it is none of ours, or what it names is gone. TooManyReads: it is followed too often.
     pub async fn linked(&self, token: &str) -> Result<LinkedApproval, ServiceError> {
         let named = self.links.as_ref().and_then(|links| links.read(token));
         let (operator_id, id) = named.ok_or(ServiceError::NotFound(Resource::Approval))?;
+        self.looks.follow_link(id)?;
         let gone = || ServiceError::NotFound(Resource::Approval);
         let transfer = self.transfers.find_transfer(operator_id, id).await?.ok_or_else(gone)?;
         let operator = self.operators.find_operator(operator_id).await?.ok_or_else(gone)?;
@@ -157,7 +156,7 @@ impl Approvals {
     /// What this wallet signs to approve what a link leads to; the service pays for it within bounds. `Stranger` also where no approver can approve it. ApprovalClosed: nobody
     /// can any more. TooManyReads: too many ask.
     pub async fn transaction(&self, token: &str, wallet: Address) -> Result<ForApprover, ServiceError> {
-        let LinkedApproval { view, operator, account, asked } = self.linked(token).await?;
+        let LinkedApproval { view, operator, asked, .. } = self.linked(token).await?;
         let transfer = &view.transfer;
         let TransferState::PendingApproval(wanted) = &transfer.state else {
             return Err(ServiceError::ApprovalClosed(transfer.state.status()));
@@ -182,7 +181,7 @@ impl Approvals {
             expires_at: wanted.expires_at.unix_seconds(),
         };
         // In the operator's turn, as every read that its agents can cause.
-        self.looks.read_agent(&self.chains, &operator, &account).await?;
+        self.looks.take(operator.id).await?;
         self.co_signatures.prepare(transfer, &order).await
     }
 
@@ -212,7 +211,8 @@ impl Approvals {
             tag: transfer.id.tag(),
             policy_version: wanted.rejection.policy_version,
         };
-        let paid_before = self.history.sum_paid_to(operator.id, account.id, &payee).await?;
+        let paid_before =
+            self.history.find_paid_before((operator.id, account.id, transfer.id), &payee).await?;
         Ok(Some(ApprovalAsked { terms, paid_before }))
     }
 }

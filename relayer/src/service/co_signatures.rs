@@ -10,9 +10,10 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::error::{ServiceError, from_chain, from_fault};
+use super::turns::OneAtATime;
 use super::{Ambient, Chains, Tasks};
 use crate::chain::{ApprovalOrder, ApproveChain, ForApprover, GrantPayer, PaidGrant, SignatureStanding};
-use crate::domain::{CO_SIGNATURES_MAX, CoSignature, CoSigned, Network, OperatorId, Transfer};
+use crate::domain::{CO_SIGNATURES_MAX, CoSignature, CoSigned, Network, OperatorId, Transfer, TransferId};
 use crate::store::{self, StoreError};
 
 /// How long one counts against its operator's number.
@@ -36,6 +37,8 @@ pub(super) struct CoSignatures {
     ambient: Ambient,
     tasks: Tasks,
     daily_max: u32,
+    /// Of each transfer, one transaction at a time is prepared: others get the same, or pay by themselves.
+    preparing: OneAtATime<TransferId>,
     /// Held by the pass that is under way.
     turn: Arc<Mutex<()>>,
 }
@@ -49,7 +52,16 @@ impl CoSignatures {
         tasks: Tasks,
         daily_max: u32,
     ) -> Self {
-        Self { rows, operators, chains, ambient, tasks, daily_max, turn: Arc::default() }
+        Self {
+            rows,
+            operators,
+            chains,
+            ambient,
+            tasks,
+            daily_max,
+            preparing: OneAtATime::default(),
+            turn: Arc::default(),
+        }
     }
 
     /// What the wallet of `order` signs to approve this transfer, which waits. While one that was given out can land, the same bytes
@@ -59,6 +71,8 @@ impl CoSignatures {
         transfer: &Transfer,
         order: &ApprovalOrder,
     ) -> Result<ForApprover, ServiceError> {
+        let preparing = self.preparing.of(transfer.id);
+        let _preparing = preparing.lock().await;
         let given = self.rows.list_co_signatures(transfer.operator_id, transfer.id).await?;
         // Asked before the grant's place is read: what has landed by then is seen there.
         let may_land = match given.last() {

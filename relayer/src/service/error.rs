@@ -34,6 +34,9 @@ pub enum ServiceError {
     /// The operator's keys look at the chain more often than they may. Nothing was done.
     #[error("too many reads")]
     TooManyReads,
+    /// The key has made as many changes in 24 hours as are kept on record. Nothing was done.
+    #[error("too many actions")]
+    TooManyActions { most: u32, retry_after_seconds: u64 },
     /// A pause was carried out at a request that came too soon for anything else.
     #[error("too many requests")]
     TooManyRequests { retry_after_seconds: u64 },

@@ -134,6 +134,12 @@ impl Figures {
         });
         let about = "1 while a websocket of the network is connected";
         gauges(encoder, "purser_websocket_connected", about, websockets)?;
+        let missing = chains.iter().filter_map(|(network, figures)| {
+            let _configured = figures.websocket_down_for?;
+            Some(([("network", network.as_str())], figures.topics_missing))
+        });
+        let about = "Websocket subscriptions that nodes refuse";
+        gauges(encoder, "purser_websocket_topics_missing", about, missing)?;
         let now = self.ambient.now().unix_seconds();
         let skews = chains.iter().filter_map(|(network, figures)| {
             let skew = usize::try_from(figures.now?.abs_diff(now)).unwrap_or(usize::MAX);

@@ -56,7 +56,7 @@ impl Grants {
         Ok(Page::from_rows(rest.take(rows_max).collect(), request.limit, cursor))
     }
 
-    /// Takes one back. NotFound: the account, or the account has no such grant.
+    /// Takes one back. NotFound: the account, or the account has no such grant. TooManyReads: as `list`.
     pub async fn close(
         &self,
         principal: &Principal,
@@ -96,6 +96,7 @@ impl Grants {
         id: AccountId,
     ) -> Result<(Operator, Account), ServiceError> {
         let account = find_account(&self.accounts, principal, id).await?;
+        self.looks.take_change(principal.operator_id()).await?;
         Ok((principal.operator().clone(), account))
     }
 }

@@ -131,7 +131,7 @@ impl Health {
         let tasks = &self.tasks;
         let ended = tasks.kept().into_iter().filter(|(_, kept)| kept.has_ended);
         let ended = ended.map(|(name, _)| format!("task {name}: has ended"));
-        let stops = tasks.closing.is_cancelled().then(|| "tasks: the process is stopping".to_owned());
+        let stops = tasks.leaving.is_cancelled().then(|| "tasks: the process is stopping".to_owned());
         Part::new("tasks", None, true, ended.chain(stops).collect())
     }
 
@@ -157,10 +157,15 @@ impl Health {
 
     /// Without it everything is served, and later.
     fn websocket(&self, network: Network) -> Part {
-        let figures = self.chains.get(network).map(|parts| parts.chain.figures());
-        let problem = figures.is_ok_and(|figures| figures.is_websocket_down()).then(|| {
-            format!("network {network}: no websocket connects, so landings and deposits are noticed later")
-        });
+        let figures = self.chains.get(network).map(|parts| parts.chain.figures()).unwrap_or_default();
+        let problem = if figures.is_websocket_down() {
+            Some("no websocket connects, so landings and deposits are noticed later")
+        } else if figures.topics_missing > 0 {
+            Some("nodes refuse websocket subscriptions, so landings and changes are noticed later")
+        } else {
+            None
+        };
+        let problem = problem.map(|problem| format!("network {network}: {problem}"));
         Part::new("websocket", Some(network), false, problem.into_iter().collect())
     }
 }

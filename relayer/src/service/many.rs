@@ -6,7 +6,7 @@ use super::error::{ServiceError, from_chain};
 use super::planned::{Chosen, Planned, RulesInForce, Will};
 use super::reads::{addresses, read_operator};
 use super::turns::OneAtATime;
-use super::{Chains, Halts, Policies, PolicyChange};
+use super::{Chains, Halts, Looks, Policies, PolicyChange};
 use crate::chain::{AgentOnChain, OperatorOnChain};
 use crate::crash_point::crash_point;
 use crate::domain::{
@@ -66,31 +66,54 @@ pub struct Many {
     chains: Chains,
     policies: Policies,
     halts: Halts,
-    turns: OneAtATime<OperatorId>,
+    looks: Looks,
+    /// Of changes, and of stops.
+    turns: OneAtATime<(OperatorId, usize)>,
 }
 
+/// How many of an operator's halts and pauses of many accounts are carried out at once.
+const STOPS_AT_ONCE: usize = 4;
+/// How many accounts are read at once.
+const ACCOUNTS_PER_READ: usize = 100;
+
 impl Many {
-    pub(super) fn new(accounts: store::Accounts, chains: Chains, policies: Policies, halts: Halts) -> Self {
-        Self { accounts, chains, policies, halts, turns: OneAtATime::default() }
+    pub(super) fn new(
+        accounts: store::Accounts,
+        chains: Chains,
+        (policies, halts): (Policies, Halts),
+        looks: Looks,
+    ) -> Self {
+        Self { accounts, chains, policies, halts, looks, turns: OneAtATime::default() }
     }
 
     /// What the change would do now to each account. Changes nothing. Invalid: too many accounts; otherwise as one change.
+    /// TooManyReads: the operator's turn does not come soon. A stop that is carried out waits for none.
     pub async fn plan(
         &self,
         operator: &Operator,
         selection: &Selection,
         change: &ManyChange,
+        is_dry_run: bool,
     ) -> Result<Vec<Planned>, ServiceError> {
-        let (on_chain, chosen) = self.choose(operator, selection).await?;
+        let in_turn = is_dry_run || !change.is_stop();
+        let (on_chain, chosen) = self.choose(operator, selection, in_turn).await?;
         match change {
             ManyChange::Policy(update) => self.policies.plan(operator, &on_chain, chosen, update).await,
             ManyChange::Halt => Ok(chosen.into_iter().map(plan_halt).collect()),
         }
     }
 
-    /// An operator's turn: of its changes of many, one at a time is looked at and carried out. `None`: a stop waits for no turn.
-    pub async fn turn(&self, operator: &Operator, change: &ManyChange) -> Option<impl Sized + use<>> {
-        if change.is_stop() { None } else { Some(self.turns.of(operator.id).lock_owned().await) }
+    /// An operator's turn: of its changes of many, one at a time is looked at and carried out. Stops wait for no change, and a few of
+    /// them for none.
+    pub async fn turn(&self, operator: &Operator, change: &ManyChange) -> impl Sized + use<> {
+        if !change.is_stop() {
+            return self.turns.of((operator.id, 0)).lock_owned().await;
+        }
+        let of_stops = |lane| self.turns.of((operator.id, lane));
+        match (1..=STOPS_AT_ONCE).find_map(|lane| of_stops(lane).try_lock_owned().ok()) {
+            Some(turn) => turn,
+            None => of_stops(STOPS_AT_ONCE).lock_owned().await,
+        }
     }
 
     /// Carries the change out for one account that was planned, only at the version that was looked at.
@@ -106,7 +129,7 @@ impl Many {
             ManyChange::Policy(update) => {
                 let expected_version = Some(planned.expected_version);
                 let update = PolicyUpdate { expected_version, ..update.clone() };
-                Ok(match self.policies.patch(operator, planned.id, update, key_id).await? {
+                Ok(match self.policies.patch_planned(operator, planned.id, update, key_id).await? {
                     PolicyChange::InForce { tx_signature, .. } => ManyDone::Applied { tx_signature },
                     PolicyChange::Waits(view) => {
                         ManyDone::Waits { effective_at: view.pending.map(|pending| pending.effective_at) }
@@ -124,6 +147,7 @@ impl Many {
         &self,
         operator: &Operator,
         selection: &Selection,
+        in_turn: bool,
     ) -> Result<(OperatorOnChain, Vec<Chosen>), ServiceError> {
         let rows = match selection {
             Selection::Named(named) => {
@@ -141,6 +165,11 @@ impl Many {
         };
         if rows.len() > SELECTED_MAX {
             return Err(too_many());
+        }
+        if in_turn {
+            for _read in 0..=rows.len().div_ceil(ACCOUNTS_PER_READ) {
+                self.looks.take_change(operator.id).await?;
+            }
         }
         let on_chain = read_operator(&self.chains, operator).await?;
         let agents = self.read(operator, &rows).await?;

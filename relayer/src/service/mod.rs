@@ -176,7 +176,7 @@ impl Services {
 
         let signers = Signers::new(operators(), chains.to(|chain| chain));
         let keys = Keys::new(store.keys, accounts(), time(), run(), setup.keys_max, setup.cell);
-        let actions = Actions::new(store.actions.clone(), read(), time(), run());
+        let actions = Actions::new(store.actions.clone(), read(), time(), run(), quotas.actions_daily);
         let events = Events::new(store.events.clone(), store.transfers.clone(), accounts(), read(), time());
         let allowlists = Allowlists::new(accounts(), read(), time());
         let stops =
@@ -193,7 +193,7 @@ impl Services {
             (store.policies, accounts(), operators()),
             (store.stops, stops.clone()),
             &chains,
-            allowlists.clone(),
+            (allowlists.clone(), looks_at()),
             time(),
             run(),
             quotas,
@@ -257,11 +257,10 @@ impl Services {
                 run(),
                 quotas,
             ),
-            many: Many::new(accounts(), read(), policies.clone(), halts.clone()),
+            many: Many::new(accounts(), read(), (policies.clone(), halts.clone()), looks_at()),
             approvals: Approvals::new(
                 (store.transfers.clone(), accounts(), operators()),
                 store.history.clone(),
-                chains.to(|chain| chain),
                 views,
                 looks_at(),
                 (path, co_signatures.clone()),

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::error::{Forbidden, Resource, ServiceError, from_chain, from_fault};
 use super::{Ambient, Chains};
 use crate::chain::{AgentAddresses, AgentOnChain, ChainView, OperatorOnChain, ReadChain};
-use crate::domain::{Account, AccountId, Address, Operator, OperatorId, Principal};
+use crate::domain::{Account, AccountId, Address, Operator, OperatorId, Principal, TransferId};
 use crate::store;
 
 /// How long a read waits for its turn.
@@ -23,13 +23,20 @@ const READ_PATIENCE: Duration = Duration::from_secs(2);
 /// With so many reads under way or done, those that are done are forgotten.
 const SHARED_MAX: usize = 1_024;
 
-type ReadLimiter = RateLimiter<OperatorId, DashMapStateStore<OperatorId>, DefaultClock>;
+/// How often a link to one approval may be followed in a second, and how often at once.
+const LINK_PER_SECOND: NonZeroU32 = NonZeroU32::new(2).expect("positive");
+const LINK_BURST: NonZeroU32 = NonZeroU32::new(20).expect("positive");
+
+type KeyedLimiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock>;
 
 /// Reads of the chain for who only looks at it. Each operator has a budget for them, however many keys ask, and what several ask at
-/// the same time is read once. Payments, stops and changes of policies do not count, do not wait and share nothing.
+/// the same time is read once. Changes of policies and grants have a budget of their own, which no agent's reads use up. Payments,
+/// stops and pauses do not count, do not wait and share nothing.
 #[derive(Clone)]
 pub struct Looks {
-    budget: Arc<ReadLimiter>,
+    budget: Arc<KeyedLimiter<OperatorId>>,
+    changes: Arc<KeyedLimiter<OperatorId>>,
+    links: Arc<KeyedLimiter<TransferId>>,
     operators: Shared<OperatorId, OperatorOnChain>,
     agents: Shared<AccountId, AgentOnChain>,
     views: Shared<(AccountId, Address), ChainView>,
@@ -38,15 +45,35 @@ pub struct Looks {
 impl Looks {
     /// `per_second` reads a second, and as many at once.
     pub fn new(per_second: NonZeroU32) -> Self {
-        let budget = Arc::new(RateLimiter::dashmap(Quota::per_second(per_second)));
+        let of_operators = || Arc::new(RateLimiter::dashmap(Quota::per_second(per_second)));
+        let links = Quota::per_second(LINK_PER_SECOND).allow_burst(LINK_BURST);
         let (operators, agents, views) = Default::default();
-        Self { budget, operators, agents, views }
+        Self {
+            budget: of_operators(),
+            changes: of_operators(),
+            links: Arc::new(RateLimiter::dashmap(links)),
+            operators,
+            agents,
+            views,
+        }
     }
 
     /// Waits for the operator's turn. TooManyReads: it does not come soon.
     pub(super) async fn take(&self, operator: OperatorId) -> Result<(), ServiceError> {
-        let turn = timeout(READ_PATIENCE, self.budget.until_key_ready(&operator));
-        turn.await.map_err(|_| ServiceError::TooManyReads)
+        wait(&self.budget, operator).await
+    }
+
+    /// Waits for the operator's turn to read what it is about to change. TooManyReads: likewise.
+    pub(super) async fn take_change(&self, operator: OperatorId) -> Result<(), ServiceError> {
+        wait(&self.changes, operator).await
+    }
+
+    /// Counts somebody who follows a link to this approval, without a key. TooManyReads: the link is followed too often.
+    pub(super) fn follow_link(&self, transfer: TransferId) -> Result<(), ServiceError> {
+        if self.links.len() > SHARED_MAX {
+            self.links.retain_recent();
+        }
+        self.links.check_key(&transfer).map_err(|_| ServiceError::TooManyReads)
     }
 
     /// As [`read_operator`], which nobody reads without an account.
@@ -78,6 +105,11 @@ impl Looks {
     ) -> Result<ChainView, ServiceError> {
         self.views.read((account.id, destination), self.take(account.operator_id), read).await
     }
+}
+
+async fn wait(limiter: &KeyedLimiter<OperatorId>, operator: OperatorId) -> Result<(), ServiceError> {
+    let turn = timeout(READ_PATIENCE, limiter.until_key_ready(&operator));
+    turn.await.map_err(|_| ServiceError::TooManyReads)
 }
 
 /// Reads of the same: one at most is under way, and one waits for all who asked since that began. So nobody gets an answer that
@@ -241,6 +273,20 @@ mod tests {
         let passed = many.iter().filter(|turn| turn.is_ok()).count();
         assert!((20..=100).contains(&passed), "a burst, and what two seconds give: {passed}");
         assert!(many.iter().all(|turn| matches!(turn, Ok(()) | Err(ServiceError::TooManyReads))));
+    }
+
+    #[tokio::test]
+    async fn reads_of_agents_use_up_no_change_and_one_link_is_followed_a_bounded_number_of_times() {
+        let budget = Looks::new(NonZeroU32::new(2).expect("positive"));
+        let operator = OperatorId::from_bytes([1; 16]);
+        let reads = futures::future::join_all((0..100).map(|_| budget.take(operator)));
+        let (reads, change) = tokio::join!(reads, timeout(READ_PATIENCE / 2, budget.take_change(operator)));
+        assert!(reads.iter().any(Result::is_err));
+        assert!(matches!(change, Ok(Ok(()))), "it waits for no read");
+        let [busy, other] = [1, 2].map(|number| TransferId::from_bytes([number; 16]));
+        let followed = (0..1_000).filter(|_| budget.follow_link(busy).is_ok()).count();
+        assert!((20..=24).contains(&followed), "{followed}");
+        assert!(budget.follow_link(other).is_ok(), "another link has its own number");
     }
 
     #[tokio::test]

@@ -62,6 +62,7 @@ impl Sessions {
         let passkey_id = by.map(|by| by.passkey.id);
         action.object_id = passkey_id.and_then(|id| id.to_string().parse().ok());
         (action.address, action.request_id) = (address, request_id);
+        self.actions.check_room(&action).await?;
         if !self.sessions.insert_session(&token.hash(), &action, by).await? {
             return Err(ServiceError::Unauthorized(Unauthorized::UnknownKey));
         }

@@ -10,7 +10,8 @@ use super::row::{Record, Row};
 use super::stored::Below;
 use super::{Actions, StoreError, Transaction};
 use crate::domain::{
-    Action, ActionFilter, ActionId, Event, ListedAction, OperatorId, Timestamp, Webhook, WebhookId,
+    Action, ActionFilter, ActionId, CountedActions, Event, KeyId, ListedAction, OperatorId, Timestamp,
+    Webhook, WebhookId,
 };
 
 const COLUMNS: Sql<&str> = Sql("actions.action_id, actions.operator_id, actions.name AS action_name, outcome,
@@ -97,6 +98,25 @@ impl Actions {
     /// Stores an action, before its change begins.
     pub async fn insert_action(&self, action: &Action) -> Result<(), StoreError> {
         insert(action).run(self.writer()).await
+    }
+
+    /// How many of these actions the key made since then, as far as they are on record.
+    pub async fn count_actions(
+        &self,
+        (operator, key): (OperatorId, KeyId),
+        counted: CountedActions,
+        since: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let count: Option<u64> = sql! {
+            "SELECT COUNT(*) FROM actions
+             WHERE operator_id = {operator} AND key_id = {key} AND action_id >= {first}
+                 AND CASE WHEN name IN ({limits}) THEN 1 ELSE 0 END = {are_of_limits}",
+            operator, key, first = ActionId::new(since, 0), limits = Each(&CountedActions::limits()),
+            are_of_limits = i64::from(counted.are_of_limits)
+        }
+        .fetch_optional(self.lister())
+        .await?;
+        Ok(count.unwrap_or(0))
     }
 
     /// Stores how an action ended, and announces it.

@@ -1,9 +1,8 @@
 //! Inspects a database as it is: creates and migrates nothing.
 
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
-use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::postgres::PgConnection;
 
 use super::postgres;
 use super::tables::{APPLIED, Applied, Tables, tables_of};
@@ -25,12 +24,37 @@ pub async fn look_at(url: &str) -> Result<Found, StoreError> {
     if !url.starts_with("postgres:") && !url.starts_with("postgresql:") {
         return Err(StoreError::Unsupported);
     }
-    let options = PgConnectOptions::from_str(url).map_err(|_| StoreError::Unsupported)?;
-    let database = options.get_database().unwrap_or(options.get_username());
-    let place = format!("{database} at {}:{}", options.get_host(), options.get_port());
-    let mut connection = postgres::connect(&options).await?;
+    let login = postgres::Login::parse(url)?;
+    let mut connection = postgres::connect(&login).await?;
     let applied = applied_in_postgres(&mut connection).await;
-    Ok(Found { place, file: None, tables: tables_of(applied) })
+    Ok(Found { place: login.place(), file: None, tables: tables_of(applied) })
+}
+
+/// Whether a pooler gives each transaction to another connection of the server: then one client's session is another's.
+pub async fn is_pooled_by_transaction(url: &str) -> Result<bool, StoreError> {
+    const SETS: &str = "SELECT set_config('purser.probe', $1, FALSE)";
+    const READS: &str = "SELECT COALESCE(current_setting('purser.probe', TRUE), '')";
+    /// A statement was prepared by another client, or is not there.
+    const OF_OTHERS: [&str; 2] = ["42P05", "26000"];
+    if sqlite::file_of(url).is_some() {
+        return Ok(false);
+    }
+    let login = postgres::Login::parse(url)?;
+    let mark = format!("{:032x}", rand::random::<u128>());
+    let probe = async {
+        let mut setting = postgres::connect(&login).await?;
+        let _: (String,) = sqlx::query_as(SETS).bind(&mark).fetch_one(&mut setting).await?;
+        let mut reading = postgres::connect(&login).await?;
+        let (read,): (String,) = sqlx::query_as(READS).fetch_one(&mut reading).await?;
+        Ok(read == mark)
+    };
+    match probe.await {
+        Err(StoreError::Postgres(error)) => {
+            let code = error.as_database_error().and_then(|error| error.code()).unwrap_or_default();
+            if OF_OTHERS.contains(&&*code) { Ok(true) } else { Err(error.into()) }
+        }
+        probed => probed,
+    }
 }
 
 /// A database as found.

@@ -1,19 +1,18 @@
 //! The two databases: how each is opened, migrated, written to and read from.
 
 use std::path::Path;
-use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use prometheus_client::metrics::histogram::Histogram;
-use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::postgres::PgConnection;
 use sqlx::{ConnectOptions, Connection, Executor};
 
 use super::StoreError;
 use super::connections::Connections;
 use super::look::applied_in_postgres;
-use super::postgres::{PostgresPrimary, ServerClock};
+use super::postgres::{Login, PostgresPrimary, ServerClock};
 use super::query::Target;
 use super::sqlite::{self, SqliteReading};
 use super::tables::{MIGRATIONS, Tables, tables_of};
@@ -88,16 +87,14 @@ impl Pools {
     }
 
     async fn open_postgres(url: &str, waits: &Histograms) -> Result<Self, StoreError> {
-        // Poolers refuse a start with settings that they do not know, and there is no float to print.
-        let options = PgConnectOptions::from_str(url).map_err(|_| StoreError::Unsupported)?;
-        let options = options.extra_float_digits(None);
-        let database = options.get_database().unwrap_or(options.get_username());
-        let place = format!("{database} at {}:{}", options.get_host(), options.get_port());
+        let login = Login::parse(url)?;
+        let place = login.place();
         let failed =
             |error: sqlx::Error| StoreError::Open { place: place.clone(), error: Box::new(error.into()) };
         // Connects outside the pool, which would keep retrying and then report only a time-out.
-        let connecting =
-            tokio::time::timeout(Duration::from_secs(CONNECT_TIMEOUT_SECONDS), options.connect());
+        let connecting = tokio::time::timeout(Duration::from_secs(CONNECT_TIMEOUT_SECONDS), async {
+            login.options()?.connect().await
+        });
         let connected = connecting.await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
         let mut connection = connected.map_err(failed)?;
         if !is_up_to_date(&mut connection).await {
@@ -106,7 +103,8 @@ impl Pools {
         let clock = ServerClock::of(&mut connection).await.map_err(failed)?;
         connection.close().await.map_err(failed)?;
         let primary = |pool, connections| {
-            let server = PostgresPrimary { options: options.clone(), clock: clock.clone() };
+            let server =
+                PostgresPrimary { login: login.clone(), clock: clock.clone(), said_at: Mutex::default() };
             Connections::new(server, connections, waits_of(waits, pool))
         };
         let pool = primary(PAYMENTS, POSTGRES_CONNECTIONS)?;

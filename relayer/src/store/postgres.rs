@@ -1,7 +1,9 @@
 //! Postgres: how to connect to a server, what time it has, and how to run a statement on it.
 
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions, Connection, SqlStr};
@@ -62,9 +64,9 @@ async fn read_clock(connection: &mut PgConnection) -> Result<Timestamp, sqlx::Er
 }
 
 /// Connects to a server that must be a primary.
-pub(super) async fn connect(options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
+pub(super) async fn connect(login: &Login) -> Result<PgConnection, StoreError> {
     type Settings = (String, String, String, String, String, String, String);
-    let mut connection = options.connect().await?;
+    let mut connection = login.options()?.connect().await?;
     let (.., read_only): Settings = sqlx::query_as(SESSION).fetch_one(&mut connection).await?;
     // A standby has stale data, and says so only to writers.
     if read_only == "on" {
@@ -73,10 +75,72 @@ pub(super) async fn connect(options: &PgConnectOptions) -> Result<PgConnection, 
     Ok(connection)
 }
 
+/// The shortest time between two complaints.
+const SAY_EVERY: Duration = Duration::from_secs(10);
+/// The parameter of a URL that names the file with the password.
+const PASSWORD_FILE: &str = "password_file";
+
+/// The URL of a server whose password is read from this file for each connection. `None`: it is none of Postgres.
+pub fn with_password_file(url: &str, file: &Path) -> Option<String> {
+    let mut url = url::Url::parse(url).ok().filter(|url| url.scheme().starts_with("postgres"))?;
+    url.query_pairs_mut().append_pair(PASSWORD_FILE, file.to_str()?);
+    Some(url.into())
+}
+
+/// Where a server is, and how to log in there.
+#[derive(Clone)]
+pub(super) struct Login {
+    options: PgConnectOptions,
+    password_file: Option<PathBuf>,
+}
+
+impl Login {
+    pub fn parse(url: &str) -> Result<Self, StoreError> {
+        let mut url = url::Url::parse(url).map_err(|_| StoreError::Unsupported)?;
+        let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+        let password_file = pairs.iter().find(|(name, _)| name == PASSWORD_FILE).map(|(_, file)| file.into());
+        if password_file.is_some() {
+            url.query_pairs_mut()
+                .clear()
+                .extend_pairs(pairs.iter().filter(|(name, _)| name != PASSWORD_FILE));
+        }
+        let options = PgConnectOptions::from_str(url.as_str()).map_err(|_| StoreError::Unsupported)?;
+        // Poolers refuse a start with settings that they do not know, and there is no float to print.
+        Ok(Self { options: options.extra_float_digits(None), password_file })
+    }
+
+    /// A name and a server, without user and password.
+    pub fn place(&self) -> String {
+        let Self { options, password_file: _ } = self;
+        let database = options.get_database().unwrap_or(options.get_username());
+        format!("{database} at {}:{}", options.get_host(), options.get_port())
+    }
+
+    /// With the password that is in the file now.
+    pub fn options(&self) -> Result<PgConnectOptions, sqlx::Error> {
+        let Some(file) = &self.password_file else { return Ok(self.options.clone()) };
+        let unreadable = |error| std::io::Error::other(format!("{}: {error}", file.display()));
+        let password = std::fs::read_to_string(file).map_err(unreadable)?;
+        Ok(self.options.clone().password(password.trim_end_matches(['\r', '\n'])))
+    }
+}
+
 /// A Postgres server that must be a primary, and its clock.
 pub(super) struct PostgresPrimary {
-    pub options: PgConnectOptions,
+    pub login: Login,
     pub clock: ServerClock,
+    /// When the log last said that it lets nobody in.
+    pub said_at: Mutex<Option<Instant>>,
+}
+
+impl PostgresPrimary {
+    fn say(&self, error: &StoreError) {
+        let mut said_at = self.said_at.lock().unwrap_or_else(PoisonError::into_inner);
+        if said_at.is_none_or(|at| at.elapsed() >= SAY_EVERY) && !matches!(error, StoreError::NoRoom) {
+            *said_at = Some(Instant::now());
+            tracing::warn!(%error, place = self.login.place(), "cannot connect to the database; trying again with the next request");
+        }
+    }
 }
 
 impl Connect for PostgresPrimary {
@@ -84,7 +148,13 @@ impl Connect for PostgresPrimary {
     const IS_REMOTE: bool = true;
 
     async fn connect(&self) -> Result<PgConnection, StoreError> {
-        let mut connection = connect(&self.options).await?;
+        let connected = connect(&self.login).await.inspect_err(|error| self.say(error));
+        // It may let us in later, with another password.
+        let refused = |error| match error {
+            StoreError::Postgres(error) => StoreError::unavailable(error),
+            error => error,
+        };
+        let mut connection = connected.map_err(refused)?;
         self.clock.read_again(&mut connection).await?;
         Ok(connection)
     }

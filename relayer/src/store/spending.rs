@@ -4,11 +4,26 @@ use super::query::sql;
 use super::row::{Record, Row};
 use super::transfer_sums::{SUMS, sum_of};
 use super::{History, StoreError};
-use crate::domain::{AccountId, Address, OperatorId, PaidToPayee, Timestamp, UsdcAmount, position_after};
+use crate::domain::{
+    AccountId, Address, OperatorId, PaidToPayee, Timestamp, TransferId, UsdcAmount, position_after,
+};
 
 impl Record for PaidToPayee {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
         Ok(Self { count: row.get("payments")?, amount: sum_of(row)?, last_at: row.get("last_at")? })
+    }
+}
+
+/// The same, as it was stored with a transfer.
+struct KeptWith(PaidToPayee);
+
+impl Record for KeptWith {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self(PaidToPayee {
+            count: row.get("paid_before_count")?,
+            amount: row.get("paid_before_usdc")?,
+            last_at: row.get("paid_before_last_at")?,
+        }))
     }
 }
 
@@ -41,8 +56,37 @@ impl History {
         .await
     }
 
+    /// What the account of a transfer had paid to this token account when that was first asked for: from then on it is stored, so
+    /// that who looks at a transfer often causes no sum.
+    pub async fn find_paid_before(
+        &self,
+        (operator, account, transfer): (OperatorId, AccountId, TransferId),
+        payee: &Address,
+    ) -> Result<PaidToPayee, StoreError> {
+        let kept: Option<KeptWith> = sql! {
+            "SELECT paid_before_count, paid_before_usdc, paid_before_last_at FROM transfers
+             WHERE operator_id = {operator} AND transfer_id = {transfer} AND paid_before_count IS NOT NULL",
+            operator, transfer
+        }
+        .fetch_optional(self.reader())
+        .await?;
+        if let Some(KeptWith(paid)) = kept {
+            return Ok(paid);
+        }
+        let paid = self.sum_paid_to(operator, account, payee).await?;
+        let PaidToPayee { count, amount, last_at } = paid;
+        sql! {
+            "UPDATE transfers SET paid_before_count = {count}, paid_before_usdc = {amount}, paid_before_last_at = {last_at}
+             WHERE operator_id = {operator} AND transfer_id = {transfer} AND paid_before_count IS NULL",
+            count, amount, last_at, operator, transfer
+        }
+        .run(self.writer())
+        .await?;
+        Ok(paid)
+    }
+
     /// What the operator's account has paid to this token account, over the newest [`PaidToPayee::COUNT_MAX`] payments to it.
-    pub async fn sum_paid_to(
+    pub(super) async fn sum_paid_to(
         &self,
         operator: OperatorId,
         account: AccountId,

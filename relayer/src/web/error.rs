@@ -211,7 +211,8 @@ impl ApiError {
                 _,
                 Some(
                     ServiceError::TooManyRefusals { retry_after_seconds }
-                    | ServiceError::TooManyRequests { retry_after_seconds },
+                    | ServiceError::TooManyRequests { retry_after_seconds }
+                    | ServiceError::TooManyActions { retry_after_seconds, .. },
                 ),
             ) => Some(*retry_after_seconds),
             (Self::TooManyUnknownKeys, _) => Some(1),
@@ -439,6 +440,13 @@ fn service_body(error: ServiceError) -> ErrorBody {
         ServiceError::Unrecorded => ErrorBody::new(
             Code::ServiceUnavailable,
             "The service cannot write the audit record right now and changes nothing without it. Send the change again later.",
+        ),
+        ServiceError::TooManyActions { most, .. } => ErrorBody::new(
+            Code::RateLimited,
+            format!(
+                "This key has made {most} changes in 24 hours, and may not make more. Nothing was done. Halts, pauses, \
+                 revocations and rejections stay possible."
+            ),
         ),
         ServiceError::TooManyRequests { .. } => ErrorBody::new(
             Code::RateLimited,

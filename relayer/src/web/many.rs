@@ -15,7 +15,7 @@ const AT_ONCE: usize = 16;
 /// After so many failures of what every change needs, the rest is not tried, unless it stops something.
 const FAILURES_MAX: usize = 2 * AT_ONCE;
 /// The most that is shown of before and after: with the rest, an answer has to fit what is kept of a request.
-const SHOWN_BYTES_MAX: usize = 400 * 1024;
+pub(crate) const SHOWN_BYTES_MAX: usize = 400 * 1024;
 
 /// A planned change, and what differs of the account.
 pub struct Compared {
@@ -36,8 +36,9 @@ pub async fn compare(
     operator: &Operator,
     selection: &Selection,
     change: &ManyChange,
+    is_dry_run: bool,
 ) -> Result<Vec<Compared>, ServiceError> {
-    let planned = many.plan(operator, selection, change).await?;
+    let planned = many.plan(operator, selection, change, is_dry_run).await?;
     let compared: Vec<Compared> = planned.into_iter().map(differing).collect();
     let bytes: usize = compared.iter().map(|one| one.before.bytes() + one.after.bytes()).sum();
     if bytes > SHOWN_BYTES_MAX {

@@ -8,8 +8,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::WebSocketStream;
 use tokio_util::task::TaskTracker;
 
+/// What was reported, and how many topics were missing, which depends on the time.
 #[derive(Clone, Default)]
-struct Recorder(Arc<Mutex<Vec<String>>>);
+struct Recorder(Arc<Mutex<Vec<String>>>, Arc<Mutex<usize>>);
 
 impl Recorder {
     fn take(&self, line: String) {
@@ -28,6 +29,17 @@ impl Recorder {
     }
 }
 
+impl Recorder {
+    async fn misses(&self, topics: usize) {
+        let come = async {
+            while *self.1.lock().unwrap() != topics {
+                sleep(Duration::from_millis(2)).await;
+            }
+        };
+        assert!(timeout(Duration::from_secs(20), come).await.is_ok(), "{topics} topics are not missing");
+    }
+}
+
 impl Listener for Recorder {
     fn subscribed(&self, topic: &Topic) {
         self.take(format!("subscribed {}", name(topic)));
@@ -39,6 +51,10 @@ impl Listener for Recorder {
             Notice::Account { account, .. } => format!("account {}", account.lamports),
         };
         self.take(format!("node {node} slot {slot} {what}"));
+    }
+
+    fn missing(&self, topics: usize) {
+        *self.1.lock().unwrap() = topics;
     }
 
     fn lost(&self) {
@@ -199,6 +215,74 @@ async fn refused_subscription_is_requested_again_after_a_pause_and_on_the_next_c
     connection.says(json!({ "jsonrpc": "2.0", "id": refused["id"], "error": error })).await;
     connection.grants("logsSubscribe", 2).await;
     recorder.comes_to("subscribed naming confirmed").await;
+}
+
+#[tokio::test]
+async fn request_without_an_answer_or_refused_under_a_foreign_id_is_sent_again() {
+    let (server, subscriber, recorder) = Server::start().await;
+    let mut connection = server.accept().await;
+    subscriber.subscribe(naming());
+    subscriber.subscribe(Topic::Account(Pubkey::default()));
+    let unanswered = connection.request().await;
+    let refused = connection.request().await;
+    let error = json!({ "code": -32005, "message": "too many" });
+    for id in [Value::Null, json!(7_000)] {
+        connection.says(json!({ "jsonrpc": "2.0", "id": id, "error": error })).await;
+    }
+    recorder.misses(2).await;
+    let mut again = [connection.request().await, connection.request().await];
+    again.sort_by_key(|request| request["method"] != unanswered["method"]);
+    assert_eq!(
+        again.each_ref().map(|request| &request["params"]),
+        [&unanswered["params"], &refused["params"]]
+    );
+    for (request, number) in again.iter().zip([1, 2]) {
+        connection.says(json!({ "jsonrpc": "2.0", "id": request["id"], "result": number })).await;
+    }
+    recorder.misses(0).await;
+}
+
+#[tokio::test]
+async fn refused_topics_take_turns_and_one_that_nobody_wants_is_missing_no_more() {
+    struct Nobody;
+    impl Listener for Nobody {
+        fn subscribed(&self, _: &Topic) {}
+        fn notice(&self, _: usize, _: u64, _: Notice) {}
+        fn lost(&self) {}
+    }
+    tokio::time::pause();
+    let topic = |number: u8| Topic::Account(Pubkey::new_from_array([number; 32]));
+    let mut subscriptions = Subscriptions::default();
+    let refuse_all = |subscriptions: &mut Subscriptions| {
+        let ids: Vec<u64> = subscriptions.asked.keys().copied().collect();
+        for id in ids {
+            let refusal = json!({ "id": id, "error": { "code": -32005 } }).to_string();
+            assert_eq!(subscriptions.handle(&refusal, 0, &Nobody), None);
+        }
+    };
+    for number in 0..100 {
+        assert!(subscriptions.take(Wish::Subscribe(topic(number))).is_some());
+    }
+    refuse_all(&mut subscriptions);
+    let mut requested = HashSet::new();
+    for _ in 0..4 {
+        tokio::time::advance(REQUEST_AGAIN_AFTER).await;
+        assert!(subscriptions.request_again(0, &Nobody).len() <= REQUESTED_AGAIN_MAX);
+        requested.extend(subscriptions.asked.values().map(|(topic, _)| topic.clone()));
+        refuse_all(&mut subscriptions);
+    }
+    assert_eq!(requested.len(), 100, "none waits for ever behind others");
+    assert_eq!(subscriptions.missing.len(), 100);
+    // A new connection asks for all of them; until one is granted, it is missing.
+    assert_eq!(subscriptions.begin().len(), 100);
+    assert_eq!(subscriptions.missing.len(), 100);
+    subscriptions.take(Wish::Unsubscribe(topic(1)));
+    let (id, granted) = subscriptions.asked.iter().find(|(_, (asked, _))| *asked != topic(1)).unwrap();
+    let grant = json!({ "id": id, "result": 5 }).to_string();
+    let granted = granted.0.clone();
+    assert_eq!(subscriptions.handle(&grant, 0, &Nobody), None);
+    assert_eq!(subscriptions.missing.len(), 98);
+    assert!(!subscriptions.missing.contains(&granted));
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use futures::future::join_all;
 use purser::error::PurserError;
 use purser_tests::clock::HostClock;
-use purser_tests::{Client, TestDatabase};
+use purser_tests::{Client, Proxy, TestDatabase};
 use solana_sdk::signature::Signature;
 
 use super::attacks::refused;
@@ -119,6 +119,34 @@ async fn service_pays_the_configured_price_for_the_units_of_an_approval() {
     scene.becomes(&asked, "used").await;
     // 250,000 units at one lamport each.
     until("the rent is back", async || scene.purse().await == before - 2 * FEE - 250_000).await;
+}
+
+#[tokio::test]
+async fn link_that_many_follow_costs_the_chain_and_other_tenants_little() {
+    let network = TestNetwork::shared().await;
+    let proxy = Proxy::to(&network.rpc_url);
+    let behind =
+        AppSettings { rpc_url: Some(proxy.url()), ws_url: Some(network.ws_url.clone()), ..settings() };
+    let scene = Scene::poor_on(network, &behind).await;
+    let other = scene.app.new_operator().await;
+    let agent = other.creates_account_with("Ben", "10").await;
+    let (payee, _) = other.chain.new_payee().await;
+    let page = page_of(&scene.asks("a").await.has_status(202));
+    let calls = || proxy.calls().values().sum::<u64>();
+    let client = scene.app.client();
+    let body = json!({ "account": scene.approver.pubkey().to_string() });
+    let before = calls();
+    let pay = format!("{page}/pay");
+    let posts = join_all((0..300).map(|_| client.post(&pay, &body)));
+    let gets = join_all((0..300).map(|_| client.get(&page)));
+    let (posts, gets, paid) = tokio::join!(posts, gets, agent.pays("1").to(&payee));
+    paid.is_settled();
+    let of = |status: u16| posts.iter().chain(&gets).filter(|answer| answer.status == status).count();
+    assert_eq!(of(200) + of(429), 600);
+    assert!((1..=60).contains(&of(200)), "{} followed the link", of(200));
+    // Each that was given something caused a few calls; the rest is the payment, and what the service reads anyway.
+    let caused = calls() - before;
+    assert!(caused < 200, "{caused} calls");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Whether a network's websocket is connected.
+//! Whether a network's websocket is connected, and reports what it was asked for.
 
 use crate::chain::WEBSOCKET_DOWN_MAX;
 use crate::domain::Network;
@@ -17,17 +17,27 @@ pub struct Connection {
 struct ConnectionState {
     lost_at: Option<Instant>,
     is_said: bool,
+    topics_missing: usize,
 }
 
 impl Connection {
     pub fn new(network: Network) -> Self {
-        let state = ConnectionState { lost_at: Some(Instant::now()), is_said: false };
+        let state = ConnectionState { lost_at: Some(Instant::now()), is_said: false, topics_missing: 0 };
         Self { network, state: Mutex::new(state) }
     }
 
     /// Zero while it is connected.
     pub fn down_for(&self) -> Duration {
         self.state().lost_at.map_or(Duration::ZERO, |at| at.elapsed())
+    }
+
+    /// How many subscriptions were refused, and not granted since.
+    pub fn topics_missing(&self) -> usize {
+        self.state().topics_missing
+    }
+
+    pub fn missing(&self, topics: usize) {
+        self.state().topics_missing = topics;
     }
 
     pub fn connected(&self) {

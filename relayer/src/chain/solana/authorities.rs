@@ -76,6 +76,7 @@ impl KeyChain for SolanaChain {
             wallets: policy.chain(transfer).collect(),
             in_flight: self.in_flight(),
             websocket_down_for: (!self.settings.ws_urls.is_empty()).then(|| self.connection.down_for()),
+            topics_missing: self.connection.topics_missing(),
             now: self.clock.estimate(),
         }
     }

@@ -43,6 +43,10 @@ impl Listener for Notices {
         self.connection.connected();
     }
 
+    fn missing(&self, topics: usize) {
+        self.connection.missing(topics);
+    }
+
     fn notice(&self, node: usize, slot: u64, notice: Notice) {
         match notice {
             Notice::Account { key: sysvar::CLOCK, account } => {

@@ -8,6 +8,9 @@ use purser_client::{AccountIds, Comparison, ProgramData, committed_sha256, compa
 use purser_rpc::wire::RawAccount;
 use solana_sdk::pubkey::Pubkey;
 
+/// The most accounts that one call names.
+const ACCOUNTS_AT_ONCE: u8 = 100;
+
 /// Genesis hashes of the public clusters.
 const MAINNET_GENESIS: &str = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d";
 const DEVNET_GENESIS: &str = "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG";
@@ -71,6 +74,17 @@ impl SolanaChain {
         let genesis = agreed.ok_or_else(|| failed.map_or_else(unanswered, ChainError::from))?;
         self.rpc.require_genesis(&genesis);
         Ok(genesis)
+    }
+
+    /// Whether the node at this place answers for as many accounts at once as the service asks for: some plans of providers allow five.
+    pub async fn check_accounts_at_once(&self, node: usize) -> Result<(), ChainError> {
+        let keys: Vec<Pubkey> =
+            (0..ACCOUNTS_AT_ONCE).map(|number| Pubkey::new_from_array([number; 32])).collect();
+        let answered = self.rpc.counted_accounts(node, &keys).await?;
+        if answered == keys.len() {
+            return Ok(());
+        }
+        Err(ChainError::Misconfigured(format!("answers {answered} of {} accounts", keys.len())))
     }
 
     /// The genesis hash of the node at this place, if it is the expected one.

@@ -1,6 +1,7 @@
 //! The HTTP server, its services and a real database over a scripted chain.
 
 mod accounts;
+mod actions;
 mod addresses;
 mod answers;
 mod approvals;
@@ -76,6 +77,8 @@ impl Answer {
 
 /// The quota of accounts per operator.
 pub(super) const ACCOUNTS_MAX: u32 = 40;
+/// How many changes a key may make in a day, those of limits and the others.
+pub(super) const ACTIONS_MAX: u32 = 100;
 fn settings() -> HttpSettings {
     HttpSettings {
         request_timeout: Duration::from_secs(20),
@@ -135,7 +138,7 @@ impl Relayer {
             transfer_deadline,
             pending: PENDING,
             refusals: REFUSALS,
-            quotas: Quotas { accounts: ACCOUNTS_MAX, ..Quotas::default() },
+            quotas: Quotas { accounts: ACCOUNTS_MAX, actions_daily: ACTIONS_MAX, ..Quotas::default() },
             denials: Some(DenialParts {
                 key: Arc::new(FileSigner::from_bytes(denials_key()).expect("a keypair")),
                 head_interval: Some(HEAD_INTERVAL),

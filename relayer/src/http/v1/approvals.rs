@@ -75,7 +75,7 @@ pub struct ApprovalResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     grant: Option<GrantTermsBody>,
-    /// Likewise: what the account has paid to the same payee, however it named it.
+    /// Likewise: what the account had paid to the same payee, however it named it, when somebody first looked at this approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     paid_before: Option<PaidBeforeBody>,

@@ -271,8 +271,8 @@ async fn carry_out(
     asked: AskedOfMany,
 ) -> Result<Response, ApiError> {
     let accounts = asked.accounts.ok_or_else(|| Invalid::new("accounts", "is required"))?;
-    let _turn = if asked.dry_run { None } else { many.turn(&operator, &asked.change).await };
-    let compared = compare(&many, &operator, &accounts.try_into()?, &asked.change).await?;
+    let _turn = if asked.dry_run { None } else { Some(many.turn(&operator, &asked.change).await) };
+    let compared = compare(&many, &operator, &accounts.try_into()?, &asked.change, asked.dry_run).await?;
     let all = if asked.dry_run {
         let would = |compared: Compared| {
             let would = CameOut::would(&compared.planned);
@@ -348,4 +348,43 @@ pub async fn halts(
     let change = ManyChange::Halt;
     let asked = AskedOfMany { accounts: body.accounts, change, fields: None, dry_run: body.dry_run };
     carry_out((many, actions), (operator, on_record), id, asked).await
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::to_bytes;
+
+    use super::*;
+    use crate::domain::{NAME_CHARS_MAX, SELECTED_MAX};
+    use crate::web::many::SHOWN_BYTES_MAX;
+    use crate::web::once::ANSWER_BYTES_MAX;
+
+    #[tokio::test]
+    async fn largest_answer_fits_what_is_kept_of_a_request() {
+        // Quotes take two bytes in JSON, and these letters four.
+        let name = AccountName::parse("\u{1F600}".repeat(NAME_CHARS_MAX)).expect("a name");
+        let shown = || {
+            let mut fields = Fields::default();
+            fields.set("allowed_counterparties", "x".repeat(SHOWN_BYTES_MAX / SELECTED_MAX / 2));
+            fields
+        };
+        let refused = |number: usize| {
+            let error = ServiceError::PauseHolds(Box::new(ServiceError::InvalidRecipient("y".repeat(500))));
+            let planned = Planned {
+                id: AccountId::from_bytes(
+                    [number.to_le_bytes(), [7; 8]].concat().try_into().expect("16 bytes"),
+                ),
+                name: Some(name.clone()),
+                version: Some(u64::MAX),
+                expected_version: u64::MAX,
+                delay_seconds: u32::MAX,
+                rules: None,
+                will: Err(error.clone()),
+            };
+            (Compared { planned, before: shown(), after: shown() }, CameOut::failed(error))
+        };
+        let answer = answer(false, RequestId::generate(), (0..SELECTED_MAX).map(refused).collect());
+        let bytes = to_bytes(answer.into_body(), usize::MAX).await.expect("an answer").len();
+        assert!((1 << 20..=ANSWER_BYTES_MAX).contains(&bytes), "{bytes}");
+    }
 }

@@ -22,6 +22,7 @@ impl Policies {
         id: AccountId,
         update: &PolicyUpdate,
     ) -> Result<PolicyComparison, ServiceError> {
+        self.looks.take(operator.id).await?;
         let current = self.read(operator, id).await?;
         let after = self.asked(operator, &current, update, Omitted::StayAsTheyAre).await?;
         let bounds_after = self.asked_bounds(operator, &current, update).await?.into();
@@ -38,7 +39,7 @@ impl Policies {
         id: AccountId,
         mut update: PolicyUpdate,
         key_id: KeyId,
-        omitted: Omitted,
+        (omitted, takes_turn): (Omitted, bool),
     ) -> Result<PolicyChange, ServiceError> {
         let (this, operator) = (self.clone(), operator.clone());
         let asking = Asking { key_id, reason: update.reason.clone() };
@@ -51,6 +52,9 @@ impl Policies {
             if let Some(refusal) = refusal.clone().filter(|_| !update.pauses()) {
                 return Err(refusal);
             }
+            if takes_turn && !update.pauses() {
+                this.looks.take_change(operator.id).await?;
+            }
             // One change per account at a time, so that a merge sees the change before it. Only a pause does not wait for its turn.
             let writer = this.writers.of(id);
             let turn = writer.try_lock().ok();
@@ -62,6 +66,9 @@ impl Policies {
             let beside = async {
                 if let Some(refusal) = refusal {
                     return Err(refusal);
+                }
+                if takes_turn && update.pauses() {
+                    this.looks.take_change(operator.id).await?;
                 }
                 // What was read within the turn need not be read again, unless a pause was written since.
                 let mut read = Some(read).filter(|_| turn.is_some() && stopped.is_none());

@@ -13,7 +13,7 @@ use super::error::{Resource, ServiceError};
 use super::reads::{read_agent, read_operator};
 use super::stops::Stops;
 use super::turns::OneAtATime;
-use super::{Ambient, Chains, Tasks};
+use super::{Ambient, Chains, Looks, Tasks};
 use crate::chain::{AgentOnChain, BindChain, BoundsOnChain, Chain, OperatorOnChain, PolicyChain};
 use crate::domain::{
     Account, AccountId, BudgetId, KeyId, Operator, PolicyUpdate, Quotas, SpendingPolicy, Timestamp,
@@ -113,6 +113,7 @@ pub struct Policies {
     chains: Chains<dyn PolicyChain>,
     binding: Chains<dyn BindChain>,
     allowlists: Allowlists,
+    looks: Looks,
     ambient: Ambient,
     tasks: Tasks,
     quotas: Quotas,
@@ -124,7 +125,7 @@ impl Policies {
         (policies, accounts, operators): (store::Policies, store::Accounts, store::Operators),
         (paused, stops): (store::Stops, Stops),
         chains: &Chains<dyn Chain>,
-        allowlists: Allowlists,
+        (allowlists, looks): (Allowlists, Looks),
         ambient: Ambient,
         tasks: Tasks,
         quotas: Quotas,
@@ -138,6 +139,7 @@ impl Policies {
             chains: chains.to(|chain| chain),
             binding: chains.to(|chain| chain),
             allowlists,
+            looks,
             ambient,
             tasks,
             quotas,
@@ -145,8 +147,9 @@ impl Policies {
         }
     }
 
-    /// The policy in force, and the pending one. NotFound: the account.
+    /// The policy in force, and the pending one. NotFound: the account. TooManyReads: the operator's turn does not come soon.
     pub async fn get(&self, operator: &Operator, id: AccountId) -> Result<PolicyView, ServiceError> {
+        self.looks.take(operator.id).await?;
         let current = self.read(operator, id).await?;
         let pending = self.pending(operator, &current).await?;
         Ok(view(id, &current.agent, pending))
@@ -155,7 +158,7 @@ impl Policies {
     /// Replaces the policy on behalf of this key; `paused` alone changes only that. The policy is in force on return,
     /// unless it loosens something and the operator delays loosening. NotFound: the account. Invalid: an impossible
     /// allowlist entry. PolicyChanged: the version in force is not the expected one, or another one came into force
-    /// before a pause was lifted.
+    /// before a pause was lifted. TooManyReads: the operator's turn to change something does not come soon; a pause waits for none.
     pub async fn put(
         &self,
         operator: &Operator,
@@ -163,7 +166,7 @@ impl Policies {
         update: PolicyUpdate,
         key_id: KeyId,
     ) -> Result<PolicyChange, ServiceError> {
-        self.change(operator, id, update, key_id, Omitted::TakeDefaults).await
+        self.change(operator, id, update, key_id, (Omitted::TakeDefaults, true)).await
     }
 
     /// Changes the given fields and keeps the others. As [`Policies::put`]; PolicyChanged also when somebody else
@@ -175,7 +178,18 @@ impl Policies {
         update: PolicyUpdate,
         key_id: KeyId,
     ) -> Result<PolicyChange, ServiceError> {
-        self.change(operator, id, update, key_id, Omitted::StayAsTheyAre).await
+        self.change(operator, id, update, key_id, (Omitted::StayAsTheyAre, true)).await
+    }
+
+    /// As [`Policies::patch`], for one of many whose plan had the operator's turn.
+    pub(super) async fn patch_planned(
+        &self,
+        operator: &Operator,
+        id: AccountId,
+        update: PolicyUpdate,
+        key_id: KeyId,
+    ) -> Result<PolicyChange, ServiceError> {
+        self.change(operator, id, update, key_id, (Omitted::StayAsTheyAre, false)).await
     }
 
     async fn read(&self, operator: &Operator, id: AccountId) -> Result<ReadAccount, ServiceError> {

@@ -143,6 +143,7 @@ impl Policies {
     pub async fn drop_pending(&self, operator: &Operator, id: AccountId) -> Result<PolicyView, ServiceError> {
         let (this, operator) = (self.clone(), operator.clone());
         let work = async move {
+            this.looks.take_change(operator.id).await?;
             let writer = this.writers.of(id);
             let _turn = writer.lock().await;
             let current = this.read(&operator, id).await?;

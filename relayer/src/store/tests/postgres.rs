@@ -5,6 +5,7 @@ use futures::FutureExt;
 use purser_tests::postgres::{runs, runs_apart, server};
 
 use super::*;
+use crate::store::with_password_file;
 
 #[path = "cases/mod.rs"]
 #[expect(clippy::duplicate_mod, reason = "the same rules for another database")]
@@ -101,6 +102,47 @@ impl Drop for User {
         let role = &self.role;
         runs_apart(&self.server, format!("DROP OWNED BY {role}; DROP ROLE {role}"));
     }
+}
+
+#[tokio::test]
+async fn a_password_that_is_changed_while_the_service_runs_is_read_from_its_file() {
+    let Some(fixture) = fixture().await else { return };
+    let user = User::create(&fixture, "").await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("password");
+    std::fs::write(&file, format!("{}\n", user.role)).expect("written");
+    let mut bare = url::Url::parse(&user.url).expect("a URL");
+    bare.set_password(None).expect("a URL with a host");
+    let url = with_password_file(bare.as_str(), &file).expect("a URL of Postgres");
+    assert_eq!(with_password_file("sqlite:///purser.db", &file), None);
+    let store = Store::open(&url).await.expect("opened");
+    store.operators.insert_operator(&operator(40)).await.expect("inserted");
+
+    let changed = format!(
+        "ALTER ROLE {role} PASSWORD 'another'; SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{role}'",
+        role = user.role
+    );
+    runs(&user.server, changed).await;
+    // The first calls find their connections gone.
+    let mut refused = store.operators.insert_operator(&operator(41)).await;
+    for _ in 0..20 {
+        if matches!(&refused, Err(StoreError::Unavailable { problem, .. }) if problem.contains("password")) {
+            break;
+        }
+        refused = store.operators.insert_operator(&operator(41)).await;
+    }
+    assert!(matches!(refused, Err(StoreError::Unavailable { .. })), "it may let us in later: {refused:?}");
+    std::fs::write(&file, "another").expect("written");
+    let mut inserted = store.operators.insert_operator(&operator(41)).await;
+    for _ in 0..20 {
+        if inserted.is_ok() {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        inserted = store.operators.insert_operator(&operator(41)).await;
+    }
+    inserted.expect("let in by the new password");
+    store.close().await;
 }
 
 #[tokio::test]

@@ -148,4 +148,22 @@ async fn payments_to_a_payee_are_counted_and_summed_however_it_was_named() {
     assert_eq!(paid(own, &payee.token_account).await, both);
     assert_eq!(paid(own, &Address::from_bytes([9; 32])).await.count, 1);
     assert_eq!(paid(operator(9).id, &payee.token_account).await, PaidToPayee::default());
+    // With a transfer it stays what it was when somebody first asked.
+    let before = async |of: &Transfer, payee: &Address| {
+        let of = (of.operator_id, from, of.id);
+        store.history.find_paid_before(of, payee).await.expect("found")
+    };
+    let later = fixture.claim_new(&fixture.transfer(8, "key 8"), 0).await;
+    assert_eq!(before(&claimed, &payee.token_account).await, both);
+    let unpaid = Address::from_bytes([8; 32]);
+    assert_eq!(before(&later, &unpaid).await, PaidToPayee::default());
+    for asked in [&claimed, &later] {
+        // Neither of what is summed now is what was stored.
+        let other = Address::from_bytes([9; 32]);
+        assert_ne!(before(asked, &other).await, paid(own, &other).await);
+    }
+    let of_nobody = (operator(9).id, from, claimed.id);
+    let theirs = store.history.find_paid_before(of_nobody, &payee.token_account).await.expect("found");
+    assert_eq!(theirs, PaidToPayee::default());
+    assert_eq!(before(&claimed, &payee.token_account).await, both);
 }
