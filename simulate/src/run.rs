@@ -209,7 +209,7 @@ async fn swallow(world: &World) {
 }
 
 /// A database is copied while a transfer waits for a person, who approves it. The copy is put back a day after the payment, where the
-/// hosts' clocks agree with nobody's, and the person approves once more.
+/// hosts' clocks agree with nobody's and no node lists payments, and the person approves once more.
 async fn approve_a_copy(world: &World) {
     let waits = |transfer: &Transfer| matches!(transfer.state, TransferState::PendingApproval(_));
     let is_copied = |world: &World| {
@@ -240,8 +240,13 @@ async fn approve_a_copy(world: &World) {
     while !world.has_leapt() {
         world.pause(1_000, 1_000).await;
     }
+    // The account forgets the payment, and no node lists it.
+    for _ in 0..4 {
+        others_pay(world, 20);
+    }
     world.tell(|| format!("database {database} is put back, and a person approves all again"));
     world.with(|state| {
+        state.nodes.fill(Node { leaves_out: 1, ..Node::default() });
         state.databases[database].put_back(copy);
         state.clocks.fill(-36 * 3_600);
         let on_it = state.relayers.iter().flatten().filter(|it| it.database == database);
