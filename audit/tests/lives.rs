@@ -143,6 +143,10 @@ fn recipient_of_a_rest_whose_balance_the_node_leaves_out_is_unknown_and_accuses_
     for (sides, says) in [
         (&["preTokenBalances", "postTokenBalances"][..], "the node shows no balance of it"),
         (&["preTokenBalances"], "the node leaves out what"),
+        (
+            &["preTokenBalances", "postTokenBalances", "preTokenBalances", "postTokenBalances"],
+            "money left by",
+        ),
     ] {
         let report = left_out(sides, None);
         assert_eq!((report.holds, report.complete), (true, false), "{}", text(&report));

@@ -322,7 +322,7 @@ async fn honest_operator_holds_from_a_node_from_a_directory_and_after_an_interru
     let ledger = fs::read_to_string(&ledger).expect("the ledger was written");
     assert_eq!(ledger.lines().count(), 1 + 9, "{ledger}");
     for payment in &scene.payments {
-        assert_eq!(ledger.matches(payment).count(), 1, "{payment} is not in {ledger}");
+        assert!(ledger.contains(payment), "{payment} is not in {ledger}");
     }
     assert!(ledger.contains("\"behind a full log\""), "{ledger}");
     assert!(fs::read(&book).expect("the workbook was written").starts_with(b"PK"));
