@@ -37,10 +37,9 @@ use found::Found;
 use money::{Day, Purse};
 use step::Step;
 
-pub use money::usdc;
 pub use outcome::{
     BudgetTerms, Halt, KeyRole, Life, Loosening, Mismatch, MomentKind, Movement, Outcome, Payment, Place,
-    Span, Term, Told, date,
+    Span, Term, Told, date, usdc,
 };
 pub(crate) use timeline::bound;
 

@@ -8,7 +8,7 @@ use purser_client::{LandedWell, transfer_arguments};
 use purser_policy::{DAY_SECONDS, Limit, UsdcAmount};
 
 use super::tokens::moved_at;
-use super::{Movement, Place, Replay};
+use super::{Movement, Place, Replay, usdc};
 use crate::check::Check;
 
 /// The token account of an audited account.
@@ -191,10 +191,4 @@ fn sole_source(landed: &LandedWell, own: &Pubkey) -> Option<Pubkey> {
         (Some(source), None) => Some(source.token_account),
         _ => None,
     }
-}
-
-/// An amount that may exceed what one account can hold, in USDC.
-pub fn usdc(micros: u128) -> String {
-    let (whole, rest) = (micros / 1_000_000, micros % 1_000_000);
-    format!("{whole}.{rest:06}")
 }

@@ -35,6 +35,12 @@ pub fn date(unix_seconds: i64) -> String {
     moment.and_then(|moment| moment.format(&Rfc3339).ok()).unwrap_or_else(|| unix_seconds.to_string())
 }
 
+/// An amount that may exceed what one account can hold, in USDC.
+pub fn usdc(micros: u128) -> String {
+    let (whole, rest) = (micros / 1_000_000, micros % 1_000_000);
+    format!("{whole}.{rest:06}")
+}
+
 /// Something that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
