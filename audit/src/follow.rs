@@ -26,6 +26,9 @@ pub enum AlertKind {
     AdminChanged,
     /// Somebody may be paid beyond an account's list or limits, at once or later.
     GrantOpened,
+    /// An account was closed, or one was created: anew, it has nothing of what bound the one before.
+    AccountClosed,
+    AccountCreated,
     /// A key may approve payments, or other amounts.
     ApproverSet,
     /// Somebody got a right over an account's money: a delegate, a close authority, another owner.
@@ -35,12 +38,14 @@ pub enum AlertKind {
 }
 
 impl AlertKind {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::PolicyLoosened,
         Self::DraftSealed,
         Self::ProgramChanged,
         Self::AdminChanged,
         Self::GrantOpened,
+        Self::AccountClosed,
+        Self::AccountCreated,
         Self::ApproverSet,
         Self::RightGiven,
         Self::Finding,
@@ -53,6 +58,8 @@ impl AlertKind {
             Self::ProgramChanged => "audit.program_changed",
             Self::AdminChanged => "audit.admin_changed",
             Self::GrantOpened => "audit.grant_opened",
+            Self::AccountClosed => "audit.account_closed",
+            Self::AccountCreated => "audit.account_created",
             Self::ApproverSet => "audit.approver_set",
             Self::RightGiven => "audit.right_given",
             Self::Finding => "audit.finding",
@@ -110,6 +117,8 @@ pub fn alerts(report: &Report) -> Vec<Alert> {
         let kind = match it.kind {
             MomentKind::DraftSealed => AlertKind::DraftSealed,
             MomentKind::GrantOpened => AlertKind::GrantOpened,
+            MomentKind::AccountClosed => AlertKind::AccountClosed,
+            MomentKind::AccountCreated => AlertKind::AccountCreated,
             MomentKind::ApproverSet => AlertKind::ApproverSet,
             // Those of an account are among the loosenings.
             MomentKind::BoundsLoosened if it.account.is_none() => AlertKind::PolicyLoosened,
@@ -121,7 +130,6 @@ pub fn alerts(report: &Report) -> Vec<Alert> {
             | MomentKind::Halted
             | MomentKind::Resumed
             | MomentKind::Withdrawn
-            | MomentKind::AccountClosed
             | MomentKind::GrantClosed
             | MomentKind::GrantsVoided
             | MomentKind::PaidByGrant

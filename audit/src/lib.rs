@@ -8,12 +8,14 @@
 //! | [`folder`] | a directory with everything that was read |
 //! | [`page`] | the audit as a page for a browser |
 //! | [`attest`] | the verdict, signed |
+//! | [`ledger`] | every movement of money, as CSV and as a workbook |
 //! | [`follow`] | what is worth an alert, and what was told already |
 
 pub mod attest;
 mod audit;
 pub mod folder;
 pub mod follow;
+pub mod ledger;
 pub mod node;
 pub mod page;
 mod relayer;

@@ -6,7 +6,7 @@ mod support;
 
 use purser::{Bounds, GrantPayee, GrantTerms};
 use purser_audit::check::Check;
-use purser_audit::report::text;
+use purser_audit::report::{html, text};
 use purser_policy::{DAY_SECONDS, id_with_tag};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -57,6 +57,51 @@ fn payment_by_a_grant_that_was_voided() {
     chain.voids_grants();
     chain.pays(&Paying { to: STRANGER, by_grant: true, ..Paying::usdc(1) });
     assert_eq!(broken(&chain.audited()), [Check::Allowlist]);
+}
+
+/// A number of eight bits would come back to what it was.
+#[test]
+fn payment_by_a_grant_that_was_voided_256_times() {
+    for voids in [255, 256, 257] {
+        let mut chain = TestChain::new(&strict(), 0);
+        let admin = chain.admin.insecure_clone();
+        chain.opens_grant(granted(), &admin);
+        (0..voids).for_each(|_| drop(chain.voids_grants()));
+        assert_eq!(broken(&chain.audited()), []);
+        chain.pays(&by_grant(1));
+        let report = chain.audited();
+        assert_eq!(broken(&report), [Check::Allowlist], "{voids}: {}", text(&report));
+    }
+}
+
+/// What comes before a payment may fill the log.
+#[test]
+fn payment_by_a_grant_and_a_budget_whose_events_a_full_log_cut_off_is_counted_by_what_was_signed() {
+    for kept in 0..3 {
+        let mut chain = TestChain::new(&strict(), 0);
+        let admin = chain.admin.insecure_clone();
+        let budget = chain.sets_budget(9 * MICROS, &admin);
+        chain.sets_bounds(Bounds { budget: Some(budget), ..Bounds::default() }, &admin);
+        chain.opens_grant(granted(), &admin);
+        let first = chain.pays(&by_grant(5));
+        let cut = |chain: &TestChain| {
+            chain.saves();
+            chain.spoils(&format!("transactions/{first}"), |transaction| {
+                let lines = transaction["meta"]["logMessages"].as_array_mut().expect("a log");
+                lines.truncate(1 + kept);
+                lines.push(json!("Log truncated"));
+            });
+            audited(chain.folder.path())
+        };
+        let report = cut(&chain);
+        assert!(report.holds && report.complete, "{kept}: {}", text(&report));
+        assert!(report.verdict.contains("5.000000 USDC left by grants"), "{}", report.verdict);
+        // The budget has 4 USDC left, and the grant nothing.
+        chain.pays(&Paying::usdc(5));
+        assert_eq!(broken(&cut(&chain)), [Check::DailyLimit]);
+        chain.pays(&by_grant(1));
+        assert!(broken(&cut(&chain)).contains(&Check::Allowlist));
+    }
 }
 
 #[test]
@@ -385,6 +430,42 @@ fn bounds_that_were_loosened_and_tightened_again_are_told_with_what_left_meanwhi
     assert_eq!(loosening.what, ["the cap for 30 days from 5.000000 USDC to none"]);
     assert_eq!((loosening.payments, loosening.paid_usdc.as_str()), (1, "9.000000"));
     assert!(report.verdict.contains("1 policy was loosened, and 9.000000 USDC left meanwhile"));
+}
+
+#[test]
+fn policy_in_force_is_shown_with_all_that_binds_the_account() {
+    let approver = Keypair::new_from_array([78; 32]).pubkey();
+    let mut chain = TestChain::new(&strict(), 3_600);
+    let (admin, key) = (chain.admin.insecure_clone(), chain.policy_key.insecure_clone());
+    let budget = chain.sets_budget(15 * MICROS, &admin);
+    chain.sets_approver(&approver);
+    chain.now += 60;
+    chain.sets_bounds(
+        Bounds { by_grant_only: true, max_30_day_spend: Some(50 * MICROS), budget: Some(budget) },
+        &admin,
+    );
+    chain.now += 60;
+    chain.sets_budget(20 * MICROS, &key);
+    chain.removes_approver(&approver);
+    let report = chain.audited();
+    assert_eq!(broken(&report), [], "{}", text(&report));
+    let policy = report.accounts[0].policy.as_deref().expect("a policy");
+    let binds = format!("by grants alone, at most 50.000000 USDC in 30 days, through the budget {budget}");
+    assert!(policy.ends_with(&binds), "{policy}");
+    assert_eq!(report.limits.len(), 1);
+    assert_eq!(report.limits[0].terms, binds);
+    let waiting = report.budgets[1].waiting.as_ref().expect("the raise waits");
+    assert_eq!(
+        (report.budgets[1].max_daily_usdc.as_str(), waiting.max_daily_usdc.as_str()),
+        ("15.000000", "20.000000")
+    );
+    let approvers: Vec<_> = report.approvers.iter().map(|it| (&it.key, it.until.is_some())).collect();
+    assert_eq!(approvers, [(&approver.to_string(), true)]);
+    for shown in [text(&report), html(&report)] {
+        for said in ["Budgets over time", "Approvers over time", &binds] {
+            assert!(shown.contains(said), "{said} is not in {shown}");
+        }
+    }
 }
 
 #[test]

@@ -34,7 +34,8 @@ fn what_lies_behind_the_first_audit_is_known_and_what_comes_is_told_once() {
     let key = chain.policy_key.insecure_clone();
     chain.sets_policy(&OnChainPolicy::default(), &key);
     let first = chain.audited();
-    assert_eq!(kinds(&alerts(&first)), [AlertKind::PolicyLoosened, AlertKind::AdminChanged]);
+    let expected = [AlertKind::PolicyLoosened, AlertKind::AccountCreated, AlertKind::AdminChanged];
+    assert_eq!(kinds(&alerts(&first)), expected);
     let mut told = AlertLog::read(folder.path()).expect("the folder is readable");
     assert_eq!(told.new_in(&first).expect("the folder is writable"), []);
 

@@ -241,6 +241,13 @@ impl Scene {
 
     /// Made by the admin; a raise of the policy authority waits, and is not counted on.
     fn sets_the_budget(&mut self) {
+        let is_empty = sum_since(&self.paid, self.chain.now - FORGOTTEN_MONTH_SECONDS) == 0;
+        if self.budget.is_some() && self.bounds.budget.is_none() && is_empty {
+            // It may be made anew, at the same address.
+            self.chain.closes_budget();
+            self.budget = None;
+            return;
+        }
         let cap = self.random.below(100) * MICROS;
         let is_admin = self.budget.is_none() || self.is_halted || self.random.below(2) == 0;
         let key = if is_admin { &self.chain.admin } else { &self.chain.policy_key }.insecure_clone();
@@ -309,6 +316,7 @@ fn honest_pasts_of_two_hundred_seeds_are_not_accused() {
         let report = scene.chain.audited();
         assert!(report.holds && report.complete, "seed {seed}:\n{}", text(&report));
         assert_eq!(report.accounts[0].payments, scene.paid.len() as u64, "seed {seed}");
+        assert_eq!(report.created_anew, scene.begun_anew, "seed {seed}");
         payments += scene.paid.len();
         by_grants += scene.paid_by_grants;
         anew += scene.begun_anew;

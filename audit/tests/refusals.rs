@@ -5,6 +5,7 @@ mod support;
 
 use std::io::Write;
 
+use purser_audit::denials::Kind;
 use purser_audit::{DenialsReport, DenialsRequest, audit_denials, denials_text};
 use purser_client::purser::Bounds;
 use purser_client::{AccountIds, OnChainPolicy, OwnedAllowlist};
@@ -91,6 +92,21 @@ async fn audited(chain: &TestChain, file: &str) -> DenialsReport {
     report
 }
 
+/// Without a node.
+async fn audited_alone(file: &str) -> DenialsReport {
+    let mut path = tempfile::NamedTempFile::new().expect("a file");
+    path.write_all(file.as_bytes()).expect("written");
+    let request = DenialsRequest {
+        file: path.path().to_owned(),
+        keys: vec![denials_key().pubkey()],
+        operator: None,
+        nodes: Vec::new(),
+        save: None,
+        program: purser_client::purser::ID,
+    };
+    audit_denials(request, &|_| {}).await.expect("it can be done")
+}
+
 #[tokio::test]
 async fn chain_that_was_signed_anew_is_found_though_the_policy_authority_was_rotated() {
     let mut chain = TestChain::new(&strict(), 0);
@@ -123,6 +139,10 @@ async fn chain_that_was_signed_anew_is_found_though_the_policy_authority_was_rot
 #[tokio::test]
 async fn each_refusal_is_decided_again_at_its_place_in_the_replay() {
     let mut chain = TestChain::new(&strict(), 0);
+    let admin = chain.admin.insecure_clone();
+    let budget = chain.sets_budget(25 * MICROS, &admin);
+    let bounds = Bounds { max_30_day_spend: Some(27 * MICROS), budget: Some(budget), ..Bounds::default() };
+    chain.sets_bounds(bounds, &admin);
     chain.now += 3_600;
     let with = |changes: Value| {
         let mut refusal = refusal(&chain);
@@ -131,10 +151,14 @@ async fn each_refusal_is_decided_again_at_its_place_in_the_replay() {
         }
         refusal
     };
-    let month = |reason: &str, rule: &str, limit: &str| {
+    let month = |reason: &str, limit: u64, amount: u64| {
+        let rule = if reason == "budget_exceeded" { "budget" } else { "max_30_day_spend" };
+        let limit = (limit * MICROS).to_string();
         let check =
             json!({ "limit_micro_usdc": limit, "ok": false, "rule": rule, "used_micro_usdc": "20000000" });
-        with(json!({ "reason": reason, "checks": [check] }))
+        with(
+            json!({ "reason": reason, "checks": [check], "amount_micro_usdc": (amount * MICROS).to_string() }),
+        )
     };
     let stranger = Keypair::new_from_array([40; 32]).pubkey().to_string();
     let cases = [
@@ -154,13 +178,26 @@ async fn each_refusal_is_decided_again_at_its_place_in_the_replay() {
             Some("at most 20.000000 USDC had left"),
         ),
         (with(json!({ "reason": "grant_required" })), Some("the account paid without grants")),
-        (month("month_limit_exceeded", "max_30_day_spend", "25000000"), None),
+        (month("month_limit_exceeded", 27, 8), None),
+        (month("month_limit_exceeded", 27, 7), Some("at most 20.000000 USDC had left in 30 days")),
         (
-            month("month_limit_exceeded", "max_30_day_spend", "40000000"),
-            Some("at most 20.000000 USDC had left in 30 days"),
+            month("month_limit_exceeded", 40, 30),
+            Some("states the limit 40.000000, and none such was in force"),
         ),
-        (month("budget_exceeded", "budget", "25000000"), None),
-        (month("budget_exceeded", "budget", "40000000"), Some("at most 20.000000 USDC had left in 30 days")),
+        (month("budget_exceeded", 25, 6), None),
+        (month("budget_exceeded", 25, 5), Some("at most 20.000000 USDC had left in a day")),
+        (month("budget_exceeded", 24, 30), Some("states the limit 24.000000, and none such was in force")),
+        // The check itself may be missing.
+        (with(json!({ "reason": "month_limit_exceeded", "amount_micro_usdc": "8000000" })), None),
+        (with(json!({ "amount_micro_usdc": "eleven" })), Some("its amount is none")),
+        (with(json!({ "amount_micro_usdc": "-1" })), Some("its amount is none")),
+        (with(json!({ "rejected_at": "2130-01-01T00:00:00Z" })), Some("and what was read ends at")),
+        (
+            with(json!({ "rejected_at": "2130-01-01T00:00:00Z", "account": stranger })),
+            Some("and what was read ends at"),
+        ),
+        (with(json!({ "rejected_at": "2030-01-01T00:00:00Z" })), Some("and not then")),
+        (with(json!({ "rejected_at": "soon" })), Some("its time cannot be read")),
         (with(json!({ "reason": "because" })), Some("is no reason")),
         (
             with(json!({ "checks": [
@@ -192,6 +229,66 @@ async fn each_refusal_is_decided_again_at_its_place_in_the_replay() {
             Some(says) => assert!(found.len() == 1 && found[0].contains(says), "{refusal}: {found:?}"),
         }
     }
+}
+
+#[tokio::test]
+async fn refusals_by_caps_that_an_account_does_not_have_are_untrue() {
+    let mut chain = TestChain::new(&strict(), 0);
+    let admin = chain.admin.insecure_clone();
+    let budget = chain.sets_budget(5 * MICROS, &admin);
+    let by = |chain: &TestChain, reason: &str| {
+        let mut refusal = refusal(chain);
+        refusal["reason"] = json!(reason);
+        refusal
+    };
+    let mut all = vec![by(&chain, "month_limit_exceeded"), by(&chain, "budget_exceeded")];
+    chain.now += 3_600;
+    let bounds = Bounds { max_30_day_spend: Some(6 * MICROS), budget: Some(budget), ..Bounds::default() };
+    chain.sets_bounds(bounds, &admin);
+    all.extend([by(&chain, "month_limit_exceeded"), by(&chain, "budget_exceeded")]);
+    chain.now += 3_600;
+    // Through a budget that is closed nothing is paid.
+    chain.closes_budget();
+    chain.now += 3_600;
+    let mut closed = by(&chain, "budget_exceeded");
+    closed["checks"] =
+        json!([{ "limit_micro_usdc": "0", "ok": false, "rule": "budget", "used_micro_usdc": "0" }]);
+    all.push(closed);
+    chain.sets_bounds(Bounds::default(), &admin);
+    chain.now += 3_600;
+    all.extend([by(&chain, "month_limit_exceeded"), by(&chain, "budget_exceeded")]);
+    chain.now += 3_600;
+    let (file, hashes) = signed(&all);
+    chain.writes_head(all.len(), hashes.last().expect("some"));
+    let report = audited(&chain, &file).await;
+    let untrue: Vec<_> = report.findings.iter().filter_map(|finding| finding.number).collect();
+    assert_eq!(untrue, [1, 2, 6, 7], "{}", denials_text(&report));
+}
+
+#[tokio::test]
+async fn lines_of_any_system_are_the_same_and_what_is_too_much_is_added() {
+    let mut chain = TestChain::new(&strict(), 0);
+    let (file, hashes) = signed(&[refusal(&chain), refusal(&chain)]);
+    chain.writes_head(2, &hashes[1]);
+    let windows = file.replace('\n', "\r\n");
+    for honest in [
+        &file,
+        &windows,
+        &format!("\u{feff}{file}"),
+        &format!("{file}\n"),
+        &format!("\u{feff}{windows}\r\n\r\n"),
+    ] {
+        let report = audited(&chain, honest).await;
+        assert!(report.holds && report.complete, "{honest:?}: {}", denials_text(&report));
+        assert_eq!(report.lines, 2, "{honest:?}");
+    }
+    let kinds =
+        |report: &DenialsReport| report.findings.iter().map(|it| (it.kind, it.number)).collect::<Vec<_>>();
+    let surplus = audited_alone(&format!("{file}tea\n")).await;
+    assert_eq!(kinds(&surplus), [(Kind::Added, None)]);
+    // Cut short, it stands for the denial that Solana has.
+    let cut = file.trim_end().rsplit_once(',').expect("a signature").0;
+    assert_eq!(kinds(&audited(&chain, cut).await), [(Kind::Edited, Some(2))]);
 }
 
 #[tokio::test]

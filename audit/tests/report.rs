@@ -5,7 +5,8 @@ mod support;
 
 use std::path::PathBuf;
 
-use purser_audit::report::{Report, Verdict, html, text};
+use purser_audit::ledger::{write_csv, write_xlsx};
+use purser_audit::report::{Finding, Report, Verdict, html, text};
 use purser_client::OnChainPolicy;
 use purser_policy::{Limit, UsdcAmount};
 use purser_tests::foreign;
@@ -93,6 +94,103 @@ fn report_says_who_held_which_key_what_left_under_each_policy_and_what_was_halte
     let memo = report.checks.iter().find(|it| it.title == "Memo").expect("every check is reported");
     assert_eq!(memo.result, Verdict::NothingToCheck);
     assert!(page.contains("<section class=\"vacuous\"><h3>Memo"), "{page}");
+}
+
+#[test]
+fn first_page_says_what_a_partner_signs() {
+    let (mut chain, _) = eventful();
+    chain.withdraws(7_000_000, &PAYEE);
+    let report = chain.audited();
+    let (operator, from) = (&report.operator, report.from_time.as_deref().expect("a date"));
+    let until = report.until_time.as_deref().expect("a date");
+    let said = [
+        format!("the operator {operator} with all its accounts: 1"),
+        format!("{from}, the operator's creation, to {until} (slot {})", report.until_slot),
+        "905.000000 USDC, in 2 payments".to_owned(),
+        "7.000000 USDC".to_owned(),
+        "the committed build; may be replaced by nobody".to_owned(),
+        "Memo; Allowlist".to_owned(),
+        "SOL (fees, rent, and whom rent goes back to)".to_owned(),
+    ];
+    let (shown, page) = (text(&report), html(&report));
+    let first = shown.split("\nChecks\n").next().expect("a page");
+    let first_page = page.split("</main>").next().expect("a page");
+    for said in said {
+        assert!(first.contains(&said), "{said} is not in {first}");
+        assert!(first_page.contains(&said.replace('\'', "&#39;")), "{said} is not in {first_page}");
+    }
+    for line in ["\nAuditor      ____", "\nPlace, date  ____", "\nSignature    ____"] {
+        assert!(first.contains(line), "{line} is not in {first}");
+    }
+    assert!(first.lines().any(|line| line.starts_with("Exceptions ") && line.ends_with(" none")), "{first}");
+    assert!(first.contains(&report.archive_sha256), "{first}");
+    assert!(first_page.contains("class=\"verdict holds\""), "{first_page}");
+    // An audit of which a part could not be done is not green, and says what is left open.
+    chain.spoils("audit", |manifest| manifest["standing"] = Value::Null);
+    let report = support::audited(chain.folder.path());
+    assert!(html(&report).contains("class=\"verdict open\""));
+    let shown = text(&report);
+    let first = shown.split("\nChecks\n").next().expect("a page");
+    assert!(first.contains("Accounts on the chain: not checked: no node listed"), "{first}");
+}
+
+#[test]
+fn equal_lines_are_folded() {
+    let chain = TestChain::new(&OnChainPolicy::default(), 0);
+    let mut report = chain.audited();
+    let check = report.checks.iter_mut().find(|it| it.title == "Signers").expect("every check is reported");
+    let finding = |text: &str| Finding { account: None, text: text.to_owned(), at: None };
+    check.findings = ["one", "other", "one", "one"].map(finding).to_vec();
+    let shown = text(&report);
+    for said in ["  - Signers: one (3 times)", "  - Signers: other", "! one (3 times; the first of them:)"] {
+        assert_eq!(shown.matches(said).count(), 1, "{said}: {shown}");
+    }
+    assert_eq!(html(&report).matches("<li>one (3 times; the first of them:)").count(), 1);
+    let moment = report.timeline[0].clone();
+    report.timeline = vec![moment.clone(), moment.clone(), moment];
+    assert_eq!(text(&report).matches("(3 times; the first of them:)").count(), 2);
+}
+
+/// Every movement, with a memo that is a formula, as CSV and as a workbook that other software reads.
+#[test]
+fn ledger_has_every_movement_and_its_sums_by_month_and_counterparty() {
+    const FORMULA: &str = "=HYPERLINK(\"https://thief.example\");\u{1b}[2J";
+    let mut chain = TestChain::new(&OnChainPolicy::default(), 0);
+    let first = chain.pays(&Paying { memo: FORMULA, ..Paying::usdc(2) });
+    chain.pays(&Paying::usdc(3));
+    chain.now += 40 * 86_400;
+    chain.pays(&Paying::usdc(4));
+    chain.withdraws(7_000_000, &PAYEE);
+    let report = chain.audited();
+    assert_eq!(report.ledger.len(), 5, "a deposit, three payments and a withdrawal");
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let file = folder.path().join("ledger.csv");
+    let sums = write_csv(&file, &report.ledger).expect("the folder is writable");
+    let [ledger, sums] = [&file, &sums].map(|file| std::fs::read_to_string(file).expect("it was written"));
+    assert!(ledger.starts_with("\u{feff}\"date_utc\",\"account\",\"type\""), "{ledger}");
+    let line = ledger.lines().find(|line| line.contains(&first)).expect("the payment");
+    let payee = chain.purse_of(&PAYEE);
+    assert!(line.contains(&format!("\"payment\",1,2.000000,\"{payee}\",\"{PAYEE}\"")), "{line}");
+    assert!(line.contains("\"'=HYPERLINK(\"\"https://thief.example\"\");\\u{1b}[2J\",1,"), "{line}");
+    assert_eq!(ledger.lines().count(), 6);
+    let months = |kind: &str| -> Vec<String> {
+        let of = sums.lines().filter(|line| line.contains(&format!("\"{kind}\"")));
+        of.map(|line| line.rsplit(',').take(2).collect::<Vec<_>>().join(" ")).collect()
+    };
+    assert_eq!(months("payment"), ["5.000000 2", "4.000000 1"], "{sums}");
+    assert_eq!(months("withdrawal"), ["7.000000 1"]);
+    let book = folder.path().join("ledger.xlsx");
+    write_xlsx(&book, &report.ledger).expect("the folder is writable");
+    let Some(python) = foreign::python() else { return };
+    let read = "import sys, zipfile, re\n\
+                book = zipfile.ZipFile(sys.argv[1])\n\
+                sheets = [book.read(f'xl/worksheets/sheet{n}.xml').decode() for n in (1, 2)]\n\
+                assert not any('<f>' in sheet for sheet in sheets), 'a formula'\n\
+                print([len(re.findall('<row ', sheet)) for sheet in sheets])";
+    let output = std::process::Command::new(python.join("python")).args(["-c", read]).arg(&book).output();
+    let output = output.expect("python starts");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(printed.trim(), "[6, 5]", "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use purser_audit::attest::attest;
 use purser_audit::gather::Subject;
+use purser_audit::ledger::{write_csv, write_xlsx};
 use purser_audit::page::write_page;
 use purser_audit::report::{Report, html, text};
 use purser_audit::{
@@ -26,53 +27,81 @@ use super::output::{Format, ends_progress, print_line, progress};
 /// The audit, or a part of it, could not be done.
 pub(super) const NOT_DONE: u8 = 2;
 
+pub(super) const HELP: &str = "\
+Exit status:
+  0  everything that was checked holds
+  1  something does not hold: the report names it
+  2  the audit could not be done, or not completely
+
+Examples:
+  An operator, with a report to print, a workbook, and all that was read:
+    purser audit --url \"$RPC_URL\" --operator \"$OPERATOR\" --save audit --html report.html --xlsx ledger.xlsx
+  Two nodes of different providers, held against each other:
+    purser audit --url \"$RPC_URL\" --url \"$SECOND_RPC_URL\" --operator \"$OPERATOR\"
+  What somebody else saved, without a node:
+    purser audit --from audit --json
+  A file of signed refusals:
+    purser audit --denials denials.jsonl --denials-key \"$KEY\" --url \"$RPC_URL\"";
+
 #[derive(Debug, Args)]
 pub(super) struct Audit {
     /// An RPC node that keeps all of the past; given more than once, nodes are held against each other
-    #[arg(long, required_unless_present_any = ["from", "denials", "page"], conflicts_with = "from")]
+    #[arg(long, required_unless_present_any = ["from", "denials", "page"], conflicts_with = "from", help_heading = "What to audit")]
     url: Vec<Url>,
     /// An operator, with all its accounts
-    #[arg(long, value_name = "ADDRESS", required_unless_present_any = ["account", "from", "denials", "page"], conflicts_with = "account")]
+    #[arg(long, value_name = "ADDRESS", required_unless_present_any = ["account", "from", "denials", "page"], conflicts_with = "account", help_heading = "What to audit")]
     operator: Option<Pubkey>,
     /// One agent account
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", help_heading = "What to audit")]
     account: Option<Pubkey>,
     /// The program, where it is not at its own address; a directory with `--from` knows it
-    #[arg(long, value_name = "ADDRESS", default_value_t = purser::ID, conflicts_with = "from")]
+    #[arg(long, value_name = "ADDRESS", default_value_t = purser::ID, conflicts_with = "from", help_heading = "What to audit")]
     program_id: Pubkey,
     /// Keep what is read here; with the same directory, an interrupted audit goes on where it stopped
-    #[arg(long, value_name = "DIR", conflicts_with = "from")]
+    #[arg(long, value_name = "DIR", conflicts_with = "from", help_heading = "What to write")]
     save: Option<PathBuf>,
     /// Read what an earlier audit saved, and no node
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["operator", "account"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["operator", "account"], help_heading = "What to audit")]
     from: Option<PathBuf>,
     /// Write the report to this file too, as one HTML page
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "What to write")]
     html: Option<PathBuf>,
+    /// Write every movement of money to this file, as CSV, and its sums by month and counterparty beside it
+    #[arg(long, value_name = "FILE", help_heading = "What to write")]
+    csv: Option<PathBuf>,
+    /// The same as a workbook for a spreadsheet
+    #[arg(long, value_name = "FILE", help_heading = "What to write")]
+    xlsx: Option<PathBuf>,
     /// Sign the verdict with this keypair file, as an in-toto statement in a DSSE envelope; `purser attest verify` reads it
-    #[arg(long, value_name = "KEYPAIR", requires = "attestation")]
+    #[arg(long, value_name = "KEYPAIR", requires = "attestation", help_heading = "A signed verdict")]
     sign: Option<PathBuf>,
     /// The file that the signed verdict is written to
-    #[arg(long, value_name = "FILE", requires = "sign")]
+    #[arg(long, value_name = "FILE", requires = "sign", help_heading = "A signed verdict")]
     attestation: Option<PathBuf>,
     /// Compare the history of a relayer at this address
-    #[arg(long, value_name = "URL", requires = "key")]
+    #[arg(long, value_name = "URL", requires = "key", help_heading = "A relayer")]
     api: Option<Url>,
     /// An API key of that relayer, of the operator or of the agent
-    #[arg(long, env = "PURSER_AUDIT_KEY", hide_env_values = true, value_name = "KEY")]
+    #[arg(
+        long,
+        env = "PURSER_AUDIT_KEY",
+        hide_env_values = true,
+        value_name = "KEY",
+        help_heading = "A relayer"
+    )]
     key: Option<SecretString>,
     /// Where to look at a transaction, with `{signature}` in it
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", help_heading = "What to write")]
     explorer: Option<String>,
     /// Check a file of signed refusals instead (`GET /v1/denials` as application/x-ndjson); with --url, against their heads on
     /// Solana and the operator's past too
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["account", "from", "html", "api", "explorer", "sign"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["account", "from", "html", "csv", "xlsx", "api", "explorer", "sign"], help_heading = "Signed refusals")]
     denials: Option<PathBuf>,
     /// The key that signs refusals, as whoever runs the relayer told it; for each that did
-    #[arg(long, value_name = "ADDRESS", requires = "denials", conflicts_with_all = ["account", "from", "html", "api"])]
+    #[arg(long, value_name = "ADDRESS", requires = "denials", conflicts_with_all = ["account", "from", "html", "api"], help_heading = "Signed refusals")]
     denials_key: Vec<Pubkey>,
     /// Audit nothing, and write index.html into this directory: a page that audits in a browser, without a server
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "operator", "account", "from", "save", "denials", "html", "api", "sign"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "operator", "account", "from", "save", "denials", "html", "csv", "xlsx", "api", "sign"], help_heading = "A page")]
     page: Option<PathBuf>,
     #[command(flatten)]
     following: Following,
@@ -139,6 +168,12 @@ async fn audit(format: Format, arguments: Audit) -> Result<Report> {
     report.tool_sha256 = own_sha256();
     if let Some(page) = arguments.html {
         std::fs::write(&page, html(&report)).with_context(|| format!("cannot write {}", page.display()))?;
+    }
+    if let Some(file) = arguments.csv {
+        write_csv(&file, &report.ledger)?;
+    }
+    if let Some(file) = arguments.xlsx {
+        write_xlsx(&file, &report.ledger)?;
     }
     let json = serde_json::to_string(&report)?;
     if let (Some(key), Some(file)) = (sign, arguments.attestation) {

@@ -33,23 +33,25 @@ use purser_relayer::webhook::standard_signature;
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(15);
 
+const FOLLOWING: &str = "Following";
+
 #[derive(Debug, Args)]
 pub(super) struct Following {
     /// Audit again and again, and tell what is new: a loosened or sealed policy, a change of the program or the admin, a right
     /// over an account's money, and whatever does not hold
-    #[arg(long, requires_all = ["save", "url"], conflicts_with_all = ["from", "denials", "html", "sign"])]
+    #[arg(long, requires_all = ["save", "url"], conflicts_with_all = ["from", "denials", "html", "csv", "xlsx", "sign"], help_heading = FOLLOWING)]
     pub follow: bool,
     /// How long to wait after an audit
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..), requires = "follow")]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..), requires = "follow", help_heading = FOLLOWING)]
     interval: u64,
     /// Where to post what is new
-    #[arg(long, value_name = "URL", requires = "follow")]
+    #[arg(long, value_name = "URL", requires = "follow", help_heading = FOLLOWING)]
     webhook: Option<Url>,
     /// What to sign it with, by Standard Webhooks: whsec_ and base64
-    #[arg(long, env = "PURSER_AUDIT_WEBHOOK_SECRET", hide_env_values = true, value_name = "SECRET")]
+    #[arg(long, env = "PURSER_AUDIT_WEBHOOK_SECRET", hide_env_values = true, value_name = "SECRET", help_heading = FOLLOWING)]
     webhook_secret: Option<SecretString>,
     /// Serve /metrics at this address
-    #[arg(long, value_name = "ADDRESS:PORT", requires = "follow")]
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "follow", help_heading = FOLLOWING)]
     metrics: Option<SocketAddr>,
 }
 

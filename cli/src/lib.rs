@@ -110,6 +110,7 @@ enum Command<C: Subcommand> {
     Replay(replay::ReplayArgs),
     /// Audit an operator or an account from the chain alone: every signed instruction, replayed. Needs no configuration.
     /// Status 1: something does not hold; 2: it could not be done
+    #[command(after_help = audit::HELP)]
     Audit(Box<audit::Audit>),
     /// Signed verdicts of audits. Needs no configuration
     #[command(subcommand)]

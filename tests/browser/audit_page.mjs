@@ -86,6 +86,12 @@ for (const [place, { name, urls = [], address = "", directory }] of cases.entrie
   await page.close();
 }
 
+// A link fills what is plain to see, and nothing in the closed part.
+const linked = await opened(modes[0], [], `#${new URLSearchParams({ operator: "o", url: "u", program: "p", explorer: "e", denials_keys: "d", subject: "account" })}`);
+const filled = await linked.evaluate(() => ["operator", "url", "program", "explorer", "denials_keys", "subject"].map((name) => document.getElementById("form").elements[name].value));
+if (filled.join() !== "o,u,,,,operator") wrong.push(`a link filled ${filled}`);
+await linked.close();
+
 // A node that never answers: who waits sees it, and may stop and ask another one.
 const silent = createServer(() => {}).listen(0, "127.0.0.1");
 await new Promise((listens) => silent.once("listening", listens));

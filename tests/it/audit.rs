@@ -4,6 +4,7 @@
 mod attest;
 mod auditor;
 mod cheats;
+mod closed;
 mod follow;
 mod grants;
 mod meanwhile;
@@ -268,7 +269,9 @@ async fn honest_operator_holds_from_a_node_from_a_directory_and_after_an_interru
     let page = scene.saved.path().join("report.html");
     let api = scene.app.base_url();
     let key = scene.operator.client.key();
-    let (status, report) = scene.audited(&["--html", path_text(&page), "--api", &api, "--key", key]);
+    let [ledger, book] = ["ledger.csv", "ledger.xlsx"].map(|name| scene.saved.path().join(name));
+    let files = ["--html", path_text(&page), "--csv", path_text(&ledger), "--xlsx", path_text(&book)];
+    let (status, report) = scene.audited(&[&files[..], &["--api", &api, "--key", key]].concat());
     assert_eq!(
         (status, &report["holds"], &report["complete"]),
         (0, &json!(true), &json!(true)),
@@ -315,6 +318,14 @@ async fn honest_operator_holds_from_a_node_from_a_directory_and_after_an_interru
         (&ada["first_balance_usdc"], &ada["last_balance_usdc"]),
         (&json!("0.000000"), &json!("84.500000"))
     );
+    // Three deposits, five payments and a withdrawal.
+    let ledger = fs::read_to_string(&ledger).expect("the ledger was written");
+    assert_eq!(ledger.lines().count(), 1 + 9, "{ledger}");
+    for payment in &scene.payments {
+        assert!(ledger.contains(payment), "{payment} is not in {ledger}");
+    }
+    assert!(ledger.contains("\"behind a full log\""), "{ledger}");
+    assert!(fs::read(&book).expect("the workbook was written").starts_with(b"PK"));
     prints(&page);
     let page = fs::read_to_string(&page).expect("the page was written");
     assert!(

@@ -116,13 +116,18 @@ fn answer(folder: &Path, call: &Value) -> Value {
     }
 }
 
-/// A relayer that answers each list, by its path, with what `lists` gives, on one page, and a balance as it is; `null` is 403.
+/// A relayer that answers each list, by its path, with what `lists` gives, on one page, and a balance as it is; `null` is 403, and
+/// a number of seconds is 429, to be asked again after them.
 pub async fn relayer(lists: impl Fn(&str) -> Value + Clone + Send + Sync + 'static) -> String {
     let answers = move |uri: Uri| async move {
         match lists(uri.path()) {
-            Value::Null => (StatusCode::FORBIDDEN, Json(Value::Null)),
-            balance if uri.path().ends_with("/balance") => (StatusCode::OK, Json(balance)),
-            data => (StatusCode::OK, Json(json!({ "data": data, "cursor": null, "has_more": false }))),
+            Value::Null => (StatusCode::FORBIDDEN, Json(Value::Null)).into_response(),
+            Value::Number(seconds) => {
+                let after = [(header::RETRY_AFTER, seconds.to_string())];
+                (StatusCode::TOO_MANY_REQUESTS, after).into_response()
+            }
+            balance if uri.path().ends_with("/balance") => Json(balance).into_response(),
+            data => Json(json!({ "data": data, "cursor": null, "has_more": false })).into_response(),
         }
     };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port is free");

@@ -23,10 +23,10 @@ pub struct Args {
 /// The lines without tests that each crate may have. What is over its goal has today's figure, and the goal behind it: it must not
 /// grow. A feature raises its budget in its own commit, with the reason.
 const BUDGETS: &[(&str, usize)] = &[
-    ("audit", 775), // what a saved directory must hold; a machine's part: HTTP, files, signed verdicts, --follow; the page is its latest raise
+    ("audit", 1_000), // a ledger as CSV and as a workbook, and a relayer that is waited for; what a saved directory must hold; a machine's part: HTTP, files, signed verdicts, --follow; the page is its latest raise
     ("audit/page", 400), // in turns, for WebAssembly; its build is its latest raise
-    ("audit/replay", 9_340), // what decides; one list of everything that a saved directory must hold, buckets of tags, accounts that are read again and held against every moment of a slot, and refusals by caps or for want of a grant, are its latest raise
-    ("cli", 3_190), // variables for a shell, and what doctor knows of poolers and nodes; streams of events, whoever sends them; keys that it makes and revokes are on record
+    ("audit/replay", 10_030), // what decides; one life held against the one before, caps and budgets over time, refusals decided by them, a page to sign and a ledger; one list of everything that a saved directory must hold, buckets of tags, accounts that are read again and held against every moment of a slot, and refusals by caps or for want of a grant, are its latest raise
+    ("cli", 3_270), // variables for a shell, what doctor knows of poolers and nodes; the audit's options in groups, with examples; streams of events, whoever sends them; keys that it makes and revokes are on record
     ("client", 1_500), // goal 1,100; what a large table of tags loads is its latest raise
     ("core", 4_520), // goal 3,300; nothing is counted any more
     ("dev", 1_525), // an approval that was not paid fails; the approver and its phone, beside the signature of who pays; `purser trigger`

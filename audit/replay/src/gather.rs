@@ -447,8 +447,10 @@ impl Gathering<'_> {
             }
         }
         let Some((_, transaction)) = kept else {
+            let hosts: Vec<String> = std::iter::once(self.node).chain(self.others).map(Node::host).collect();
             return Err(AuditError::Refused(format!(
-                "the node lists the transaction {signature} and no longer has it: ask a node that keeps all of the past"
+                "{} lists the transaction {signature} and no longer has it: ask a node that keeps all of the past",
+                hosts.join(" or ")
             )));
         };
         self.save_tables(&transaction).await?;

@@ -48,7 +48,8 @@ impl TestChain {
             })
             .collect();
         let (before, after) = self.balances(&keys, money);
-        let inner = self.inner(&keys, money);
+        let place = calls.iter().position(|call| call.program_id == purser::ID).unwrap_or_default();
+        let inner = self.inner(&keys, (money, place));
         let program = calls.last().expect("an instruction").program_id;
         let begin = format!("Program {program} invoke [1]");
         let data = events.iter().map(|event| format!("Program data: {}", STANDARD.encode(event)));
@@ -92,15 +93,15 @@ impl TestChain {
         }
     }
 
-    /// What a payment has the token program do.
-    pub(super) fn inner(&self, keys: &[String], money: Option<(u64, Pubkey)>) -> Value {
+    /// What the call at this place has the token program do.
+    pub(super) fn inner(&self, keys: &[String], (money, place): (Option<(u64, Pubkey)>, usize)) -> Value {
         let at = |key: &Pubkey| keys.iter().position(|it| *it == key.to_string());
         let paid = money.and_then(|(held, payee)| Some((held.checked_sub(self.balance)?, payee)));
         let Some((amount, payee)) = paid.filter(|(amount, _)| *amount > 0) else { return json!([]) };
         let places = [self.at.token_account(&self.agent), self.purse_of(&payee), self.agent];
         let accounts: Vec<usize> = places.iter().filter_map(at).collect();
         let data = [&[3][..], &amount.to_le_bytes()].concat();
-        json!([{ "index": 0, "instructions": [{ "programIdIndex": at(&anchor_spl_token()), "accounts": accounts,
+        json!([{ "index": place, "instructions": [{ "programIdIndex": at(&anchor_spl_token()), "accounts": accounts,
             "data": bs58::encode(data).into_string(), "stackHeight": 2 }] }])
     }
 

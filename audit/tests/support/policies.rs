@@ -8,6 +8,7 @@ use purser::state::{Agent, ClosedAgent, StoredPolicy, second};
 use purser::{AllowlistArg, PolicyArgs};
 use purser_client::{OnChainPolicy, RentRefunds, args_of};
 use purser_policy::{SpendWindow, TagBucket, grow};
+use solana_sdk::instruction::Instruction;
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 
@@ -16,6 +17,14 @@ use super::TestChain;
 impl TestChain {
     /// Creates the account, or creates it anew, whoever signs.
     pub fn creates_agent(&mut self, policy: &OnChainPolicy, key: &Keypair) {
+        let (call, events) = self.create_call(policy, key);
+        let begin = self.of_operator.len();
+        self.lands(&call, key, &events, None);
+        // It makes the token account too.
+        self.of_purse.extend_from_slice(&self.of_operator[begin..]);
+    }
+
+    fn create_call(&mut self, policy: &OnChainPolicy, key: &Keypair) -> (Instruction, Vec<Vec<u8>>) {
         let call =
             self.at.create_agent(key.pubkey(), key.pubkey(), key.pubkey(), self.operator, [9; 16], policy);
         let token_account = self.at.token_account(&self.agent);
@@ -39,17 +48,28 @@ impl TestChain {
             *self.agent_state.window_mut() = SpendWindow::beginning(closed.second.into());
         }
         self.tail = tail(policy);
-        let begin = self.of_operator.len();
         let created =
             AgentCreated { operator: self.operator, agent: self.agent, agent_id: [9; 16], token_account };
         let set = self.policy_set(policy, key);
-        self.lands(&call, key, &[created.data(), set], None);
-        // It makes the token account too.
-        self.of_purse.extend_from_slice(&self.of_operator[begin..]);
+        (call, vec![created.data(), set])
     }
 
     /// The admin closes the account; what it holds goes to this wallet.
     pub fn closes_agent(&mut self, to: &Pubkey) -> String {
+        let (admin, held) = (self.admin.insecure_clone(), self.balance);
+        let (call, event) = self.close_call(to);
+        self.lands(&call, &admin, &[event], Some((held, *to)))
+    }
+
+    /// The same, and creates it anew in the same transaction.
+    pub fn recreates_agent(&mut self, policy: &OnChainPolicy, to: &Pubkey) -> String {
+        let (admin, held) = (self.admin.insecure_clone(), self.balance);
+        let (closes, closed) = self.close_call(to);
+        let (creates, created) = self.create_call(policy, &admin);
+        self.all_land(&[closes, creates], &admin, &[vec![closed], created].concat(), Some((held, *to)))
+    }
+
+    fn close_call(&mut self, to: &Pubkey) -> (Instruction, Vec<u8>) {
         let admin = self.admin.insecure_clone();
         let Agent { rent_refund, voided_at, .. } = self.agent_state;
         let second = second(self.agent_state.clock(self.now)).max(voided_at);
@@ -68,7 +88,7 @@ impl TestChain {
         };
         let version = purser::constants::LAYOUT_VERSION;
         self.closed = Some(ClosedAgent { version, reserved: [0; 3], second, rent_refund: admin.pubkey() });
-        self.lands(&call, &admin, &[event.data()], Some((swept, *to)))
+        (call, event.data())
     }
 
     /// Replaces the policy, whatever delays say.

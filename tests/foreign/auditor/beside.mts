@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { type Call, type Landed, bytesOf, micros, usdc } from "./transaction.mts";
-import { type Account, type Budget, DAY, type World, delayOf, inMonth, isAbove, limit, lower } from "./world.mts";
+import { type Account, type Budget, DAY, type World, delayOf, ends, inMonth, isAbove, limit, lower } from "./world.mts";
 
 const GRANT_SECONDS_MAX = 30 * DAY;
 
@@ -115,9 +115,8 @@ export function setBounds(world: World, account: Account, { args: { bounds }, si
   if (isLooser && world.operator!.delay > 0 && signer !== world.operator!.admin) {
     world.finds("policy_changes", `${signer} loosened what only the admin loosens.`, at, account.address);
   }
-  const open = world.byGrantOnly.find((it) => it.account === account.address && it.until === undefined);
-  if (bounds.by_grant_only && !open) world.byGrantOnly.push({ account: account.address, from: at.time! });
-  if (!bounds.by_grant_only && open) open.until = at.time!;
+  ends(world.limits, (it) => it.account === account.address, at.time!);
+  world.limits.push({ account: account.address, isByGrantOnly: bounds.by_grant_only, month: cap, budget: next, from: at.time! });
   [account.isByGrantOnly, account.budget] = [bounds.by_grant_only, next];
   account.month = cap === null ? undefined : { days: new Map(), ...account.month, cap };
 }
@@ -140,6 +139,8 @@ export function setBudget(world: World, { args, accounts, signer }: Call, at: La
   }
   const raised = waits ? { ...next, at: at.time!, delay } : undefined;
   const held = { daily: waits && next.daily > now.daily ? now.daily : next.daily, month: waits ? lower(next.month, now.month) : next.month };
+  ends(world.caps, (it) => it.budget === accounts.budget, at.time!);
+  world.caps.push({ budget: accounts.budget, daily: [held.daily, next.daily], month: [held.month, next.month], from: at.time! });
   world.budgets.set(accounts.budget, { paid: [], days: new Map(), ...known, ...held, raised });
 }
 
@@ -162,5 +163,6 @@ export function spend(world: World, it: Call, at: Landed) {
 export function closeBudget(world: World, { accounts }: Call, at: Landed) {
   const known = world.budgets.get(accounts.budget);
   if (!known || inMonth(known.days, at.time!, 0n) > 0n) world.finds("daily_limit", "A budget was closed while payments counted in it.", at);
+  ends(world.caps, (it) => it.budget === accounts.budget, at.time!);
   world.budgets.delete(accounts.budget);
 }

@@ -12,6 +12,7 @@ const LINE_BYTES_MAX = 65_536;
 const MEMO = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr";
 const SLACK = 600; // seconds that clocks may be apart
 const STRETCH = Math.floor((2 * DAY) / 31); // seconds that a payment may count longer
+const MONTH = 32 * DAY; // seconds in which a payment may count against a cap for 30 days
 const NOTHING = "0".repeat(64);
 
 /** A line as the key signed it. */
@@ -51,8 +52,9 @@ function read(file: Buffer, stated: string[], operator: string | undefined) {
   const keys = [...stated];
   let [whose, service] = [operator, ""];
   const [good, spoiled]: [Good[], Spoiled[]] = [[], []];
-  const lines = file.toString().split("\n");
-  if (lines.at(-1) === "") lines.pop();
+  // Lines end as on any system, behind a byte order mark or not; the last ones may be empty.
+  const lines = file.toString().replace(/^\u{feff}/u, "").split("\n").map((line) => line.replace(/\r$/, ""));
+  while (lines.at(-1) === "") lines.pop();
   lines.forEach((text, at) => {
     const line = at + 1;
     let value: any;
@@ -105,7 +107,8 @@ function judge(good: Good[], spoiled: Spoiled[], heads: Head[], finds: Finds) {
     // The number that it claims, or else one that is missing around it.
     const free = Array.from({ length: last + spoiled.length }, (_, at) => at + 1).filter((it) => !numbers.has(it));
     const high = good.find((it) => it.line > line)?.number;
-    const stood = isForeign ? undefined : (free.find((it) => it === number) ?? free.find((it) => high === undefined || it < high));
+    const most = high ?? Math.max(0, ...heads.map((it) => it.number)) + 1;
+    const stood = isForeign ? undefined : (free.find((it) => it === number) ?? free.find((it) => it < most));
     finds(stood === undefined ? "added" : "edited", stood, `line ${line}: ${why}`);
     if (stood !== undefined) numbers.add(stood);
   }
@@ -164,6 +167,8 @@ function contradicts(world: World, denial: any): string | undefined {
   const micros = microsOf(denial.rejected_at);
   if (micros === undefined) return "its time cannot be read";
   const at = Number(micros / 1_000_000n);
+  if (!/^\d+$/.test(denial.amount_micro_usdc)) return "its amount is none";
+  if (past.untilTime !== undefined && at > past.untilTime + SLACK) return "it is dated later than what was read";
   const isLate = past.untilTime !== undefined && at > past.untilTime - SLACK;
   const policies = accounts.get(denial.account)?.policies;
   if (!policies) return isLate ? undefined : `${denial.account} never was an account of the operator`;
@@ -186,6 +191,15 @@ function contradicts(world: World, denial: any): string | undefined {
 /** Why this policy gives no such reason; `undefined` if it may. */
 function reason(world: World, denial: any, policy: Policy, at: number): string | undefined {
   const amount = BigInt(denial.amount_micro_usdc);
+  const bound = world.limits.filter((it) => it.account === denial.account && wasSo([it], denial.account, at));
+  /** Whether one of these caps, and the one that the denial states, refuses it: caps, and how long payments count against each. */
+  const exceeds = (rule: string, caps: [bigint, number][], isCounted: (agent: string) => boolean): string | undefined => {
+    const said = denial.checks.find((it: any) => it.rule === rule)?.limit_micro_usdc;
+    const left = (seconds: number) => world.movements
+      .filter(({ agent, kind, time }) => isCounted(agent) && kind === "transfer" && time >= at - seconds - SLACK && time < at + SLACK)
+      .reduce((sum, it) => sum + it.amount, 0n);
+    return caps.some(([cap, seconds]) => (said === undefined || String(cap) === said) && amount + left(seconds) > cap) ? undefined : `none of the caps then refuses it`;
+  };
   const stated = (rule: string, limit: bigint | null): string | undefined => {
     const check = denial.checks.find((it: any) => it.rule === rule);
     const said = check && (check.limit_micro_usdc === null ? null : BigInt(check.limit_micro_usdc));
@@ -195,7 +209,7 @@ function reason(world: World, denial: any, policy: Policy, at: number): string |
     case "halted":
       return wasSo(world.halts, denial.account, at) ? undefined : "nothing was halted then";
     case "grant_required":
-      return wasSo(world.byGrantOnly, denial.account, at) ? undefined : "the account paid without grants";
+      return bound.some((it) => it.isByGrantOnly) ? undefined : "the account paid without grants";
     case "paused":
       return policy.paused ? undefined : "the policy was not paused";
     case "memo_required":
@@ -212,15 +226,21 @@ function reason(world: World, denial: any, policy: Policy, at: number): string |
       const fits = policy.daily === null || amount + left <= policy.daily;
       return stated("max_daily_spend", policy.daily) ?? (fits ? `at most ${usdc(left)} had left in the day` : undefined);
     }
-    case "month_limit_exceeded":
+    case "month_limit_exceeded": {
+      const caps = bound.flatMap(({ month }): [bigint, number][] => (month === null ? [] : [[month, MONTH]]));
+      return caps.length === 0 ? "the account had no cap for 30 days" : exceeds("max_30_day_spend", caps, (agent) => agent === denial.account);
+    }
     case "budget_exceeded": {
-      // What the cap was then is not kept: by the one that the denial states.
-      const rule = denial.reason === "budget_exceeded" ? "budget" : "max_30_day_spend";
-      const limit = denial.checks.find((it: any) => it.rule === rule)?.limit_micro_usdc;
-      if (limit === undefined || limit === null) return undefined;
-      const isCounted = ({ agent, kind, time }: World["movements"][number]) => (rule === "budget" || agent === denial.account) && kind === "transfer" && time >= at - 31 * DAY - SLACK && time < at + SLACK;
-      const left = world.movements.filter(isCounted).reduce((sum, it) => sum + it.amount, 0n);
-      return amount + left <= BigInt(limit) ? `at most ${usdc(left)} had left in 30 days` : undefined;
+      const budgets = bound.map((it) => it.budget).filter((it) => it !== "");
+      if (budgets.length === 0) return "the account paid through no budget";
+      const own = world.caps.filter(({ budget }) => budgets.includes(budget));
+      const then = own.filter((it) => wasSo([it], denial.account, at));
+      const caps = then.flatMap(({ daily, month }): [bigint, number][] => [
+        ...daily.map((cap): [bigint, number] => [cap, DAY + STRETCH]), ...month.flatMap((cap): [bigint, number][] => (cap === null ? [] : [[cap, MONTH]])),
+      ]);
+      // Through one that is closed nothing is paid.
+      if (!own.some((it) => it.from + SLACK <= at && at <= (it.until ?? Infinity) - SLACK)) caps.push([0n, DAY]);
+      return exceeds("budget", caps, () => true);
     }
     default:
       return `${denial.reason} is no reason`;

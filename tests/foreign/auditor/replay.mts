@@ -4,9 +4,9 @@ import { createHash } from "node:crypto";
 import { web3 } from "@anchor-lang/core";
 import { closeBudget, closeGrant, openGrant, setApprover, setBounds, setBudget } from "./beside.mts";
 import { associated, draftOf } from "./past.mts";
-import { goesTo, pay } from "./payments.mts";
+import { goesTo, movedAt, pay } from "./payments.mts";
 import { type Call, type Landed, bytesOf, lookedUp, micros, usdc } from "./transaction.mts";
-import { type Account, DAY, KEPT, type Policy, type World, delayOf, loosens, policyOf, policyOfArgs, refusesAll } from "./world.mts";
+import { type Account, DAY, KEPT, type Policy, type World, delayOf, ends, loosens, policyOf, policyOfArgs, refusesAll } from "./world.mts";
 
 /** Whether a transaction calls the program for this operator; a call that cannot be read is about everybody. */
 const isCalled = ({ past }: World, at: Landed) => at.calls.some((it) => it.name === "" || it.accounts.operator === past.operator);
@@ -53,8 +53,15 @@ function countMoney(world: World, at: Landed, out: Map<string, bigint>) {
       world.finds("recipients", "An instruction gave somebody else a right over the account's money.", at, purse.agent);
     }
     const held = at.balances.get(address);
-    if (!held && left > 0n) world.finds("balances", "Money left, and the node shows no balance of it.", at, purse.agent);
-    if (!held) continue;
+    if (!held) {
+      // What is not shown is not known. It goes on by what follows.
+      if (left > 0n) world.leavesOpen("balances", `money left by ${at.signature}, and the node shows no balance of it`);
+      purse.balance = purse.balance > left ? purse.balance - left : 0n;
+      continue;
+    }
+    // Some networks leave balances out of their answers: what was held before follows from what was moved.
+    const [moved, away] = movedAt(at, address);
+    if (held.before === 0n && purse.balance + moved === held.after + away) held.before = purse.balance;
     if (held.before !== purse.balance) {
       world.finds("balances", `It held ${usdc(held.before)} before, and ${usdc(purse.balance)} after the transaction before: one is missing.`, at, purse.agent);
     }
@@ -313,6 +320,7 @@ function carryOut(world: World, it: Call, at: Landed, out: Map<string, bigint>, 
   if (name === "close_agent" && agent.payments > 0n && newest !== undefined && at.time! - newest < KEPT - 1) {
     world.finds("daily_limit", "The account was closed within 25 hours of its newest payment: created anew, it begins with nothing.", at, about);
   }
+  if (name === "close_agent") ends(world.limits, (it) => it.account === account.address, at.time!);
   if (name === "close_agent") Object.assign(account, { agent: undefined, draft: undefined, voidedAt: at.time! });
 }
 

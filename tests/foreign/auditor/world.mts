@@ -73,7 +73,9 @@ export class World {
   readonly movements: Movement[] = [];
   /** Who was policy authority, and who was halted (`undefined`: all), from when to when. */
   readonly authorities: { key: string; from: Landed; until?: Landed }[] = [];
-  readonly byGrantOnly: { account: string; from: number; until?: number }[] = [];
+  /** What bound an account beside its policy, and the caps of budgets, also of those that wait. */
+  readonly limits: { account: string; isByGrantOnly: boolean; month: bigint | null; budget: string; from: number; until?: number }[] = [];
+  readonly caps: { budget: string; daily: bigint[]; month: (bigint | null)[]; from: number; until?: number }[] = [];
   readonly halts: { account?: string; from: number; until?: number }[] = [];
   newest?: { slot: number; time: number };
 
@@ -92,6 +94,11 @@ export class World {
     const text = `${check}: cannot be told: ${why}`;
     if (!this.open.includes(text)) this.open.push(text);
   }
+}
+
+/** Ends what was so of one thing. */
+export function ends<T extends { until?: number }>(spans: T[], is: (span: T) => boolean, at: number) {
+  for (const span of spans.filter((it) => it.until === undefined && is(it))) span.until = at;
 }
 
 export const limit = (value: any): bigint | null => (value === null ? null : micros(value));

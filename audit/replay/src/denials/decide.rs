@@ -4,16 +4,21 @@
 use std::collections::BTreeMap;
 
 use anchor_lang::prelude::Pubkey;
+use purser_client::purser::Bounds;
 use purser_client::{AccountIds, Deployment, OnChainPolicy};
 use purser_policy::{Allowlist, DAY_SECONDS, Limit, MONTH_DAYS, Policy, STRETCH_SECONDS_MAX, UsdcAmount};
 use serde::Deserialize;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::replay::{Halt, Movement, Outcome, Span, date};
+use crate::replay::{Halt, Movement, Outcome, Span, date, usdc};
 
 /// How far the relayer's clock and its view of the chain may be from the block's date.
 const SLACK_SECONDS: i64 = 600;
+
+/// The longest time in which a payment counts: against a limit for a day, and against one for 30 days.
+const DAY_COUNTS_SECONDS: i64 = DAY_SECONDS + STRETCH_SECONDS_MAX;
+const MONTH_COUNTS_SECONDS: i64 = (MONTH_DAYS as i64 + 1) * DAY_SECONDS;
 
 /// What the chain says of a time: the replay of an operator.
 pub(super) struct Past {
@@ -61,6 +66,12 @@ impl Past {
         let Some(at) = seconds(&refusal.rejected_at) else {
             return Some("its time cannot be read".to_owned());
         };
+        let Ok(amount) = refusal.amount_micro_usdc.parse::<u64>() else {
+            return Some("its amount is none".to_owned());
+        };
+        if let Some(until) = self.until.filter(|until| at > until.saturating_add(SLACK_SECONDS)) {
+            return Some(format!("it is dated {}, and what was read ends at {}", date(at), date(until)));
+        }
         if self.until.is_some_and(|until| at > until.saturating_sub(SLACK_SECONDS)) && !self.is_known(refusal)
         {
             // The account may be newer than what was read.
@@ -85,7 +96,7 @@ impl Past {
         for ((version, from, policy), until) in spans {
             is_any = true;
             let found = match within(*from, until, at) {
-                true => self.reason(refusal, agent, policy, at)?,
+                true => self.reason((refusal, amount), agent, policy, at)?,
                 false => {
                     let until = until.map_or("now".to_owned(), date);
                     format!(
@@ -112,9 +123,14 @@ impl Past {
     }
 
     /// Why this policy gives no such reason; `None` if it may.
-    fn reason(&self, refusal: &Refusal, agent: Pubkey, policy: &OnChainPolicy, at: i64) -> Option<String> {
+    fn reason(
+        &self,
+        (refusal, amount): (&Refusal, u64),
+        agent: Pubkey,
+        policy: &OnChainPolicy,
+        at: i64,
+    ) -> Option<String> {
         let policy = policy.as_policy();
-        let amount = refusal.amount_micro_usdc.parse::<u64>().unwrap_or_default();
         match refusal.reason.as_str() {
             "halted" => (!self.was_halted(agent, at)).then(|| "nothing was halted then".to_owned()),
             "paused" => (!policy.paused).then(|| "the policy was not paused".to_owned()),
@@ -137,11 +153,26 @@ impl Past {
                     .or_else(|| self.within_the_day(agent, &policy, amount, at))
             }
             "grant_required" => {
-                (!self.paid_by_grants_alone(agent, at)).then(|| "the account paid without grants".to_owned())
+                let is_bound = self.bounds(agent, at).any(|bounds| bounds.by_grant_only);
+                (!is_bound).then(|| "the account paid without grants".to_owned())
             }
-            // What an account's cap or its budget was then is not kept: by the limit that the denial states.
-            "month_limit_exceeded" => self.within_30_days(refusal, "max_30_day_spend", Some(agent), at),
-            "budget_exceeded" => self.within_30_days(refusal, "budget", None, at),
+            "month_limit_exceeded" => {
+                let caps = self.bounds(agent, at).filter_map(|bounds| bounds.max_30_day_spend);
+                let caps: Vec<(u64, i64)> = caps.map(|cap| (cap, MONTH_COUNTS_SECONDS)).collect();
+                if caps.is_empty() {
+                    return Some("the account had no cap for 30 days".to_owned());
+                }
+                self.within_caps((refusal.stated("max_30_day_spend"), amount), &caps, Some(agent), at)
+            }
+            "budget_exceeded" => {
+                let budgets: Vec<Pubkey> =
+                    self.bounds(agent, at).filter_map(|bounds| bounds.budget).collect();
+                if budgets.is_empty() {
+                    return Some("the account paid through no budget".to_owned());
+                }
+                let caps = budgets.iter().flat_map(|budget| self.caps_of(budget, at)).collect::<Vec<_>>();
+                self.within_caps((refusal.stated("budget"), amount), &caps, None, at)
+            }
             other => Some(format!("{other:?} is no reason")),
         }
     }
@@ -151,58 +182,81 @@ impl Past {
         let Limit::AtMost(limit) = policy.max_daily_spend else {
             return Some("there was no daily limit".to_owned());
         };
-        let counts = at - DAY_SECONDS - STRETCH_SECONDS_MAX - SLACK_SECONDS..at + SLACK_SECONDS;
-        let payments = self.payments.get(&agent).map_or(&[][..], Vec::as_slice);
-        let left =
-            payments.iter().filter(|(time, _)| counts.contains(time)).map(|(_, micros)| u128::from(*micros));
-        let left: u128 = left.sum();
+        let left = self.left(Some(agent), DAY_COUNTS_SECONDS, at);
         let fits = u128::from(amount) + left <= u128::from(limit.micros());
-        fits.then(|| {
-            format!(
-                "at most {} USDC had left in the day, and the limit was {limit}",
-                crate::replay::usdc(left)
-            )
-        })
+        fits.then(|| format!("at most {} USDC had left in the day, and the limit was {limit}", usdc(left)))
     }
 
-    /// Counting all that may have counted in 30 days: what `agent`, or for a budget any account, paid in the longest that the
-    /// program counts, and a little later.
-    fn within_30_days(
+    /// All that may have counted: what `agent`, or without one any account, paid in so many seconds, and a little later.
+    fn left(&self, agent: Option<Pubkey>, seconds: i64, at: i64) -> u128 {
+        let from = at.saturating_sub(seconds).saturating_sub(SLACK_SECONDS);
+        let counts = from..at.saturating_add(SLACK_SECONDS);
+        let of = self.payments.iter().filter(|(payer, _)| agent.is_none_or(|agent| agent == **payer));
+        let paid = of.flat_map(|(_, payments)| payments).filter(|(time, _)| counts.contains(time));
+        paid.map(|(_, micros)| u128::from(*micros)).sum()
+    }
+
+    /// What may have bound an account beside its policy.
+    fn bounds(&self, agent: Pubkey, at: i64) -> impl Iterator<Item = Bounds> + '_ {
+        let own = self.outcome.limits.iter().filter(move |span| span.what.0 == agent && was_so(span, at));
+        own.map(|span| span.what.1)
+    }
+
+    /// Every cap of a budget that may have been in force, and how long payments count against it. Through one that is closed
+    /// nothing is paid.
+    fn caps_of(&self, budget: &Pubkey, at: i64) -> Vec<(u64, i64)> {
+        let own = self.outcome.budgets.iter().filter(|span| span.what.0 == *budget);
+        let mut caps = Vec::new();
+        for span in own.clone().filter(|span| was_so(span, at)) {
+            let waiting = span.what.1.waiting.map(|(caps, _)| caps);
+            for terms in [Some(span.what.1.caps), waiting].into_iter().flatten() {
+                caps.push((terms.max_daily_spend, DAY_COUNTS_SECONDS));
+                caps.extend(terms.max_30_day_spend.map(|cap| (cap, MONTH_COUNTS_SECONDS)));
+            }
+        }
+        let is_open = |span: &Span<_>| {
+            let until = span.until.as_ref().map(|until| until.time);
+            span.from.time.saturating_add(SLACK_SECONDS) <= at
+                && until.is_none_or(|until| at <= until.saturating_sub(SLACK_SECONDS))
+        };
+        if !own.into_iter().any(is_open) {
+            caps.push((0, DAY_COUNTS_SECONDS));
+        }
+        caps
+    }
+
+    /// Why none of these caps refuses the amount: the one that the denial states, where it states any.
+    fn within_caps(
         &self,
-        refusal: &Refusal,
-        rule: &str,
+        (stated, amount): (Option<(Option<u64>, u64)>, u64),
+        caps: &[(u64, i64)],
         agent: Option<Pubkey>,
         at: i64,
     ) -> Option<String> {
-        let Some((Some(limit), _)) = refusal.stated(rule) else { return None };
-        let counts = at - (MONTH_DAYS as i64 + 1) * DAY_SECONDS - SLACK_SECONDS..at + SLACK_SECONDS;
-        let of = self.payments.iter().filter(|(payer, _)| agent.is_none_or(|agent| agent == **payer));
-        let paid = of.flat_map(|(_, payments)| payments).filter(|(time, _)| counts.contains(time));
-        let left: u128 = paid.map(|(_, micros)| u128::from(*micros)).sum();
-        let amount = refusal.amount_micro_usdc.parse::<u64>().unwrap_or_default();
-        let fits = u128::from(amount) + left <= u128::from(limit);
-        fits.then(|| {
-            format!(
-                "at most {} USDC had left in 30 days, and the limit was {}",
-                crate::replay::usdc(left),
-                UsdcAmount::from_micros(limit)
-            )
+        let stated = stated.map(|(limit, _)| limit);
+        let is_stated = |cap: &u64| stated.is_none_or(|stated| stated == Some(*cap));
+        let mut why = None;
+        for (cap, seconds) in caps.iter().filter(|(cap, _)| is_stated(cap)) {
+            let left = self.left(agent, *seconds, at);
+            if u128::from(amount) + left > u128::from(*cap) {
+                return None;
+            }
+            let (cap, days) = (
+                UsdcAmount::from_micros(*cap),
+                if *seconds > DAY_COUNTS_SECONDS { "30 days" } else { "a day" },
+            );
+            why = Some(format!("at most {} USDC had left in {days}, and the limit was {cap}", usdc(left)));
+        }
+        why.or_else(|| {
+            let limit =
+                stated.flatten().map_or("none".to_owned(), |it| UsdcAmount::from_micros(it).to_string());
+            Some(format!("it states the limit {limit}, and none such was in force"))
         })
     }
 
     fn was_halted(&self, agent: Pubkey, at: i64) -> bool {
         let own = |halt: &&Span<Halt>| halt.what.account.is_none_or(|halted| halted == agent);
-        self.outcome
-            .halts
-            .iter()
-            .filter(own)
-            .any(|Span { from, until, .. }| within(from.time, until.as_ref().map(|until| until.time), at))
-    }
-
-    fn paid_by_grants_alone(&self, agent: Pubkey, at: i64) -> bool {
-        let own = self.outcome.by_grant_only.iter().filter(|span| span.what == agent);
-        own.into_iter()
-            .any(|Span { from, until, .. }| within(from.time, until.as_ref().map(|until| until.time), at))
+        self.outcome.halts.iter().filter(own).any(|halt| was_so(halt, at))
     }
 
     /// Whether the list lets it be paid for certain: a token account by itself, an account of the operator by its address.
@@ -227,6 +281,10 @@ impl Refusal {
         let limit = check.limit_micro_usdc.as_ref().map(|micros| micros.parse().unwrap_or_default());
         Some((limit, check.used_micro_usdc.parse().unwrap_or_default()))
     }
+}
+
+fn was_so<T>(span: &Span<T>, at: i64) -> bool {
+    within(span.from.time, span.until.as_ref().map(|until| until.time), at)
 }
 
 /// Whether a time is between two others, as far as clocks tell. Those may be any that a node says.

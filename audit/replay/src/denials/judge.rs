@@ -63,11 +63,11 @@ pub(super) fn judge(good: &[Good], spoiled: &[Spoiled], heads: &[Head]) -> Vec<D
     let chain = chain_of(good, &kept, &mut findings);
     let in_place: Vec<&Good> =
         good.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(one, _)| one).collect();
-    let stood_for = places_of(spoiled, &chain, &in_place, good.len() + spoiled.len());
+    let last_on_chain = heads.iter().map(|head| head.number).max().unwrap_or(0);
+    let stood_for = places_of(spoiled, &chain, &in_place, (good.len() + spoiled.len(), last_on_chain));
     for (one, number) in spoiled.iter().zip(&stood_for) {
         findings.push(of_spoiled(one, *number));
     }
-    let last_on_chain = heads.iter().map(|head| head.number).max().unwrap_or(0);
     let numbers = stood_for.into_iter().flatten().collect();
     findings.extend(gaps(&chain, numbers, last_on_chain));
     for head in heads {
@@ -147,8 +147,14 @@ fn chain_of<'a>(good: &'a [Good], kept: &[bool], findings: &mut Vec<DenialFindin
 }
 
 /// The number that each spoiled line had before it was edited: the number that it claims, if that one is missing there;
-/// otherwise one that its neighbours leave free. `None`: it stands for no denial.
-fn places_of(spoiled: &[Spoiled], chain: &[&Good], in_place: &[&Good], lines: usize) -> Vec<Option<u64>> {
+/// otherwise one that its neighbours leave free; behind the last good line, one that Solana has. `None`: it stands for no
+/// denial.
+fn places_of(
+    spoiled: &[Spoiled],
+    chain: &[&Good],
+    in_place: &[&Good],
+    (lines, last_on_chain): (usize, u64),
+) -> Vec<Option<u64>> {
     let is_there = |number: u64| chain.binary_search_by_key(&number, |one| one.signed.number).is_ok();
     let last = chain.last().map_or(0, |one| one.signed.number);
     // The numbers of the good lines around a line.
@@ -181,7 +187,7 @@ fn places_of(spoiled: &[Spoiled], chain: &[&Good], in_place: &[&Good], lines: us
                 0 => one.claims.number.filter(|number| within(number) && is_free(number)),
                 1 => high.and_then(first_free),
                 2 => one.claims.number.filter(|number| *number < last && is_free(number)),
-                _ => high.is_none().then(|| first_free(u64::MAX)).flatten(),
+                _ => high.is_none().then(|| first_free(last_on_chain.saturating_add(1))).flatten(),
             };
             if let (1 | 3, Some(number)) = (pass, *place) {
                 goes_on = number.saturating_add(1);

@@ -30,6 +30,7 @@ use crate::replay::{KeyRole, Span};
 
 /// A longer line cannot be one of ours.
 const LINE_BYTES_MAX: usize = 64 * 1024;
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// A file of signed refusals, which is read twice.
 pub trait Lines: Sync {
@@ -105,7 +106,7 @@ pub async fn audit_denials(
 /// What the chain contradicts of the good lines, which are read once more.
 fn decided_again(file: &dyn Lines, good: &[Good], past: &Past) -> Result<Vec<DenialFinding>, AuditError> {
     let failed = |cause| AuditError::File { path: file.path(), cause };
-    let mut reader = file.open().map_err(failed)?;
+    let mut reader = opened(file).map_err(failed)?;
     let (mut line, mut bytes, mut findings) = (0, Vec::new(), Vec::new());
     while next_line(&mut reader, &mut bytes).map_err(failed)? {
         line += 1;
@@ -126,11 +127,13 @@ struct RefusalLine {
 
 fn read(file: &dyn Lines, mut keys: Keys, mut whose: Whose) -> Result<Contents, AuditError> {
     let failed = |cause| AuditError::File { path: file.path(), cause };
-    let mut reader = file.open().map_err(failed)?;
+    let mut reader = opened(file).map_err(failed)?;
     let (mut lines, mut good, mut spoiled) = (0, Vec::new(), Vec::new());
-    let mut bytes = Vec::new();
+    // Lines with nothing in them at the end of the file: none of it.
+    let (mut bytes, mut empty) = (Vec::new(), 0);
     while next_line(&mut reader, &mut bytes).map_err(failed)? {
         lines += 1;
+        empty = if bytes.is_empty() { empty + 1 } else { 0 };
         match line::read(&bytes, &mut keys, &mut whose) {
             Read::Good(signed) => good.push(Good { line: lines, signed }),
             Read::Spoiled(claims) => spoiled.push(Spoiled { line: lines, claims }),
@@ -140,16 +143,28 @@ fn read(file: &dyn Lines, mut keys: Keys, mut whose: Whose) -> Result<Contents, 
             }
         }
     }
+    spoiled.truncate(spoiled.len().saturating_sub(empty));
+    lines -= empty as u64;
     Ok(Contents { lines, good, spoiled, keys, whose })
 }
 
-/// Reads a line without its end. Of a line that is too long, it reads just enough to show that. False: there is none.
+/// A file without the mark that some editors put before its first line.
+fn opened(file: &dyn Lines) -> std::io::Result<Box<dyn BufRead + '_>> {
+    let mut reader = file.open()?;
+    if reader.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
+        reader.consume(BYTE_ORDER_MARK.len());
+    }
+    Ok(reader)
+}
+
+/// Reads a line without its end, of any system. Of a line that is too long, it reads just enough to show that. False: there is none.
 fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bool> {
     line.clear();
     let mut is_there = false;
     loop {
         let buffer = reader.fill_buf()?;
         if buffer.is_empty() {
+            line.pop_if(|last| *last == b'\r');
             return Ok(is_there);
         }
         is_there = true;
@@ -160,6 +175,7 @@ fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<b
         let used = piece.len() + usize::from(end.is_some());
         reader.consume(used);
         if end.is_some() {
+            line.pop_if(|last| *last == b'\r');
             return Ok(true);
         }
     }

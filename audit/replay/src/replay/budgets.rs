@@ -10,7 +10,7 @@ use purser_client::{Called, arguments};
 use purser_policy::UsdcAmount;
 
 use super::step::Step;
-use super::{AgentBook, MomentKind};
+use super::{AgentBook, BudgetTerms, MomentKind};
 use crate::check::Check;
 
 impl Step<'_> {
@@ -27,6 +27,7 @@ impl Step<'_> {
             self.mismatch(Check::State, None, text);
         }
         let known = self.world.budgets.get(&address).copied();
+        let ended = self.world.ended_budgets.remove(&address);
         if known.is_none() && role != Role::Admin {
             let text = format!("{signer} made a budget, which only the admin does.");
             self.mismatch(Check::Signer, None, text);
@@ -50,8 +51,14 @@ impl Step<'_> {
         let day = usdc(caps.max_daily_spend);
         let from = loosens_at
             .map_or(String::new(), |at| format!(", of which what is more waits until {}", super::date(at)));
-        // One that is new binds nobody yet.
-        let is_raised = loosens && known.is_some();
+        // One that is new binds nobody yet, unless accounts name one that stood there before.
+        let is_raised = match ended {
+            Some(ended) => caps.loosens(&ended),
+            None => loosens && known.is_some(),
+        };
+        let held = budget.caps(&operator, self.now);
+        let waiting = loosens_at.map(|at| (caps, at));
+        self.found.budgets.push((address, Some(BudgetTerms { caps: held, waiting })));
         self.found.budgets_raised += u64::from(is_raised);
         self.tells(
             if is_raised { MomentKind::BoundsLoosened } else { MomentKind::BoundsSet },
@@ -65,6 +72,10 @@ impl Step<'_> {
         let budget = *called.accounts.get(2)?;
         let (admin, _) = self.role(called, None, Authority::Administer)?;
         let known = self.world.budgets.remove(&budget);
+        let operator = self.operator();
+        let caps = known.zip(operator).map(|(known, operator)| known.caps(&operator, self.now));
+        self.world.ended_budgets.extend(caps.map(|caps| (budget, caps)));
+        self.found.budgets.push((budget, None));
         if !known.is_some_and(|known| known.is_empty(self.now)) {
             let text = format!("The budget {budget} was closed while payments counted in it.");
             self.mismatch(Check::DailyLimit, None, text);

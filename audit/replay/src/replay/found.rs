@@ -6,7 +6,7 @@ use purser::state::Operator;
 use purser_client::OnChainPolicy;
 use purser_policy::UsdcAmount;
 
-use super::{MomentKind, Movement};
+use super::{BudgetTerms, MomentKind, Movement};
 use crate::check::Check;
 
 /// The result of a step.
@@ -26,6 +26,11 @@ pub(super) struct Found {
     pub policies: Vec<PolicyChange>,
     pub bounds: Vec<BoundsChange>,
     pub budgets_raised: u64,
+    /// What each budget and each approver may from here on; `None`: it is closed, or removed.
+    pub budgets: Vec<(Pubkey, Option<BudgetTerms>)>,
+    pub approvers: Vec<(Pubkey, Option<[u64; 2]>)>,
+    /// Accounts that were created where one was closed, and what had counted against its cap for 30 days.
+    pub anew: Vec<(Pubkey, UsdcAmount)>,
     /// Who was halted (true) or resumed, and by whom; `None`: the operator.
     pub halts: Vec<(Option<Pubkey>, bool, Pubkey)>,
     /// What belongs into the timeline: of which kind and account, and in words.

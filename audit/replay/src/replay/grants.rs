@@ -131,6 +131,7 @@ impl Step<'_> {
             Approver { version: LAYOUT_VERSION, bump, operator: self.address, key, ..Approver::zeroed() };
         let approver = self.world.approvers.entry(address).or_insert(new);
         (approver.max_grant, approver.max_daily) = (max_grant, max_daily);
+        self.found.approvers.push((key, Some([max_grant, max_daily])));
         let event = ApproverSet { operator: self.address, key, max_grant, max_daily, admin };
         self.expect(None, &event, "ApproverSet");
         let [at_once, a_day] = [max_grant, max_daily].map(UsdcAmount::from_micros);
@@ -157,6 +158,7 @@ impl Step<'_> {
         let (key, voided_at) = (approver.key, operator.approvers_voided_at);
         let event = ApproverRemoved { operator: self.address, key, voided_at, admin };
         self.expect(None, &event, "ApproverRemoved");
+        self.found.approvers.push((key, None));
         let text = format!("{key} approves nothing any more, and all grants of approvers were voided.");
         self.tells(MomentKind::ApproverRemoved, None, text);
         Some(())

@@ -1,7 +1,8 @@
-//! Who held which key, how long loosened policies waited, what was halted, and which accounts paid by
-//! grants alone: each from one transaction to another.
+//! Who held which key, how long loosened policies waited, what was halted, what bound accounts beside their policies, approvers
+//! and budgets: each from one transaction to another.
 
 use anchor_lang::prelude::Pubkey;
+use purser::Bounds;
 use purser::state::Operator;
 
 use super::{Halt, KeyRole, Place, Replay, Span};
@@ -39,14 +40,9 @@ impl Replay {
         }
     }
 
-    pub(super) fn follow_grant_only(&mut self, place: &Place, agent: Pubkey, by_grant_only: bool) {
-        let spans = &mut self.outcome.by_grant_only;
-        let open = spans.iter_mut().rev().find(|span| span.until.is_none() && span.what == agent);
-        match (open, by_grant_only) {
-            (None, true) => spans.push(Span { what: agent, from: place.clone(), until: None }),
-            (Some(span), false) => span.until = Some(place.clone()),
-            (Some(_), true) | (None, false) => {}
-        }
+    pub(super) fn follow_limits(&mut self, place: &Place, agent: Pubkey, bounds: Bounds) {
+        let binds = (bounds != Bounds::default()).then_some(bounds);
+        turns(&mut self.outcome.limits, place, agent, binds);
     }
 
     /// What ends with an account.
@@ -55,8 +51,24 @@ impl Replay {
         for halt in halts.filter(|span| span.what.account == Some(agent)) {
             halt.until = Some(place.clone());
         }
-        self.follow_grant_only(place, agent, false);
+        self.follow_limits(place, agent, Bounds::default());
     }
+}
+
+/// Ends what was so of one thing, unless it is so still, and begins what is so from now on.
+pub(super) fn turns<T: PartialEq>(
+    spans: &mut Vec<Span<(Pubkey, T)>>,
+    place: &Place,
+    of: Pubkey,
+    now: Option<T>,
+) {
+    if let Some(open) = spans.iter_mut().rev().find(|span| span.until.is_none() && span.what.0 == of) {
+        if Some(&open.what.1) == now.as_ref() {
+            return;
+        }
+        open.until = Some(place.clone());
+    }
+    spans.extend(now.map(|now| Span { what: (of, now), from: place.clone(), until: None }));
 }
 
 /// Ends what is no more, and begins what was not before.

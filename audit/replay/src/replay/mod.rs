@@ -24,6 +24,7 @@ mod tokens;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anchor_lang::prelude::Pubkey;
+use purser::BudgetCaps;
 use purser::state::{Agent, Approver, Budget, ClosedAgent, Grant, Operator, PolicyDraft};
 use purser_client::{Deployment, EventLog, LandedWell, TokenBalance};
 use purser_policy::TagBucket;
@@ -36,11 +37,11 @@ use found::Found;
 use money::{Day, Purse};
 use step::Step;
 
-pub(crate) use money::usdc;
 pub use outcome::{
-    Halt, KeyRole, Life, Loosening, Mismatch, MomentKind, Movement, Outcome, Payment, Place, Span, Term,
-    Told, date,
+    BudgetTerms, Halt, KeyRole, Life, Loosening, Mismatch, MomentKind, Movement, Outcome, Payment, Place,
+    Span, Term, Told, date, usdc,
 };
+pub(crate) use timeline::bound;
 
 /// A transaction to replay.
 pub struct Transaction {
@@ -59,6 +60,13 @@ struct AgentBook {
     buckets: Vec<TagBucket>,
     /// A payment of unknown amount is missing: until this time the window cannot be recomputed.
     unsure_until: Option<i64>,
+}
+
+/// What a closed agent left at its address, and how it stood last.
+#[derive(Debug, Clone)]
+struct ClosedBook {
+    left: ClosedAgent,
+    last: AgentBook,
 }
 
 #[derive(Debug, Clone)]
@@ -81,12 +89,13 @@ struct World {
     agents: BTreeMap<Pubkey, AgentBook>,
     /// By agent.
     drafts: BTreeMap<Pubkey, DraftBook>,
-    /// What closed agents left at their addresses.
-    closed: BTreeMap<Pubkey, ClosedAgent>,
+    closed: BTreeMap<Pubkey, ClosedBook>,
     /// By their own addresses.
     grants: BTreeMap<Pubkey, GrantBook>,
     approvers: BTreeMap<Pubkey, Approver>,
     budgets: BTreeMap<Pubkey, Budget>,
+    /// The last caps of those that were closed.
+    ended_budgets: BTreeMap<Pubkey, BudgetCaps>,
 }
 
 /// Replays one operator.
@@ -182,12 +191,11 @@ impl Replay {
         self.outcome.beside = open.copied().collect();
         for (agent, book) in &self.world.agents {
             if let Some(life) = self.outcome.lives.get_mut(agent) {
-                let halted = if book.agent.halted_by == 0 { "" } else { ", halted" };
-                life.terms = Some(format!(
-                    "version {}: {}{halted}",
-                    book.agent.policy_version,
-                    timeline::terms(&book.policy())
-                ));
+                let version = book.agent.policy_version;
+                let mut words = vec![format!("version {version}: {}", timeline::terms(&book.policy()))];
+                words.extend(timeline::bound(&book.agent.bounds(&book.tail)));
+                words.extend((book.agent.halted_by != 0).then(|| "halted".to_owned()));
+                life.terms = Some(words.join(", "));
             }
         }
         for purse in self.purses.values() {
@@ -222,6 +230,7 @@ impl Replay {
                 replace(&mut self.world.grants, &world.grants, key);
                 replace(&mut self.world.approvers, &world.approvers, key);
                 replace(&mut self.world.budgets, &world.budgets, key);
+                replace(&mut self.world.ended_budgets, &world.ended_budgets, key);
             }
         }
         found
@@ -234,9 +243,12 @@ impl Replay {
             operator: self.world.operator,
             agents: named().filter_map(|key| Some((*key, self.world.agents.get(key)?.clone()))).collect(),
             drafts: named().filter_map(|key| Some((*key, self.world.drafts.get(key)?.clone()))).collect(),
-            closed: named().filter_map(|key| Some((*key, *self.world.closed.get(key)?))).collect(),
+            closed: named().filter_map(|key| Some((*key, self.world.closed.get(key)?.clone()))).collect(),
             grants: named().filter_map(|key| Some((*key, self.world.grants.get(key)?.clone()))).collect(),
             budgets: named().filter_map(|key| Some((*key, *self.world.budgets.get(key)?))).collect(),
+            ended_budgets: named()
+                .filter_map(|key| Some((*key, *self.world.ended_budgets.get(key)?)))
+                .collect(),
             approvers: named().filter_map(|key| Some((*key, *self.world.approvers.get(key)?))).collect(),
         };
         let log = landed.log.as_ref().map(|lines| EventLog::read(&self.at.program, lines));
@@ -330,6 +342,10 @@ impl Replay {
         if found.recomputed > 0 {
             self.outcome.recomputed.push((place.clone(), found.recomputed));
         }
+        // One that is closed and created anew in one transaction ends before it begins.
+        for agent in found.closed.iter().filter(|agent| found.anew.iter().any(|(anew, _)| anew == *agent)) {
+            self.ends(place, *agent, found);
+        }
         for agent in &found.created {
             self.outcome.owners.insert(self.at.token_account(agent), *agent);
             if self.is_audited(Some(*agent)) {
@@ -346,9 +362,21 @@ impl Replay {
         }
         for change in &found.bounds {
             self.follow_bounds(place, change);
-            self.follow_grant_only(place, change.agent, change.after.by_grant_only);
+            self.follow_limits(place, change.agent, change.after);
+        }
+        for (agent, counted) in &found.anew {
+            if self.is_audited(Some(*agent)) {
+                self.outcome.anew += 1;
+                self.outcome.forgotten += u128::from(counted.micros());
+            }
         }
         self.outcome.budgets_raised += found.budgets_raised;
+        for (budget, terms) in &found.budgets {
+            held::turns(&mut self.outcome.budgets, place, *budget, *terms);
+        }
+        for (key, most) in &found.approvers {
+            held::turns(&mut self.outcome.approvers, place, *key, *most);
+        }
         for halt in &found.halts {
             self.follow_halt(place, *halt);
         }
@@ -359,12 +387,18 @@ impl Replay {
                 self.outcome.timeline.push(told);
             }
         }
-        for agent in &found.closed {
-            self.end_policy(place, agent, found.paid_by(agent));
-            self.end_held(place, *agent);
-            if let Some(life) = self.outcome.lives.get_mut(agent) {
-                life.closed = Some(place.clone());
-            }
+        let is_gone = |agent: &&Pubkey| !self.world.agents.contains_key(*agent);
+        let gone: Vec<Pubkey> = found.closed.iter().filter(is_gone).copied().collect();
+        for agent in gone {
+            self.ends(place, agent, found);
+        }
+    }
+
+    fn ends(&mut self, place: &Place, agent: Pubkey, found: &Found) {
+        self.end_policy(place, &agent, found.paid_by(&agent));
+        self.end_held(place, agent);
+        if let Some(life) = self.outcome.lives.get_mut(&agent) {
+            life.closed = Some(place.clone());
         }
     }
 

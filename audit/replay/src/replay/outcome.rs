@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anchor_lang::prelude::Pubkey;
-use purser::Bounds;
 use purser::state::Operator;
+use purser::{Bounds, BudgetCaps};
 use purser_client::OnChainPolicy;
 use purser_policy::{Limit, UsdcAmount};
 use serde::Serialize;
@@ -35,6 +35,12 @@ pub fn date(unix_seconds: i64) -> String {
     moment.and_then(|moment| moment.format(&Rfc3339).ok()).unwrap_or_else(|| unix_seconds.to_string())
 }
 
+/// An amount that may exceed what one account can hold, in USDC.
+pub fn usdc(micros: u128) -> String {
+    let (whole, rest) = (micros / 1_000_000, micros % 1_000_000);
+    format!("{whole}.{rest:06}")
+}
+
 /// Something that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
@@ -52,9 +58,15 @@ pub struct Payment {
     pub agent: Pubkey,
     pub number: u64,
     pub amount: UsdcAmount,
+    /// A token account, and whose it is as far as the node or the log says.
     pub recipient: Pubkey,
+    pub owner: Option<Pubkey>,
     pub transfer_id: [u8; 16],
     pub memo: Vec<u8>,
+    /// In force then.
+    pub policy_version: u32,
+    /// The grant that it names.
+    pub grant: Option<Pubkey>,
 }
 
 /// A movement of money on an account.
@@ -64,8 +76,6 @@ pub enum Movement {
         payment: Payment,
         /// The daily limit at that time.
         cap: Limit,
-        /// It names a grant.
-        is_by_grant: bool,
     },
     /// Made by the admin, past the policy.
     Withdrawal {
@@ -172,6 +182,8 @@ pub enum MomentKind {
     Halted,
     Resumed,
     Withdrawn,
+    /// Also anew, at the address of one that was closed.
+    AccountCreated,
     AccountClosed,
     GrantOpened,
     GrantClosed,
@@ -238,6 +250,14 @@ pub struct Halt {
     pub resumed_by: Option<Pubkey>,
 }
 
+/// The caps of a budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BudgetTerms {
+    pub caps: BudgetCaps,
+    /// Higher ones that wait, and until when.
+    pub waiting: Option<(BudgetCaps, i64)>,
+}
+
 /// The summary of an account.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Life {
@@ -294,8 +314,15 @@ pub struct Outcome {
     /// Every policy of each account, if asked for: its version, since when, and what it says.
     pub policies: BTreeMap<Pubkey, Vec<(u32, i64, OnChainPolicy)>>,
     pub halts: Vec<Span<Halt>>,
-    /// Accounts that paid by grants alone.
-    pub by_grant_only: Vec<Span<Pubkey>>,
+    /// What bound each account beside its policy.
+    pub limits: Vec<Span<(Pubkey, Bounds)>>,
+    /// Who could approve payments: at once, and in 24 hours, in micro-USDC.
+    pub approvers: Vec<Span<(Pubkey, [u64; 2])>>,
+    pub budgets: Vec<Span<(Pubkey, BudgetTerms)>>,
+    /// How often an account was closed and created anew.
+    pub anew: u64,
+    /// Micro-USDC that counted against caps for 30 days until then.
+    pub forgotten: u128,
     /// The operator at the end.
     pub keys: Option<Operator>,
     /// When the operator was created.

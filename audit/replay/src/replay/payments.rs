@@ -113,10 +113,13 @@ impl Step<'_> {
             number,
             amount: request.amount,
             recipient: destination,
+            owner,
             transfer_id: transfer.transfer_id,
             memo: transfer.memo,
+            policy_version: event.policy_version,
+            grant,
         };
-        self.found.movements.push(Movement::Payment { payment, cap, is_by_grant: grant.is_some() });
+        self.found.movements.push(Movement::Payment { payment, cap });
         Some(())
     }
 

@@ -8,8 +8,8 @@ use purser::events::{
     AgentClosed, AgentCreated, AllowlistRecord, BoundsSet, DraftClosed, PausedSet, PolicyRecord, PolicySet,
     RentRefundSet, TagBucketsSet,
 };
-use purser::instruction;
 use purser::state::{Agent, Authority, ClosedAgent, Role, StoredPolicy, second};
+use purser::{Bounds, instruction};
 use purser_client::{Called, arguments, decode_event};
 use purser_policy::{
     Address, Allowlist, Limit, Policy, SpendWindow, TAG_SECONDS, TagBucket, UsdcAmount, grow, shrink,
@@ -17,7 +17,8 @@ use purser_policy::{
 
 use super::found::BoundsChange;
 use super::step::Step;
-use super::{AgentBook, MomentKind, Movement};
+use super::timeline::bound;
+use super::{AgentBook, ClosedBook, MomentKind, Movement};
 use crate::check::Check;
 
 impl Step<'_> {
@@ -63,11 +64,16 @@ impl Step<'_> {
             AgentBook { agent, tail: tail(&policy), buckets: vec![TagBucket::EMPTY], unsure_until: None };
         book.agent.set_policy(&policy);
         book.agent.policy_updated_at = second(self.now);
-        if let Some(closed) = closed {
-            book.agent.voided_at = closed.second;
-            *book.agent.window_mut() = SpendWindow::beginning(closed.second.into());
-        }
         self.world.agents.remove(&address);
+        let mut text = format!("Created by {signer}.");
+        if let Some(ClosedBook { left, last }) = closed {
+            book.agent.voided_at = left.second;
+            *book.agent.window_mut() = SpendWindow::beginning(left.second.into());
+            text = self.created_anew(address, &last, signer);
+            // What comes into force is held against what stood there last.
+            self.world.agents.insert(address, last);
+        }
+        self.tells(MomentKind::AccountCreated, Some(address), text);
         self.comes_into_force(address, &book, signer);
         self.world.agents.insert(address, book);
         self.found.created.push(address);
@@ -76,6 +82,24 @@ impl Step<'_> {
         self.expect(Some(address), &event, "AgentCreated");
         self.policy_set(address, 1, record(&policy, None), signer);
         Some(())
+    }
+
+    /// Holds the bounds of an account that begins again, which are none, against the last ones at its address. Returns what
+    /// happened, in words.
+    fn created_anew(&mut self, agent: Pubkey, last: &AgentBook, signer: Pubkey) -> String {
+        let before = last.agent.bounds(&last.tail);
+        let (after, paid) = (Bounds::default(), self.found.paid_by(&agent));
+        self.found.bounds.push(BoundsChange { agent, version: 1, signer, before, after, paid });
+        let counted = last
+            .agent
+            .month(&last.tail)
+            .map_or(UsdcAmount::ZERO, |month| month.window().spent(last.agent.clock(self.now)));
+        self.found.anew.push((agent, counted));
+        let forgotten = match counted.is_zero() {
+            true => String::new(),
+            false => format!("; {counted} USDC that counted against its cap for 30 days count no longer"),
+        };
+        format!("Created anew by {signer} after it was closed{forgotten}.")
     }
 
     pub(super) fn set_policy(&mut self, called: &Called) -> Option<()> {
@@ -181,14 +205,9 @@ impl Step<'_> {
         let event = BoundsSet { operator: self.address, agent: address, bounds, signer };
         self.expect(Some(address), &event, "BoundsSet");
         let kind = if loosens { MomentKind::BoundsLoosened } else { MomentKind::BoundsSet };
-        let what = match bounds.by_grant_only {
-            true => "The account pays by grants alone",
-            false => "The account pays with grants and without",
-        };
-        let cap = bounds.max_30_day_spend.map(UsdcAmount::from_micros);
-        let cap = cap.map_or(String::new(), |cap| format!(", at most {cap} USDC in 30 days"));
-        let budget = bounds.budget.map_or(String::new(), |budget| format!(", through the budget {budget}"));
-        self.tells(kind, Some(address), format!("{what}{cap}{budget}, by {signer}."));
+        let what = bound(&bounds).join(", ");
+        let what = if what.is_empty() { "nothing" } else { &what };
+        self.tells(kind, Some(address), format!("Beside its policy, {what} binds the account, by {signer}."));
         Some(())
     }
 
@@ -260,14 +279,15 @@ impl Step<'_> {
             second: second(now).max(book.agent.voided_at),
             rent_refund: admin,
         };
-        self.world.closed.insert(address, left);
+        let payments = book.agent.payments;
+        self.world.closed.insert(address, ClosedBook { left, last: book });
         self.found.closed.push(address);
         let swept = self.left_in(address, &token_account);
         let event = AgentClosed {
             operator: self.address,
             agent: address,
             agent_id,
-            payments: book.agent.payments,
+            payments,
             swept: swept.micros(),
             recipient,
             admin,

@@ -82,9 +82,9 @@ impl Replay {
             let is_unsure = replayed.is_some_and(|book| book.unsure_until.is_some());
             let closed = self.world.closed.get(&address).map(|closed| {
                 let stands = own.as_deref().and_then(ClosedAgent::read).map(|stands| stands.second);
-                let second = stands.filter(|stands| stands.abs_diff(closed.second) <= 1);
-                let second = second.unwrap_or(closed.second);
-                bytes::<ClosedAgent>(&ClosedAgent { second, ..*closed }, &[])
+                let second = stands.filter(|stands| stands.abs_diff(closed.left.second) <= 1);
+                let second = second.unwrap_or(closed.left.second);
+                bytes::<ClosedAgent>(&ClosedAgent { second, ..closed.left }, &[])
             });
             let replayed = replayed.map(AgentBook::bytes).or(closed);
             if is_unsure {

@@ -82,7 +82,7 @@ static INSTRUCTIONS: [Instruction; 28] = [
     named_at(1, instruction::CloseBudget::DISCRIMINATOR, |step, called| step.close_budget(called)),
     named_at(1, instruction::RemoveApprover::DISCRIMINATOR, |step, called| step.remove_approver(called)),
     named_at(1, instruction::SetRentRefund::DISCRIMINATOR, |step, called| step.set_rent_refund(called)),
-    // Moves lamports alone, which nothing here counts; it names no operator.
+    // Moves lamports alone. SOL is not audited, which the report says at its beginning; nor does it name an operator.
     named_at(0, instruction::ReclaimRent::DISCRIMINATOR, |_, _| Some(())),
 ];
 

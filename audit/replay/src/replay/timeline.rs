@@ -152,6 +152,17 @@ pub(crate) fn terms(policy: &Policy) -> String {
     words.join(", ")
 }
 
+/// What binds an account beside its policy, in words.
+pub(crate) fn bound(bounds: &Bounds) -> Vec<String> {
+    let cap = |micros| format!("at most {} USDC in 30 days", UsdcAmount::from_micros(micros));
+    let words = [
+        bounds.by_grant_only.then(|| "by grants alone".to_owned()),
+        bounds.max_30_day_spend.map(cap),
+        bounds.budget.map(|budget| format!("through the budget {budget}")),
+    ];
+    words.into_iter().flatten().collect()
+}
+
 /// What `after` allows that `before` refused, in words.
 fn loosened(before: &Policy, after: &Policy) -> Vec<String> {
     let limit = |limit| match limit {

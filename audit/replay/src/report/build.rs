@@ -7,8 +7,12 @@ use purser::state::Operator;
 use purser_client::committed_sha256;
 use purser_policy::UsdcAmount;
 
+use super::ledger::ledger;
 use super::links::Links;
-use super::spans::{delay_report, halt_report, policy_report, role_report, solvency_report, withdrawals};
+use super::spans::{
+    approver_report, budget_report, delay_report, halt_report, limits_report, policy_report, role_report,
+    solvency_report, withdrawals,
+};
 use super::{
     AccountReport, CheckReport, Finding, KeysReport, LooseningReport, Moment, ProgramReport, Remark, Report,
     TotalsReport, Upgrade, Verdict, shown,
@@ -84,6 +88,10 @@ pub fn build(facts: Facts) -> Report {
         roles: outcome.roles.iter().map(|it| role_report(it, &links)).collect(),
         delays: outcome.delays.iter().map(|it| delay_report(it, &links)).collect(),
         halts: outcome.halts.iter().map(|it| halt_report(it, &links)).collect(),
+        limits: outcome.limits.iter().map(|it| limits_report(it, &links)).collect(),
+        approvers: outcome.approvers.iter().map(|it| approver_report(it, &links)).collect(),
+        budgets: outcome.budgets.iter().map(|it| budget_report(it, &links)).collect(),
+        created_anew: outcome.anew,
         withdrawals: withdrawals(outcome, &links),
         loosenings: outcome.loosenings.iter().map(|it| loosening_report(it, &links)).collect(),
         timeline: outcome.timeline.iter().map(|it| moment(it, &links)).collect(),
@@ -94,6 +102,7 @@ pub fn build(facts: Facts) -> Report {
         checks,
         remarks: remarks(&facts, &links),
         unseen: unseen(&facts),
+        ledger: ledger(outcome),
     }
 }
 
@@ -108,7 +117,20 @@ fn loosened(outcome: &Outcome) -> String {
         1 => " A budget was raised.".to_owned(),
         count => format!(" Budgets were raised {count} times."),
     };
-    loosened_policies(outcome) + &by_grants + &raised
+    loosened_policies(outcome) + &by_grants + &raised + &created_anew(outcome)
+}
+
+/// A life that begins again at an address has nothing of what bound the one before.
+fn created_anew(outcome: &Outcome) -> String {
+    let anew = match outcome.anew {
+        0 => return String::new(),
+        1 => " An account was closed and created anew".to_owned(),
+        count => format!(" Accounts were closed and created anew {count} times"),
+    };
+    match outcome.forgotten {
+        0 => anew + ".",
+        paid => format!("{anew}: {} USDC that counted against caps for 30 days count no longer.", usdc(paid)),
+    }
 }
 
 fn loosened_policies(outcome: &Outcome) -> String {
@@ -335,6 +357,7 @@ fn unseen(facts: &Facts) -> Vec<String> {
         "Success, balances, block dates and calls between programs are the node's word; signatures cover the instructions alone.",
         "Who holds a key, and whether a recipient is the intended recipient.",
         "Token accounts of the accounts other than their USDC account: policies do not reach them, the admin alone empties them.",
+        "SOL: what fees cost, what rent was paid, and whom it went back to.",
     ];
     if facts.is_saved {
         unseen.push(

@@ -2,6 +2,7 @@
 
 use std::fmt::{Result as Written, Write};
 
+use super::parts::{SIGNED, Table, folded, runs};
 use super::{CheckReport, Reference, Report, Verdict};
 
 const STYLE: &str = include_str!("report.css");
@@ -15,23 +16,28 @@ pub fn html(report: &Report) -> String {
 }
 
 fn page(out: &mut String, report: &Report) -> Written {
-    let class = if report.holds { "holds" } else { "fails" };
+    let class = match (report.holds, report.complete) {
+        (false, _) => "fails",
+        (true, false) => "open",
+        (true, true) => "holds",
+    };
     write!(
         out,
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Audit of {}</title>\
          <meta name=\"viewport\" content=\"width=device-width\">\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
          <style>{STYLE}</style></head><body>\
-         <h1>Audit of a Purser operator</h1><p class=\"verdict {class}\">{}</p>",
+         <main><h1>Audit of a Purser operator</h1><p class=\"verdict {class}\">{}</p>",
         escaped(report.account.as_ref().unwrap_or(&report.operator)),
         escaped(&report.verdict)
     )?;
-    about(out, report)?;
-    in_force(out, report)?;
-    out.push_str("<h2>What was checked</h2>");
+    first_page(out, report)?;
+    out.push_str("</main><h2>What was checked</h2>");
     for check in &report.checks {
         checked(out, check)?;
     }
+    about(out, report)?;
+    in_force(out, report)?;
     accounts(out, report)?;
     over_time(out, report)?;
     program(out, report)?;
@@ -57,21 +63,31 @@ fn page(out: &mut String, report: &Report) -> Written {
     Ok(())
 }
 
+/// What a partner reads, and signs.
+fn first_page(out: &mut String, report: &Report) -> Written {
+    table(out, &report.first_page())?;
+    out.push_str("<h2>Exceptions</h2>");
+    let exceptions = report.exceptions();
+    if exceptions.is_empty() {
+        out.push_str("<p>None.</p>");
+    }
+    for exception in exceptions {
+        write!(out, "<p>{}</p>", escaped(&exception))?;
+    }
+    out.push_str("<table class=\"signed\">");
+    for line in SIGNED {
+        write!(out, "<tr><th>{line}</th><td></td></tr>")?;
+    }
+    out.push_str("</table>");
+    Ok(())
+}
+
 fn about(out: &mut String, report: &Report) -> Written {
-    let until = report.until_time.as_deref().unwrap_or("date unknown");
+    out.push_str("<h2>What was read</h2>");
     let rows = [
-        ("Operator", report.operator.clone()),
-        ("Account", report.account.clone().unwrap_or_else(|| "all".to_owned())),
-        ("Network (genesis hash)", format!("{}, {}", report.network, report.genesis_hash)),
         ("Mint", format!("{}, {}", report.mint, report.usdc_mint)),
-        ("From", report.from_time.clone().unwrap_or_else(|| "date unknown".to_owned())),
-        ("Read from", report.read_from.clone()),
-        ("Up to", format!("slot {}, {until}", report.until_slot)),
         ("Transactions", report.transactions.to_string()),
         ("SHA-256 of their signatures", report.inputs_sha256.clone()),
-        ("SHA-256 of all inputs (Merkle root)", report.archive_sha256.clone()),
-        ("Made", format!("{} by {}", report.made_at, report.tool)),
-        ("SHA-256 of the tool", report.tool_sha256.clone().unwrap_or_else(|| "unknown".to_owned())),
     ];
     table(out, &rows)
 }
@@ -114,10 +130,11 @@ fn in_force(out: &mut String, report: &Report) -> Written {
         out.push_str("</ul>");
     }
     out.push_str("<h2>What was in force when</h2><ul>");
-    for moment in &report.timeline {
+    for (moment, count) in runs(&report.timeline) {
         let account =
             moment.account.as_ref().map_or(String::new(), |it| format!("<code>{}</code> ", escaped(it)));
-        write!(out, "<li>{account}{}<br>{}</li>", escaped(&moment.text), reference(&moment.at))?;
+        let text = escaped(&moment.text);
+        write!(out, "<li>{account}{text}{}<br>{}</li>", times(count), reference(&moment.at))?;
     }
     out.push_str("</ul>");
     Ok(())
@@ -140,10 +157,10 @@ fn checked(out: &mut String, check: &CheckReport) -> Written {
     )?;
     if !check.findings.is_empty() {
         out.push_str("<ol>");
-        for finding in &check.findings {
+        for (finding, count) in folded(&check.findings) {
             let account =
                 finding.account.as_ref().map_or(String::new(), |it| format!("<code>{}</code> ", escaped(it)));
-            write!(out, "<li>{account}{}", escaped(&finding.text))?;
+            write!(out, "<li>{account}{}{}", escaped(&finding.text), times(count))?;
             if let Some(at) = &finding.at {
                 write!(out, "<br>{}", reference(at))?;
             }
@@ -156,6 +173,11 @@ fn checked(out: &mut String, check: &CheckReport) -> Written {
     }
     out.push_str("</section>");
     Ok(())
+}
+
+/// How often something is so, where that is more than once.
+fn times(count: usize) -> String {
+    if count > 1 { format!(" ({count} times; the first of them:)") } else { String::new() }
 }
 
 fn accounts(out: &mut String, report: &Report) -> Written {
@@ -231,7 +253,9 @@ fn over_time(out: &mut String, report: &Report) -> Written {
         let when = span(&delay.from, &delay.until);
         write!(out, "<li>loosened policies wait {} seconds, {when}</li>", delay.seconds)?;
     }
-    out.push_str("</ul><h2>Halts</h2><ul>");
+    out.push_str("</ul>");
+    beside(out, report)?;
+    out.push_str("<h2>Halts</h2><ul>");
     for halt in &report.halts {
         let whose = halt.account.as_deref().unwrap_or("the operator");
         let resumed = halt.resumed_by.as_ref();
@@ -263,6 +287,24 @@ fn over_time(out: &mut String, report: &Report) -> Written {
     Ok(())
 }
 
+/// Budgets, approvers, and what bound accounts beside their policies.
+fn beside(out: &mut String, report: &Report) -> Written {
+    for Table { title, heads, rows } in report.over_time() {
+        write!(out, "<h2>{title} over time</h2><table><tr>")?;
+        for head in heads {
+            write!(out, "<th>{head}</th>")?;
+        }
+        for row in rows {
+            out.push_str("</tr><tr>");
+            for cell in row {
+                write!(out, "<td>{}</td>", escaped(&cell))?;
+            }
+        }
+        out.push_str("</tr></table>");
+    }
+    Ok(())
+}
+
 fn span(from: &Reference, until: &Option<Reference>) -> String {
     let until = until.as_ref().map_or("now", |until| &until.time);
     format!("from {} to {}", escaped(&from.time), escaped(until))
@@ -271,14 +313,9 @@ fn span(from: &Reference, until: &Option<Reference>) -> String {
 fn program(out: &mut String, report: &Report) -> Written {
     let program = &report.program;
     out.push_str("<h2>Program</h2>");
-    let build = match program.is_committed_build {
-        Some(true) => "the committed build",
-        Some(false) => "ANOTHER BUILD than the committed one",
-        None => "could not be read",
-    };
     let rows = [
         ("Address", program.program.clone()),
-        ("Build", build.to_owned()),
+        ("Build", program.build().to_owned()),
         ("SHA-256", program.sha256.clone().unwrap_or_else(|| "unknown".to_owned())),
         ("SHA-256 of the committed build", program.committed_sha256.clone()),
         (

@@ -2,12 +2,15 @@
 
 mod build;
 mod html;
+mod ledger;
 mod links;
+mod parts;
 mod spans;
 mod text;
 
 pub use build::{Facts, Relayer, build};
 pub use html::html;
+pub use ledger::{LedgerEntry, LedgerTotal, totals};
 pub use text::text;
 
 use serde::Serialize;
@@ -184,6 +187,47 @@ pub struct BalanceReport {
     pub stated_usdc: String,
 }
 
+/// What bound an account beside its policy.
+#[derive(Debug, Clone, Serialize)]
+pub struct LimitsReport {
+    pub account: String,
+    pub terms: String,
+    pub from: Reference,
+    /// `None`: it still does.
+    pub until: Option<Reference>,
+}
+
+/// A key that could approve payments.
+#[derive(Debug, Clone, Serialize)]
+pub struct ApproverReport {
+    pub key: String,
+    pub max_grant_usdc: String,
+    pub max_daily_usdc: String,
+    pub from: Reference,
+    /// `None`: it still can.
+    pub until: Option<Reference>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct BudgetReport {
+    pub budget: String,
+    pub max_daily_usdc: String,
+    pub max_30_day_usdc: Option<String>,
+    /// Higher caps that waited then.
+    pub waiting: Option<WaitingCaps>,
+    pub from: Reference,
+    /// `None`: these are its caps still.
+    pub until: Option<Reference>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct WaitingCaps {
+    pub max_daily_usdc: String,
+    pub max_30_day_usdc: Option<String>,
+    /// Until when.
+    pub until: String,
+}
+
 /// The operator's keys at the end.
 #[derive(Debug, Clone, Serialize)]
 pub struct KeysReport {
@@ -246,6 +290,15 @@ impl ProgramReport {
             (None, false) => "unknown",
         }
     }
+
+    /// Which build it is, in words.
+    fn build(&self) -> &'static str {
+        match self.is_committed_build {
+            Some(true) => "the committed build",
+            Some(false) => "ANOTHER BUILD than the committed one",
+            None => "could not be read",
+        }
+    }
 }
 
 /// A change of the program.
@@ -288,6 +341,11 @@ pub struct Report {
     pub roles: Vec<RoleReport>,
     pub delays: Vec<DelayReport>,
     pub halts: Vec<HaltReport>,
+    pub limits: Vec<LimitsReport>,
+    pub approvers: Vec<ApproverReport>,
+    pub budgets: Vec<BudgetReport>,
+    /// How often an account was closed and created anew at its address.
+    pub created_anew: u64,
     pub withdrawals: Vec<WithdrawalReport>,
     pub loosenings: Vec<LooseningReport>,
     pub timeline: Vec<Moment>,
@@ -300,6 +358,9 @@ pub struct Report {
     pub remarks: Vec<Remark>,
     /// What no audit of the chain can see.
     pub unseen: Vec<String>,
+    /// Every movement of money, in the order of the chain. A file of its own.
+    #[serde(skip)]
+    pub ledger: Vec<LedgerEntry>,
 }
 
 /// Text that somebody else chose, with everything in escapes that could move a cursor, forge a line or turn the direction of

@@ -1,15 +1,16 @@
 //! What was so from when to when, and what the admin took out.
 
 use anchor_lang::prelude::Pubkey;
+use purser::{Bounds, BudgetCaps};
 use purser_policy::UsdcAmount;
 
 use super::links::Links;
 use super::{
-    BalanceReport, DelayReport, HaltReport, PolicyReport, Reference, RoleReport, SolvencyReport,
-    WithdrawalReport, shown,
+    ApproverReport, BalanceReport, BudgetReport, DelayReport, HaltReport, LimitsReport, PolicyReport,
+    Reference, RoleReport, SolvencyReport, WaitingCaps, WithdrawalReport, shown,
 };
 use crate::history::Held;
-use crate::replay::{Halt, KeyRole, Movement, Outcome, Place, Span, Term, usdc};
+use crate::replay::{BudgetTerms, Halt, KeyRole, Movement, Outcome, Place, Span, Term, bound, date, usdc};
 
 fn until(place: Option<&Place>, links: &Links) -> Option<Reference> {
     place.map(|place| links.to(place))
@@ -34,6 +35,47 @@ pub(super) fn halt_report(span: &Span<Halt>, links: &Links) -> HaltReport {
         from: links.to(&span.from),
         until: until(span.until.as_ref(), links),
         resumed_by: resumed_by.map(|key| key.to_string()),
+    }
+}
+
+fn amount(micros: u64) -> String {
+    UsdcAmount::from_micros(micros).to_string()
+}
+
+pub(super) fn limits_report(span: &Span<(Pubkey, Bounds)>, links: &Links) -> LimitsReport {
+    LimitsReport {
+        account: span.what.0.to_string(),
+        terms: bound(&span.what.1).join(", "),
+        from: links.to(&span.from),
+        until: until(span.until.as_ref(), links),
+    }
+}
+
+pub(super) fn approver_report(span: &Span<(Pubkey, [u64; 2])>, links: &Links) -> ApproverReport {
+    let (key, [at_once, a_day]) = span.what;
+    ApproverReport {
+        key: key.to_string(),
+        max_grant_usdc: amount(at_once),
+        max_daily_usdc: amount(a_day),
+        from: links.to(&span.from),
+        until: until(span.until.as_ref(), links),
+    }
+}
+
+pub(super) fn budget_report(span: &Span<(Pubkey, BudgetTerms)>, links: &Links) -> BudgetReport {
+    let (budget, BudgetTerms { caps, waiting }) = span.what;
+    let waiting = waiting.map(|(BudgetCaps { max_daily_spend, max_30_day_spend }, at)| WaitingCaps {
+        max_daily_usdc: amount(max_daily_spend),
+        max_30_day_usdc: max_30_day_spend.map(amount),
+        until: date(at),
+    });
+    BudgetReport {
+        budget: budget.to_string(),
+        max_daily_usdc: amount(caps.max_daily_spend),
+        max_30_day_usdc: caps.max_30_day_spend.map(amount),
+        waiting,
+        from: links.to(&span.from),
+        until: until(span.until.as_ref(), links),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::{Result as Written, Write};
 
+use super::parts::{SIGNED, Table, folded, runs};
 use super::{
     AccountReport, CheckReport, KeysReport, LooseningReport, ProgramReport, Reference, Remark, Report,
     TotalsReport,
@@ -16,26 +17,14 @@ pub fn text(report: &Report) -> String {
 }
 
 fn write(out: &mut String, report: &Report) -> Written {
-    writeln!(out, "{}\n", report.verdict)?;
-    writeln!(out, "operator       {}", report.operator)?;
-    if let Some(account) = &report.account {
-        writeln!(out, "account        {account}")?;
+    first_page(out, report)?;
+    writeln!(out, "\nChecks")?;
+    for check in &report.checks {
+        checked(out, check)?;
     }
-    writeln!(out, "network        {}, genesis hash {}", report.network, report.genesis_hash)?;
+    writeln!(out, "\nWhat was read")?;
     writeln!(out, "mint           {}, {}", report.mint, report.usdc_mint)?;
-    writeln!(out, "read from      {}", report.read_from)?;
-    let until = report.until_time.as_deref().unwrap_or("date unknown");
-    writeln!(
-        out,
-        "up to          slot {}, {until}; {} transactions",
-        report.until_slot, report.transactions
-    )?;
-    let from = report.from_time.as_deref().unwrap_or("date unknown");
-    writeln!(out, "from           {from}, the operator's creation")?;
-    let tool = report.tool_sha256.as_deref().unwrap_or("unknown");
-    writeln!(out, "made           {} by {}, SHA-256 {tool}", report.made_at, report.tool)?;
-    writeln!(out, "signatures     SHA-256 {}", report.inputs_sha256)?;
-    writeln!(out, "all inputs     SHA-256 {} (Merkle root)", report.archive_sha256)?;
+    writeln!(out, "signatures     SHA-256 {} of {} transactions", report.inputs_sha256, report.transactions)?;
     program(out, &report.program)?;
     if let Some(keys) = &report.keys {
         held(out, keys)?;
@@ -46,10 +35,6 @@ fn write(out: &mut String, report: &Report) -> Written {
     for loosening in &report.loosenings {
         loosened(out, loosening)?;
     }
-    writeln!(out, "\nChecks")?;
-    for check in &report.checks {
-        checked(out, check)?;
-    }
     writeln!(out, "\nAccounts")?;
     for account in &report.accounts {
         lived(out, account)?;
@@ -58,9 +43,9 @@ fn write(out: &mut String, report: &Report) -> Written {
     relayer(out, report)?;
     over_time(out, report)?;
     writeln!(out, "\nWhat was in force when")?;
-    for moment in &report.timeline {
+    for (moment, count) in runs(&report.timeline) {
         let whose = moment.account.as_ref().map_or(String::new(), |account| format!("{account}: "));
-        writeln!(out, "  - {} {whose}{}", moment.at.time, moment.text)?;
+        writeln!(out, "  - {} {whose}{}{}", moment.at.time, moment.text, times(count))?;
         writeln!(out, "      {}", reference(&moment.at))?;
     }
     if !report.remarks.is_empty() {
@@ -74,6 +59,29 @@ fn write(out: &mut String, report: &Report) -> Written {
         writeln!(out, "  - {unseen}")?;
     }
     Ok(())
+}
+
+/// What a partner reads, and signs.
+fn first_page(out: &mut String, report: &Report) -> Written {
+    writeln!(out, "{}\n", report.verdict)?;
+    for (what, said) in report.first_page() {
+        writeln!(out, "{what:<42} {said}")?;
+    }
+    let exceptions = report.exceptions();
+    let none = if exceptions.is_empty() { "none" } else { "these" };
+    writeln!(out, "{:<42} {none}", "Exceptions")?;
+    for exception in exceptions {
+        writeln!(out, "  - {exception}")?;
+    }
+    for line in SIGNED {
+        writeln!(out, "\n{line:<12} {}", "_".repeat(40))?;
+    }
+    Ok(())
+}
+
+/// How often something is so, where that is more than once.
+fn times(count: usize) -> String {
+    if count > 1 { format!(" ({count} times; the first of them:)") } else { String::new() }
 }
 
 fn held(out: &mut String, keys: &KeysReport) -> Written {
@@ -99,9 +107,8 @@ fn loosened(out: &mut String, loosening: &LooseningReport) -> Written {
 
 fn program(out: &mut String, program: &ProgramReport) -> Written {
     let build = match (program.is_committed_build, &program.sha256) {
-        (Some(true), _) => "the committed build".to_owned(),
-        (Some(false), Some(hash)) => format!("ANOTHER BUILD than the committed one, sha256 {hash}"),
-        (Some(false) | None, _) => "its build could not be read".to_owned(),
+        (Some(false), Some(hash)) => format!("{}, sha256 {hash}", program.build()),
+        (Some(_) | None, _) => program.build().to_owned(),
     };
     let slot = program.changed_in_slot.map_or("?".to_owned(), |slot| slot.to_string());
     let authority = program.upgradeable_by();
@@ -119,10 +126,10 @@ fn program(out: &mut String, program: &ProgramReport) -> Written {
 
 fn checked(out: &mut String, check: &CheckReport) -> Written {
     writeln!(out, "  {:<36} {:<16} {:>8}", check.title, check.result.words(), check.examined)?;
-    for finding in &check.findings {
+    for (finding, count) in folded(&check.findings) {
         let account =
             finding.account.as_ref().map_or(String::new(), |account| format!("account {account}: "));
-        writeln!(out, "      ! {account}{}", finding.text)?;
+        writeln!(out, "      ! {account}{}{}", finding.text, times(count))?;
         if let Some(at) = &finding.at {
             writeln!(out, "        {}", reference(at))?;
         }
@@ -200,6 +207,14 @@ fn over_time(out: &mut String, report: &Report) -> Written {
     for delay in &report.delays {
         let when = span(&delay.from, &delay.until);
         writeln!(out, "  - loosened policies wait {} seconds, {when}", delay.seconds)?;
+    }
+    for Table { title, heads, rows } in report.over_time() {
+        writeln!(out, "\n{title} over time")?;
+        for row in rows {
+            let cells: Vec<String> =
+                heads.iter().zip(row).map(|(head, cell)| format!("{head} {cell}")).collect();
+            writeln!(out, "  - {}", cells.join(", "))?;
+        }
     }
     if !report.halts.is_empty() {
         writeln!(out, "\nHalts")?;

@@ -1,0 +1,211 @@
+//! The ledger of a report as files for bookkeeping: CSV, and a workbook.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anchor_lang::prelude::Pubkey;
+use csv::{QuoteStyle, Terminator, WriterBuilder};
+use purser_replay::AuditError;
+use purser_replay::replay::{date, usdc};
+use purser_replay::report::{LedgerEntry, LedgerTotal, totals};
+use rust_xlsxwriter::{ExcelDateTime, Format, Workbook, Worksheet, XlsxError};
+
+/// Without it, Excel reads the file in the machine's own encoding.
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+const COLUMNS: [&str; 12] = [
+    "date_utc",
+    "account",
+    "type",
+    "number",
+    "amount_usdc",
+    "counterparty",
+    "counterparty_owner",
+    "memo",
+    "policy_version",
+    "grant",
+    "transfer_id",
+    "signature",
+];
+const SUMS: [&str; 6] = ["month", "type", "counterparty", "counterparty_owner", "count", "amount_usdc"];
+/// The columns of a workbook that hold numbers and dates.
+const DATE: usize = 0;
+const NUMBER: usize = 3;
+const AMOUNT: usize = 4;
+const VERSION: usize = 8;
+const COUNT: usize = 4;
+const SUM: usize = 5;
+
+/// Writes the ledger to `file`, and its sums by month and counterparty beside it. Returns the file of the sums.
+pub fn write_csv(file: &Path, ledger: &[LedgerEntry]) -> Result<PathBuf, AuditError> {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let sums = file.with_file_name(format!("{stem}-totals.csv"));
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |cause| AuditError::File { path, cause }
+    };
+    csv_file(file, &COLUMNS, ledger.iter().map(cells)).map_err(failed(file))?;
+    csv_file(&sums, &SUMS, totals(ledger).iter().map(sum_cells)).map_err(failed(&sums))?;
+    Ok(sums)
+}
+
+fn csv_file<const N: usize>(
+    path: &Path,
+    heads: &[&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(BYTE_ORDER_MARK.as_bytes())?;
+    // Where several separators count, only a cell in quotes stays one.
+    let mut writer = WriterBuilder::new()
+        .terminator(Terminator::CRLF)
+        .quote_style(QuoteStyle::NonNumeric)
+        .from_writer(file);
+    writer.write_record(heads)?;
+    for row in rows {
+        writer.write_record(row)?;
+    }
+    writer.flush()
+}
+
+/// Writes a workbook with both.
+pub fn write_xlsx(file: &Path, ledger: &[LedgerEntry]) -> Result<(), AuditError> {
+    workbook(ledger)
+        .and_then(|mut workbook| workbook.save(file))
+        .map_err(|error| AuditError::File { path: file.to_owned(), cause: io::Error::other(error) })
+}
+
+fn workbook(ledger: &[LedgerEntry]) -> Result<Workbook, XlsxError> {
+    let mut workbook = Workbook::new();
+    let (money, moment) =
+        (Format::new().set_num_format("#,##0.000000"), Format::new().set_num_format("yyyy-mm-dd hh:mm:ss"));
+    let sheet = headed(workbook.add_worksheet(), "Ledger", &COLUMNS)?;
+    for (at, entry) in ledger.iter().enumerate() {
+        let row = row_at(at)?;
+        for (column, cell) in cells(entry).iter().enumerate() {
+            let place = column_at(column)?;
+            match column {
+                DATE => sheet.write_with_format(
+                    row,
+                    place,
+                    ExcelDateTime::from_timestamp(entry.time)?,
+                    &moment,
+                )?,
+                AMOUNT => {
+                    sheet.write_with_format(row, place, in_usdc(u128::from(entry.amount.micros())), &money)?
+                }
+                NUMBER | VERSION if !cell.is_empty() => {
+                    sheet.write(row, place, cell.parse::<f64>().unwrap_or_default())?
+                }
+                // A string is no formula, whatever it begins with.
+                _ => sheet.write_string(row, place, cell)?,
+            };
+        }
+    }
+    let sheet = headed(workbook.add_worksheet(), "Totals", &SUMS)?;
+    for (at, sum) in totals(ledger).iter().enumerate() {
+        let row = row_at(at)?;
+        for (column, cell) in sum_cells(sum).iter().enumerate() {
+            let place = column_at(column)?;
+            match column {
+                #[expect(clippy::cast_precision_loss, reason = "a workbook holds no other numbers")]
+                COUNT => sheet.write(row, place, sum.count as f64)?,
+                SUM => sheet.write_with_format(row, place, in_usdc(sum.amount), &money)?,
+                _ => sheet.write_string(row, place, cell)?,
+            };
+        }
+    }
+    Ok(workbook)
+}
+
+fn headed<'a>(sheet: &'a mut Worksheet, name: &str, heads: &[&str]) -> Result<&'a mut Worksheet, XlsxError> {
+    let bold = Format::new().set_bold();
+    sheet.set_name(name)?.set_freeze_panes(1, 0)?;
+    for (column, head) in heads.iter().enumerate() {
+        let place = column_at(column)?;
+        sheet.write_with_format(0, place, *head, &bold)?.set_column_width(place, 22)?;
+    }
+    Ok(sheet)
+}
+
+/// Below the heading.
+fn row_at(at: usize) -> Result<u32, XlsxError> {
+    u32::try_from(at + 1).map_err(|_| XlsxError::RowColumnLimitError)
+}
+
+fn column_at(at: usize) -> Result<u16, XlsxError> {
+    u16::try_from(at).map_err(|_| XlsxError::RowColumnLimitError)
+}
+
+/// For a cell of a workbook, which holds no integer: exact to the micro-USDC up to nine thousand million USDC.
+#[expect(clippy::cast_precision_loss, reason = "a workbook holds no other numbers")]
+fn in_usdc(micros: u128) -> f64 {
+    micros as f64 / 1_000_000.0
+}
+
+fn cells(entry: &LedgerEntry) -> [String; COLUMNS.len()] {
+    let LedgerEntry { time, account, kind, number, amount, counterparty, owner, .. } = entry;
+    [
+        date(*time),
+        account.to_string(),
+        (*kind).to_owned(),
+        number.map_or(String::new(), |number| number.to_string()),
+        amount.to_string(),
+        key(counterparty),
+        key(owner),
+        entry.memo.as_deref().map_or(String::new(), disarmed),
+        entry.policy_version.map_or(String::new(), |version| version.to_string()),
+        key(&entry.grant),
+        entry.transfer_id.map_or(String::new(), |id| format!("txn_{id}")),
+        entry.signature.clone(),
+    ]
+}
+
+fn sum_cells(sum: &LedgerTotal) -> [String; SUMS.len()] {
+    let LedgerTotal { month, kind, counterparty, owner, count, amount } = sum;
+    [month.clone(), (*kind).to_owned(), key(counterparty), key(owner), count.to_string(), usdc(*amount)]
+}
+
+fn key(key: &Option<Pubkey>) -> String {
+    key.map_or(String::new(), |key| key.to_string())
+}
+
+/// A memo is a stranger's text, and a spreadsheet evaluates what begins like a formula, also behind a separator of another
+/// language's: https://owasp.org/www-community/attacks/CSV_Injection. An apostrophe makes it text. Control characters are escaped
+/// already.
+fn disarmed(memo: &str) -> String {
+    let is_formula = |letter: char| {
+        matches!(letter, '=' | '+' | '-' | '@' | '\u{FF1D}' | '\u{FF0B}' | '\u{FF0D}' | '\u{FF20}')
+    };
+    let (mut disarmed, mut is_begin) = (String::with_capacity(memo.len()), true);
+    for letter in memo.chars() {
+        if is_begin && is_formula(letter) {
+            disarmed.push('\'');
+        }
+        is_begin = matches!(letter, ';' | '|' | ',') || is_begin && (letter.is_whitespace() || letter == '"');
+        disarmed.push(letter);
+    }
+    disarmed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_memo_is_a_formula_wherever_a_cell_may_begin() {
+        for (memo, expected) in [
+            ("rent", "rent"),
+            ("5-3=2", "5-3=2"),
+            ("=1+1", "'=1+1"),
+            ("  @SUM(A1)", "  '@SUM(A1)"),
+            ("\"-1", "\"'-1"),
+            ("tea;=1+1|+2", "tea;'=1+1|'+2"),
+            ("\u{FF1D}1", "'\u{FF1D}1"),
+            ("", ""),
+        ] {
+            assert_eq!(disarmed(memo), expected);
+        }
+    }
+}
