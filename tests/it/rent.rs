@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_client::{Deployment, DraftAccounts, OnChainPolicy, OwnedAllowlist, Proposal, RentRefunds, Staging};
+use purser_client::{
+    Deployment, DraftAccounts, OnChainPolicy, OwnedAllowlist, Proposal, RentRefunds, Staging,
+};
 use purser_tests::chain::DirectOutcome;
 use purser_tests::{Agent, AppSettings, Operator, Proxy, TestApp, TestNetwork};
 use serde_json::{Value, json};
