@@ -11,6 +11,8 @@ use purser::{Bounds, BudgetCaps, GrantTerms, OperatorKeys, OperatorUpdate, accou
 
 use crate::policy::{OnChainPolicy, Proposal, args_of};
 
+/// Which account of `create_agent` gets what a closed agent holds.
+const CLOSED_RENT_REFUND_AT: usize = 7;
 const SYSTEM_PROGRAM: Pubkey = anchor_lang::system_program::ID;
 const TOKEN_PROGRAM: Pubkey = anchor_spl::token::ID;
 
@@ -154,11 +156,20 @@ impl Deployment {
             token_account: self.token_account(&agent),
             usdc_mint: self.usdc_mint,
             rent_refund,
+            closed_rent_refund: None,
             token_program: TOKEN_PROGRAM,
             associated_token_program: anchor_spl::associated_token::ID,
             system_program: SYSTEM_PROGRAM,
         };
         self.call(accounts, instruction::CreateAgent { agent_id, policy: args_of(policy) })
+    }
+
+    /// A `create_agent` of the admin where an agent was closed: what that holds goes to `closed_rent_refund`, its own refund address.
+    pub fn create_agent_over(mut create: Instruction, closed_rent_refund: Pubkey) -> Instruction {
+        if let Some(slot) = create.accounts.get_mut(CLOSED_RENT_REFUND_AT) {
+            *slot = AccountMeta::new(closed_rent_refund, false);
+        }
+        create
     }
 
     /// With the allowlist in the instruction. `rent_refund`: the agent's.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_client::{DraftAccounts, OnChainPolicy, OwnedAllowlist, Proposal, RentRefunds, Staging};
+use purser_client::{
+    Deployment, DraftAccounts, OnChainPolicy, OwnedAllowlist, Proposal, RentRefunds, Staging,
+};
 use purser_tests::chain::DirectOutcome;
 use purser_tests::{Agent, AppSettings, Operator, Proxy, TestApp, TestNetwork};
 use serde_json::{Value, json};
@@ -51,12 +53,12 @@ async fn agent_id(agent: &Agent) -> [u8; 16] {
     agent.operator.chain.agent(&agent.address).await.agent.agent_id
 }
 
-/// The admin creates the account with this agent id again, with its own rent.
+/// The admin, which closed it, creates the account with this agent id again, with its own rent.
 async fn admin_creates_anew(agent: &Agent, id: [u8; 16]) {
     let (operator, program) = (&agent.operator, agent.operator.chain.program());
     let admin = operator.app().admin().pubkey();
-    let policy = OnChainPolicy::default();
-    lands(operator, program.create_agent(admin, admin, admin, operator.address, id, &policy)).await;
+    let create = program.create_agent(admin, admin, admin, operator.address, id, &OnChainPolicy::default());
+    lands(operator, Deployment::create_agent_over(create, admin)).await;
 }
 
 /// The admin removes the allowlist.
@@ -230,7 +232,8 @@ async fn waiting_list_is_not_applied_to_an_account_that_the_admin_made_anew() {
     let agent_id = agent_id(&agent).await;
     admin_closes(&agent, service).await;
     let (program, by) = (operator.chain.program(), admin.pubkey());
-    lands(&operator, program.create_agent(by, by, by, operator.address, agent_id, &nobody)).await;
+    let create = program.create_agent(by, by, by, operator.address, agent_id, &nobody);
+    lands(&operator, Deployment::create_agent_over(create, by)).await;
     let allowlist = OwnedAllowlist::only(keys.iter().map(Pubkey::to_bytes).collect(), Vec::new());
     let policy = OnChainPolicy { allowlist, ..OnChainPolicy::default() };
     let proposal = Proposal { agent: agent.address, expected_version: 1, policy };

@@ -525,11 +525,9 @@ fn beside(calls: &[Called], operator: &Pubkey, agents: &[Pubkey]) -> Vec<Pubkey>
     for called in calls {
         let account = |place: usize| called.accounts.get(place);
         let begins = |all: &[&[u8]]| all.iter().any(|begin| called.data.starts_with(begin));
-        let closes = begins(&[
-            instruction::CloseGrant::DISCRIMINATOR,
-            instruction::RemoveApprover::DISCRIMINATOR,
-            instruction::CloseBudget::DISCRIMINATOR,
-        ]);
+        // The account of an approver that was removed stays.
+        let closes =
+            begins(&[instruction::CloseGrant::DISCRIMINATOR, instruction::CloseBudget::DISCRIMINATOR]);
         let makes = begins(&[instruction::SetApprover::DISCRIMINATOR, instruction::SetBudget::DISCRIMINATOR]);
         let address = if begins(&[instruction::OpenGrant::DISCRIMINATOR]) {
             let is_own = account(2) == Some(operator) && account(3).is_some_and(|it| agents.contains(it));

@@ -37,7 +37,7 @@ impl TestChain {
         let seeds: [&[u8]; 3] = [b"approver", operator.as_array(), key.as_array()];
         let (_, bump) = Pubkey::find_program_address(&seeds, &purser::ID);
         let new = Approver { version, bump, operator, key: *key, max_grant, max_daily, ..Approver::zeroed() };
-        self.approver.get_or_insert(new);
+        self.approver.get_or_insert(new).removed = 0;
         let event =
             ApproverSet { operator: self.operator, key: *key, max_grant, max_daily, admin: admin.pubkey() };
         self.lands(&call, &admin, &[event.data()], None);
@@ -46,7 +46,9 @@ impl TestChain {
     pub fn removes_approver(&mut self, key: &Pubkey) -> String {
         let admin = self.admin.insecure_clone();
         let call = self.at.remove_approver(admin.pubkey(), self.operator, *key);
-        self.approver = None;
+        if let Some(approver) = &mut self.approver {
+            approver.removed = 1;
+        }
         self.operator_state.approvers_voided_at = self.operator_state.approvers_voided_at.max(self.now);
         let voided_at = self.operator_state.approvers_voided_at;
         let event = ApproverRemoved { operator: self.operator, key: *key, voided_at, admin: admin.pubkey() };

@@ -4,7 +4,7 @@ use anchor_lang::prelude::Pubkey;
 use anyhow::{Result, ensure};
 use clap::Args;
 use purser::state::{Agent, tail_bytes};
-use purser_client::{DraftAccounts, INLINE_ENTRIES_MAX, OnChainPolicy, owned};
+use purser_client::{Deployment, DraftAccounts, INLINE_ENTRIES_MAX, OnChainPolicy, owned};
 use purser_policy::TagBucket;
 use solana_sdk::signature::Signature;
 use ulid::Ulid;
@@ -12,7 +12,7 @@ use ulid::Ulid;
 use super::facts::{hex, rules};
 use super::rules::RuleArgs;
 use super::tag_buckets::buckets_for;
-use super::{find, is_closed};
+use super::{closed, find};
 use crate::arguments;
 use crate::change::Change;
 use crate::network::Network;
@@ -74,8 +74,9 @@ pub async fn run(network: &Network, args: &CreateAccountArgs) -> Result<Report> 
     }
     let signing = network.signing()?;
     let wallet = signing.address();
+    let closed = closed(network, &address).await?;
     ensure!(
-        wallet == operator.admin || !is_closed(network, &address).await?,
+        wallet == operator.admin || closed.is_none(),
         "the account {} was closed, and whoever lists it means that one: only the admin's wallet creates it anew",
         account_id
     );
@@ -84,7 +85,10 @@ pub async fn run(network: &Network, args: &CreateAccountArgs) -> Result<Report> 
     let bytes = Agent::BYTES + tail_bytes(&policy.as_policy().allowlist) + tags;
     let rent = network.rent(bytes).await? + network.rent(TOKEN_ACCOUNT_BYTES).await?;
     let refund = args.rent_refund.unwrap_or(wallet);
-    let create = deployment.create_agent(wallet, wallet, refund, operator_address, agent_id, &policy);
+    let mut create = deployment.create_agent(wallet, wallet, refund, operator_address, agent_id, &policy);
+    if let Some(closed) = &closed {
+        create = Deployment::create_agent_over(create, closed.rent_refund);
+    }
     let mut change = Change::of(about("agent account created").with("rent_sol", sol(rent)), create);
     if buckets > 1 {
         let at = DraftAccounts { authority: wallet, operator: operator_address, agent: address };

@@ -120,7 +120,7 @@ impl AgentArgs {
             }
         };
         let Some(view) = find(network, &address).await? else {
-            ensure!(!is_closed(network, &address).await?, "the agent account {address} was closed");
+            ensure!(closed(network, &address).await?.is_none(), "the agent account {address} was closed");
             bail!(
                 "{address} is not an agent account on {}: name its operator with --operator, or pass its address",
                 network.url
@@ -167,10 +167,10 @@ pub fn unknown(network: &Network, operator: &Pubkey, id: &AccountId) -> anyhow::
     )
 }
 
-/// Whether an agent was closed at `address`.
-pub async fn is_closed(network: &Network, address: &Pubkey) -> Result<bool> {
+/// What an agent that was closed left at `address`.
+pub async fn closed(network: &Network, address: &Pubkey) -> Result<Option<ClosedAgent>> {
     let account = network.account(address).await?.filter(|account| account.owner == network.program);
-    Ok(account.is_some_and(|account| ClosedAgent::read(&account.data).is_some()))
+    Ok(account.and_then(|account| ClosedAgent::read(&account.data)))
 }
 
 /// The agent at `address`, or `None` if there is none.

@@ -20,7 +20,7 @@ pub struct AddArgs {
     /// The approver's own wallet: neither the admin's, nor a key on a server
     #[arg(long, value_name = "ADDRESS", value_parser = arguments::address)]
     key: Pubkey,
-    /// The largest payment that it may approve, in USDC
+    /// The largest payment that it may approve, in USDC. A lower one voids nothing that it approved: for that, remove the approver
     #[arg(long, value_name = "USDC", value_parser = arguments::usdc)]
     max_grant: UsdcAmount,
     /// The most that it may approve in any 24 hours, in USDC
@@ -65,6 +65,8 @@ pub async fn remove(network: &Network, args: &RemoveArgs) -> Result<Report> {
     let found = network.account(&deployment.approver_address(&address, &args.key)).await?;
     found
         .filter(|account| account.owner == network.program)
+        .and_then(|account| Approver::read(&account.data))
+        .filter(|approver| !approver.is_removed())
         .with_context(|| format!("{} is not an approver of the operator {address}", args.key))?;
     let signing = network.signing()?;
     let remove = deployment.remove_approver(signing.address(), address, args.key);
@@ -81,6 +83,7 @@ pub async fn list(network: &Network, name: &OperatorName) -> Result<Report> {
     let operator_at = std::mem::offset_of!(Approver, operator);
     let found = owned::<Approver>(network, operator_at, &address).await?;
     let mut found: Vec<_> = found.iter().filter_map(|(_, data)| Approver::read(data)).collect();
+    found.retain(|approver| !approver.is_removed());
     found.sort_by_key(|approver| approver.key);
     let rows: Vec<Vec<Value>> = found
         .iter()

@@ -385,6 +385,11 @@ export type Purser = {
           "writable": true
         },
         {
+          "name": "closedRentRefund",
+          "writable": true,
+          "optional": true
+        },
+        {
           "name": "tokenProgram",
           "address": "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
         },
@@ -737,7 +742,7 @@ export type Purser = {
     {
       "name": "removeApprover",
       "docs": [
-        "Removes an approver and voids all open grants of approvers. Admin only."
+        "Removes an approver and voids all open grants of approvers; what it granted still counts if it is made anew. Admin only."
       ],
       "discriminator": [
         214,
@@ -752,10 +757,6 @@ export type Purser = {
       "accounts": [
         {
           "name": "admin",
-          "docs": [
-            "Gets the rent of the account."
-          ],
-          "writable": true,
           "signer": true
         },
         {
@@ -807,7 +808,8 @@ export type Purser = {
     {
       "name": "setApprover",
       "docs": [
-        "Makes a key an approver, or changes its limits, in micro-USDC: for one grant, and for those of 24 hours. Admin only."
+        "Makes a key an approver, or changes its limits, in micro-USDC: for one grant, and for those of 24 hours. Lower ones void",
+        "nothing. Admin only."
       ],
       "discriminator": [
         139,
@@ -2526,7 +2528,8 @@ export type Purser = {
     {
       "name": "approver",
       "docs": [
-        "An approver. Address: `[\"approver\", operator, key]`."
+        "An approver. Address: `[\"approver\", operator, key]`. It stays there once it was removed, so that what it granted still counts when",
+        "the key becomes an approver again."
       ],
       "serialization": "bytemuck",
       "repr": {
@@ -2544,11 +2547,18 @@ export type Purser = {
             "type": "u8"
           },
           {
+            "name": "removed",
+            "docs": [
+              "1 once it was removed: it grants nothing."
+            ],
+            "type": "u8"
+          },
+          {
             "name": "reserved",
             "type": {
               "array": [
                 "u8",
-                6
+                5
               ]
             }
           },

@@ -4,6 +4,7 @@
 //! the whole transfer does without them.
 
 use anchor_lang::solana_program::entrypoint;
+use anchor_lang::solana_program::program_error::ProgramError;
 use core::mem::MaybeUninit;
 use solana_program::entrypoint::SUCCESS;
 
@@ -63,16 +64,15 @@ fn transfer_form(data: &[u8]) -> Option<(Form, &[u8])> {
 unsafe fn others(input: *mut u8) -> u64 {
     // SAFETY: `input` comes from the runtime.
     let (program_id, accounts, data) = unsafe { entrypoint::deserialize(input) };
-    match crate::entry(program_id, &accounts, data) {
+    // Not Anchor's `entry`, which writes the error into the log first: the runtime logs its code.
+    match crate::try_entry(program_id, &accounts, data) {
         Ok(()) => SUCCESS,
-        Err(error) => error.into(),
+        Err(error) => ProgramError::from(error).into(),
     }
 }
 
-/// Logs an error as Anchor does, for those who read logs, and returns its code.
 #[cold]
+#[inline(never)]
 fn refuse(error: PurserError) -> u64 {
-    let error = anchor_lang::error::Error::from(error);
-    error.log();
-    anchor_lang::solana_program::program_error::ProgramError::from(error).into()
+    ProgramError::Custom(error.into()).into()
 }

@@ -3,9 +3,34 @@
 use anchor_lang::prelude::*;
 use purser_policy::Violation;
 
-#[error_code]
-#[derive(PartialEq, Eq)]
-pub enum PurserError {
+/// Declares the errors. On chain they are bare codes: the name and the text that Anchor would build for its log make a tenth of the
+/// program, and the IDL has both.
+macro_rules! errors {
+    ($($(#[$text:meta])* $name:ident,)*) => {
+        #[cfg(not(target_os = "solana"))]
+        #[error_code]
+        #[derive(PartialEq, Eq)]
+        pub enum PurserError {
+            $($(#[$text])* $name,)*
+        }
+
+        #[cfg(target_os = "solana")]
+        #[derive(Clone, Copy, PartialEq, Eq)]
+        #[repr(u32)]
+        pub enum PurserError {
+            $($name,)*
+        }
+
+        impl PurserError {
+            /// The error with this on-chain code, 6000 and up.
+            pub fn from_code(code: u32) -> Option<Self> {
+                [$(Self::$name),*].into_iter().find(|error| u32::from(*error) == code)
+            }
+        }
+    };
+}
+
+errors! {
     // 6000-6006: policy, in order of precedence; one for each `Violation`.
     #[msg("A transfer with this tag was made within the last 24 hours")]
     DuplicateTransfer,
@@ -118,65 +143,19 @@ pub enum PurserError {
     GrantTooEarly,
 }
 
-impl PurserError {
-    /// The error with this on-chain code, 6000 and up.
-    pub fn from_code(code: u32) -> Option<Self> {
-        use PurserError::*;
-        let all = [
-            DuplicateTransfer,
-            Paused,
-            MemoRequired,
-            MemoTooLong,
-            RecipientNotAllowed,
-            SingleLimitExceeded,
-            DailyLimitExceeded,
-            InsufficientBalance,
-            Unauthorized,
-            WrongOperator,
-            WrongMint,
-            WrongSource,
-            RecipientNotTokenAccount,
-            RecipientWrongMint,
-            RecipientFrozen,
-            RecipientIsSource,
-            AmountZero,
-            TagZero,
-            KeysNotDistinct,
-            AllowlistTooLong,
-            AllowlistNotSorted,
-            DraftMismatch,
-            DraftIncomplete,
-            DraftOutOfOrder,
-            SpendWindowNotEmpty,
-            AccountNotEmpty,
-            UnknownLayout,
-            PolicyVersionExhausted,
-            MalformedInstruction,
-            StaleSequence,
-            Halted,
-            PolicyChanged,
-            LooseningMustWait,
-            TransferAuthorityCount,
-            LooseningDelayTooLong,
-            WrongRentRefund,
-            AgentClosed,
-            GrantMismatch,
-            GrantExpired,
-            GrantExceeded,
-            GrantTermsInvalid,
-            ApproverLimitExceeded,
-            ApprovalMemoMismatch,
-            ExtendedTransferRequired,
-            GrantRequired,
-            MonthLimitExceeded,
-            BudgetMismatch,
-            BudgetExceeded,
-            PaidTagsFull,
-            TagBucketCount,
-            RequestTooOld,
-            GrantTooEarly,
-        ];
-        all.into_iter().find(|error| u32::from(*error) == code)
+#[cfg(target_os = "solana")]
+impl From<PurserError> for u32 {
+    fn from(error: PurserError) -> Self {
+        anchor_lang::error::ERROR_CODE_OFFSET + error as u32
+    }
+}
+
+#[cfg(target_os = "solana")]
+impl From<PurserError> for Error {
+    #[cold]
+    #[inline(never)]
+    fn from(error: PurserError) -> Self {
+        ProgramError::Custom(error.into()).into()
     }
 }
 

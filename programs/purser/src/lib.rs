@@ -177,7 +177,8 @@ pub mod purser {
         instructions::tag_buckets::handler(ctx, buckets)
     }
 
-    /// Makes a key an approver, or changes its limits, in micro-USDC: for one grant, and for those of 24 hours. Admin only.
+    /// Makes a key an approver, or changes its limits, in micro-USDC: for one grant, and for those of 24 hours. Lower ones void
+    /// nothing. Admin only.
     pub fn set_approver(
         ctx: Context<SetApprover>,
         key: Pubkey,
@@ -187,7 +188,7 @@ pub mod purser {
         instructions::approver::set_approver(ctx, key, max_grant, max_daily)
     }
 
-    /// Removes an approver and voids all open grants of approvers. Admin only.
+    /// Removes an approver and voids all open grants of approvers; what it granted still counts if it is made anew. Admin only.
     pub fn remove_approver(ctx: Context<RemoveApprover>) -> Result<()> {
         instructions::approver::remove_approver(ctx)
     }

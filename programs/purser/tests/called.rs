@@ -114,7 +114,7 @@ fn an_admin_that_signs_by_its_program_does_all_that_an_admin_may() {
     accept(&mut world, &main.close_agent());
     // Where one was closed, the admin alone makes another.
     world.refuse(&main.create_agent(AGENT_ID), PurserError::AgentClosed);
-    accept(&mut world, &main.create_agent(AGENT_ID));
+    accept(&mut world, &main.create_agent(AGENT_ID).with(7, vault(1)));
     for call in [main.halt(), main.update_operator(OperatorUpdate::default())] {
         world.refuse(&call.signed_by(Who::Admin), PurserError::Unauthorized);
     }

@@ -3,7 +3,7 @@
 use anchor_lang::error::ErrorCode;
 use purser::error::PurserError;
 use purser::state::{Agent, ClosedAgent};
-use purser::PolicyArgs;
+use purser::{OperatorUpdate, PolicyArgs};
 use purser_policy::SpendWindow;
 
 use crate::support::{
@@ -97,7 +97,7 @@ fn the_admin_creates_over_it_with_nothing_of_the_old_agent_in_the_new_one() {
     let mut world = listed(3_600, true);
     let sibling = world.sibling;
     let kept = world.lamports(&sibling.agent);
-    let before = world.lamports(&Who::Payer.key());
+    let before = [Who::Payer, Who::Admin].map(|who| world.lamports(&who.key()));
     let policy = PolicyArgs { max_daily_spend: Some(5), allowlist: only(&[PAYEE], &[]), ..open_policy() };
     world.accept(&sibling.create_agent_with(SIBLING_ID, policy).signed_by(Who::Admin));
     let data = world.account(&sibling.agent).data;
@@ -106,12 +106,34 @@ fn the_admin_creates_over_it_with_nothing_of_the_old_agent_in_the_new_one() {
     // Its clock goes on where that of the old one was.
     assert_eq!((*agent.window(), agent.payments), (SpendWindow::beginning(NOON), 0));
     let rent = world.rent(Agent::BYTES + 192 + 32) + world.rent(165);
-    assert_eq!(world.lamports(&Who::Payer.key()), before - (rent - kept));
+    let after = [Who::Payer, Who::Admin].map(|who| world.lamports(&who.key()));
+    assert_eq!(after, [before[0] - rent, before[1] + kept]);
     assert_eq!(sibling.source, token_account_address(&sibling.agent, &MINT));
     // And an agent that stands there is not created once more, by nobody.
     for who in [Who::Admin, Who::PolicyAuthority] {
         world.refuse(&sibling.create_agent(SIBLING_ID).signed_by(who), Expected::ALREADY_IN_USE);
     }
+}
+
+#[test]
+fn what_a_closed_agent_holds_goes_to_the_admin_that_closed_it_also_after_another_one_took_over() {
+    let mut world = listed(0, true);
+    let (main, sibling) = (world.main, world.sibling);
+    // Sent to it by whomever: `reclaim_rent` gives that to the same wallet.
+    world.edit(sibling.agent, |account| account.lamports += 5_000);
+    let kept = world.lamports(&sibling.agent);
+    world.update(OperatorUpdate { pending_admin: Some(Who::Stranger.key()), ..OperatorUpdate::default() });
+    world.accept(&main.accept_admin().signed_by(Who::Stranger));
+    let anew = sibling.create_agent(SIBLING_ID).signed_by(Who::Stranger);
+    for other in [Who::Stranger.key(), Who::Payer.key(), PAYEE, purser::ID] {
+        world.refuse(&anew.clone().with(7, other), PurserError::WrongRentRefund);
+    }
+    let before = [Who::Admin, Who::Stranger].map(|who| world.lamports(&who.key()));
+    world.accept(&anew);
+    let after = [Who::Admin, Who::Stranger].map(|who| world.lamports(&who.key()));
+    assert_eq!(after, [before[0] + kept, before[1]]);
+    let bytes = world.account(&sibling.agent).data.len();
+    assert_eq!(world.lamports(&sibling.agent), world.rent(bytes));
 }
 
 #[test]

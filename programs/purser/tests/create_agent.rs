@@ -11,9 +11,9 @@ use solana_account::Account;
 use solana_instruction_error::InstructionError;
 
 use crate::support::{
-    address, any_signer, assert_policy, attack, entries, keys, only, open_policy, operator, program, record,
-    signer, token_account, Call, Expected, Payment, Place, TokenAccountState, Who, World, BALANCE, MINT,
-    NOON, PAYEE, PAYEE_OWNER, WALLETS,
+    address, any_signer, assert_policy, attack, entries, ignored, keys, only, open_policy, operator, program,
+    record, signer, token_account, Call, Expected, Payment, Place, TokenAccountState, Who, World, BALANCE,
+    MINT, NOON, PAYEE, PAYEE_OWNER, WALLETS,
 };
 
 const ID: [u8; 16] = *b"a fresh account!";
@@ -318,7 +318,7 @@ fn every_wrong_account_in_every_slot_is_refused() {
     // Named as the refund address too, the payer would be writable by that.
     attack(
         &World::new(),
-        &create().with(6, Who::Admin.key()),
+        &create().with(6, Who::Admin.key()).with(7, Who::Stranger.key()),
         &[
             signer("authority", PurserError::Unauthorized).accepts(&["admin"]),
             any_signer("payer"),
@@ -328,6 +328,7 @@ fn every_wrong_account_in_every_slot_is_refused() {
             address("token_account", InstructionError::MissingAccount),
             address("usdc_mint", PurserError::WrongMint),
             address("rent_refund", PurserError::WrongRentRefund).accepts(&WALLETS).accepts(&["draft"]),
+            ignored("closed_rent_refund").but(&["system_program", "clock"], ErrorCode::ConstraintMut),
             program("token_program"),
             program("associated_token_program"),
             program("system_program"),

@@ -1,7 +1,9 @@
 //! Payments are numbered: a missing number is a payment that somebody was not shown.
 
 use anchor_lang::{AnchorDeserialize, Discriminator};
+use purser::error::PurserError;
 use purser::events::TransferExecuted;
+use purser::state::Agent;
 use purser::PolicyArgs;
 use purser_policy::TAG_SECONDS;
 
@@ -90,4 +92,32 @@ fn agent_created_anew_counts_from_one_and_the_old_count_was_logged() {
     world.fund(main.source, BALANCE);
     let outcome = world.accept(&main.transfer(Payment::default()));
     assert_eq!(numbers(&outcome.events)[0].number, 1);
+}
+
+#[test]
+fn an_account_that_has_counted_to_the_end_pays_no_more_and_its_number_does_not_begin_again() {
+    let at = Agent::BYTES - 8;
+    for (payments, expected) in [(u64::MAX - 1, Ok(u64::MAX)), (u64::MAX, Err(PurserError::UnknownLayout))] {
+        let mut world = World::new();
+        let main = world.main;
+        world.edit(main.agent, |account| account.data[at..at + 8].copy_from_slice(&payments.to_le_bytes()));
+        assert_eq!(world.agent().payments, payments);
+        let calls = [
+            main.transfer(Payment::default()),
+            main.transfer(Payment::default()).checked(),
+            main.transfer_extended(Payment::default(), None),
+        ];
+        for call in calls {
+            let mut world = world.clone();
+            match expected {
+                Ok(number) => {
+                    world.accept(&call);
+                    assert_eq!(world.agent().payments, number);
+                }
+                Err(error) => {
+                    world.refuse(&call, error);
+                }
+            }
+        }
+    }
 }

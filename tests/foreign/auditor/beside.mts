@@ -52,7 +52,7 @@ function approve(world: World, it: Call, at: Landed) {
   const { admin, policyAuthority, transferAuthorities } = world.operator!;
   const approver = world.approvers.get(accounts.approver);
   const isOnServer = [admin, policyAuthority, ...transferAuthorities].includes(signer);
-  if (approver?.key !== signer || isOnServer) return finds(`${signer} approved a payment, and was no approver of the operator then.`);
+  if (approver?.key !== signer || approver.isRemoved || isOnServer) return finds(`${signer} approved a payment, and was no approver of the operator then.`);
   const amount = micros(terms.amount);
   approver.granted = approver.granted.filter((it) => at.time! - it.time < DAY);
   approver.granted.push({ time: at.time!, amount });
@@ -62,9 +62,16 @@ function approve(world: World, it: Call, at: Landed) {
 
 export function setApprover({ program, past, approvers }: World, { args, accounts }: Call): boolean {
   const key = String(args.key);
-  const limits = { atOnce: micros(args.max_grant), daily: micros(args.max_daily) };
+  const limits = { atOnce: micros(args.max_grant), daily: micros(args.max_daily), isRemoved: false };
   approvers.set(accounts.approver, { key, granted: [], ...approvers.get(accounts.approver), ...limits });
   return program.derived("approver", bytesOf(past.operator), bytesOf(key)) === accounts.approver;
+}
+
+/** What it granted still counts when it is made anew. */
+export function removeApprover(world: World, { accounts }: Call, at: Landed) {
+  const approver = world.approvers.get(accounts.approver);
+  if (!approver || approver.isRemoved) return world.finds("state", "An approver was removed, and that it was one was not read.", at);
+  approver.isRemoved = true;
 }
 
 export function closeGrant(world: World, { accounts, signer }: Call, at: Landed) {

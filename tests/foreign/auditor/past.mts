@@ -275,7 +275,7 @@ function madeBeside(calls: Call[], operator: string, agents: string[]): string[]
   for (const { name, accounts } of calls) {
     if (accounts.operator !== operator || (name === "open_grant" && !agents.includes(accounts.agent))) continue;
     const makes = { open_grant: accounts.grant, set_approver: accounts.approver, set_budget: accounts.budget }[name];
-    const closes = { close_grant: accounts.grant, remove_approver: accounts.approver, close_budget: accounts.budget }[name];
+    const closes = { close_grant: accounts.grant, close_budget: accounts.budget }[name];
     const address = makes ?? closes;
     if (address && !isOpen.has(address)) isOpen.set(address, makes !== undefined);
   }

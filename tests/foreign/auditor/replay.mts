@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { web3 } from "@anchor-lang/core";
-import { closeBudget, closeGrant, openGrant, setApprover, setBounds, setBudget } from "./beside.mts";
+import { closeBudget, closeGrant, openGrant, removeApprover, setApprover, setBounds, setBudget } from "./beside.mts";
 import { associated, draftOf } from "./past.mts";
 import { goesTo, movedAt, pay } from "./payments.mts";
 import { type Call, type Landed, bytesOf, lookedUp, micros, usdc } from "./transaction.mts";
@@ -221,7 +221,7 @@ function carryOut(world: World, it: Call, at: Landed, out: Map<string, bigint>, 
       return;
     case "remove_approver":
       mayBe(admin);
-      if (!world.approvers.delete(accounts.approver)) world.finds("state", "An approver was removed whose beginning was not read.", at);
+      removeApprover(world, it, at);
       world.approverEpoch += 1;
       world.approversVoidedAt = at.time!;
       return;

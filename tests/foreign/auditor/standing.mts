@@ -155,7 +155,7 @@ function beside(world: World, address: string, own?: Buffer): Both {
   }
   if (approver) {
     const it = decoded(world, "Approver", own);
-    return [it && [it.key, it.max_grant, it.max_daily], [approver.key, approver.atOnce, approver.daily]];
+    return [it && [it.key, it.max_grant, it.max_daily, it.removed !== 0], [approver.key, approver.atOnce, approver.daily, approver.isRemoved]];
   }
   if (budget) {
     const it = decoded(world, "Budget", own);

@@ -16,7 +16,7 @@ export type Grant = {
   agent: string; id: bigint; terms: any; left: bigint; epoch: number; approverEpoch: number; by: "admin" | "policy authority" | "approver";
   openedAt: number; delay: number;
 };
-export type Approver = { key: string; atOnce: bigint; daily: bigint; granted: { time: number; amount: bigint }[] };
+export type Approver = { key: string; atOnce: bigint; daily: bigint; isRemoved: boolean; granted: { time: number; amount: bigint }[] };
 export type Budget = {
   daily: bigint; month: bigint | null;
   /** A raise that waits, since when, and the delay of then. */

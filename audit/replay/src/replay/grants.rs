@@ -102,7 +102,7 @@ impl Step<'_> {
             return vec!["it was no approver of the operator then"];
         };
         let mut broken = Vec::new();
-        if approver.key != signer || !operator.may_approve(&signer) {
+        if approver.key != signer || approver.is_removed() || !operator.may_approve(&signer) {
             broken.push("it was no approver of the operator then");
         }
         if !terms.is_one_payment(&book.agent) {
@@ -130,7 +130,7 @@ impl Step<'_> {
         let new =
             Approver { version: LAYOUT_VERSION, bump, operator: self.address, key, ..Approver::zeroed() };
         let approver = self.world.approvers.entry(address).or_insert(new);
-        (approver.max_grant, approver.max_daily) = (max_grant, max_daily);
+        (approver.max_grant, approver.max_daily, approver.removed) = (max_grant, max_daily, 0);
         self.found.approvers.push((key, Some([max_grant, max_daily])));
         let event = ApproverSet { operator: self.address, key, max_grant, max_daily, admin };
         self.expect(None, &event, "ApproverSet");
@@ -147,15 +147,17 @@ impl Step<'_> {
         let address = *called.accounts.get(2)?;
         let (admin, _) = self.role(called, None, Authority::Administer)?;
         let Some(mut operator) = self.operator() else { return Some(()) };
-        let Some(approver) = self.world.approvers.remove(&address) else {
-            let text = format!("The approver {address} was removed, and its beginning was not read.");
+        let found = self.world.approvers.get_mut(&address).filter(|approver| !approver.is_removed());
+        let Some(approver) = found else {
+            let text = format!("The approver {address} was removed, and that it was one was not read.");
             self.mismatch(Check::State, None, text);
             return Some(());
         };
-        let now = approver.window().effective(self.now);
+        approver.removed = 1;
+        let (key, now) = (approver.key, approver.window().effective(self.now));
         operator.approvers_voided_at = operator.approvers_voided_at.max(now);
         self.world.operator = Some(operator);
-        let (key, voided_at) = (approver.key, operator.approvers_voided_at);
+        let voided_at = operator.approvers_voided_at;
         let event = ApproverRemoved { operator: self.address, key, voided_at, admin };
         self.expect(None, &event, "ApproverRemoved");
         self.found.approvers.push((key, None));

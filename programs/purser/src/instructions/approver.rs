@@ -1,5 +1,4 @@
 use anchor_lang::prelude::*;
-use anchor_lang::AccountsClose;
 
 use crate::constants::{APPROVER_SEED, LAYOUT_VERSION};
 use crate::error::PurserError;
@@ -7,7 +6,8 @@ use crate::events::{ApproverRemoved, ApproverSet};
 use crate::instructions::room::create;
 use crate::state::{begin, existing, Approver, Authority, Known, Operator};
 
-/// Makes a key an approver, or gives an approver other limits; what it granted still counts.
+/// Makes a key an approver, or gives an approver other limits. What it granted still counts, also if it was removed since; lower
+/// limits void nothing that it granted.
 #[derive(Accounts)]
 #[instruction(key: Pubkey)]
 pub struct SetApprover<'info> {
@@ -45,17 +45,17 @@ pub(crate) fn set_approver(
     }
     let mut data = accounts.approver.try_borrow_mut_data()?;
     let approver = existing::<Approver>(&mut data).ok_or(PurserError::UnknownLayout)?;
+    approver.removed = 0;
     approver.max_grant = max_grant;
     approver.max_daily = max_daily;
     emit!(ApproverSet { operator, key, max_grant, max_daily, admin: accounts.admin.key() });
     Ok(())
 }
 
-/// Removes an approver, and voids every grant of the operator's approvers that is open: which one opened them is not asked.
+/// Removes an approver, and voids every grant of the operator's approvers that is open: which one opened them is not asked. Its account
+/// stays, with what it granted.
 #[derive(Accounts)]
 pub struct RemoveApprover<'info> {
-    /// Gets the rent of the account.
-    #[account(mut)]
     pub admin: Signer<'info>,
     #[account(mut)]
     pub operator: AccountLoader<'info, Operator>,
@@ -68,13 +68,15 @@ pub(crate) fn remove_approver(ctx: Context<RemoveApprover>) -> Result<()> {
     let mut operator = accounts.operator.known_mut()?;
     operator.authorise(accounts.admin.key, Authority::Administer)?;
     let (key, now) = {
-        let approver = accounts.approver.known()?;
+        let mut approver = accounts.approver.known_mut()?;
         ensure_same!(approver.operator, accounts.operator.key(), PurserError::WrongOperator);
+        // A second time it would void what other approvers opened since.
+        ensure!(!approver.is_removed(), PurserError::Unauthorized);
+        approver.removed = 1;
         // Not before any of its grants.
         (approver.key, approver.window().effective(Clock::get()?.unix_timestamp))
     };
     operator.approvers_voided_at = operator.approvers_voided_at.max(now);
-    accounts.approver.close(accounts.admin.to_account_info())?;
     emit!(ApproverRemoved {
         operator: accounts.operator.key(),
         key,

@@ -13,7 +13,8 @@ use crate::state::{begin, second, Agent, Authority, ClosedAgent, Known, Operator
 use crate::token_account::TokenAccount;
 
 /// Closes an agent that paid nothing for 25 hours, with its token account and its draft: created anew, it starts where it
-/// would stand anyway. What the token account still holds goes to `destination`. A [`ClosedAgent`] stays at its address.
+/// would stand anyway, but for a cap of 30 days. That one the admin, who alone does both, could raise as well. What the token
+/// account still holds goes to `destination`. A [`ClosedAgent`] stays at its address.
 #[derive(Accounts)]
 pub struct CloseAgent<'info> {
     /// Pays for what stays. Out of the agent's own rent, whoever paid that would lose by each close.

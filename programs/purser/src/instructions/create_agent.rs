@@ -7,7 +7,7 @@ use crate::constants::{AGENT_SEED, LAYOUT_VERSION};
 use crate::error::PurserError;
 use crate::events::{AgentCreated, PolicyRecord, PolicySet};
 use crate::instructions::policy_args::PolicyArgs;
-use crate::instructions::room::{check_refund, create, pay_rent};
+use crate::instructions::room::{check_refund, create, pay_beside, return_rent};
 use crate::state::{begin, tail_bytes, write_tail, Agent, Authority, ClosedAgent, Known, Operator, Role};
 use crate::token_account::TokenAccount;
 
@@ -31,6 +31,9 @@ pub struct CreateAgent<'info> {
     /// CHECK: gets the rent back; must be a wallet.
     #[account(mut)]
     pub rent_refund: UncheckedAccount<'info>,
+    /// CHECK: where a closed agent is, its `rent_refund`, which gets what that held.
+    #[account(mut)]
+    pub closed_rent_refund: Option<UncheckedAccount<'info>>,
     pub token_program: Program<'info, Token>,
     pub associated_token_program: Program<'info, AssociatedToken>,
     pub system_program: Program<'info, System>,
@@ -46,8 +49,11 @@ pub(crate) fn handler(ctx: Context<CreateAgent>, agent_id: [u8; 16], args: Polic
     ensure!(role == Role::Admin || closed.is_none(), PurserError::AgentClosed);
     let bytes = Agent::BYTES + tail_bytes(&policy.allowlist) + size_of::<TagBucket>();
     let bump = [ctx.bumps.agent];
-    if closed.is_some() {
-        pay_rent(&accounts.agent, bytes, &accounts.payer)?;
+    let refund = accounts.closed_rent_refund.as_ref();
+    if let Some(closed) = &closed {
+        let is_its_own = refund.is_some_and(|info| *info.key == closed.rent_refund);
+        ensure!(is_its_own, PurserError::WrongRentRefund);
+        pay_beside(&accounts.agent, bytes, &accounts.payer)?;
         accounts.agent.resize(bytes)?;
     } else {
         let seeds: [&[u8]; 4] = [AGENT_SEED, accounts.operator.as_ref().key.as_ref(), &agent_id, &bump];
@@ -64,6 +70,10 @@ pub(crate) fn handler(ctx: Context<CreateAgent>, agent_id: [u8; 16], args: Polic
             token_program: accounts.token_program.to_account_info(),
         },
     ))?;
+    // What the closed agent held. After all calls, none of which names who gets it.
+    if let (Some(_), Some(refund)) = (&closed, refund) {
+        return_rent(&accounts.agent, refund)?;
+    }
     // By now the agent and its token account belong to programs.
     check_refund(&accounts.rent_refund)?;
     // What was sent ahead was meant for an account that somebody has described. Created with a loose policy, it would pay

@@ -104,9 +104,10 @@ fn approve<'info>(
 ) -> Result<()> {
     let mut approver = approver.known_mut()?;
     ensure_same!(approver.operator, accounts.operator.key(), PurserError::WrongOperator);
-    // The operator may have given the key another part since.
+    // The operator may have removed it since, or given the key another part.
     let signer = accounts.authority.key;
-    ensure!(approver.key == *signer && operator.may_approve(signer), PurserError::Unauthorized);
+    let may = approver.key == *signer && !approver.is_removed() && operator.may_approve(signer);
+    ensure!(may, PurserError::Unauthorized);
     ensure!(terms.is_one_payment(agent), PurserError::GrantTermsInvalid);
     let sysvar: Option<&AccountInfo> = accounts.instructions.as_ref().map(AsRef::as_ref);
     approval::check(sysvar, &terms.approval(accounts.agent.as_ref().key))?;

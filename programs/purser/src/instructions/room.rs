@@ -10,10 +10,23 @@ use crate::error::PurserError;
 pub(crate) fn pay_rent<'info>(info: &AccountInfo<'info>, bytes: usize, payer: &Signer<'info>) -> Result<()> {
     let missing = Rent::get()?.minimum_balance(bytes).saturating_sub(info.lamports());
     if missing > 0 {
-        let payment = system_program::Transfer { from: payer.to_account_info(), to: info.clone() };
-        system_program::transfer(CpiContext::new(system_program::ID, payment), missing)?;
+        pay(info, missing, payer)?;
     }
     Ok(())
+}
+
+/// Has `payer` pay the whole rent of an account of `bytes`, beside what it holds.
+pub(crate) fn pay_beside<'info>(
+    info: &AccountInfo<'info>,
+    bytes: usize,
+    payer: &Signer<'info>,
+) -> Result<()> {
+    pay(info, Rent::get()?.minimum_balance(bytes), payer)
+}
+
+fn pay<'info>(info: &AccountInfo<'info>, lamports: u64, payer: &Signer<'info>) -> Result<()> {
+    let payment = system_program::Transfer { from: payer.to_account_info(), to: info.clone() };
+    system_program::transfer(CpiContext::new(system_program::ID, payment), lamports)
 }
 
 /// Makes an account of this program at the address that `seeds` with their bump give. Lamports sent ahead are no obstacle;

@@ -204,7 +204,9 @@ pub(crate) unsafe fn process(views: &mut Views, form: Form, arguments: &[u8]) ->
         return Err(PurserError::InsufficientBalance);
     }
 
-    let (spent_in_window, number) = (cleared.spent_after().micros(), agent.payments.wrapping_add(1));
+    let spent_in_window = cleared.spent_after().micros();
+    // No account that this program wrote counts so far.
+    let number = agent.payments.checked_add(1).ok_or(PurserError::UnknownLayout)?;
     agent.payments = number;
     cleared.record(agent.window_mut(), buckets);
     TransferExecutedLog {
@@ -358,7 +360,7 @@ fn agent<'a>(
     let (body, tail) = rest.split_at_mut_checked(size_of::<Agent>()).ok_or(unknown)?;
     let agent: &mut Agent = bytemuck::try_from_bytes_mut(body).map_err(|_| unknown)?;
     let known = is_own::<Agent>(view, discriminator) && agent.version == LAYOUT_VERSION;
-    let tags_at = tail.len().wrapping_sub(agent.tags_bytes());
+    let tags_at = tail.len().checked_sub(agent.tags_bytes()).ok_or(unknown)?;
     let (tail, tags) = tail.split_at_mut_checked(tags_at).ok_or(unknown)?;
     let buckets = bytemuck::try_cast_slice_mut(tags).map_err(|_| unknown)?;
     if known {

@@ -8,14 +8,17 @@ use crate::error::PurserError;
 
 use super::agent::{record_within, WINDOW_WORDS};
 
-/// An approver. Address: `["approver", operator, key]`.
+/// An approver. Address: `["approver", operator, key]`. It stays there once it was removed, so that what it granted still counts when
+/// the key becomes an approver again.
 #[account(zero_copy)]
 #[derive(Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Approver {
     pub version: u8,
     pub bump: u8,
-    pub reserved: [u8; 6],
+    /// 1 once it was removed: it grants nothing.
+    pub removed: u8,
+    pub reserved: [u8; 5],
     /// The largest grant, in micro-USDC.
     pub max_grant: u64,
     /// The most that its grants of any 24 hours may add up to, in micro-USDC.
@@ -33,6 +36,10 @@ impl Approver {
 
     pub fn window(&self) -> &SpendWindow {
         bytemuck::must_cast_ref(&self.window)
+    }
+
+    pub fn is_removed(&self) -> bool {
+        self.removed != 0
     }
 
     /// Counts a grant of `amount` micro-USDC at Unix second `now`, if both limits allow it.

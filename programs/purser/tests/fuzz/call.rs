@@ -143,7 +143,7 @@ impl Args {
         match self {
             Self::CreateOperator { .. } => &[Payer, Write, Read],
             Self::UpdateOperator(_) | Self::AcceptAdmin => &[Signer, Write],
-            Self::CreateAgent { .. } => &[Signer, Payer, Read, Write, Write, Read, Refund],
+            Self::CreateAgent { .. } => &[Signer, Payer, Read, Write, Write, Read, Refund, Write],
             Self::SetPolicy { .. } => &[Signer, Payer, Read, Write, Write],
             Self::OpenDraft(_) => &[Signer, Payer, Read, Read, Write, Refund],
             Self::WriteDraft { .. } => &[Signer, Read, Read, Write],

@@ -204,6 +204,7 @@ fn approvers(found: &stored::Approver, expected: &Approver, differences: &mut Di
     let mut differing = Differing { of: "approver", found: differences };
     let keys = (found.operator, found.key, found.max_grant, found.max_daily);
     differing.check("keys", keys, (expected.operator, expected.key, expected.max_grant, expected.max_daily));
+    differing.check("removed", found.removed != 0, expected.removed);
     differing.check("window", window(&found.window), spans(&expected.granted));
 }
 

@@ -134,6 +134,7 @@ impl Place {
             token_account: self.source,
             usdc_mint: MINT,
             rent_refund: Who::Payer.key(),
+            closed_rent_refund: Some(Who::Admin.key()),
             token_program: token::ID,
             associated_token_program: associated_token::ID,
             system_program: system_program::ID,

@@ -46,6 +46,7 @@ impl ApproveChain for SolanaChain {
             [(); 5].map(|()| found.next().flatten());
         let ours = |account: RawAccount| (account.owner == deployment.program).then_some(account.data);
         let registered = registered.and_then(ours).and_then(|data| Approver::read(&data));
+        let registered = registered.filter(|approver| !approver.is_removed());
         let Ok(policy_version) = u32::try_from(order.policy_version) else {
             return Ok(ForApprover::Stranger);
         };

@@ -11,7 +11,18 @@ impl Actions {
         let policy = if self.one_in(2) { Policy::default() } else { self.policy(&Policy::default()) };
         let signer = self.setter(operator);
         let mint = if self.one_in(30) { MINTS[self.below(MINTS.len())].0 } else { operator.mint };
-        let slots = [signer, self.person(), place.operator, place.address, place.source, mint, self.person()];
+        // The program's own address stands for none.
+        let closed_refund = if self.one_in(6) { purser::ID } else { self.mostly(operator.admin) };
+        let slots = [
+            signer,
+            self.person(),
+            place.operator,
+            place.address,
+            place.source,
+            mint,
+            self.person(),
+            closed_refund,
+        ];
         Call::new(Args::CreateAgent { agent_id: place.id, policy }, slots)
     }
 

@@ -37,8 +37,10 @@ impl Agent {
 
 impl Model {
     pub(super) fn create_agent(&mut self, id: &[u8; 16], policy: &Policy, slots: &[Pubkey]) -> Answer {
-        let [signer, payer, operator_address, address, token_account, mint, rent_refund] = slots else {
-            unreachable!("seven slots")
+        let [signer, payer, operator_address, address, token_account, mint, rent_refund, closed_refund] =
+            slots
+        else {
+            unreachable!("eight slots")
         };
         let operator = self.operator(operator_address)?;
         ensure(*address == cast::agent_address(operator_address, id), code::CONSTRAINT_SEEDS)?;
@@ -48,6 +50,7 @@ impl Model {
         let closed = self.closed.get(address).copied();
         ensure(role == Role::Admin || closed.is_none(), code::AGENT_CLOSED)?;
         ensure(!self.agents.contains_key(address), code::ALREADY_IN_USE)?;
+        ensure(closed.is_none_or(|(refund, _)| refund == *closed_refund), code::WRONG_RENT_REFUND)?;
         let right = cast::token_account_address(address, mint);
         // The associated token program derives which account to create, and the call does not contain it.
         let missing = || Refusal::Other("MissingAccount".to_owned());
@@ -60,6 +63,9 @@ impl Model {
         ensure(may_hold || balance == 0, code::ACCOUNT_NOT_EMPTY)?;
 
         let bytes = AGENT_BYTES + ENTRY_BYTES * policy.entry_count() + BUCKET_BYTES;
+        if let Some((refund, _)) = closed {
+            self.pay(address, &refund, self.lamports(address));
+        }
         let missing = self.rent(bytes).saturating_sub(self.lamports(address));
         self.pay(payer, address, missing);
         if !self.tokens.contains_key(token_account) {

@@ -17,6 +17,7 @@ pub struct Approver {
     pub key: Pubkey,
     pub max_grant: u64,
     pub max_daily: u64,
+    pub removed: bool,
     pub granted: Window,
 }
 
@@ -54,8 +55,10 @@ impl Model {
             key: *key,
             max_grant,
             max_daily,
+            removed: false,
             granted: Window::default(),
         });
+        approver.removed = false;
         (approver.max_grant, approver.max_daily) = (max_grant, max_daily);
         let event =
             ApproverSet { operator: *operator_address, key: *key, max_grant, max_daily, admin: *admin };
@@ -68,9 +71,9 @@ impl Model {
         let approver = self.approver(address)?;
         operator.admin(admin)?;
         ensure(approver.operator == *operator_address, code::WRONG_OPERATOR)?;
+        ensure(!approver.removed, code::UNAUTHORIZED)?;
         let (key, now) = (approver.key, approver.granted.effective(self.now));
-        self.approvers.remove(address);
-        self.sweep(address, admin);
+        self.approvers.get_mut(address).expect("known").removed = true;
         let operator = self.operators.get_mut(operator_address).expect("known");
         operator.approvers_voided_at = operator.approvers_voided_at.max(now);
         let voided_at = operator.approvers_voided_at;
@@ -89,7 +92,8 @@ impl Model {
         let operator = self.operator(operator_address)?;
         let approver = self.approver(address)?;
         ensure(approver.operator == *operator_address, code::WRONG_OPERATOR)?;
-        ensure(approver.key == *signer && operator.may_approve(signer), code::UNAUTHORIZED)?;
+        let may = approver.key == *signer && !approver.removed && operator.may_approve(signer);
+        ensure(may, code::UNAUTHORIZED)?;
         let one = terms.tag.is_some() && terms.memo_hash.is_some();
         ensure(one && terms.policy_version == Some(agent.version), code::GRANT_TERMS_INVALID)?;
         let said = memo == Some(&approval(agent_address, terms));
