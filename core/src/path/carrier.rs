@@ -170,7 +170,7 @@ impl Carrier {
         let state = &transfer.state;
         let next = match verdict {
             Verdict::Signed(signed) => {
-                self.signatures = 1;
+                (self.signatures, self.signed_before) = (1, Instant::now());
                 state.sign(signed)
             }
             Verdict::Ask(rejection) => state.ask(wanted(&transfer, rejection)),
@@ -203,7 +203,13 @@ impl Carrier {
     /// Reads the chain, decides and signs once more, under the same tag.
     pub(super) async fn sign(&mut self, mut transfer: Transfer) -> Stepped {
         self.is_paid = false;
-        let destination = self.stored_destination(&transfer).await?;
+        let destination = match self.destination(&transfer.request.to).await? {
+            Ok(destination) => destination,
+            Err(message) if transfer.may_land_until().is_none() => {
+                return self.fail(transfer, invalid_recipient(message, self.now())).await;
+            }
+            Err(_) => self.stored_destination(&transfer).await?,
+        };
         match self.judge(&mut transfer, destination, false).await? {
             Verdict::Signed(signed) => self.store(transfer, signed).await,
             Verdict::Paid(_) => match self.view_unpaid(&transfer, destination).await? {
