@@ -1,6 +1,11 @@
 //! Asking a person: a payment that policy refuses may wait for a grant, which only a wallet off the server can open.
 
-use super::{Rejection, RejectionReason, Timestamp};
+use std::time::Duration;
+
+use super::{IDEMPOTENCY_SECONDS, Rejection, RejectionReason, Timestamp};
+
+/// How long a person has.
+const APPROVED_WITHIN: Duration = Duration::from_secs(IDEMPOTENCY_SECONDS.unsigned_abs());
 
 /// Whether a person is asked where policy refuses a transfer by a rule that a grant may waive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,6 +58,20 @@ impl Approval {
 }
 
 impl ApprovalWanted {
+    /// The question about a refusal of what was asked for at this time.
+    pub fn new(rejection: Rejection, asked_at: Timestamp) -> Self {
+        Self { rejection, expires_at: asked_at.after(APPROVED_WITHIN) }
+    }
+
+    /// The refusal where too many of the account's transfers wait for a person.
+    pub fn refused(&self) -> Rejection {
+        let message = format!(
+            "{} As many of the account's transfers as may wait for approval do so.",
+            self.rejection.message
+        );
+        Rejection { message, ..self.rejection.clone() }
+    }
+
     /// As it stays with the transfer.
     pub const fn requested(&self) -> Approval {
         Approval::Requested(ApprovalRequested { reason: self.rejection.reason, expires_at: self.expires_at })

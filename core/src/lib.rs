@@ -64,11 +64,11 @@ pub use invalid::{Invalid, check_text};
 pub use memo::{MEMO_CHARS_MAX, Memo};
 pub use network::Network;
 pub use new_transfer::{
-    AskedTransfer, ClaimClock, DUPLICATE_WITHIN, Duplicates, KeyUse, NewTransfer, OtherSender,
+    AskedTransfer, ClaimClock, DUPLICATE_WITHIN, Duplicates, KeyUse, NewTransfer, OtherSender, RefusalLimits,
 };
 pub use outside::{
-    Chain, Clock, GivesBack, Ledger, LedgerError, Marked, Observer, Outside, RefusalLimits, Room, Signer,
-    Tasks, Work, agreed_now,
+    Chain, Clock, GivesBack, Ledger, LedgerError, Marked, Observer, Outside, Room, Signer, Tasks, Work,
+    agreed_now,
 };
 pub use path::{
     Carrier, Decision, Ended, HandOver, MoneyPath, Order, Payment, PaymentError, PendingLimits, PendingPlace,

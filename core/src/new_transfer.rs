@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Address, Approval, ApprovalWanted, Fingerprint, IDEMPOTENCY_SECONDS, IdempotencyKey, RefusalLimits,
-    Timestamp, Transfer, TransferId, TransferRequest, TransferState, UsedKey,
+    Address, Approval, ApprovalWanted, Fingerprint, IDEMPOTENCY_SECONDS, IdempotencyKey, Timestamp, Transfer,
+    TransferId, TransferRequest, TransferState, UsedKey,
 };
 
 /// A request under its idempotency key, and what its caller wants done where it is in doubt.
@@ -52,6 +52,14 @@ impl NewTransfer {
         };
         self.transfer.moved(next, now)
     }
+}
+
+/// How many transfers of an account, and of all accounts of an operator, may be rejected or fail in 24 hours. Each is kept, with an
+/// entry, an event and a denial, so whoever has one agent key could fill the disk with them. What can be paid is paid as ever.
+#[derive(Debug, Clone, Copy)]
+pub struct RefusalLimits {
+    pub per_account: u32,
+    pub per_operator: u32,
 }
 
 /// How long ago a payment under another key may have settled, by our clock, to pass for the same one.

@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use super::chain::clocks_agree;
 use super::{
     AccountId, Address, ChainFault, ChainView, Claim, ClaimClock, IdempotencyKey, Network, NewTransfer,
-    OperatorId, Outcome, Payer, Payment, PaymentMade, SignedTransfer, Timestamp, Transfer, TransferId,
-    TransferState, UnsignedTransfer, UsdcAmount, UsedKey, WrongState,
+    OperatorId, Outcome, Payer, Payment, PaymentMade, RefusalLimits, SignedTransfer, Timestamp, Transfer,
+    TransferId, TransferState, UnsignedTransfer, UsdcAmount, UsedKey, WrongState,
 };
 
 /// How long reading the clocks may take.
@@ -259,14 +259,6 @@ pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// Runs work in the background.
 pub trait Tasks: Send + Sync + 'static {
     fn start(&self, work: Work);
-}
-
-/// How many transfers of an account, and of all accounts of an operator, may be rejected or fail in 24 hours. Each is kept, with an
-/// entry, an event and a denial, so whoever has one agent key could fill the disk with them. What can be paid is paid as ever.
-#[derive(Debug, Clone, Copy)]
-pub struct RefusalLimits {
-    pub per_account: u32,
-    pub per_operator: u32,
 }
 
 /// Everything that the money path needs of the world.

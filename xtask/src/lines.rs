@@ -27,20 +27,20 @@ const BUDGETS: &[(&str, usize)] = &[
     ("audit/page", 400), // in turns, for WebAssembly; its build is its latest raise
     ("audit/replay", 10_030), // what decides; one life held against the one before, caps and budgets over time, refusals decided by them, a page to sign and a ledger; one list of everything that a saved directory must hold, buckets of tags, accounts that are read again and held against every moment of a slot, and refusals by caps or for want of a grant, are its latest raise
     ("cli", 3_270), // variables for a shell, what doctor knows of poolers and nodes; the audit's options in groups, with examples; streams of events, whoever sends them; keys that it makes and revokes are on record
-    ("client", 1_500), // goal 1,100; what a large table of tags loads is its latest raise
-    ("core", 4_520), // goal 3,300; nothing is counted any more
+    ("client", 1_515), // creating over a mark; goal 1,100; what a large table of tags loads is its latest raise
+    ("core", 4_515), // goal 3,300; one path: decided and signed before the claim
     ("dev", 1_525), // an approval that was not paid fails; the approver and its phone, beside the signature of who pays; `purser trigger`
     ("doors/dashboard", 5_800), // stops of many by their form, accounts without a limit; budgets, webhooks and approvals that need attention; what is not known, what waits at a button, grants beside checks; wallets in a browser; what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system
     ("doors/mcp", 1_725),       // strangers' memos; goal 500; a client that shows pages is led to an approval
     ("doors/x402", 1_255),      // offers in every form that sellers write
     ("localnet", 1_630),        // a gate: pages of other sites only read
     ("main", 225),              // what the configuration says of doors is read here
-    ("migrations", 5_970), // `tag-buckets`, and a wait after revocations; the commands of grants, approvers and budgets, and `approve`
+    ("migrations", 5_975), // approvers that were removed; `tag-buckets`, and a wait after revocations; the commands of grants, approvers and budgets, and `approve`
     ("policy", 1_475),     // goal 900; buckets that grow are its latest raise
-    ("programs/purser", 4_545), // buckets of tags; approvers, grants that wait, bounds and budgets
-    ("relayer", 46_345), // what links, changes and records may cost, passwords from a file, a stop that is told first; requests that pass for their pause alone change nothing else, and errors that say that it holds; what a plain pause replaces, and turns for budgets; what a payment counts, read once more after its block; who approved, and which action made a version or a halt; what the service pays for approvers; blocks not older than a view; the record of changes, sessions, passkeys, tags, changes of many accounts, limits of 30 days and budgets announced and compared before they are changed, sums of transfers by day and of refusals by reason
+    ("programs/purser", 4_560), // removed approvers that are remembered, and whose rent a mark holds; buckets of tags; approvers, grants that wait, bounds and budgets
+    ("relayer", 46_390), // claims that store a first step; what links, changes and records may cost, passwords from a file, a stop that is told first; requests that pass for their pause alone change nothing else, and errors that say that it holds; what a plain pause replaces, and turns for budgets; what a payment counts, read once more after its block; who approved, and which action made a version or a halt; what the service pays for approvers; blocks not older than a view; the record of changes, sessions, passkeys, tags, changes of many accounts, limits of 30 days and budgets announced and compared before they are changed, sums of transfers by day and of refusals by reason
     ("rpc", 1_995), // topics that are refused or left unanswered take turns; answers that say nothing; goal 1,800; subscriptions that are refused are requested again; a blockhash since a slot
-    ("simulate", 2_175), // tables that grow; people who approve; forks amid payments, and as one is signed
+    ("simulate", 2_230), // copies of approvals that are put back, nodes that swallow and hide; tables that grow; people who approve; forks amid payments, and as one is signed
     ("xtask", 4_120), // tiers, groups and their inputs, times of tests; doors known by their folders; pages of docs in the archive; the same draws in every build of it
 ];
 

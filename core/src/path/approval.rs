@@ -13,8 +13,6 @@ use crate::{
     Rejection, Transfer, TransferId, TransferState,
 };
 
-/// How long a person has.
-const APPROVED_WITHIN: Duration = Duration::from_secs(IDEMPOTENCY_SECONDS.unsigned_abs());
 /// How long after its claim it may be signed, by the account's clock. It lands within an hour of that, when the account still knows a payment
 /// that was made under its tag since the claim.
 const SIGNED_WITHIN: i64 = IDEMPOTENCY_SECONDS - REQUEST_AHEAD_SECONDS;
@@ -106,19 +104,6 @@ impl Carrier {
         self.outside.ledger.renew_leases(transfer.operator_id, &[transfer.id], now.after(pause)).await?;
         Ok(Step::Left(transfer))
     }
-}
-
-/// The question to a person about a refusal.
-pub(super) fn wanted(transfer: &Transfer, rejection: Rejection) -> ApprovalWanted {
-    ApprovalWanted { rejection, expires_at: transfer.created_at.after(APPROVED_WITHIN) }
-}
-
-/// The refusal of a transfer for which nobody is asked, since too many wait for a person.
-pub(super) fn too_many_wait(wanted: &ApprovalWanted) -> Rejection {
-    let rejection = &wanted.rejection;
-    let message =
-        format!("{} As many of the account's transfers as may wait for approval do so.", rejection.message);
-    Rejection { message, ..rejection.clone() }
 }
 
 /// Why what a person was asked holds no longer.

@@ -8,16 +8,14 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use super::approval::wanted;
-use super::decide::{Decision, NO_PAYEE, Payment, decide, full, invalid_recipient};
+use super::decide::{Decision, NO_PAYEE, Payment, decide, failing, full, invalid_recipient};
 use super::error::PaymentError;
 use super::pending::Ended;
-use super::record::{DAMAGED, EMPTY, ROTATED};
 use crate::crash_point;
 use crate::{
-    Address, Chain, ChainFault, ChainView, Checks, Failure, FailureCode, LedgerError, Marked, Outside, Payer,
-    PaymentMade, Recipient, Rejection, Room, SignedTransfer, Signer, Transfer, TransferId, TransferState,
-    UnsignedTransfer,
+    Address, ApprovalWanted, Chain, ChainFault, ChainView, Checks, Failure, LedgerError, Marked, Outside,
+    Payer, PaymentMade, Recipient, Rejection, Room, SignedTransfer, Signer, Transfer, TransferId,
+    TransferState, UnsignedTransfer,
 };
 
 /// How often an account is given room for one transfer without a pause: from one bucket to a hundred.
@@ -173,7 +171,7 @@ impl Carrier {
                 (self.signatures, self.signed_before) = (1, Instant::now());
                 state.sign(signed)
             }
-            Verdict::Ask(rejection) => state.ask(wanted(&transfer, rejection)),
+            Verdict::Ask(rejection) => state.ask(ApprovalWanted::new(rejection, transfer.created_at)),
             Verdict::End(End::Rejected(rejection)) => {
                 // The rejection holds its own checks.
                 self.checks = None;
@@ -304,16 +302,13 @@ impl Carrier {
 
     /// A fault of the chain: what comes from the account ends the transfer, everything else is tried again.
     pub(super) fn unserved(&self, transfer: &Transfer, fault: ChainFault) -> Verdict {
-        let (code, message) = match &fault {
-            ChainFault::AuthorityRotated => (FailureCode::AuthorityRotated, ROTATED),
-            ChainFault::FeePayerEmpty => (FailureCode::FeePayerEmpty, EMPTY),
-            ChainFault::Refused(_) => {
+        match failing(&fault, self.now()) {
+            Some(failure) => {
                 tracing::warn!(transfer_id = %transfer.id, error = %fault, "the chain cannot serve a transfer");
-                (FailureCode::TransferFailed, DAMAGED)
+                Verdict::End(End::Failed(failure))
             }
-            ChainFault::SignerUnavailable | ChainFault::Unavailable(_) => return Verdict::Fault(fault),
-        };
-        Verdict::End(End::Failed(self.failure(code, message)))
+            None => Verdict::Fault(fault),
+        }
     }
 
     /// Gives the account room for one more payment, if it is as full as this view shows.

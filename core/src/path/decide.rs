@@ -7,8 +7,9 @@ use purser_policy::{
 
 use crate::bounds::Excess;
 use crate::{
-    Address, Beyond, ChainView, CheckedRule, Checks, Destination, Failure, FailureCode, Halt, Limit,
-    Recipient, Rejection, RejectionReason, RuleCheck, Timestamp, Transfer, TransferRequest, UsdcAmount,
+    Address, Beyond, ChainFault, ChainView, CheckedRule, Checks, Destination, Failure, FailureCode, Halt,
+    Limit, Recipient, Rejection, RejectionReason, RuleCheck, Timestamp, Transfer, TransferRequest,
+    UsdcAmount,
 };
 
 /// For a halt without known details.
@@ -147,6 +148,24 @@ pub(super) fn full(frees_at: Option<Timestamp>, failed_at: Timestamp) -> Failure
                    it more room."
         .into();
     Failure { code: FailureCode::AccountFull, message, failed_at, retry_at: frees_at }
+}
+
+/// The message of a transfer that none of our keys may sign.
+pub(super) const ROTATED: &str = "The operator's account no longer names a transfer authority of this service; nothing was paid. Send the same request \
+     again once its keys agree.";
+const EMPTY: &str =
+    "The service's wallet has no SOL for the fee right now; nothing was paid. Send the same request again.";
+const DAMAGED: &str = "The account cannot pay: its on-chain account is missing or damaged. Nothing was paid.";
+
+/// The failure of a transfer that a fault of the chain ends. `None`: it is tried again.
+pub(super) fn failing(fault: &ChainFault, failed_at: Timestamp) -> Option<Failure> {
+    let (code, message) = match fault {
+        ChainFault::AuthorityRotated => (FailureCode::AuthorityRotated, ROTATED),
+        ChainFault::FeePayerEmpty => (FailureCode::FeePayerEmpty, EMPTY),
+        ChainFault::Refused(_) => (FailureCode::TransferFailed, DAMAGED),
+        ChainFault::SignerUnavailable | ChainFault::Unavailable(_) => return None,
+    };
+    Some(Failure { code, message: message.into(), failed_at, retry_at: None })
 }
 
 fn describe(destination: &Destination, to: &Recipient) -> String {

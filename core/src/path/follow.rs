@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::carrier::{Carrier, End, Step, Stepped, WasPaid};
 use super::decide::{
-    Decision, Payment, decide, frozen, full, insufficient, invalid_recipient, rejection_without_numbers,
+    Decision, Payment, ROTATED, decide, frozen, full, insufficient, invalid_recipient,
+    rejection_without_numbers,
 };
 use super::error::PaymentError;
-use super::record::ROTATED;
 use crate::crash_point;
 use crate::{
     Address, ChainView, Checks, FailureCode, GivesBack, Outcome, PaymentMade, Refusal, RejectionReason,

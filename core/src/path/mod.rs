@@ -186,7 +186,7 @@ impl MoneyPath {
             let claim = self.outside.ledger.claim(&new, clock);
             match (claim.instrument(step!("transfer.claim")).await, &new.next) {
                 (Err(LedgerError::TooManyApprovals), TransferState::PendingApproval(wanted)) => {
-                    new.next = TransferState::Rejected(approval::too_many_wait(wanted));
+                    new.next = TransferState::Rejected(wanted.refused());
                 }
                 (claim, _) => break claim,
             }

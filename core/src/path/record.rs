@@ -9,14 +9,6 @@ use crate::{
     TransferState, WrongState, agreed_now,
 };
 
-/// The message of a transfer that none of our keys may sign.
-pub(super) const ROTATED: &str = "The operator's account no longer names a transfer authority of this service; nothing was paid. Send the same request \
-     again once its keys agree.";
-pub(super) const EMPTY: &str =
-    "The service's wallet has no SOL for the fee right now; nothing was paid. Send the same request again.";
-pub(super) const DAMAGED: &str =
-    "The account cannot pay: its on-chain account is missing or damaged. Nothing was paid.";
-
 /// How long one query of the chain's time may take.
 const TIME_PATIENCE: Duration = Duration::from_secs(1);
 /// How often a settlement asks for its block's time, a second apart. A node that lists a payment usually knows it.

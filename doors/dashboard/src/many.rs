@@ -156,12 +156,6 @@ fn change_of(fields: Option<&Map<String, Value>>) -> Result<ManyChange, Invalid>
     Ok(ManyChange::Policy(PolicyUpdate::from_json(json.as_bytes())?))
 }
 
-/// Whether a form shows or carries out a halt or a pause, maybe among other changes.
-pub fn is_stop(form: &Form) -> bool {
-    let update = PolicyUpdate::from_json(form.text("change").as_bytes());
-    matches!(form.text("what"), "halt" | "pause") || update.is_ok_and(|update| update.pauses())
-}
-
 async fn selected(services: &Services, signed: &Signed, form: &Form) -> Result<Selection, ApiError> {
     let filter = AccountFilter {
         status: form.given("status").map(|word| Invalid::unless("status", word)).transpose()?,

@@ -203,8 +203,14 @@ async fn read_stop(request: Request) -> Result<(Request, bool), ApiError> {
     }
     let (parts, body) = request.into_parts();
     let body = receive(body).await?;
-    let is_stop = Form::parse(&body).is_ok_and(|form| super::many::is_stop(&form));
+    let is_stop = Form::parse(&body).is_ok_and(|form| is_stop_of_many(&form));
     Ok((Request::from_parts(parts, Body::from(body)), is_stop))
+}
+
+/// Whether a form shows or carries out a halt or a pause, maybe among other changes.
+fn is_stop_of_many(form: &Form) -> bool {
+    let update = PolicyUpdate::from_json(form.text("change").as_bytes());
+    matches!(form.text("what"), "halt" | "pause") || update.is_ok_and(|update| update.pauses())
 }
 
 /// The scopes of which a page or form needs one, as the operation of REST that does the same.

@@ -7,8 +7,8 @@ use super::history::tag_text;
 use super::query::sql;
 use super::refusals::last_allowed;
 use super::row::{Record, Row};
+use super::told::Told;
 use super::transfer_row::{COLUMNS, TransferStateColumns, stored};
-use super::transfers::Told;
 use super::writer::Turn;
 use super::{StoreError, Transaction, Transfers};
 use crate::domain::{

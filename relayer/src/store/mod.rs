@@ -74,6 +74,7 @@ mod stops;
 mod stored;
 mod streams;
 mod tables;
+mod told;
 mod transaction;
 mod transfer_lists;
 mod transfer_row;
