@@ -87,6 +87,9 @@ impl Postgres {
         if !in_english.stderr(Stdio::null()).status().is_ok_and(|status| status.success()) {
             run(&mut initdb(&[]))?;
         }
+        // Tests make users of their own, who need their passwords.
+        let who = format!("local all {USER} trust\nlocal all all scram-sha-256\n");
+        fs::write(data.join("pg_hba.conf"), who)?;
         let log = folder.join("log");
         let output = File::create(&log)?;
         let mut server = as_user(&programs.join("postgres"));
