@@ -28,9 +28,9 @@ const BUDGETS: &[(&str, usize)] = &[
     ("audit/replay", 10_030), // what decides; one life held against the one before, caps and budgets over time, refusals decided by them, a page to sign and a ledger; one list of everything that a saved directory must hold, buckets of tags, accounts that are read again and held against every moment of a slot, and refusals by caps or for want of a grant, are its latest raise
     ("cli", 3_270), // variables for a shell, what doctor knows of poolers and nodes; the audit's options in groups, with examples; streams of events, whoever sends them; keys that it makes and revokes are on record
     ("client", 1_515), // creating over a mark; goal 1,100; what a large table of tags loads is its latest raise
-    ("core", 4_515),   // goal 3,300; one path: decided and signed before the claim
+    ("core", 4_530),   // goal 3,300; one path: decided and signed before the claim
     ("dev", 1_525), // an approval that was not paid fails; the approver and its phone, beside the signature of who pays; `purser trigger`
-    ("doors/dashboard", 5_800), // stops of many by their form, accounts without a limit; budgets, webhooks and approvals that need attention; what is not known, what waits at a button, grants beside checks; wallets in a browser; what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system
+    ("doors/dashboard", 5_805), // stops of many by their form, accounts without a limit; budgets, webhooks and approvals that need attention; what is not known, what waits at a button, grants beside checks; wallets in a browser; what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system
     ("doors/mcp", 1_725),       // strangers' memos; goal 500; a client that shows pages is led to an approval
     ("doors/x402", 1_255),      // offers in every form that sellers write
     ("localnet", 1_630),        // a gate: pages of other sites only read

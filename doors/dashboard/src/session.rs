@@ -9,7 +9,8 @@ use axum::http::{
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use purser_relayer::domain::{
-    CEREMONY_MAX, Operator, PasskeyUse, PlainKey, Principal, Scope, Scopes, SessionId, SessionToken,
+    CEREMONY_MAX, Operator, PasskeyUse, PlainKey, PolicyUpdate, Principal, Scope, Scopes, SessionId,
+    SessionToken,
 };
 use purser_relayer::service::{Forbidden, ServiceError, Unauthorized};
 use purser_relayer::web::{ApiError, ClientAddress, receive, request_name};

@@ -2,12 +2,12 @@ use std::time::Duration;
 
 use futures::FutureExt;
 
+use super::announcement::Announcement;
 use super::approvals::has_room_to_ask;
 use super::history::tag_text;
 use super::query::sql;
 use super::refusals::last_allowed;
 use super::row::{Record, Row};
-use super::told::Told;
 use super::transfer_row::{COLUMNS, TransferStateColumns, stored};
 use super::writer::Turn;
 use super::{StoreError, Transaction, Transfers};
@@ -42,7 +42,7 @@ impl Transfers {
         // Signed bytes are announced when they are sent.
         let told = match new.next.signed() {
             Some(_) => None,
-            None => Some(self.told_of(&new.transfer, &new.next, clock.now).await?),
+            None => Some(self.announcement_of(&new.transfer, &new.next, clock.now).await?),
         };
         let (new, holder) = (new.clone(), self.holder.clone());
         let fingerprint = new.fingerprint().to_hex();
@@ -115,7 +115,7 @@ async fn claim_and_tell(
     fingerprint: &str,
     holder: &str,
     clock: ClaimClock,
-    told: Option<Told>,
+    told: Option<Announcement>,
 ) -> Result<(Claim, Vec<WebhookId>), StoreError> {
     let claim = try_claim(&mut *tx, new, fingerprint, holder, clock).await?;
     let hint = match (&claim, told) {

@@ -20,6 +20,7 @@
 mod account_changes;
 mod accounts;
 mod actions;
+mod announcement;
 mod approvals;
 mod attempts;
 mod balances;
@@ -74,7 +75,6 @@ mod stops;
 mod stored;
 mod streams;
 mod tables;
-mod told;
 mod transaction;
 mod transfer_lists;
 mod transfer_row;

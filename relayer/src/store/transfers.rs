@@ -118,7 +118,7 @@ impl Transfers {
         gives_back: Option<GivesBack>,
         now: Timestamp,
     ) -> Result<Marked, StoreError> {
-        let told = self.told_of(transfer, &next, now).await?;
+        let told = self.announcement_of(transfer, &next, now).await?;
         let is_watched = told.watches(transfer.request.from);
         let moved = transfer.moved(next, now);
         let (transfer, next) = (transfer.clone(), moved.clone());

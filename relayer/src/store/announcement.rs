@@ -8,12 +8,12 @@ use crate::domain::{AccountId, Event, HistoryEntry, Timestamp, Transfer, Transfe
 impl Transfers {
     /// Webhooks are read before the write, so that the writer is not held
     /// up; one that is registered at this moment misses the event.
-    pub(super) async fn told_of(
+    pub(super) async fn announcement_of(
         &self,
         transfer: &Transfer,
         next: &TransferState,
         now: Timestamp,
-    ) -> Result<Told, StoreError> {
+    ) -> Result<Announcement, StoreError> {
         let webhooks = async {
             if Event::of_step(transfer, next, now).is_empty() {
                 Ok(Vec::new())
@@ -28,20 +28,20 @@ impl Transfers {
         }
         // Every process locks ledgers in the same order.
         entries.sort_by_key(|entry| entry.account_id);
-        Ok(Told { entries, webhooks, payees })
+        Ok(Announcement { entries, webhooks, payees })
     }
 }
 
 /// What a step adds to histories, and the webhooks that may be told of it.
 #[derive(Clone)]
-pub(super) struct Told {
+pub(super) struct Announcement {
     entries: Vec<HistoryEntry>,
     webhooks: Vec<Webhook>,
     /// Those of another operator whose account is paid.
     payees: Vec<Webhook>,
 }
 
-impl Told {
+impl Announcement {
     /// Whether a webhook of the payer's operator watches this account's balance.
     pub(super) fn watches(&self, payer: AccountId) -> bool {
         self.webhooks.iter().any(|webhook| webhook.subscription.watches(payer).is_some())
