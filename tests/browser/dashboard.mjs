@@ -503,6 +503,8 @@ async function keyboard() {
   await page.getByRole("heading", { name: "Accounts" }).waitFor();
   await tabTo(page, "Name");
   await page.keyboard.insertText("Typed");
+  await tabTo(page, "Anyone");
+  await page.keyboard.press("Space");
   await page.keyboard.press("Enter");
   await page.getByText("The account is on the chain.").waitFor();
   await tabTo(page, "Change the policy");

@@ -114,7 +114,7 @@ impl Scene {
                 "idempotency_key": unique_key(),
             }),
             "/v1/webhooks" => json!({ "url": NOWHERE, "events": ["transfer.settled"] }),
-            "/v1/webhooks/{id}" => json!({ "events": ["transfer.settled"] }),
+            "/v1/webhooks/{id}" => json!({ "events": ["transfer.settled", "transfer.rejected"] }),
             "/v1/webhooks/{id}/rotate_secret" | "/v1/webhooks/{id}/test" | "/v1/approvals/{id}/reject" => {
                 json!({})
             }

@@ -304,7 +304,10 @@ impl Carrier {
     pub(super) fn unserved(&self, transfer: &Transfer, fault: ChainFault) -> Verdict {
         match failing(&fault, self.now()) {
             Some(failure) => {
-                tracing::warn!(transfer_id = %transfer.id, error = %fault, "the chain cannot serve a transfer");
+                // Who looks after the keys says the other reasons, once.
+                if let ChainFault::Refused(_) = &fault {
+                    tracing::warn!(transfer_id = %transfer.id, error = %fault, "the chain cannot serve a transfer");
+                }
                 Verdict::End(End::Failed(failure))
             }
             None => Verdict::Fault(fault),

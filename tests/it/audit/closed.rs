@@ -1,6 +1,6 @@
 //! An account that is closed with a rest, and created anew, on the real program.
 
-use purser_client::{OnChainPolicy, RentRefunds};
+use purser_client::{Deployment, OnChainPolicy, RentRefunds};
 use purser_tests::wallet::mints;
 use purser_tests::{AppSettings, DirectOutcome, TestApp, TestNetwork};
 use serde_json::json;
@@ -34,7 +34,7 @@ async fn account_closed_with_a_rest_to_somebody_who_holds_usdc_and_created_anew_
     assert_eq!(chain.usdc_micros(&payee).await, 140_000_000);
     let policy = OnChainPolicy::default();
     let create = program.create_agent(wallet, wallet, wallet, operator.address, state.agent_id, &policy);
-    lands(create).await;
+    lands(Deployment::create_agent_over(create, wallet)).await;
     // Once more, with a rest to another account of the operator.
     mints(&chain, "5", &ada.token_account).await;
     let refunds = RentRefunds { agent: wallet, draft: wallet };

@@ -30,7 +30,7 @@ use timings::Timings;
 
 /// The black-box tests mostly wait: for slots, finality and the start of processes.
 const BLACK_BOX: &str = "tests/it/main.rs";
-const BLACK_BOX_TESTS_AT_ONCE: &str = "6";
+const BLACK_BOX_TESTS_AT_ONCE: &str = "4";
 
 #[derive(clap::Args)]
 pub struct Args {
