@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use super::carrier::{Carrier, Step, Stepped, Verdict, WasPaid, allowed_by};
-use super::decide::{Decision, Payment, decide, invalid_recipient};
+use super::carrier::{Carrier, End, Step, Stepped, WasPaid, allowed_by};
+use super::decide::{Decision, Payment, decide, failing, invalid_recipient};
 use super::error::PaymentError;
 use super::{MoneyPath, Rejected};
 use crate::crash_point;
@@ -74,11 +74,12 @@ impl Carrier {
                 match self.signed(&asked, destination, &view).await {
                     Ok(signed) => self.store(allowed_by(&view, asked), signed).await,
                     // Until it is signed, its second is that of the claim.
-                    Err(fault) => match self.unserved(&transfer, fault) {
-                        Verdict::End(end) => {
+                    Err(fault) => match failing(&fault, self.now()) {
+                        Some(failure) => {
+                            let end = End::Failed(failure);
                             self.end_unpaid(allowed_by(&view, transfer), destination, end).await
                         }
-                        _ => self.wait_longer(transfer).await,
+                        None => self.wait_longer(transfer).await,
                     },
                 }
             }

@@ -67,8 +67,8 @@ pub(super) enum Step {
     Left(Transfer),
 }
 
-/// What comes of a transfer by what the chain shows.
-pub(super) enum Verdict {
+/// The outcome of a look at the chain for one transfer.
+enum Verdict {
     Signed(SignedTransfer),
     /// The chain or our records hold a payment with its tag.
     Paid(Box<ChainView>),
@@ -193,7 +193,7 @@ impl Carrier {
         self.is_paid = true;
         match self.signed(transfer, destination, view).await {
             Ok(signed) => Verdict::Signed(signed),
-            // Whatever holds up the signature, it does not mean that nothing was paid.
+            // A missing signature does not mean that nothing was paid.
             Err(fault) => Verdict::Fault(ChainFault::Unavailable(fault.to_string())),
         }
     }
@@ -301,10 +301,10 @@ impl Carrier {
     }
 
     /// A fault of the chain: what comes from the account ends the transfer, everything else is tried again.
-    pub(super) fn unserved(&self, transfer: &Transfer, fault: ChainFault) -> Verdict {
+    fn unserved(&self, transfer: &Transfer, fault: ChainFault) -> Verdict {
         match failing(&fault, self.now()) {
             Some(failure) => {
-                // Who looks after the keys says the other reasons, once.
+                // The signer checks log the other reasons, once.
                 if let ChainFault::Refused(_) = &fault {
                     tracing::warn!(transfer_id = %transfer.id, error = %fault, "the chain cannot serve a transfer");
                 }

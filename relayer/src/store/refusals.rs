@@ -5,8 +5,8 @@ use super::query::{Target, sql};
 use crate::domain::{AccountId, OperatorId, Timestamp, TransferId};
 use purser_core::RefusalLimits;
 
-/// Of the transfers since `since` that were rejected or failed: the account's last but so many, or else the operator's. `None`: there
-/// are fewer than may be.
+/// The oldest refusal that still counts, if the account or its operator has as many since `since` as it may: a transfer that was
+/// rejected or failed. `None`: there are fewer.
 pub(super) async fn last_allowed(
     target: impl Into<Target<'_>>,
     (operator, account): (OperatorId, AccountId),
