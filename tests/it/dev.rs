@@ -155,7 +155,9 @@ async fn page_on_approvals_is_followed_by_typing_what_it_says() {
     let dev = Dev::starts();
     // Where `purser dev` keeps its state if nobody says otherwise.
     std::os::unix::fs::symlink("state", dev.folder.path().join(".purser")).expect("the folder is writable");
-    let [asks, approves, ..] = &page::blocks("docs/approvals.md", "sh")[..] else { panic!("two blocks") };
+    let [asks, approves, ..] = &page::blocks("docs/start/approvals.md", "sh")[..] else {
+        panic!("two blocks")
+    };
     let asked = typed(&dev, asks);
     assert_eq!((&asked["status"], &asked["error"]), (&json!("pending_approval"), &json!("policy_violation")));
     let url = asked["approval_url"].as_str().expect("a page for a person");

@@ -1,4 +1,4 @@
-//! Follows `docs/first-payment.md` from an empty folder. `.ci/run` has already installed what the page installs.
+//! Follows `docs/start/quickstart.md` from an empty folder. `.ci/run` has already installed what the page installs.
 
 use std::path::PathBuf;
 use std::{env, fs};
@@ -11,7 +11,7 @@ use solana_sdk::pubkey::Pubkey;
 
 /// The part of the page whose heading begins with this.
 fn part(heading: &str) -> String {
-    let page = fs::read_to_string(workspace().join("docs/first-payment.md")).expect("the page is there");
+    let page = fs::read_to_string(workspace().join("docs/start/quickstart.md")).expect("the page is there");
     let part = page.split("\n## ").find(|part| part.starts_with(heading));
     part.unwrap_or_else(|| panic!("no part is called {heading}")).to_owned()
 }
@@ -145,7 +145,7 @@ async fn first_payment_over_mcp_is_made_once() {
 #[test]
 fn page_installs_what_the_gate_installs() {
     let gate = fs::read_to_string(workspace().join(".ci/run")).expect("the gate is there");
-    let page = fs::read_to_string(workspace().join("docs/first-payment.md")).expect("the page is there");
+    let page = fs::read_to_string(workspace().join("docs/start/quickstart.md")).expect("the page is there");
     let installed =
         page.lines().filter_map(|line| line.split_once(" install ")).flat_map(|(_, what)| what.split(' '));
     let mut packages = 0;

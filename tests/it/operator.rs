@@ -11,7 +11,7 @@ use solana_sdk::signer::Signer;
 
 use crate::set_up::{Scene, named, printed, word};
 
-/// Makes the service's folder by docs/set-up.md, and the operator's wallet and checkout.
+/// Makes the service's folder by docs/run/set-up.md, and the operator's wallet and checkout.
 pub async fn begins(scene: &mut Scene) {
     let made = scene.types(&printed("self-custodied")[0]);
     for (role, name) in

@@ -71,7 +71,7 @@ enum Command {
     Packages(release::packages::Args),
     /// Measure the compute units, bytes and rent of every instruction
     Cu(cu::Args),
-    /// Measure what users wait for and what a machine carries; figures go into docs/benchmarks.md
+    /// Measure what users wait for and what a machine carries; figures go into docs/trust/benchmarks.md
     #[command(subcommand)]
     Bench(bench::Bench),
 }

@@ -50,8 +50,8 @@ pub const GROUPS: &[Group] = &[
             "core",
             "doors/mcp",
             "doors/x402",
-            "docs/agents.md",
-            "docs/first-payment.md",
+            "docs/build/mcp.md",
+            "docs/start/quickstart.md",
             "relayer/src/service",
             "relayer/src/webhook",
         ],
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn groups_run_when_their_inputs_change_and_one_by_turn() {
         assert_eq!(names(&[]), ["simulate"]);
-        assert_eq!(names(&["docs/keys.md", "relayer/src/app.rs"]), ["simulate"]);
+        assert_eq!(names(&["docs/run/keys.md", "relayer/src/app.rs"]), ["simulate"]);
         assert_eq!(names(&["relayer/src/store/mod.rs"]), ["databases", "simulate"]);
         assert_eq!(names(&["tests/it/packages.rs", "sdk/python/README.md"]), ["sdk", "packages", "simulate"]);
         assert_eq!(names(&["core/src/lib.rs"]), ["clients", "simulate"]);
