@@ -1,5 +1,5 @@
-//! A server was compromised: the steps of docs/run/emergency.md as printed, with Anchor's own command line, against a thief who holds
-//! all that was on the server.
+//! A server was compromised: the steps of docs/run/emergency.md as printed, without a checkout, against a thief who holds all that
+//! was on the server.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -71,14 +71,24 @@ async fn steps_after_a_break_in_leave_the_thief_nothing_and_the_agents_pay_again
     let [halt, new_keys, update, look, api_keys, revoke, remove, resume] = &blocks[..] else {
         panic!("{blocks:?}")
     };
-    // 1. At the top of the page without a checkout, and here with Anchor, which finds it halted.
+    // 1. At the top of the page with node and wallet on the line, and here from the environment, which finds it halted.
     scene.variables.push(("WALLET", scene.folder.path().join("wallet.json").display().to_string()));
     scene.types(&page::filled(&page::blocks("docs/run/emergency.md", "sh halt")[0], &places));
+    let [names_node_and_wallet] = &page::blocks("docs/run/emergency.md", "sh wallet")[..] else {
+        panic!("one block")
+    };
+    let shows = "printenv ANCHOR_PROVIDER_URL ANCHOR_WALLET";
+    let exported = scene.types(&format!("{names_node_and_wallet}{shows}"));
+    for (name, value) in ["ANCHOR_PROVIDER_URL", "ANCHOR_WALLET"].into_iter().zip(exported.lines()) {
+        scene.variables.push((name, value.to_owned()));
+    }
     client.post("/v1/transfers", &orders("halted-first")).await.is_error(402, "account_paused");
     scene.types(&page::filled(halt, &places));
     client.post("/v1/transfers", &orders("halted")).await.is_error(402, "account_paused");
-    // 2.
+    // 2. On a clean machine: beside the thief's copies, the files would be there already.
+    let server = std::mem::replace(&mut scene.place, scene.folder.path().to_path_buf());
     let made = scene.types(new_keys);
+    scene.place = server;
     let made: Vec<&str> = made.split_whitespace().filter(|word| word.parse::<Pubkey>().is_ok()).collect();
     let [new_policy, new_transfer] = made[..] else { panic!("{made:?}") };
     for address in [new_policy, new_transfer] {

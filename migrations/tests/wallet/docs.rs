@@ -18,12 +18,32 @@ fn pages() -> String {
     PAGES.map(text).concat()
 }
 
-/// The name of the script and its arguments, of each `anchor run`.
+/// The name of the script and its arguments, of each `anchor run`, and of each `purser-migrate` by the script that is this command.
 fn printed() -> Vec<(String, String)> {
-    let text = pages();
-    let commands = text.split("anchor run ").skip(1).filter_map(|rest| rest.split(['`', '\n']).next());
-    let commands = commands.map(|command| command.split_once(" -- ").unwrap_or((command, "")));
-    commands.map(|(name, arguments)| (name.to_string(), arguments.to_string())).collect()
+    let text = pages().replace("anchor run ", "\0script ").replace("purser-migrate ", "\0");
+    let commands = text.split('\0').skip(1).filter_map(|rest| rest.split(['`', '\n']).next());
+    // Node and wallet are those of the test.
+    let commands = commands.filter_map(|command| command.split(" --url ").next());
+    let named = |command: &str| match command.strip_prefix("script ") {
+        Some(line) => {
+            let (name, arguments) = line.split_once(" -- ").unwrap_or((line, ""));
+            (name.to_string(), arguments.to_string())
+        }
+        None => script_of(command),
+    };
+    commands.map(named).collect()
+}
+
+/// The script of `Anchor.toml` that runs this command, with what follows as its arguments.
+fn script_of(command: &str) -> (String, String) {
+    let file = std::fs::read_to_string(binaries::workspace().join("Anchor.toml")).unwrap();
+    let scripts = file.lines().filter_map(|line| line.strip_suffix('"')?.split_once(" = \"migrations/run "));
+    let mut same = scripts.filter_map(|(name, line)| {
+        let arguments = command.strip_prefix(line)?;
+        (arguments.is_empty() || arguments.starts_with(' ')).then_some((name, arguments.trim_start()))
+    });
+    let (name, arguments) = same.next().unwrap_or_else(|| panic!("no script is `{command}`"));
+    (name.to_string(), arguments.to_string())
 }
 
 /// What a printed line answers.
