@@ -51,7 +51,7 @@ pub const GROUPS: &[Group] = &[
             "doors/mcp",
             "doors/x402",
             "docs/build/mcp.md",
-            "docs/start/quickstart.md",
+            "docs/build/sdk.md",
             "relayer/src/service",
             "relayer/src/webhook",
         ],
