@@ -41,7 +41,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("relayer", 46_390), // claims that store a first step; what links, changes and records may cost, passwords from a file, a stop that is told first; requests that pass for their pause alone change nothing else, and errors that say that it holds; what a plain pause replaces, and turns for budgets; what a payment counts, read once more after its block; who approved, and which action made a version or a halt; what the service pays for approvers; blocks not older than a view; the record of changes, sessions, passkeys, tags, changes of many accounts, limits of 30 days and budgets announced and compared before they are changed, sums of transfers by day and of refusals by reason
     ("rpc", 1_995), // topics that are refused or left unanswered take turns; answers that say nothing; goal 1,800; subscriptions that are refused are requested again; a blockhash since a slot
     ("simulate", 2_230), // copies of approvals that are put back, nodes that swallow and hide; tables that grow; people who approve; forks amid payments, and as one is signed
-    ("xtask", 4_120), // tiers, groups and their inputs, times of tests; doors known by their folders; pages of docs in the archive; the same draws in every build of it
+    ("xtask", 4_310), // tiers, groups and their inputs, times of tests; doors known by their folders; pages of docs in the archive; the same draws in every build of it
 ];
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
