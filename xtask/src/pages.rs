@@ -1,5 +1,5 @@
 //! Pages: links to files and headings that are there, citations of pages in code, the table of contents in
-//! `docs/SUMMARY.md`, and lines and table cells that fit on a screen.
+//! `docs/SUMMARY.md`, lines and table cells that fit on a screen, and sentences that are easy to read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,8 +17,18 @@ const SUMMARY: &str = "docs/SUMMARY.md";
 /// Characters of a line of prose, without the targets of its links, and of a cell of a table.
 const WIDTH_MAX: usize = 120;
 
-/// Pages that have longer lines or cells still. Take a page out once it fits; none may join.
-const WIDE: &[&str] = &[
+/// Words of a sentence, and of a page's sentences in the mean.
+const WORDS_MAX: usize = 30;
+const WORDS_MEAN_MAX: usize = 25;
+
+/// Words that begin no sentence but a question.
+const NO_BEGINNINGS: [&str; 4] = ["What", "Who", "Whoever", "Of"];
+
+/// Words that nobody would say to a colleague.
+const NO_WORDS: [&str; 5] = ["anew", "henceforth", "thereof", "whichever", "whoever"];
+
+/// Pages that break the rules about lines, cells and sentences still. Take a page out once it keeps them; none may join.
+const UNREADY: &[&str] = &[
     "ARCHITECTURE.md",
     "docs/dev/decisions/0001-rolling-window-by-the-chains-clock.md",
     "docs/dev/decisions/0002-agent-account-size-rent-and-closing.md",
@@ -83,14 +93,14 @@ pub fn check(root: &Path) -> Result<()> {
     found.extend(broken(&pages, |path| root.join(path).exists()));
     found.extend(orphans(&pages));
     for (page, text) in pages.iter().filter(|(page, _)| is_read_as_text(page)) {
-        let wide = wide(text);
+        let hard: Vec<String> = wide(text).into_iter().chain(unclear(text)).collect();
         let name = page.display();
-        let is_listed = WIDE.iter().any(|listed| Path::new(listed) == page);
-        if is_listed && wide.is_empty() {
-            found.push(format!("{name} fits now: take it out of WIDE in xtask/src/pages.rs"));
+        let is_listed = UNREADY.iter().any(|listed| Path::new(listed) == page);
+        if is_listed && hard.is_empty() {
+            found.push(format!("{name} is ready: take it out of UNREADY in xtask/src/pages.rs"));
         }
         if !is_listed {
-            found.extend(wide.iter().map(|at| format!("{name}:{at}")));
+            found.extend(hard.iter().map(|at| format!("{name}:{at}")));
         }
     }
     ensure!(found.is_empty(), "pages:\n  {}", found.join("\n  "));
@@ -222,6 +232,78 @@ fn wide(text: &str) -> Vec<String> {
     wide
 }
 
+/// Paragraphs, items of lists and cells of tables, with the numbers of their first lines. Headings are exempt, and so is code.
+fn paragraphs(text: &str) -> Vec<(usize, String)> {
+    let mut paragraphs: Vec<(usize, String)> = Vec::new();
+    let mut is_open = false;
+    for (at, line) in prose(text) {
+        let (line, words) = (line.trim(), line.trim().trim_start_matches(['-', '*', '>', ' ']));
+        let is_item =
+            words.len() < line.len() || line.split_once(". ").is_some_and(|(n, _)| n.parse::<u32>().is_ok());
+        if line.starts_with('|') {
+            paragraphs.extend(line.split('|').map(|cell| (at, cell.trim().to_owned())));
+        } else if is_open
+            && !line.is_empty()
+            && !is_item
+            && let Some((_, open)) = paragraphs.last_mut()
+        {
+            open.push(' ');
+            open.push_str(line);
+        } else if !line.is_empty() && !line.starts_with('#') {
+            paragraphs.push((at, words.to_owned()));
+        }
+        is_open = !line.is_empty() && !line.starts_with(['|', '#']);
+    }
+    paragraphs
+}
+
+/// Text in which each piece of code is one word.
+fn without_code(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    parts.map(|(at, part)| if at % 2 == 0 { part } else { "X" }).collect()
+}
+
+fn sentences(text: &str) -> Vec<&str> {
+    let mut sentences = Vec::new();
+    let mut begin = 0;
+    for (at, _) in text.match_indices(' ') {
+        if text[begin..at].ends_with(['.', '?', '!', ':']) {
+            sentences.push(&text[begin..at]);
+            begin = at + 1;
+        }
+    }
+    sentences.push(&text[begin..]);
+    sentences
+}
+
+/// Sentences that are too long or begin with words of [`NO_BEGINNINGS`], and words of [`NO_WORDS`].
+fn unclear(text: &str) -> Vec<String> {
+    let mut unclear = Vec::new();
+    let mut lengths = Vec::new();
+    for (at, paragraph) in paragraphs(text) {
+        let text = without_code(&shown(&paragraph));
+        for sentence in sentences(&text) {
+            let words: Vec<&str> = sentence.split_whitespace().collect();
+            lengths.push(words.len());
+            if words.len() > WORDS_MAX {
+                unclear.push(format!("{at}: a sentence of {} words", words.len()));
+            }
+            let first =
+                words.first().map_or("", |word| word.trim_matches(|sign: char| !sign.is_alphanumeric()));
+            if NO_BEGINNINGS.contains(&first) && !sentence.trim_end().ends_with('?') {
+                unclear.push(format!("{at}: a sentence begins with {first}"));
+            }
+            let bare = |word: &&str| word.trim_matches(|sign: char| !sign.is_alphanumeric()).to_lowercase();
+            let words = words.iter().map(bare).filter(|word| NO_WORDS.contains(&word.as_str()));
+            unclear.extend(words.map(|word| format!("{at}: the word {word}")));
+        }
+    }
+    if lengths.iter().sum::<usize>() > WORDS_MEAN_MAX * lengths.len() {
+        unclear.push(format!("1: sentences of more than {WORDS_MEAN_MAX} words in the mean"));
+    }
+    unclear
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,6 +353,27 @@ mod tests {
         assert_eq!(
             wide(&text).iter().map(|at| at.split(':').next()).collect::<Vec<_>>(),
             [Some("1"), Some("3")]
+        );
+    }
+
+    #[test]
+    fn long_and_inverted_sentences_are_found_and_questions_code_and_headings_are_not() {
+        let long = "word ".repeat(31);
+        let text = format!(
+            "# What is this\n\nWhat is it? It is fine. What it\ndoes is unclear.\n\n- {long}\n- Ask\n  whoever.\n\n\
+             | Who can | a `Of x` |\n\n```\n{long}\n```\n"
+        );
+        let found = unclear(&text);
+        let expected = [
+            "3: a sentence begins with What",
+            "6: a sentence of 31 words",
+            "7: the word whoever",
+            "10: a sentence begins with Who",
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(
+            unclear(&format!("{}.", "word ".repeat(26))),
+            ["1: sentences of more than 25 words in the mean"]
         );
     }
 }
