@@ -222,7 +222,7 @@ fn same_past_has_the_same_root_and_anything_else_another() {
 }
 
 fn schema() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/audit-report.schema.json")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/trust/audit-report.schema.json")
 }
 
 /// Every form of a report that tests make, against the schema that is published.

@@ -96,7 +96,7 @@ pub(super) async fn run<S: Sections>(format: Format, file: Option<&Path>) -> Res
         Err(error) => findings.not_ok(
             "configuration",
             error,
-            "docs/configuration.md has all settings; `purser init` makes another folder with a configuration of its own",
+            "docs/run/configuration.md has all settings; `purser init` makes another folder with a configuration of its own",
         )?,
     }
     let wrong = findings.count(|finding| !finding.ok);
@@ -136,7 +136,7 @@ fn look_at_traces(findings: &mut Findings) -> Result<()> {
         Ok(Some(by)) => findings.ok("traces", format!("sent to the collector that {by} names")),
         Ok(None) => findings.ok("traces", "not sent: the environment names no collector"),
         Err(error) => {
-            findings.not_ok("traces", error, "docs/operating.md has what traces need, under Traces")
+            findings.not_ok("traces", error, "docs/run/operating.md has what traces need, under Traces")
         }
     }
 }

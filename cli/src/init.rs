@@ -180,7 +180,7 @@ fn config_text(arguments: &Init, folder: &Path) -> String {
     let database = arguments.database_url.clone().unwrap_or_else(sqlite);
     format!(
         r#"# Written by `purser init`. Every value can be given as PURSER__SECTION__KEY in the environment, which wins over this file;
-# docs/configuration.md has all settings. `purser doctor` checks them.
+# docs/run/configuration.md has all settings. `purser doctor` checks them.
 
 [server]
 listen = {listen}             # put a TLS proxy in front

@@ -50,7 +50,7 @@ mod tests {
     const MAINNET: &str = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d";
     const DEVNET: &str = "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG";
 
-    /// What docs/api.md has anybody compute. A change of it would rename every account.
+    /// What docs/build/api.md has anybody compute. A change of it would rename every account.
     #[test]
     fn id_is_the_one_that_the_documentation_computes() {
         let ids = AccountIds::on(MAINNET).unwrap();

@@ -180,7 +180,7 @@ impl Display for Ready {
             (&*format!("What is left of {MAX_DAILY_SPEND_USDC} USDC in 24 hours"), &self.curl.limits),
             ("Stop everything this agent sends", &self.curl.pause),
             ("And let it send again", &self.curl.unpause),
-            ("The same limits over MCP (docs/agents.md connects agents)", &self.curl.mcp),
+            ("The same limits over MCP (docs/build/mcp.md connects agents)", &self.curl.mcp),
         ] {
             write!(f, "\n# {what}\n{line}\n")?;
         }

@@ -1,4 +1,4 @@
-//! The commands of `docs/agents.md`, as printed. Agent hosts ask a model what to do next: here a local script answers in the
+//! The commands of `docs/build/mcp.md`, as printed. Agent hosts ask a model what to do next: here a local script answers in the
 //! model's place, with the APIs of OpenAI and Anthropic.
 
 use std::collections::BTreeMap;
@@ -117,7 +117,7 @@ async fn says(State(model): State<Arc<Model>>, uri: Uri, Json(asked): Json<Value
 
 /// The page's part with this heading, and its only code block in this language.
 fn block(heading: &str, language: &str) -> String {
-    let page = fs::read_to_string(workspace().join("docs/agents.md")).expect("the page is there");
+    let page = fs::read_to_string(workspace().join("docs/build/mcp.md")).expect("the page is there");
     let part = page.split("\n## ").find(|part| part.starts_with(heading));
     let part = part.unwrap_or_else(|| panic!("no part is called {heading}"));
     let blocks: Vec<&str> = part.split(&format!("```{language}\n")).skip(1).collect();

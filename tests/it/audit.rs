@@ -488,13 +488,14 @@ async fn history_that_the_relayer_tampered_with_is_found_entry_by_entry() {
 
 /// The page's blocks of one kind, in order.
 fn printed(kind: &str) -> Vec<String> {
-    let page = fs::read_to_string(binaries::workspace().join("docs/auditing.md")).expect("the page is there");
+    let page =
+        fs::read_to_string(binaries::workspace().join("docs/trust/auditing.md")).expect("the page is there");
     let begin = format!("```{kind}\n");
     let blocks = page.split(&begin).skip(1).filter_map(|rest| rest.split("```").next());
     blocks.map(str::to_owned).collect()
 }
 
-/// Runs the commands of `docs/auditing.md`, as printed, in order, in one folder.
+/// Runs the commands of `docs/trust/auditing.md`, as printed, in order, in one folder.
 #[tokio::test]
 async fn commands_of_the_page_for_auditors_run_as_printed() {
     let scene = Scene::new().await;

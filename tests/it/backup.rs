@@ -1,4 +1,4 @@
-//! Restores a backup of the database, with the commands of docs/operating.md as printed. The backup lacks a payment that was
+//! Restores a backup of the database, with the commands of docs/run/operating.md as printed. The backup lacks a payment that was
 //! made after it.
 
 use std::io::Write;
@@ -33,7 +33,7 @@ async fn settles(client: &Client, order: &Value) -> Value {
 
 /// Backs up, pays, restores, and retries the payment that the backup lacks.
 async fn goes_on_from_a_copy(mut scene: Scene, backup: &str, restore: &str) {
-    let printed = |kind: &str| page::blocks("docs/operating.md", &format!("sh {kind}"));
+    let printed = |kind: &str| page::blocks("docs/run/operating.md", &format!("sh {kind}"));
     let ([backup], [restore]) = (&printed(backup)[..], &printed(restore)[..]) else {
         panic!("one block each")
     };

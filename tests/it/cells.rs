@@ -1,4 +1,4 @@
-//! Two cells behind a real haproxy with the configuration of `docs/scaling.md`. Each cell is one relayer with its own SQLite
+//! Two cells behind a real haproxy with the configuration of `docs/run/scaling.md`. Each cell is one relayer with its own SQLite
 //! file: this tests the routing to a cell. `relayers.rs` tests several relayers on one Postgres.
 
 use std::fs;

@@ -188,7 +188,7 @@ async fn doctor_says_what_is_wrong_with_settings_nodes_and_programs_and_prints_n
     let report =
         Command::new(binaries::relayer()).args(["doctor", "--json"]).current_dir(empty.path()).output();
     let report: Value = serde_json::from_slice(&report.expect("it starts").stdout).expect("JSON");
-    only_wrong(&report, "configuration", "purser init", "docs/configuration.md");
+    only_wrong(&report, "configuration", "purser init", "docs/run/configuration.md");
 }
 
 #[tokio::test]

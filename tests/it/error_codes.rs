@@ -570,10 +570,13 @@ fn every_error_code_has_a_named_test() {
     let codes: BTreeSet<&str> = listed.iter().filter_map(|code| code.as_str()).collect();
     assert!(codes.len() >= 14, "{codes:?}");
     let tests = include_str!("error_codes.rs");
-    let page =
-        fs::read_to_string(workspace().join("docs/errors.md")).expect("docs/errors.md lists the errors");
+    let page = fs::read_to_string(workspace().join("docs/build/errors.md"))
+        .expect("docs/build/errors.md lists the errors");
     for code in codes {
-        assert!(page.contains(&format!("`{code}`")), "docs/errors.md does not name {code}");
+        assert!(
+            page.contains(&format!("\n### `{code}`\n")),
+            "docs/build/errors.md has no heading for {code}"
+        );
         let tested = tests.contains(&format!("async fn error_{code}_is_"));
         let excused = NOT_PROVOKED.iter().any(|(known, _)| *known == code);
         assert!(tested != excused, "{code}: tested {tested}, excused {excused}");

@@ -245,9 +245,13 @@ fn every_event_type_is_tested_here_and_explained() {
         .filter_map(|line| line.split('"').nth(1))
         .collect();
     assert_eq!(types.len(), 21, "{types:?}");
-    let page = std::fs::read_to_string(workspace().join("docs/webhooks.md")).expect("webhooks are explained");
+    let page =
+        std::fs::read_to_string(workspace().join("docs/build/webhooks.md")).expect("webhooks are explained");
     for event_type in types {
-        assert!(page.contains(&format!("`{event_type}`")), "docs/webhooks.md does not name {event_type}");
+        assert!(
+            page.contains(&format!("`{event_type}`")),
+            "docs/build/webhooks.md does not name {event_type}"
+        );
         assert!(
             [
                 include_str!("events.rs"),

@@ -1,5 +1,5 @@
 //! From a copy of the committed files: the build, and a program under an address of one's own, with the commands of
-//! docs/set-up.md as printed. Compiling takes minutes: only `PURSER_TEST_LONG=1` does that.
+//! docs/run/set-up.md as printed. Compiling takes minutes: only `PURSER_TEST_LONG=1` does that.
 
 use std::fs;
 use std::io::Write;

@@ -134,7 +134,7 @@ async fn one_account_is_halted_over_http_and_only_the_admins_wallet_resumes_it()
     ada.pays("1").to(&payee).await.is_settled();
 }
 
-/// With the command of docs/emergency.md as printed, while the relayer serves.
+/// With the command of docs/run/emergency.md as printed, while the relayer serves.
 #[tokio::test]
 async fn halt_by_command_on_the_server_stops_every_account_and_only_the_admins_wallet_resumes() {
     let operator = own_operator().await;
@@ -142,7 +142,7 @@ async fn halt_by_command_on_the_server_stops_every_account_and_only_the_admins_w
         (operator.creates_account_with("Ada", "5").await, operator.creates_account_with("Ben", "5").await);
     let (payee, _) = operator.chain.new_payee().await;
     ada.pays("1").to(&payee).await.is_settled();
-    let command = page::inline("docs/emergency.md", "purser halt ");
+    let command = page::inline("docs/run/emergency.md", "purser halt ");
     let command = page::filled(&command, &[("OPERATOR_ID", operator.id.as_str())]);
     let words: Vec<&str> = command.split_whitespace().skip(1).collect();
     let halted = operator.app().runs(&words);

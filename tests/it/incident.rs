@@ -1,4 +1,4 @@
-//! A server was compromised: the steps of docs/emergency.md as printed, with Anchor's own command line, against a thief who holds
+//! A server was compromised: the steps of docs/run/emergency.md as printed, with Anchor's own command line, against a thief who holds
 //! all that was on the server.
 
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ async fn steps_after_a_break_in_leave_the_thief_nothing_and_the_agents_pay_again
     let mut scene = Scene::set().await;
     let chain = scene.network.chain();
     begins(&mut scene).await;
-    let created = scene.types(&page::blocks("README.md", "sh operator")[0]);
+    let created = scene.types(&page::blocks("docs/run/own-wallet.md", "sh operator")[0]);
     let (operator, agent) = (named(&created, "operator"), named(&created, "agent"));
     let id = named(&created, "account_id");
     wallet::mints(&chain, "20", &named(&created, "usdc_token_account").parse().expect("base58")).await;
@@ -67,13 +67,13 @@ async fn steps_after_a_break_in_leave_the_thief_nothing_and_the_agents_pay_again
         ("OPERATOR_ID", operator_id.as_str()),
         ("OLD_TRANSFER_AUTHORITY", old_transfer.as_str()),
     ];
-    let blocks = page::blocks("docs/emergency.md", "sh incident");
+    let blocks = page::blocks("docs/run/emergency.md", "sh incident");
     let [halt, new_keys, update, look, api_keys, revoke, remove, resume] = &blocks[..] else {
         panic!("{blocks:?}")
     };
     // 1. At the top of the page without a checkout, and here with Anchor, which finds it halted.
     scene.variables.push(("WALLET", scene.folder.path().join("wallet.json").display().to_string()));
-    scene.types(&page::filled(&page::blocks("docs/emergency.md", "sh halt")[0], &places));
+    scene.types(&page::filled(&page::blocks("docs/run/emergency.md", "sh halt")[0], &places));
     client.post("/v1/transfers", &orders("halted-first")).await.is_error(402, "account_paused");
     scene.types(&page::filled(halt, &places));
     client.post("/v1/transfers", &orders("halted")).await.is_error(402, "account_paused");

@@ -1,4 +1,4 @@
-//! Postgres behind a real PgBouncer that takes TLS only: what `docs/set-up.md` says of TLS and of poolers.
+//! Postgres behind a real PgBouncer that takes TLS only: what `docs/run/set-up.md` says of TLS and of poolers.
 
 use std::fs;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! The receivers of `docs/webhooks.md`, exactly as printed, with real deliveries.
+//! The receivers of `docs/build/webhooks.md`, exactly as printed, with real deliveries.
 
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ use crate::webhooks::{registers, signature};
 
 /// The page's only code block in this language, changed to listen on `port`.
 fn receiver_of_the_page(language: &str, port: u16) -> String {
-    let page = std::fs::read_to_string(workspace().join("docs/webhooks.md")).expect("webhooks are explained");
+    let page =
+        std::fs::read_to_string(workspace().join("docs/build/webhooks.md")).expect("webhooks are explained");
     let blocks: Vec<&str> = page.split(&format!("```{language}\n")).skip(1).collect();
     let [block] = blocks[..] else { panic!("one receiver in {language}, not {}", blocks.len()) };
     let text = block.split("```").next().expect("a block ends");

@@ -1,4 +1,4 @@
-//! Rotates the keys of two relayers on one Postgres by the steps of docs/keys.md as printed, with Anchor's own command line,
+//! Rotates the keys of two relayers on one Postgres by the steps of docs/run/keys.md as printed, with Anchor's own command line,
 //! while clients pay and change a policy.
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ use solana_sdk::signer::Signer;
 
 use crate::set_up::{Scene, sets_up_managed, word};
 
-const PAGE: &str = "docs/keys.md";
+const PAGE: &str = "docs/run/keys.md";
 const PAYERS: usize = 4;
 /// What an answer may be that is not the last word. A refusal is not among them; on a busy machine a node may be slow.
 const ASKED_AGAIN: [&str; 4] = ["no answer", "submitted", "service_unavailable", "solana_unavailable"];
@@ -42,7 +42,7 @@ struct Clients {
 }
 
 impl Clients {
-    /// Asks the same again, as docs/api.md tells clients, until it is done.
+    /// Asks the same again, as docs/build/api.md tells clients, until it is done.
     async fn insist(&self, method: Method, path: &str, body: &Value) -> Value {
         let begun = Instant::now();
         loop {

@@ -1,4 +1,4 @@
-//! From nothing to a first payment, with the commands of docs/set-up.md as printed, in an empty folder.
+//! From nothing to a first payment, with the commands of docs/run/set-up.md as printed, in an empty folder.
 
 use std::fs;
 use std::io::Write;
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 /// The page's blocks of one kind, in order.
 pub fn printed(kind: &str) -> Vec<String> {
-    page::blocks("docs/set-up.md", &format!("sh {kind}"))
+    page::blocks("docs/run/set-up.md", &format!("sh {kind}"))
 }
 
 /// The page's only block of one kind.

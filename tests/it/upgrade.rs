@@ -3,7 +3,7 @@
 //! once, though the next build is killed over it too.
 //!
 //! `tests/upgrade/VERSION/` has a folder for each database: the database, the network with what is on its chain, the keys, and what
-//! was said (`said.json`). `PURSER_TEST_KEEP=VERSION` keeps what this build makes: once for each release, see docs/versions.md.
+//! was said (`said.json`). `PURSER_TEST_KEEP=VERSION` keeps what this build makes: once for each release, see docs/trust/versions.md.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

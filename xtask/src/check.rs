@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 
 use crate::parts::{Part, has_clippy};
 use crate::workspace::{Workspace, command, run as run_command};
-use crate::{circles, frozen, idl, imports, lines, localnet, names, page};
+use crate::{circles, frozen, idl, imports, lines, localnet, names, page, pages};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -34,6 +34,9 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 
     step("module of the audit's page");
     page::check(&workspace.root)?;
+
+    step("pages");
+    pages::check(&workspace.root)?;
 
     step("names of types");
     for folder in circles::crates_under(&workspace.root)? {

@@ -19,7 +19,7 @@ pub fn check(root: &Path) -> Result<()> {
     }
     bail!(
         "{} of relayer/store/migrations belong to a release, whose databases have them: put them back, and write what changes into a \
-         new file (docs/versions.md)",
+         new file (docs/trust/versions.md)",
         changed.join(", ")
     );
 }

@@ -49,7 +49,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("relayer/webhooks", 960),
     ("rpc", 1_995), // topics that are refused or left unanswered take turns; answers that say nothing; goal 1,800; subscriptions that are refused are requested again; a blockhash since a slot
     ("simulate", 2_230), // copies of approvals that are put back, nodes that swallow and hide; tables that grow; people who approve; forks amid payments, and as one is signed
-    ("xtask", 4_170), // tiers, groups and their inputs, times of tests; doors known by their folders; pages of docs in the archive; the same draws in every build of it
+    ("xtask", 4_500), // tiers, groups and their inputs, times of tests; doors known by their folders; pages of docs in the archive; the same draws in every build of it
 ];
 
 #[derive(Debug, PartialEq, Eq, Serialize)]

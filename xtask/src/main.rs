@@ -12,12 +12,11 @@ mod fuzz;
 mod idl;
 mod imports;
 mod lines;
-#[cfg(test)]
-mod links;
 mod localnet;
 mod mutants;
 mod names;
 mod page;
+mod pages;
 mod parts;
 mod postgres;
 mod prove;
@@ -71,7 +70,7 @@ enum Command {
     Packages(release::packages::Args),
     /// Measure the compute units, bytes and rent of every instruction
     Cu(cu::Args),
-    /// Measure what users wait for and what a machine carries; figures go into docs/benchmarks.md
+    /// Measure what users wait for and what a machine carries; figures go into docs/trust/benchmarks.md
     #[command(subcommand)]
     Bench(bench::Bench),
 }

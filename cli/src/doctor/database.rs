@@ -68,7 +68,7 @@ pub(super) async fn look_at(
         findings.not_ok(
             "database: pooler",
             "gives each transaction another connection of the server",
-            "set `pool_mode = session` in the pooler, or connect to the server itself: docs/set-up.md",
+            "set `pool_mode = session` in the pooler, or connect to the server itself: docs/run/set-up.md",
         )?;
         return Ok(Vec::new());
     }
@@ -85,7 +85,7 @@ fn mend_of(error: &StoreError) -> &'static str {
     }
     if let StoreError::Open { .. } = error {
         return "check that the user that purser runs as may write the file and its folder, that the disk has room, and that the file \
-                is a database; docs/operating.md has how to restore a copy, under Backup";
+                is a database; docs/run/operating.md has how to restore a copy, under Backup";
     }
     "check that the server runs, takes writes and lets this user in, and that `database.url` is right"
 }

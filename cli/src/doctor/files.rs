@@ -108,7 +108,7 @@ pub(super) fn absent_key(source: &KeySource) -> String {
     match source {
         KeySource::File(file) => format!(
             "put the key back. Where it is lost, make another, which the operators' admin then has to name: purser keygen {}; \
-             docs/keys.md, Rotating keys",
+             docs/run/keys.md, Rotating keys",
             file.display()
         ),
         KeySource::Variable(_) | KeySource::Remote(_) => {

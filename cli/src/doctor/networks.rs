@@ -38,8 +38,8 @@ pub(super) async fn look_at(
             look_at_chain(&chain, (1 + config.rpc_urls.len(), is_local(config)), operators, findings).await
         }
         Err(error) => {
-            let contents = "correct what this names; `purser keygen FILE` makes a key's file where there is none; docs/keys.md has the \
-                            other places for keys, docs/configuration.md all settings";
+            let contents = "correct what this names; `purser keygen FILE` makes a key's file where there is none; docs/run/keys.md has the \
+                            other places for keys, docs/run/configuration.md all settings";
             let mut sources =
                 config.policy_authority_keypair.iter().chain(&config.transfer_authority_keypair);
             let unread = sources.find_map(|source| problem_with(source.file()?, &absent_key(source)));
@@ -294,7 +294,7 @@ fn look_at_signers(network: Network, problems: &[KeyProblem], findings: &mut Fin
                 format!("network {network}: signer of {role} {address}"),
                 "does not answer, refuses us, or holds another key",
                 "check that its service runs and can be reached, that its credential is valid and may read the key, and that \
-                 `public_key` is the key's: docs/keys.md, Keys that another service keeps",
+                 `public_key` is the key's: docs/run/keys.md, Keys that another service keeps",
             )?;
         }
     }

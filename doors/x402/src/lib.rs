@@ -1,6 +1,6 @@
 //! Purchases by x402: an agent pays for what a server sells. The payment is an ordinary transfer, but for who sends its bytes, and
 //! all that this crate has of the service are requests to servers ([`Fetches`]) and such transfers ([`HandOvers`]).
-//! See [decision 25](../../../docs/decisions/0025-x402-purchases-are-transfers.md).
+//! See [decision 25](../../../docs/dev/decisions/0025-x402-purchases-are-transfers.md).
 //!
 //! [`Fetches`]: purser_service::Fetches
 //! [`HandOvers`]: purser_service::HandOvers

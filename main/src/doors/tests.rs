@@ -77,7 +77,7 @@ fn document_of_all_doors_leads_nowhere_wrong_and_says_which_bodies_need_a_key() 
 /// Checks the page of all settings: each stands there once for the file and once for the environment.
 #[test]
 fn every_setting_of_the_page_can_be_said_by_the_environment_alone() {
-    const PAGE: &str = include_str!("../../../docs/configuration.md");
+    const PAGE: &str = include_str!("../../../docs/run/configuration.md");
     let text = PAGE.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("settings");
     let values = ::config::Config::builder().add_source(File::from_str(text, FileFormat::Toml)).build();
     let values: serde_json::Value = values.expect("TOML").try_deserialize().expect("values");

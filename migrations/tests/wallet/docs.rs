@@ -11,7 +11,7 @@ use crate::room::{Room, Wallet};
 use crate::unsigned::signed;
 
 /// The pages with such commands, in the order in which they are run here: the upgrade is last.
-const PAGES: [&str; 3] = ["docs/keys.md", "docs/emergency.md", "docs/operating.md"];
+const PAGES: [&str; 3] = ["docs/run/keys.md", "docs/run/emergency.md", "docs/run/operating.md"];
 
 fn pages() -> String {
     let text = |page: &str| std::fs::read_to_string(binaries::workspace().join(page)).unwrap();

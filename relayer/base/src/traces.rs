@@ -1,6 +1,6 @@
 //! OpenTelemetry traces, for the collector that the environment names: how long requests and their steps took. A span carries
 //! the same ids as a log line of the request, and none of its contents. Only in builds with the cargo feature `otel`; others have
-//! just the request's span, for the log. See [decision 27](../../docs/decisions/0027-admin-listener-and-traces.md).
+//! just the request's span, for the log. See [decision 27](../../docs/dev/decisions/0027-admin-listener-and-traces.md).
 
 #[cfg(feature = "otel")]
 mod export;

@@ -1,4 +1,4 @@
-//! The receiver in Rust of `docs/webhooks.md`, where it must stand word for word.
+//! The receiver in Rust of `docs/build/webhooks.md`, where it must stand word for word.
 #![expect(clippy::disallowed_methods, reason = "it has no drain")]
 
 use std::collections::HashSet;

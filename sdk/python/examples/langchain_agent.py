@@ -1,4 +1,4 @@
-# An agent of LangChain that pays over MCP: the same program as in docs/agents.md, which says what it is run with.
+# An agent of LangChain that pays over MCP: the same program as in docs/build/mcp.md, which says what it is run with.
 #
 # PURSER_MCP_URL=... PURSER_AGENT_KEY=... PURSER_PAYEE=... OPENAI_API_KEY=... python langchain_agent.py
 #

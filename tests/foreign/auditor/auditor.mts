@@ -1,5 +1,5 @@
 // An audit of an operator or of one agent account, without a line of Purser's code: the program's IDL, Anchor's library, and nodes that keep all
-// of the past, or a directory that `purser audit --save` made. docs/auditing.md says what it checks and what it leaves to `purser audit`.
+// of the past, or a directory that `purser audit --save` made. docs/trust/auditing.md says what it checks and what it leaves to `purser audit`.
 //
 //     node auditor.mts --url URL --account ADDRESS --idl purser.json
 //

@@ -147,7 +147,7 @@ fn memo_of(arguments: &Value) -> String {
     arguments["path"].as_str().expect("a path").to_owned()
 }
 
-/// As docs/decisions/0005 says: who approves ahead of the request needs to know it.
+/// As docs/dev/decisions/0005 says: who approves ahead of the request needs to know it.
 fn tag_under(operator: &Pubkey, agent: &Pubkey, key: &str) -> u64 {
     let text = [b"purser:tag:v1", operator.as_ref(), agent.as_ref(), key.as_bytes()].concat();
     let hash = Sha256::digest(text);

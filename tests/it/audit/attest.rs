@@ -82,7 +82,7 @@ pub(super) async fn fits_its_schema(reports: &[&Value]) {
     let folder = temp_folder();
     let mut command = tokio::process::Command::new(python.join("python"));
     command.arg(foreign::file("schema.py"));
-    command.arg(binaries::workspace().join("docs/audit-report.schema.json"));
+    command.arg(binaries::workspace().join("docs/trust/audit-report.schema.json"));
     for (at, report) in reports.iter().enumerate() {
         let file = folder.path().join(format!("{at}.json"));
         fs::write(&file, report.to_string()).expect("the folder is writable");

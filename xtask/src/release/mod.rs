@@ -227,7 +227,9 @@ fn put(from: &Path, to: &Path, mode: u32) -> Result<()> {
 fn put_all(from: &Path, ends: &[&str], to: &Path) -> Result<()> {
     for file in fs::read_dir(from)? {
         let file = file?;
-        if file.path().extension().is_some_and(|end| ends.iter().any(|known| end == *known)) {
+        if file.file_type()?.is_dir() {
+            put_all(&file.path(), ends, &to.join(file.file_name()))?;
+        } else if file.path().extension().is_some_and(|end| ends.iter().any(|known| end == *known)) {
             put(&file.path(), &to.join(file.file_name()), 0o644)?;
         }
     }

@@ -50,8 +50,8 @@ pub const GROUPS: &[Group] = &[
             "core",
             "doors/mcp",
             "doors/x402",
-            "docs/agents.md",
-            "docs/first-payment.md",
+            "docs/build/mcp.md",
+            "docs/build/sdk.md",
             "relayer/service/src",
             "relayer/webhooks/src",
         ],
@@ -99,6 +99,7 @@ pub const GROUPS: &[Group] = &[
     Group { name: "simulate", tests: &[], tools: &[], inputs: &["core", "policy", "simulate"] },
     Group { name: "sbf", tests: &[], tools: &[], inputs: &["programs", "policy", "sbf"] },
     Group { name: "prove", tests: &[], tools: &[], inputs: &["policy", "prove"] },
+    Group { name: "book", tests: &["book::"], tools: &["python"], inputs: &["docs"] },
 ];
 
 /// Paths that only the fast tier depends on.
@@ -140,7 +141,7 @@ impl Group {
             let (module, _) = begin.split_once("::").unwrap_or((begin, ""));
             is_under(path, &format!("tests/it/{module}.rs")) || is_under(path, &format!("tests/it/{module}"))
         };
-        let reads_the_surface = !self.tests.is_empty() && self.name != "databases";
+        let reads_the_surface = !self.tests.is_empty() && !["databases", "book"].contains(&self.name);
         self.inputs.iter().any(|input| is_under(path, input))
             || self.tests.iter().any(file_of_tests)
             || (reads_the_surface && SURFACE.iter().any(|input| is_under(path, input)))
@@ -201,7 +202,7 @@ mod tests {
     #[test]
     fn groups_run_when_their_inputs_change_and_one_by_turn() {
         assert_eq!(names(&[]), ["simulate"]);
-        assert_eq!(names(&["docs/keys.md", "relayer/app/src/app.rs"]), ["simulate"]);
+        assert_eq!(names(&["docs/run/keys.md", "relayer/app/src/app.rs"]), ["simulate", "book"]);
         assert_eq!(names(&["relayer/store/src/lib.rs"]), ["databases", "simulate"]);
         assert_eq!(names(&["tests/it/packages.rs", "sdk/python/README.md"]), ["sdk", "packages", "simulate"]);
         assert_eq!(names(&["core/src/lib.rs"]), ["clients", "simulate"]);

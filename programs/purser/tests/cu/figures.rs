@@ -1,4 +1,4 @@
-//! Cost limits for instructions, checked on every build: docs/benchmarks.md has the figures.
+//! Cost limits for instructions, checked on every build: docs/trust/benchmarks.md has the figures.
 
 #[path = "../support/account_bytes.rs"]
 mod account_bytes;

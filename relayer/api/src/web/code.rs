@@ -1,5 +1,5 @@
 //! The error codes of the interface: status, text, whether to send again, when each is answered and what to do about it.
-//! `docs/errors.md` has the details. A code that is missing here cannot be answered.
+//! `docs/build/errors.md` has the details. A code that is missing here cannot be answered.
 
 use axum::http::StatusCode;
 use serde::{Serialize, Serializer};

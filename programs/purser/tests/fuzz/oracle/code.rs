@@ -1,4 +1,4 @@
-//! Error codes of docs/errors.md, and those of Anchor, the system program and the token programs.
+//! Error codes of docs/build/errors.md, and those of Anchor, the system program and the token programs.
 
 pub const DUPLICATE_TRANSFER: u32 = 6000;
 pub const PAUSED: u32 = 6001;

@@ -164,10 +164,10 @@ fn mistakes_in_a_key_are_reported() {
     table(&VAULT.replace("https://vault.internal", "http://127.0.0.1")).expect("valid");
 }
 
-/// Every table of docs/keys.md, as it is printed and with what it leaves to be chosen.
+/// Every table of docs/run/keys.md, as it is printed and with what it leaves to be chosen.
 #[test]
 fn each_kind_of_the_page_is_read_as_it_is_printed() {
-    const PAGE: &str = include_str!("../../../../../docs/keys.md");
+    const PAGE: &str = include_str!("../../../../../docs/run/keys.md");
     let section = PAGE.split("\n## Keys that another service keeps\n").nth(1).expect("a section");
     let section = section.split("\n## ").next().expect("it ends");
     let printed = section.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
