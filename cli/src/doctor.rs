@@ -15,8 +15,8 @@ use serde::Serialize;
 
 pub(super) use self::listeners::reachable;
 use super::output::{Format, print_line};
+use purser_base::traces;
 use purser_relayer::config::{Config, Sections};
-use purser_relayer::traces;
 
 /// How long a database or a listener may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -27,8 +27,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::output::{Format, ends_progress, print_line, progress};
 use super::serve::either;
-use purser_relayer::domain::{EventId, Timestamp, WebhookSecret};
-use purser_relayer::webhook::standard_signature;
+use purser_model::{EventId, Timestamp, WebhookSecret};
+use purser_webhooks::standard_signature;
 
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(15);

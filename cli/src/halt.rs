@@ -6,11 +6,11 @@ use serde_json::json;
 use super::key::{begin, end};
 use super::operator::with_chain;
 use super::output::{Format, print_one};
-use purser_relayer::chain::{ReadChain, StopChain};
+use purser_chain::{ReadChain, StopChain};
+use purser_model::{Action, HaltedBy, OperatorId};
 use purser_relayer::config::Config;
-use purser_relayer::domain::{Action, HaltedBy, OperatorId};
-use purser_relayer::service::Ambient;
-use purser_relayer::store::Store;
+use purser_service::Ambient;
+use purser_store::Store;
 
 #[derive(Debug, Args)]
 pub(super) struct HaltArgs {

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 use super::keygen;
 use super::output::{Format, print_line, shell_word};
-use purser_relayer::chain::{FileSigner, Signer};
+use purser_base::secret_file;
+use purser_chain::{FileSigner, Signer};
+use purser_model::{Address, Network};
 use purser_relayer::config::{Config, Sections};
-use purser_relayer::domain::{Address, Network};
-use purser_relayer::secret_file;
-use purser_relayer::service::Ambient;
+use purser_service::Ambient;
 
 /// Circle's USDC, on devnet and on mainnet.
 pub(super) const DEVNET_USDC: &str = "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU";

@@ -4,12 +4,12 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
 use super::output::{Format, print_list, print_made, print_one};
-use purser_relayer::config::Config;
-use purser_relayer::domain::{
+use purser_model::{
     Action, ActionOutcome, AllowedCidrs, ApiKey, CellName, KeyHolder, KeyId, OperatorId, Scope, Scopes,
 };
-use purser_relayer::service::{Ambient, CreateKey, NewKey};
-use purser_relayer::store::Store;
+use purser_relayer::config::Config;
+use purser_service::{Ambient, CreateKey, NewKey};
+use purser_store::Store;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum KeyCommand {

@@ -5,9 +5,9 @@ use clap::Args;
 use serde_json::json;
 
 use super::output::{Format, print_made};
-use purser_relayer::chain::new_keypair;
-use purser_relayer::domain::Address;
-use purser_relayer::secret_file;
+use purser_base::secret_file;
+use purser_chain::new_keypair;
+use purser_model::Address;
 
 #[derive(Debug, Args)]
 pub(super) struct Keygen {

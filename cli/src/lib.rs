@@ -26,10 +26,10 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use utoipa::openapi::OpenApi;
 
 use self::output::Format;
-use purser_relayer::Version;
+use purser_api::Version;
+use purser_api::http;
+use purser_base::traces;
 use purser_relayer::config::{Config, Sections};
-use purser_relayer::http;
-use purser_relayer::traces;
 
 /// The doors beside REST that a build has: whoever composes it says which.
 pub trait Doors: Copy {

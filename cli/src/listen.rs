@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use self::stream::{Block, Blocks};
 use super::log::escaped;
 use super::output::{Format, print_line};
-use purser_relayer::domain::{EventId, WebhookSecret};
-use purser_relayer::service::Ambient;
-use purser_relayer::webhook::{ATTEMPT_TIMEOUT, Payload};
+use purser_model::{EventId, WebhookSecret};
+use purser_service::Ambient;
+use purser_webhooks::{ATTEMPT_TIMEOUT, Payload};
 
 const KEY_VARIABLE: &str = "PURSER_OPERATOR_KEY";
 /// The service says something every 15 s.

@@ -9,7 +9,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
-use purser_relayer::traces::{self, Traces};
+use purser_base::traces::{self, Traces};
 
 /// From this level on; `PURSER_LOG` takes the filters of tracing-subscriber. With `PURSER_LOG_FORMAT=json`, each line is
 /// an object whose `span` names the request that it belongs to.
@@ -153,7 +153,7 @@ mod tests {
                 tracing::trace!(target: "hyper::proto", "a secret");
                 tracing::warn!(target: "rmcp::service", "a session ended");
                 tracing::debug!(target: "hyper::proto", "a connection ended");
-                tracing::trace!(target: "purser_relayer::chain", "a read");
+                tracing::trace!(target: "purser_chain", "a read");
             },
         );
         let text = String::from_utf8(written.0.lock().expect("lock").clone()).expect("UTF-8");

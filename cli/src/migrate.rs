@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::output::{Format, print_one};
 use purser_relayer::config::Config;
-use purser_relayer::store::Store;
+use purser_store::Store;
 
 pub(super) async fn run(config: &Config, format: Format) -> Result<()> {
     let store = Store::open(config.database.url.expose_secret()).await?;

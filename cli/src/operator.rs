@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use super::output::{Format, print_list, print_made, print_one};
+use purser_chain::{ProvisionChain, ReadChain, SolanaChain, rent_of};
+use purser_model::{Address, Network, Operator, OperatorId, OperatorName, UsdcAmount};
 use purser_relayer::app::{StartError, connect};
-use purser_relayer::chain::{ProvisionChain, ReadChain, SolanaChain, rent_of};
 use purser_relayer::config::Config;
-use purser_relayer::domain::{Address, Network, Operator, OperatorId, OperatorName, UsdcAmount};
-use purser_relayer::service::{Ambient, Tasks};
-use purser_relayer::store::{Held, Store, StoreError};
+use purser_service::{Ambient, Tasks};
+use purser_store::{Held, Store, StoreError};
 
 /// More bytes than a Solana keypair file of 64 numbers can have.
 const KEYPAIR_FILE_BYTES_MAX: u64 = 4_096;
@@ -231,7 +231,7 @@ fn seconds(text: &str) -> Result<u32, String> {
 pub(super) fn read_keypair(what: &str, file: &Path) -> Result<Zeroizing<Vec<u8>>> {
     let named = || format!("{what} {}", file.display());
     let size = std::fs::metadata(file).with_context(named)?.len();
-    purser_relayer::secret_file::check(file).map_err(|problem| anyhow!("{}: {problem}", named()))?;
+    purser_base::secret_file::check(file).map_err(|problem| anyhow!("{}: {problem}", named()))?;
     if size > KEYPAIR_FILE_BYTES_MAX {
         bail!("{}: is not a keypair (too long)", named());
     }

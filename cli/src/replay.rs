@@ -4,10 +4,11 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::output::{Format, print_one};
+use purser_model::ReplayScope;
+use purser_model::{EventId, Timestamp, WebhookId, WebhookStatus};
 use purser_relayer::config::Config;
-use purser_relayer::domain::{EventId, Timestamp, WebhookId, WebhookStatus};
-use purser_relayer::service::Ambient;
-use purser_relayer::store::{ReplayScope, Store};
+use purser_service::Ambient;
+use purser_store::Store;
 
 #[derive(Debug, Args)]
 pub(super) struct ReplayArgs {

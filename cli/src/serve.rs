@@ -3,11 +3,11 @@ use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::output::print_line;
-use purser_relayer::Version;
+use purser_api::Version;
+use purser_api::http::OpenDoors;
+use purser_base::traces::Traces;
 use purser_relayer::app::App;
 use purser_relayer::config::Config;
-use purser_relayer::http::OpenDoors;
-use purser_relayer::traces::Traces;
 
 /// Serves until the first SIGINT or SIGTERM; a second one ends the process at once. Traces are flushed last.
 pub(super) async fn run(

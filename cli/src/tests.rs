@@ -147,7 +147,7 @@ fn ids_addresses_and_networks_are_checked_before_anything_runs() {
 #[test]
 fn devnets_usdc_is_circles_mint_wherever_it_is_named() {
     for page in
-        [include_str!("../../relayer/src/config/tests.rs"), include_str!("../../migrations/README.md")]
+        [include_str!("../../relayer/app/src/config/tests.rs"), include_str!("../../migrations/README.md")]
     {
         assert!(page.contains(init::DEVNET_USDC));
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 
 use super::output::{Format, print_one};
-use purser_relayer::domain::Timestamp;
+use purser_model::Timestamp;
 
 /// Another program runs, or none does.
 const DIFFERS: u8 = 1;

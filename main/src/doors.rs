@@ -7,9 +7,9 @@ mod mcp;
 mod tests;
 
 use anyhow::Result;
+use purser_api::http::{self, DoorRoutes, Inside};
 use purser_relayer::config;
-use purser_relayer::http::{self, DoorRoutes, Inside};
-use purser_relayer::service::Services;
+use purser_service::Services;
 use serde::Deserialize;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;

@@ -1,4 +1,4 @@
-use purser_relayer::Version;
+use purser_api::Version;
 
 /// What this program is, from its manifest and its build script.
 pub const VERSION: Version = Version {

@@ -1,13 +1,14 @@
 //! `purser dev`: network, relayer and a funded agent by one program, and a network that can be steered.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use purser_tests::agent::unique_key;
 use purser_tests::network::{path_text, temp_folder};
 use purser_tests::process::Process;
-use purser_tests::{Answer, Client, binaries, page, until};
+use purser_tests::{Answer, Client, binaries, foreign, page, until};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -176,6 +177,97 @@ async fn page_on_approvals_is_followed_by_typing_what_it_says() {
     let again = typed(&dev, asks);
     assert_eq!((&again["status"], &again["transfer_id"]), (&json!("settled"), &asked["transfer_id"]));
     assert!(again["tx_signature"].is_string(), "{again}");
+}
+
+/// A shell for the blocks of a page, in a folder that looks like a checkout with `.purser`.
+struct Checkout<'a> {
+    folder: &'a Path,
+    node: Option<PathBuf>,
+}
+
+impl Checkout<'_> {
+    fn of(dev: &Dev) -> Checkout<'_> {
+        let folder = dev.folder.path();
+        std::os::unix::fs::symlink("state", folder.join(".purser")).expect("the folder is writable");
+        let sdk = binaries::workspace().join("sdk");
+        std::os::unix::fs::symlink(sdk, folder.join("sdk")).expect("the folder is writable");
+        Checkout { folder, node: foreign::node_modules().map(|modules| modules.join(".bin")) }
+    }
+
+    async fn types(&self, block: &str) -> String {
+        let line = "exec bash -ec \". .purser/env\n$0\"";
+        let mut shell = foreign::shell(self.folder, self.node.as_slice(), line);
+        shell.arg(block).env("PYTHONDONTWRITEBYTECODE", "1");
+        foreign::printed(shell).await.replace('\r', "")
+    }
+}
+
+/// The head and the body that `curl -i` prints.
+fn answer(printed: &str) -> (&str, &str) {
+    printed.split_once("\n\n").unwrap_or_else(|| panic!("no head in {printed}"))
+}
+
+async fn has_left(dev: &Dev, usdc: &str) {
+    let balance = dev.agent().get(&format!("/v1/accounts/{}/balance", dev.fact("account_id"))).await;
+    assert_eq!(balance["balance_usdc"], usdc, "{}", balance.text);
+}
+
+#[tokio::test]
+async fn readme_is_followed_in_order_on_one_network() {
+    let dev = Dev::starts();
+    let checkout = Checkout::of(&dev);
+    let blocks = page::blocks("README.md", "sh readme");
+    let [pays, is_refused, python, typescript] = &blocks[..] else { panic!("{blocks:?}") };
+
+    let (first, second) = (checkout.types(pays).await, checkout.types(pays).await);
+    let ((first_head, first_body), (second_head, second_body)) = (answer(&first), answer(&second));
+    assert!(
+        first_head.starts_with("HTTP/1.1 200") && first_body.contains("\"status\":\"settled\""),
+        "{first}"
+    );
+    let replayed = |head: &str| head.lines().any(|line| line == "idempotent-replayed: true");
+    assert!(!replayed(first_head) && replayed(second_head), "{first}{second}");
+    assert_eq!(first_body, second_body);
+    let refused = checkout.types(is_refused).await;
+    assert!(refused.starts_with("HTTP/1.1 402") && refused.contains("policy_violation"), "{refused}");
+    assert!(checkout.types(python).await.starts_with("settled "));
+    has_left(&dev, "98.250000").await;
+    if checkout.node.is_some() {
+        assert!(checkout.types(typescript).await.starts_with("settled "));
+        has_left(&dev, "98.000000").await;
+    }
+}
+
+#[tokio::test]
+async fn quickstart_is_followed_in_order_on_one_network() {
+    const PAGE: &str = "docs/start/quickstart.md";
+    let dev = Dev::starts();
+    let checkout = Checkout::of(&dev);
+    let blocks = page::blocks(PAGE, "sh quickstart");
+    let [source, pays, looks, python, mcp] = &blocks[..] else { panic!("{blocks:?}") };
+    checkout.types(source).await;
+    let paid = checkout.types(pays).await;
+    assert!(answer(&paid).1.contains("\"status\":\"settled\""), "{paid}");
+    let looked = checkout.types(looks).await;
+    assert!(looked.contains("\"allowed\":false") && looked.contains("\"frees_at\""), "{looked}");
+    let is_paid_and_refused = |printed: &str| {
+        let refused =
+            printed.contains("exceeds max_single_transfer") && printed.ends_with("At most 25.000000\n");
+        assert!(printed.starts_with("settled ") && refused, "{printed}");
+    };
+    is_paid_and_refused(&checkout.types(python).await);
+    if checkout.node.is_some() {
+        is_paid_and_refused(&checkout.types(&page::blocks(PAGE, "sh quickstart-node")[0]).await);
+    }
+    let tool = async || {
+        let printed = checkout.types(mcp).await;
+        let answer: Value = serde_json::from_str(&printed).expect("an answer of MCP");
+        answer["result"]["structuredContent"].clone()
+    };
+    let (first, second) = (tool().await, tool().await);
+    assert_eq!(first["status"], "settled", "{first}");
+    assert_eq!(first["transfer_id"], second["transfer_id"], "it is paid once");
+    has_left(&dev, if checkout.node.is_some() { "97.750000" } else { "98.000000" }).await;
 }
 
 #[tokio::test]

@@ -573,7 +573,10 @@ fn every_error_code_has_a_named_test() {
     let page = fs::read_to_string(workspace().join("docs/build/errors.md"))
         .expect("docs/build/errors.md lists the errors");
     for code in codes {
-        assert!(page.contains(&format!("`{code}`")), "docs/build/errors.md does not name {code}");
+        assert!(
+            page.contains(&format!("\n### `{code}`\n")),
+            "docs/build/errors.md has no heading for {code}"
+        );
         let tested = tests.contains(&format!("async fn error_{code}_is_"));
         let excused = NOT_PROVOKED.iter().any(|(known, _)| *known == code);
         assert!(tested != excused, "{code}: tested {tested}, excused {excused}");

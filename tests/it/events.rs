@@ -236,7 +236,7 @@ async fn events_are_listed_by_type_and_account_and_page() {
 #[test]
 fn every_event_type_is_tested_here_and_explained() {
     let source =
-        std::fs::read_to_string(workspace().join("relayer/src/domain/event.rs")).expect("events are named");
+        std::fs::read_to_string(workspace().join("relayer/model/src/event.rs")).expect("events are named");
     let types: Vec<&str> = source
         .lines()
         .skip_while(|line| !line.contains("pub enum EventType"))
@@ -259,9 +259,9 @@ fn every_event_type_is_tested_here_and_explained() {
                 include_str!("webhooks.rs"),
                 include_str!("loosening.rs"),
                 include_str!("account_events.rs"),
-                include_str!("../../relayer/src/store/tests/cases/chain_wins.rs"),
-                include_str!("../../relayer/src/http/tests/approvals.rs"),
-                include_str!("../../relayer/src/wire/events/tests.rs")
+                include_str!("../../relayer/store/src/tests/cases/chain_wins.rs"),
+                include_str!("../../relayer/api/src/http/tests/approvals.rs"),
+                include_str!("../../relayer/model/src/wire/events/tests.rs")
             ]
             .iter()
             .any(|tests| tests.contains(&format!("\"{event_type}\""))),

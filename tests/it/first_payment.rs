@@ -1,17 +1,16 @@
-//! Follows `docs/start/quickstart.md` from an empty folder. `.ci/run` has already installed what the page installs.
+//! Follows `docs/build/sdk.md` from an empty folder, with clients that are generated from the description. `.ci/run` has
+//! already installed what the page installs.
 
 use std::path::PathBuf;
 use std::{env, fs};
 
 use purser_tests::binaries::workspace;
 use purser_tests::network::temp_folder;
-use purser_tests::{Agent, Operator, foreign};
-use serde_json::Value;
-use solana_sdk::pubkey::Pubkey;
+use purser_tests::{Operator, foreign};
 
 /// The part of the page whose heading begins with this.
 fn part(heading: &str) -> String {
-    let page = fs::read_to_string(workspace().join("docs/start/quickstart.md")).expect("the page is there");
+    let page = fs::read_to_string(workspace().join("docs/build/sdk.md")).expect("the page is there");
     let part = page.split("\n## ").find(|part| part.starts_with(heading));
     part.unwrap_or_else(|| panic!("no part is called {heading}")).to_owned()
 }
@@ -23,37 +22,25 @@ fn block<'a>(part: &'a str, language: &str) -> &'a str {
     block.split("```").next().expect("a block ends")
 }
 
-/// Runs a part's commands in an empty folder, with these programs on the path. Returns the output, and what the payee got.
-async fn follows(part: &str, program: Option<(&str, &str)>, programs: &[PathBuf]) -> (String, u64) {
+/// Saves a part's program in an empty folder and runs its commands, with these programs on the path. Returns the output, and
+/// what the payee got.
+async fn follows(part: &str, (language, name): (&str, &str), programs: &[PathBuf]) -> (String, u64) {
     let agent = Operator::shared().await.creates_account_with("Ada", "100").await;
     let (payee, _) = agent.operator.chain.new_payee().await;
-    follows_as(&agent, &payee, part, program, programs).await
-}
-
-async fn follows_as(
-    agent: &Agent,
-    payee: &Pubkey,
-    part: &str,
-    program: Option<(&str, &str)>,
-    programs: &[PathBuf],
-) -> (String, u64) {
     let key = agent.new_key().await;
     let folder = temp_folder();
-    if let Some((language, name)) = program {
-        assert!(part.contains(&format!("Save as `{name}`")));
-        fs::write(folder.path().join(name), block(part, language)).expect("the folder is writable");
-    }
+    assert!(part.contains(&format!("Save as `{name}`")));
+    fs::write(folder.path().join(name), block(part, language)).expect("the folder is writable");
     if let Some(modules) = env::var_os("PURSER_NODE_MODULES") {
         let link = folder.path().join("node_modules");
         std::os::unix::fs::symlink(modules, link).expect("the folder is writable");
     }
-    let url = agent.operator.app().base_url();
     let mut shell = foreign::shell(folder.path(), programs, block(part, "sh"));
-    shell.env("PURSER_URL", format!("{url}/v1")).env("PURSER_MCP_URL", format!("{url}/mcp"));
+    shell.env("PURSER_URL", format!("{}/v1", agent.operator.app().base_url()));
     shell.env("PURSER_AGENT_KEY", key.key()).env("PURSER_ACCOUNT", &agent.id);
     shell.env("PURSER_PAYEE", payee.to_string());
     let printed = foreign::printed(shell).await;
-    (printed, agent.operator.chain.usdc_micros(payee).await)
+    (printed, agent.operator.chain.usdc_micros(&payee).await)
 }
 
 /// The last three lines are two answers about one payment, and a list that contains it.
@@ -68,7 +55,8 @@ fn tells_of_one_payment(printed: &str) {
 #[tokio::test]
 async fn generated_client_of_python_makes_retries_and_lists_a_payment() {
     let Some(python) = foreign::python() else { return };
-    let (printed, micros) = follows(&part("In Python"), Some(("python", "pay.py")), &[python]).await;
+    let (printed, micros) =
+        follows(&part("Generate a client for Python"), ("python", "pay.py"), &[python]).await;
     tells_of_one_payment(&printed);
     assert_eq!(micros, 250_000);
 }
@@ -114,7 +102,8 @@ print(read.status, read.events[1])
 async fn generated_client_of_typescript_is_checked_and_makes_retries_and_lists_a_payment() {
     let Some(modules) = foreign::node_modules() else { return };
     let programs = [modules.join(".bin")];
-    let (printed, micros) = follows(&part("In TypeScript"), Some(("ts", "pay.mts")), &programs).await;
+    let (printed, micros) =
+        follows(&part("Generate a client for TypeScript"), ("ts", "pay.mts"), &programs).await;
     tells_of_one_payment(&printed);
     assert_eq!(micros, 250_000);
 }
@@ -122,30 +111,19 @@ async fn generated_client_of_typescript_is_checked_and_makes_retries_and_lists_a
 #[tokio::test]
 async fn type_check_of_the_page_refuses_what_the_document_does_not_take() {
     let Some(modules) = foreign::node_modules() else { return };
-    let part = part("In TypeScript").replace("amount: \"0.25\"", "amount: 0.25");
+    let part = part("Generate a client for TypeScript").replace("amount: \"0.25\"", "amount: 0.25");
     let wrong = block(&part, "sh").lines().take(3).collect::<Vec<_>>().join("\n");
     let part = part.replace(block(&part, "sh"), &format!("{wrong} || echo refused\n"));
-    let (printed, micros) = follows(&part, Some(("ts", "pay.mts")), &[modules.join(".bin")]).await;
+    let (printed, micros) = follows(&part, ("ts", "pay.mts"), &[modules.join(".bin")]).await;
     assert!(printed.contains("Type 'number' is not assignable to type 'string'"), "{printed}");
     assert!(printed.ends_with("refused\n"), "{printed}");
     assert_eq!(micros, 0);
 }
 
-#[tokio::test]
-async fn first_payment_over_mcp_is_made_once() {
-    let (printed, micros) = follows(&part("Over MCP"), None, &[]).await;
-    let answers = serde_json::Deserializer::from_str(&printed).into_iter::<Value>();
-    let paid: Vec<Value> = answers
-        .map(|answer| answer.expect("JSON")["result"]["structuredContent"]["transfer_id"].take())
-        .collect();
-    assert!(paid.len() == 2 && paid[0].is_string() && paid[0] == paid[1], "{printed}");
-    assert_eq!(micros, 250_000);
-}
-
 #[test]
 fn page_installs_what_the_gate_installs() {
     let gate = fs::read_to_string(workspace().join(".ci/run")).expect("the gate is there");
-    let page = fs::read_to_string(workspace().join("docs/start/quickstart.md")).expect("the page is there");
+    let page = fs::read_to_string(workspace().join("docs/build/sdk.md")).expect("the page is there");
     let installed =
         page.lines().filter_map(|line| line.split_once(" install ")).flat_map(|(_, what)| what.split(' '));
     let mut packages = 0;
@@ -154,20 +132,4 @@ fn page_installs_what_the_gate_installs() {
         packages += 1;
     }
     assert_eq!(packages, 5);
-}
-
-/// As whoever reads the page does: the last part looks for payments that look like this one.
-#[tokio::test]
-async fn all_parts_of_the_page_pay_from_one_account() {
-    let agent = Operator::shared().await.creates_account_with("Ada", "100").await;
-    let (payee, _) = agent.operator.chain.new_payee().await;
-    for (heading, memo, written) in
-        [("In Python", "python", "memo=\"python\""), ("In TypeScript", "typescript", "memo: \"typescript\"")]
-    {
-        assert!(part(heading).contains(written), "{heading}");
-        agent.pays("0.25").to(&payee).memo(memo).await.is_settled();
-    }
-    let (printed, micros) = follows_as(&agent, &payee, &part("Over MCP"), None, &[]).await;
-    assert!(!printed.contains("likely_duplicate"), "{printed}");
-    assert_eq!(micros, 750_000, "{printed}");
 }

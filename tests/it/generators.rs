@@ -1,4 +1,4 @@
-//! Clients that other people's generators make from the description. `docs/start/quickstart.md` has those of its own; here are those of
+//! Clients that other people's generators make from the description. `docs/build/sdk.md` has those of its own; here are those of
 //! openapi-generator, which needs a Java, and with `PURSER_TEST_LONG=1` two more and what linters say. Without one, or without the
 //! packages of `.ci/run`, a test says so and skips.
 

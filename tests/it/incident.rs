@@ -31,7 +31,7 @@ async fn steps_after_a_break_in_leave_the_thief_nothing_and_the_agents_pay_again
     let mut scene = Scene::set().await;
     let chain = scene.network.chain();
     begins(&mut scene).await;
-    let created = scene.types(&page::blocks("README.md", "sh operator")[0]);
+    let created = scene.types(&page::blocks("docs/run/own-wallet.md", "sh operator")[0]);
     let (operator, agent) = (named(&created, "operator"), named(&created, "agent"));
     let id = named(&created, "account_id");
     wallet::mints(&chain, "20", &named(&created, "usdc_token_account").parse().expect("base58")).await;

@@ -16,6 +16,7 @@ mod audit;
 mod auth_matrix;
 mod authorities;
 mod backup;
+mod book;
 mod budgets;
 mod bulk;
 mod cells;

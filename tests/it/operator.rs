@@ -1,4 +1,4 @@
-//! An operator with its own wallet, from nothing to an audit: the commands of the README as printed, with Anchor's own command
+//! An operator with its own wallet, from nothing to an audit: the commands of docs/run/own-wallet.md as printed, with Anchor's own command
 //! line, and between them the dashboard. Only processes: a network, a relayer, and a shell.
 
 use std::fs;
@@ -80,7 +80,7 @@ async fn operator_with_a_wallet_of_its_own_gets_from_nothing_to_an_audit() {
     begins(&mut scene).await;
 
     // Create: the operator, and an account with a first policy.
-    let blocks = page::blocks("README.md", "sh operator");
+    let blocks = page::blocks("docs/run/own-wallet.md", "sh operator");
     let [create, set_policy, pay, stop] = &blocks[..] else { panic!("{blocks:?}") };
     let lines = |block: &str| block.lines().map(str::to_owned).collect::<Vec<_>>();
     let [create_operator, create_account] = &lines(create)[..] else { panic!("{create}") };

@@ -112,7 +112,7 @@ async fn receives(name: &str, program: &[&str], text: impl Fn(u16) -> String) {
 
 #[test]
 fn receiver_in_rust_is_the_example_that_is_compiled() {
-    let example = std::fs::read_to_string(workspace().join("relayer/examples/webhook_receiver.rs"));
+    let example = std::fs::read_to_string(workspace().join("relayer/webhooks/examples/webhook_receiver.rs"));
     let example = example.expect("the example is there");
     let (about, text) = example.split_once("\n\n").expect("it says what it is");
     assert!(about.starts_with("//! "));

@@ -152,7 +152,7 @@ impl Seen {
 
 /// The tables of this build, by what makes them.
 fn tables() -> Vec<String> {
-    let migrations = Path::new(env!("CARGO_MANIFEST_DIR")).join("../relayer/migrations");
+    let migrations = Path::new(env!("CARGO_MANIFEST_DIR")).join("../relayer/store/migrations");
     let mut tables = Vec::new();
     for file in fs::read_dir(migrations).expect("it is there").map_while(Result::ok) {
         let text = fs::read_to_string(file.path()).expect("it is text");

@@ -22,7 +22,7 @@ pub struct Built {
 #[derive(Debug, Clone)]
 pub struct TestProgram {
     pub path: PathBuf,
-    /// The root source file of its tests: `relayer/src/lib.rs`.
+    /// The root source file of its tests: `relayer/app/src/lib.rs`.
     pub source: PathBuf,
     /// The package's folder, in which cargo runs tests.
     pub folder: PathBuf,

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 
 use crate::parts::{Part, has_clippy};
 use crate::workspace::{Workspace, command, run as run_command};
-use crate::{circles, frozen, idl, imports, lines, localnet, names, page};
+use crate::{circles, frozen, idl, imports, lines, localnet, names, page, pages};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -35,14 +35,15 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     step("module of the audit's page");
     page::check(&workspace.root)?;
 
+    step("pages");
+    pages::check(&workspace.root)?;
+
     step("names of types");
-    let doors: Vec<String> =
-        imports::doors(&workspace.root)?.iter().map(|door| format!("doors/{door}/src")).collect();
-    let sources =
-        ["core/src", "relayer/src", "client/src", "audit/replay/src", "audit/src", "migrations/src"];
-    for source in sources.into_iter().chain(["policy/src", "rpc/src"]).chain(doors.iter().map(String::as_str))
-    {
-        names::check(&workspace.root.join(source))?;
+    for folder in circles::crates_under(&workspace.root)? {
+        // Each command of xtask has its `Args`.
+        if !folder.ends_with("tests") && !folder.ends_with("xtask") {
+            names::check(&folder.join("src"))?;
+        }
     }
 
     step("lints");

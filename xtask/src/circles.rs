@@ -35,7 +35,7 @@ pub fn check_all(root: &Path) -> Result<()> {
 }
 
 /// The folders of crates, two levels deep.
-fn crates_under(root: &Path) -> Result<BTreeSet<PathBuf>> {
+pub fn crates_under(root: &Path) -> Result<BTreeSet<PathBuf>> {
     let mut crates = BTreeSet::new();
     let mut folders: Vec<(PathBuf, u32)> = vec![(root.to_owned(), 0)];
     while let Some((folder, depth)) = folders.pop() {

@@ -1,4 +1,4 @@
-//! The migrations of releases do not change: databases have them already. `relayer/migrations/frozen.sha256` has their hashes, as
+//! The migrations of releases do not change: databases have them already. `relayer/store/migrations/frozen.sha256` has their hashes, as
 //! `sha256sum` prints them; a file that is not in it belongs to no release yet.
 
 use std::fs;
@@ -11,14 +11,14 @@ use sha2::{Digest, Sha256};
 pub fn check(root: &Path) -> Result<()> {
     let folder = folder(root);
     let frozen = fs::read_to_string(list(&folder)).context(
-        "relayer/migrations/frozen.sha256 is missing: put it back, or nothing holds what was released",
+        "relayer/store/migrations/frozen.sha256 is missing: put it back, or nothing holds what was released",
     )?;
     let changed = changed(&folder, &frozen)?;
     if changed.is_empty() {
         return Ok(());
     }
     bail!(
-        "{} of relayer/migrations belong to a release, whose databases have them: put them back, and write what changes into a \
+        "{} of relayer/store/migrations belong to a release, whose databases have them: put them back, and write what changes into a \
          new file (docs/trust/versions.md)",
         changed.join(", ")
     );
@@ -43,7 +43,7 @@ pub fn freeze(root: &Path) -> Result<()> {
 }
 
 fn folder(root: &Path) -> PathBuf {
-    root.join("relayer/migrations")
+    root.join("relayer/store/migrations")
 }
 
 fn list(folder: &Path) -> PathBuf {
@@ -87,7 +87,7 @@ mod tests {
         writes("0002_b.sql", "other");
         fs::remove_file(folder.join("0001_a.sql")).expect("removed");
         let problem = check(root.path()).expect_err("two differ").to_string();
-        assert!(problem.starts_with("0001_a.sql, 0002_b.sql of relayer/migrations"), "{problem}");
+        assert!(problem.starts_with("0001_a.sql, 0002_b.sql of relayer/store/migrations"), "{problem}");
         assert!(freeze(root.path()).is_err(), "what was released stays");
     }
 }

@@ -1,10 +1,88 @@
-//! The rooms of core, relayer and audit, and the allowed direction of imports between them, read from their `crate::` paths.
+//! Which crates may be named where: each crate's own `Cargo.toml` against the walls below, and the rooms within some crates, read
+//! from their `crate::` paths.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+
+/// A crate, those of the house that its `[dependencies]` name, and the beginnings of names that they must not have.
+struct Wall {
+    folder: &'static str,
+    house: &'static [&'static str],
+    never: &'static [&'static str],
+}
+
+/// From what decides about money, which sees nothing of the world, to the program that is started.
+const WALLS: &[Wall] = &[
+    Wall {
+        folder: "core",
+        house: &["purser-policy"],
+        never: &["sqlx", "rusqlite", "axum", "reqwest", "hyper", "solana-", "anchor-", "utoipa"],
+    },
+    Wall { folder: "rpc", house: &[], never: &["sqlx", "axum", "anchor-"] },
+    Wall {
+        folder: "relayer/base",
+        house: &["purser-core"],
+        never: &["sqlx", "rusqlite", "solana-", "anchor-"],
+    },
+    Wall {
+        folder: "relayer/model",
+        house: &["purser-core", "purser-policy"],
+        never: &["tokio", "sqlx", "rusqlite", "axum", "reqwest", "solana-", "anchor-"],
+    },
+    Wall {
+        folder: "relayer/chain",
+        house: &[
+            "purser",
+            "purser-base",
+            "purser-client",
+            "purser-core",
+            "purser-model",
+            "purser-policy",
+            "purser-rpc",
+        ],
+        never: &["sqlx", "rusqlite", "axum", "utoipa"],
+    },
+    Wall {
+        folder: "relayer/store",
+        house: &["purser-base", "purser-core", "purser-model"],
+        never: &["axum", "reqwest", "solana-", "anchor-", "utoipa"],
+    },
+    Wall {
+        folder: "relayer/webhooks",
+        house: &["purser-base", "purser-model", "purser-store"],
+        never: &["axum", "sqlx", "rusqlite", "solana-", "anchor-"],
+    },
+    Wall {
+        folder: "relayer/service",
+        house: &[
+            "purser-base",
+            "purser-chain",
+            "purser-core",
+            "purser-model",
+            "purser-policy",
+            "purser-store",
+            "purser-webhooks",
+        ],
+        never: &["axum", "sqlx", "rusqlite", "solana-", "anchor-", "utoipa"],
+    },
+    Wall {
+        folder: "relayer/indexer",
+        house: &["purser-base", "purser-chain", "purser-model", "purser-service", "purser-store"],
+        never: &["axum", "sqlx", "rusqlite"],
+    },
+    Wall {
+        folder: "relayer/api",
+        house: &["purser-base", "purser-core", "purser-model", "purser-policy", "purser-service"],
+        never: &["sqlx", "rusqlite", "solana-", "anchor-"],
+    },
+];
+
+/// The doors stand on these alone.
+const BEHIND_DOORS: &[&str] = &["purser-api", "purser-model", "purser-policy", "purser-service"];
+const NEVER_BEHIND_DOORS: &[&str] = &["sqlx", "rusqlite", "solana-", "anchor-"];
 
 /// A room of a crate, the rooms that it may name, and the crates that it must not name.
 struct Room {
@@ -13,54 +91,21 @@ struct Room {
     no_crates: &'static [&'static str],
 }
 
-const NO_IO: &[&str] = &["tokio", "sqlx", "rusqlite", "axum", "reqwest", "solana_"];
-const NO_NODES: &[&str] = &["axum", "reqwest", "solana_", "anchor_lang", "utoipa"];
-const NO_STORES: &[&str] = &["sqlx", "solana_", "anchor_lang"];
-const ROOMS: &[Room] = &[
-    Room {
-        name: "domain",
-        may_use: &[],
-        no_crates: &["tokio", "sqlx", "rusqlite", "axum", "reqwest", "solana_", "utoipa"],
-    },
-    Room { name: "wire", may_use: &["domain"], no_crates: NO_IO },
-    Room { name: "chain", may_use: &["domain"], no_crates: &["sqlx", "rusqlite", "axum", "utoipa"] },
-    Room { name: "store", may_use: &["domain", "wire"], no_crates: NO_NODES },
-    Room {
-        name: "service",
-        may_use: &["domain", "chain", "store"],
-        no_crates: &["axum", "sqlx", "solana_", "anchor_lang", "utoipa"],
-    },
-    Room { name: "web", may_use: &["domain", "wire", "service"], no_crates: NO_STORES },
-    Room { name: "http", may_use: &["domain", "wire", "service", "web"], no_crates: NO_STORES },
-    Room { name: "indexer", may_use: &["domain", "service", "chain", "store"], no_crates: &["axum", "sqlx"] },
-    Room {
-        name: "webhook",
-        may_use: &["domain", "service", "store"],
-        no_crates: &["axum", "sqlx", "solana_"],
-    },
+/// REST stands on what doors share with it.
+const API: &[Room] = &[
+    Room { name: "web", may_use: &[], no_crates: &[] },
+    Room { name: "http", may_use: &["web"], no_crates: &[] },
 ];
 
-/// What decides about money sees nothing of the world.
-const CORE: &[Room] = &[Room {
-    name: "src",
-    may_use: &[],
-    no_crates: &[
-        "sqlx",
-        "rusqlite",
-        "axum",
-        "reqwest",
-        "hyper",
-        "solana_",
-        "anchor_",
-        "purser_relayer",
-        "purser_client",
-        "utoipa",
-    ],
-}];
-
-/// What speaks to nodes knows nothing of Purser.
-const RPC: &[Room] =
-    &[Room { name: "src", may_use: &[], no_crates: &["purser", "purser_", "anchor_", "sqlx", "axum"] }];
+/// The rooms of the chain, each over those before it.
+const CHAIN: &[Room] = &[
+    Room { name: "read", may_use: &[], no_crates: &[] },
+    Room { name: "live", may_use: &["read"], no_crates: &[] },
+    Room { name: "sign", may_use: &["live", "read"], no_crates: &[] },
+    Room { name: "send", may_use: &["live", "read", "sign"], no_crates: &[] },
+    Room { name: "history", may_use: &["live", "read", "send", "sign"], no_crates: &[] },
+    Room { name: "solana", may_use: &["history", "live", "read", "send", "sign"], no_crates: &[] },
+];
 
 /// The doors, each a crate in a folder of its own: none knows another, and nothing inside knows one.
 pub fn doors(root: &Path) -> Result<Vec<String>> {
@@ -76,12 +121,8 @@ pub fn doors(root: &Path) -> Result<Vec<String>> {
     Ok(doors)
 }
 
-/// They see services, and what they share with REST: neither REST itself, nor databases, nor nodes.
-const DOOR: &[Room] = &[Room {
-    name: "src",
-    may_use: &[],
-    no_crates: &["sqlx", "rusqlite", "solana_", "anchor_", "purser_core", "purser_relayer::http"],
-}];
+/// They see what they share with REST, and not REST itself.
+const DOOR: &[Room] = &[Room { name: "src", may_use: &[], no_crates: &["purser_api::http"] }];
 
 /// What an audit decides, and what it asks for, sees no file, no network and no clock: a page in a browser runs it too.
 const REPLAY_ALL: &[Room] = &[Room {
@@ -140,24 +181,25 @@ const REPLAY: &[Room] = &[
 /// Only the command line runs audits: the audit must not depend on the relayer that it audits, nor the other way round.
 const AUDIT: &str = "purser_audit";
 
-/// The rooms within `chain`: each may name those before it.
-const CHAIN: [&str; 6] = ["read", "live", "sign", "send", "history", "solana"];
-
-/// Fails on every import under `root` (the workspace's) in the wrong direction, and names its line.
+/// Fails on every crate and every import under `root` (the workspace's) in the wrong direction, and names its place.
 pub fn check(root: &Path) -> Result<()> {
-    let source = &root.join("relayer/src");
     let mut wrong = Vec::new();
+    for wall in WALLS {
+        wrong.extend(through_walls(root, wall.folder, wall.house, wall.never)?);
+    }
     let doors = doors(root)?;
     // Only what composes a build names its doors.
     let crates_of_doors: Vec<String> =
         doors.iter().map(|door| format!("purser_{}", door.replace('-', "_"))).collect();
+    for door in &doors {
+        wrong.extend(through_walls(root, &format!("doors/{door}"), BEHIND_DOORS, NEVER_BEHIND_DOORS)?);
+    }
     let doors: Vec<_> = doors.iter().map(|door| (root.join("doors").join(door), DOOR)).collect();
     let inside = [
-        (source.clone(), ROOMS),
+        (root.join("relayer/api/src"), API),
+        (root.join("relayer/chain/src"), CHAIN),
         (root.join("audit/replay"), REPLAY_ALL),
         (root.join("audit/replay/src"), REPLAY),
-        (root.join("core"), CORE),
-        (root.join("rpc"), RPC),
     ];
     for (source, rooms) in inside.iter().chain(&doors) {
         for room in rooms.iter() {
@@ -171,19 +213,33 @@ pub fn check(root: &Path) -> Result<()> {
             }
         }
     }
-    for (place, room) in CHAIN.iter().enumerate() {
-        for file in files_of(&source.join("chain"), room)? {
-            let text =
-                fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-            for (line, used) in against_the_stream(place, &text) {
-                wrong.push(format!("{}:{line}: `chain/{room}` may not use `chain/{used}`", file.display()));
-            }
-        }
-    }
     if !wrong.is_empty() {
         bail!("imports point the wrong way:\n{}", wrong.join("\n"));
     }
     Ok(())
+}
+
+/// What a crate depends on that its wall does not let through.
+fn through_walls(root: &Path, folder: &str, house: &[&str], never: &[&str]) -> Result<Vec<String>> {
+    let file = root.join(folder).join("Cargo.toml");
+    let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    let wrong = forbidden(&text, house, never);
+    Ok(wrong
+        .into_iter()
+        .map(|name| format!("{}: {folder} may not depend on {name}", file.display()))
+        .collect())
+}
+
+/// The forbidden names in the `[dependencies]` of a `Cargo.toml`.
+fn forbidden(text: &str, house: &[&str], never: &[&str]) -> Vec<String> {
+    let lines = text.lines().skip_while(|line| *line != "[dependencies]").skip(1);
+    let lines = lines.take_while(|line| !line.starts_with('['));
+    let names = lines.filter_map(|line| line.split(['.', ' ', '=']).next()).filter(|name| !name.is_empty());
+    let is_wrong = |name: &&str| match name.starts_with("purser") {
+        true => !house.contains(name),
+        false => never.iter().any(|never| name.starts_with(never)),
+    };
+    names.filter(is_wrong).map(str::to_owned).collect()
 }
 
 /// `room.rs` and everything under `room/`, without its tests, which may import whatever they need.
@@ -218,7 +274,7 @@ fn violations(rooms: &[Room], room: &Room, text: &str) -> Vec<(usize, String)> {
     for (number, code) in code_lines(text) {
         for used in rooms_named(code) {
             let own = used == room.name;
-            let known = rooms.iter().any(|other| other.name == used) || used == "app";
+            let known = rooms.iter().any(|other| other.name == used);
             if known && !own && !room.may_use.contains(&used.as_str()) {
                 found.push((number, format!("crate::{used}")));
             }
@@ -244,15 +300,6 @@ fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .map(|line| line.split("//").next().unwrap_or_default())
         .enumerate()
         .map(|(index, code)| (index + 1, code))
-}
-
-/// The names of later rooms in the room at `place` in [`CHAIN`], with line numbers.
-fn against_the_stream(place: usize, text: &str) -> Vec<(usize, String)> {
-    let named = code_lines(text).flat_map(|(number, code)| {
-        let rooms = code.split("crate::chain::").skip(1).map(identifier);
-        rooms.map(move |room| (number, room)).collect::<Vec<_>>()
-    });
-    named.filter(|(_, used)| CHAIN.iter().skip(place + 1).any(|later| later == used)).collect()
 }
 
 /// The first path segments after `crate::`, including those of a `use crate::{a, b::c}` on one line.

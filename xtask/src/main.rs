@@ -12,12 +12,11 @@ mod fuzz;
 mod idl;
 mod imports;
 mod lines;
-#[cfg(test)]
-mod links;
 mod localnet;
 mod mutants;
 mod names;
 mod page;
+mod pages;
 mod parts;
 mod postgres;
 mod prove;

@@ -8,9 +8,9 @@ use tokio::time::timeout;
 
 use super::files::problem_with;
 use super::{Findings, PATIENCE};
+use purser_model::{Operator, SealingKey};
 use purser_relayer::config::Config;
-use purser_relayer::domain::{Operator, SealingKey};
-use purser_relayer::store::{Store, StoreError, Tables, is_pooled_by_transaction, look_at as look_at_tables};
+use purser_store::{Store, StoreError, Tables, is_pooled_by_transaction, look_at as look_at_tables};
 
 /// How many webhooks' secrets are opened.
 const SECRETS_MAX: u32 = 1_000;

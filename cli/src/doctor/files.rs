@@ -9,11 +9,11 @@ use anyhow::Result;
 use secrecy::ExposeSecret;
 
 use super::Findings;
+use purser_base::secret_file;
+use purser_chain::KeySource;
+use purser_model::{Address, SealingKey};
 use purser_relayer::app::{denial_parts, webhook_parts};
-use purser_relayer::chain::KeySource;
 use purser_relayer::config::Config;
-use purser_relayer::domain::{Address, SealingKey};
-use purser_relayer::secret_file;
 
 /// What the files held.
 pub(super) struct FoundKeys {

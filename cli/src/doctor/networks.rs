@@ -8,13 +8,13 @@ use tokio::time::timeout;
 
 use super::Findings;
 use super::files::{absent_key, problem_with};
-use purser_relayer::app::chain_of;
-use purser_relayer::chain::{
+use purser_chain::{
     Authority, ChainError, KeyChain, KeyProblem, OperatorOnChain, ReadChain, SolanaChain, Wallet,
 };
+use purser_model::{Address, Network, OpenDefence, Operator};
+use purser_relayer::app::chain_of;
 use purser_relayer::config::{NetworkConfig, QuotasConfig};
-use purser_relayer::domain::{Address, Network, OpenDefence, Operator};
-use purser_relayer::service::{Ambient, CLOCK_SKEW_SECONDS_MAX, Tasks};
+use purser_service::{Ambient, CLOCK_SKEW_SECONDS_MAX, Tasks};
 
 /// What else may be wrong where the node is on this machine.
 const DEV_CLOCK: &str = ". `purser dev advance` moves a dev network's clock alone, and approvals that wait cannot be granted any more; \

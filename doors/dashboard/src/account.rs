@@ -5,14 +5,14 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_relayer::domain::{
+use purser_api::web::{ApiError, Draw, shown_once};
+use purser_model::{
     AccountChange, AccountId, ApiKey, Cursor, EntryKind, EntryOutcome, HaltScope, HistoryFilter, KeyHolder,
     KeyId, PageLimit, PageRequest, PolicyUpdate, Tags, UsdcAmount,
 };
-use purser_relayer::service::{
+use purser_service::{
     AccountView, CreateKey, EntryView, LimitsView, NewKey, PendingView, PolicyView, Services, keys_filter,
 };
-use purser_relayer::web::{ApiError, Draw, shown_once};
 
 use super::attention::who_halted;
 use super::chart::Chart;
@@ -255,7 +255,7 @@ pub async fn revoke_key(
     PageId(id): PageId<AccountId>,
     form: Form,
 ) -> Result<Response, PageError> {
-    use purser_relayer::service::{Resource, ServiceError};
+    use purser_service::{Resource, ServiceError};
     let key: KeyId = form.text("key").parse().map_err(|_| ServiceError::NotFound(Resource::Key))?;
     services.keys.revoke(&signed.principal, key).await?;
     Ok(see(&format!("/dashboard/accounts/{id}?revoked=1")))

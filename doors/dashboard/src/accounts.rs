@@ -7,11 +7,11 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_relayer::domain::{
+use purser_api::web::{ApiError, Draw};
+use purser_model::{
     AccountFilter, AccountId, AccountName, AccountStatus, Cursor, Operator, PageLimit, PageRequest, Tags,
 };
-use purser_relayer::service::{AccountView, CreateAccount, ServiceError, Services, accounts_filter};
-use purser_relayer::web::{ApiError, Draw};
+use purser_service::{AccountView, CreateAccount, ServiceError, Services, accounts_filter};
 
 use super::form::Form;
 use super::page::{Complaint, Frame, PageError, QueryParams, Section, first_page, page, see};

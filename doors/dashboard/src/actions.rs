@@ -5,11 +5,11 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_relayer::domain::{
+use purser_api::web::actions_as_csv;
+use purser_model::{
     ActionFilter, ActionOutcome, ActionWord, Cursor, Invalid, ListedAction, Page, PageLimit, PageRequest,
 };
-use purser_relayer::service::{ExplorerUrl, Services};
-use purser_relayer::web::actions_as_csv;
+use purser_service::{ExplorerUrl, Services};
 
 use super::names::{Names, Shown};
 use super::page::{Frame, PageError, QueryParams, Section, page};

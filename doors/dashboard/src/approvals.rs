@@ -5,10 +5,10 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_relayer::domain::{
+use purser_model::{
     ApprovalFilter, ApprovalState, Cursor, Page, PageLimit, PageRequest, TransferId, TransferState,
 };
-use purser_relayer::service::{ApprovalView, Services, TransferView};
+use purser_service::{ApprovalView, Services, TransferView};
 
 use super::names::Names;
 use super::page::{Frame, PageError, PageId, QueryParams, Section, page, see};

@@ -13,9 +13,9 @@ use axum::routing::get;
 use axum::{Json, Router};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use purser_relayer::domain::{Address, TransferState};
-use purser_relayer::service::{ForApprover, LinkedApproval, ServiceError, Services};
-use purser_relayer::web::ApiError;
+use purser_api::web::ApiError;
+use purser_model::{Address, TransferState};
+use purser_service::{ForApprover, LinkedApproval, ServiceError, Services};
 use serde::{Deserialize, Serialize};
 
 use super::Desk;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use axum::extract::Path;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use purser_relayer::web::ApiError;
+use purser_api::web::ApiError;
 use sha2::{Digest, Sha256};
 
 use super::page::PageError;

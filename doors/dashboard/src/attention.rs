@@ -1,10 +1,10 @@
 //! What needs attention, in lines that lead to it. However many accounts one thing is true of, it takes a few lines.
 
-use purser_relayer::domain::{
+use purser_model::{
     AccountStatus, ActionFilter, ActionId, ApprovalFilter, ApprovalState, HaltScope, Limit, Timestamp,
     UsdcAmount, Webhook, WebhookStatus,
 };
-use purser_relayer::service::{AccountView, BudgetView, Part, Report, ServiceError, Services};
+use purser_service::{AccountView, BudgetView, Part, Report, ServiceError, Services};
 
 use super::known_budgets::KnownBudgets;
 use super::page::first_page;

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_relayer::domain::{
+use purser_api::web::ApiError;
+use purser_model::{
     BudgetId, Cursor, Invalid, Limit, PageLimit, PageRequest, RequestFingerprint, Timestamp, UsdcAmount,
 };
-use purser_relayer::service::{
+use purser_service::{
     AccountView, BudgetComparison, BudgetView, Caps, LimitUse, Services, UpdateBudget, budgets_filter,
 };
-use purser_relayer::web::ApiError;
 
 use super::accounts::TOGETHER;
 use super::form::Form;

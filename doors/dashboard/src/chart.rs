@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use purser_relayer::domain::{AccountId, Principal, Timestamp, UsdcAmount};
-use purser_relayer::service::{ServiceError, Services};
+use purser_model::{AccountId, Principal, Timestamp, UsdcAmount};
+use purser_service::{ServiceError, Services};
 
 use super::text::{moment_text, usdc_text};
 

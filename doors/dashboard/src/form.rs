@@ -3,8 +3,8 @@
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use purser_relayer::domain::{Invalid, Timestamp};
-use purser_relayer::web::{ApiError, receive};
+use purser_api::web::{ApiError, receive};
+use purser_model::{Invalid, Timestamp};
 
 use super::page::PageError;
 use super::text::{moment_of, picked};

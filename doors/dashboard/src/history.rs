@@ -5,11 +5,11 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_relayer::domain::{
+use purser_api::web::{all_entries_as_csv, entries_as_csv};
+use purser_model::{
     AccountId, Cursor, EntryKind, EntryOutcome, HistoryFilter, Invalid, PageLimit, PageRequest,
 };
-use purser_relayer::service::{AccountView, EntryView, Services};
-use purser_relayer::web::{all_entries_as_csv, entries_as_csv};
+use purser_service::{AccountView, EntryView, Services};
 
 use super::names::{Names, Shown};
 use super::page::{Frame, PageError, PageId, QueryParams, Section, page};

@@ -8,8 +8,8 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use purser_relayer::domain::{AccountId, AccountStatus, UsdcAmount};
-use purser_relayer::service::{AccountView, Services};
+use purser_model::{AccountId, AccountStatus, UsdcAmount};
+use purser_service::{AccountView, Services};
 
 use super::attention::{Attention, HaltOfAll, LOOKED_AT, attention, cap_of, halt_of_all};
 use super::once::{FormWork, work};

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_relayer::domain::{
+use purser_api::web::{ApiError, Draw, shown_once};
+use purser_model::{
     ApiKey, Cursor, Invalid, KeyHolder, KeyId, PageLimit, PageRequest, Scope, SessionId, Timestamp,
 };
-use purser_relayer::service::{
+use purser_service::{
     CreateKey, NewKey, PasskeyView, Resource, ServiceError, Services, SessionView, keys_filter,
 };
-use purser_relayer::web::{ApiError, Draw, shown_once};
 
 use super::form::Form;
 use super::names::{Names, Shown};

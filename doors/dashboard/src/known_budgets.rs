@@ -1,7 +1,7 @@
 //! Budgets, where an account names one.
 
-use purser_relayer::domain::{BudgetId, Limit, Operator, UsdcAmount};
-use purser_relayer::service::{BudgetView, Services};
+use purser_model::{BudgetId, Limit, Operator, UsdcAmount};
+use purser_service::{BudgetView, Services};
 
 use super::page::first_page;
 use super::text::limit_text;

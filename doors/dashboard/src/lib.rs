@@ -42,8 +42,8 @@ use axum::http::{HeaderValue, header};
 use axum::middleware;
 use axum::response::Response;
 use axum::routing::{any, get, post};
-use purser_relayer::service::Services;
-use purser_relayer::web::{ApiError, Guard};
+use purser_api::web::{ApiError, Guard};
+use purser_service::Services;
 
 use self::page::PageError;
 use self::passkeys::{Ceremonies, NoPasskeys};

@@ -7,12 +7,10 @@ use askama::Template;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use purser_relayer::domain::{
-    AccountFilter, AccountId, BudgetId, Invalid, PolicyUpdate, Selection, Tag, Timestamp,
-};
-use purser_relayer::service::{ManyChange, ManyDone, RulesInForce, ServiceError, Services, Will};
-use purser_relayer::web::many::{Changed, Compared, change, compare};
-use purser_relayer::web::{ApiError, Fields, HasChanged, OnRecord};
+use purser_api::web::many::{Changed, Compared, change, compare};
+use purser_api::web::{ApiError, Fields, HasChanged, OnRecord};
+use purser_model::{AccountFilter, AccountId, BudgetId, Invalid, PolicyUpdate, Selection, Tag, Timestamp};
+use purser_service::{ManyChange, ManyDone, RulesInForce, ServiceError, Services, Will};
 use serde_json::{Map, Value, json};
 
 use super::accounts::search;

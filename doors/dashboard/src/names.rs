@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use purser_relayer::domain::{AccountId, Address, Counterparty, KeyId, Operator, Recipient};
-use purser_relayer::service::{ServiceError, Services};
+use purser_model::{AccountId, Address, Counterparty, KeyId, Operator, Recipient};
+use purser_service::{ServiceError, Services};
 
 /// What a page shows, and would like to name.
 #[derive(Default)]

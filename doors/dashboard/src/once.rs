@@ -9,9 +9,9 @@ use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
-use purser_relayer::domain::{AnswerKey, IdempotencyKey, RequestFingerprint, StoredAnswer, StoredBody};
-use purser_relayer::service::{NamedRequest, RequestStart, RequestState, ServiceError, Services};
-use purser_relayer::web::{carry_out, mark_replayed, receive};
+use purser_api::web::{carry_out, mark_replayed, receive};
+use purser_model::{AnswerKey, IdempotencyKey, RequestFingerprint, StoredAnswer, StoredBody};
+use purser_service::{NamedRequest, RequestStart, RequestState, ServiceError, Services};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::Desk;

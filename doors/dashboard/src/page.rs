@@ -7,9 +7,9 @@ use askama::Template;
 use axum::extract::FromRequestParts;
 use axum::http::{StatusCode, header, request::Parts};
 use axum::response::{Html, IntoResponse, Response};
-use purser_relayer::domain::{Invalid, Network, Operator, PageLimit, PageRequest, Timestamp};
-use purser_relayer::service::{ServiceError, Unauthorized};
-use purser_relayer::web::{ApiError, Id, PathId};
+use purser_api::web::{ApiError, Id, PathId};
+use purser_model::{Invalid, Network, Operator, PageLimit, PageRequest, Timestamp};
+use purser_service::{ServiceError, Unauthorized};
 use ulid::Ulid;
 
 use super::text::{moment_of, picked};
@@ -267,7 +267,7 @@ impl QueryParams {
     }
 
     /// The address of the next page: the same with this cursor, from its beginning.
-    pub fn next(&self, path: &str, cursor: Option<&purser_relayer::domain::Cursor>) -> Option<String> {
+    pub fn next(&self, path: &str, cursor: Option<&purser_model::Cursor>) -> Option<String> {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         for (name, value) in &self.0 {
             if name != "cursor" && name != "page" && !value.is_empty() {

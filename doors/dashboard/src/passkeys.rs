@@ -9,9 +9,9 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::{Extensions, HeaderMap, StatusCode, header};
 use axum::response::Response;
-use purser_relayer::domain::{Ceremony, Passkey, PasskeyId};
-use purser_relayer::service::{NewPasskey, Resource, ServiceError, Services};
-use purser_relayer::web::ApiError;
+use purser_api::web::ApiError;
+use purser_model::{Ceremony, Passkey, PasskeyId};
+use purser_service::{NewPasskey, Resource, ServiceError, Services};
 
 pub use self::ceremony::Ceremonies;
 use self::ceremony::{Answer, Challenge, Unproven};

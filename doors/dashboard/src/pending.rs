@@ -5,8 +5,8 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_relayer::domain::{Timestamp, WaitingPolicy};
-use purser_relayer::service::Services;
+use purser_model::{Timestamp, WaitingPolicy};
+use purser_service::Services;
 
 use super::names::{Names, Shown};
 use super::page::{Frame, PageError, QueryParams, Section, page};

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_relayer::domain::{
+use purser_api::web::ApiError;
+use purser_model::{
     AccountId, AllowedRecipients, Cursor, Invalid, Limit, PageLimit, PageRequest, PolicyUpdate,
     PolicyVersion, RequestFingerprint, SpendingPolicy, entries,
 };
-use purser_relayer::service::{
+use purser_service::{
     AccountView, BoundsView, Forbidden, PolicyChange, PolicyComparison, ServiceError, Services,
     policy_versions_filter,
 };
-use purser_relayer::web::ApiError;
 use serde_json::{Map, Value, json};
 
 use super::form::Form;
@@ -403,7 +403,7 @@ pub async fn versions(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use purser_relayer::domain::{Address, AllowlistEntry, BudgetId, Counterparties, UsdcAmount};
+    use purser_model::{Address, AllowlistEntry, BudgetId, Counterparties, UsdcAmount};
 
     #[test]
     fn stored_policy_is_read_back_from_its_form() {

@@ -4,7 +4,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use purser_relayer::web::{Act, Fields, on_record};
+use purser_api::web::{Act, Fields, on_record};
 
 use super::Desk;
 use super::form::Form;

@@ -8,12 +8,12 @@ use axum::http::{
 };
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use purser_relayer::domain::{
+use purser_api::web::{ApiError, ClientAddress, receive, request_name};
+use purser_model::{
     CEREMONY_MAX, Operator, PasskeyUse, PlainKey, PolicyUpdate, Principal, Scope, Scopes, SessionId,
     SessionToken,
 };
-use purser_relayer::service::{Forbidden, ServiceError, Unauthorized};
-use purser_relayer::web::{ApiError, ClientAddress, receive, request_name};
+use purser_service::{Forbidden, ServiceError, Unauthorized};
 use tracing::Span;
 use tracing::field::display;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use purser_relayer::domain::SessionId;
-use purser_relayer::service::{Resource, ServiceError, Services};
+use purser_model::SessionId;
+use purser_service::{Resource, ServiceError, Services};
 
 use super::form::Form;
 use super::page::{PageError, see, unauthorized};

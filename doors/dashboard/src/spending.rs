@@ -4,10 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
-use purser_relayer::domain::{
-    AccountId, Operator, PaidInDay, Refusals, RejectionReason, Timestamp, UsdcAmount,
-};
-use purser_relayer::service::{AccountView, ServiceError, Services};
+use purser_model::{AccountId, Operator, PaidInDay, Refusals, RejectionReason, Timestamp, UsdcAmount};
+use purser_service::{AccountView, ServiceError, Services};
 
 use super::text::{spaced, usdc_text};
 

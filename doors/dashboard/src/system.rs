@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use purser_relayer::domain::Network;
-use purser_relayer::service::{Report, Services};
+use purser_model::Network;
+use purser_service::{Report, Services};
 
 pub struct System {
     /// What is checked, and how it is.

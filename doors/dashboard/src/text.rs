@@ -2,7 +2,7 @@
 
 use askama::Values;
 use askama::filters::Safe;
-use purser_relayer::domain::{Invalid, Limit, PaidToPayee, Timestamp, UsdcAmount};
+use purser_model::{Invalid, Limit, PaidToPayee, Timestamp, UsdcAmount};
 
 /// `1,234.50`: with as many decimals as needed, at least two.
 pub fn usdc_text(amount: UsdcAmount) -> String {

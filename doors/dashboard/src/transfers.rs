@@ -5,13 +5,13 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_relayer::domain::{
+use purser_api::web::ApiError;
+use purser_model::{
     AccountId, AllowedRecipients, CheckedRule, Checks, Cursor, Failure, FailureCode, IdempotencyKey, Invalid,
     Limit, Memo, Page, PageLimit, PageRequest, Recipient, RejectionReason, RuleCheck, SpendingPolicy,
     TransferFilter, TransferId, TransferRequest, TransferState, TransferStatus, amount_from_text,
 };
-use purser_relayer::service::{Preview, Services, TransferView};
-use purser_relayer::web::ApiError;
+use purser_service::{Preview, Services, TransferView};
 
 use super::form::Form;
 use super::names::{Names, Shown};
@@ -383,7 +383,7 @@ fn asked_for(form: &Form) -> Result<TransferRequest, Invalid> {
 
 /// An unknown account or recipient is an error in its field, not a missing page.
 fn complaint_of(error: ApiError) -> Result<Complaint, PageError> {
-    use purser_relayer::service::{Resource, ServiceError};
+    use purser_service::{Resource, ServiceError};
     match error {
         ApiError::Service(ServiceError::NotFound(Resource::Payer)) => {
             Complaint::of(Invalid::new("from", "is not one of your accounts"))

@@ -1,7 +1,7 @@
 //! The account that a filter means, as a person types it: by its id, one of its addresses or its name, which may be that of several.
 
-use purser_relayer::domain::AccountId;
-use purser_relayer::service::{AccountView, ServiceError, Services};
+use purser_model::AccountId;
+use purser_service::{AccountView, ServiceError, Services};
 
 use super::accounts::TOGETHER;
 use super::page::{QueryParams, first_page};

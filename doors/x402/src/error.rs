@@ -1,5 +1,5 @@
-use purser_relayer::service::ServiceError;
-use purser_relayer::web::{ApiError, Code};
+use purser_api::web::{ApiError, Code};
+use purser_service::ServiceError;
 
 /// Why there is no purchase. Payments that end badly are transfers, not errors.
 #[derive(Debug, Clone, thiserror::Error)]

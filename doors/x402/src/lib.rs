@@ -2,8 +2,8 @@
 //! all that this crate has of the service are requests to servers ([`Fetches`]) and such transfers ([`HandOvers`]).
 //! See [decision 25](../../../docs/dev/decisions/0025-x402-purchases-are-transfers.md).
 //!
-//! [`Fetches`]: purser_relayer::service::Fetches
-//! [`HandOvers`]: purser_relayer::service::HandOvers
+//! [`Fetches`]: purser_service::Fetches
+//! [`HandOvers`]: purser_service::HandOvers
 
 mod error;
 mod header;
@@ -14,7 +14,7 @@ mod purchases;
 mod schema;
 mod seller;
 
-use purser_relayer::service::Services;
+use purser_service::Services;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;

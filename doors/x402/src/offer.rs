@@ -2,8 +2,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use purser_relayer::domain::{Address, Network, Terms, TransferId, UsdcAmount};
-use purser_relayer::service::ServiceError;
+use purser_model::{Address, Network, Terms, TransferId, UsdcAmount};
+use purser_service::ServiceError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;

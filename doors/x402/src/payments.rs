@@ -2,12 +2,12 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use purser_relayer::domain::{IdempotencyKey, Invalid, Memo, Principal, amount_from_text};
-use purser_relayer::web::{
-    ApiError, Code, IdempotencyKeyHeader, Json as Body, TransferResponse, idempotency_header, mark_replayed,
-    named_once, required,
+use purser_api::web::{
+    AnyKey, ApiError, Code, IdempotencyKeyHeader, Json as Body, TransferResponse, idempotency_header,
+    mark_replayed, named_once, required,
 };
-use purser_relayer::wire::schema::{self, Signature, UsdcText};
+use purser_model::wire::schema::{self, Signature, UsdcText};
+use purser_model::{IdempotencyKey, Invalid, Memo, amount_from_text};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -249,7 +249,7 @@ impl TryFrom<PurchaseAnswer> for PurchaseResponse {
 )]
 pub async fn create(
     State(purchases): State<Purchases>,
-    principal: Principal,
+    AnyKey(principal): AnyKey,
     headers: HeaderMap,
     Body(body): Body<CreatePurchaseBody>,
 ) -> Result<Response, ApiError> {

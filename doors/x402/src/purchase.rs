@@ -1,6 +1,6 @@
 //! What agents buy by x402, and what their keys stand for.
 
-use purser_relayer::domain::{AccountId, Fingerprint, IdempotencyKey, Invalid, Memo, UsdcAmount, WebhookUrl};
+use purser_model::{AccountId, Fingerprint, IdempotencyKey, Invalid, Memo, UsdcAmount, WebhookUrl};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
@@ -59,7 +59,7 @@ pub enum Seller {
     /// We ask its server, and hand it the payment.
     Server(ResourceRequest),
     /// The caller got this offer from it, as JSON, and hands it the payment.
-    Caller { offer: String },
+    AnyKey { offer: String },
 }
 
 /// A resource on a server.
@@ -89,7 +89,7 @@ impl Seller {
         if !read.is_object() {
             return Err(invalid());
         }
-        Ok(Self::Caller { offer: json })
+        Ok(Self::AnyKey { offer: json })
     }
 }
 
@@ -106,7 +106,7 @@ impl Purchase {
                 let body = body.clone().unwrap_or_default();
                 ("purser:purchase:v1", vec![method.as_str().to_owned(), url.as_str().to_owned(), body])
             }
-            Seller::Caller { offer } => ("purser:offer:v1", vec![sorted(offer)]),
+            Seller::AnyKey { offer } => ("purser:offer:v1", vec![sorted(offer)]),
         };
         hash.update(kind);
         hash.update(self.from.bytes());

@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
-use purser_relayer::domain::{
+use purser_model::{
     Invalid, OperatorId, Principal, Recipient, TransferId, TransferRequest, TransferState, WebhookUrl,
 };
-use purser_relayer::service::{
+use purser_service::{
     FetchPlace, Fetches, HandOvers, HandedOver, PaidOn, Reply, ServiceError, Services, Started, Tasks,
     TransferAnswer, UnderKey, WhenSigned,
 };
@@ -78,7 +78,7 @@ impl Purchases {
         let network = self.hand_overs.network(principal)?;
         let asked = match &purchase.seller {
             Seller::Server(asked) => asked.clone(),
-            Seller::Caller { offer } => {
+            Seller::AnyKey { offer } => {
                 let offer = choose(&network, &purchase, Some(offer.as_bytes()))?;
                 let (handed_over, when_signed) = payment_of(&network, &purchase, &offer);
                 let started = self.hand_overs.start(principal, opening, handed_over, deadline).await?;
@@ -146,7 +146,7 @@ impl Purchases {
         started: Started,
         deadline: Instant,
     ) -> Result<PurchaseAnswer, PurchaseError> {
-        let Seller::Caller { offer } = &purchase.seller else {
+        let Seller::AnyKey { offer } = &purchase.seller else {
             return self.answer(principal, started, deadline).await;
         };
         let operator = principal.operator();

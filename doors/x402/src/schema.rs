@@ -1,7 +1,7 @@
 //! Describes the values of purchases, with their bounds.
 
-use purser_relayer::domain::URL_CHARS_MAX;
-use purser_relayer::wire::schema::{anything, one_of, text, written};
+use purser_model::URL_CHARS_MAX;
+use purser_model::wire::schema::{anything, one_of, text, written};
 use serde_json::json;
 use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder};
 use utoipa::openapi::{RefOr, Schema, SchemaFormat};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use axum::http::{HeaderMap, Method, header};
-use purser_relayer::domain::Unanswered;
-use purser_relayer::service::{Asked, FetchPlace, Fetched, NotFetched};
+use purser_model::Unanswered;
+use purser_service::{Asked, FetchPlace, Fetched, NotFetched};
 use serde_json::Value;
 
 use crate::error::PurchaseError;

@@ -4,11 +4,11 @@ use axum::Extension;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
+use purser_api::http::Inside;
+use purser_api::web::{AnyKey, ApiError, BODY_BYTES_MAX, Code, OverRate, RequestId, check_json};
 use purser_mcp::{Caller, Refusal, Settings};
+use purser_model::{Invalid, Principal};
 use purser_relayer::config::texts;
-use purser_relayer::domain::{Invalid, Principal};
-use purser_relayer::http::Inside;
-use purser_relayer::web::{ApiError, BODY_BYTES_MAX, Code, OverRate, RequestId, check_json};
 use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
 
@@ -38,7 +38,7 @@ pub fn open(section: &Section, inside: Inside<'_>) -> OpenApiRouter {
 
 /// Middleware: says who asks.
 async fn name_caller(
-    principal: Principal,
+    AnyKey(principal): AnyKey,
     Extension(request_id): Extension<RequestId>,
     mut request: Request,
     next: Next,

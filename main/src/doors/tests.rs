@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use config::{File, FileFormat};
+use purser_api::http;
+use purser_api::web::Code;
 use purser_cli::Doors as _;
 use purser_relayer::config::Config;
-use purser_relayer::http;
-use purser_relayer::web::Code;
 use serde_json::Value;
 
 use super::{Doors, Sections};

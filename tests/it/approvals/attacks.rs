@@ -1,4 +1,4 @@
-//! What thieves make of an approval, each with the outcome that the table of docs/start/approvals.md says.
+//! What thieves make of an approval, each with the outcome that the tables of docs/trust/approvals.md name.
 
 use purser::error::PurserError;
 use purser_client::TransferOrder;

@@ -1,7 +1,7 @@
 use super::*;
 
 fn room(name: &str) -> &'static Room {
-    ROOMS.iter().find(|room| room.name == name).expect("a room of that name")
+    API.iter().chain(CHAIN).find(|room| room.name == name).expect("a room of that name")
 }
 
 #[test]
@@ -10,7 +10,16 @@ fn imports_point_one_way() {
 }
 
 #[test]
-fn audit_decisions_ask_no_node_and_the_relayer_audits_nothing() {
+fn a_crate_beyond_its_wall_is_found() {
+    let text = "[package]\nname = \"x\"\n\n[dependencies]\npurser-model.workspace = true\npurser-chain = { workspace = true }\n\
+                solana-sdk.workspace = true\ntime.workspace = true\n\n[dev-dependencies]\npurser-api.workspace = true\n";
+    let found = forbidden(text, &["purser-model"], &["solana-", "sqlx"]);
+    assert_eq!(found, ["purser-chain", "solana-sdk"]);
+    assert!(forbidden(text, &["purser-chain", "purser-model"], &["sqlx"]).is_empty());
+}
+
+#[test]
+fn audit_decisions_ask_no_node_and_audit_nothing() {
     let replay = REPLAY.iter().find(|room| room.name == "replay").expect("a room of that name");
     assert_eq!(violations(REPLAY, replay, "use crate::node::Node;").len(), 1);
     assert!(violations(REPLAY, replay, "use crate::check::Check;").is_empty());
@@ -18,35 +27,25 @@ fn audit_decisions_ask_no_node_and_the_relayer_audits_nothing() {
         assert_eq!(violations(REPLAY_ALL, &REPLAY_ALL[0], line).len(), 1, "{line}");
     }
     assert!(violations(REPLAY_ALL, &REPLAY_ALL[0], "use std::sync::Mutex;").is_empty());
-    assert_eq!(violations(ROOMS, room("service"), "use purser_audit::audit;").len(), 1);
+    assert_eq!(violations(API, room("http"), "use purser_audit::audit;").len(), 1);
 }
 
 #[test]
 fn import_against_the_stream_is_found() {
-    assert_eq!(
-        violations(ROOMS, room("domain"), "\nuse crate::store::Rows;"),
-        [(2, "crate::store".to_owned())]
+    assert_eq!(violations(API, room("web"), "\nuse crate::http::router;"), [(2, "crate::http".to_owned())]);
+    assert_eq!(violations(CHAIN, room("read"), "use crate::{types::X, solana::Chain};").len(), 1);
+    assert_eq!(violations(CHAIN, room("live"), "let rows = crate::send::find();").len(), 1);
+    assert_eq!(violations(DOOR, &DOOR[0], "use purser_api::http::router;").len(), 1);
+    assert!(violations(DOOR, &DOOR[0], "use purser_api::web::ApiError;").is_empty());
+}
+
+#[test]
+fn import_with_the_stream_is_allowed() {
+    assert!(
+        violations(CHAIN, room("solana"), "use crate::{read::Chain, sign::{Address, Network}};").is_empty()
     );
-    assert_eq!(violations(ROOMS, room("store"), "use crate::{domain::Address, chain::Chain};").len(), 1);
-    assert_eq!(violations(ROOMS, room("chain"), "let rows = crate::store::find();").len(), 1);
-    assert_eq!(violations(ROOMS, room("http"), "use crate::app::App;").len(), 1);
-}
-
-#[test]
-fn rooms_of_the_chain_use_those_before_them() {
-    let text =
-        "use crate::chain::read::decode;\nuse crate::chain::send::submit::Submitter; // crate::chain::solana";
-    assert_eq!(against_the_stream(1, text), [(2, "send".to_owned())]);
-    assert!(against_the_stream(5, text).is_empty());
-}
-
-#[test]
-fn foreign_crate_in_the_wrong_room_is_found() {
-    assert_eq!(violations(ROOMS, room("domain"), "use tokio::sync::Mutex;").len(), 1);
-    assert_eq!(violations(ROOMS, room("service"), "fn f(key: solana_sdk::pubkey::Pubkey) {}").len(), 1);
-    assert_eq!(violations(ROOMS, room("domain"), "#[derive(utoipa::ToSchema)]").len(), 1);
-    assert_eq!(violations(DOOR, &DOOR[0], "use purser_relayer::http::router;").len(), 1);
-    assert!(violations(DOOR, &DOOR[0], "use purser_relayer::web::ApiError;").is_empty());
+    assert!(violations(API, room("web"), "// crate::http keeps these").is_empty());
+    assert!(violations(API, room("http"), "use crate::web::error::ApiError;").is_empty());
 }
 
 #[test]
@@ -61,20 +60,8 @@ fn doors_are_known_by_their_folders_and_named_by_nobody() {
 }
 
 #[test]
-fn import_with_the_stream_is_allowed() {
-    assert!(
-        violations(ROOMS, room("service"), "use crate::{chain::Chain, domain::{Address, Network}};")
-            .is_empty()
-    );
-    assert!(
-        violations(ROOMS, room("domain"), "// crate::store keeps these; tokio::spawn does not").is_empty()
-    );
-    assert!(violations(ROOMS, room("http"), "use crate::web::error::ApiError;").is_empty());
-}
-
-#[test]
 fn tests_at_the_end_of_a_file_may_use_anything() {
-    let text = "use crate::service::Services;\n#[cfg(test)]\nmod tests {\n    use crate::store::Store;\n}";
-    assert!(violations(ROOMS, room("http"), text).is_empty());
-    assert_eq!(violations(ROOMS, room("http"), &text.replace("service", "store")).len(), 1);
+    let text = "use crate::web::Id;\n#[cfg(test)]\nmod tests {\n    use crate::app::Store;\n}";
+    assert!(violations(API, room("http"), text).is_empty());
+    assert_eq!(violations(API, room("web"), &text.replace("web::Id", "http::Id")).len(), 1);
 }

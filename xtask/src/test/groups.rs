@@ -19,7 +19,7 @@ pub struct Group {
 }
 
 /// The public surface of the service: other people's programs read it.
-const SURFACE: [&str; 4] = ["relayer/src/http", "relayer/src/wire", "relayer/src/web", "main"];
+const SURFACE: [&str; 4] = ["relayer/api/src/http", "relayer/model/src/wire", "relayer/api/src/web", "main"];
 
 pub const GROUPS: &[Group] = &[
     Group {
@@ -51,9 +51,9 @@ pub const GROUPS: &[Group] = &[
             "doors/mcp",
             "doors/x402",
             "docs/build/mcp.md",
-            "docs/start/quickstart.md",
-            "relayer/src/service",
-            "relayer/src/webhook",
+            "docs/build/sdk.md",
+            "relayer/service/src",
+            "relayer/webhooks/src",
         ],
     },
     Group { name: "sdk", tests: &["sdk::"], tools: &["node", "python"], inputs: &["sdk", "doors/x402"] },
@@ -61,7 +61,7 @@ pub const GROUPS: &[Group] = &[
         name: "generators",
         tests: &["generators::", "schemathesis::"],
         tools: &["node", "python", "java"],
-        inputs: &["relayer/src/domain"],
+        inputs: &["relayer/model/src"],
     },
     Group {
         name: "auditors",
@@ -88,17 +88,18 @@ pub const GROUPS: &[Group] = &[
             "shipped::",
         ],
         tools: &["node", "python", "prometheus"],
-        inputs: &["deploy", "cli", "dev", "relayer/src/metrics.rs"],
+        inputs: &["deploy", "cli", "dev", "relayer/base/src/metrics.rs"],
     },
     Group {
         name: "databases",
         tests: &["cells::", "patroni::", "pooler::"],
         tools: &["pooler"],
-        inputs: &["relayer/src/store", "relayer/migrations"],
+        inputs: &["relayer/store/src", "relayer/store/migrations"],
     },
     Group { name: "simulate", tests: &[], tools: &[], inputs: &["core", "policy", "simulate"] },
     Group { name: "sbf", tests: &[], tools: &[], inputs: &["programs", "policy", "sbf"] },
     Group { name: "prove", tests: &[], tools: &[], inputs: &["policy", "prove"] },
+    Group { name: "book", tests: &["book::"], tools: &["python"], inputs: &["docs"] },
 ];
 
 /// Paths that only the fast tier depends on.
@@ -140,7 +141,7 @@ impl Group {
             let (module, _) = begin.split_once("::").unwrap_or((begin, ""));
             is_under(path, &format!("tests/it/{module}.rs")) || is_under(path, &format!("tests/it/{module}"))
         };
-        let reads_the_surface = !self.tests.is_empty() && self.name != "databases";
+        let reads_the_surface = !self.tests.is_empty() && !["databases", "book"].contains(&self.name);
         self.inputs.iter().any(|input| is_under(path, input))
             || self.tests.iter().any(file_of_tests)
             || (reads_the_surface && SURFACE.iter().any(|input| is_under(path, input)))
@@ -201,8 +202,8 @@ mod tests {
     #[test]
     fn groups_run_when_their_inputs_change_and_one_by_turn() {
         assert_eq!(names(&[]), ["simulate"]);
-        assert_eq!(names(&["docs/run/keys.md", "relayer/src/app.rs"]), ["simulate"]);
-        assert_eq!(names(&["relayer/src/store/mod.rs"]), ["databases", "simulate"]);
+        assert_eq!(names(&["docs/run/keys.md", "relayer/app/src/app.rs"]), ["simulate", "book"]);
+        assert_eq!(names(&["relayer/store/src/lib.rs"]), ["databases", "simulate"]);
         assert_eq!(names(&["tests/it/packages.rs", "sdk/python/README.md"]), ["sdk", "packages", "simulate"]);
         assert_eq!(names(&["core/src/lib.rs"]), ["clients", "simulate"]);
         assert_eq!(names(&["prove/model.py"]), ["simulate", "prove"]);
@@ -216,7 +217,7 @@ mod tests {
 
     #[test]
     fn change_of_the_public_surface_runs_what_reads_it() {
-        let names = names(&["relayer/src/http/mod.rs"]);
+        let names = names(&["relayer/api/src/http/mod.rs"]);
         assert!(
             ["clients", "sdk", "generators", "browser"].iter().all(|name| names.contains(name)),
             "{names:?}"

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use purser_relayer::domain::{CEREMONY_MAX, Passkey};
+use purser_model::{CEREMONY_MAX, Passkey};
 use serde_json::json;
 use url::{Host, Url};
 /// Why an answer does not count, or a challenge cannot be made.

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use purser_relayer::domain::{AttemptOutcome, Delivery, DeliveryState, Event, EventId, Webhook, WebhookId};
-use purser_relayer::service::{Resource, ServiceError, Services};
+use purser_model::{AttemptOutcome, Delivery, DeliveryState, Event, EventId, Webhook, WebhookId};
+use purser_service::{Resource, ServiceError, Services};
 
 use crate::page::{Frame, PageError, Section, page};
 use crate::session::Signed;

@@ -3,9 +3,9 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_relayer::domain::{EventType, Invalid, Webhook, WebhookId};
-use purser_relayer::service::{CreateWebhook, NewSecret, Services, read_accounts, read_events};
-use purser_relayer::web::{ApiError, Draw, shown_once};
+use purser_api::web::{ApiError, Draw, shown_once};
+use purser_model::{EventType, Invalid, Webhook, WebhookId};
+use purser_service::{CreateWebhook, NewSecret, Services, read_accounts, read_events};
 
 use crate::form::Form;
 use crate::page::{Complaint, Frame, PageError, Section, first_page, page};

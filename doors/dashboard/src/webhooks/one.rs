@@ -3,14 +3,12 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use purser_relayer::domain::{
-    AttemptOutcome, Cursor, Delivery, DeliveryState, DeliveryStatus, DisabledReason, EventId, Invalid,
-    PageLimit, PageRequest, Webhook, WebhookId, WebhookStatus,
+use purser_api::web::{ApiError, Draw, shown_once};
+use purser_model::{
+    AttemptOutcome, Cursor, Delivery, DeliveryState, DeliveryStatus, DisabledReason, EventId, Hindrance,
+    Invalid, PageLimit, PageRequest, ReplayScope, Webhook, WebhookId, WebhookStatus,
 };
-use purser_relayer::service::{
-    DeliveriesFilter, Hindrance, Replay, ReplayScope, Resource, ServiceError, Services, UpdateWebhook,
-};
-use purser_relayer::web::{ApiError, Draw, shown_once};
+use purser_service::{DeliveriesFilter, Replay, Resource, ServiceError, Services, UpdateWebhook};
 
 use super::list::SecretPage;
 use crate::form::Form;
@@ -158,12 +156,8 @@ pub async fn progress(
 
 fn span_of(form: &Form) -> Result<Replay, Invalid> {
     let (since, until) = (form.moment("since")?, form.moment("until")?);
-    let scope = match form.given("status") {
-        None | Some("not_delivered") => ReplayScope::NotDelivered,
-        Some("undelivered") => ReplayScope::Undelivered,
-        Some("all") => ReplayScope::All,
-        Some(_) => return Err(Invalid::new("status", "must be `not_delivered`, `undelivered` or `all`")),
-    };
+    let scope =
+        form.given("status").map_or(Ok(ReplayScope::NotDelivered), |text| Invalid::unless("status", text))?;
     let since = since.ok_or_else(|| Invalid::new("since", "is required"))?;
     Ok(Replay::Span { since, until, scope })
 }

@@ -1,4 +1,4 @@
-use purser_relayer::domain::{AccountId, DestinationRules, IdempotencyKey, Memo, WebhookUrl};
+use purser_model::{AccountId, DestinationRules, IdempotencyKey, Memo, WebhookUrl};
 use serde_json::{Value, json};
 
 use super::*;
@@ -213,7 +213,7 @@ fn a_purchase_is_another_one_when_anything_but_its_key_differs() {
         Purchase { seller: Seller::Server(asked), ..purchase() }.fingerprint().to_hex()
     };
     let caller = |offer: &str| {
-        Purchase { seller: Seller::Caller { offer: offer.to_owned() }, ..purchase() }.fingerprint().to_hex()
+        Purchase { seller: Seller::AnyKey { offer: offer.to_owned() }, ..purchase() }.fingerprint().to_hex()
     };
     let of = |change: fn(&mut Purchase)| {
         let mut purchase = purchase();
@@ -255,7 +255,7 @@ fn an_offer_is_read_from_an_object_from_a_text_and_from_a_header() {
     let read = |given: Value| {
         let given = serde_json::value::to_raw_value(&given).expect("JSON");
         Seller::of_offer(&given).map(|seller| match seller {
-            Seller::Caller { offer } => offer,
+            Seller::AnyKey { offer } => offer,
             Seller::Server(_) => panic!("nobody is asked"),
         })
     };

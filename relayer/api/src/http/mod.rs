@@ -1,0 +1,245 @@
+//! REST: bytes in, one call of a service, bytes out. Every route is described, in [`guarded`] or [`open`].
+
+mod accept;
+mod admin;
+mod dress;
+mod health;
+mod listener;
+mod openapi;
+mod patience;
+mod recorded;
+mod scopes;
+mod serve;
+mod site;
+mod unread;
+mod v1;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{FromRef, Request, State};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use tower_http::catch_panic::CatchPanicLayer;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub use admin::router as admin_router;
+pub use listener::default_connections_max;
+pub use serve::serve;
+
+use self::v1::{
+    accounts, actions, approvals, budgets, deliveries, denials, events, grants, halts, history, keys, limits,
+    many, policies, policy_versions, transfer_list, transfers, webhooks,
+};
+use crate::web::error::after_panic;
+use crate::web::{ApiError, Guard, HttpSettings, auth, body, once};
+use purser_base::metrics::Metrics;
+use purser_service::{
+    Accounts, Actions, Approvals, Budgets, Denials, Events, Grants, Halts, Health, History, Keys, Many,
+    Policies, Services, Streams, Transfers, Webhooks,
+};
+
+/// The largest request head, line and headers together, in bytes; and how many headers it may have.
+const HEAD_BYTES_MAX: usize = 32 * 1024;
+const HEADERS_MAX: usize = 64;
+
+/// The services, as the state of the routes.
+#[derive(Clone)]
+struct Serving(Arc<Services>);
+
+/// Hands a handler the one service that it asks for.
+macro_rules! services {
+    ($($service:ty: $field:ident),*) => {$(
+        impl FromRef<Serving> for $service {
+            fn from_ref(Serving(services): &Serving) -> Self {
+                services.$field.clone()
+            }
+        }
+    )*};
+}
+
+services! {
+    Accounts: accounts, Actions: actions, Approvals: approvals, Budgets: budgets, Grants: grants, Policies: policies, Halts: halts, Many: many, Transfers: transfers, History: history,
+    Denials: denials, Keys: keys,
+    Events: events, Streams: streams, Webhooks: webhooks, Health: health
+}
+
+/// The routes that need a key, each with its description: a route without one cannot be added here.
+fn guarded() -> OpenApiRouter<Serving> {
+    let mut routes = OpenApiRouter::default()
+        .routes(routes!(accounts::create, accounts::list))
+        .routes(routes!(accounts::get, accounts::patch))
+        .routes(routes!(accounts::balance))
+        .routes(routes!(policies::get, policies::put, policies::patch))
+        .routes(routes!(policies::drop_pending))
+        .routes(routes!(policy_versions::list))
+        .routes(routes!(history::list))
+        .routes(routes!(denials::list))
+        .routes(routes!(actions::list))
+        .routes(routes!(approvals::list))
+        .routes(routes!(approvals::get, approvals::withdraw))
+        .routes(routes!(approvals::reject))
+        .routes(routes!(grants::list, grants::void))
+        .routes(routes!(grants::close))
+        .routes(routes!(budgets::list))
+        .routes(routes!(budgets::get, budgets::patch))
+        .routes(routes!(keys::create, keys::list))
+        .routes(routes!(keys::create_operators, keys::list_operators))
+        .routes(routes!(keys::revoke))
+        .routes(routes!(keys::revoke_own))
+        .routes(routes!(halts::create))
+        .routes(routes!(halts::create_for_account))
+        .routes(routes!(many::policies))
+        .routes(routes!(many::halts))
+        .routes(routes!(events::list))
+        .routes(routes!(events::get))
+        .routes(routes!(webhooks::create, webhooks::list))
+        .routes(routes!(webhooks::get, webhooks::patch, webhooks::remove))
+        .routes(routes!(webhooks::rotate_secret))
+        .routes(routes!(deliveries::test))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::replay));
+    let posts = routes.get_openapi_mut().paths.paths.values_mut().filter_map(|item| item.post.as_mut());
+    posts.for_each(openapi::headers::name_once);
+    routes
+}
+
+/// The routes of transfers, which need a key too.
+fn paying() -> OpenApiRouter<Serving> {
+    OpenApiRouter::default()
+        .routes(routes!(transfers::create, transfer_list::list))
+        .routes(routes!(transfers::preview))
+        .routes(routes!(transfers::get))
+        .routes(routes!(limits::get))
+}
+
+/// The routes that are open to anyone.
+fn open() -> OpenApiRouter<Serving> {
+    OpenApiRouter::default().routes(routes!(health::get))
+}
+
+/// The routes of [`guarded`], whose POSTs are carried out once per name, and whose changes are on record: a payment's record is its
+/// transfer.
+fn done_once(services: &Services) -> OpenApiRouter<Serving> {
+    let recorded = recorded::record(guarded(), services.actions.clone());
+    recorded.route_layer(middleware::from_fn_with_state(services.requests.clone(), once::once))
+}
+
+/// The doors of a build: what each is made of, and the routes that it has. A build without doors has those of REST alone.
+pub trait OpenDoors {
+    /// Routes that doors add to REST: behind its guard, in its document, and there for other doors.
+    fn rest(&self, services: &Services) -> OpenApiRouter {
+        let _ = services;
+        OpenApiRouter::default()
+    }
+
+    /// Routes beside REST.
+    fn beside(&self, inside: Inside<'_>) -> DoorRoutes {
+        let _ = inside;
+        DoorRoutes::default()
+    }
+}
+
+/// What a door beside REST is made of.
+pub struct Inside<'a> {
+    pub services: &'a Services,
+    /// REST's guard, for a door that asks it by itself.
+    pub guard: Guard,
+    /// Where browsers reach the service.
+    pub public_url: &'a str,
+    /// REST's routes, for requests that have passed the guard: with its extensions, and with their `Authorization`.
+    pub rest: Router,
+    /// What they do.
+    pub described: OpenApi,
+}
+
+/// The routes of the doors beside REST.
+#[derive(Default)]
+pub struct DoorRoutes {
+    /// Behind REST's guard, with scopes of their own. What came too soon gets through with the mark [`OverRate`].
+    pub guarded: Option<OpenApiRouter>,
+    /// Guarded by themselves.
+    pub pages: Router,
+}
+
+/// All routes: REST's, and those of the doors.
+pub fn router(services: &Services, settings: HttpSettings, doors: &impl OpenDoors) -> Router {
+    let guard = Guard::new(services.keys.clone(), &settings);
+    let (rest, described) = behind_doors(services, doors);
+    let doors_beside = doors.beside(Inside {
+        services,
+        guard: guard.clone(),
+        public_url: &settings.public_url,
+        rest,
+        described,
+    });
+    let mut routes = keyed(services, doors)
+        .route_layer(middleware::from_fn_with_state(guard.clone(), auth::guard))
+        .merge(open().with_state(Serving(Arc::new(services.clone()))));
+    if let Some(guarded) = doors_beside.guarded {
+        let guarded = scopes::check_scopes(guarded);
+        routes =
+            routes.merge(guarded.route_layer(middleware::from_fn_with_state(guard, auth::guard_and_mark)));
+    }
+    let (routes, described) = routes.split_for_parts();
+    let routes = routes.merge(site::router(described)).merge(doors_beside.pages);
+    dress(routes, settings.request_timeout, settings.metrics)
+}
+
+/// The routes that need a key and its scopes, each done once per name.
+fn keyed(services: &Services, doors: &impl OpenDoors) -> OpenApiRouter {
+    // Transfers have idempotency keys of their own.
+    let own = done_once(services).merge(paying());
+    scopes::check_scopes(own.with_state(Serving(Arc::new(services.clone()))).merge(doors.rest(services)))
+}
+
+/// What they do, but for those of doors.
+pub fn keyed_described() -> OpenApi {
+    guarded().merge(paying()).into_openapi()
+}
+
+/// The same routes for doors, which the guard stands before.
+fn behind_doors(services: &Services, doors: &impl OpenDoors) -> (Router, OpenApi) {
+    let (routes, described) = keyed(services, doors).split_for_parts();
+    let routes = routes
+        .fallback(async || ApiError::RouteNotFound)
+        .layer(middleware::from_fn(auth::refuse_marked))
+        .layer(CatchPanicLayer::custom(after_panic))
+        .layer(middleware::from_fn(dress::name_errors));
+    (routes, described)
+}
+
+/// The document of all routes, including those of doors.
+pub fn document(of_doors: OpenApi) -> OpenApi {
+    let mut described = keyed_described();
+    described.merge(of_doors);
+    described.merge(open().into_openapi());
+    site::document(described)
+}
+
+/// The layers around every answer, those to unknown paths included.
+fn dress(routes: Router, request_timeout: Duration, metrics: Metrics) -> Router {
+    routes
+        .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
+        .fallback(async || ApiError::RouteNotFound)
+        .layer(middleware::from_fn_with_state(request_timeout, within))
+        .layer(CatchPanicLayer::custom(after_panic))
+        .layer(middleware::from_fn_with_state(metrics, dress::name_request))
+}
+
+/// Middleware: refuses a body that it cannot read, and gives up on an answer that takes too long. Work that must go on runs in tasks of its own.
+async fn within(State(limit): State<Duration>, request: Request, next: Next) -> Response {
+    if body::is_encoded(request.headers()) {
+        return ApiError::EncodedBody.into_response();
+    }
+    match tokio::time::timeout(limit, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => ApiError::Timeout.into_response(),
+    }
+}

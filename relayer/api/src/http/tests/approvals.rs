@@ -1,0 +1,390 @@
+//! Transfers that policy refuses and a person may approve.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use purser_core::{Granted, Refusal, RejectionReason};
+use purser_policy::Waived;
+use serde_json::{Value, json};
+
+use super::scripted_chain::NOW;
+use super::{Answer, Relayer};
+use purser_base::captured_log::CapturedLog;
+use purser_chain::Outcome;
+use purser_model::{Address, TransferId};
+
+impl Relayer {
+    /// An account that may pay at most 1 USDC at once.
+    async fn limited(&self) -> String {
+        let account = self.account().await;
+        let policy = json!({ "max_single_transfer": "1", "max_daily_spend": "5" });
+        let put = self.put(&format!("/v1/accounts/{account}/policy"), &policy).await;
+        assert_eq!(put.status, StatusCode::OK, "{}", put.body);
+        account
+    }
+
+    /// Asks for 1.50 to be approved.
+    async fn ask(&self, account: &str, key: &str) -> Answer {
+        let mut order = self.order(account, key);
+        order["approval"] = json!("request");
+        self.post("/v1/transfers", &order).await
+    }
+
+    /// A grant for the transfer comes onto the chain.
+    fn grant(&self, transfer: &Value) {
+        let id: TransferId = transfer.as_str().expect("an id").parse().expect("an id");
+        let granted = Granted { address: Address::from_bytes([7; 32]), waived: Waived::SINGLE_LIMIT };
+        self.chain.script().grants.insert(id.tag(), granted);
+    }
+
+    /// The transfer in this state; panics after 20 s.
+    async fn becomes(&self, transfer: &Value, status: &str) -> Value {
+        let path = format!("/v1/transfers/{}", transfer.as_str().expect("an id"));
+        for _ in 0..2_000 {
+            let shown = self.get(&path).await.body;
+            if shown["status"] == status {
+                return shown;
+            }
+            self.services.sweep_transfers().await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("it did not become {status}: {}", self.get(&path).await.body);
+    }
+
+    async fn events(&self) -> Vec<Value> {
+        let events = self.get("/v1/events?limit=100").await.body;
+        let mut events = events["data"].as_array().expect("a list").clone();
+        events.reverse();
+        events.retain(|event| event["type"].as_str().is_some_and(|name| name.starts_with("approval.")));
+        events
+    }
+}
+
+#[tokio::test]
+async fn a_refused_transfer_waits_for_a_person_and_is_paid_once_by_its_grant() {
+    let relayer = Relayer::start().await;
+    let account = relayer.limited().await;
+    let refused = relayer.post("/v1/transfers", &relayer.order(&account, "a")).await;
+    assert_eq!(refused.error(), (402, "policy_violation"), "{}", refused.body);
+    assert_eq!(refused.body["approvable"], true);
+
+    // The same key asks.
+    let asked = relayer.ask(&account, "a").await;
+    assert_eq!(asked.status, StatusCode::ACCEPTED, "{}", asked.body);
+    assert_eq!(
+        (&asked.body["status"], &asked.body["error"]),
+        (&json!("pending_approval"), &json!("policy_violation"))
+    );
+    assert!(asked.body["approval_expires_at"].is_string() && asked.body["checks"].is_array());
+    let id = &asked.body["transfer_id"];
+    assert_ne!(id, &refused.body["transfer_id"]);
+
+    // A repeat is answered at once, with or without asking.
+    for again in
+        [relayer.ask(&account, "a").await, relayer.post("/v1/transfers", &relayer.order(&account, "a")).await]
+    {
+        assert_eq!((again.status, &again.body["transfer_id"]), (StatusCode::ACCEPTED, id));
+        assert_eq!(again.headers["idempotent-replayed"], "true");
+    }
+    let path = format!("/v1/approvals/{}", id.as_str().expect("an id"));
+    let shown = relayer.get(&path).await.body;
+    assert_eq!(
+        (&shown["state"], &shown["rejection_reason"]),
+        (&json!("pending"), &json!("single_limit_exceeded"))
+    );
+    assert_eq!(shown["grant"]["payee"], json!(relayer.chain.payee(1).to_string()));
+    assert_eq!(shown["grant"]["policy_version"], json!(2));
+    assert!(relayer.chain.script().orders.is_empty(), "nothing is signed before the grant");
+    for (state, count) in [("pending", 1), ("used", 0)] {
+        let list = relayer.get(&format!("/v1/approvals?state={state}")).await.body;
+        assert_eq!(list["data"].as_array().map(Vec::len), Some(count), "{state}");
+    }
+    let submitted = relayer.get("/v1/transfers?status=submitted").await.body;
+    assert_eq!(submitted["data"], json!([]));
+    let pending = relayer.get("/v1/transfers?status=pending_approval").await.body;
+    assert_eq!(pending["data"][0]["transfer_id"], *id);
+
+    relayer.grant(id);
+    let paid = relayer.becomes(id, "settled").await;
+    assert_eq!(paid["tx_signature"], "signature-1");
+    let orders = relayer.chain.script().orders.clone();
+    assert_eq!(orders.len(), 1);
+    assert_eq!(orders[0].beyond.and_then(|beyond| beyond.grant), Some(Address::from_bytes([7; 32])));
+    let shown = relayer.get(&path).await.body;
+    assert_eq!((&shown["state"], &shown["grant"]), (&json!("used"), &Value::Null));
+    let events = relayer.events().await;
+    let types: Vec<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
+    assert_eq!(types, ["approval.requested", "approval.granted", "approval.used"]);
+    assert!(events.iter().all(|event| event["data"]["transfer_id"] == *id));
+
+    let replay = relayer.ask(&account, "a").await;
+    assert_eq!((replay.status, &replay.body["transfer_id"]), (StatusCode::OK, id));
+    assert_eq!(relayer.chain.script().sent.len(), 1);
+}
+
+#[tokio::test]
+async fn a_persons_no_is_final_for_the_key_and_comes_too_late_for_a_payment() {
+    let relayer = Relayer::start().await;
+    let account = relayer.limited().await;
+    let asked = relayer.ask(&account, "a").await.body;
+    let id = asked["transfer_id"].as_str().expect("an id");
+    let agent = relayer.agent_key(&account).await;
+    let reject = format!("/v1/approvals/{id}/reject");
+    assert_eq!(relayer.send("POST", &reject, &agent, None).await.status, StatusCode::FORBIDDEN);
+    let rejected = relayer.send("POST", &reject, &relayer.key, None).await;
+    assert_eq!((rejected.status, &rejected.body["state"]), (StatusCode::OK, &json!("rejected")));
+    assert_eq!(relayer.send("POST", &reject, &relayer.key, None).await.error(), (409, "approval_closed"));
+    for again in
+        [relayer.ask(&account, "a").await, relayer.post("/v1/transfers", &relayer.order(&account, "a")).await]
+    {
+        assert_eq!(again.error(), (402, "approval_rejected"), "{}", again.body);
+    }
+    // A grant that comes later pays nothing.
+    relayer.grant(&asked["transfer_id"]);
+    relayer.services.sweep_transfers().await;
+    assert!(relayer.chain.script().orders.is_empty());
+
+    let paid = relayer.ask(&account, "b").await.body;
+    relayer.grant(&paid["transfer_id"]);
+    relayer.becomes(&paid["transfer_id"], "settled").await;
+    let late = format!("/v1/approvals/{}", paid["transfer_id"].as_str().expect("an id"));
+    let answer = relayer.delete(&late).await;
+    assert_eq!(answer.error(), (409, "approval_closed"));
+    assert_eq!(answer.body["status"], "settled");
+    let types: Vec<Value> = relayer.events().await.iter().map(|event| event["type"].clone()).collect();
+    assert_eq!(types[..2], [json!("approval.requested"), json!("approval.rejected")]);
+}
+
+#[tokio::test]
+async fn an_agent_withdraws_its_own_and_sees_no_other() {
+    let relayer = Relayer::start().await;
+    let (account, other) = (relayer.limited().await, relayer.limited().await);
+    let asked = relayer.ask(&account, "a").await.body;
+    let path = format!("/v1/approvals/{}", asked["transfer_id"].as_str().expect("an id"));
+    let (own_key, other_key) = (relayer.agent_key(&account).await, relayer.agent_key(&other).await);
+    for method in ["GET", "DELETE"] {
+        let answer = relayer.send(method, &path, &other_key, None).await;
+        assert_eq!(answer.error(), (404, "not_found"), "{method}");
+    }
+    let list = relayer.send("GET", "/v1/approvals", &other_key, None).await;
+    assert_eq!(list.body["data"], json!([]));
+    let list = relayer.send("GET", &format!("/v1/approvals?account_id={account}"), &other_key, None).await;
+    assert_eq!(list.status, StatusCode::FORBIDDEN);
+    assert_eq!(relayer.send("DELETE", &path, &own_key, None).await.status, StatusCode::NO_CONTENT);
+    assert_eq!(relayer.send("GET", &path, &own_key, None).await.body["state"], "rejected");
+}
+
+#[tokio::test]
+async fn what_a_person_was_asked_is_void_after_a_pause_and_after_another_policy() {
+    let relayer = Relayer::start().await;
+    for (key, change, then) in [
+        ("a", json!({ "paused": true }), (StatusCode::PAYMENT_REQUIRED, "account_paused")),
+        ("b", json!({ "max_single_transfer": "0.5" }), (StatusCode::ACCEPTED, "policy_violation")),
+    ] {
+        let account = relayer.limited().await;
+        let id = relayer.ask(&account, key).await.body["transfer_id"].clone();
+        let changed = relayer.patch(&format!("/v1/accounts/{account}/policy"), &change).await;
+        assert_eq!(changed.status, StatusCode::OK, "{}", changed.body);
+        relayer.grant(&id);
+        let failed = relayer.becomes(&id, "failed").await;
+        assert_eq!(failed["error"], "approval_void", "{change}");
+        assert_eq!(
+            relayer.events().await.last().map(|event| event["type"].clone()),
+            Some(json!("approval.void"))
+        );
+        assert!(relayer.chain.script().orders.is_empty());
+        // The same request is decided anew.
+        relayer.chain.script().grants.clear();
+        let again = relayer.ask(&account, key).await;
+        assert_eq!((again.status, again.body["error"].as_str()), (then.0, Some(then.1)));
+    }
+}
+
+#[tokio::test]
+async fn what_a_person_was_asked_is_void_after_a_halt_of_the_account_and_of_all() {
+    for all in [false, true] {
+        let relayer = Relayer::start().await;
+        let account = relayer.limited().await;
+        let id = relayer.ask(&account, "a").await.body["transfer_id"].clone();
+        let path = if all { "/v1/halt".to_owned() } else { format!("/v1/accounts/{account}/halt") };
+        let halted = relayer.post(&path, &json!({})).await;
+        assert_eq!(halted.status, StatusCode::OK, "{}", halted.body);
+        relayer.grant(&id);
+        let failed = relayer.becomes(&id, "failed").await;
+        assert_eq!(failed["error"], "approval_void", "{path}");
+        assert!(failed["message"].as_str().is_some_and(|text| text.contains("halted")), "{failed}");
+        assert!(relayer.chain.script().orders.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn what_policy_refuses_after_it_was_approved_is_void_and_not_rejected() {
+    let relayer = Relayer::start().await;
+    let refused = |reason| Outcome::Refused(Refusal::Rule(reason));
+    // The first is signed anew: the grant was taken back, or a node whose clock is past its end shows none.
+    for (key, outcome) in [
+        ("a", Outcome::Expired),
+        ("b", refused(RejectionReason::Paused)),
+        ("c", refused(RejectionReason::DailyLimitExceeded)),
+    ] {
+        let account = relayer.limited().await;
+        let id = relayer.ask(&account, key).await.body["transfer_id"].clone();
+        relayer.chain.script().held = true;
+        relayer.chain.script().outcomes.push_back(outcome);
+        relayer.grant(&id);
+        relayer.becomes(&id, "submitted").await;
+        relayer.chain.script().grants.clear();
+        relayer.chain.release();
+        let failed = relayer.becomes(&id, "failed").await;
+        assert_eq!(failed["error"], "approval_void", "{failed}");
+        let last = relayer.events().await.last().map(|event| event["type"].clone());
+        assert_eq!(last, Some(json!("approval.void")));
+        // The same request is decided anew.
+        let again = relayer.ask(&account, key).await.body;
+        assert_eq!(again["status"], "pending_approval", "{again}");
+        relayer.grant(&again["transfer_id"]);
+        relayer.becomes(&again["transfer_id"], "settled").await;
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_asked_for_what_no_grant_lets_pass_nor_for_an_eleventh_transfer() {
+    let relayer = Relayer::start().await;
+    let account = relayer.limited().await;
+    for number in 0..10 {
+        let asked = relayer.ask(&account, &format!("key-{number}")).await;
+        assert_eq!(asked.status, StatusCode::ACCEPTED, "{}", asked.body);
+    }
+    let full = relayer.ask(&account, "key-10").await;
+    assert_eq!(full.error(), (402, "policy_violation"), "{}", full.body);
+    // Another account has room.
+    let other = relayer.limited().await;
+    assert_eq!(relayer.ask(&other, "key-11").await.status, StatusCode::ACCEPTED);
+
+    let paused = relayer.patch(&format!("/v1/accounts/{other}/policy"), &json!({ "paused": true })).await;
+    assert_eq!(paused.status, StatusCode::OK);
+    let refused = relayer.ask(&other, "key-12").await;
+    assert_eq!(refused.error(), (402, "account_paused"));
+    assert_eq!(refused.body["approvable"], Value::Null);
+    let mut order = relayer.order(&account, "key-13");
+    order["approval"] = json!("maybe");
+    let wrong = relayer.post("/v1/transfers", &order).await;
+    assert_eq!((wrong.error(), &wrong.body["param"]), ((400, "invalid_request"), &json!("approval")));
+}
+
+#[tokio::test]
+async fn a_chain_whose_clock_is_a_day_ahead_ends_no_approval() {
+    let relayer = Relayer::start().await;
+    let account = relayer.limited().await;
+    let id = relayer.ask(&account, "a").await.body["transfer_id"].clone();
+    relayer.chain.script().now = NOW + 90_000;
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    relayer.services.sweep_transfers().await;
+    relayer.becomes(&id, "pending_approval").await;
+}
+
+#[tokio::test]
+async fn a_grant_does_not_help_an_account_without_money_until_it_has_some() {
+    let relayer = Relayer::start().await;
+    let account = relayer.limited().await;
+    let asked = relayer.ask(&account, "a").await.body;
+    let id = asked["transfer_id"].clone();
+    let of_account = relayer.get(&format!("/v1/accounts/{account}")).await.body;
+    let address: Address = of_account["solana_address"].as_str().expect("text").parse().expect("an address");
+    let fund = |micros| {
+        let mut script = relayer.chain.script();
+        script.agents.get_mut(&address).expect("on chain").balance =
+            purser_policy::UsdcAmount::from_micros(micros);
+    };
+    fund(0);
+    relayer.grant(&id);
+    let failed = relayer.becomes(&id, "failed").await;
+    assert_eq!(failed["error"], "insufficient_balance");
+    fund(5_000_000);
+    let again = relayer.ask(&account, "a").await;
+    let paid = relayer.becomes(&again.body["transfer_id"], "settled").await;
+    assert_eq!(paid["idempotency_key"], "a");
+    assert_eq!(relayer.chain.script().sent.len(), 1);
+}
+
+#[tokio::test]
+async fn log_follows_an_approved_payment_until_it_is_paid() {
+    let log = CapturedLog::start();
+    let relayer = Relayer::start().await;
+    let account = relayer.limited().await;
+    let asked = relayer.ask(&account, "asked").await.body;
+    relayer.grant(&asked["transfer_id"]);
+    let approved = relayer.becomes(&asked["transfer_id"], "settled").await;
+    let mut order = relayer.order(&account, "plain");
+    order["amount"] = json!("0.50");
+    let plain = relayer.post("/v1/transfers", &order).await.body;
+    assert_eq!(plain["status"], "settled", "{plain}");
+    let refused = relayer.post("/v1/transfers", &relayer.order(&account, "refused")).await;
+    assert_eq!(refused.error(), (402, "policy_violation"));
+    let settled = log.lines_with("a transfer settled");
+    let [of_approved, of_plain] = &settled[..] else { panic!("a line for each payment: {settled:?}") };
+    for (line, paid) in [(of_approved, &approved), (of_plain, &plain)] {
+        let [transfer, signature] =
+            ["transfer_id", "tx_signature"].map(|field| paid[field].as_str().expect("text"));
+        assert!(line.contains(&format!("transfer_id={transfer}")) && line.contains(signature), "{line}");
+        assert!(line.contains(&format!("account_id={account}")), "{line}");
+        assert_eq!(line.contains(&format!("approval_id={transfer}")), paid == &approved, "{line}");
+    }
+}
+
+#[tokio::test]
+async fn an_account_may_ask_nobody_and_then_no_refusal_says_that_asking_helps() {
+    let relayer = Relayer::start().await;
+    let account = relayer.limited().await;
+    let path = format!("/v1/accounts/{account}");
+    assert_eq!(relayer.get(&path).await.body["approvals"], "on");
+    let off = relayer.patch(&path, &json!({ "approvals": "off" })).await;
+    assert_eq!((off.status, &off.body["approvals"]), (StatusCode::OK, &json!("off")));
+    for refused in [
+        relayer.ask(&account, "a").await,
+        relayer.post("/v1/transfers", &relayer.order(&account, "a")).await,
+        relayer.post("/v1/transfers", &relayer.order(&account, "b")).await,
+    ] {
+        assert_eq!(refused.error(), (402, "policy_violation"), "{}", refused.body);
+        assert_eq!(refused.body["approvable"], Value::Null);
+        let shown = format!("/v1/transfers/{}", refused.body["transfer_id"].as_str().expect("an id"));
+        assert_eq!(relayer.get(&shown).await.body["approvable"], Value::Null);
+    }
+    assert_eq!(relayer.get("/v1/approvals").await.body["data"], json!([]));
+    for wrong in [json!("never"), json!(null), json!(true)] {
+        let answer = relayer.patch(&path, &json!({ "approvals": wrong })).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{}", answer.body);
+    }
+    // On again, the same key asks; and what waits goes on waiting when it is off once more.
+    let on = relayer.patch(&path, &json!({ "approvals": "on", "name": "Ada" })).await;
+    assert_eq!((&on.body["approvals"], &on.body["name"]), (&json!("on"), &json!("Ada")));
+    let asked = relayer.ask(&account, "a").await;
+    assert_eq!(asked.status, StatusCode::ACCEPTED, "{}", asked.body);
+    relayer.patch(&path, &json!({ "approvals": "off" })).await;
+    let again = relayer.ask(&account, "a").await;
+    assert_eq!(again.body["transfer_id"], asked.body["transfer_id"]);
+    relayer.grant(&asked.body["transfer_id"]);
+    relayer.becomes(&asked.body["transfer_id"], "settled").await;
+}
+
+#[tokio::test]
+async fn a_payment_that_waits_for_a_person_is_asked_for_under_a_new_key_only_on_purpose() {
+    let relayer = Relayer::start().await;
+    let account = relayer.limited().await;
+    let asked = relayer.ask(&account, "a").await.body;
+    let mut order = relayer.order(&account, "b");
+    order["approval"] = json!("request");
+    order["refuse_duplicate"] = json!(true);
+    let duplicate = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(duplicate.error(), (409, "likely_duplicate"), "{}", duplicate.body);
+    assert_eq!(duplicate.body["transfer_id"], asked["transfer_id"]);
+    // The same key is no duplicate of itself, with or without asking.
+    order["idempotency_key"] = json!("a");
+    let again = relayer.post("/v1/transfers", &order).await;
+    assert_eq!((again.status, &again.body["transfer_id"]), (StatusCode::ACCEPTED, &asked["transfer_id"]));
+    order["idempotency_key"] = json!("b");
+    order["duplicate_of"] = asked["transfer_id"].clone();
+    let meant = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(meant.status, StatusCode::ACCEPTED, "{}", meant.body);
+    assert_ne!(meant.body["transfer_id"], asked["transfer_id"]);
+}

@@ -1,0 +1,271 @@
+//! Transfers: their answers, at first and on replay.
+
+use axum::body::Body;
+use axum::http::{Request, StatusCode, header};
+use serde_json::json;
+
+use super::Relayer;
+use purser_chain::Destination;
+use purser_model::{Address, Timestamp};
+
+#[tokio::test]
+async fn a_transfer_settles_and_its_replay_is_the_same() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let order = relayer.order(&account, "order-1");
+    let first = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(first.status, StatusCode::OK, "{}", first.body);
+    assert_eq!(first.body["status"], "settled");
+    assert_eq!(first.body["amount_usdc"], "1.500000");
+    assert_eq!(first.body["tx_signature"], "signature-1");
+    assert_eq!(first.body["solana_explorer_url"], "https://explorer.test/tx/signature-1");
+    assert!(first.body["settled_at"].is_string());
+    assert!(!first.headers.contains_key("idempotent-replayed"));
+
+    let again = relayer.post("/v1/transfers", &order).await;
+    assert_eq!((again.status, &again.body), (StatusCode::OK, &first.body));
+    assert_eq!(again.headers["idempotent-replayed"], "true");
+    assert_eq!(relayer.chain.script().sent.len(), 1);
+
+    let path = format!("/v1/transfers/{}", first.body["transfer_id"].as_str().expect("text"));
+    assert_eq!(relayer.get(&path).await.body, first.body);
+    let key = relayer.agent_key(&account).await;
+    assert_eq!(relayer.send("GET", &path, &key, None).await.status, StatusCode::OK);
+    let other = relayer.account().await;
+    let key = relayer.agent_key(&other).await;
+    assert_eq!(relayer.send("GET", &path, &key, None).await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_payment_settles_with_the_time_of_its_block_though_nodes_say_it_late() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let made_at = relayer.chain.script().now - 7;
+    relayer.chain.script().block_times.extend([None, Some(made_at)]);
+    let answer = relayer.post("/v1/transfers", &relayer.order(&account, "order-1")).await;
+    assert_eq!(answer.body["settled_at"], json!(Timestamp::from_unix_seconds(made_at).to_string()));
+}
+
+#[tokio::test]
+async fn one_key_for_two_requests_is_a_conflict() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let order = relayer.order(&account, "order-1");
+    relayer.post("/v1/transfers", &order).await;
+    for (field, value) in [("amount", "1.51"), ("memo", "other"), ("to", "acct_01ARZ3NDEKTSV4RRFFQ69G5FAV")] {
+        let mut changed = order.clone();
+        changed[field] = json!(value);
+        let answer = relayer.post("/v1/transfers", &changed).await;
+        assert_eq!(answer.error(), (409, "idempotency_conflict"), "{}", answer.body);
+    }
+    let mut same = order.clone();
+    same["amount"] = json!("1.500000");
+    assert_eq!(relayer.post("/v1/transfers", &same).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn amounts_are_plain_decimal_strings() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let mut order = relayer.order(&account, "order-1");
+    let refused = [
+        json!("0"),
+        json!("-1"),
+        json!("1e3"),
+        json!("0.0000001"),
+        json!("NaN"),
+        json!(" 1"),
+        json!("1."),
+        json!("+1"),
+        json!(""),
+        json!(".5"),
+        json!("18446744073709.551616"),
+        json!(1),
+        json!(null),
+    ];
+    for amount in refused {
+        order["amount"] = amount.clone();
+        for path in ["/v1/transfers", "/v1/transfers/preview"] {
+            let answer = relayer.post(path, &order).await;
+            assert_eq!(answer.error(), (400, "invalid_request"), "{amount}");
+            assert_eq!(answer.body["param"], "amount", "{amount}");
+        }
+    }
+    order["amount"] = json!("18446744073709.551615");
+    let answer = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(answer.error(), (402, "insufficient_balance"), "an invalid request uses up no key");
+    assert_eq!(answer.body["checks"].as_array().map(Vec::len), Some(6));
+    assert!(relayer.chain.script().orders.is_empty());
+}
+
+#[tokio::test]
+async fn overlong_fields_are_named() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let cases = [
+        ("memo", "🙂".repeat(201)),
+        ("idempotency_key", "k".repeat(129)),
+        ("idempotency_key", String::new()),
+        ("from", "nobody".into()),
+    ];
+    for (field, value) in cases {
+        let mut order = relayer.order(&account, "order-1");
+        order[field] = json!(value);
+        let answer = relayer.post("/v1/transfers", &order).await;
+        assert_eq!(answer.error(), (400, "invalid_request"));
+        assert_eq!(answer.body["param"], field);
+    }
+    let mut order = relayer.order(&account, "order-1");
+    order["memo"] = json!("🙂".repeat(200));
+    assert_eq!(relayer.post("/v1/transfers", &order).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn the_key_may_stand_in_the_header() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let ask = async |header: &str, body: &serde_json::Value| {
+        let request = Request::post("/v1/transfers")
+            .header(header::AUTHORIZATION, format!("Bearer {}", relayer.key))
+            .header(header::CONTENT_TYPE, "application/json; charset=utf-8")
+            .header("idempotency-key", header)
+            .body(Body::from(body.to_string()))
+            .expect("a request");
+        relayer.answer(request).await
+    };
+    let both = relayer.order(&account, "one");
+    assert_eq!(ask("two", &both).await.body["param"], "idempotency_key");
+    assert_eq!(ask("one", &both).await.status, StatusCode::OK);
+    let mut bare = both.clone();
+    bare.as_object_mut().expect("an object").remove("idempotency_key");
+    assert_eq!(ask("one", &bare).await.headers["idempotent-replayed"], "true");
+    assert_eq!(relayer.post("/v1/transfers", &bare).await.body["param"], "idempotency_key");
+}
+
+#[tokio::test]
+async fn recipients_that_cannot_be_paid_are_422_and_leave_the_key_free() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let view = relayer.get(&format!("/v1/accounts/{account}")).await;
+    let own = view.body["usdc_token_account"].as_str().expect("text").to_owned();
+    let hint = Address::from_bytes([55; 32]);
+    let odd = |number: u8, destination| {
+        let address = Address::from_bytes([number; 32]);
+        relayer.chain.script().destinations.insert(address, destination);
+        address.to_string()
+    };
+    let wallet = odd(50, Destination::Wallet { usdc_token_account: hint });
+    let recipients = [
+        "not base58".to_owned(),
+        String::new(),
+        "acct_01ARZ3NDEKTSV4RRFFQ69G5FAV".to_owned(),
+        account.clone(),
+        own,
+        wallet.clone(),
+        odd(51, Destination::OtherMint),
+        odd(52, Destination::Frozen),
+        odd(53, Destination::NotTokenAccount),
+        odd(54, Destination::Uninitialized),
+        Address::from_bytes([60; 32]).to_string(),
+    ];
+    for (number, to) in recipients.iter().enumerate() {
+        let mut order = relayer.order(&account, &format!("order-{number}"));
+        order["to"] = json!(to);
+        let answer = relayer.post("/v1/transfers", &order).await;
+        assert_eq!(answer.error(), (422, "invalid_recipient"), "{to}: {}", answer.body);
+        let preview = relayer.post("/v1/transfers/preview", &order).await;
+        assert_eq!(preview.error(), (422, "invalid_recipient"), "{to}");
+        assert_eq!(preview.body["message"], answer.body["message"]);
+        if *to == wallet {
+            assert!(answer.body["message"].as_str().is_some_and(|text| text.contains(&hint.to_string())));
+            // Once the recipient can be paid, the same key pays.
+            let wallet: Address = to.parse().expect("an address");
+            let owner = Address::from_bytes([56; 32]);
+            relayer.chain.script().destinations.insert(wallet, Destination::TokenAccount { owner });
+            assert_eq!(relayer.post("/v1/transfers", &order).await.status, StatusCode::OK);
+        }
+    }
+}
+
+#[tokio::test]
+async fn policy_refuses_in_the_order_of_precedence() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let path = format!("/v1/accounts/{account}/policy");
+    let mut order = relayer.order(&account, "order-1");
+    order["amount"] = json!("200");
+    let policy = json!({
+        "max_single_transfer": 1.25, "max_daily_spend": "1", "allowed_counterparties": [], "require_memo": true,
+        "paused": true
+    });
+    assert_eq!(relayer.put(&path, &policy).await.status, StatusCode::OK);
+    let steps = [
+        (json!({ "paused": false }), "account_paused", "paused"),
+        (json!({ "require_memo": false }), "policy_violation", "require_memo"),
+        (json!({ "allowed_counterparties": null }), "policy_violation", "allowed_counterparties"),
+        (json!({ "max_single_transfer": null }), "policy_violation", "max_single_transfer"),
+        (json!({ "max_daily_spend": null }), "policy_violation", "max_daily_spend"),
+    ];
+    for (number, (lift, code, rule)) in steps.iter().enumerate() {
+        order["idempotency_key"] = json!(format!("order-{number}"));
+        let answer = relayer.post("/v1/transfers", &order).await;
+        assert_eq!(answer.error(), (402, *code), "{}", answer.body);
+        assert_eq!(answer.body["status"], "rejected");
+        let checks = answer.body["checks"].as_array().expect("checks");
+        let broken = checks.iter().find(|check| check["ok"] == false).expect("one is broken");
+        assert_eq!(broken["rule"], *rule);
+
+        let preview = relayer.post("/v1/transfers/preview", &order).await;
+        assert_eq!((preview.status, &preview.body["allowed"]), (StatusCode::OK, &json!(false)));
+        assert_eq!(preview.body["error"], *code);
+        assert_eq!(preview.body["checks"], answer.body["checks"]);
+
+        let id = answer.body["transfer_id"].as_str().expect("text");
+        let stored = relayer.get(&format!("/v1/transfers/{id}")).await;
+        assert_eq!(stored.status, StatusCode::OK);
+        assert_eq!((&stored.body["status"], &stored.body["error"]), (&json!("rejected"), &json!(*code)));
+        assert_eq!(stored.body["message"], answer.body["message"]);
+
+        assert_eq!(relayer.patch(&path, lift).await.status, StatusCode::OK);
+        let replay = relayer.post("/v1/transfers", &order).await;
+        assert_eq!(replay.error(), (402, *code), "a rejection is answered again as it was");
+        assert_eq!(replay.headers["idempotent-replayed"], "true");
+        assert_eq!(replay.body["transfer_id"], answer.body["transfer_id"]);
+    }
+    order["idempotency_key"] = json!("last");
+    assert_eq!(relayer.post("/v1/transfers", &order).await.error(), (402, "insufficient_balance"));
+    assert!(relayer.chain.script().orders.is_empty(), "nothing that is refused is signed");
+}
+
+#[tokio::test]
+async fn agent_that_uses_the_key_of_another_agent_learns_nothing_of_its_payment() {
+    let relayer = Relayer::start().await;
+    let (one, other) = (relayer.account().await, relayer.account().await);
+    let (by_one, by_other) = (relayer.agent_key(&one).await, relayer.agent_key(&other).await);
+    let mut order = relayer.order(&one, "invoice-42");
+    order["memo"] = json!("for the secret project");
+    let paid = relayer.send("POST", "/v1/transfers", &by_one, Some(&order.to_string())).await;
+    assert_eq!(paid.status, StatusCode::OK, "{}", paid.body);
+
+    let mut theirs = order.clone();
+    theirs["from"] = json!(other);
+    let answer = relayer.send("POST", "/v1/transfers", &by_other, Some(&theirs.to_string())).await;
+    assert_eq!(answer.error(), (409, "idempotency_conflict"));
+    let message = answer.body["message"].as_str().expect("text");
+    assert!(message.contains("belongs to a transfer of another account"), "{message}");
+    let txn = paid.body["transfer_id"].as_str().expect("text");
+    for secret in [one.as_str(), txn, "1.50", "secret project", order["to"].as_str().expect("text")] {
+        assert!(!answer.text.contains(secret), "{secret}: {}", answer.text);
+    }
+    // The agent's own key and the operator both get a conflict for other parameters.
+    order["amount"] = json!("1.51");
+    for (key, order) in [(&by_one, &order), (&relayer.key, &theirs)] {
+        let answer = relayer.send("POST", "/v1/transfers", key, Some(&order.to_string())).await;
+        assert_eq!(answer.error(), (409, "idempotency_conflict"));
+        assert!(
+            answer.body["message"].as_str().expect("text").contains("other parameters"),
+            "{}",
+            answer.body
+        );
+    }
+}

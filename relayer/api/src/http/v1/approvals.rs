@@ -1,0 +1,259 @@
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::web::auth::{AnyKey, OperatorOnly};
+use crate::web::body::{NoFields, Nothing};
+use crate::web::code::Code;
+use crate::web::error::ApiError;
+use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
+use purser_model::wire::CheckBody;
+use purser_model::wire::schema::{
+    self, ApprovalLink, ExplorerLink, Message, PolicyVersionNumber, Signature, Text, Usdc,
+};
+use purser_model::{ApprovalFilter, ApprovalState, Invalid, PaidToPayee, TransferId, TransferState};
+use purser_service::{ApprovalView, Approvals, GrantTerms, TransferView};
+
+/// A transfer that policy refused and about which a person was asked.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Approval)]
+pub struct ApprovalResponse {
+    transfer_id: schema::TransferId,
+    #[schema(value_type = ApprovalState)]
+    state: Text<ApprovalState>,
+    /// The account that pays.
+    account_id: schema::AccountId,
+    /// As submitted.
+    to: schema::Recipient,
+    amount_usdc: Usdc,
+    #[schema(required)]
+    memo: Option<schema::Memo>,
+    idempotency_key: schema::IdempotencyKey,
+    /// Why policy refused it.
+    rejection_reason: schema::RejectionReason,
+    /// While it waits: the limit that refused it. Otherwise how it ended, unless it was paid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    message: Option<Message>,
+    /// While it waits: what every rule said, in the order in which they win.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vec<CheckBody>, max_items = 9)]
+    checks: Option<Vec<CheckBody>>,
+    requested_at: schema::Timestamp,
+    /// Until when it can be approved.
+    expires_at: schema::Timestamp,
+    /// The page to show to whoever approves it, where the service has a `server.public_url`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = ApprovalLink)]
+    approval_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    tx_signature: Option<Signature>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    solana_explorer_url: Option<ExplorerLink>,
+    /// The wallet that approved it: whoever signed the grant on the chain, an approver or the operator's admin. `null` until a grant
+    /// lets it through, and for a moment after.
+    #[schema(required)]
+    approved_by: Option<schema::Address>,
+    /// Of the transaction in which it did.
+    #[schema(required)]
+    grant_tx_signature: Option<Signature>,
+    /// Of one that waits, where it is asked for by its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    grant: Option<GrantTermsBody>,
+    /// Likewise: what the account had paid to the same payee, however it named it, when somebody first looked at this approval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    paid_before: Option<PaidBeforeBody>,
+}
+
+/// Settled payments from the account to one token account: the newest 10,000 at most.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PaidBefore)]
+pub struct PaidBeforeBody {
+    /// How many there are.
+    #[schema(maximum = 10000)]
+    count: u64,
+    /// What they add up to.
+    usdc: Usdc,
+    /// When the last one was made; `null` without any.
+    #[schema(required)]
+    last_at: Option<schema::Timestamp>,
+}
+
+impl From<PaidToPayee> for PaidBeforeBody {
+    fn from(paid: PaidToPayee) -> Self {
+        let PaidToPayee { count, amount, last_at } = paid;
+        Self { count, usdc: amount.into(), last_at: last_at.map(Text) }
+    }
+}
+
+/// What a grant must say that covers the transfer. Its amount, memo and end are the approval's.
+#[derive(Serialize, ToSchema)]
+#[schema(as = GrantTerms)]
+pub struct GrantTermsBody {
+    /// The operator's account on chain.
+    operator: schema::Address,
+    /// The account that pays, on chain.
+    account: schema::Address,
+    /// The token account that is paid.
+    payee: schema::Address,
+    /// Names the one payment, and the grant. A whole number of up to 64 bits, as text.
+    #[schema(max_length = 20, pattern = "^[0-9]+$", example = "10416984888683040767")]
+    tag: String,
+    /// The version of the policy that refused it: the grant is good for no other.
+    #[schema(value_type = Option<PolicyVersionNumber>, required)]
+    policy_version: Option<u64>,
+}
+
+impl From<GrantTerms> for GrantTermsBody {
+    fn from(terms: GrantTerms) -> Self {
+        let GrantTerms { operator, agent, payee, tag, policy_version } = terms;
+        Self {
+            operator: operator.into(),
+            account: agent.into(),
+            payee: payee.into(),
+            tag: tag.to_string(),
+            policy_version,
+        }
+    }
+}
+
+impl ApprovalResponse {
+    /// `None`: nobody was asked about it.
+    fn of(view: &TransferView) -> Option<Self> {
+        let TransferView { transfer, explorer, approval_url, approved_by } = view;
+        let requested = transfer.approval.requested()?;
+        let request = &transfer.request;
+        let rejection = match &transfer.state {
+            TransferState::PendingApproval(wanted) => Some(&wanted.rejection),
+            TransferState::Rejected(rejection) => Some(rejection),
+            _ => None,
+        };
+        let failed = match &transfer.state {
+            TransferState::Failed(failure) => Some(failure.message.as_str()),
+            _ => None,
+        };
+        let message = rejection.map(|rejection| rejection.message.as_str()).or(failed);
+        Some(Self {
+            transfer_id: transfer.id.into(),
+            state: Text(ApprovalState::of(transfer)),
+            account_id: request.from.into(),
+            to: request.to.clone().into(),
+            amount_usdc: request.amount.into(),
+            memo: request.memo.clone().map(Text),
+            idempotency_key: transfer.idempotency_key.clone().into(),
+            rejection_reason: requested.reason.into(),
+            message: message.map(Message::from),
+            checks: rejection.map(|rejection| CheckBody::list(&rejection.checks)),
+            requested_at: transfer.created_at.into(),
+            expires_at: requested.expires_at.into(),
+            approval_url: approval_url.clone(),
+            tx_signature: transfer.tx_signature().map(Signature::from),
+            solana_explorer_url: transfer.tx_signature().map(|signature| explorer.of(signature).into()),
+            approved_by: approved_by.as_ref().map(|by| by.signer.into()),
+            grant_tx_signature: approved_by.as_ref().map(|by| by.signature.as_str().into()),
+            grant: None,
+            paid_before: None,
+        })
+    }
+}
+
+fn shown(view: &TransferView) -> Result<ApprovalResponse, ApiError> {
+    ApprovalResponse::of(view).ok_or_else(|| purser_service::ServiceError::Internal.into())
+}
+
+fn filter(query: &mut ListQuery) -> Result<ApprovalFilter, Invalid> {
+    Ok(ApprovalFilter { account: query.read("account_id")?, state: query.read("state")? })
+}
+
+list_parameters!(ApprovalsParameters(LIMIT_DEFAULT) {
+    "account_id": schema::AccountId = "Only what this account is to pay. Agents see their own account only.";
+    "state": ApprovalState = "Only approvals in this state.";
+});
+
+/// List approvals
+///
+/// The transfers about which a person was asked, newest first. A transfer asks with `"approval": "request"`.
+#[utoipa::path(
+    get, path = "/v1/approvals", operation_id = "list_approvals", tag = "Approvals",
+    params(ApprovalsParameters),
+    responses((status = 200, body = PageResponse<ApprovalResponse>, description = "A page of approvals.")),
+    security(("operator_key" = []), ("agent_key" = [])),
+    extensions(("x-scopes" = json!(["read"]))),
+)]
+pub async fn list(
+    State(approvals): State<Approvals>,
+    AnyKey(principal): AnyKey,
+    mut query: ListQuery,
+) -> Result<Json<PageResponse<ApprovalResponse>>, ApiError> {
+    let filter = filter(&mut query)?;
+    let request = query.page(LIMIT_DEFAULT, &filter.text(principal.operator_id()))?;
+    let page = approvals.list(&principal, filter, request).await?;
+    Ok(Json(page.filter_map(|view| ApprovalResponse::of(&view)).into()))
+}
+
+/// Get an approval
+///
+/// By the id of its transfer. While it waits, `grant` is what an approver's wallet signs; the service never does.
+#[utoipa::path(
+    get, path = "/v1/approvals/{id}", operation_id = "get_approval", tag = "Approvals",
+    params(Id<TransferId>),
+    responses((status = 200, body = ApprovalResponse, description = "The approval.")),
+    security(("operator_key" = []), ("agent_key" = [])),
+    extensions(("x-scopes" = json!(["read", "pay"]))),
+)]
+pub async fn get(
+    State(approvals): State<Approvals>,
+    AnyKey(principal): AnyKey,
+    Id(transfer_id): Id<TransferId>,
+) -> Result<Json<ApprovalResponse>, ApiError> {
+    let ApprovalView { transfer, asked } = approvals.get(&principal, transfer_id).await?;
+    let (grant, paid_before) = asked.map(|asked| (asked.terms.into(), asked.paid_before.into())).unzip();
+    Ok(Json(ApprovalResponse { grant, paid_before, ..shown(&transfer)? }))
+}
+
+/// Reject an approval
+///
+/// The transfer ends as `failed` with `approval_rejected`, and its idempotency key answers so from then on. The service pays by no
+/// grant for it any more; one that is on the chain already stays there until it ends or somebody closes it.
+#[utoipa::path(
+    post, path = "/v1/approvals/{id}/reject", operation_id = "reject_approval", tag = "Approvals",
+    params(Id<TransferId>),
+    request_body = Option<Nothing>,
+    responses((status = 200, body = ApprovalResponse, description = "It is rejected.")),
+    security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["reject-approvals", "policy"])), ("x-errors" = json!([Code::ApprovalClosed]))),
+)]
+pub async fn reject(
+    State(approvals): State<Approvals>,
+    _: OperatorOnly,
+    AnyKey(principal): AnyKey,
+    Id(transfer_id): Id<TransferId>,
+    NoFields: NoFields,
+) -> Result<Json<ApprovalResponse>, ApiError> {
+    Ok(Json(shown(&approvals.reject(&principal, transfer_id).await?)?))
+}
+
+/// Withdraw a transfer that waits for approval
+///
+/// For the agent that asked, and for an operator: it ends as if it were rejected.
+#[utoipa::path(
+    delete, path = "/v1/approvals/{id}", operation_id = "withdraw_approval", tag = "Approvals",
+    params(Id<TransferId>),
+    responses((status = 204, description = "It waits no longer.")),
+    security(("operator_key" = []), ("agent_key" = [])),
+    extensions(("x-scopes" = json!(["pay", "reject-approvals", "policy"])), ("x-errors" = json!([Code::ApprovalClosed]))),
+)]
+pub async fn withdraw(
+    State(approvals): State<Approvals>,
+    AnyKey(principal): AnyKey,
+    Id(transfer_id): Id<TransferId>,
+) -> Result<StatusCode, ApiError> {
+    approvals.reject(&principal, transfer_id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

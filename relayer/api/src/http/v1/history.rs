@@ -1,0 +1,93 @@
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+
+use crate::http::accept;
+use crate::web::auth::AnyKey;
+use crate::web::page::{Id, ListQuery, PageResponse, list_parameters};
+use crate::web::{ApiError, EntryResponse, entries_as_csv};
+use purser_model::wire::schema::{self, one_of, written};
+use purser_model::{AccountId, EntryKind, HistoryFilter, Invalid, PageRequest, Principal};
+use purser_service::History;
+
+const LIMIT_DEFAULT: u32 = 25;
+const ALL: &str = "all";
+
+written! {
+    StatusFilter = "EntryStatusFilter": one_of("Whether money moved, or both.", ["settled", "rejected", ALL]);
+}
+
+enum StatusFilter {}
+
+fn filter(query: &mut ListQuery) -> Result<HistoryFilter, Invalid> {
+    let status = |text: String| match text.parse() {
+        Ok(status) => Ok(Some(status)),
+        Err(_) if text == ALL => Ok(None),
+        Err(_) => Err(Invalid::new("status", "must be `settled`, `rejected` or `all`")),
+    };
+    Ok(HistoryFilter {
+        status: query.take("status").map_or(Ok(None), status)?,
+        kind: query.read("type")?,
+        since: query.read("since")?,
+        until: query.read("until")?,
+    })
+}
+
+/// The filters of the request, and which page it asks for.
+fn asked(
+    principal: &Principal,
+    account_id: AccountId,
+    mut query: ListQuery,
+) -> Result<(HistoryFilter, PageRequest), Invalid> {
+    let filter = filter(&mut query)?;
+    let bound = filter.text(principal.operator_id(), account_id);
+    let request = query.page(LIMIT_DEFAULT, &bound)?;
+    Ok((filter, request))
+}
+
+list_parameters!(HistoryParameters(LIMIT_DEFAULT) {
+    "status": StatusFilter = "`all` if it is left out.";
+    "type": EntryKind = "Only entries of this kind.";
+    "since": schema::Timestamp = "Only what has a `visible_at` after this time.";
+    "until": schema::Timestamp = "Only what has a `visible_at` up to this time.";
+});
+
+/// List an account's history
+///
+/// Transfers settled and rejected, deposits and withdrawals, the latest visible first. With `Accept: text/csv` all that the
+/// filters let through, as one file; `limit` and `cursor` are refused then.
+#[utoipa::path(
+    get, path = "/v1/accounts/{id}/transactions", operation_id = "list_transactions", tag = "History",
+    params(Id<AccountId>, HistoryParameters),
+    responses((status = 200, description = "A page of the history, or all of it as CSV.", content(
+        (PageResponse<EntryResponse> = "application/json"),
+        (String = "text/csv"),
+    ))),
+    security(("operator_key" = []), ("agent_key" = [])),
+    extensions(("x-scopes" = json!(["read"]))),
+)]
+pub async fn list(
+    State(history): State<History>,
+    AnyKey(principal): AnyKey,
+    Id(account_id): Id<AccountId>,
+    headers: HeaderMap,
+    mut query: ListQuery,
+) -> Result<Response, ApiError> {
+    if accept::is_wanted(&headers, "text/csv") {
+        let filter = filter(&mut query)?;
+        query.finish()?;
+        let pages = history.all(&principal, account_id, filter).await?;
+        return Ok(by_accept(entries_as_csv(account_id, pages)));
+    }
+    let (filter, request) = asked(&principal, account_id, query)?;
+    let page = history.list(&principal, account_id, filter, request).await?;
+    let page: PageResponse<EntryResponse> = page.map(EntryResponse::from).into();
+    Ok(by_accept(Json(page).into_response()))
+}
+
+/// Says that the answer depends on `Accept`.
+fn by_accept(mut answer: Response) -> Response {
+    answer.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
+    answer
+}

@@ -1,0 +1,258 @@
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::web::auth::{AnyKey, OperatorOnly};
+use crate::web::body::Json as Body;
+use crate::web::error::ApiError;
+use crate::web::once::{Draw, ShownOnce};
+use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
+use purser_model::wire::schema::{self, AgentScope, CidrText, PlainKeyText, Text};
+use purser_model::{AccountId, AccountName, ApiKey, Invalid, KeyHint, KeyHolder, KeyId, Scope};
+use purser_service::{CreateKey, Keys, NewKey, keys_filter};
+
+/// A new agent key.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = CreateKey)]
+pub struct CreateKeyBody {
+    #[schema(value_type = Option<AccountName>)]
+    name: Option<String>,
+    /// From then on it is not valid. In the future; `null` for never.
+    #[schema(value_type = Option<schema::Timestamp>)]
+    expires_at: Option<String>,
+    /// From which addresses it may be used, as ranges in CIDR notation; without it, from anywhere.
+    #[schema(value_type = Option<Vec<CidrText>>, min_items = 1, max_items = 50)]
+    allowed_cidrs: Option<Vec<String>>,
+    /// What it may do; without them, both, or of both what the key may that asks.
+    #[schema(value_type = Option<Vec<AgentScope>>, min_items = 1, max_items = 6)]
+    scopes: Option<Vec<String>>,
+}
+
+impl TryFrom<CreateKeyBody> for CreateKey {
+    type Error = Invalid;
+
+    fn try_from(body: CreateKeyBody) -> Result<Self, Invalid> {
+        CreateKey::parse(body.name, body.expires_at, body.allowed_cidrs, body.scopes)
+    }
+}
+
+/// A new operator key. What is left out is as of the key that asks.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = CreateOperatorKey)]
+pub struct CreateOperatorKeyBody {
+    #[schema(value_type = Option<AccountName>)]
+    name: Option<String>,
+    /// From then on it is not valid. In the future, and no later than the key that asks.
+    #[schema(value_type = Option<schema::Timestamp>)]
+    expires_at: Option<String>,
+    /// From which addresses it may be used, as ranges in CIDR notation, all of them within those of the key that asks.
+    #[schema(value_type = Option<Vec<CidrText>>, min_items = 1, max_items = 50)]
+    allowed_cidrs: Option<Vec<String>>,
+    /// What it may do, which is no more than the key that asks.
+    #[schema(value_type = Option<Vec<Scope>>, min_items = 1, max_items = 6)]
+    scopes: Option<Vec<String>>,
+}
+
+impl TryFrom<CreateOperatorKeyBody> for CreateKey {
+    type Error = Invalid;
+
+    fn try_from(body: CreateOperatorKeyBody) -> Result<Self, Invalid> {
+        CreateKey::parse(body.name, body.expires_at, body.allowed_cidrs, body.scopes)
+    }
+}
+
+/// A key, without the key itself.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Key)]
+pub struct KeyResponse {
+    id: schema::KeyId,
+    /// The account that it opens; `null` of an operator key.
+    #[schema(required)]
+    account_id: Option<schema::AccountId>,
+    #[schema(value_type = Option<AccountName>, required)]
+    name: Option<String>,
+    hint: KeyHint,
+    created_at: schema::Timestamp,
+    /// From then on it is not valid.
+    #[schema(required)]
+    expires_at: Option<schema::Timestamp>,
+    /// Since then it is not valid.
+    #[schema(required)]
+    revoked_at: Option<schema::Timestamp>,
+    /// About a minute late; `null` before its first use.
+    #[schema(required)]
+    last_used_at: Option<schema::Timestamp>,
+    /// From which addresses it may be used; `null` for any.
+    #[schema(value_type = Option<Vec<CidrText>>, required, max_items = 50)]
+    allowed_cidrs: Option<Vec<String>>,
+    /// What it may do.
+    #[schema(min_items = 1, max_items = 6)]
+    scopes: Vec<Scope>,
+    /// The key that made it; `null` where the command line did.
+    #[schema(required)]
+    made_by: Option<schema::KeyId>,
+}
+
+impl From<ApiKey> for KeyResponse {
+    fn from(key: ApiKey) -> Self {
+        Self {
+            id: key.id.into(),
+            account_id: key.holder.account_id().map(Text),
+            name: key.name,
+            hint: key.hint,
+            created_at: key.created_at.into(),
+            expires_at: key.expires_at.map(Text),
+            revoked_at: key.revoked_at.map(Text),
+            last_used_at: key.last_used_at.map(Text),
+            allowed_cidrs: key.allowed_cidrs.map(|cidrs| cidrs.texts()),
+            scopes: key.scopes.list().collect(),
+            made_by: key.made_by.map(Text),
+        }
+    }
+}
+
+/// A new key: the only answer that shows it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NewKey)]
+pub struct NewKeyResponse {
+    #[serde(flatten)]
+    record: KeyResponse,
+    #[schema(value_type = PlainKeyText)]
+    key: String,
+}
+
+impl From<NewKey> for NewKeyResponse {
+    fn from(new: NewKey) -> Self {
+        Self { record: new.record.into(), key: new.plain.expose().to_owned() }
+    }
+}
+
+/// Make an agent key
+///
+/// It opens this account alone, and never its policy. The answer shows it, and nothing else ever does. A key makes none that may
+/// do more than itself.
+#[utoipa::path(
+    post, path = "/v1/accounts/{id}/keys", operation_id = "create_key", tag = "Keys",
+    params(Id<AccountId>),
+    request_body = CreateKeyBody,
+    responses((status = 201, body = NewKeyResponse, description = "The key.")),
+    security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["pay", "policy", "halt", "reject-approvals"]))),
+)]
+pub async fn create(
+    State(keys): State<Keys>,
+    _: OperatorOnly,
+    AnyKey(caller): AnyKey,
+    Id(account_id): Id<AccountId>,
+    Draw(drawn): Draw,
+    Body(body): Body<CreateKeyBody>,
+) -> Result<ShownOnce<NewKeyResponse>, ApiError> {
+    let created = keys.create(&caller, KeyHolder::Agent(account_id), body.try_into()?, drawn).await?;
+    Ok(ShownOnce(StatusCode::CREATED, created.into()))
+}
+
+/// Make an operator key
+///
+/// It may do no more than the key that asks, ends no later, and is used from no other addresses; a key with `read` alone makes none.
+/// The answer shows it, and nothing else ever does. Whoever runs the service makes the first one (`purser key create`).
+#[utoipa::path(
+    post, path = "/v1/keys", operation_id = "create_operator_key", tag = "Keys",
+    request_body = CreateOperatorKeyBody,
+    responses((status = 201, body = NewKeyResponse, description = "The key.")),
+    security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["pay", "policy", "halt", "reject-approvals"]))),
+)]
+pub async fn create_operators(
+    State(keys): State<Keys>,
+    _: OperatorOnly,
+    AnyKey(caller): AnyKey,
+    Draw(drawn): Draw,
+    Body(body): Body<CreateOperatorKeyBody>,
+) -> Result<ShownOnce<NewKeyResponse>, ApiError> {
+    let created = keys.create(&caller, KeyHolder::Operator, body.try_into()?, drawn).await?;
+    Ok(ShownOnce(StatusCode::CREATED, created.into()))
+}
+
+list_parameters!(KeysParameters(LIMIT_DEFAULT) {});
+
+/// List an account's keys
+///
+/// Newest first, revoked and expired ones too.
+#[utoipa::path(
+    get, path = "/v1/accounts/{id}/keys", operation_id = "list_keys", tag = "Keys",
+    params(Id<AccountId>, KeysParameters),
+    responses((status = 200, body = PageResponse<KeyResponse>, description = "A page of keys.")),
+    security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["read"]))),
+)]
+pub async fn list(
+    State(keys): State<Keys>,
+    OperatorOnly(operator): OperatorOnly,
+    Id(account_id): Id<AccountId>,
+    query: ListQuery,
+) -> Result<Json<PageResponse<KeyResponse>>, ApiError> {
+    let holder = KeyHolder::Agent(account_id);
+    let request = query.page(LIMIT_DEFAULT, &keys_filter(operator.id, holder))?;
+    Ok(Json(keys.list(&operator, holder, request).await?.map(KeyResponse::from).into()))
+}
+
+/// List the operator's own keys
+///
+/// Newest first, revoked and expired ones too, but for those of agents.
+#[utoipa::path(
+    get, path = "/v1/keys", operation_id = "list_operator_keys", tag = "Keys",
+    params(KeysParameters),
+    responses((status = 200, body = PageResponse<KeyResponse>, description = "A page of keys.")),
+    security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["read"]))),
+)]
+pub async fn list_operators(
+    State(keys): State<Keys>,
+    OperatorOnly(operator): OperatorOnly,
+    query: ListQuery,
+) -> Result<Json<PageResponse<KeyResponse>>, ApiError> {
+    let holder = KeyHolder::Operator;
+    let request = query.page(LIMIT_DEFAULT, &keys_filter(operator.id, holder))?;
+    Ok(Json(keys.list(&operator, holder, request).await?.map(KeyResponse::from).into()))
+}
+
+/// Revoke a key
+///
+/// The key that asks, a key that it made, directly or through others, and with the scope `admin` any key of an agent. Another key is
+/// 403: who stole one key cannot take the others away. Whoever runs the service revokes those (`purser key revoke`). What a
+/// revoked key made lives on.
+#[utoipa::path(
+    delete, path = "/v1/keys/{id}", operation_id = "revoke_key", tag = "Keys",
+    params(Id<KeyId>),
+    responses((status = 204, description = "The key is revoked.")),
+    security(("operator_key" = [])),
+    extensions(("x-scopes" = json!(["read", "pay", "policy", "halt", "reject-approvals"]))),
+)]
+pub async fn revoke(
+    State(keys): State<Keys>,
+    _: OperatorOnly,
+    AnyKey(caller): AnyKey,
+    Id(key_id): Id<KeyId>,
+) -> Result<StatusCode, ApiError> {
+    keys.revoke(&caller, key_id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Revoke the key that asks
+///
+/// Whoever has it gives it back, an agent too. It opens nothing from then on, so asking again with it is 401. Payments that it
+/// asked for go on.
+#[utoipa::path(
+    delete, path = "/v1/keys/self", operation_id = "revoke_own_key", tag = "Keys",
+    responses((status = 204, description = "The key is revoked.")),
+    security(("operator_key" = []), ("agent_key" = [])),
+    extensions(("x-scopes" = json!(["read", "pay", "policy", "halt", "reject-approvals"]))),
+)]
+pub async fn revoke_own(State(keys): State<Keys>, AnyKey(caller): AnyKey) -> Result<StatusCode, ApiError> {
+    keys.revoke(&caller, caller.key_id()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,240 @@
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use purser_core::{AskedTransfer, Duplicates};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::web::auth::AnyKey;
+use crate::web::body::Json as Body;
+use crate::web::error::{failure_code, rejection_code};
+use crate::web::once::{idempotency_header, mark_replayed};
+use crate::web::{ApiError, Code, Id, IdempotencyKeyHeader, TransferResponse, named_once, required};
+use purser_model::wire::CheckBody;
+use purser_model::wire::schema::{self, Message, RecipientText, Text, UsdcText, changed, one_of, written};
+use purser_model::{
+    Approval, IdempotencyKey, Invalid, Memo, Recipient, TransferId, TransferRequest, TransferState,
+    amount_from_text,
+};
+use purser_service::{Preview, TransferAnswer, Transfers};
+
+written! {
+    ApprovalWord = "ApprovalRequest": one_of(
+        "`request`: a person is asked, and the transfer waits as `pending_approval`; `never`: it is rejected.", ["never", "request"]
+    );
+}
+
+enum ApprovalWord {}
+
+/// A payment to be made.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = CreateTransfer)]
+pub struct CreateTransferBody {
+    /// The account that pays.
+    #[schema(required, value_type = schema::AccountId)]
+    from: Option<String>,
+    #[schema(required, value_type = RecipientText)]
+    to: Option<String>,
+    #[schema(required, value_type = UsdcText)]
+    amount: Option<String>,
+    #[schema(required, value_type = schema::IdempotencyKey)]
+    idempotency_key: Option<String>,
+    #[schema(value_type = Option<schema::Memo>)]
+    memo: Option<String>,
+    /// Refuses it with 409 `likely_duplicate` where one with the same payee, amount and memo settled under another idempotency
+    /// key in the last ten minutes, or is under way. The account's `duplicates` may say otherwise.
+    #[schema(value_type = Option<bool>)]
+    refuse_duplicate: Option<bool>,
+    /// The transfer that this one repeats on purpose: it is not refused for looking like that one.
+    #[schema(value_type = Option<schema::TransferId>)]
+    duplicate_of: Option<String>,
+    /// What becomes of it where policy refuses it by a rule that a grant may waive: the payee, the largest transfer or the daily limit.
+    #[schema(value_type = Option<ApprovalWord>)]
+    approval: Option<String>,
+}
+
+impl CreateTransferBody {
+    /// What is to be paid, which is all that a preview needs, and the key. `header` is the `Idempotency-Key` header; if the body
+    /// has one too, both must agree.
+    fn parse(self, header: Option<String>) -> Result<(TransferRequest, Option<IdempotencyKey>), Invalid> {
+        let from = required("from", self.from)?;
+        let key = named_once(self.idempotency_key, header)?;
+        let asked = TransferRequest {
+            from: Invalid::unless("from", &from)?,
+            to: Recipient::parse(required("to", self.to)?)?,
+            amount: amount_from_text("amount", &required("amount", self.amount)?)?,
+            memo: self.memo.map(Memo::parse).transpose()?,
+        };
+        Ok((asked, key.map(IdempotencyKey::parse).transpose()?))
+    }
+
+    fn into_request(self, header: Option<String>) -> Result<AskedTransfer, Invalid> {
+        let approval = match self.approval.as_deref() {
+            None | Some("never") => Approval::Never,
+            Some("request") => Approval::Request,
+            Some(_) => return Err(Invalid::new("approval", "must be `never` or `request`")),
+        };
+        let meant = self.duplicate_of.as_ref().map(|id| Invalid::unless("duplicate_of", id)).transpose()?;
+        let duplicates = Duplicates { are_refused: self.refuse_duplicate.unwrap_or(false), meant };
+        let (request, key) = self.parse(header)?;
+        let idempotency_key = required("idempotency_key", key)?;
+        Ok(AskedTransfer { idempotency_key, request, duplicates, approval })
+    }
+
+    pub(crate) fn into_preview(self, header: Option<String>) -> Result<TransferRequest, Invalid> {
+        self.parse(header).map(|(asked, _)| asked)
+    }
+}
+
+/// The same body, of a preview, which needs no key.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub struct PreviewTransferBody(CreateTransferBody);
+
+written! {
+    PreviewTransferBody = "PreviewTransfer": changed::<CreateTransferBody>(|body| {
+        body.required.retain(|field| field != "idempotency_key");
+        body.description = Some("A payment to be judged.".to_owned());
+    }), like CreateTransferBody;
+}
+
+/// 200: settled. 202: submitted.
+fn answer(answer: TransferAnswer) -> Response {
+    let replayed = answer.replayed;
+    let is_settled = matches!(answer.view.transfer.state, TransferState::Settled(_));
+    let status = if is_settled { StatusCode::OK } else { StatusCode::ACCEPTED };
+    let answered = TransferResponse::try_from(answer).map(|transfer| (status, Json(transfer)));
+    let mut response = answered.into_response();
+    if replayed {
+        mark_replayed(&mut response);
+    }
+    response
+}
+
+/// Pay
+///
+/// Paid exactly once per idempotency key, which is the body's `idempotency_key` or the header `Idempotency-Key`, and where
+/// both are given the same in both. Answered when the chain has settled it, or as `submitted` when that takes longer: then
+/// ask for it by its id, or send it again under the same key. Never send a payment again under a new key before you know
+/// how it ended. A 402 is a refusal, not an offer.
+#[utoipa::path(
+    post, path = "/v1/transfers", operation_id = "create_transfer", tag = "Transfers",
+    params(IdempotencyKeyHeader),
+    request_body = CreateTransferBody,
+    responses(
+        (status = 200, body = TransferResponse, description = "Settled, now or under this key before.",
+            headers(("Idempotent-Replayed" = String, description = "`true` for a repeated request."))),
+        (status = 202, body = TransferResponse, description = "Submitted and not settled yet, or `pending_approval`.",
+            headers(("Idempotent-Replayed" = String, description = "`true` for a repeated request."))),
+    ),
+    security(("operator_key" = []), ("agent_key" = [])),
+    extensions(("x-scopes" = json!(["pay"])), ("x-errors" = json!([
+        Code::PolicyViolation, Code::AccountPaused, Code::ApprovalRejected, Code::ApprovalExpired, Code::ApprovalVoid,
+        Code::InsufficientBalance, Code::AccountFrozen, Code::NotFound,
+        Code::IdempotencyConflict, Code::LikelyDuplicate, Code::InvalidRecipient, Code::TooManyPending, Code::TooManyRefusals,
+        Code::AccountFull, Code::TransferFailed,
+        Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
+        Code::SignerUnavailable
+    ]))),
+)]
+pub async fn create(
+    State(transfers): State<Transfers>,
+    AnyKey(principal): AnyKey,
+    headers: HeaderMap,
+    Body(body): Body<CreateTransferBody>,
+) -> Result<Response, ApiError> {
+    let asked = body.into_request(idempotency_header(&headers)?)?;
+    // Boxed: every layer around a handler copies its future.
+    Ok(answer(Box::pin(transfers.create(&principal, asked)).await?))
+}
+
+/// Get a transfer
+#[utoipa::path(
+    get, path = "/v1/transfers/{id}", operation_id = "get_transfer", tag = "Transfers",
+    params(Id<TransferId>),
+    responses((status = 200, body = TransferResponse, description = "The transfer, in whatever state.")),
+    security(("operator_key" = []), ("agent_key" = [])),
+    extensions(("x-scopes" = json!(["read", "pay"]))),
+)]
+pub async fn get(
+    State(transfers): State<Transfers>,
+    AnyKey(principal): AnyKey,
+    Id(transfer_id): Id<TransferId>,
+) -> Result<Json<TransferResponse>, ApiError> {
+    Ok(Json(transfers.get(&principal, transfer_id).await?.into()))
+}
+
+/// What would become of a transfer now.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Preview)]
+pub struct PreviewResponse {
+    /// Whether it would be sent.
+    allowed: bool,
+    /// What every rule says, in the order in which they win.
+    #[schema(max_items = 9)]
+    checks: Vec<CheckBody>,
+    /// What it would be refused with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Code)]
+    error: Option<Code>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    message: Option<Message>,
+    /// When the rolling window has room for the amount, if nothing else is spent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    retry_at: Option<schema::Timestamp>,
+}
+
+impl From<Preview> for PreviewResponse {
+    fn from(preview: Preview) -> Self {
+        match preview {
+            Preview::Allowed(checks) => Self {
+                allowed: true,
+                checks: CheckBody::list(&checks),
+                error: None,
+                message: None,
+                retry_at: None,
+            },
+            Preview::Rejected(rejection) => Self {
+                allowed: false,
+                checks: CheckBody::list(&rejection.checks),
+                error: Some(rejection_code(rejection.reason)),
+                message: Some(rejection.message.into()),
+                retry_at: rejection.retry_at.map(Text),
+            },
+            Preview::Failing(failure, checks) => Self {
+                allowed: false,
+                checks: CheckBody::list(&checks),
+                error: Some(failure_code(failure.code)),
+                message: Some(failure.message.into()),
+                retry_at: None,
+            },
+        }
+    }
+}
+
+/// Ask whether a transfer would be paid
+///
+/// How every rule would judge it now. Nothing happens.
+#[utoipa::path(
+    post, path = "/v1/transfers/preview", operation_id = "preview_transfer", tag = "Transfers",
+    request_body = PreviewTransferBody,
+    responses((status = 200, body = PreviewResponse, description = "Whether it would be paid, and the result of every rule.")),
+    security(("operator_key" = []), ("agent_key" = [])),
+    extensions(
+        ("x-scopes" = json!(["read", "pay"])),
+        ("x-errors" = json!([Code::NotFound, Code::InvalidRecipient, Code::SolanaUnavailable])),
+    ),
+)]
+pub async fn preview(
+    State(transfers): State<Transfers>,
+    AnyKey(principal): AnyKey,
+    headers: HeaderMap,
+    Body(PreviewTransferBody(body)): Body<PreviewTransferBody>,
+) -> Result<Json<PreviewResponse>, ApiError> {
+    let request = body.into_preview(idempotency_header(&headers)?)?;
+    Ok(Json(transfers.preview(&principal, request).await?.into()))
+}

@@ -1,0 +1,187 @@
+//! What is changed through the service goes on record here, on its way to whatever changes it: written before the change begins, so
+//! that no change is without its record, whatever happens meanwhile.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+
+use axum::body::Body;
+use axum::extract::{FromRequestParts, RawPathParams, Request};
+use axum::http::request::Parts;
+use axum::http::{Extensions, StatusCode};
+use axum::middleware::Next;
+use axum::response::Response;
+use futures::FutureExt;
+
+use super::body::receive;
+use super::client_address::ClientAddress;
+use super::error::{ApiError, after_panic};
+use super::once::is_shown_once;
+use super::request_id::RequestId;
+use super::stops::TooSoon;
+use purser_base::crash_point::crash_point;
+use purser_model::wire::Fields;
+use purser_model::{AccountId, Action, ActionWord, KeyId, Operator, Principal, SessionId};
+use purser_service::acting::{Acting, stops_only};
+use purser_service::{ActionEnd, Actions, ServiceError, Unauthorized};
+
+/// How a request that changes something is recorded.
+#[derive(Debug, Clone)]
+pub struct Act {
+    /// The operation of REST that it is, or one of the dashboard alone.
+    pub name: String,
+    /// The session that it came from.
+    pub session_id: Option<SessionId>,
+    /// It halts or pauses: that part needs no record, whatever stands beside it does.
+    pub is_stop: bool,
+    /// Reads what was asked for in its body.
+    pub read: fn(&[u8]) -> Option<Fields>,
+}
+
+/// The record of a request of many parts, which a handler finds among its extensions.
+#[derive(Debug, Clone)]
+pub struct OnRecord {
+    action: Action,
+    /// The key of the request, or of the session.
+    pub(super) key_id: KeyId,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for OnRecord {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        parts.extensions.get().cloned().ok_or(ApiError::Service(ServiceError::Internal))
+    }
+}
+
+/// Goes with an answer whose status does not say whether anything was changed.
+#[derive(Debug, Clone, Copy)]
+pub struct HasChanged(pub bool);
+
+/// Carries out a request that changes something, on record. It runs to its end even if the client is gone.
+pub async fn on_record(
+    actions: &Actions,
+    act: Act,
+    request: Request,
+    next: Next,
+) -> Result<Response, ApiError> {
+    let (request, begun) = begin(actions, act, request).await?;
+    let this = actions.clone();
+    let work = async move { carry_out(&this, begun, request, next).await };
+    Ok(actions.finish(work).await?)
+}
+
+/// Carries out one part of a request on a record of its own, which has the request's id, key and address.
+pub(super) async fn part_on_record<T>(
+    actions: &Actions,
+    (operator, OnRecord { action: of, .. }): (&Operator, &OnRecord),
+    (name, object, asked, is_stop): (&str, AccountId, Option<&Fields>, bool),
+    work: impl Future<Output = Result<T, ServiceError>>,
+) -> Result<T, ServiceError> {
+    let drawn = actions.draw(operator, name)?;
+    let mut action = Action {
+        object_id: object.to_string().parse().ok(),
+        after: asked.and_then(Fields::json),
+        key_id: of.key_id,
+        session_id: of.session_id,
+        address: of.address,
+        request_id: of.request_id.clone(),
+        ..drawn
+    };
+    // What restricts the request restricts its parts.
+    let acting = begin_action(actions, &action, is_stop).await?.restricted(stops_only());
+    let done = acting.hear(work).await;
+    let before = acting.told().before;
+    action.before = asked.zip(before).and_then(|(asked, before)| asked.of_before(&before).json());
+    let end = match &done {
+        Ok(_) => ActionEnd::Done,
+        Err(error) if ApiError::from(error.clone()).in_words().0.is_client_error() => {
+            ActionEnd::NothingChanged
+        }
+        Err(_) => ActionEnd::Unknown,
+    };
+    actions.end(action, end, &acting).await;
+    done
+}
+
+/// Puts the action on record. A halt or a pause needs no record; nothing else is changed without one.
+async fn begin_action(actions: &Actions, action: &Action, is_stop: bool) -> Result<Acting, ServiceError> {
+    match actions.begin(action, is_stop).await {
+        Ok(()) => Ok(Acting::on(action.id)),
+        Err(error) if is_stop => {
+            tracing::error!(?error, action = %action.name, "cannot write the audit record; stopping anyway");
+            Ok(Acting::unrecorded())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+struct StartedAction {
+    action: Action,
+    acting: Acting,
+    asked: Option<Fields>,
+    is_of_form: bool,
+}
+
+async fn begin(actions: &Actions, act: Act, request: Request) -> Result<(Request, StartedAction), ApiError> {
+    let (mut parts, body) = request.into_parts();
+    let principal = parts.extensions.get::<Principal>().cloned();
+    let principal =
+        principal.ok_or(ApiError::Service(ServiceError::Unauthorized(Unauthorized::MissingKey)))?;
+    let body = receive(body).await?;
+    let asked = (act.read)(&body);
+    let mut action = actions.draw(principal.operator(), &act.name)?;
+    action.key_id = Some(principal.key_id());
+    action.session_id = act.session_id;
+    action.address = parts.extensions.get::<ClientAddress>().and_then(|address| address.0);
+    action.object_id = object_of(&mut parts).await;
+    action.after = asked.as_ref().and_then(Fields::json);
+    action.request_id = request_name(&parts.extensions);
+    let too_soon = parts.extensions.get::<TooSoon>().map(|too_soon| too_soon.0);
+    let acting = begin_action(actions, &action, act.is_stop).await?.restricted(too_soon);
+    let is_of_form = act.session_id.is_some();
+    Ok((Request::from_parts(parts, Body::from(body)), StartedAction { action, acting, asked, is_of_form }))
+}
+
+/// The request's id, for the record.
+pub fn request_name(extensions: &Extensions) -> Option<ActionWord> {
+    extensions.get::<RequestId>().and_then(|id| id.to_string().parse().ok())
+}
+
+/// The id in the path, if it could be one.
+async fn object_of(parts: &mut Parts) -> Option<ActionWord> {
+    let named = RawPathParams::from_request_parts(parts, &()).await.ok()?;
+    named.iter().find(|(name, _)| *name == "id").and_then(|(_, id)| id.parse().ok())
+}
+
+async fn carry_out(actions: &Actions, started: StartedAction, mut request: Request, next: Next) -> Response {
+    let StartedAction { mut action, acting, asked, is_of_form } = started;
+    if let Some(key_id) = action.key_id {
+        request.extensions_mut().insert(OnRecord { action: action.clone(), key_id });
+    }
+    crash_point!("action.begun");
+    let answered = acting.hear(AssertUnwindSafe(next.run(request)).catch_unwind()).await;
+    crash_point!("action.carried_out");
+    let response = answered.unwrap_or_else(after_panic);
+    let before = acting.told().before;
+    action.before = asked.zip(before).and_then(|(asked, before)| asked.of_before(&before).json());
+    actions.end(action, end_of(&response, is_of_form), &acting).await;
+    response
+}
+
+/// A form that changed something leads elsewhere or shows a secret; one that only compares, or complains, is shown again.
+fn end_of(response: &Response, is_of_form: bool) -> ActionEnd {
+    let status = response.status();
+    let said = response.extensions().get::<HasChanged>().filter(|_| status.is_success());
+    if let Some(HasChanged(has_changed)) = said {
+        return if *has_changed { ActionEnd::Done } else { ActionEnd::NothingChanged };
+    }
+    if status == StatusCode::SEE_OTHER || is_shown_once(response) {
+        ActionEnd::Done
+    } else if status.is_success() {
+        if is_of_form { ActionEnd::NothingChanged } else { ActionEnd::Done }
+    } else if status.is_client_error() {
+        ActionEnd::NothingChanged
+    } else {
+        ActionEnd::Unknown
+    }
+}

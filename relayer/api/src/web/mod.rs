@@ -1,0 +1,64 @@
+//! What every door over HTTP shares, REST among them: who asks and how often, bodies, ids, errors, and how a request is done once.
+
+mod action;
+mod acts;
+pub(crate) mod auth;
+pub(crate) mod body;
+mod client_address;
+pub(crate) mod code;
+mod csv;
+mod entry;
+pub(crate) mod error;
+pub(crate) mod file;
+pub(crate) mod headers;
+pub mod many;
+pub(crate) mod once;
+pub(crate) mod page;
+mod rate_limit;
+pub(crate) mod request_id;
+pub(crate) mod stops;
+mod strangers;
+mod transfer;
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+pub use self::action::actions_as_csv;
+pub use self::acts::{Act, HasChanged, OnRecord, on_record, request_name};
+pub use self::auth::{AnyKey, Guard, OverRate};
+pub use self::body::{Json, check_json, receive};
+pub(crate) use self::client_address::Peer;
+pub use self::client_address::{ClientAddress, TrustedProxies};
+pub use self::code::Code;
+pub use self::entry::{EntryResponse, all_entries_as_csv, entries_as_csv};
+pub use self::error::ApiError;
+pub use self::headers::IdempotencyKeyHeader;
+pub use self::once::{Draw, carry_out, idempotency_header, mark_replayed, shown_once};
+pub use self::page::{Id, PathId};
+pub use self::request_id::RequestId;
+pub use self::transfer::{TransferResponse, named_once, required};
+use purser_base::metrics::Metrics;
+pub use purser_model::wire::Fields;
+
+/// Largest request body, in bytes.
+pub const BODY_BYTES_MAX: usize = 64 * 1024;
+
+/// HTTP settings.
+#[derive(Debug, Clone)]
+pub struct HttpSettings {
+    /// No answer takes longer than this.
+    pub request_timeout: Duration,
+    /// The steady rate of one key, in requests a second.
+    pub requests_per_second: NonZeroU32,
+    /// How many requests one key may make at once.
+    pub burst: NonZeroU32,
+    /// How many times as much all keys of one operator may ask together.
+    pub operator_times: NonZeroU32,
+    /// How many unknown keys are looked up a second.
+    pub unknown_keys_per_second: NonZeroU32,
+    /// The proxies whose `X-Forwarded-For` is trusted.
+    pub trusted_proxies: TrustedProxies,
+    /// Where browsers reach the service: `server.public_url`, or this machine at its port.
+    pub public_url: String,
+    pub metrics: Metrics,
+}

@@ -1,0 +1,192 @@
+//! What a URL holds besides its route: ids in the path, and the query parameters of lists. Also the envelope of a page.
+
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::str::FromStr;
+
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
+use serde::Serialize;
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Required, Schema};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
+
+use super::error::ApiError;
+use purser_model::wire::schema::Text;
+use purser_model::{
+    AccountId, BudgetId, Cursor, EventId, Invalid, KeyId, Page, PageLimit, PageRequest, TransferId, WebhookId,
+};
+use purser_service::{Resource, ServiceError};
+
+/// How many items a page has where nobody says, and the most that it may have.
+pub(crate) const LIMIT_DEFAULT: u32 = 20;
+const LIMIT_MAX: u32 = 100;
+
+/// An id that can stand in a path. Text that is not such an id is answered like an unknown id.
+pub trait PathId: FromStr {
+    const RESOURCE: Resource;
+}
+
+macro_rules! path_ids {
+    ($($id:ident: $resource:ident),*) => {$(
+        impl PathId for $id {
+            const RESOURCE: Resource = Resource::$resource;
+        }
+    )*};
+}
+
+path_ids! { AccountId: Account, TransferId: Transfer, EventId: Event, WebhookId: Webhook, KeyId: Key, BudgetId: Budget }
+
+/// The one id in a route's path.
+pub struct Id<T>(pub T);
+
+impl<S: Send + Sync, T: PathId> FromRequestParts<S> for Id<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let not_found = || ApiError::Service(ServiceError::NotFound(T::RESOURCE));
+        let Path(text) = Path::<String>::from_request_parts(parts, state).await.map_err(|_| not_found())?;
+        text.parse().map(Self).map_err(|_| not_found())
+    }
+}
+
+impl<T: PathId> IntoParams for Id<T>
+where
+    Text<T>: PartialSchema,
+{
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let described = ParameterBuilder::new().name("id").parameter_in(ParameterIn::Path);
+        vec![described.required(Required::True).schema(Some(Text::<T>::schema())).build()]
+    }
+}
+
+/// The query parameters of a request, each at most once.
+pub(crate) struct ListQuery {
+    given: HashMap<String, String>,
+    /// The parameters that the list takes.
+    taken: Vec<&'static str>,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for ListQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Ok(Self::parse(parts.uri.query().unwrap_or_default())?)
+    }
+}
+
+impl ListQuery {
+    fn parse(query: &str) -> Result<Self, Invalid> {
+        let mut parameters = HashMap::new();
+        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+            if parameters.insert(name.to_string(), value.to_string()).is_some() {
+                return Err(Invalid::new(name, "is given twice"));
+            }
+        }
+        Ok(Self { given: parameters, taken: Vec::new() })
+    }
+
+    /// Takes one parameter out.
+    pub(crate) fn take(&mut self, name: &'static str) -> Option<String> {
+        self.taken.push(name);
+        self.given.remove(name)
+    }
+
+    /// Takes one parameter out and reads it. Invalid: its text is no such value.
+    pub(crate) fn read<T: FromStr<Err: Display>>(
+        &mut self,
+        name: &'static str,
+    ) -> Result<Option<T>, Invalid> {
+        self.take(name).map(|text| Invalid::unless(name, &text)).transpose()
+    }
+
+    /// The page that is asked for, now that the filters are taken: `limit` and `cursor`, which must belong to the list that
+    /// `filter` describes. Invalid: also any other parameter.
+    pub(crate) fn page(mut self, default: u32, filter: &str) -> Result<PageRequest, Invalid> {
+        let limit = PageLimit::parse(self.take("limit").as_deref(), default, LIMIT_MAX)?;
+        let after = self.take("cursor").map(|text| Cursor::parse(&text, filter)).transpose()?;
+        self.finish()?;
+        Ok(PageRequest { limit, after })
+    }
+
+    /// Invalid: a parameter that nobody took.
+    pub(crate) fn finish(self) -> Result<(), Invalid> {
+        let Some(name) = self.given.into_keys().min() else { return Ok(()) };
+        let known: Vec<String> = self.taken.iter().map(|name| format!("`{name}`")).collect();
+        Err(Invalid::new(name, format!("is not a parameter of this list; it takes {}", known.join(", "))))
+    }
+}
+
+/// Describes an optional query parameter of the form of a `T`.
+pub(crate) fn query_parameter<T: ToSchema>(name: &str, description: &str) -> Parameter {
+    parameter(name, description, T::schema())
+}
+
+/// Describes `limit` and `cursor`.
+pub(crate) fn page_parameters(default: u32) -> Vec<Parameter> {
+    let limit = ObjectBuilder::new().schema_type(Type::Integer).default(Some(default.into()));
+    let limit = limit.minimum(Some(1_usize)).maximum(Some(LIMIT_MAX as usize)).build();
+    let cursor = "The `cursor` of the page before, with the same filters. Left out for the first page.";
+    vec![
+        parameter("limit", "How many there may be on the page.", limit.into()),
+        query_parameter::<Cursor>("cursor", cursor),
+    ]
+}
+
+fn parameter(name: &str, description: &str, schema: RefOr<Schema>) -> Parameter {
+    let described = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Query);
+    described.required(Required::False).description(Some(description)).schema(Some(schema)).build()
+}
+
+/// Describes the parameters of a list: `limit`, `cursor` and its filters.
+macro_rules! list_parameters {
+    ($name:ident($default:expr) { $($parameter:literal: $kind:ty = $description:literal;)* }) => {
+        pub(super) enum $name {}
+
+        impl utoipa::IntoParams for $name {
+            fn into_params(
+                _: impl Fn() -> Option<utoipa::openapi::path::ParameterIn>,
+            ) -> Vec<utoipa::openapi::path::Parameter> {
+                let filters = [$(crate::web::page::query_parameter::<$kind>($parameter, $description),)*];
+                crate::web::page::page_parameters($default).into_iter().chain(filters).collect()
+            }
+        }
+    };
+}
+pub(crate) use list_parameters;
+
+/// A page of a list.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Page)]
+pub(crate) struct PageResponse<T> {
+    /// What is on the page, in the order of the list.
+    #[schema(max_items = 100)]
+    pub data: Vec<T>,
+    /// `null` on the last page.
+    #[schema(value_type = Option<Cursor>, required)]
+    pub cursor: Option<String>,
+    /// Whether there is a next page.
+    pub has_more: bool,
+}
+
+impl<T> From<Page<T>> for PageResponse<T> {
+    fn from(page: Page<T>) -> Self {
+        let cursor = page.next.map(|next| next.text());
+        Self { data: page.items, has_more: cursor.is_some(), cursor }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_taken_once_and_unknown_ones_named() {
+        let mut query = ListQuery::parse("limit=5&status=paused").expect("valid");
+        assert_eq!(query.take("limit").as_deref(), Some("5"));
+        assert_eq!(query.finish().expect_err("left over").param(), "status");
+        assert_eq!(ListQuery::parse("limit=5&limit=6").err().expect("twice").param(), "limit");
+        assert!(ListQuery::parse("").expect("empty").finish().is_ok());
+    }
+}

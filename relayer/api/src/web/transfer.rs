@@ -1,0 +1,189 @@
+//! A transfer as it is answered, and what every request for one has.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::code::Code;
+use super::error::{ApiError, failure_code, refused_and_open, rejection_code};
+use purser_model::wire::CheckBody;
+use purser_model::wire::schema::{self, ApprovalLink, ExplorerLink, Message, Signature, Text, Usdc};
+use purser_model::{Invalid, Rejection, TransferState, TransferStatus};
+use purser_service::{TransferAnswer, TransferView};
+
+/// Invalid: it is not given.
+pub fn required<T>(param: &str, value: Option<T>) -> Result<T, Invalid> {
+    value.ok_or_else(|| Invalid::new(param, "is required"))
+}
+
+/// The idempotency key, from the body or from the header.
+pub fn named_once(body: Option<String>, header: Option<String>) -> Result<Option<String>, Invalid> {
+    match (body, header) {
+        (Some(body), Some(header)) if body != header => {
+            Err(Invalid::new("idempotency_key", "differs from the header `Idempotency-Key`"))
+        }
+        (Some(key), _) | (None, Some(key)) => Ok(Some(key)),
+        (None, None) => Ok(None),
+    }
+}
+
+/// A transfer in any state.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Transfer)]
+pub struct TransferResponse {
+    transfer_id: schema::TransferId,
+    status: schema::TransferStatus,
+    /// The account that pays.
+    from: schema::AccountId,
+    /// As submitted.
+    to: schema::Recipient,
+    amount_usdc: Usdc,
+    #[schema(required)]
+    memo: Option<schema::Memo>,
+    idempotency_key: schema::IdempotencyKey,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    tx_signature: Option<Signature>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    solana_explorer_url: Option<ExplorerLink>,
+    /// Of what is settled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    settled_at: Option<schema::Timestamp>,
+    created_at: schema::Timestamp,
+    /// Of what was rejected or failed, or what a seller refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Code)]
+    error: Option<Code>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    message: Option<Message>,
+    /// When the rolling window has room for the amount, or the account for one more payment, if nothing else is paid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    retry_at: Option<schema::Timestamp>,
+    /// Of what was rejected: what every rule said, in the order in which they win.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vec<CheckBody>, max_items = 9)]
+    checks: Option<Vec<CheckBody>>,
+    /// `true`: a person can approve it, if it is sent again under the same idempotency key with `"approval": "request"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool)]
+    approvable: Option<bool>,
+    /// Of one about which a person was asked: until when it can be approved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    approval_expires_at: Option<schema::Timestamp>,
+    /// The page to show to whoever approves it, where the service has a `server.public_url`. Whoever has the link sees the payment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = ApprovalLink)]
+    approval_url: Option<String>,
+    /// The wallet that approved it, once its grant has let it through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    approved_by: Option<schema::Address>,
+    /// Of the transaction in which it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    grant_tx_signature: Option<Signature>,
+}
+
+impl TransferResponse {
+    pub const fn is_submitted(&self) -> bool {
+        matches!(self.status, Text(TransferStatus::Submitted))
+    }
+
+    fn new(view: &TransferView) -> Self {
+        let TransferView { transfer, explorer, approval_url, approved_by } = view;
+        let request = &transfer.request;
+        let bare = Self {
+            transfer_id: transfer.id.into(),
+            status: transfer.state.status().into(),
+            from: request.from.into(),
+            to: request.to.clone().into(),
+            amount_usdc: request.amount.into(),
+            memo: request.memo.clone().map(Text),
+            idempotency_key: transfer.idempotency_key.clone().into(),
+            tx_signature: transfer.tx_signature().map(Signature::from),
+            solana_explorer_url: transfer.tx_signature().map(|signature| explorer.of(signature).into()),
+            settled_at: None,
+            created_at: transfer.created_at.into(),
+            error: None,
+            message: None,
+            retry_at: None,
+            checks: None,
+            approvable: None,
+            approval_expires_at: transfer.approval.requested().map(|requested| requested.expires_at.into()),
+            approval_url: approval_url.clone(),
+            approved_by: approved_by.as_ref().map(|by| by.signer.into()),
+            grant_tx_signature: approved_by.as_ref().map(|by| by.signature.as_str().into()),
+        };
+        match &transfer.state {
+            TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => {
+                let message = refused_and_open(transfer.refusal.as_ref(), &transfer.state);
+                Self {
+                    error: message.as_ref().map(|_| Code::PaymentRefused),
+                    message: message.map(Message::from),
+                    ..bare
+                }
+            }
+            TransferState::Settled(settlement) => {
+                Self { settled_at: Some(settlement.settled_at.into()), ..bare }
+            }
+            TransferState::PendingApproval(wanted) => Self::refused(bare, &wanted.rejection),
+            TransferState::Rejected(rejection) => Self {
+                approvable: transfer.approval.would_help(rejection).then_some(true),
+                ..Self::refused(bare, rejection)
+            },
+            TransferState::Failed(failure) => Self {
+                error: Some(failure_code(failure.code)),
+                message: Some(failure.message.as_str().into()),
+                retry_at: failure.retry_at.map(Text),
+                ..bare
+            },
+        }
+    }
+}
+
+impl TransferResponse {
+    /// With what policy said.
+    fn refused(bare: Self, rejection: &Rejection) -> Self {
+        Self {
+            error: Some(rejection_code(rejection.reason)),
+            message: Some(rejection.message.as_str().into()),
+            retry_at: rejection.retry_at.map(Text),
+            checks: Some(CheckBody::list(&rejection.checks)),
+            ..bare
+        }
+    }
+}
+
+impl From<TransferView> for TransferResponse {
+    fn from(view: TransferView) -> Self {
+        Self::new(&view)
+    }
+}
+
+/// A rejected or failed transfer is an error.
+impl TryFrom<TransferAnswer> for TransferResponse {
+    type Error = ApiError;
+
+    fn try_from(answer: TransferAnswer) -> Result<Self, ApiError> {
+        let TransferAnswer { view, checks, .. } = answer;
+        match &view.transfer.state {
+            TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. }
+                if view.transfer.refusal.is_some() =>
+            {
+                Err(ApiError::Transfer(Box::new(view.transfer.into()), checks))
+            }
+            TransferState::Claimed
+            | TransferState::PendingApproval(_)
+            | TransferState::Signed(_)
+            | TransferState::Sent { .. }
+            | TransferState::Settled(_) => Ok(view.into()),
+            TransferState::Rejected(_) | TransferState::Failed(_) => {
+                Err(ApiError::Transfer(Box::new(view.transfer.into()), checks))
+            }
+        }
+    }
+}

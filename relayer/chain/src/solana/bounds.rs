@@ -1,0 +1,184 @@
+//! Budgets, what binds accounts beside their policies, and grants: read, and written as the policy authority.
+
+use async_trait::async_trait;
+use purser::constants::ENTRY_BYTES;
+use purser::state::{Agent, Budget, Grant, Month};
+use purser_client::purser::{Bounds, BudgetCaps};
+use purser_rpc::ACCOUNTS_MAX;
+use purser_rpc::sysvar;
+use purser_rpc::wire::RawAccount;
+use serde_json::{Value, json};
+use solana_sdk::pubkey::Pubkey;
+
+use crate::read::bounds;
+use crate::read::decode::to_pubkey;
+use crate::sign::payers::rent;
+use crate::sign::signer::address;
+use crate::solana::SolanaChain;
+use crate::{
+    AgentOnChain, BindChain, BoundsOnChain, BudgetOnChain, Caps, ChainError, Commitment, Confirmed,
+    GrantOnChain, OperatorOnChain,
+};
+use purser_model::Address;
+
+#[async_trait]
+impl BindChain for SolanaChain {
+    async fn read_budgets(&self, operator: &Address) -> Result<Vec<BudgetOnChain>, ChainError> {
+        let at = std::mem::offset_of!(Budget, operator);
+        let listed = self.owned(<Budget as anchor_lang::Discriminator>::DISCRIMINATOR, at, operator).await?;
+        let mut budgets = self.budgets(operator, &listed).await?;
+        budgets.sort_by_key(|budget| budget.number);
+        Ok(budgets)
+    }
+
+    async fn set_budget(
+        &self,
+        operator: &OperatorOnChain,
+        number: u64,
+        caps: &Caps,
+    ) -> Result<Confirmed, ChainError> {
+        let authority = address(self.policy_signer(operator)?);
+        let call = self.instructions.set_budget(
+            authority,
+            to_pubkey(&operator.address),
+            number,
+            BudgetCaps::from(caps),
+        );
+        self.execute_for_policy(operator, call, self.settings.commitment).await
+    }
+
+    async fn set_bounds(
+        &self,
+        operator: &OperatorOnChain,
+        agent: &AgentOnChain,
+        asked: &BoundsOnChain,
+    ) -> Result<Confirmed, ChainError> {
+        let more = bytes_of(asked).saturating_sub(bytes_of(&agent.bounds()));
+        if more > 0 && !self.payers.is_ours(&agent.rent_refund) {
+            return Err(ChainError::RentOfAnother { agent: agent.address, rent_refund: agent.rent_refund });
+        }
+        let at = self.policy_accounts(operator, &agent.address)?;
+        let more_rent = rent(Agent::BYTES + more).saturating_sub(rent(Agent::BYTES));
+        let call = self.instructions.set_bounds(at, to_pubkey(&agent.rent_refund), Bounds::from(asked));
+        self.execute_for_policy(operator, call.with_rent(more_rent), self.settings.commitment).await
+    }
+
+    async fn read_grants(
+        &self,
+        operator: &Address,
+        agent: &Address,
+    ) -> Result<Vec<GrantOnChain>, ChainError> {
+        let at = std::mem::offset_of!(Grant, agent);
+        let listed = self.owned(<Grant as anchor_lang::Discriminator>::DISCRIMINATOR, at, agent).await?;
+        let mut grants = self.grants(operator, agent, &listed).await?;
+        grants.sort_by_key(|grant| (std::cmp::Reverse(grant.opened_at), grant.address.bytes()));
+        Ok(grants)
+    }
+
+    async fn read_grant(
+        &self,
+        operator: &Address,
+        agent: &Address,
+        grant: &Address,
+    ) -> Result<Option<GrantOnChain>, ChainError> {
+        Ok(self.grants(operator, agent, &[to_pubkey(grant)]).await?.into_iter().next())
+    }
+
+    async fn close_grant(
+        &self,
+        operator: &OperatorOnChain,
+        grant: &GrantOnChain,
+    ) -> Result<Confirmed, ChainError> {
+        let authority = address(self.policy_signer(operator)?);
+        let at = [&operator.address, &grant.address, &grant.rent_refund].map(to_pubkey);
+        let call = self.instructions.close_grant(authority, at);
+        self.execute_for_policy(operator, call, self.settings.commitment).await
+    }
+
+    async fn void_grants(
+        &self,
+        operator: &OperatorOnChain,
+        agent: &Address,
+    ) -> Result<Confirmed, ChainError> {
+        let call = self.instructions.void_grants(self.policy_accounts(operator, agent)?);
+        self.execute_for_policy(operator, call, self.settings.commitment).await
+    }
+}
+
+impl SolanaChain {
+    /// The program's accounts of one kind that name `owner` at this place.
+    async fn owned(&self, kind: &[u8], at: usize, owner: &Address) -> Result<Vec<Pubkey>, ChainError> {
+        const METHOD: &str = "getProgramAccounts";
+        let begins = |offset: usize, bytes: &[u8]| json!({ "memcmp": { "offset": offset, "bytes": bs58::encode(bytes).into_string() } });
+        let config = json!({
+            "encoding": "base64", "commitment": Commitment::Confirmed.as_str(),
+            "dataSlice": { "offset": 0, "length": 0 },
+            "filters": [begins(0, kind), begins(kind.len() + at, owner.as_bytes())],
+        });
+        let program = self.instructions.0.program.to_string();
+        let found: Vec<Value> = self.rpc.ask(METHOD, json!([program, config])).await?;
+        Ok(found.iter().filter_map(|account| account["pubkey"].as_str()?.parse().ok()).collect())
+    }
+
+    /// Those of these that are budgets of the operator.
+    pub async fn budgets(
+        &self,
+        operator: &Address,
+        keys: &[Pubkey],
+    ) -> Result<Vec<BudgetOnChain>, ChainError> {
+        let (program, operator_key) = (&self.instructions.0.program, to_pubkey(operator));
+        let mut found = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(ACCOUNTS_MAX - 2) {
+            let ([operator], now, accounts) = self.with_clock([operator_key], keys).await?;
+            let Some(operator) = operator else { continue };
+            found.extend(keys.iter().zip(&accounts).filter_map(|(key, account)| {
+                bounds::budget(program, key, (&operator_key, &operator), account.as_ref()?, now)
+            }));
+        }
+        Ok(found)
+    }
+
+    /// Those of these that are grants of the agent.
+    async fn grants(
+        &self,
+        operator: &Address,
+        agent: &Address,
+        keys: &[Pubkey],
+    ) -> Result<Vec<GrantOnChain>, ChainError> {
+        let (program, agent_key) = (&self.instructions.0.program, to_pubkey(agent));
+        let mut found = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(ACCOUNTS_MAX - 3) {
+            let ([operator, agent], now, accounts) =
+                self.with_clock([to_pubkey(operator), agent_key], keys).await?;
+            let Some((operator, agent)) = operator.zip(agent) else { continue };
+            found.extend(keys.iter().zip(&accounts).filter_map(|(key, account)| {
+                bounds::grant(program, key, [&operator, &agent, account.as_ref()?], &agent_key, now)
+            }));
+        }
+        Ok(found)
+    }
+
+    /// Accounts at one slot, with some first, and the chain's Unix second.
+    async fn with_clock<const N: usize>(
+        &self,
+        first: [Pubkey; N],
+        keys: &[Pubkey],
+    ) -> Result<([Option<RawAccount>; N], i64, Vec<Option<RawAccount>>), ChainError> {
+        let all: Vec<Pubkey> = first.iter().chain([&sysvar::CLOCK]).chain(keys).copied().collect();
+        let unreadable =
+            || ChainError::Unavailable { during: "accounts", reason: "unreadable answer".into() };
+        let mut accounts = self.accounts(&all).await?;
+        let rest = accounts.split_off((N + 1).min(accounts.len()));
+        let clock = accounts.pop().flatten().ok_or_else(unreadable)?;
+        let now = sysvar::unix_timestamp(&clock.data).ok_or_else(unreadable)?;
+        let first = <[Option<RawAccount>; N]>::try_from(accounts).map_err(|_| unreadable())?;
+        Ok((first, now, rest))
+    }
+}
+
+/// What bounds take of an agent's account.
+const fn bytes_of(bounds: &BoundsOnChain) -> usize {
+    let month = if bounds.max_30_day_spend.is_some() { size_of::<Month>() } else { 0 };
+    let budget = if bounds.budget.is_some() { ENTRY_BYTES } else { 0 };
+    month + budget
+}

@@ -1,0 +1,98 @@
+//! Creates operators and agents on chain. Doing it twice has the effect of doing it once.
+
+use crate::read::decode::{to_address, to_pubkey};
+use crate::sign::signer::{FileSigner, address};
+use crate::sign::signing::CallSigners;
+use crate::solana::SolanaChain;
+use crate::{AgentCreation, ChainError, Confirmed, OperatorOnChain, ProvisionChain, ReadChain};
+use async_trait::async_trait;
+use purser::constants::TRANSFER_AUTHORITIES_MAX;
+use purser_client::purser::OperatorKeys;
+use purser_model::{Address, SpendingPolicy, UsdcAmount};
+
+#[async_trait]
+impl ProvisionChain for SolanaChain {
+    async fn create_operator(
+        &self,
+        admin_secret: &[u8],
+        id: u64,
+        guardian: Option<Address>,
+        loosening_delay_seconds: u32,
+    ) -> Result<Address, ChainError> {
+        let admin = FileSigner::from_bytes(admin_secret)?;
+        let admin_address = address(&admin);
+        let operator = to_address(&self.instructions.0.operator_address(&admin_address, id));
+        if let Some(found) = self.read_operator(&operator).await? {
+            return self.same_authorities(&found).map(|()| operator);
+        }
+        let keys = OperatorKeys {
+            policy_authority: self
+                .signers
+                .policy
+                .first()
+                .map(|signer| address(&**signer))
+                .unwrap_or_default(),
+            transfer_authorities: self
+                .signers
+                .transfer
+                .iter()
+                .map(|signer| address(&**signer))
+                .take(TRANSFER_AUTHORITIES_MAX)
+                .collect(),
+            guardian: guardian.as_ref().map(to_pubkey),
+            loosening_delay_seconds,
+        };
+        let call = self.instructions.create_operator(admin_address, id, keys);
+        match self.execute(CallSigners::one(&admin), call, self.settings.commitment).await {
+            Ok(_) => Ok(operator),
+            Err(error @ ChainError::Rejected { .. }) => match self.read_operator(&operator).await? {
+                Some(found) => self.same_authorities(&found).map(|()| operator),
+                None => Err(error),
+            },
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn set_approver(
+        &self,
+        admin_secret: &[u8],
+        operator: &Address,
+        key: &Address,
+        [max_grant, max_daily]: [UsdcAmount; 2],
+    ) -> Result<Confirmed, ChainError> {
+        let admin = FileSigner::from_bytes(admin_secret)?;
+        let limits = [max_grant.micros(), max_daily.micros()];
+        let call =
+            self.instructions.set_approver(address(&admin), to_pubkey(operator), to_pubkey(key), limits);
+        self.execute(CallSigners::one(&admin), call, self.settings.commitment).await
+    }
+
+    async fn create_agent(
+        &self,
+        on_chain: &OperatorOnChain,
+        agent_id: [u8; 16],
+        policy: &SpendingPolicy,
+    ) -> Result<AgentCreation, ChainError> {
+        let operator = &on_chain.address;
+        let authority = address(self.policy_signer(on_chain)?);
+        let refund = self.rent_refund(authority);
+        let call = self.instructions.create_agent(authority, refund, to_pubkey(operator), agent_id, policy);
+        match self.execute_for_policy(on_chain, call, self.settings.commitment).await {
+            Ok(confirmed) => {
+                let token_account = to_pubkey(&self.addresses_of(operator, agent_id).token_account);
+                self.deposits.watch([token_account]);
+                Ok(AgentCreation::Created(confirmed))
+            }
+            Err(error @ ChainError::Rejected { .. }) => {
+                let addresses = self.addresses_of(operator, agent_id);
+                let found = self.read_agents(&[addresses]).await?.into_iter().flatten().next();
+                if found.is_some_and(|agent| agent.operator == *operator) {
+                    Ok(AgentCreation::AlreadyThere)
+                } else {
+                    Err(error)
+                }
+            }
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Reads accounts: in batches, at one slot, never older than our own last write.
+
+use crate::history::SolanaHistory;
+use crate::read::bounds;
+use crate::read::decode::{self, to_address, to_pubkey};
+use crate::solana::SolanaChain;
+use crate::{
+    AddressKind, AgentAddresses, AgentOnChain, BudgetOnChain, ChainError, ChainView, DraftOnChain,
+    OperatorOnChain, ReadChain, SignatureStanding, view_of,
+};
+use async_trait::async_trait;
+use futures::{StreamExt, TryStreamExt};
+use purser_core::{BudgetState, Destination, Payer, Payment};
+use purser_model::{AccountId, Address, Network};
+use purser_policy::TransferRequest;
+use purser_rpc::ACCOUNTS_MAX;
+use purser_rpc::sysvar;
+use purser_rpc::wire::RawAccount;
+use solana_sdk::pubkey::Pubkey;
+
+/// Account batches read concurrently.
+const BATCHES_AT_ONCE: usize = 4;
+/// How often an account is read until the budget that it names was read with it. One that nobody changes meanwhile: twice.
+const BUDGET_READS_MAX: usize = 4;
+
+/// What a transfer needs, or the budget that has to be read with it.
+enum ViewRead {
+    This(Box<ChainView>),
+    Another(Option<Address>),
+}
+
+#[async_trait]
+impl ReadChain for SolanaChain {
+    fn network(&self) -> Network {
+        self.network
+    }
+
+    fn addresses_of(&self, operator: &Address, agent_id: [u8; 16]) -> AgentAddresses {
+        let (agent, token_account) = self.instructions.agent_addresses(&to_pubkey(operator), &agent_id);
+        AgentAddresses { agent: to_address(&agent), token_account: to_address(&token_account) }
+    }
+
+    fn account_id_of(&self, agent: &Address) -> Result<AccountId, ChainError> {
+        Ok(AccountId::from_bytes(self.account_ids()?.bytes_of(&to_pubkey(agent))))
+    }
+
+    async fn read_operator(&self, operator: &Address) -> Result<Option<OperatorOnChain>, ChainError> {
+        let key = to_pubkey(operator);
+        let accounts = self.accounts_and_payers(&[key]).await?;
+        match accounts.first().and_then(Option::as_ref) {
+            None => Ok(None),
+            // Lamports sent ahead do not create an account.
+            Some(account) if account.is_blank() => Ok(None),
+            Some(account) => decode::operator(&self.instructions.0.program, &key, account)
+                .map(Some)
+                .ok_or(ChainError::NotFound { what: "operator", address: *operator }),
+        }
+    }
+
+    async fn read_agents(&self, agents: &[AgentAddresses]) -> Result<Vec<Option<AgentOnChain>>, ChainError> {
+        let batches: Vec<_> =
+            agents.chunks(ACCOUNTS_MAX / 2).map(|batch| self.read_agent_batch(batch.to_vec())).collect();
+        let batches: Vec<Vec<_>> =
+            futures::stream::iter(batches).buffered(BATCHES_AT_ONCE).try_collect().await?;
+        Ok(batches.into_iter().flatten().collect())
+    }
+
+    async fn read_kinds(&self, addresses: &[Address]) -> Result<Vec<AddressKind>, ChainError> {
+        let keys: Vec<Pubkey> = addresses.iter().map(to_pubkey).collect();
+        let mut kinds = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(ACCOUNTS_MAX) {
+            let accounts = self.accounts(keys).await?;
+            kinds
+                .extend(keys.iter().zip(&accounts).map(|(key, account)| decode::kind(key, account.as_ref())));
+        }
+        Ok(kinds)
+    }
+
+    async fn read_draft(&self, agent: &Address) -> Result<Option<DraftOnChain>, ChainError> {
+        self.draft_of(&to_pubkey(agent)).await
+    }
+
+    async fn read_budget(
+        &self,
+        operator: &Address,
+        budget: &Address,
+    ) -> Result<Option<BudgetOnChain>, ChainError> {
+        Ok(self.budgets(operator, &[to_pubkey(budget)]).await?.into_iter().next())
+    }
+
+    async fn standing(&self, signature: &str) -> Result<SignatureStanding, ChainError> {
+        let standings = self.history()?.standings(&[signature.to_owned()]).await?;
+        Ok(standings.each.into_iter().next().unwrap_or(SignatureStanding::Unknown))
+    }
+
+    fn usdc_mint(&self) -> Address {
+        self.settings.usdc_mint
+    }
+
+    fn usdc_account_of(&self, owner: &Address) -> Address {
+        to_address(&self.instructions.0.token_account(&to_pubkey(owner)))
+    }
+}
+
+impl SolanaChain {
+    /// The history reader of the same network.
+    pub fn history(&self) -> Result<SolanaHistory, ChainError> {
+        Ok(SolanaHistory {
+            network: self.network,
+            account_ids: self.account_ids()?,
+            rpc: self.rpc.clone(),
+            program: self.instructions.0.program,
+            usdc_mint: self.instructions.0.usdc_mint,
+            commitment: self.settings.commitment,
+            activity: self.activity.clone(),
+            deposits: self.deposits.clone(),
+        })
+    }
+
+    /// Everything needed to decide a transfer, at one slot, with the SOL of every wallet that may pay its fee, and the grant for
+    /// this payment, if one is asked for.
+    pub async fn transfer_view(
+        &self,
+        payer: &Payer,
+        destination: &Address,
+        granted: Option<&Payment<'_>>,
+    ) -> Result<ChainView, ChainError> {
+        let agent_key = to_pubkey(&payer.addresses.agent);
+        // Which budget it names stands in the account, as it was last known or as it was read a moment ago.
+        let program = &self.instructions.0.program;
+        let known = self.watched.known(&agent_key);
+        let agent =
+            known.and_then(|account| decode::agent(program, &agent_key, &account, (&agent_key, None)));
+        let mut budget = agent.and_then(|agent| agent.beyond?.budget);
+        for _ in 0..BUDGET_READS_MAX {
+            match self.transfer_view_through(payer, destination, granted, budget).await? {
+                ViewRead::This(view) => return Ok(*view),
+                ViewRead::Another(named) => budget = named,
+            }
+        }
+        Err(ChainError::Unavailable { during: "transfer", reason: "the account's budget changes".into() })
+    }
+
+    /// The same, if the account pays through this budget.
+    async fn transfer_view_through(
+        &self,
+        payer: &Payer,
+        destination: &Address,
+        granted: Option<&Payment<'_>>,
+        budget: Option<Address>,
+    ) -> Result<ViewRead, ChainError> {
+        let keys = transfer_keys(payer, destination);
+        let [operator_key, agent_key, token_key, destination_key] = keys;
+        let fixed = [operator_key, agent_key, token_key, destination_key, sysvar::CLOCK];
+        let grant_key = granted.map(|payment| self.instructions.0.grant_address(&agent_key, payment.tag));
+        let budget_key = budget.as_ref().map(to_pubkey);
+        let named = fixed.iter().chain(&grant_key).chain(&budget_key);
+        let all: Vec<Pubkey> = named.clone().chain(self.payers.keys()).copied().collect();
+        let watched = self.watched.live(&keys);
+        let mut read = self.rpc.accounts(&all, self.written_slot()).await?;
+        let unreadable = |reason: &str| ChainError::Unavailable { during: "transfer", reason: reason.into() };
+        self.payers.saw(&read.value.split_off(named.count().min(read.value.len())));
+        let budget_account = budget_key.and_then(|_| read.value.pop()).flatten();
+        let grant_account = grant_key.and_then(|_| read.value.pop()).flatten();
+        let Ok([operator_account, agent_account, token_account, destination_account, clock]) =
+            <[Option<RawAccount>; 5]>::try_from(read.value)
+        else {
+            return Err(unreadable("unreadable answer"));
+        };
+        let clock_data = clock.as_ref().map(|account| account.data.as_slice());
+        let now = clock_data
+            .and_then(sysvar::unix_timestamp)
+            .ok_or_else(|| unreadable("no clock in the answer"))?;
+        self.clock.time_seen(read.slot, now);
+        let accounts = [operator_account, agent_account, token_account, destination_account];
+        for (key, account) in keys.iter().zip(&accounts) {
+            if let Some(account) = account.as_ref().filter(|_| watched.contains(key)) {
+                self.watched.read(key, account.clone(), read.slot);
+            }
+        }
+        let (operator, agent, destination) =
+            self.decoded(payer, destination, accounts.each_ref().map(Option::as_ref))?;
+        self.rooms.saw(&agent, now);
+        let named = agent.beyond.and_then(|beyond| beyond.budget);
+        if named != budget {
+            return Ok(ViewRead::Another(named));
+        }
+        let program = &self.instructions.0.program;
+        let granted = granted.zip(grant_key).and_then(|(payment, grant_key)| {
+            let Destination::TokenAccount { owner } = destination else { return None };
+            let [operator_account, agent_account, ..] = &accounts;
+            let found = [operator_account.as_ref()?, agent_account.as_ref()?, grant_account.as_ref()?];
+            let payment = TransferRequest {
+                tag: payment.tag,
+                asked_at: payment.asked_at.unwrap_or(now),
+                amount: payment.request.amount,
+                memo: payment.request.memo().as_bytes(),
+                recipient: payment.destination.as_bytes(),
+                recipient_owner: owner.as_bytes(),
+            };
+            decode::granted(program, &grant_key, found, &agent_key, &payment, now)
+        });
+        let budget = budget_key.map(|key| {
+            let [operator_account, ..] = &accounts;
+            let found =
+                operator_account.as_ref().zip(budget_account.as_ref()).and_then(|(operator, account)| {
+                    bounds::budget(program, &key, (&operator_key, operator), account, now)
+                });
+            found.map_or_else(|| BudgetState::closed(to_address(&key)), |found| found.state)
+        });
+        Ok(ViewRead::This(Box::new(view_of(operator, agent, destination, (granted, budget), now))))
+    }
+
+    /// The same from the accounts that the websocket keeps up to date, counting our transfers in flight. Not for accounts that pay
+    /// through a budget: others pay through it too.
+    pub fn known_transfer_view(&self, payer: &Payer, destination: &Address) -> Option<ChainView> {
+        let keys = transfer_keys(payer, destination);
+        let accounts = self.watched.get(&keys)?;
+        let now = self.clock.estimate()?;
+        let accounts = accounts.each_ref().map(Some);
+        let (operator, mut agent, destination) = self.decoded(payer, destination, accounts).ok()?;
+        if agent.beyond.is_some_and(|beyond| beyond.budget.is_some()) {
+            return None;
+        }
+        self.rooms.saw(&agent, now);
+        self.transfers_in_flight.count_in(&mut agent, now);
+        Some(view_of(operator, agent, destination, (None, None), now))
+    }
+
+    /// Operator, agent and destination, if they are what they should be.
+    fn decoded(
+        &self,
+        payer: &Payer,
+        destination: &Address,
+        accounts: [Option<&RawAccount>; 4],
+    ) -> Result<(OperatorOnChain, AgentOnChain, Destination), ChainError> {
+        let program = &self.instructions.0.program;
+        let [operator_key, agent_key, token_key, destination_key] = transfer_keys(payer, destination);
+        let [operator_account, agent_account, token_account, destination_account] = accounts;
+        let operator = operator_account
+            .and_then(|account| decode::operator(program, &operator_key, account))
+            .ok_or(ChainError::NotFound { what: "operator", address: payer.operator })?;
+        let agent = agent_account
+            .and_then(|account| decode::agent(program, &agent_key, account, (&token_key, token_account)))
+            .filter(|found| found.operator == payer.operator)
+            .ok_or(ChainError::NotFound { what: "agent", address: payer.addresses.agent })?;
+        let mint = to_pubkey(&operator.usdc_mint);
+        let destination = decode::destination(program, &mint, &destination_key, destination_account);
+        Ok((operator, agent, destination))
+    }
+
+    fn agent_of(
+        &self,
+        key: &Pubkey,
+        token_key: &Pubkey,
+        pair: &[Option<RawAccount>],
+    ) -> Option<AgentOnChain> {
+        let [Some(agent), token_account] = pair else { return None };
+        decode::agent(&self.instructions.0.program, key, agent, (token_key, token_account.as_ref()))
+    }
+
+    async fn read_agent_batch(
+        &self,
+        agents: Vec<AgentAddresses>,
+    ) -> Result<Vec<Option<AgentOnChain>>, ChainError> {
+        let keys: Vec<Pubkey> = agents
+            .iter()
+            .flat_map(|addresses| [to_pubkey(&addresses.agent), to_pubkey(&addresses.token_account)])
+            .collect();
+        let accounts = self.accounts(&keys).await?;
+        let read = |(keys, pair): (&[Pubkey], &[Option<RawAccount>])| match keys {
+            [agent, token_account] => self.agent_of(agent, token_account, pair),
+            _ => None,
+        };
+        Ok(keys.chunks(2).zip(accounts.chunks(2)).map(read).collect())
+    }
+}
+
+/// Operator, agent, source, destination.
+fn transfer_keys(payer: &Payer, destination: &Address) -> [Pubkey; 4] {
+    let AgentAddresses { agent, token_account } = &payer.addresses;
+    [&payer.operator, agent, token_account, destination].map(to_pubkey)
+}

@@ -1,0 +1,135 @@
+//! Gives accounts room to remember more payments of a day: on demand when one is full, and ahead of that.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use purser::state::Agent;
+use purser_core::{Payer, Room};
+use purser_policy::{BUCKET_SLOTS, PaidTags, TagBucket};
+
+use crate::read::decode::{self, to_pubkey};
+use crate::sign::payers::rent;
+use crate::solana::SolanaChain;
+use crate::{AgentOnChain, ChainError, Commitment};
+use purser_model::Address;
+
+/// The most buckets that one instruction adds: an account grows by 10,240 bytes at most.
+const MORE_MAX: usize = 53;
+/// An account gets more room once so many percent of its slots are taken.
+const FULL_PERCENT: usize = 60;
+
+/// Which accounts need room, and which were given some.
+#[derive(Default)]
+pub struct Rooms {
+    /// With the number of their buckets.
+    filling: Mutex<HashMap<Address, usize>>,
+    /// One account grows at a time.
+    growing: tokio::sync::Mutex<()>,
+}
+
+impl Rooms {
+    /// Notes whether an account that was looked at will soon need room.
+    pub fn saw(&self, agent: &AgentOnChain, now: i64) {
+        let taken = PaidTags(&agent.tags).len(agent.window.effective(now));
+        if taken * 100 >= agent.tags.len() * BUCKET_SLOTS * FULL_PERCENT {
+            self.filling().insert(agent.address, agent.tags.len());
+        }
+    }
+
+    fn filling(&self) -> std::sync::MutexGuard<'_, HashMap<Address, usize>> {
+        self.filling.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SolanaChain {
+    /// Gives the account room, if it was seen to need some soon.
+    pub(super) async fn give_room_ahead(&self, payer: &Payer) {
+        let seen = self.rooms.filling().remove(&payer.addresses.agent);
+        if let Some(seen) = seen
+            && let Err(error) = self.give_room(payer, seen).await
+        {
+            tracing::warn!(account_id = %payer.account_id, %error, "cannot give an account room for more payments");
+        }
+    }
+
+    /// Gives the account more buckets than were seen, within the quota, if the rent comes back to us.
+    pub(super) async fn give_room(&self, payer: &Payer, seen: usize) -> Result<Room, ChainError> {
+        let _one = self.rooms.growing.lock().await;
+        let keys = [payer.operator, payer.addresses.agent].map(|address| to_pubkey(&address));
+        let accounts = self.accounts(&keys).await?;
+        let [operator_key, agent_key] = keys;
+        let program = &self.instructions.0.program;
+        let [operator, agent] = accounts.as_slice() else {
+            return Err(ChainError::NotFound { what: "agent", address: payer.addresses.agent });
+        };
+        let operator =
+            operator.as_ref().and_then(|account| decode::operator(program, &operator_key, account));
+        let agent = agent
+            .as_ref()
+            .and_then(|account| decode::agent(program, &agent_key, account, (&agent_key, None)));
+        let (Some(operator), Some(agent)) = (operator, agent) else {
+            return Err(ChainError::NotFound { what: "agent", address: payer.addresses.agent });
+        };
+        let had = agent.tags.len();
+        if had > seen {
+            return Ok(Room::Made);
+        }
+        let buckets = buckets_after(had, self.settings.tag_buckets_max);
+        let at = match self.policy_accounts(&operator, &agent.address) {
+            Ok(at) if buckets > had && self.payers.is_ours(&agent.rent_refund) => at,
+            Ok(_) | Err(ChainError::AuthorityRotated { .. }) => return Ok(Room::None),
+            Err(error) => return Err(error),
+        };
+        let more_rent = rent(bytes_with(buckets)).saturating_sub(rent(bytes_with(had)));
+        let count = u16::try_from(buckets).unwrap_or(u16::MAX);
+        let call = self.instructions.set_tag_buckets(at, to_pubkey(&agent.rent_refund), count);
+        self.execute_for_policy(&operator, call.with_rent(more_rent), Commitment::Confirmed).await?;
+        tracing::info!(account_id = %payer.account_id, had, buckets, "an account has room for more payments");
+        Ok(Room::Made)
+    }
+}
+
+/// Half as many more, and one, within the quota and what one instruction can add.
+fn buckets_after(had: usize, buckets_max: u32) -> usize {
+    let wanted = (had + had / 2 + 1).min(had + MORE_MAX);
+    wanted.min(usize::try_from(buckets_max).unwrap_or(usize::MAX)).max(had)
+}
+
+fn bytes_with(buckets: usize) -> usize {
+    Agent::BYTES + buckets * size_of::<TagBucket>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::tests::agent_without_limits;
+    use purser_policy::record;
+
+    #[test]
+    fn an_account_grows_by_half_within_the_quota_and_one_instruction() {
+        let after = |had, max| buckets_after(had, max);
+        assert_eq!(
+            [after(1, 64), after(2, 64), after(4, 64), after(40, 64), after(60, 64)],
+            [2, 4, 7, 61, 64]
+        );
+        assert_eq!(after(200, 10_000), 253);
+        // The quota may have been lowered since.
+        assert_eq!([after(64, 64), after(80, 64), after(1, 0)], [64, 80, 1]);
+    }
+
+    #[test]
+    fn an_account_needs_room_from_sixty_percent_on() {
+        const NOW: i64 = 1_000_000;
+        let mut buckets = [TagBucket::EMPTY];
+        for tag in 1..=10 {
+            let rooms = Rooms::default();
+            let place = PaidTags(&buckets).place(tag, NOW).expect("room");
+            record(&mut buckets, place, tag, NOW);
+            rooms.saw(&AgentOnChain { tags: buckets.into(), ..agent_without_limits() }, NOW);
+            assert_eq!(rooms.filling().len(), usize::from(tag >= 10), "{tag} of 16");
+        }
+        let rooms = Rooms::default();
+        rooms.saw(&AgentOnChain { tags: buckets.into(), ..agent_without_limits() }, NOW + 100_000);
+        assert!(rooms.filling().is_empty(), "a day later all are free");
+    }
+}

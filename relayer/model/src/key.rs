@@ -1,0 +1,241 @@
+use std::fmt;
+
+use purser_core::words;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::{AccountId, AllowedCidrs, CellName, KeyId, Network, OperatorId, Scopes, Timestamp};
+
+words! {
+    /// The kind of key, as it stands in its text.
+    pub enum KeyRole {
+        Operator = "op",
+        Agent = "ag",
+    }
+}
+
+/// Who holds a key, and so whose things it opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyHolder {
+    /// The operator: everything it has.
+    Operator,
+    /// The agent of one account.
+    Agent(AccountId),
+}
+
+impl KeyHolder {
+    /// The role in the text of its keys.
+    pub const fn role(&self) -> KeyRole {
+        match self {
+            KeyHolder::Operator => KeyRole::Operator,
+            KeyHolder::Agent(_) => KeyRole::Agent,
+        }
+    }
+
+    /// All that its keys can have: what each had before there were scopes.
+    pub const fn all_scopes(&self) -> Scopes {
+        match self {
+            KeyHolder::Operator => Scopes::ALL,
+            KeyHolder::Agent(_) => Scopes::OF_AGENTS,
+        }
+    }
+
+    /// The account of an agent.
+    pub const fn account_id(&self) -> Option<AccountId> {
+        match self {
+            KeyHolder::Operator => None,
+            KeyHolder::Agent(account_id) => Some(*account_id),
+        }
+    }
+}
+
+/// An API key as its holder has it: `psr_<op|ag>_<test|live>_<base58 of 256 random bits>`, or with a cell
+/// `psr_<op|ag>_<test|live>_<cell>_<base58>`. Shown once, never stored.
+#[derive(Clone)]
+pub struct PlainKey {
+    text: SecretString,
+    role: KeyRole,
+    network: Network,
+    cell: Option<CellName>,
+}
+
+impl PlainKey {
+    /// A new key from 256 random bits, made in this cell.
+    pub fn new(role: KeyRole, network: Network, cell: Option<&CellName>, random: [u8; 32]) -> Self {
+        let secret = bs58::encode(random).into_string();
+        let text = format!("{}{secret}", beginning(role, network, cell));
+        Self { text: text.into(), role, network, cell: cell.cloned() }
+    }
+
+    /// `None` when the text does not have the form of a key, whether or not the key exists.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.splitn(4, '_');
+        let (brand, role, network, rest) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        let role = role.parse().ok()?;
+        let network = network.parse().ok()?;
+        let (cell, secret) = match rest.split_once('_') {
+            Some((cell, secret)) => (Some(cell.parse().ok()?), secret),
+            None => (None, rest),
+        };
+        let base58 = secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        (brand == "psr" && base58 && (32..=44).contains(&secret.len())).then(|| Self {
+            text: text.to_owned().into(),
+            role,
+            network,
+            cell,
+        })
+    }
+
+    /// The text, to be shown once.
+    pub fn expose(&self) -> &str {
+        self.text.expose_secret()
+    }
+
+    /// The form that is stored and looked up.
+    pub fn hash(&self) -> HashedKey {
+        HashedKey::of(self.expose())
+    }
+
+    /// What may be shown again: the prefix and the last four characters.
+    pub fn hint(&self) -> KeyHint {
+        let text = self.expose();
+        let end = text.get(text.len().saturating_sub(4)..).unwrap_or_default();
+        KeyHint(format!("{}...{end}", beginning(self.role, self.network, self.cell.as_ref())))
+    }
+
+    /// The network the key works on.
+    pub fn network(&self) -> Network {
+        self.network
+    }
+
+    /// The cell named in its text.
+    pub fn cell(&self) -> Option<&CellName> {
+        self.cell.as_ref()
+    }
+}
+
+/// The readable part before the secret: `psr_op_test_`, `psr_op_test_eu1_`.
+fn beginning(role: KeyRole, network: Network, cell: Option<&CellName>) -> String {
+    let cell = cell.map(|cell| format!("{cell}_")).unwrap_or_default();
+    format!("psr_{role}_{network}_{cell}")
+}
+
+impl fmt::Debug for PlainKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PlainKey({})", self.hint().as_str())
+    }
+}
+
+/// SHA-256 of a key. A key holds 256 random bits, so a fast hash is enough and an index may find it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct HashedKey([u8; 32]);
+
+impl HashedKey {
+    /// The hash of 256 random bits as text.
+    pub(super) fn of(text: &str) -> Self {
+        Self(Sha256::digest(text.as_bytes()).into())
+    }
+
+    /// Lower-case hex, as stored.
+    pub fn to_hex(&self) -> String {
+        hex::encode(self.0)
+    }
+
+    /// Its first 64 bits: enough to tell keys apart when no decision depends on it.
+    pub fn beginning(&self) -> u64 {
+        self.0.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    }
+}
+
+/// Enough of a key to recognise it, too little to use it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct KeyHint(String);
+
+impl KeyHint {
+    /// For example `psr_ag_test_...x7Qf`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn from_stored(text: String) -> Self {
+        Self(text)
+    }
+}
+
+/// An API key as the service knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    pub id: KeyId,
+    pub operator_id: OperatorId,
+    pub holder: KeyHolder,
+    pub scopes: Scopes,
+    /// The key that made it; `None`: the command line did, or 0.1.0.
+    pub made_by: Option<KeyId>,
+    /// A label; display only.
+    pub name: Option<String>,
+    pub hint: KeyHint,
+    pub created_at: Timestamp,
+    /// The key is refused from this time on.
+    pub expires_at: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
+    /// The last recorded use, about a minute behind.
+    pub last_used_at: Option<Timestamp>,
+    /// The addresses that may use it; `None` for any.
+    pub allowed_cidrs: Option<AllowedCidrs>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell() -> CellName {
+        "eu1".parse().expect("a name")
+    }
+
+    #[test]
+    fn a_key_is_read_back_with_its_role_its_network_and_its_cell() {
+        for (role, network, cell, start) in [
+            (KeyRole::Operator, Network::Test, None, "psr_op_test_"),
+            (KeyRole::Agent, Network::Live, None, "psr_ag_live_"),
+            (KeyRole::Agent, Network::Live, Some(cell()), "psr_ag_live_eu1_"),
+        ] {
+            for random in [[0; 32], [255; 32], [7; 32]] {
+                let key = PlainKey::new(role, network, cell.as_ref(), random);
+                assert!(key.expose().starts_with(start) && key.hint().as_str().starts_with(start));
+                let read = PlainKey::parse(key.expose()).expect("its own text");
+                assert_eq!((read.hash(), read.role, read.network), (key.hash(), role, network));
+                assert_eq!((read.cell(), read.hint()), (cell.as_ref(), key.hint()));
+            }
+        }
+    }
+
+    #[test]
+    fn other_text_is_no_key() {
+        let key = PlainKey::new(KeyRole::Operator, Network::Test, Some(&cell()), [7; 32]);
+        let text = key.expose();
+        for other in [
+            "",
+            "psr_op_test_",
+            "psr_op_test",
+            &text.replace("psr", "prs"),
+            &text.replace("_op_", "_admin_"),
+            &text.replace("test", "prod"),
+            &text.replace("eu1", ""),
+            &text.replace("eu1", "EU1"),
+            &text.replace("eu1", "eu1_eu1"),
+            &text.replace("eu1", "abcdefghijklmnopq"),
+            &format!("{text} "),
+            &format!("{text}{text}"),
+        ] {
+            assert!(PlainKey::parse(other).is_none(), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_does_not_print_itself() {
+        let key = PlainKey::new(KeyRole::Operator, Network::Test, None, [7; 32]);
+        assert!(!format!("{key:?}").contains(&key.expose()[12..24]));
+        assert!(!key.hint().as_str().contains(&key.expose()[12..24]));
+    }
+}

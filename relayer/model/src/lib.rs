@@ -1,0 +1,113 @@
+//! Purser's vocabulary: pure values, parsed once at the edge and trusted afterwards. The words of the money path are
+//! `purser_core`'s. `wire` has the values as JSON. Never knows tokio, sqlx, axum or Solana types.
+
+mod account;
+mod action;
+mod amount;
+mod approval;
+mod balance;
+mod body;
+mod cell;
+mod chain_id;
+mod cidrs;
+mod co_signature;
+mod counterparties;
+mod delivery;
+mod denial;
+mod destination;
+mod event;
+mod grant;
+mod history;
+mod key;
+mod label;
+mod operator;
+mod page;
+mod passkey;
+mod pending;
+mod policy;
+mod policy_version;
+mod principal;
+mod quotas;
+mod request;
+mod retention;
+mod scopes;
+mod sealing;
+mod selection;
+mod session;
+mod spent;
+mod stop;
+mod tags;
+mod terms;
+mod transfer_filter;
+mod transfer_sums;
+mod webhook;
+mod webhook_secret;
+pub mod wire;
+
+pub use account::{
+    Account, AccountChange, AccountFilter, AccountName, AccountPlace, AccountStatus, ApprovalRule,
+    DuplicateRule, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, MetadataChange, NAME_CHARS_MAX,
+    Provisioning, ShownStatus,
+};
+pub use action::{
+    Action, ActionFilter, ActionOutcome, ActionWord, Before, CountedActions, ListedAction, NoActionWord,
+};
+pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json};
+pub use approval::{ApprovalFilter, ApprovalState};
+pub use balance::{BalanceSeen, KnownBalance, PaidBefore};
+pub use body::{no_json, param_of, read_body};
+pub use cell::{CellName, CellNameError};
+pub use chain_id::{BudgetId, ChainIdError, GrantId};
+pub use cidrs::{AllowedCidrs, CIDRS_MAX, read_range};
+pub use co_signature::{CO_SIGNATURES_MAX, CoSignature, CoSigned};
+pub use counterparties::{AllowlistEntry, Counterparties, CounterpartyKind, entries, of_entries};
+pub use delivery::{
+    Attempt, AttemptOutcome, Delivery, DeliveryState, DeliveryStatus, Hindrance, RETRY_DELAYS, ReplayScope,
+    Unanswered,
+};
+pub use denial::{Denial, DenialHead, Refused, Unsigned as UnsignedDenial, denials_filter};
+pub use destination::{DestinationRules, URL_CHARS_MAX, WebhookUrl, may_reach};
+pub use event::{Event, EventType, HaltSet, PolicySet, SetBy, Subject};
+pub use grant::{ApprovedBy, GrantOpened, GrantOpener, GrantState};
+pub use history::{
+    Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, HistoryStatus, MemoFrom, Party,
+    PaymentNumber, PlacedEntry, entry_id, own_settlement, position_after,
+};
+pub use key::{ApiKey, HashedKey, KeyHint, KeyHolder, KeyRole, PlainKey};
+pub use label::check_name;
+pub use operator::{OpenDefence, Operator, OperatorName};
+pub use page::{Cursor, Page, PageLimit, PageRequest};
+pub use passkey::{CEREMONY_MAX, Ceremony, PASSKEYS_PER_KEY_MAX, Passkey, PasskeyUse};
+pub use pending::{PendingPolicy, WaitingPolicy};
+pub use policy::PolicyUpdate;
+pub use policy_version::{Asking, PolicyReason, PolicyVersion, REASON_CHARS_MAX};
+pub use principal::Principal;
+pub use purser_core::{
+    AccountId, ActionId, Address, AddressError, Approval, ApprovalRequested, ApprovalWanted, CheckedRule,
+    Checks, Claim, Contradiction, EntryId, EventId, Failure, FailureCode, Fingerprint, Halt, HaltScope,
+    HaltedBy, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdError, IdempotencyKey, Invalid, KeyId, Limit,
+    MEMO_CHARS_MAX, Memo, Network, OperatorId, PasskeyId, PaymentMade, PaymentMeans, RECIPIENT_CHARS_MAX,
+    Recipient, Rejection, RejectionReason, Reuse, RuleCheck, Settlement, SignedTransfer, Timestamp, Transfer,
+    TransferId, TransferRequest, TransferState, TransferStatus, UsdcAmount, UsedKey, WebhookId, WrongState,
+    check_text, happened_at, new_agent_id, transfer_tag,
+};
+pub use purser_policy::{AllowedRecipients, SpendingPolicy};
+pub use quotas::{QuotaExceeded, Quotas};
+pub use request::{AnswerKey, Drawn, RequestFingerprint, Seed, StoredAnswer, StoredBody};
+pub use retention::{REQUESTS_KEPT, Retention, TooOld};
+pub use scopes::{Scope, Scopes};
+pub use selection::{ManyOutcome, SELECTED_MAX, Selection};
+pub use session::{
+    SESSION_IDLE_MAX, SESSION_LIFE_MAX, SESSIONS_PER_KEY_MAX, Session, SessionId, SessionToken,
+};
+pub use spent::{LimitUsed, Spent, WatchedLimit};
+pub use stop::{Stop, Stopped};
+pub use tags::{NoTag, TAG_CHARS_MAX, TAGS_MAX, Tag, Tags};
+pub use terms::Terms;
+pub use transfer_filter::TransferFilter;
+pub use transfer_sums::{PaidInDay, PaidToPayee, Refusals};
+pub use webhook::{
+    DisabledReason, EndpointHealth, FAILING_MAX, FAILURES_MAX, SECRET_OVERLAP, Subscription,
+    WEBHOOK_ACCOUNTS_MAX, WEBHOOKS_MAX, Webhook, WebhookStatus,
+};
+pub use webhook_secret::{SealedSecret, SealingKey, SealingKeyError, Unsealable, WebhookSecret};

@@ -1,0 +1,88 @@
+use std::path::PathBuf;
+
+use super::label::check_name;
+use super::{Address, Invalid, Network, OperatorId, Timestamp};
+
+/// An operator on one network: the tenant that owns accounts, keys and transfers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operator {
+    pub id: OperatorId,
+    pub network: Network,
+    pub name: OperatorName,
+    /// The on-chain Operator account.
+    pub address: Address,
+    pub created_at: Timestamp,
+}
+
+/// A label of 1 to 200 characters. Display only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperatorName(String);
+
+impl OperatorName {
+    /// Invalid: blank, over 200 characters, a NUL, or overrides the text direction.
+    pub fn parse(text: impl Into<String>) -> Result<Self, Invalid> {
+        let text = text.into();
+        check_name("name", &text, 200)?;
+        Ok(Self(text))
+    }
+
+    /// A stored name may predate today's rules.
+    pub const fn from_stored(text: String) -> Self {
+        Self(text)
+    }
+
+    /// As given.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A defence against whoever takes the server that an operator does without.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OpenDefence {
+    NoLooseningDelay,
+    NoGuardian,
+    /// The admin's key lies in this file on the server.
+    AdminKeyHere(PathBuf),
+}
+
+impl OpenDefence {
+    /// The defence, in a few words.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::NoLooseningDelay => "loosening delay",
+            Self::NoGuardian => "guardian",
+            Self::AdminKeyHere(_) => "admin key",
+        }
+    }
+
+    /// What follows from its lack.
+    pub const fn in_words(&self) -> &'static str {
+        match self {
+            Self::NoLooseningDelay => {
+                "There is no loosening delay: a policy that allows more is in force at once, also one that a thief of the server sets."
+            }
+            Self::NoGuardian => {
+                "There is no guardian: nobody but the admin and this service can halt the accounts or drop a pending policy."
+            }
+            Self::AdminKeyHere(_) => {
+                "The admin's key lies on the server, beside the service's keys: whoever takes the server can withdraw everything."
+            }
+        }
+    }
+
+    /// What the operator at this address does about it.
+    pub fn mend(&self, operator: &Address) -> String {
+        match self {
+            Self::NoLooseningDelay => {
+                format!("anchor run operator-update -- --operator {operator} --loosening-delay 1d --yes")
+            }
+            Self::NoGuardian => {
+                format!("anchor run operator-update -- --operator {operator} --guardian ADDRESS --yes")
+            }
+            Self::AdminKeyHere(_) => {
+                "move the file to a machine that serves nothing, and restart the service".to_owned()
+            }
+        }
+    }
+}

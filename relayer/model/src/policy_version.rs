@@ -1,0 +1,47 @@
+use serde::Serialize;
+
+use super::{ActionId, Invalid, KeyId, SetBy, SpendingPolicy, check_name};
+
+/// Longest reason, in characters.
+pub const REASON_CHARS_MAX: usize = 200;
+
+/// Why a policy was changed, in the requester's words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PolicyReason(String);
+
+impl PolicyReason {
+    /// Invalid: as for a name, or over 200 characters.
+    pub fn parse(text: String) -> Result<Self, Invalid> {
+        check_name("reason", &text, REASON_CHARS_MAX)?;
+        Ok(Self(text))
+    }
+
+    /// As submitted.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn from_stored(text: String) -> Self {
+        Self(text)
+    }
+}
+
+/// The API request for a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asking {
+    pub key_id: KeyId,
+    pub reason: Option<PolicyReason>,
+}
+
+/// A version of a policy, and the transaction that set it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyVersion {
+    pub version: u64,
+    /// `None` when it could no longer be read.
+    pub policy: Option<SpendingPolicy>,
+    pub by: SetBy,
+    /// `None`: somebody used their own wallet, or it is unknown.
+    pub asking: Option<Asking>,
+    /// The action on record that set it, if that was one of this service's.
+    pub action_id: Option<ActionId>,
+}

@@ -1,0 +1,144 @@
+//! What a denial says: the document that is signed, with its schema.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa::openapi::schema::Object;
+
+use super::schema::{self, Message, OtherSide, PolicyVersionNumber, Text, one_of, text, written};
+use crate::{Address, DenialHead, Limit, Refused, RuleCheck, TransferState, UnsignedDenial, UsdcAmount};
+
+const VERSION: u32 = 1;
+
+impl UnsignedDenial {
+    /// The denial of a transfer, following `before`, for `key` to sign. `None`: the transfer was not refused.
+    pub fn of(refused: &Refused, before: &DenialHead, key: Address) -> Option<Self> {
+        let number = before.number.checked_add(1)?;
+        let document = DenialDocument::of(refused, before, number, key)?;
+        // Text, numbers and flags always serialise to JSON.
+        let document = serde_json::to_string(&document).ok()?;
+        Some(Self { number, transfer_id: refused.transfer.id, document })
+    }
+}
+
+written! {
+    MicroUsdc = "MicroUsdc": formed("A whole number of micro-USDC.", "^[0-9]{1,20}$");
+    Sha256Hex = "Sha256": formed("A SHA-256 in lower-case hex.", "^[0-9a-f]{64}$");
+    DenialSignature = "DenialSignature": formed(
+        "An Ed25519 signature of the bytes of `denial`, as they stand here, base58.", "^[1-9A-HJ-NP-Za-km-z]{64,88}$"
+    );
+    NetworkWord = "Network": one_of("Which network the account is on.", ["test", "live"]);
+}
+
+enum MicroUsdc {}
+enum Sha256Hex {}
+pub enum DenialSignature {}
+enum NetworkWord {}
+
+fn formed(description: &str, pattern: &str) -> Object {
+    text().description(Some(description)).pattern(Some(pattern)).build()
+}
+
+/// What is signed of a refused transfer. The fields stand in the order of their names, as RFC 8785 has them; no number in it is
+/// other than whole.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Denial)]
+pub struct DenialDocument {
+    /// The account's address on the chain.
+    account: schema::Address,
+    account_id: schema::AccountId,
+    #[schema(value_type = MicroUsdc)]
+    amount_micro_usdc: String,
+    /// How every rule judged the transfer.
+    #[schema(max_items = 16)]
+    checks: Vec<DenialCheck>,
+    /// Whose signature this is.
+    key: schema::Address,
+    message: Message,
+    #[schema(value_type = NetworkWord)]
+    network: &'static str,
+    /// Of the denial among all of its operator, from 1.
+    #[schema(minimum = 1)]
+    number: u64,
+    /// The operator's address on the chain.
+    operator: schema::Address,
+    /// The operator's id at the service.
+    #[schema(pattern = "^op_[0-7][0-9A-HJKMNP-TV-Z]{25}$")]
+    operator_id: String,
+    /// Of the policy that refused; `null` where the program refused a transaction and the account was not read after that.
+    #[schema(value_type = Option<PolicyVersionNumber>, required)]
+    policy_version: Option<u64>,
+    /// Of the denial before, as it was signed; all zeros in the first.
+    #[schema(value_type = Sha256Hex)]
+    previous_sha256: String,
+    /// Whose denial the one before is; `null` in the first.
+    #[schema(required)]
+    previous_transfer_id: Option<schema::TransferId>,
+    reason: schema::RejectionReason,
+    rejected_at: schema::Timestamp,
+    requested_at: schema::Timestamp,
+    /// Who was to be paid, as submitted.
+    #[schema(value_type = OtherSide)]
+    to: String,
+    transfer_id: schema::TransferId,
+    /// Of this form: 1.
+    version: u32,
+}
+
+/// How a rule judged a transfer. Its fields are in the order of their names too.
+#[derive(Serialize, ToSchema)]
+pub struct DenialCheck {
+    /// `null`: there is no limit.
+    #[schema(value_type = Option<MicroUsdc>, required)]
+    limit_micro_usdc: Option<String>,
+    /// Whether the rule allows the transfer.
+    ok: bool,
+    rule: schema::CheckedRule,
+    /// What already counted against the limit.
+    #[schema(value_type = MicroUsdc)]
+    used_micro_usdc: String,
+}
+
+impl DenialDocument {
+    fn of(refused: &Refused, before: &DenialHead, number: u64, key: Address) -> Option<Self> {
+        let Refused { transfer, account, operator } = refused;
+        let TransferState::Rejected(rejection) = &transfer.state else { return None };
+        Some(Self {
+            account: (*account).into(),
+            account_id: transfer.request.from.into(),
+            amount_micro_usdc: micros(transfer.request.amount),
+            checks: rejection.checks.0.iter().map(DenialCheck::from).collect(),
+            key: key.into(),
+            message: rejection.message.as_str().into(),
+            network: transfer.network.as_str(),
+            number,
+            operator: (*operator).into(),
+            operator_id: transfer.operator_id.to_string(),
+            policy_version: rejection.policy_version,
+            previous_sha256: hex::encode(before.hash),
+            previous_transfer_id: before.transfer_id.map(Text),
+            reason: rejection.reason.into(),
+            rejected_at: rejection.rejected_at.into(),
+            requested_at: transfer.created_at.into(),
+            to: transfer.request.to.text(),
+            transfer_id: transfer.id.into(),
+            version: VERSION,
+        })
+    }
+}
+
+impl From<&RuleCheck> for DenialCheck {
+    fn from(check: &RuleCheck) -> Self {
+        let limit_micro_usdc = match check.limit {
+            Limit::Unlimited => None,
+            Limit::AtMost(limit) => Some(micros(limit)),
+        };
+        Self { limit_micro_usdc, ok: check.ok, rule: check.rule.into(), used_micro_usdc: micros(check.used) }
+    }
+}
+
+fn micros(amount: UsdcAmount) -> String {
+    amount.micros().to_string()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,54 @@
+//! Events of transfers about which a person is asked.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::payload;
+use crate::wire::schema::{self, Message};
+use crate::{ApprovalRequested, Event, EventType, FailureCode, Timestamp, Transfer, TransferState};
+
+payload! {
+    ApprovalData {
+        /// Why policy refused it.
+        rejection_reason: schema::RejectionReason,
+        /// Until when it can be approved.
+        expires_at: schema::Timestamp,
+        /// For people: which limit refused it, or why it is over. `null` where it was granted.
+        #[schema(required)]
+        message: Option<Message>,
+    }
+}
+
+impl Event {
+    /// The event of a step of a transfer about which a person is or was asked.
+    pub(super) fn of_approval(transfer: &Transfer, next: &TransferState, now: Timestamp) -> Option<Self> {
+        let (event_type, requested, message) = match next {
+            TransferState::PendingApproval(wanted) => {
+                let message = Some(wanted.rejection.message.as_str());
+                (EventType::ApprovalRequested, wanted.requested().requested()?, message)
+            }
+            TransferState::Signed(_) if matches!(transfer.state, TransferState::PendingApproval(_)) => {
+                (EventType::ApprovalGranted, transfer.approval.requested()?, None)
+            }
+            TransferState::Settled(_) => (EventType::ApprovalUsed, transfer.approval.requested()?, None),
+            TransferState::Failed(failure) => {
+                let event_type = match failure.code {
+                    FailureCode::ApprovalRejected => EventType::ApprovalRejected,
+                    FailureCode::ApprovalExpired => EventType::ApprovalExpired,
+                    FailureCode::ApprovalVoid => EventType::ApprovalVoid,
+                    _ => return None,
+                };
+                (event_type, transfer.approval.requested()?, Some(failure.message.as_str()))
+            }
+            TransferState::Claimed
+            | TransferState::Signed(_)
+            | TransferState::Sent { .. }
+            | TransferState::Rejected(_) => return None,
+        };
+        let ApprovalRequested { reason, expires_at } = requested;
+        let data = ApprovalData::of(transfer, reason.into(), expires_at.into(), message.map(Message::from));
+        // A fork may take the payment back, which is then made once more.
+        let fact = format!("{}|{}", transfer.id, transfer.reopened);
+        Some(Self::of_account((transfer.operator_id, transfer.request.from), event_type, &fact, &data, now))
+    }
+}

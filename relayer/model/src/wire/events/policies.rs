@@ -1,0 +1,166 @@
+//! Events of policies, pending or in force, and of halted accounts.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::id_of;
+use crate::wire::policy::PolicyFields;
+use crate::wire::schema::{self, PolicyVersionNumber, Signature, Text};
+use crate::{
+    AccountId, Address, Event, EventType, HaltScope, HaltSet, PendingPolicy, PolicySet, SetBy,
+    SpendingPolicy, Subject, Timestamp,
+};
+
+#[derive(Serialize, ToSchema)]
+pub struct PendingData {
+    account_id: schema::AccountId,
+    /// The policy that waits.
+    policy: PolicyFields,
+    /// When it can take effect.
+    effective_at: schema::Timestamp,
+    /// Whose signature put it there.
+    signer: schema::Address,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct AppliedData {
+    account_id: schema::AccountId,
+    /// The policy that is in force.
+    policy: PolicyFields,
+    #[schema(value_type = PolicyVersionNumber)]
+    version: u64,
+    /// `null` where the service does not know by which transaction.
+    #[schema(required)]
+    tx_signature: Option<Signature>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct ChangedData {
+    account_id: schema::AccountId,
+    /// The latest version before it that is known.
+    #[schema(required)]
+    before: Option<VersionData>,
+    /// The version that is in force.
+    after: VersionData,
+    /// Whose signature set it; `null` if unknown.
+    #[schema(required)]
+    signer: Option<schema::Address>,
+    tx_signature: Signature,
+    changed_at: schema::Timestamp,
+}
+
+/// A policy and which version of the account's it is.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NumberedPolicy)]
+pub struct VersionData {
+    #[schema(value_type = PolicyVersionNumber)]
+    version: u64,
+    /// What it says; `null` if it could not be read.
+    #[schema(required)]
+    policy: Option<PolicyFields>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct HaltedData {
+    account_id: schema::AccountId,
+    scope: schema::HaltScope,
+    /// `null` if unknown.
+    #[schema(required)]
+    halted_by: Option<schema::HaltedBy>,
+    tx_signature: Signature,
+    halted_at: schema::Timestamp,
+}
+
+/// The same, as it is read again.
+#[derive(Deserialize)]
+struct HaltSaid {
+    scope: String,
+    tx_signature: String,
+}
+
+impl Event {
+    /// A transaction put `set` in force; `before` is the latest known version before it.
+    pub fn policy_changed(
+        set: &PolicySet,
+        by: &SetBy,
+        before: Option<&(u64, SpendingPolicy)>,
+        now: Timestamp,
+    ) -> Self {
+        let version = |version: u64, policy: Option<&SpendingPolicy>| VersionData {
+            version,
+            policy: policy.map(PolicyFields::from),
+        };
+        let data = ChangedData {
+            account_id: set.account_id.into(),
+            before: before.map(|(number, policy)| version(*number, Some(policy))),
+            after: version(set.version, set.policy.as_ref()),
+            signer: by.signer.map(Text),
+            tx_signature: by.signature.as_str().into(),
+            changed_at: by.at.into(),
+        };
+        let fact = format!("{}|{}|{}", by.signature, set.account_id, set.version);
+        Self::of_account((set.operator_id, set.account_id), EventType::PolicyChanged, &fact, &data, now)
+    }
+
+    /// The account cannot pay until the admin lifts the halt.
+    pub fn account_halted(halt: &HaltSet, account_id: AccountId, now: Timestamp) -> Self {
+        let data = HaltedData {
+            account_id: account_id.into(),
+            scope: halt.scope.into(),
+            halted_by: halt.by.map(Text),
+            tx_signature: halt.signature.as_str().into(),
+            halted_at: halt.at.into(),
+        };
+        let fact = format!("{}|{account_id}|{}", halt.signature, halt.scope);
+        Self::of_account((halt.operator_id, account_id), EventType::AccountHalted, &fact, &data, now)
+    }
+
+    /// What the halt that it announces stops, and its transaction. `None`: it announces none.
+    pub fn halt(&self) -> Option<(HaltScope, String)> {
+        let said: HaltSaid = serde_json::from_str(self.data.get()).ok()?;
+        let scope = HaltScope::from_stored(&said.scope)?;
+        (self.event_type == EventType::AccountHalted).then_some((scope, said.tx_signature))
+    }
+
+    /// The proposal is on the chain with `policy`, signed by `signer`, and can take effect at `effective_at`.
+    pub fn policy_pending(
+        pending: &PendingPolicy,
+        policy: &SpendingPolicy,
+        effective_at: Timestamp,
+        signer: &Address,
+        now: Timestamp,
+    ) -> Self {
+        let data = PendingData {
+            account_id: pending.account_id.into(),
+            policy: policy.into(),
+            effective_at: effective_at.into(),
+            signer: (*signer).into(),
+        };
+        Self::of_policy(pending, EventType::PolicyPending, &data, now)
+    }
+
+    /// The proposal is in force as this version. Has no signature (base58) when somebody else may have applied it.
+    pub fn policy_applied(
+        pending: &PendingPolicy,
+        policy: &SpendingPolicy,
+        version: u64,
+        tx_signature: Option<&str>,
+        now: Timestamp,
+    ) -> Self {
+        let account_id = pending.account_id.into();
+        let tx_signature = tx_signature.map(Signature::from);
+        let data = AppliedData { account_id, policy: policy.into(), version, tx_signature };
+        Self::of_policy(pending, EventType::PolicyApplied, &data, now)
+    }
+
+    fn of_policy(
+        pending: &PendingPolicy,
+        event_type: EventType,
+        data: &impl Serialize,
+        now: Timestamp,
+    ) -> Self {
+        let account_id = pending.account_id;
+        let id = id_of(&[&account_id.bytes()[..], &pending.hash].concat(), event_type, now);
+        Self::new(id, (pending.operator_id, Subject::Account { account_id }), event_type, data, now)
+    }
+}

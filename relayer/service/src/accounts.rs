@@ -1,0 +1,413 @@
+mod halt_actions;
+mod list;
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use self::halt_actions::name_halt_actions;
+use super::allowlist::resolve;
+use super::error::{Resource, ServiceError, from_chain};
+use super::reads::{CREATED_SECONDS_MIN, addresses, find_account, read_operator, window_now};
+use crate::Inside;
+use crate::acting::{tell, tell_made};
+use crate::parts::finish;
+use purser_base::crash_point::crash_point;
+use purser_chain::{AgentAddresses, AgentCreation, AgentOnChain, OperatorOnChain};
+use purser_model::{
+    Account, AccountChange, AccountFilter, AccountId, AccountName, AccountStatus, ActionId, ApprovalRule,
+    Before, BudgetId, Counterparties, Drawn, DuplicateRule, Halt, Metadata, Operator, OperatorId,
+    PolicyUpdate, Principal, Provisioning, SpendingPolicy, Tags, Timestamp, UsdcAmount, new_agent_id,
+};
+use purser_store::StoreError;
+
+/// Rows read per batch, and the most batches read, to fill one filtered page.
+const BATCH_ROWS: u32 = 100;
+const BATCHES_MAX: usize = 10;
+/// An account creation that has left no trace on the chain after this long can no longer land.
+const PROVISIONING_TIMEOUT: Duration = Duration::from_secs(180);
+/// A request may still be waiting for a creation that was asked for less than this ago.
+const CREATION_SECONDS_MAX: i64 = 60;
+/// How many ids an account may be tried under: something may stand at the address of one already.
+const IDS_MAX: u32 = 3;
+/// Most allowlist entries a new account can start with: as many as fit the transaction that creates it.
+const ENTRIES_MAX: usize = 15;
+
+/// The request parameter that holds a new account's policy.
+const POLICY: &str = "policy";
+
+/// A request for a new account.
+#[derive(Debug, Clone)]
+pub struct CreateAccount {
+    pub name: AccountName,
+    pub metadata: Option<Metadata>,
+    pub tags: Tags,
+    /// The policy it starts with, as a change of the open one.
+    pub policy: PolicyUpdate,
+}
+
+/// An account with its current state on the chain.
+#[derive(Debug, Clone)]
+pub struct AccountView {
+    pub account: Account,
+    pub balance: UsdcAmount,
+    /// When it held that balance.
+    pub as_of: Timestamp,
+    /// Paused by its policy, or halted. `None` when the chain does not answer, unless it was paused when last seen.
+    pub status: Option<AccountStatus>,
+    /// A halt, which is separate from the policy's pause.
+    pub halt: Option<Halt>,
+    /// The action on record that it was, as far as is known; `None` for agents.
+    pub halt_action: Option<ActionId>,
+    /// What left in the last 24 hours; `None` when the chain does not answer.
+    pub spent: Option<UsdcAmount>,
+    /// `None` for agents, who see their limits instead, and when the chain does not answer.
+    pub policy: Option<SpendingPolicy>,
+    /// The budget that it pays through, as far as the chain answers.
+    pub budget: Option<BudgetId>,
+}
+
+/// An account's balance, read now.
+#[derive(Debug, Clone, Copy)]
+pub struct BalanceView {
+    pub account_id: AccountId,
+    pub balance: UsdcAmount,
+    pub read_at: Timestamp,
+}
+
+/// Binds a cursor of the account list to its operator and filter.
+pub fn accounts_filter(operator_id: OperatorId, filter: impl Into<AccountFilter>) -> String {
+    let AccountFilter { status, tag } = filter.into();
+    let (status, tag) = (status.map_or("", AccountStatus::as_str), tag.map(|tag| format!("|{tag}")));
+    format!("accounts|{operator_id}|{status}{}", tag.unwrap_or_default())
+}
+
+/// Agent accounts: created on the chain, listed from the database, their money and policy read live.
+#[derive(Clone)]
+pub struct Accounts {
+    inside: Arc<Inside>,
+    /// Operators that were refused one more account; some of their accounts may have been closed since.
+    full: Arc<Mutex<HashSet<OperatorId>>>,
+}
+
+impl Accounts {
+    pub(super) fn new(inside: Arc<Inside>) -> Self {
+        Self { inside, full: Arc::default() }
+    }
+
+    /// Creates an account with its policy. It becomes visible only once it is on the chain. The work runs to its end
+    /// even when the caller leaves. With `drawn` from a request's name, repeating the call gives the same account.
+    /// Invalid: an allowlist that a new account cannot start with.
+    pub async fn create(
+        &self,
+        operator: Operator,
+        asked: CreateAccount,
+        drawn: Option<Drawn>,
+    ) -> Result<AccountView, ServiceError> {
+        let this = self.clone();
+        let work = async move {
+            let mut drawn = drawn;
+            for _ in 1..IDS_MAX {
+                match this.provision(&operator, &asked, drawn.clone()).await {
+                    Err(NotMade::AddressTaken(_)) => drawn = drawn.map(Drawn::next),
+                    made => return Ok(made?),
+                }
+            }
+            Ok(this.provision(&operator, &asked, drawn).await?)
+        };
+        finish(&self.inside.tasks, work).await
+    }
+
+    async fn provision(
+        &self,
+        operator: &Operator,
+        asked: &CreateAccount,
+        drawn: Option<Drawn>,
+    ) -> Result<AccountView, NotMade> {
+        let Inside { chains, ambient, .. } = &*self.inside;
+        let chain = &chains.get(operator.network)?.chain;
+        let agent_id = match &drawn {
+            Some(drawn) => new_agent_id(drawn.at, drawn.id_bits),
+            None => new_agent_id(ambient.now(), ambient.id_bits()),
+        };
+        let AgentAddresses { agent, token_account } = chain.addresses_of(&operator.address, agent_id);
+        let id = chain.account_id_of(&agent).map_err(|error| from_chain(operator.network, &error, true))?;
+        tell_made(id);
+        if drawn.is_some()
+            && let Some(account) = self.inside.store.accounts.find_account(operator.id, id).await?
+        {
+            return Ok(self.look_at(operator, account).await?);
+        }
+        // Nothing was sent to the chain yet, so the caller may simply retry when it is unavailable.
+        let on_chain = read_operator(chains, operator).await?;
+        let policy = self.begin_with(operator, &asked.policy).await?;
+        let now = ambient.now();
+        let halt = Halt::of(on_chain.halted_by, None);
+        let status = AccountStatus::from_paused(policy.paused || halt.is_some());
+        let account = Account {
+            id,
+            operator_id: operator.id,
+            name: asked.name.clone(),
+            metadata: asked.metadata.clone(),
+            tags: asked.tags.clone(),
+            address: agent,
+            token_account,
+            status,
+            allowlist_entries: policy.allowlist.len() as u64,
+            duplicates: DuplicateRule::AsAsked,
+            approvals: ApprovalRule::On,
+            provisioning: Provisioning::Requested,
+            created_at: now,
+        };
+        let is_asked_again = drawn.is_some()
+            && self.inside.store.accounts.mark_account_asked_again(operator.id, id, now).await?;
+        if is_asked_again && let Some(made) = self.find_made(operator, &account).await? {
+            return Ok(made);
+        }
+        if !is_asked_again {
+            self.write_down(&account).await?;
+        }
+        let created = match chain.create_agent(&on_chain, agent_id, &policy).await {
+            Ok(created) => created,
+            Err(error) => {
+                let is_taken = error.is_address_taken();
+                // Otherwise the row stays: it is invisible, and reconciling finishes or clears it.
+                if (is_taken || error.is_before_anything()) && !is_asked_again {
+                    self.inside.store.accounts.delete_requested_account(operator.id, id, now).await?;
+                }
+                let error = from_chain(operator.network, &error, false);
+                return Err(if is_taken { NotMade::AddressTaken(error) } else { error.into() });
+            }
+        };
+        if let AgentCreation::Created(confirmed) = &created {
+            tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
+        }
+        crash_point!("account.created");
+        self.inside.store.accounts.mark_account_ready(operator.id, id).await?;
+        let account = Account { provisioning: Provisioning::Ready, ..account };
+        if matches!(created, AgentCreation::AlreadyThere) {
+            return Ok(self.look_at(operator, account).await?);
+        }
+        Ok(AccountView {
+            account,
+            balance: UsdcAmount::ZERO,
+            as_of: ambient.now(),
+            status: Some(status),
+            halt,
+            halt_action: None,
+            spent: Some(UsdcAmount::ZERO),
+            policy: Some(policy),
+            budget: None,
+        })
+    }
+
+    /// An account that an earlier try put on the chain; this marks it ready.
+    async fn find_made(
+        &self,
+        operator: &Operator,
+        account: &Account,
+    ) -> Result<Option<AccountView>, ServiceError> {
+        let account = Account { provisioning: Provisioning::Ready, ..account.clone() };
+        match self.look_at(operator, account).await {
+            Ok(view) => {
+                self.inside.store.accounts.mark_account_ready(operator.id, view.account.id).await?;
+                Ok(Some(view))
+            }
+            Err(ServiceError::NotFound(Resource::Account)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The policy that an account is created with.
+    async fn begin_with(
+        &self,
+        operator: &Operator,
+        asked: &PolicyUpdate,
+    ) -> Result<SpendingPolicy, ServiceError> {
+        let open = SpendingPolicy::default();
+        let Some(listed) = &asked.allowed_counterparties else { return Ok(asked.merge(None, &open)) };
+        let resolved = resolve(&self.inside, operator, listed, &open.allowlist).await;
+        let allowed = resolved.map_err(|error| match error {
+            ServiceError::Invalid(invalid) => invalid.within(POLICY).into(),
+            other => other,
+        })?;
+        if allowed.len() > ENTRIES_MAX {
+            let message = format!(
+                "may have at most {ENTRIES_MAX} entries in a new account; create it without them and PUT the policy \
+                 afterwards"
+            );
+            return Err(Counterparties::invalid(message).within(POLICY).into());
+        }
+        Ok(asked.merge(Some(allowed), &open))
+    }
+
+    async fn write_down(&self, account: &Account) -> Result<(), ServiceError> {
+        let inserted = self.inside.store.accounts.insert_account_within(account, self.inside.quotas).await;
+        if let Err(StoreError::QuotaExceeded(_)) = &inserted {
+            self.full.lock().unwrap_or_else(PoisonError::into_inner).insert(account.operator_id);
+        }
+        Ok(inserted?)
+    }
+
+    /// One account. NotFound: unknown or another operator's. Forbidden: an agent key of another account.
+    pub async fn get(&self, principal: &Principal, id: AccountId) -> Result<AccountView, ServiceError> {
+        let account = find_account(&self.inside.store.accounts, principal, id).await?;
+        let view = self.look_at(principal.operator(), account).await?;
+        Ok(match principal {
+            Principal::Operator { .. } => view,
+            Principal::Agent { .. } => AccountView { policy: None, halt_action: None, ..view },
+        })
+    }
+
+    async fn look_at(&self, operator: &Operator, account: Account) -> Result<AccountView, ServiceError> {
+        let as_of = self.inside.ambient.now();
+        let (on_chain, agent, now) = tokio::try_join!(
+            self.inside.looks.read_operator(&self.inside.chains, operator),
+            self.inside.looks.read_agent(&self.inside.chains, operator, &account),
+            window_now(&self.inside.chains, &self.inside.ambient, operator)
+        )?;
+        let mut view = view(&on_chain, account, agent, (as_of, now));
+        name_halt_actions(&self.inside, operator.id, std::slice::from_mut(&mut view)).await?;
+        Ok(view)
+    }
+
+    /// Changes name, metadata, tags and rules. NotFound: unknown or another operator's. Invalid: the metadata would be too large.
+    pub async fn update(
+        &self,
+        operator: &Operator,
+        id: AccountId,
+        change: AccountChange,
+    ) -> Result<AccountView, ServiceError> {
+        let account = self.inside.store.accounts.find_account(operator.id, id).await?;
+        let account = account.ok_or(ServiceError::NotFound(Resource::Account))?;
+        // Read before writing, so a caller who is answered that the chain is unavailable can safely repeat the request.
+        let view = self.look_at(operator, account).await?;
+        tell(|told| told.before = Some(Before::Account(view.account.clone())));
+        let account = self.inside.store.accounts.update_account(&view.account, &change).await??;
+        Ok(AccountView { account, ..view })
+    }
+
+    /// The balance of one account, read from its token account now. Errors as [`Accounts::get`].
+    pub async fn balance(&self, principal: &Principal, id: AccountId) -> Result<BalanceView, ServiceError> {
+        let account = find_account(&self.inside.store.accounts, principal, id).await?;
+        let agent = self.inside.looks.read_agent(&self.inside.chains, principal.operator(), &account).await?;
+        Ok(BalanceView { account_id: account.id, balance: agent.balance, read_at: self.inside.ambient.now() })
+    }
+
+    async fn read_many(
+        &self,
+        operator: &Operator,
+        accounts: &[Account],
+    ) -> Result<Vec<Option<AgentOnChain>>, ServiceError> {
+        if accounts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let addresses: Vec<_> = accounts.iter().map(addresses).collect();
+        let chain = &self.inside.chains.get(operator.network)?.chain;
+        chain.read_agents(&addresses).await.map_err(|error| from_chain(operator.network, &error, true))
+    }
+
+    /// Accounts that the operator's admin has closed on the chain stop counting towards its quota.
+    async fn find_closed(&self, operator: &Operator, now: Timestamp) -> Result<(), ServiceError> {
+        // Nodes may not show recently created accounts yet.
+        let before = Timestamp::from_unix_seconds(now.unix_seconds() - CREATED_SECONDS_MIN);
+        let mut after = None;
+        loop {
+            let counted = self
+                .inside
+                .store
+                .accounts
+                .list_counted_accounts(operator.id, before, after, BATCH_ROWS)
+                .await?;
+            let Some(last) = counted.last() else { return Ok(()) };
+            after = Some(last.id);
+            let agents = self.read_many(operator, &counted).await?;
+            let is_closed = counted.iter().zip(&agents).filter(|(_, agent)| agent.is_none());
+            let closed: Vec<AccountId> = is_closed.map(|(account, _)| account.id).collect();
+            self.inside.store.accounts.mark_accounts_closed(operator.id, &closed).await?;
+        }
+    }
+
+    /// One pass: shows accounts that have reached the chain, and forgets those that can no longer get there.
+    pub(super) async fn reconcile(&self) -> Result<(), ServiceError> {
+        let full = std::mem::take(&mut *self.full.lock().unwrap_or_else(PoisonError::into_inner));
+        for operator in full {
+            let found =
+                self.inside.store.operators.find_operator(operator).await?.ok_or(ServiceError::Internal)?;
+            self.find_closed(&found, self.inside.ambient.now()).await?;
+        }
+        let now = self.inside.ambient.now();
+        let before = Timestamp::from_unix_seconds(now.unix_seconds() - CREATION_SECONDS_MAX);
+        for account in self.inside.store.accounts.list_requested_accounts(before, BATCH_ROWS).await? {
+            let operator = self
+                .inside
+                .store
+                .operators
+                .find_operator(account.operator_id)
+                .await?
+                .ok_or(ServiceError::Internal)?;
+            let Ok(network) = self.inside.chains.get(operator.network) else { continue };
+            let read = network.chain.read_agents(&[addresses(&account)]).await;
+            let on_chain = read.map_err(|error| from_chain(operator.network, &error, true))?;
+            if on_chain.iter().any(Option::is_some) {
+                self.inside.store.accounts.mark_account_ready(operator.id, account.id).await?;
+                tracing::info!(account_id = %account.id, "finished creating an account that was interrupted");
+            } else if account.created_at.after(PROVISIONING_TIMEOUT) < now {
+                self.inside
+                    .store
+                    .accounts
+                    .delete_requested_account(operator.id, account.id, account.created_at)
+                    .await?;
+                tracing::info!(account_id = %account.id, "removed an account that never reached the chain");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why an account was not made.
+enum NotMade {
+    /// USDC lies at the address of its id, or an account was closed there: another id may do.
+    AddressTaken(ServiceError),
+    Otherwise(ServiceError),
+}
+
+impl From<ServiceError> for NotMade {
+    fn from(error: ServiceError) -> Self {
+        Self::Otherwise(error)
+    }
+}
+
+impl From<StoreError> for NotMade {
+    fn from(error: StoreError) -> Self {
+        Self::Otherwise(error.into())
+    }
+}
+
+impl From<NotMade> for ServiceError {
+    fn from(not_made: NotMade) -> Self {
+        match not_made {
+            NotMade::AddressTaken(error) | NotMade::Otherwise(error) => error,
+        }
+    }
+}
+
+fn view(
+    on_chain: &OperatorOnChain,
+    account: Account,
+    agent: AgentOnChain,
+    (as_of, now): (Timestamp, i64),
+) -> AccountView {
+    let halt = Halt::of(on_chain.halted_by, agent.halted_by);
+    AccountView {
+        budget: agent.bounds().budget.map(BudgetId),
+        balance: agent.balance,
+        as_of,
+        status: Some(AccountStatus::from_paused(agent.policy.paused || halt.is_some())),
+        halt,
+        halt_action: None,
+        spent: Some(agent.window.spent(now)),
+        policy: Some(agent.policy),
+        account,
+    }
+}

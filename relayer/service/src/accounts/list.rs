@@ -1,0 +1,152 @@
+//! Lists of accounts: as the chain has them now or, when it does not answer, as they were last seen.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::name_halt_actions;
+use super::{AccountView, Accounts, BATCH_ROWS, BATCHES_MAX, accounts_filter, view};
+use crate::error::ServiceError;
+use crate::reads::{read_operator, window_now};
+use purser_chain::OperatorOnChain;
+use purser_model::{
+    Account, AccountFilter, AccountId, AccountPlace, AccountStatus, Address, Cursor, Operator, Page,
+    PageRequest,
+};
+use purser_store::KnownAccount;
+
+/// How long a list waits for a first answer of the chain, and then for all of them: with hundreds of accounts, a node that is slow
+/// answers all the same.
+const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE_FOR_ALL: Duration = Duration::from_secs(10);
+
+impl Accounts {
+    /// The operator's accounts, newest first. The status comes from the chain, not the database, so a filtered page may
+    /// be short while more accounts follow. When the chain does not answer, every account is shown as it was last seen,
+    /// without its policy: whether it may pay is not known then, and no filter leaves it out.
+    pub async fn list(
+        &self,
+        operator: &Operator,
+        filter: impl Into<AccountFilter>,
+        request: PageRequest,
+    ) -> Result<Page<AccountView>, ServiceError> {
+        let filter = filter.into();
+        let after = match &request.after {
+            None => None,
+            Some(cursor) => Some(cursor.position().parse::<AccountPlace>()?),
+        };
+        let living = async {
+            let first = timeout(PATIENCE, read_operator(&self.inside.chains, operator)).await;
+            let on_chain = first.map_err(|_| ServiceError::ChainUnavailable { retryable: true })??;
+            self.list_living(operator, &on_chain, &filter, after, &request).await
+        };
+        let mut listed = match timeout(PATIENCE_FOR_ALL, living).await {
+            Err(_) | Ok(Err(ServiceError::ChainUnavailable { .. })) => {
+                self.list_known(operator, filter.clone(), after, &request).await?
+            }
+            Ok(listed) => listed?,
+        };
+        name_halt_actions(&self.inside, operator.id, &mut listed.items).await?;
+        Ok(listed)
+    }
+
+    /// The operator's accounts with these ids, and those that are paid at these token accounts: without a look at the chain. At most
+    /// 1,000 of each.
+    pub async fn named(
+        &self,
+        operator: &Operator,
+        ids: &[AccountId],
+        token_accounts: &[Address],
+    ) -> Result<Vec<Account>, ServiceError> {
+        let mut found = self.inside.store.accounts.find_accounts(operator.id, ids).await?;
+        found.extend(self.inside.store.accounts.find_accounts_paid_at(operator.id, token_accounts).await?);
+        Ok(found)
+    }
+
+    /// How many accounts the operator has.
+    pub async fn count(&self, operator: &Operator) -> Result<u64, ServiceError> {
+        Ok(self.inside.store.accounts.count_accounts(operator.id).await?)
+    }
+
+    async fn list_living(
+        &self,
+        operator: &Operator,
+        on_chain: &OperatorOnChain,
+        wanted: &AccountFilter,
+        mut after: Option<AccountPlace>,
+        request: &PageRequest,
+    ) -> Result<Page<AccountView>, ServiceError> {
+        let items_max = request.limit.get() as usize;
+        let AccountFilter { status, tag } = wanted;
+        let rows_at_once = if status.is_some() { BATCH_ROWS } else { request.limit.get() };
+        let filter = accounts_filter(operator.id, wanted.clone());
+        let cursor_after = |place: AccountPlace| Cursor::new(&filter, place.to_string());
+        let as_of = self.inside.ambient.now();
+        let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
+        let mut items = Vec::new();
+        for _ in 0..BATCHES_MAX {
+            // One row too many shows whether more follow.
+            let tagged = AccountFilter { status: None, tag: tag.clone() };
+            let mut rows = self
+                .inside
+                .store
+                .accounts
+                .list_accounts(operator.id, tagged, after, rows_at_once + 1)
+                .await?;
+            let more_rows = rows.len() > rows_at_once as usize;
+            rows.truncate(rows_at_once as usize);
+            let agents = self.read_many(operator, &rows).await?;
+            let count = rows.len();
+            for (index, (account, agent)) in rows.into_iter().zip(agents).enumerate() {
+                after = Some(account.place());
+                let Some(agent) = agent else { continue };
+                let view = view(on_chain, account, agent, (as_of, now));
+                if status.is_none_or(|status| view.status == Some(status)) {
+                    items.push(view);
+                }
+                let more = more_rows || index + 1 < count;
+                if items.len() == items_max {
+                    return Ok(Page { items, next: after.filter(|_| more).map(cursor_after) });
+                }
+            }
+            if !more_rows {
+                return Ok(Page { items, next: None });
+            }
+            if status.is_none() {
+                break;
+            }
+        }
+        Ok(Page { items, next: after.map(cursor_after) })
+    }
+
+    async fn list_known(
+        &self,
+        operator: &Operator,
+        filter: AccountFilter,
+        after: Option<AccountPlace>,
+        request: &PageRequest,
+    ) -> Result<Page<AccountView>, ServiceError> {
+        let rows_max = request.limit.get() + 1;
+        let bound = accounts_filter(operator.id, filter.clone());
+        // Those that were active may be halted by now.
+        let filter = AccountFilter {
+            status: filter.status.filter(|status| *status == AccountStatus::Active),
+            ..filter
+        };
+        let rows = self.inside.store.accounts.list_known_accounts(operator, filter, after, rows_max).await?;
+        let page = Page::from_rows(rows, request.limit, |last| {
+            Cursor::new(&bound, last.account.place().to_string())
+        });
+        Ok(page.map(|KnownAccount { account, balance, as_of }| AccountView {
+            status: Some(account.status).filter(|status| *status == AccountStatus::Paused),
+            account,
+            balance,
+            as_of,
+            halt: None,
+            halt_action: None,
+            spent: None,
+            policy: None,
+            budget: None,
+        }))
+    }
+}

@@ -1,0 +1,126 @@
+//! What the services tell of a change while they make it, for its record. A task that a request starts tells it if it is [`carried`].
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::Either;
+
+use purser_model::{ActionId, ActionWord, Before};
+
+tokio::task_local! {
+    /// The record of the request that this task works for.
+    static ACTING: Acting;
+}
+
+/// What was told so far.
+#[derive(Debug, Clone, Default)]
+pub struct Told {
+    /// What was changed, where the request's path does not say it.
+    pub object_id: Option<ActionWord>,
+    /// What was made.
+    pub made_id: Option<ActionWord>,
+    pub before: Option<Before>,
+    /// Of the change on the chain: it stands, whatever becomes of the rest.
+    pub tx_signature: Option<String>,
+}
+
+impl Told {
+    /// Whether something was changed for certain.
+    pub fn is_done(&self) -> bool {
+        self.tx_signature.is_some()
+    }
+}
+
+/// Why a request may halt or pause, and change nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopsOnly {
+    /// Its record could not be written.
+    Unrecorded,
+    /// It came too soon, and passed by the rate of halts and pauses.
+    TooSoon { retry_after_seconds: u64 },
+}
+
+/// The record of one request.
+#[derive(Debug, Clone, Default)]
+pub struct Acting {
+    /// `None`: it goes without its record.
+    action_id: Option<ActionId>,
+    stops_only: Option<StopsOnly>,
+    told: Arc<Mutex<Told>>,
+}
+
+impl Acting {
+    /// On record as this action.
+    pub fn on(action_id: ActionId) -> Self {
+        Self { action_id: Some(action_id), ..Self::default() }
+    }
+
+    /// Without a record.
+    pub fn unrecorded() -> Self {
+        Self { stops_only: Some(StopsOnly::Unrecorded), ..Self::default() }
+    }
+
+    /// Restricts it further, if there is a reason.
+    pub fn restricted(self, reason: Option<StopsOnly>) -> Self {
+        Self { stops_only: self.stops_only.or(reason), ..self }
+    }
+
+    /// Runs work that tells this record.
+    pub async fn hear<T>(&self, work: impl Future<Output = T>) -> T {
+        ACTING.scope(self.clone(), work).await
+    }
+
+    pub fn told(&self) -> Told {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Tells the record of the request, if this is the work of one that is recorded.
+pub fn tell(what: impl FnOnce(&mut Told)) {
+    let heard = |acting: &Acting| what(&mut acting.told.lock().unwrap_or_else(PoisonError::into_inner));
+    // Work without a request has no record.
+    let _ = ACTING.try_with(heard);
+}
+
+/// The action on record that this is the work of.
+pub fn action_id() -> Option<ActionId> {
+    ACTING.try_with(|acting| acting.action_id).ok().flatten()
+}
+
+/// Why the request that this is the work of may only halt or pause. `None`: it may change anything.
+pub fn stops_only() -> Option<StopsOnly> {
+    ACTING.try_with(|acting| acting.stops_only).ok().flatten()
+}
+
+/// Tells what was made.
+pub fn tell_made(id: impl ToString) {
+    tell(|told| told.made_id = id.to_string().parse().ok());
+}
+
+/// The work, telling what its starter tells.
+pub fn carried<T>(work: impl Future<Output = T>) -> impl Future<Output = T> {
+    match ACTING.try_with(Clone::clone) {
+        Ok(acting) => Either::Left(ACTING.scope(acting, work)),
+        Err(_) => Either::Right(work),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use purser_base::tasks::Tasks;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_task_of_a_request_tells_its_record_and_no_other() {
+        let (one, other) = (Acting::default(), Acting::default());
+        let telling = |id: &'static str| async move {
+            Tasks::default().start(carried(async move { tell_made(id) })).await.expect("told");
+        };
+        one.hear(telling("acct_1")).await;
+        other.hear(telling("acct_2")).await;
+        telling("acct_3").await;
+        let made = [one, other].map(|acting| acting.told().made_id.map(|id| id.to_string()));
+        assert_eq!(made, [Some("acct_1".to_owned()), Some("acct_2".to_owned())]);
+    }
+}

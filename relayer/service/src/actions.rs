@@ -1,0 +1,155 @@
+//! The record of what is changed through the service. One place in the way of every request that changes something writes it; the
+//! services beside this one tell what only they know: see `crate::acting`.
+
+use std::sync::Arc;
+
+use std::future::Future;
+use std::time::Duration;
+
+use futures::Stream;
+
+use super::{ExplorerUrl, ServiceError};
+use crate::Inside;
+use crate::acting::Acting;
+use crate::parts::finish;
+use purser_model::{
+    Action, ActionFilter, ActionId, ActionOutcome, Cursor, Invalid, ListedAction, Operator, Page, PageRequest,
+};
+
+const DAY: Duration = Duration::from_secs(86_400);
+/// After which a key that made too many changes may try again.
+const RETRY_AFTER_SECONDS: u64 = 3_600;
+/// Actions per page when a caller wants all of them.
+const ROWS_AT_ONCE: u32 = 500;
+
+/// What a request turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ActionEnd {
+    Done,
+    /// It was refused, or only answered a question.
+    NothingChanged,
+    /// Something may have been done.
+    Unknown,
+}
+
+/// What was changed through the service, by whom and when.
+#[derive(Clone)]
+pub struct Actions {
+    inside: Arc<Inside>,
+}
+
+impl Actions {
+    /// `daily_max`: of one key, on record.
+    pub(super) fn new(inside: Arc<Inside>) -> Self {
+        Self { inside }
+    }
+
+    /// Where the transactions of the operator's actions are shown.
+    pub fn explorer(&self, operator: &Operator) -> Result<ExplorerUrl, ServiceError> {
+        Ok(self.inside.chains.get(operator.network)?.explorer.clone())
+    }
+
+    /// The operator's actions, newest first.
+    pub async fn list(
+        &self,
+        operator: &Operator,
+        filter: &ActionFilter,
+        request: PageRequest,
+    ) -> Result<Page<ListedAction>, ServiceError> {
+        let after = request.after.as_ref().map(|cursor| cursor.position().parse::<ActionId>()).transpose();
+        let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
+        let rows_max = request.limit.get() + 1;
+        let rows = self.inside.store.actions.list_actions(operator.id, filter, after, rows_max).await?;
+        let bound = filter.text(operator.id);
+        Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.action.id.to_string())))
+    }
+
+    /// All of them, page by page, each read on demand.
+    pub fn all(
+        &self,
+        operator: &Operator,
+        filter: ActionFilter,
+    ) -> impl Stream<Item = Result<Vec<ListedAction>, ServiceError>> + Send + use<> {
+        let (actions, operator_id) = (self.inside.store.actions.clone(), operator.id);
+        futures::stream::try_unfold(Some(None), move |from: Option<Option<ActionId>>| {
+            let (actions, filter) = (actions.clone(), filter.clone());
+            async move {
+                let Some(after) = from else { return Ok(None) };
+                let rows = actions.list_actions(operator_id, &filter, after, ROWS_AT_ONCE).await?;
+                let is_full = rows.len() >= ROWS_AT_ONCE as usize;
+                let next = rows.last().filter(|_| is_full).map(|last| Some(last.action.id));
+                Ok(Some((rows, next)))
+            }
+        })
+    }
+
+    /// A new record, not yet written.
+    pub fn draw(&self, operator: &Operator, name: &str) -> Result<Action, ServiceError> {
+        let name = name.parse().map_err(|_| ServiceError::Internal)?;
+        Ok(Action::new(operator.id, name, self.inside.ambient.now(), self.inside.ambient.id_bits()))
+    }
+
+    /// TooManyActions: its key has as many on record as it may, and this is none that stops, revokes, drops or says no.
+    pub(super) async fn check_room(&self, action: &Action) -> Result<(), ServiceError> {
+        let (Some(key), Some(counted)) = (action.key_id, action.counted()) else { return Ok(()) };
+        let since = self.inside.ambient.now().before(DAY);
+        let made = self.inside.store.actions.count_actions((action.operator_id, key), counted, since).await?;
+        if made < u64::from(self.inside.quotas.actions_daily) {
+            return Ok(());
+        }
+        Err(ServiceError::TooManyActions {
+            most: self.inside.quotas.actions_daily,
+            retry_after_seconds: RETRY_AFTER_SECONDS,
+        })
+    }
+
+    /// Writes the record; from now on the change may begin. TooManyActions: as `check_room`; a halt or a pause always has room.
+    pub async fn begin(&self, action: &Action, is_stop: bool) -> Result<(), ServiceError> {
+        if !is_stop {
+            self.check_room(action).await?;
+        }
+        Ok(self.inside.store.actions.insert_action(action).await?)
+    }
+
+    /// Writes how it ended, which is announced; what was changed for certain stays on record whatever the answer says. If this fails, its outcome stays
+    /// unknown.
+    pub async fn end(&self, mut action: Action, end: ActionEnd, acting: &Acting) {
+        let told = acting.told();
+        let is_done = told.is_done() || end == ActionEnd::Done && !action.repeats_what_was();
+        action.object_id = told.object_id.or(action.object_id);
+        action.made_id = told.made_id;
+        action.tx_signature = told.tx_signature;
+        if is_done {
+            action.outcome = ActionOutcome::Done;
+        }
+        let written = match end {
+            ActionEnd::NothingChanged | ActionEnd::Done if !is_done => {
+                self.inside.store.actions.delete_action(&action).await
+            }
+            ActionEnd::Done | ActionEnd::NothingChanged | ActionEnd::Unknown => {
+                self.inside.store.actions.mark_action_ended(&action, self.inside.ambient.now()).await
+            }
+        };
+        if let Err(error) = written {
+            tracing::warn!(action_id = %action.id, %error, "cannot record how an action ended");
+        }
+        let (object_id, made_id) = (action.object_id.as_ref(), action.made_id.as_ref());
+        tracing::info!(
+            action_id = %action.id,
+            action = %action.name,
+            object_id = object_id.map(display),
+            made_id = made_id.map(display),
+            address = action.address.map(display),
+            changed = is_done,
+            "acted"
+        );
+    }
+
+    /// Runs work to its end even when the caller leaves: how it ends is on record.
+    pub async fn finish<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, ServiceError> {
+        finish(&self.inside.tasks, async move { Ok(work.await) }).await
+    }
+}

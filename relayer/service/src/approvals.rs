@@ -1,0 +1,225 @@
+//! Transfers that wait for a person: listed, described for whoever approves, refused. Nothing here approves: a grant does, which takes
+//! the signature of an approver's own wallet.
+
+use std::sync::Arc;
+
+use purser_core::{ApprovalWanted, MoneyPath, Rejected};
+
+use super::error::{Forbidden, Resource, ServiceError, told};
+use super::reads::find_payer;
+use super::transfers::{TransferView, TransferViews, payer};
+use super::{ApprovalLinks, CoSignatures};
+use crate::Inside;
+use purser_chain::{ApprovalOrder, ForApprover};
+use purser_model::{
+    Account, Address, ApprovalFilter, Cursor, Invalid, Operator, Page, PageRequest, PaidToPayee, Principal,
+    Transfer, TransferId, TransferState,
+};
+
+/// What a grant must say to cover a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GrantTerms {
+    pub operator: Address,
+    /// The account that pays.
+    pub agent: Address,
+    /// The token account that is paid.
+    pub payee: Address,
+    /// Of the transfer; the grant's id as well.
+    pub tag: u64,
+    /// The version of the account's policy that refused it.
+    pub policy_version: Option<u64>,
+}
+
+/// A transfer about which a person was asked.
+#[derive(Debug, Clone)]
+pub struct ApprovalView {
+    pub transfer: TransferView,
+    /// Set while it waits.
+    pub asked: Option<ApprovalAsked>,
+}
+
+/// What a person is asked about a transfer that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApprovalAsked {
+    pub terms: GrantTerms,
+    /// What the account had paid to the same payee when it was first looked at.
+    pub paid_before: PaidToPayee,
+}
+
+/// What a link leads to.
+#[derive(Debug, Clone)]
+pub struct LinkedApproval {
+    pub view: TransferView,
+    pub operator: Operator,
+    pub account: Account,
+    /// Set while it waits.
+    pub asked: Option<ApprovalAsked>,
+}
+
+#[derive(Clone)]
+pub struct Approvals {
+    inside: Arc<Inside>,
+    views: TransferViews,
+    path: MoneyPath,
+    links: Option<ApprovalLinks>,
+    co_signatures: CoSignatures,
+}
+
+impl Approvals {
+    pub(super) fn new(
+        inside: Arc<Inside>,
+        views: TransferViews,
+        path: MoneyPath,
+        co_signatures: CoSignatures,
+        links: Option<ApprovalLinks>,
+    ) -> Self {
+        Self { inside, views, path, links, co_signatures }
+    }
+
+    /// Newest first: all accounts' for an operator, its own account's for an agent.
+    pub async fn list(
+        &self,
+        principal: &Principal,
+        filter: ApprovalFilter,
+        request: PageRequest,
+    ) -> Result<Page<TransferView>, ServiceError> {
+        let operator = principal.operator();
+        let bound = filter.text(operator.id);
+        let account = match principal {
+            Principal::Agent { account_id, .. }
+                if filter.account.is_some_and(|asked| asked != *account_id) =>
+            {
+                return Err(ServiceError::Forbidden(Forbidden::OtherAccount));
+            }
+            Principal::Agent { account_id, .. } => Some(*account_id),
+            Principal::Operator { .. } => filter.account,
+        };
+        let filter = ApprovalFilter { account, ..filter };
+        let position = request.after.as_ref().map(|cursor| cursor.position().parse::<TransferId>());
+        let after =
+            position.transpose().map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
+        let rows_max = request.limit.get() + 1;
+        let rows = self.inside.store.transfers.list_approvals(operator.id, &filter, after, rows_max).await?;
+        let page = Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.id.to_string()));
+        self.views.page(page).await
+    }
+
+    /// NotFound: no such transfer that the caller may see, or nobody was asked about it.
+    pub async fn get(&self, principal: &Principal, id: TransferId) -> Result<ApprovalView, ServiceError> {
+        let transfer = self.find(principal, id).await?;
+        let asked = match &transfer.state {
+            TransferState::PendingApproval(wanted) => {
+                let account =
+                    find_payer(&self.inside.store.accounts, principal, transfer.request.from).await?;
+                self.asked(principal.operator(), &account, &transfer, wanted).await?
+            }
+            _ => None,
+        };
+        Ok(ApprovalView { transfer: self.views.one(transfer).await?, asked })
+    }
+
+    /// An operator's no, or an agent's that asks no longer. ApprovalClosed: it does not wait any more.
+    pub async fn reject(&self, principal: &Principal, id: TransferId) -> Result<TransferView, ServiceError> {
+        let transfer = self.find(principal, id).await?;
+        let message = match principal {
+            Principal::Operator { .. } => "The operator rejected it; nothing was paid.",
+            Principal::Agent { .. } => "It was withdrawn; nothing was paid.",
+        };
+        let rejected = self.path.reject_approval(transfer.operator_id, id, message.to_owned()).await;
+        match rejected.map_err(|error| told(&error))? {
+            Rejected::Done(transfer) => self.views.one(*transfer).await,
+            Rejected::TooLate(transfer) => Err(ServiceError::ApprovalClosed(transfer.state.status())),
+        }
+    }
+
+    /// What a link leads to. NotFound: it is none of ours, or what it names is gone. TooManyReads: it is followed too often.
+    pub async fn linked(&self, token: &str) -> Result<LinkedApproval, ServiceError> {
+        let named = self.links.as_ref().and_then(|links| links.read(token));
+        let (operator_id, id) = named.ok_or(ServiceError::NotFound(Resource::Approval))?;
+        self.inside.looks.follow_link(id)?;
+        let gone = || ServiceError::NotFound(Resource::Approval);
+        let transfer = self.inside.store.transfers.find_transfer(operator_id, id).await?.ok_or_else(gone)?;
+        let operator = self.inside.store.operators.find_operator(operator_id).await?.ok_or_else(gone)?;
+        let account = self
+            .inside
+            .store
+            .accounts
+            .find_account(operator_id, transfer.request.from)
+            .await?
+            .ok_or_else(gone)?;
+        let asked = match &transfer.state {
+            TransferState::PendingApproval(wanted) => {
+                self.asked(&operator, &account, &transfer, wanted).await?
+            }
+            _ => None,
+        };
+        Ok(LinkedApproval { view: self.views.one(transfer).await?, operator, account, asked })
+    }
+
+    /// What this wallet signs to approve what a link leads to; the service pays for it within bounds. `Stranger` also where no approver can approve it. ApprovalClosed: nobody
+    /// can any more. TooManyReads: too many ask.
+    pub async fn transaction(&self, token: &str, wallet: Address) -> Result<ForApprover, ServiceError> {
+        let LinkedApproval { view, operator, asked, .. } = self.linked(token).await?;
+        let transfer = &view.transfer;
+        let TransferState::PendingApproval(wanted) = &transfer.state else {
+            return Err(ServiceError::ApprovalClosed(transfer.state.status()));
+        };
+        let (Some(ApprovalAsked { terms, .. }), Some(policy_version)) =
+            (asked, wanted.rejection.policy_version)
+        else {
+            return Ok(ForApprover::Stranger);
+        };
+        if !wanted.rejection.is_for_approvers() {
+            return Ok(ForApprover::Stranger);
+        }
+        let order = ApprovalOrder {
+            approver: wallet,
+            operator: terms.operator,
+            agent: terms.agent,
+            payee: terms.payee,
+            amount: transfer.request.amount,
+            memo: transfer.request.memo.as_ref().map_or_else(String::new, |memo| memo.as_str().to_owned()),
+            tag: terms.tag,
+            policy_version,
+            expires_at: wanted.expires_at.unix_seconds(),
+        };
+        // In the operator's turn, as every read that its agents can cause.
+        self.inside.looks.take(operator.id).await?;
+        self.co_signatures.prepare(transfer, &order).await
+    }
+
+    async fn find(&self, principal: &Principal, id: TransferId) -> Result<Transfer, ServiceError> {
+        let found = self.inside.store.transfers.find_transfer(principal.operator_id(), id).await?;
+        let asked = found.filter(|transfer| {
+            principal.may_see(transfer.request.from) && transfer.approval.requested().is_some()
+        });
+        asked.ok_or(ServiceError::NotFound(Resource::Approval))
+    }
+
+    /// `None`: its payee cannot be paid any more.
+    async fn asked(
+        &self,
+        operator: &Operator,
+        account: &Account,
+        transfer: &Transfer,
+        wanted: &ApprovalWanted,
+    ) -> Result<Option<ApprovalAsked>, ServiceError> {
+        let payer = payer(operator, account);
+        let carrier = self.path.carrier(payer)?;
+        let Ok(payee) = carrier.destination(&transfer.request.to).await? else { return Ok(None) };
+        let terms = GrantTerms {
+            operator: payer.operator,
+            agent: payer.addresses.agent,
+            payee,
+            tag: transfer.id.tag(),
+            policy_version: wanted.rejection.policy_version,
+        };
+        let paid_before = self
+            .inside
+            .store
+            .history
+            .find_paid_before((operator.id, account.id, transfer.id), &payee)
+            .await?;
+        Ok(Some(ApprovalAsked { terms, paid_before }))
+    }
+}

@@ -1,0 +1,240 @@
+//! Budgets: what several accounts may spend together. They stand on the chain alone, where the admin makes and closes them; the
+//! policy authority changes their caps.
+
+use std::sync::Arc;
+
+use super::error::{Forbidden, Resource, ServiceError, after_writing, from_chain};
+use super::reads::{read_operator, window_now};
+use super::turns::OneAtATime;
+use crate::Inside;
+use crate::acting::tell;
+use crate::parts::finish;
+use purser_chain::{BudgetOnChain, Caps, OperatorOnChain};
+use purser_core::MonthCap;
+use purser_model::{
+    Before, BudgetId, Cursor, Invalid, Limit, Operator, OperatorId, Page, PageRequest, Timestamp, UsdcAmount,
+};
+use purser_policy::SpendWindow;
+
+/// A limit over a window, and how much of it is used.
+#[derive(Debug, Clone, Copy)]
+pub struct LimitUse {
+    pub limit: Option<UsdcAmount>,
+    /// What counts against it.
+    pub used: UsdcAmount,
+    /// When the oldest of that stops counting.
+    pub frees_at: Option<Timestamp>,
+}
+
+/// A budget, and how much of it is used.
+#[derive(Debug, Clone, Copy)]
+pub struct BudgetView {
+    pub id: BudgetId,
+    /// Among those of the operator.
+    pub number: u64,
+    /// In force.
+    pub caps: Caps,
+    pub daily: LimitUse,
+    pub month: LimitUse,
+    pub pending: Option<PendingCaps>,
+}
+
+/// Caps that wait.
+#[derive(Debug, Clone, Copy)]
+pub struct PendingCaps {
+    pub caps: Caps,
+    /// `None`: never, as the operator's delay is now.
+    pub effective_at: Option<Timestamp>,
+}
+
+/// What to change of a budget's caps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct UpdateBudget {
+    pub max_daily_spend: Option<UsdcAmount>,
+    pub max_30_day_spend: Option<Limit>,
+}
+
+/// What a change of a budget's caps would do.
+#[derive(Debug, Clone, Copy)]
+pub struct BudgetComparison {
+    pub before: Caps,
+    pub after: Caps,
+    /// The delay in seconds; `None`: none.
+    pub waits: Option<u32>,
+}
+
+/// A change of a budget's caps.
+#[derive(Debug, Clone)]
+pub struct BudgetChange {
+    pub view: BudgetView,
+    /// It raises something, so it waits.
+    pub waits: bool,
+    /// `None`: nothing was asked for.
+    pub tx_signature: Option<String>,
+}
+
+impl UpdateBudget {
+    /// These caps with what is to change of them.
+    fn over(&self, caps: Caps) -> Caps {
+        Caps {
+            max_daily_spend: self.max_daily_spend.unwrap_or(caps.max_daily_spend),
+            max_30_day_spend: match self.max_30_day_spend {
+                None => caps.max_30_day_spend,
+                Some(Limit::Unlimited) => None,
+                Some(Limit::AtMost(cap)) => Some(cap),
+            },
+        }
+    }
+}
+
+impl LimitUse {
+    pub(super) fn of_day(limit: Option<UsdcAmount>, window: &SpendWindow, now: i64) -> Self {
+        let used = window.spent(now);
+        // An amount of the used total less one micro-USDC fits as soon as the oldest spend stops counting.
+        let frees_at = window.frees_at(now, used, UsdcAmount::from_micros(1));
+        Self { limit, used, frees_at: frees_at.map(Timestamp::from_unix_seconds) }
+    }
+
+    pub(super) fn of_month(limit: Option<UsdcAmount>, window: MonthCap, now: i64) -> Self {
+        let used = window.used(now);
+        let oldest = MonthCap { cap: used, ..window };
+        let frees_at = oldest.frees_at(now, UsdcAmount::from_micros(1));
+        Self { limit, used, frees_at: frees_at.map(Timestamp::from_unix_seconds) }
+    }
+
+    /// What it leaves now.
+    pub fn remaining(&self) -> Option<UsdcAmount> {
+        self.limit.map(|limit| limit.saturating_sub(self.used))
+    }
+}
+
+impl BudgetView {
+    pub(super) fn of(budget: &BudgetOnChain, now: i64) -> Self {
+        let (state, caps) = (&budget.state, budget.caps());
+        let month = MonthCap { cap: UsdcAmount::ZERO, window: budget.month };
+        Self {
+            id: BudgetId(state.address),
+            number: budget.number,
+            caps,
+            daily: LimitUse::of_day(Some(caps.max_daily_spend), &state.window, now),
+            month: LimitUse::of_month(caps.max_30_day_spend, month, now),
+            pending: budget.raise.map(|raise| PendingCaps {
+                caps: raise.caps,
+                effective_at: raise.effective_at.map(Timestamp::from_unix_seconds),
+            }),
+        }
+    }
+}
+
+/// Binds a cursor of the list to its operator.
+pub fn budgets_filter(operator: OperatorId) -> String {
+    format!("budgets|{operator}")
+}
+
+#[derive(Clone)]
+pub struct Budgets {
+    inside: Arc<Inside>,
+    writers: OneAtATime<BudgetId>,
+}
+
+impl Budgets {
+    pub(super) fn new(inside: Arc<Inside>) -> Self {
+        Self { inside, writers: OneAtATime::default() }
+    }
+
+    /// By their numbers. TooManyReads: the operator's turn does not come soon.
+    pub async fn list(
+        &self,
+        operator: &Operator,
+        request: PageRequest,
+    ) -> Result<Page<BudgetView>, ServiceError> {
+        let after = request.after.as_ref().map(|cursor| cursor.position().parse::<u64>()).transpose();
+        let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
+        self.inside.looks.take(operator.id).await?;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
+        let read = chain.read_budgets(&operator.address).await;
+        let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
+        let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
+        let rows_max = request.limit.get() as usize + 1;
+        let rest = found.iter().filter(|budget| after.is_none_or(|after| budget.number > after));
+        let rows = rest.take(rows_max).map(|budget| BudgetView::of(budget, now)).collect();
+        let filter = budgets_filter(operator.id);
+        Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.number.to_string())))
+    }
+
+    /// NotFound: it is not there, or another operator's.
+    pub async fn get(&self, operator: &Operator, id: BudgetId) -> Result<BudgetView, ServiceError> {
+        self.inside.looks.take(operator.id).await?;
+        let found = self.find(operator, id).await?;
+        let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
+        Ok(BudgetView::of(&found, now))
+    }
+
+    /// What [`Budgets::update`] would do now; changes nothing. Errors as there.
+    pub async fn compare(
+        &self,
+        operator: &Operator,
+        id: BudgetId,
+        update: UpdateBudget,
+    ) -> Result<BudgetComparison, ServiceError> {
+        self.inside.looks.take(operator.id).await?;
+        let before = self.find(operator, id).await?.caps();
+        let after = update.over(before);
+        let on_chain = read_operator(&self.inside.chains, operator).await?;
+        Ok(BudgetComparison { before, after, waits: delay(&on_chain, &before, &after)? })
+    }
+
+    /// Lower caps hold at once; what is raised waits in the budget for the operator's loosening delay. Either drops what waited.
+    /// NotFound: as for [`Budgets::get`]. Forbidden: nothing begins to wait in a halt.
+    pub async fn update(
+        &self,
+        operator: &Operator,
+        id: BudgetId,
+        update: UpdateBudget,
+    ) -> Result<BudgetChange, ServiceError> {
+        if update == UpdateBudget::default() {
+            let view = self.get(operator, id).await?;
+            return Ok(BudgetChange { view, waits: false, tx_signature: None });
+        }
+        let (this, operator) = (self.clone(), operator.clone());
+        let work = async move {
+            // The chain sets both caps at once, so the one that is left out must be what the change before this one made it.
+            let writer = this.writers.of(id);
+            let _turn = writer.lock().await;
+            let before = this.find(&operator, id).await?;
+            let current = before.caps();
+            let Caps { max_daily_spend, max_30_day_spend } = current;
+            tell(|told| told.before = Some(Before::Budget { max_daily_spend, max_30_day_spend }));
+            let caps = update.over(current);
+            let on_chain = read_operator(&this.inside.chains, &operator).await?;
+            delay(&on_chain, &current, &caps)?;
+            let chain = &this.inside.chains.get(operator.network)?.chain;
+            let set = chain.set_budget(&on_chain, before.number, &caps).await;
+            let confirmed = set.map_err(|error| from_chain(operator.network, &error, false))?;
+            tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
+            let after = this.find(&operator, id).await.map_err(after_writing)?;
+            let now = window_now(&this.inside.chains, &this.inside.ambient, &operator)
+                .await
+                .map_err(after_writing)?;
+            let view = BudgetView::of(&after, now);
+            Ok(BudgetChange { waits: view.pending.is_some(), view, tx_signature: Some(confirmed.signature) })
+        };
+        finish(&self.inside.tasks, work).await
+    }
+
+    async fn find(&self, operator: &Operator, id: BudgetId) -> Result<BudgetOnChain, ServiceError> {
+        let chain = &self.inside.chains.get(operator.network)?.chain;
+        let read = chain.read_budget(&operator.address, &id.0).await;
+        let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
+        found.ok_or(ServiceError::NotFound(Resource::Budget))
+    }
+}
+
+/// How long the change waits, in seconds; `None`: it does not. Forbidden: nothing begins to wait in a halt.
+fn delay(operator: &OperatorOnChain, before: &Caps, after: &Caps) -> Result<Option<u32>, ServiceError> {
+    let delay = Some(operator.loosening_delay_seconds).filter(|delay| *delay > 0 && after.loosens(before));
+    if delay.is_some() && operator.halted_by.is_some() {
+        return Err(ServiceError::Forbidden(Forbidden::Halted));
+    }
+    Ok(delay)
+}

@@ -1,0 +1,120 @@
+//! Grants of an account: who may be paid past its policy, how much, until when. They stand on the chain alone. Nothing here opens
+//! one: approvers, the admin and whoever has the policy authority's key do.
+
+use std::sync::Arc;
+
+use super::error::{Resource, ServiceError, from_chain};
+use super::reads::{find_account, read_operator};
+use crate::Inside;
+use crate::parts::finish;
+pub use purser_chain::GrantOnChain;
+use purser_model::{
+    Account, AccountId, Address, Cursor, GrantId, Invalid, Operator, Page, PageRequest, Principal,
+};
+
+/// Binds a cursor of the list to its account.
+pub fn grants_filter(account: AccountId) -> String {
+    format!("grants|{account}")
+}
+
+#[derive(Clone)]
+pub struct Grants {
+    inside: Arc<Inside>,
+}
+
+impl Grants {
+    pub(super) fn new(inside: Arc<Inside>) -> Self {
+        Self { inside }
+    }
+
+    /// Newest first. NotFound: the account. TooManyReads: the operator's turn does not come soon.
+    pub async fn list(
+        &self,
+        principal: &Principal,
+        id: AccountId,
+        request: PageRequest,
+    ) -> Result<Page<GrantOnChain>, ServiceError> {
+        let operator = principal.operator();
+        let account = find_account(&self.inside.store.accounts, principal, id).await?;
+        let place = request.after.as_ref().map(|cursor| GrantPlace::parse(cursor.position())).transpose()?;
+        self.inside.looks.take(operator.id).await?;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
+        let read = chain.read_grants(&operator.address, &account.address).await;
+        let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
+        let rows_max = request.limit.get() as usize + 1;
+        let rest =
+            found.into_iter().filter(|grant| place.as_ref().is_none_or(|place| place.is_before(grant)));
+        let filter = grants_filter(id);
+        let cursor = |last: &GrantOnChain| Cursor::new(&filter, GrantPlace::of(last).text());
+        Ok(Page::from_rows(rest.take(rows_max).collect(), request.limit, cursor))
+    }
+
+    /// Takes one back. NotFound: the account, or the account has no such grant. TooManyReads: as `list`.
+    pub async fn close(
+        &self,
+        principal: &Principal,
+        id: AccountId,
+        grant: GrantId,
+    ) -> Result<(), ServiceError> {
+        let (operator, account) = self.to_change(principal, id).await?;
+        let this = self.clone();
+        let work = async move {
+            let chain = &this.inside.chains.get(operator.network)?.chain;
+            let read = chain.read_grant(&operator.address, &account.address, &grant.0).await;
+            let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
+            let found = found.ok_or(ServiceError::NotFound(Resource::Grant))?;
+            let on_chain = read_operator(&this.inside.chains, &operator).await?;
+            let closed = chain.close_grant(&on_chain, &found).await;
+            closed.map(drop).map_err(|error| from_chain(operator.network, &error, false))
+        };
+        finish(&self.inside.tasks, work).await
+    }
+
+    /// Takes back all that were opened until now. NotFound: the account.
+    pub async fn void(&self, principal: &Principal, id: AccountId) -> Result<(), ServiceError> {
+        let (operator, account) = self.to_change(principal, id).await?;
+        let this = self.clone();
+        let work = async move {
+            let on_chain = read_operator(&this.inside.chains, &operator).await?;
+            let chain = &this.inside.chains.get(operator.network)?.chain;
+            let voided = chain.void_grants(&on_chain, &account.address).await;
+            voided.map(drop).map_err(|error| from_chain(operator.network, &error, false))
+        };
+        finish(&self.inside.tasks, work).await
+    }
+
+    async fn to_change(
+        &self,
+        principal: &Principal,
+        id: AccountId,
+    ) -> Result<(Operator, Account), ServiceError> {
+        let account = find_account(&self.inside.store.accounts, principal, id).await?;
+        self.inside.looks.take_change(principal.operator_id()).await?;
+        Ok((principal.operator().clone(), account))
+    }
+}
+
+/// Where a grant stands in the list: later ones were opened before, or have a higher address.
+struct GrantPlace(i64, [u8; 32]);
+
+impl GrantPlace {
+    fn of(grant: &GrantOnChain) -> Self {
+        Self(grant.opened_at, grant.address.bytes())
+    }
+
+    fn text(&self) -> String {
+        format!("{}|{}", self.0, Address::from_bytes(self.1))
+    }
+
+    fn parse(text: &str) -> Result<Self, Invalid> {
+        let place = text.split_once('|').and_then(|(opened_at, address)| {
+            let address: Address = address.parse().ok()?;
+            Some(Self(opened_at.parse().ok()?, address.bytes()))
+        });
+        place.ok_or_else(|| Invalid::new("cursor", "is not a cursor of this list"))
+    }
+
+    fn is_before(&self, grant: &GrantOnChain) -> bool {
+        (std::cmp::Reverse(self.0), self.1) < (std::cmp::Reverse(grant.opened_at), grant.address.bytes())
+    }
+}

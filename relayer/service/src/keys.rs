@@ -1,0 +1,315 @@
+use std::sync::Arc;
+
+use std::net::IpAddr;
+
+use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
+use super::key_uses::KeyUses;
+use crate::Inside;
+use crate::acting::{tell, tell_made};
+use purser_model::{
+    AllowedCidrs, ApiKey, CellName, Cursor, Drawn, Invalid, KeyHolder, KeyId, NAME_CHARS_MAX, Operator,
+    OperatorId, Page, PageRequest, PlainKey, Principal, Scopes, Timestamp, check_name,
+};
+use purser_store::StoreError;
+
+/// A request for a new key.
+#[derive(Debug, Clone)]
+pub struct CreateKey {
+    pub name: Option<String>,
+    pub expires_at: Option<Timestamp>,
+    pub allowed_cidrs: Option<AllowedCidrs>,
+    /// `None`: all that it can have.
+    pub scopes: Option<Scopes>,
+}
+
+impl CreateKey {
+    /// Invalid: a name that is blank, longer than 200 characters or overrides text direction; an invalid expiry
+    /// time; a malformed range, or an empty list of ranges; an unknown scope, or an empty list of scopes.
+    pub fn parse(
+        name: Option<String>,
+        expires_at: Option<String>,
+        allowed_cidrs: Option<Vec<String>>,
+        scopes: Option<Vec<String>>,
+    ) -> Result<Self, Invalid> {
+        if let Some(name) = &name {
+            check_name("name", name, NAME_CHARS_MAX)?;
+        }
+        let expires_at = expires_at.map(|text| text.parse::<Timestamp>()).transpose();
+        Ok(Self {
+            name,
+            expires_at: expires_at.map_err(|error| Invalid::new(EXPIRES_AT, error.to_string()))?,
+            allowed_cidrs: allowed_cidrs.as_deref().map(AllowedCidrs::parse).transpose()?,
+            scopes: scopes.as_deref().map(Scopes::parse).transpose()?,
+        })
+    }
+
+    /// As `maker` may make it: where nothing is asked for, the new key is like it. An agent is elsewhere than who makes its key, so
+    /// its addresses and its end are its own. Forbidden: the new key could do more than `maker`.
+    fn within(mut self, maker: &ApiKey, holder: KeyHolder) -> Result<Self, Forbidden> {
+        let asked = self.scopes.or(match holder {
+            KeyHolder::Operator => Some(maker.scopes),
+            KeyHolder::Agent(_) => maker.scopes.covered(Scopes::OF_AGENTS),
+        });
+        self.scopes = asked.filter(|asked| maker.scopes.cover(*asked));
+        if self.scopes.is_none() {
+            return Err(Forbidden::MoreThanItself(SCOPES));
+        }
+        if let (KeyHolder::Operator, Some(end)) = (holder, maker.expires_at)
+            && *self.expires_at.get_or_insert(end) > end
+        {
+            return Err(Forbidden::MoreThanItself(EXPIRES_AT));
+        }
+        if let (KeyHolder::Operator, Some(ranges)) = (holder, &maker.allowed_cidrs)
+            && !ranges.cover(self.allowed_cidrs.get_or_insert_with(|| ranges.clone()))
+        {
+            return Err(Forbidden::MoreThanItself(ALLOWED_CIDRS));
+        }
+        Ok(self)
+    }
+
+    /// Makes the key in this cell, and its record. Invalid: it would expire before it begins, or has scopes that no key of this
+    /// holder can have.
+    pub fn make(
+        self,
+        operator: &Operator,
+        holder: KeyHolder,
+        cell: Option<&CellName>,
+        drawn: &Drawn,
+        now: Timestamp,
+    ) -> Result<NewKey, Invalid> {
+        if self.expires_at.is_some_and(|expires_at| expires_at <= now) {
+            return Err(Invalid::new(EXPIRES_AT, "must be in the future"));
+        }
+        let most = holder.all_scopes();
+        let scopes = self.scopes.unwrap_or(most);
+        if !most.cover(scopes) {
+            return Err(Invalid::new(SCOPES, "may be `read` and `pay` for an agent's key, and no others"));
+        }
+        let plain = PlainKey::new(holder.role(), operator.network, cell, *drawn.secret);
+        let record = ApiKey {
+            id: KeyId::new(drawn.at, drawn.id_bits),
+            operator_id: operator.id,
+            holder,
+            scopes,
+            made_by: None,
+            name: self.name,
+            hint: plain.hint(),
+            created_at: now,
+            expires_at: self.expires_at,
+            revoked_at: None,
+            last_used_at: None,
+            allowed_cidrs: self.allowed_cidrs,
+        };
+        Ok(NewKey { record, plain })
+    }
+}
+
+/// A new key with its text, which is never shown again.
+#[derive(Debug, Clone)]
+pub struct NewKey {
+    pub record: ApiKey,
+    pub plain: PlainKey,
+}
+
+const EXPIRES_AT: &str = "expires_at";
+const ALLOWED_CIDRS: &str = "allowed_cidrs";
+const SCOPES: &str = "scopes";
+
+/// Binds a cursor of the key list to its operator and holder.
+pub fn keys_filter(operator_id: OperatorId, holder: KeyHolder) -> String {
+    match holder {
+        KeyHolder::Operator => format!("keys|{operator_id}"),
+        KeyHolder::Agent(account_id) => format!("keys|{operator_id}|{account_id}"),
+    }
+}
+
+/// API keys: authenticates callers and manages keys.
+#[derive(Clone)]
+pub struct Keys {
+    inside: Arc<Inside>,
+    keys_max: u32,
+    cell: Option<CellName>,
+    uses: KeyUses,
+}
+
+impl Keys {
+    pub(super) fn new(inside: Arc<Inside>, keys_max: u32, cell: Option<CellName>) -> Self {
+        Self { uses: KeyUses::new(inside.clone()), inside, keys_max, cell }
+    }
+
+    /// The time by which keys end.
+    pub fn now(&self) -> Timestamp {
+        self.inside.ambient.now()
+    }
+
+    /// Authenticates the caller; `from` is the caller's address where it is known. Unauthorized: unknown, expired or
+    /// revoked, or the key names another cell, even if it is known here. Forbidden: the key may not be used from this address.
+    pub async fn authenticate(
+        &self,
+        key: &PlainKey,
+        from: impl FnOnce() -> Option<IpAddr> + Send,
+    ) -> Result<Principal, ServiceError> {
+        let unknown = || ServiceError::Unauthorized(Unauthorized::UnknownKey);
+        if key.cell().is_some() && key.cell() != self.cell.as_ref() {
+            return Err(ServiceError::Unauthorized(Unauthorized::KeyOfOtherCell));
+        }
+        // The index finds a hash of 256 random bits, so the time it takes reveals nothing about a key.
+        let Some((record, operator)) = self.inside.store.keys.find_key_by_hash(&key.hash()).await? else {
+            return Err(unknown());
+        };
+        if operator.network != key.network() {
+            return Err(unknown());
+        }
+        self.admit(record, operator, from)
+    }
+
+    /// The principal of a known key. Errors as [`Keys::authenticate`].
+    pub(super) fn admit(
+        &self,
+        record: ApiKey,
+        operator: Operator,
+        from: impl FnOnce() -> Option<IpAddr>,
+    ) -> Result<Principal, ServiceError> {
+        let unauthorized = |reason| Err(ServiceError::Unauthorized(reason));
+        if record.revoked_at.is_some() {
+            return unauthorized(Unauthorized::RevokedKey);
+        }
+        let now = self.inside.ambient.now();
+        if record.expires_at.is_some_and(|expires_at| expires_at <= now) {
+            return unauthorized(Unauthorized::ExpiredKey);
+        }
+        if let Some(allowed) = &record.allowed_cidrs {
+            let address = from();
+            if !address.is_some_and(|address| allowed.contain(address)) {
+                return Err(ServiceError::Forbidden(Forbidden::OtherAddress(address)));
+            }
+        }
+        self.uses.note(record.id, now);
+        let ApiKey { id: key_id, scopes, .. } = record;
+        Ok(match record.holder {
+            KeyHolder::Operator => Principal::Operator { operator, key_id, scopes },
+            KeyHolder::Agent(account_id) => Principal::Agent { operator, account_id, key_id, scopes },
+        })
+    }
+
+    /// Whether an accepted key is still valid: neither revoked nor expired.
+    pub async fn is_good(&self, key_id: KeyId) -> Result<bool, ServiceError> {
+        let now = self.inside.ambient.now();
+        let key = self.inside.store.keys.find_key(key_id).await?;
+        Ok(key.is_some_and(|key| {
+            key.revoked_at.is_none() && key.expires_at.is_none_or(|expires_at| expires_at > now)
+        }))
+    }
+
+    /// Writes down key uses until the process stops.
+    pub(super) fn note_uses(&self) {
+        self.uses.write_until_stopped();
+    }
+
+    /// Makes a key for the operator or one account; with `drawn` from a request's name, repeating the call gives the same key.
+    /// Invalid: `expires_at` is not in the future, scopes that an agent cannot have, or the operator has reached its maximum of
+    /// keys. NotFound: the account. Forbidden: it could do more than the caller's key.
+    pub async fn create(
+        &self,
+        caller: &Principal,
+        holder: KeyHolder,
+        asked: CreateKey,
+        drawn: Option<Drawn>,
+    ) -> Result<NewKey, ServiceError> {
+        let operator = caller.operator();
+        self.find_holder(operator, holder).await?;
+        let now = self.inside.ambient.now();
+        let is_named = drawn.is_some();
+        let drawn = drawn.unwrap_or_else(|| self.inside.ambient.draw());
+        if is_named && let Some(record) = self.find_made(operator, &drawn).await? {
+            let plain = PlainKey::new(holder.role(), operator.network, self.cell.as_ref(), *drawn.secret);
+            return Ok(NewKey { record, plain });
+        }
+        let maker = self.inside.store.keys.find_key_of(operator.id, caller.key_id()).await?;
+        let maker = maker.filter(|maker| maker.revoked_at.is_none());
+        let maker = maker.ok_or(ServiceError::Unauthorized(Unauthorized::RevokedKey))?;
+        let asked = asked.within(&maker, holder).map_err(ServiceError::Forbidden)?;
+        let NewKey { record, plain } = asked.make(operator, holder, self.cell.as_ref(), &drawn, now)?;
+        let record = ApiKey { made_by: Some(maker.id), ..record };
+        let keys_max = self.keys_max;
+        tell_made(record.id);
+        match self.inside.store.keys.insert_key_within(&record, &plain.hash(), keys_max).await {
+            Ok(()) => Ok(NewKey { record, plain }),
+            Err(StoreError::Full) => {
+                let message = format!(
+                    "asks for one key too many: an operator may have {keys_max} keys that are not revoked; revoke some \
+                     that you no longer need, expired ones too"
+                );
+                Err(Invalid::new("body", message).into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The key that was made under the same name before a crash.
+    async fn find_made(&self, operator: &Operator, drawn: &Drawn) -> Result<Option<ApiKey>, ServiceError> {
+        Ok(self.inside.store.keys.find_key_of(operator.id, KeyId::new(drawn.at, drawn.id_bits)).await?)
+    }
+
+    /// The operator's own keys or those of one account, newest first, expired and revoked ones included. NotFound: the account.
+    pub async fn list(
+        &self,
+        operator: &Operator,
+        holder: KeyHolder,
+        request: PageRequest,
+    ) -> Result<Page<ApiKey>, ServiceError> {
+        self.find_holder(operator, holder).await?;
+        let after = request.after.as_ref().map(|cursor| cursor.position().parse::<KeyId>()).transpose();
+        let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
+        let rows_max = request.limit.get() + 1;
+        let rows = self.inside.store.keys.list_keys_of(operator.id, holder, after, rows_max).await?;
+        let filter = keys_filter(operator.id, holder);
+        Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.id.to_string())))
+    }
+
+    /// The operator's keys with these ids, those of its accounts too. At most 1,000.
+    pub async fn named(&self, operator: &Operator, ids: &[KeyId]) -> Result<Vec<ApiKey>, ServiceError> {
+        Ok(self.inside.store.keys.find_keys_of(operator.id, ids).await?)
+    }
+
+    /// Revokes the caller's own key, one that it made, directly or through others, or with `admin` an agent's key, at once; revoking
+    /// it again changes nothing. What the key made lives on. NotFound: no key of the operator. Forbidden: another key, because
+    /// whoever steals one key could lock the others out of the halt.
+    pub async fn revoke(&self, caller: &Principal, key_id: KeyId) -> Result<(), ServiceError> {
+        let operator_id = caller.operator_id();
+        let missing = || ServiceError::NotFound(Resource::Key);
+        let key = self.inside.store.keys.find_key_of(operator_id, key_id).await?.ok_or_else(missing)?;
+        let is_agents = key.holder.account_id().is_some();
+        let may =
+            is_agents && caller.scopes().cover(Scopes::ALL) || self.is_own_or_made(caller, key_id).await?;
+        if !may {
+            return Err(ServiceError::Forbidden(Forbidden::OtherKey));
+        }
+        tell(|told| told.object_id = key_id.to_string().parse().ok());
+        let revoked =
+            self.inside.store.keys.mark_key_revoked(operator_id, key_id, self.inside.ambient.now()).await?;
+        revoked.map(|_| ()).ok_or_else(missing)
+    }
+
+    /// Whether the caller's key made this key, directly or through others.
+    async fn is_made_by(&self, caller: &Principal, key_id: KeyId) -> Result<bool, ServiceError> {
+        Ok(self.inside.store.keys.is_made_by(caller.operator_id(), key_id, caller.key_id()).await?)
+    }
+
+    /// The key that the caller uses. Unauthorized: it is no more.
+    pub async fn own(&self, caller: &Principal) -> Result<ApiKey, ServiceError> {
+        let found = self.inside.store.keys.find_key_of(caller.operator_id(), caller.key_id()).await?;
+        found.ok_or(ServiceError::Unauthorized(Unauthorized::RevokedKey))
+    }
+
+    /// Whether it is the caller's own key or one that it made: what it may end.
+    pub async fn is_own_or_made(&self, caller: &Principal, key_id: KeyId) -> Result<bool, ServiceError> {
+        Ok(key_id == caller.key_id() || self.is_made_by(caller, key_id).await?)
+    }
+
+    async fn find_holder(&self, operator: &Operator, holder: KeyHolder) -> Result<(), ServiceError> {
+        let Some(account_id) = holder.account_id() else { return Ok(()) };
+        let account = self.inside.store.accounts.find_account(operator.id, account_id).await?;
+        account.map(|_| ()).ok_or(ServiceError::NotFound(Resource::Account))
+    }
+}

@@ -1,0 +1,286 @@
+//! The verbs of the product, for REST and the doors: load, authorise, decide, act, record.
+//! Sees neither HTTP nor SQL nor RPC types.
+
+mod accounts;
+pub mod acting;
+mod actions;
+mod allowlist;
+mod approval_links;
+mod approvals;
+mod budgets;
+mod cleaning;
+mod co_signatures;
+mod denials;
+mod error;
+mod events;
+mod fetches;
+mod figures;
+mod grants;
+mod halts;
+mod hand_overs;
+mod health;
+mod history;
+mod key_uses;
+mod keys;
+mod limit_looks;
+mod many;
+mod part;
+mod parts;
+mod passkeys;
+mod planned;
+mod policies;
+mod reads;
+mod requests;
+mod sessions;
+mod signers;
+mod stops;
+mod streams;
+mod transfers;
+mod turns;
+mod webhooks;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_core::{MoneyPath, Outside};
+
+pub use self::accounts::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
+pub use self::actions::{ActionEnd, Actions};
+pub use self::approval_links::ApprovalLinks;
+pub use self::approvals::{ApprovalAsked, ApprovalView, Approvals, GrantTerms, LinkedApproval};
+pub use self::budgets::{
+    BudgetChange, BudgetComparison, BudgetView, Budgets, LimitUse, PendingCaps, UpdateBudget, budgets_filter,
+};
+pub use self::denials::{DenialParts, Denials};
+pub use self::error::{Forbidden, RequestConflict, Resource, ServiceError, Unauthorized};
+pub use self::events::{Events, EventsFilter};
+pub use self::fetches::{FetchPlace, Fetches};
+pub use self::grants::{GrantOnChain, Grants, grants_filter};
+pub use self::halts::{HaltView, Halts};
+pub use self::hand_overs::{HandOvers, HandedOver, Opening, PaidOn, Reply, UnderKey, WhenSigned};
+pub use self::health::{CLOCK_SKEW_SECONDS_MAX, Health, Report};
+pub use self::history::{EntryView, History};
+pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
+pub use self::many::{Many, ManyChange, ManyDone};
+pub use self::part::{Part, PartStatus};
+pub use self::parts::{Chains, ExplorerUrl, NetworkParts};
+pub use self::passkeys::{BegunCeremony, NewPasskey, PasskeyView, Passkeys};
+pub use self::planned::{Planned, RulesInForce, Will};
+pub use self::policies::{
+    BoundsView, PendingView, Policies, PolicyChange, PolicyComparison, PolicyView, policy_versions_filter,
+};
+pub use self::reads::Looks;
+pub use self::requests::{NamedRequest, RequestOutcome, RequestStart, Requests, Run};
+pub use self::sessions::{SessionView, Sessions};
+pub use self::signers::Signers;
+pub use self::streams::{STREAMS_PER_OPERATOR_MAX, StreamFilter, Streamed, Streams};
+pub use self::transfers::{BudgetLimits, LimitsView, Preview, TransferAnswer, TransferView, Transfers};
+pub use self::webhooks::{
+    CreateWebhook, DeliveriesFilter, NewSecret, Replay, UpdateWebhook, WebhookParts, Webhooks, read_accounts,
+    read_events, webhooks_filter,
+};
+pub use purser_core::{PendingLimits, RefusalLimits, Started};
+pub use purser_store::Ambient;
+pub use purser_webhooks::{Asked, Fetch, Fetched, NotFetched, Resolve, Resolved};
+
+use self::cleaning::Cleaning;
+use self::co_signatures::CoSignatures;
+use self::figures::Figures;
+use self::stops::Stops;
+use self::transfers::{TransferObserver, TransferViews};
+use purser_base::metrics::Metrics;
+use purser_base::shares::Outgoing;
+pub use purser_base::tasks::Tasks;
+pub use purser_chain::{Caps, ChainFigures, ForApprover};
+use purser_model::{CellName, Quotas, Retention};
+pub use purser_store::RequestState;
+use purser_store::Store;
+
+/// How often to look for unfinished work.
+const RECONCILE_EVERY: Duration = Duration::from_secs(5);
+
+/// What every service works with. Keys that seal or sign are not in it: who uses one has it.
+pub(crate) struct Inside {
+    pub store: Store,
+    pub chains: Chains,
+    pub ambient: Ambient,
+    pub tasks: Tasks,
+    /// Reads of the chain for who only looks at it.
+    pub looks: Looks,
+    pub quotas: Quotas,
+    pub metrics: Metrics,
+}
+
+/// What the services are made of. [`Services::new`] takes it apart: none of them sees it.
+pub struct Setup {
+    pub store: Store,
+    pub chains: Chains,
+    pub tasks: Tasks,
+    pub ambient: Ambient,
+    /// How long a transfer's request waits for settlement.
+    pub transfer_deadline: Duration,
+    /// The maximum numbers of pending transfers.
+    pub pending: PendingLimits,
+    /// The most transfers that may be refused in a day.
+    pub refusals: RefusalLimits,
+    pub webhooks: WebhookParts,
+    /// `None`: refusals are not signed.
+    pub denials: Option<DenialParts>,
+    /// `None`: approvals have no links.
+    pub approval_links: Option<ApprovalLinks>,
+    /// Asks other people's servers.
+    pub fetch: Arc<dyn Fetch>,
+    /// How many connections there may be to such servers and to receivers of webhooks.
+    pub outgoing: Outgoing,
+    /// Reads of the chain for who only looks at it.
+    pub looks: Looks,
+    /// How many unrevoked keys an operator may have.
+    pub keys_max: u32,
+    /// The cell named in new keys. `None`: keys name no cell.
+    pub cell: Option<CellName>,
+    pub retention: Retention,
+    /// The most each operator may have the service pay rent for.
+    pub quotas: Quotas,
+    pub metrics: Metrics,
+}
+
+/// The services, one of each.
+#[derive(Clone)]
+pub struct Services {
+    figures: Figures,
+    cleaning: Cleaning,
+    stops: Stops,
+    co_signatures: CoSignatures,
+    pub tasks: Tasks,
+    pub accounts: Accounts,
+    pub policies: Policies,
+    pub halts: Halts,
+    pub many: Many,
+    pub signers: Signers,
+    pub transfers: Transfers,
+    pub approvals: Approvals,
+    pub budgets: Budgets,
+    pub grants: Grants,
+    pub hand_overs: HandOvers,
+    pub fetches: Fetches,
+    pub history: History,
+    pub denials: Denials,
+    pub keys: Keys,
+    pub actions: Actions,
+    pub sessions: Sessions,
+    pub passkeys: Passkeys,
+    pub requests: Requests,
+    pub events: Events,
+    pub streams: Streams,
+    pub health: Health,
+    pub webhooks: Webhooks,
+}
+
+impl Services {
+    /// No task runs yet; see [`Services::reconcile`].
+    pub fn new(setup: Setup) -> Self {
+        let Setup { store, chains, tasks, ambient, looks, quotas, metrics, webhooks: hooks, .. } = setup;
+        let inside = Arc::new(Inside { store, chains, ambient, tasks, looks, quotas, metrics });
+        let of = || inside.clone();
+
+        let (signers, actions, events) = (Signers::new(of()), Actions::new(of()), Events::new(of()));
+        let keys = Keys::new(of(), setup.keys_max, setup.cell);
+        let (stops, co_signatures) = (Stops::new(of()), CoSignatures::new(of()));
+        let policies = Policies::new(of(), stops.clone());
+        let halts = Halts::new(of(), stops.clone());
+        let path = MoneyPath::new(Outside {
+            ledger: Arc::new(inside.store.transfers.clone()),
+            chains: inside.chains.to_pay(),
+            clock: Arc::new(inside.ambient.clone()),
+            observer: Arc::new(TransferObserver::new(of(), events.clone())),
+            tasks: Arc::new(inside.tasks.clone()),
+            stop: inside.tasks.stop.clone(),
+            deadline: setup.transfer_deadline,
+            refusals: setup.refusals,
+        });
+        let views = TransferViews::new(of(), setup.approval_links.clone());
+        let transfers =
+            Transfers::new(of(), path.clone(), setup.transfer_deadline, setup.pending, views.clone());
+        Self {
+            figures: Figures::new(of(), transfers.clone(), signers.clone()),
+            health: Health::new(of(), signers.clone()),
+            cleaning: Cleaning::new(of(), setup.retention),
+            accounts: Accounts::new(of()),
+            many: Many::new(of(), policies.clone(), halts.clone()),
+            approvals: Approvals::new(of(), views, path, co_signatures.clone(), setup.approval_links),
+            budgets: Budgets::new(of()),
+            grants: Grants::new(of()),
+            hand_overs: HandOvers::new(of(), setup.transfer_deadline, transfers.clone()),
+            fetches: Fetches::new(setup.outgoing.fetches, hooks.rules.clone(), setup.fetch),
+            history: History::new(of()),
+            denials: Denials::new(of(), setup.denials),
+            passkeys: Passkeys::new(of(), keys.clone(), hooks.sealing_key.clone()),
+            sessions: Sessions::new(of(), keys.clone(), actions.clone()),
+            requests: Requests::new(of()),
+            streams: Streams::new(of(), keys.clone()),
+            webhooks: Webhooks::new(of(), hooks, events.clone()),
+            tasks: inside.tasks.clone(),
+            actions,
+            co_signatures,
+            events,
+            halts,
+            keys,
+            policies,
+            signers,
+            stops,
+            transfers,
+        }
+    }
+
+    /// Starts the tasks that finish what a crash or an outage left behind, carry on what had to wait, and delete
+    /// expired rows. They run at once, by timer, and on a wake-up.
+    pub fn reconcile(&self) {
+        self.transfers.sweep_until_stopped();
+        self.keys.note_uses();
+        self.denials.sign_until_stopped();
+        self.stops.follow();
+        let this = self.clone();
+        let stop = self.tasks.stop.clone();
+        self.tasks.keep("reconciler", async move {
+            loop {
+                this.reconcile_once().await;
+                if let Err(error) = this.clean_up().await {
+                    tracing::warn!(%error, "cannot delete expired rows; retrying later");
+                }
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = tokio::time::sleep(RECONCILE_EVERY) => {}
+                }
+            }
+        });
+    }
+
+    /// One pass over what is deleted by its age, or with something else.
+    pub async fn clean_up(&self) -> Result<(), ServiceError> {
+        self.cleaning.clean_up().await
+    }
+
+    /// One pass over the transfers that nobody carries.
+    #[cfg(any(test, feature = "testing"))]
+    pub async fn sweep_transfers(&self) {
+        self.transfers.sweep().await;
+    }
+
+    /// One pass over the pauses and halts that are not final.
+    #[cfg(any(test, feature = "testing"))]
+    pub async fn look_at_stops(&self) -> Result<(), ServiceError> {
+        self.stops.look().await
+    }
+
+    /// One pass over our keys, grants that we paid for, unfinished accounts and pending policies.
+    pub async fn reconcile_once(&self) {
+        self.co_signatures.look_beside();
+        self.signers.look().await;
+        if let Err(error) = self.accounts.reconcile().await {
+            tracing::warn!(%error, "cannot reconcile accounts; retrying later");
+        }
+        if let Err(error) = self.policies.reconcile().await {
+            tracing::warn!(%error, "cannot check pending policies; retrying later");
+        }
+    }
+}

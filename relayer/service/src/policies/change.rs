@@ -1,0 +1,244 @@
+//! Changes policies. Nobody overwrites a policy that they have not seen: the program compares versions.
+
+use super::{BoundsView, Omitted, Policies, PolicyChange, PolicyComparison, ReadAccount, view};
+use crate::ServiceError;
+use crate::acting::{stops_only, tell};
+use crate::allowlist::resolve;
+use crate::error::{after_writing, from_chain};
+use crate::parts::finish;
+use crate::reads::read_agent;
+use purser_chain::{AgentOnChain, Confirmed};
+use purser_model::{
+    Account, AccountId, AccountStatus, Asking, Before, KeyId, Operator, PolicyUpdate, SpendingPolicy, Stopped,
+};
+
+/// How often a full replacement is tried while others keep changing the policy.
+const TRIES_MAX: u32 = 4;
+
+impl Policies {
+    /// What a PATCH would do now; changes nothing. Errors as [`Policies::patch`].
+    pub async fn compare(
+        &self,
+        operator: &Operator,
+        id: AccountId,
+        update: &PolicyUpdate,
+    ) -> Result<PolicyComparison, ServiceError> {
+        self.inside.looks.take(operator.id).await?;
+        let current = self.read(operator, id).await?;
+        let after = self.asked(operator, &current, update, Omitted::StayAsTheyAre).await?;
+        let bounds_after = self.asked_bounds(operator, &current, update).await?.into();
+        let bounds_before = current.agent.bounds().into();
+        let loosens = current.is_loosened_by(&after);
+        let delay = Some(current.operator.loosening_delay_seconds);
+        let waits = delay.filter(|delay| loosens && *delay > 0);
+        Ok(PolicyComparison { before: current.agent.policy, after, bounds_before, bounds_after, waits })
+    }
+
+    pub(super) async fn change(
+        &self,
+        operator: &Operator,
+        id: AccountId,
+        mut update: PolicyUpdate,
+        key_id: KeyId,
+        (omitted, takes_turn): (Omitted, bool),
+    ) -> Result<PolicyChange, ServiceError> {
+        let (this, operator) = (self.clone(), operator.clone());
+        let asking = Asking { key_id, reason: update.reason.clone() };
+        let work = async move {
+            // A pause waits for nobody, and applies to any version. What else the body says comes after it, and may wait.
+            if update.only_paused() == Some(true) {
+                return this.pause_alone(&operator, id, &asking).await;
+            }
+            let refusal = stops_only().map(ServiceError::from);
+            if let Some(refusal) = refusal.clone().filter(|_| !update.pauses()) {
+                return Err(refusal);
+            }
+            if takes_turn && !update.pauses() {
+                this.inside.looks.take_change(operator.id).await?;
+            }
+            // One change per account at a time, so that a merge sees the change before it. Only a pause does not wait for its turn.
+            let writer = this.writers.of(id);
+            let turn = writer.try_lock().ok();
+            let read = this.read(&operator, id).await?;
+            let version = read.agent.policy_version;
+            tell_before(&read.agent);
+            let mut stopped = this.stop_first(&operator, &read.agent, id, &mut update, &asking).await?;
+            let mut holds = update.pauses();
+            let beside = async {
+                if let Some(refusal) = refusal {
+                    return Err(refusal);
+                }
+                if takes_turn && update.pauses() {
+                    this.inside.looks.take_change(operator.id).await?;
+                }
+                // What was read within the turn need not be read again, unless a pause was written since.
+                let mut read = Some(read).filter(|_| turn.is_some() && stopped.is_none());
+                let _turn = match turn {
+                    Some(turn) => turn,
+                    None => writer.lock().await,
+                };
+                let mut tries_left = match (omitted, update.expected_version) {
+                    // A full replacement also replaces changes that came in between.
+                    (Omitted::TakeDefaults, None) => TRIES_MAX - 1,
+                    (Omitted::TakeDefaults, Some(_)) | (Omitted::StayAsTheyAre, _) => 0,
+                };
+                loop {
+                    let mut current = match read.take() {
+                        Some(read) => read,
+                        None => this.read(&operator, id).await?,
+                    };
+                    // Somebody may have lifted the pause meanwhile.
+                    holds &= current.agent.policy.paused;
+                    if let Some(again) =
+                        this.stop_first(&operator, &current.agent, id, &mut update, &asking).await?
+                    {
+                        (stopped, holds) = (Some(again), true);
+                        current = this.read(&operator, id).await?;
+                    }
+                    let asked = this.asked(&operator, &current, &update, omitted).await?;
+                    // But it must not lift a pause that may have come after the request.
+                    let lifts = current.agent.policy.paused && !asked.paused;
+                    if lifts && current.agent.policy_version != version {
+                        return Err(ServiceError::PolicyChanged);
+                    }
+                    if let Some(bound) = this.bind(&operator, &current, &update).await? {
+                        if current.agent.policy == asked {
+                            return this.in_force(&operator, &current.account, bound).await;
+                        }
+                        current = this.read(&operator, id).await.map_err(after_writing)?;
+                    } else if let Some(stopped) = stopped.take_if(|_| current.agent.policy == asked) {
+                        return Ok(stopped);
+                    }
+                    match this.write(&operator, &current, asked, &asking).await {
+                        Err(ServiceError::PolicyChanged) if tries_left > 0 => tries_left -= 1,
+                        done => return done,
+                    }
+                }
+            };
+            let done = beside.await;
+            done.map_err(|error| if holds { ServiceError::PauseHolds(Box::new(error)) } else { error })
+        };
+        finish(&self.inside.tasks, work).await
+    }
+
+    /// The complete requested policy. PolicyChanged: the request was meant for another version.
+    async fn asked(
+        &self,
+        operator: &Operator,
+        current: &ReadAccount,
+        update: &PolicyUpdate,
+        omitted: Omitted,
+    ) -> Result<SpendingPolicy, ServiceError> {
+        let AgentOnChain { policy, policy_version, .. } = &current.agent;
+        if update.expected_version.is_some_and(|expected| expected != *policy_version) {
+            return Err(ServiceError::PolicyChanged);
+        }
+        let allowlist = match &update.allowed_counterparties {
+            None => None,
+            Some(asked) => Some(resolve(&self.inside, operator, asked, &policy.allowlist).await?),
+        };
+        Ok(match omitted {
+            Omitted::TakeDefaults => update.replace(allowlist, policy),
+            Omitted::StayAsTheyAre => update.merge(allowlist, policy),
+        })
+    }
+
+    async fn write(
+        &self,
+        operator: &Operator,
+        current: &ReadAccount,
+        asked: SpendingPolicy,
+        asking: &Asking,
+    ) -> Result<PolicyChange, ServiceError> {
+        let ReadAccount { account, agent, operator: on_chain } = current;
+        if current.is_loosened_by(&asked) && on_chain.loosening_delay_seconds > 0 {
+            return self.propose(operator, current, asked, asking).await;
+        }
+        let entries = asked.allowlist.len() as u64;
+        if entries > agent.policy.allowlist.len() as u64 {
+            let quotas = self.inside.quotas;
+            self.inside.store.accounts.reserve_entries(operator.id, account.id, entries, quotas).await?;
+        }
+        let chain = &self.inside.chains.get(operator.network)?.chain;
+        // Lifting a pause is bound to the version too, because by then it may be a different pause.
+        let written = chain.set_policy(on_chain, agent, &asked).await;
+        let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
+        tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
+        self.note_asking(operator, account.id, &confirmed.signature, asking).await;
+        if agent.policy.paused && !asked.paused {
+            self.inside.store.stops.delete_pauses(operator.id, account.id).await?;
+        }
+        let status = AccountStatus::from_paused(asked.paused);
+        self.inside.store.accounts.mark_account_policy(operator.id, account.id, status, entries).await?;
+        self.in_force(operator, account, confirmed).await
+    }
+
+    /// Pauses an open account if the update pauses it. What was meant for the version before is then meant for the paused one.
+    async fn stop_first(
+        &self,
+        operator: &Operator,
+        agent: &AgentOnChain,
+        id: AccountId,
+        update: &mut PolicyUpdate,
+        asking: &Asking,
+    ) -> Result<Option<PolicyChange>, ServiceError> {
+        if !update.pauses() || agent.policy.paused {
+            return Ok(None);
+        }
+        let paused = self.pause(operator, id, asking).await?;
+        update.expected_version = update.expected_version.map(|version| version.saturating_add(1));
+        Ok(Some(paused))
+    }
+
+    /// What it replaces is read beside it, because it does not wait for a read.
+    async fn pause_alone(
+        &self,
+        operator: &Operator,
+        id: AccountId,
+        asking: &Asking,
+    ) -> Result<PolicyChange, ServiceError> {
+        let (read, paused) = tokio::join!(self.read(operator, id), self.pause(operator, id, asking));
+        if let (Ok(read), Ok(PolicyChange::InForce { view, .. })) = (read, &paused)
+            && read.agent.policy_version < view.version
+        {
+            tell_before(&read.agent);
+        }
+        paused
+    }
+
+    async fn pause(
+        &self,
+        operator: &Operator,
+        id: AccountId,
+        asking: &Asking,
+    ) -> Result<PolicyChange, ServiceError> {
+        let account = self.find(operator, id).await?;
+        let what = Stopped::Paused(id);
+        let confirmed = self.stops.send(operator, what).await?;
+        tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
+        self.stops.note(operator, what, &confirmed).await;
+        self.note_asking(operator, id, &confirmed.signature, asking).await;
+        self.inside.store.accounts.mark_account_status(operator.id, id, AccountStatus::Paused).await?;
+        self.in_force(operator, &account, confirmed).await
+    }
+
+    /// After a change, a pending policy can no longer take effect, because it was meant for the policy before.
+    async fn in_force(
+        &self,
+        operator: &Operator,
+        account: &Account,
+        confirmed: Confirmed,
+    ) -> Result<PolicyChange, ServiceError> {
+        self.inside.store.policies.look_at_pending_policies(operator.id, account.id).await?;
+        let agent = read_agent(&self.inside.chains, operator, account).await.map_err(after_writing)?;
+        let view = view(account.id, &agent, None);
+        Ok(PolicyChange::InForce { view, tx_signature: confirmed.signature })
+    }
+}
+
+/// Tells the record of the change what it replaces.
+fn tell_before(agent: &AgentOnChain) {
+    let BoundsView { max_30_day_spend, budget, by_grant_only: _ } = agent.bounds().into();
+    let policy = agent.policy.clone();
+    tell(|told| told.before = Some(Before::Policy { policy, max_30_day_spend, budget }));
+}

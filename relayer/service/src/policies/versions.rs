@@ -1,0 +1,62 @@
+//! All versions of a policy, and who asked for each.
+
+use super::Policies;
+use crate::ServiceError;
+use crate::acting::action_id;
+use purser_model::{
+    AccountId, Asking, Cursor, Invalid, Operator, OperatorId, Page, PageRequest, PolicyVersion,
+};
+
+/// Binds a cursor of the list to its operator and account.
+pub fn policy_versions_filter(operator_id: OperatorId, account_id: AccountId) -> String {
+    format!("policy_versions|{operator_id}|{account_id}")
+}
+
+impl Policies {
+    /// The versions of an account's policy that the indexer read, newest first. NotFound: the account.
+    pub async fn versions(
+        &self,
+        operator: &Operator,
+        id: AccountId,
+        request: PageRequest,
+    ) -> Result<Page<PolicyVersion>, ServiceError> {
+        self.find(operator, id).await?;
+        let before = request.after.as_ref().map(|cursor| cursor.position().parse::<u64>()).transpose();
+        let before = before.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
+        let rows_max = request.limit.get() + 1;
+        let rows = self.inside.store.policies.list_policy_versions(operator.id, id, before, rows_max).await?;
+        let filter = policy_versions_filter(operator.id, id);
+        Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.version.to_string())))
+    }
+
+    /// One version of an account's policy. `None`: the indexer has not read it.
+    pub async fn version(
+        &self,
+        operator: &Operator,
+        id: AccountId,
+        version: u64,
+    ) -> Result<Option<PolicyVersion>, ServiceError> {
+        let below = Some(version.saturating_add(1));
+        let found = self.inside.store.policies.list_policy_versions(operator.id, id, below, 1).await?;
+        Ok(found.into_iter().find(|found| found.version == version))
+    }
+
+    /// Records who asked for a change. The change stands even when this write fails.
+    pub(super) async fn note_asking(
+        &self,
+        operator: &Operator,
+        id: AccountId,
+        done_by: &str,
+        asking: &Asking,
+    ) {
+        let noted = self
+            .inside
+            .store
+            .policies
+            .insert_policy_asking(operator.id, id, done_by, asking, action_id())
+            .await;
+        if let Err(error) = noted {
+            tracing::warn!(account_id = %id, %error, "cannot record who asked for a policy");
+        }
+    }
+}

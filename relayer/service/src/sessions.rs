@@ -1,0 +1,151 @@
+//! Dashboard sessions: the operator shows a key or a passkey once, and a token stands for it until the session ends. Signing in is on record.
+
+use std::sync::Arc;
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use tracing::field::display;
+
+use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
+use super::{Actions, Keys};
+use crate::Inside;
+use crate::acting::tell;
+use purser_model::{
+    ActionOutcome, ActionWord, ApiKey, Operator, PasskeyUse, Principal, Session, SessionId, SessionToken,
+};
+
+/// How many sessions a list shows at most, the latest.
+const LISTED_MAX: u32 = 200;
+
+/// Somebody who is signed in.
+#[derive(Debug, Clone)]
+pub struct SessionView {
+    pub session: Session,
+    pub key: ApiKey,
+    /// Whether the caller may end it.
+    pub may_end: bool,
+}
+
+/// Who is signed in. A session may do what its key may do now, and nothing once the key is revoked, expired, or used
+/// from an address outside its range.
+#[derive(Clone)]
+pub struct Sessions {
+    inside: Arc<Inside>,
+    keys: Keys,
+    actions: Actions,
+}
+
+impl Sessions {
+    pub(super) fn new(inside: Arc<Inside>, keys: Keys, actions: Actions) -> Self {
+        Self { inside, keys, actions }
+    }
+
+    /// Signs in an authenticated operator from this address, on record, with its key or `by` a passkey. Forbidden: an agent.
+    /// Unauthorized: the passkey was removed or used meanwhile.
+    pub async fn open(
+        &self,
+        principal: &Principal,
+        by: Option<&PasskeyUse>,
+        address: Option<IpAddr>,
+        request_id: Option<ActionWord>,
+    ) -> Result<SessionToken, ServiceError> {
+        let Principal::Operator { operator, key_id, .. } = principal else {
+            return Err(ServiceError::Forbidden(Forbidden::OperatorKeyNeeded));
+        };
+        let token = SessionToken::new(self.inside.ambient.random());
+        let id = SessionId::of(&token.hash());
+        let mut action = self.actions.draw(operator, "sign_in")?;
+        action.outcome = ActionOutcome::Done;
+        action.key_id = Some(*key_id);
+        action.session_id = Some(id);
+        action.made_id = id.to_string().parse().ok();
+        let passkey_id = by.map(|by| by.passkey.id);
+        action.object_id = passkey_id.and_then(|id| id.to_string().parse().ok());
+        (action.address, action.request_id) = (address, request_id);
+        self.actions.check_room(&action).await?;
+        if !self.inside.store.sessions.insert_session(&token.hash(), &action, by).await? {
+            return Err(ServiceError::Unauthorized(Unauthorized::UnknownKey));
+        }
+        let passkey_id = passkey_id.map(display);
+        tracing::info!(%key_id, session_id = %id, passkey_id, address = address.map(display), "signed in");
+        Ok(token)
+    }
+
+    /// Who is signed in with a key of the operator, the latest first.
+    pub async fn list(&self, caller: &Principal) -> Result<Vec<SessionView>, ServiceError> {
+        let operator: &Operator = caller.operator();
+        let listed = self
+            .inside
+            .store
+            .sessions
+            .list_sessions(operator.id, self.inside.ambient.now(), LISTED_MAX)
+            .await?;
+        let mut known = HashMap::new();
+        let mut views = Vec::new();
+        for (session, key) in listed {
+            let may_end = match known.get(&key.id) {
+                Some(may_end) => *may_end,
+                None => self.keys.is_own_or_made(caller, key.id).await?,
+            };
+            known.insert(key.id, may_end);
+            views.push(SessionView { session, key, may_end });
+        }
+        Ok(views)
+    }
+
+    /// Ends a session of the caller's key or of a key that it made, directly or through others, as it may revoke that key. NotFound:
+    /// no such session. Forbidden: another key's, because whoever steals one key could keep the others out.
+    pub async fn end_of(&self, caller: &Principal, id: SessionId) -> Result<(), ServiceError> {
+        let missing = ServiceError::NotFound(Resource::Session);
+        let listed = self
+            .inside
+            .store
+            .sessions
+            .list_sessions(caller.operator_id(), self.inside.ambient.now(), LISTED_MAX)
+            .await?;
+        let Some((_, key)) = listed.into_iter().find(|(session, _)| session.id == id) else {
+            return Err(missing);
+        };
+        if !self.keys.is_own_or_made(caller, key.id).await? {
+            return Err(ServiceError::Forbidden(Forbidden::OtherKey));
+        }
+        tell(|told| told.object_id = id.to_string().parse().ok());
+        self.inside.store.sessions.delete_session_of(key.id, id).await?.then_some(()).ok_or(missing)
+    }
+
+    /// Ends all sessions of the caller's key but this one.
+    pub async fn end_others(&self, caller: &Principal, own: &SessionToken) -> Result<(), ServiceError> {
+        let key_id = caller.key_id();
+        tell(|told| told.object_id = key_id.to_string().parse().ok());
+        Ok(self.inside.store.sessions.delete_other_sessions(key_id, SessionId::of(&own.hash())).await?)
+    }
+
+    /// Authenticates a token and prolongs its session; `from` is the caller's address where it is known. Errors as
+    /// [`Keys::authenticate`], also for an expired session.
+    pub async fn resume(
+        &self,
+        token: &SessionToken,
+        from: impl FnOnce() -> Option<IpAddr> + Send,
+    ) -> Result<Principal, ServiceError> {
+        let now = self.inside.ambient.now();
+        let unknown = ServiceError::Unauthorized(Unauthorized::UnknownKey);
+        let Some((session, key, operator)) = self.inside.store.sessions.find_session(&token.hash()).await?
+        else {
+            return Err(unknown);
+        };
+        if session.is_over(now) {
+            return Err(unknown);
+        }
+        let principal = self.keys.admit(key, operator, from)?;
+        if session.is_to_be_noted(now) {
+            self.inside.store.sessions.mark_session_used(&token.hash(), now).await?;
+        }
+        Ok(principal)
+    }
+
+    /// Signs out: the token is no longer valid.
+    pub async fn end(&self, token: &SessionToken) -> Result<(), ServiceError> {
+        Ok(self.inside.store.sessions.delete_session(&token.hash()).await?)
+    }
+}

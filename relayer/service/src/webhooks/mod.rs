@@ -1,0 +1,329 @@
+//! Webhooks: registered, changed and read here; `purser_webhooks` delivers to them.
+
+mod deliveries;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use self::deliveries::{DeliveriesFilter, Replay};
+use super::error::{Resource, ServiceError};
+use super::events::Events;
+use crate::Inside;
+use crate::acting::{tell, tell_made};
+use purser_base::lookup::LOOKED_UP_FOR;
+use purser_model::{
+    AccountId, Before, Cursor, DestinationRules, DisabledReason, Drawn, EndpointHealth, EventType, Invalid,
+    Operator, OperatorId, Page, PageRequest, SECRET_OVERLAP, SealingKey, Subscription, Timestamp, UsdcAmount,
+    WEBHOOKS_MAX, Webhook, WebhookId, WebhookSecret, WebhookStatus, WebhookUrl, may_reach,
+};
+use purser_store::StoreError;
+use purser_webhooks::Resolve;
+
+/// How long a registration waits for name resolution.
+const RESOLVE_TIMEOUT: Duration = Duration::from_secs(3);
+/// How often a change is tried while others keep getting in first.
+const TRIES_MAX: usize = 5;
+/// Balances read per batch when a threshold is new.
+const BASELINE_ROWS: u32 = 100;
+
+/// The configuration of webhooks.
+#[derive(Clone)]
+pub struct WebhookParts {
+    /// `None`: webhooks cannot be registered, and none gets deliveries.
+    pub sealing_key: Option<Arc<SealingKey>>,
+    pub rules: Arc<DestinationRules>,
+    pub resolve: Arc<dyn Resolve>,
+}
+
+/// A request for a new webhook.
+#[derive(Debug, Clone)]
+pub struct CreateWebhook {
+    pub url: String,
+    pub events: Vec<EventType>,
+    pub account_ids: Vec<AccountId>,
+    pub threshold: Option<UsdcAmount>,
+}
+
+/// Invalid: the name of no event type, by its place in `events`.
+pub fn read_events<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Result<Vec<EventType>, Invalid> {
+    let read = |(at, text): (usize, T)| Invalid::unless(&format!("events[{at}]"), text.as_ref());
+    texts.into_iter().enumerate().map(read).collect()
+}
+
+/// Invalid: no account's id, by its place in `account_ids`.
+pub fn read_accounts<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Result<Vec<AccountId>, Invalid> {
+    let read = |(at, text): (usize, T)| {
+        let id = text.as_ref().parse::<AccountId>();
+        id.map_err(|_| Invalid::new(format!("account_ids[{at}]"), "is not one of your accounts"))
+    };
+    texts.into_iter().enumerate().map(read).collect()
+}
+
+/// Changes to a webhook; `None` leaves a part as it is.
+#[derive(Debug, Clone, Default)]
+pub struct UpdateWebhook {
+    pub url: Option<String>,
+    pub events: Option<Vec<EventType>>,
+    pub account_ids: Option<Vec<AccountId>>,
+    pub threshold: Option<Option<UsdcAmount>>,
+    /// Whether it is to be enabled.
+    pub enabled: Option<bool>,
+}
+
+/// A webhook with its new secret, which is shown only once.
+#[derive(Debug, Clone)]
+pub struct NewSecret {
+    pub webhook: Webhook,
+    pub secret: WebhookSecret,
+}
+
+/// Binds a cursor of the webhook list to its operator.
+pub fn webhooks_filter(operator_id: OperatorId) -> String {
+    format!("webhooks|{operator_id}")
+}
+
+/// The endpoints that an operator has registered.
+#[derive(Clone)]
+pub struct Webhooks {
+    inside: Arc<Inside>,
+    parts: WebhookParts,
+    events: Events,
+}
+
+impl Webhooks {
+    pub(super) fn new(inside: Arc<Inside>, parts: WebhookParts, events: Events) -> Self {
+        Self { inside, parts, events }
+    }
+
+    /// Registers an endpoint. Invalid: a URL that may not be reached, a malformed subscription, an account that is
+    /// not the operator's, or more than 100 webhooks. NotConfigured: the service has no key for secrets.
+    pub async fn create(
+        &self,
+        operator: &Operator,
+        asked: CreateWebhook,
+        drawn: Option<Drawn>,
+    ) -> Result<NewSecret, ServiceError> {
+        let ambient = &self.inside.ambient;
+        let is_named = drawn.is_some();
+        let drawn = drawn.unwrap_or_else(|| ambient.draw());
+        let id = WebhookId::new(drawn.at, drawn.id_bits);
+        let secret = WebhookSecret::new(&drawn.secret);
+        if is_named && let Some(webhook) = self.inside.store.webhooks.find_webhook(operator.id, id).await? {
+            return Ok(NewSecret { webhook, secret });
+        }
+        let url = self.parse_url(operator, &asked.url).await?;
+        self.check_accounts(operator, &asked.account_ids).await?;
+        let subscription = Subscription::new(asked.events, asked.account_ids, asked.threshold)?;
+        let sealing_key = self.sealing_key()?;
+        let now = ambient.now();
+        let webhook = Webhook {
+            id,
+            operator_id: operator.id,
+            url,
+            subscription,
+            status: WebhookStatus::Enabled,
+            health: EndpointHealth::default(),
+            previous_secret_until: None,
+            created_at: now,
+            updated_at: now,
+        };
+        let sealed = sealing_key.seal(webhook.id, &secret, &ambient.random());
+        tell_made(webhook.id);
+        match self.inside.store.webhooks.insert_webhook(&webhook, &sealed, WEBHOOKS_MAX).await {
+            Ok(()) => {}
+            Err(StoreError::Full) => {
+                let message = format!("is one too many: an operator may have {WEBHOOKS_MAX} webhooks");
+                return Err(Invalid::new("url", message).into());
+            }
+            Err(error) => return Err(error.into()),
+        }
+        self.learn_balances(operator, &webhook);
+        Ok(NewSecret { webhook, secret })
+    }
+
+    /// One webhook. NotFound: unknown or another operator's.
+    pub async fn get(&self, operator: &Operator, id: WebhookId) -> Result<Webhook, ServiceError> {
+        let webhook = self.inside.store.webhooks.find_webhook(operator.id, id).await?;
+        webhook.ok_or(ServiceError::NotFound(Resource::Webhook))
+    }
+
+    /// The operator's webhooks, newest first.
+    pub async fn list(
+        &self,
+        operator: &Operator,
+        request: PageRequest,
+    ) -> Result<Page<Webhook>, ServiceError> {
+        let after = request.after.as_ref().map(|cursor| cursor.position().parse::<WebhookId>()).transpose();
+        let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
+        let rows =
+            self.inside.store.webhooks.list_webhooks(operator.id, after, request.limit.get() + 1).await?;
+        let filter = webhooks_filter(operator.id);
+        Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.id.to_string())))
+    }
+
+    /// Changes the given parts. Enabling resets past failures. Errors as [`Webhooks::create`] and [`Webhooks::get`].
+    pub async fn update(
+        &self,
+        operator: &Operator,
+        id: WebhookId,
+        asked: UpdateWebhook,
+    ) -> Result<Webhook, ServiceError> {
+        let url = match &asked.url {
+            Some(text) => Some(self.parse_url(operator, text).await?),
+            None => None,
+        };
+        self.check_accounts(operator, asked.account_ids.as_deref().unwrap_or_default()).await?;
+        for _ in 0..TRIES_MAX {
+            let seen = self.get(operator, id).await?;
+            let changed = change(&seen, &asked, url.clone(), self.inside.ambient.now())?;
+            tell(|told| told.before = Some(Before::Webhook(seen.clone())));
+            match self.inside.store.webhooks.mark_webhook_changed(&seen, &changed).await {
+                Ok(()) => {
+                    self.learn_balances(operator, &changed);
+                    return Ok(changed);
+                }
+                Err(StoreError::Superseded) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        tracing::error!(webhook_id = %id, "gave up changing a webhook: others keep changing it");
+        Err(ServiceError::Internal)
+    }
+
+    /// Deletes a webhook with its deliveries. NotFound: unknown or another operator's.
+    pub async fn delete(&self, operator: &Operator, id: WebhookId) -> Result<(), ServiceError> {
+        let deleted = self.inside.store.webhooks.delete_webhook(operator.id, id).await?;
+        deleted.then_some(()).ok_or(ServiceError::NotFound(Resource::Webhook))
+    }
+
+    /// Gives a webhook a new secret; the previous one also signs for 24 hours. With `drawn` from a request's name, this
+    /// happens once. Errors as [`Webhooks::create`].
+    pub async fn rotate_secret(
+        &self,
+        operator: &Operator,
+        id: WebhookId,
+        drawn: Option<Drawn>,
+    ) -> Result<NewSecret, ServiceError> {
+        let ambient = &self.inside.ambient;
+        let is_named = drawn.is_some();
+        let secret = WebhookSecret::new(&drawn.unwrap_or_else(|| ambient.draw()).secret);
+        let sealing_key = self.sealing_key()?;
+        for _ in 0..TRIES_MAX {
+            let webhook = self.get(operator, id).await?;
+            let seen = self.inside.store.webhooks.find_webhook_secrets(id).await?;
+            let seen = seen.ok_or(ServiceError::NotFound(Resource::Webhook))?.current;
+            // Rotating twice would end the secret that the receiver has.
+            let is_done = |current: WebhookSecret| current.bytes() == secret.bytes();
+            if is_named && sealing_key.open(id, &seen).is_ok_and(is_done) {
+                return Ok(NewSecret { webhook, secret });
+            }
+            let (now, sealed) = (ambient.now(), sealing_key.seal(id, &secret, &ambient.random()));
+            let until = now.after(SECRET_OVERLAP);
+            if self
+                .inside
+                .store
+                .webhooks
+                .mark_secret_rotated(operator.id, id, &seen, &sealed, until, now)
+                .await?
+            {
+                return Ok(NewSecret { webhook: self.get(operator, id).await?, secret });
+            }
+        }
+        tracing::error!(webhook_id = %id, "gave up rotating a webhook's secret: others keep rotating it");
+        Err(ServiceError::Internal)
+    }
+
+    fn sealing_key(&self) -> Result<&SealingKey, ServiceError> {
+        self.parts.sealing_key.as_deref().ok_or(ServiceError::NotConfigured)
+    }
+
+    /// Checks the text and where the name resolves now. A name that does not resolve yet is accepted: every connection checks.
+    async fn parse_url(&self, operator: &Operator, text: &str) -> Result<WebhookUrl, ServiceError> {
+        let WebhookParts { rules, resolve, .. } = &self.parts;
+        let url = WebhookUrl::parse(text, rules)?;
+        if let Some(name) = url.host_name() {
+            let looking = LOOKED_UP_FOR.scope(operator.id, resolve.resolve(name));
+            let found = tokio::time::timeout(RESOLVE_TIMEOUT, looking).await.ok().and_then(Result::ok);
+            if !found.unwrap_or_default().iter().all(|address| may_reach(*address, rules)) {
+                return Err(Invalid::new("url", "must be at a public address").into());
+            }
+        }
+        Ok(url)
+    }
+
+    async fn check_accounts(&self, operator: &Operator, ids: &[AccountId]) -> Result<(), ServiceError> {
+        for (chunk, ids) in ids.chunks(500).enumerate() {
+            let found = self.inside.store.accounts.find_accounts(operator.id, ids).await?;
+            let missing = ids.iter().position(|id| !found.iter().any(|account| account.id == *id));
+            if let Some(at) = missing {
+                let param = format!("account_ids[{}]", chunk * 500 + at);
+                return Err(Invalid::new(param, "is not one of your accounts").into());
+            }
+        }
+        Ok(())
+    }
+
+    /// A new threshold needs a balance to start from. If this fails, the next payment provides one.
+    fn learn_balances(&self, operator: &Operator, webhook: &Webhook) {
+        if webhook.subscription.threshold().is_none() {
+            return;
+        }
+        let (this, operator, subscription) = (self.clone(), operator.clone(), webhook.subscription.clone());
+        self.inside.tasks.start(async move {
+            if let Err(error) = this.learn_balances_of(&operator, &subscription).await {
+                tracing::warn!(%error, "cannot read balances for a new threshold");
+            }
+        });
+    }
+
+    async fn learn_balances_of(
+        &self,
+        operator: &Operator,
+        subscription: &Subscription,
+    ) -> Result<(), ServiceError> {
+        if !subscription.accounts().is_empty() {
+            for ids in subscription.accounts().chunks(BASELINE_ROWS as usize) {
+                let accounts = self.inside.store.accounts.find_accounts(operator.id, ids).await?;
+                self.events.look_at_balances(operator, &accounts).await?;
+            }
+            return Ok(());
+        }
+        let mut after = None;
+        loop {
+            let accounts =
+                self.inside.store.accounts.list_accounts(operator.id, None, after, BASELINE_ROWS).await?;
+            let Some(last) = accounts.last() else { return Ok(()) };
+            after = Some(last.place());
+            self.events.look_at_balances(operator, &accounts).await?;
+        }
+    }
+}
+
+fn change(
+    seen: &Webhook,
+    asked: &UpdateWebhook,
+    url: Option<WebhookUrl>,
+    now: Timestamp,
+) -> Result<Webhook, Invalid> {
+    let before = &seen.subscription;
+    let subscription = Subscription::new(
+        asked.events.clone().unwrap_or_else(|| before.events().to_vec()),
+        asked.account_ids.clone().unwrap_or_else(|| before.accounts().to_vec()),
+        asked.threshold.unwrap_or(before.threshold()),
+    )?;
+    let (status, health) = match (asked.enabled, seen.status) {
+        (Some(true), _) => (WebhookStatus::Enabled, EndpointHealth::default()),
+        (Some(false), WebhookStatus::Enabled) => {
+            (WebhookStatus::Disabled { reason: DisabledReason::Requested, since: now }, seen.health)
+        }
+        (Some(false), WebhookStatus::Disabled { .. }) | (None, _) => (seen.status, seen.health),
+    };
+    Ok(Webhook {
+        url: url.unwrap_or_else(|| seen.url.clone()),
+        subscription,
+        status,
+        health,
+        updated_at: now.max(seen.updated_at.after(Duration::from_micros(1))),
+        ..seen.clone()
+    })
+}

@@ -1,0 +1,279 @@
+use super::query::{Each, Piece, Place, Query, Sql, sql, text};
+use super::row::{Record, Row};
+use super::stored::{Below, OrEmpty};
+use super::{Accounts, StoreError};
+use purser_model::{
+    Account, AccountFilter, AccountId, AccountPlace, AccountStatus, Address, Network, OperatorId, Tag,
+    Timestamp,
+};
+
+/// The columns of an [`Account`].
+pub(super) const COLUMNS: Sql<&str> =
+    Sql("account_id, operator_id, name, metadata, tags, address, token_account, status,
+    allowlist_entries, duplicates, approvals, provisioning, created_at");
+
+impl Record for Account {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.get("account_id")?,
+            operator_id: row.get("operator_id")?,
+            name: row.get("name")?,
+            metadata: row.get("metadata")?,
+            tags: row.get("tags")?,
+            address: row.get("address")?,
+            token_account: row.get("token_account")?,
+            status: row.get("status")?,
+            allowlist_entries: row.get("allowlist_entries")?,
+            duplicates: row.get("duplicates")?,
+            approvals: row.get("approvals")?,
+            provisioning: row.get("provisioning")?,
+            created_at: row.get("created_at")?,
+        })
+    }
+}
+
+/// Inserts an account.
+pub(super) fn insert(account: &Account) -> Query {
+    sql! {
+        "INSERT INTO accounts
+             (account_id, operator_id, name, metadata, tags, address, token_account, status, allowlist_entries,
+              duplicates, approvals, provisioning, created_at)
+         VALUES ({id}, {operator_id}, {name}, {metadata}, {tags}, {address}, {token_account}, {status}, {allowlist_entries},
+              {duplicates}, {approvals}, {provisioning}, {created_at})",
+        account.id, account.operator_id, account.name, account.metadata, account.tags, account.address,
+        account.token_account, account.status, account.allowlist_entries, account.duplicates, account.approvals, account.provisioning,
+        account.created_at
+    }
+}
+
+impl Accounts {
+    /// Inserts an account without checking the operator's quotas.
+    pub async fn insert_account(&self, account: &Account) -> Result<(), StoreError> {
+        insert(account).run(self.writer()).await
+    }
+
+    /// The account is on the chain: from now on finders and lists show it.
+    pub async fn mark_account_ready(&self, operator: OperatorId, id: AccountId) -> Result<(), StoreError> {
+        sql! {
+            "UPDATE accounts SET provisioning = 'ready' WHERE operator_id = {operator} AND account_id = {id}",
+            operator, id
+        }
+        .run(self.writer())
+        .await
+    }
+
+    /// Deletes an account that never reached the chain. Keeps a ready account, and one that was requested again after `asked_by`.
+    pub async fn delete_requested_account(
+        &self,
+        operator: OperatorId,
+        id: AccountId,
+        asked_by: Timestamp,
+    ) -> Result<(), StoreError> {
+        sql! {
+            "DELETE FROM accounts
+             WHERE operator_id = {operator} AND account_id = {id} AND provisioning = 'requested'
+                 AND created_at <= {asked_by}",
+            operator, id, asked_by
+        }
+        .run(self.writer())
+        .await
+    }
+
+    /// Renews the request for an account that is not ready; a ready one stays as it is. `false`: there is no such account.
+    pub async fn mark_account_asked_again(
+        &self,
+        operator: OperatorId,
+        id: AccountId,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let touched = sql! {
+            "UPDATE accounts SET created_at = CASE provisioning WHEN 'requested' THEN {now} ELSE created_at END
+             WHERE operator_id = {operator} AND account_id = {id}",
+            operator, id, now
+        }
+        .execute(self.writer())
+        .await?;
+        Ok(touched == 1)
+    }
+
+    /// Records the account's status and how many entries its allowlist has, as last seen on the chain or just sent to it.
+    pub async fn mark_account_policy(
+        &self,
+        operator: OperatorId,
+        id: AccountId,
+        status: AccountStatus,
+        allowlist_entries: u64,
+    ) -> Result<(), StoreError> {
+        set_policy(operator, id, status, allowlist_entries).run(self.writer()).await
+    }
+
+    /// Records only the status, as seen on the chain.
+    pub async fn mark_account_status(
+        &self,
+        operator: OperatorId,
+        id: AccountId,
+        status: AccountStatus,
+    ) -> Result<(), StoreError> {
+        sql! {
+            "UPDATE accounts SET status = {status} WHERE operator_id = {operator} AND account_id = {id}",
+            operator, id, status
+        }
+        .run(self.writer())
+        .await
+    }
+
+    /// The operator's account with this id, if it is ready.
+    pub async fn find_account(
+        &self,
+        operator: OperatorId,
+        id: AccountId,
+    ) -> Result<Option<Account>, StoreError> {
+        sql! {
+            "SELECT {columns} FROM accounts
+             WHERE operator_id = {operator} AND account_id = {id} AND provisioning = 'ready'",
+            columns = COLUMNS, operator, id
+        }
+        .fetch_optional(self.reader())
+        .await
+    }
+
+    /// The payment address of any operator's account on this network: all that we disclose about another operator's account.
+    pub async fn find_payee(&self, network: Network, id: AccountId) -> Result<Option<Address>, StoreError> {
+        sql! {
+            "SELECT accounts.token_account
+             FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
+             WHERE accounts.account_id = {id} AND accounts.provisioning = 'ready' AND operators.network = {network}",
+            network, id
+        }
+        .fetch_optional(self.reader())
+        .await
+    }
+
+    /// The operator's ready accounts among `ids`, in no particular order. At most 1,000 ids.
+    pub async fn find_accounts(
+        &self,
+        operator: OperatorId,
+        ids: &[AccountId],
+    ) -> Result<Vec<Account>, StoreError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        sql! {
+            "SELECT {columns} FROM accounts
+             WHERE operator_id = {operator} AND provisioning = 'ready' AND account_id IN ({ids})",
+            columns = COLUMNS, operator, ids = Each(ids)
+        }
+        .fetch_all(self.reader())
+        .await
+    }
+
+    /// The operator's accounts that are paid at these token accounts, in no particular order. At most 1,000 addresses.
+    pub async fn find_accounts_paid_at(
+        &self,
+        operator: OperatorId,
+        token_accounts: &[Address],
+    ) -> Result<Vec<Account>, StoreError> {
+        if token_accounts.is_empty() {
+            return Ok(Vec::new());
+        }
+        sql! {
+            "SELECT {columns} FROM accounts
+             WHERE token_account IN ({token_accounts}) AND operator_id = {operator} AND provisioning = 'ready'",
+            columns = COLUMNS, token_accounts = Each(token_accounts), operator
+        }
+        .fetch_all(self.reader())
+        .await
+    }
+
+    /// Up to `rows_max` ready accounts of the operator, newest first, starting after `after`.
+    pub async fn list_accounts(
+        &self,
+        operator: OperatorId,
+        filter: impl Into<AccountFilter>,
+        after: Option<AccountPlace>,
+        rows_max: u32,
+    ) -> Result<Vec<Account>, StoreError> {
+        let AccountFilter { status, tag } = filter.into();
+        // Two separate conditions, because an "or" would use no index.
+        let of_status = if status.is_some() { "status" } else { "''" };
+        let (created_at, id) = after.map(|place| (place.created_at, place.id)).unzip();
+        sql! {
+            "SELECT {columns} FROM accounts
+             WHERE operator_id = {operator} AND provisioning = 'ready' AND {of_status} = {status}
+                 {of_tag} AND (created_at, account_id) < ({created_at}, {id})
+             ORDER BY created_at DESC, account_id DESC LIMIT {rows_max}",
+            columns = COLUMNS, operator, of_status = Sql(of_status), status = OrEmpty(status),
+            of_tag = of_tag(tag.as_ref()), created_at = Below(created_at), id = Below(id), rows_max
+        }
+        .fetch_all(self.lister())
+        .await
+    }
+
+    /// How many accounts the operator has, including those being created, excluding closed ones.
+    pub async fn count_accounts(&self, operator: OperatorId) -> Result<u64, StoreError> {
+        let count =
+            sql! {"SELECT COUNT(*) FROM accounts WHERE operator_id = {operator} AND NOT is_closed", operator};
+        Ok(count.fetch_optional(self.lister()).await?.unwrap_or(0))
+    }
+
+    /// For a worker: up to `rows_max` of the operator's ready accounts that count for its quota and were created before
+    /// `before`, oldest first, starting after `after`.
+    pub async fn list_counted_accounts(
+        &self,
+        operator: OperatorId,
+        before: Timestamp,
+        after: Option<AccountId>,
+        rows_max: u32,
+    ) -> Result<Vec<Account>, StoreError> {
+        sql! {
+            "SELECT {columns} FROM accounts
+             WHERE operator_id = {operator} AND provisioning = 'ready' AND NOT is_closed AND created_at < {before}
+                 AND account_id > {after}
+             ORDER BY account_id LIMIT {rows_max}",
+            columns = COLUMNS, operator, before, after = OrEmpty(after), rows_max
+        }
+        .fetch_all(self.reader())
+        .await
+    }
+
+    /// For a worker: accounts of every operator that were requested before `before` and are not ready yet.
+    pub async fn list_requested_accounts(
+        &self,
+        before: Timestamp,
+        rows_max: u32,
+    ) -> Result<Vec<Account>, StoreError> {
+        sql! {
+            "SELECT {columns} FROM accounts WHERE provisioning = 'requested' AND created_at < {before}
+             ORDER BY created_at LIMIT {rows_max}",
+            columns = COLUMNS, before, rows_max
+        }
+        .fetch_all(self.lister())
+        .await
+    }
+}
+
+/// A condition after others: the account has this tag, if one is asked for.
+pub(super) fn of_tag(tag: Option<&Tag>) -> impl Place {
+    let word = tag.map(|tag| format!(" {tag} "));
+    Piece(move |values: &mut Vec<_>| match &word {
+        // Unlike LIKE, it takes every character as it is, and upper case for another letter, in both databases.
+        Some(word) => {
+            text!(values, "AND REPLACE(' ' || tags || ' ', {word}, '') <> ' ' || tags || ' '", word = *word)
+        }
+        None => String::new(),
+    })
+}
+
+/// Sets an account's status and how many entries its allowlist has.
+pub(super) fn set_policy(
+    operator: OperatorId,
+    id: AccountId,
+    status: AccountStatus,
+    allowlist_entries: u64,
+) -> Query {
+    sql! {
+        "UPDATE accounts SET status = {status}, allowlist_entries = {allowlist_entries}
+         WHERE operator_id = {operator} AND account_id = {id}",
+        operator, id, status, allowlist_entries
+    }
+}

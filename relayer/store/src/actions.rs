@@ -1,0 +1,231 @@
+//! What people and programs change: written before the change begins, and announced with how it ended.
+
+use futures::FutureExt;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::events::announce;
+use super::query::{Each, Piece, Place, Query, Sql, merged, sql};
+use super::row::{Record, Row};
+use super::stored::Below;
+use super::{Actions, StoreError, Transaction};
+use purser_model::{
+    Action, ActionFilter, ActionId, CountedActions, Event, KeyId, ListedAction, OperatorId, Timestamp,
+    Webhook, WebhookId,
+};
+
+const COLUMNS: Sql<&str> = Sql("actions.action_id, actions.operator_id, actions.name AS action_name, outcome,
+    actions.key_id, session_id, address, object_id, made_id, before_json, after_json, tx_signature, request_id,
+    actions.created_at, api_keys.name AS key_name, api_keys.hint,
+    (SELECT passkeys.name FROM actions AS signed
+         JOIN passkeys ON passkeys.passkey_id = signed.object_id
+     WHERE signed.operator_id = actions.operator_id AND signed.made_id = actions.session_id
+         AND signed.name = 'sign_in') AS passkey_name,
+    (SELECT added.after_json FROM actions AS signed
+         JOIN actions AS added ON added.operator_id = signed.operator_id AND added.made_id = signed.object_id
+     WHERE signed.operator_id = actions.operator_id AND signed.made_id = actions.session_id
+         AND signed.name = 'sign_in' AND added.name = 'add_passkey') AS added_passkey");
+const TABLES: Sql<&str> = Sql("actions LEFT JOIN api_keys ON api_keys.key_id = actions.key_id");
+
+impl Record for ListedAction {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let action = Action {
+            id: row.get("action_id")?,
+            operator_id: row.get("operator_id")?,
+            name: row.get("action_name")?,
+            outcome: row.get("outcome")?,
+            key_id: row.get("key_id")?,
+            session_id: row.get("session_id")?,
+            address: row.get("address")?,
+            object_id: row.get("object_id")?,
+            made_id: row.get("made_id")?,
+            before: row.get("before_json")?,
+            after: row.get("after_json")?,
+            tx_signature: row.get("tx_signature")?,
+            request_id: row.get("request_id")?,
+            created_at: row.get("created_at")?,
+        };
+        let added: Option<Box<RawValue>> = row.get("added_passkey")?;
+        let passkey_name: Option<String> = row.get("passkey_name")?;
+        Ok(Self {
+            action,
+            key_name: row.get("key_name")?,
+            key_hint: row.get("hint")?,
+            passkey_name: passkey_name.or_else(|| name_in(&added?)),
+        })
+    }
+}
+
+/// The name that a passkey was added with, as its record has it: it outlives the passkey.
+fn name_in(added: &RawValue) -> Option<String> {
+    let added: Value = serde_json::from_str(added.get()).ok()?;
+    Some(added.get("name")?.as_str()?.to_owned())
+}
+
+/// Inserts an action.
+pub(super) fn insert(action: &Action) -> Query {
+    sql! {
+        "INSERT INTO actions
+             (action_id, operator_id, name, outcome, key_id, session_id, address, object_id, made_id, before_json,
+              after_json, tx_signature, request_id, created_at)
+         VALUES ({id}, {operator_id}, {name}, {outcome}, {key_id}, {session_id}, {address}, {object_id}, {made_id},
+              {before}, {after}, {tx_signature}, {request_id}, {created_at})",
+        action.id, action.operator_id, action.name, action.outcome, action.key_id, action.session_id,
+        action.address, action.object_id, action.made_id, action.before, action.after, action.tx_signature,
+        action.request_id, action.created_at
+    }
+}
+
+/// Announces how an action ended, in the transaction that writes it, if the action is on record. Returns the webhooks to hint at
+/// after the commit.
+pub(super) async fn announce_end(
+    tx: &mut Transaction<'_>,
+    (operator, id): (OperatorId, ActionId),
+    webhooks: &[Webhook],
+    now: Timestamp,
+) -> Result<Vec<WebhookId>, StoreError> {
+    let listed: Option<ListedAction> = sql! {
+        "SELECT {columns} FROM {tables} WHERE actions.operator_id = {operator} AND action_id = {id}",
+        columns = COLUMNS, tables = TABLES, operator, id
+    }
+    .fetch_optional(&mut *tx)
+    .await?;
+    let events: Vec<Event> = listed.map(|listed| Event::action_recorded(listed, now)).into_iter().collect();
+    announce(tx, &events, webhooks, now).await
+}
+
+impl Actions {
+    /// Stores an action, before its change begins.
+    pub async fn insert_action(&self, action: &Action) -> Result<(), StoreError> {
+        insert(action).run(self.writer()).await
+    }
+
+    /// How many of these actions the key made since then, as far as they are on record.
+    pub async fn count_actions(
+        &self,
+        (operator, key): (OperatorId, KeyId),
+        counted: CountedActions,
+        since: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let count: Option<u64> = sql! {
+            "SELECT COUNT(*) FROM actions
+             WHERE operator_id = {operator} AND key_id = {key} AND action_id >= {first}
+                 AND CASE WHEN name IN ({limits}) THEN 1 ELSE 0 END = {are_of_limits}",
+            operator, key, first = ActionId::new(since, 0), limits = Each(&CountedActions::limits()),
+            are_of_limits = i64::from(counted.are_of_limits)
+        }
+        .fetch_optional(self.lister())
+        .await?;
+        Ok(count.unwrap_or(0))
+    }
+
+    /// Stores how an action ended, and announces it.
+    pub async fn mark_action_ended(&self, action: &Action, now: Timestamp) -> Result<(), StoreError> {
+        let webhooks = self.list_all_webhooks(action.operator_id).await?;
+        let ended = sql! {
+            "UPDATE actions SET outcome = {outcome}, object_id = {object_id}, made_id = {made_id},
+                 before_json = {before}, tx_signature = {tx_signature}
+             WHERE operator_id = {operator_id} AND action_id = {id}",
+            action.outcome, action.object_id, action.made_id, action.before, action.tx_signature,
+            action.operator_id, action.id
+        };
+        let of = (action.operator_id, action.id);
+        let write = self.write(move |tx| {
+            async move {
+                ended.run(&mut *tx).await?;
+                announce_end(tx, of, &webhooks, now).await
+            }
+            .boxed()
+        });
+        self.outbox.hint(write.await?);
+        Ok(())
+    }
+
+    /// Deletes an action that changed nothing.
+    pub async fn delete_action(&self, action: &Action) -> Result<(), StoreError> {
+        sql! {
+            "DELETE FROM actions
+             WHERE operator_id = {operator_id} AND action_id = {id} AND outcome = 'unknown'",
+            action.operator_id, action.id
+        }
+        .run(self.writer())
+        .await
+    }
+
+    /// The actions that these transactions belong to, as far as there are any.
+    pub async fn find_actions_of(
+        &self,
+        operator: OperatorId,
+        signatures: &[String],
+    ) -> Result<Vec<(String, ActionId)>, StoreError> {
+        if signatures.is_empty() {
+            return Ok(Vec::new());
+        }
+        sql! {
+            "SELECT tx_signature, MIN(action_id) FROM actions
+             WHERE operator_id = {operator} AND tx_signature IN ({signatures}) GROUP BY tx_signature",
+            operator, signatures = Each(signatures)
+        }
+        .fetch_all(self.lister())
+        .await
+    }
+
+    /// Up to `rows_max` actions of the operator, newest first, starting after `after`.
+    pub async fn list_actions(
+        &self,
+        operator: OperatorId,
+        filter: &ActionFilter,
+        after: Option<ActionId>,
+        rows_max: u32,
+    ) -> Result<Vec<ListedAction>, StoreError> {
+        let pages = Piece(|values: &mut Vec<_>| {
+            let (Sql(columns), Sql(tables)) = (COLUMNS, TABLES);
+            let mut of = format!(
+                "actions.operator_id = {} AND action_id < {}",
+                operator.place(values),
+                Below(after).place(values)
+            );
+            if let Some(id) = filter.id {
+                of.push_str(&format!(" AND action_id = {}", id.place(values)));
+            }
+            if let Some(key_id) = filter.key_id {
+                of.push_str(&format!(" AND actions.key_id = {}", key_id.place(values)));
+            }
+            if let Some(name) = &filter.name {
+                of.push_str(&format!(" AND actions.name = {}", name.place(values)));
+            }
+            // Ids begin with the time of their actions, so that they bound a span in any index.
+            if let Some(since) = filter.since {
+                let first = ActionId::new(since, 0);
+                of.push_str(&format!(
+                    " AND action_id >= {} AND actions.created_at > {}",
+                    first.place(values),
+                    since.place(values)
+                ));
+            }
+            if let Some(until) = filter.until {
+                let last = ActionId::new(until, u128::MAX);
+                of.push_str(&format!(
+                    " AND action_id <= {} AND actions.created_at <= {}",
+                    last.place(values),
+                    until.place(values)
+                ));
+            }
+            let ending = format!("ORDER BY action_id DESC LIMIT {}", rows_max.place(values));
+            let page = |part: &str| format!("SELECT {columns} FROM {tables} WHERE {of} {part} {ending}");
+            match &filter.object_id {
+                None => page(""),
+                Some(object_id) => {
+                    let object = object_id.place(values);
+                    // What was changed and made at once is in the first alone.
+                    let parts = [
+                        format!("AND object_id = {object}"),
+                        format!("AND made_id = {object} AND COALESCE(object_id, '') <> {object}"),
+                    ];
+                    merged(parts.iter().map(|part| page(part)), &ending)
+                }
+            }
+        });
+        sql! {"{pages}", pages}.fetch_all(self.lister()).await
+    }
+}

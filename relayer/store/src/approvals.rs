@@ -1,0 +1,63 @@
+//! Transfers about which a person was asked.
+
+use super::query::{Sql, sql};
+use super::stored::{Below, OrEmpty};
+use super::transfer_row::COLUMNS;
+use super::{StoreError, Transaction, Transfers};
+use purser_model::{ApprovalFilter, ApprovalState, OperatorId, Transfer, TransferId};
+
+/// How many of an account's transfers may wait for a person at once.
+const PENDING_MAX: u64 = 10;
+
+impl Transfers {
+    /// Up to `rows_max` of the operator's transfers about which a person was asked, newest first, starting after `after`.
+    pub async fn list_approvals(
+        &self,
+        operator: OperatorId,
+        filter: &ApprovalFilter,
+        after: Option<TransferId>,
+        rows_max: u32,
+    ) -> Result<Vec<Transfer>, StoreError> {
+        let is_in_state = match filter.state {
+            None => "TRUE",
+            Some(ApprovalState::Pending) => "state = 'claimed' AND message IS NOT NULL",
+            Some(ApprovalState::Granted) => "state IN ('signed', 'sent')",
+            Some(ApprovalState::Used) => "state = 'settled'",
+            Some(ApprovalState::Rejected) => "state = 'failed' AND reason = 'approval_rejected'",
+            Some(ApprovalState::Expired) => "state = 'failed' AND reason = 'approval_expired'",
+            Some(ApprovalState::Void) => "state = 'failed' AND reason = 'approval_void'",
+            Some(ApprovalState::Failed) => {
+                "state IN ('rejected', 'failed') AND reason NOT LIKE 'approval\\_%' ESCAPE '\\'"
+            }
+        };
+        sql! {
+            "SELECT {columns} FROM transfers
+             WHERE operator_id = {operator} AND approval_expires_at IS NOT NULL AND transfer_id < {below}
+                 AND ({account} = '' OR account_id = {account}) AND {is_in_state}
+             ORDER BY transfer_id DESC LIMIT {rows_max}",
+            columns = COLUMNS, operator, below = Below(after), account = OrEmpty(filter.account),
+            is_in_state = Sql(is_in_state), rows_max
+        }
+        .fetch_all(self.lister())
+        .await
+    }
+}
+
+/// TooManyApprovals: as many transfers of the account wait as may. Others that would ask for it wait until the commit.
+pub(super) async fn has_room_to_ask(tx: &mut Transaction<'_>, transfer: &Transfer) -> Result<(), StoreError> {
+    let request = &transfer.request;
+    sql! {
+        "UPDATE accounts SET name = name WHERE operator_id = {operator_id} AND account_id = {from}",
+        request.from, transfer.operator_id
+    }
+    .run(&mut *tx)
+    .await?;
+    let pending: Option<u64> = sql! {
+        "SELECT COUNT(*) FROM transfers
+         WHERE operator_id = {operator_id} AND account_id = {from} AND state = 'claimed' AND message IS NOT NULL",
+        request.from, transfer.operator_id
+    }
+    .fetch_optional(tx)
+    .await?;
+    if pending.unwrap_or(0) < PENDING_MAX { Ok(()) } else { Err(StoreError::TooManyApprovals) }
+}

@@ -1,0 +1,42 @@
+//! Which stored times are due: of leases, retries and heads.
+
+use std::time::Duration;
+
+use super::query::{Piece, Sql, text};
+use super::statement::Value;
+use purser_model::Timestamp;
+
+/// How far a clock that counts as right may be moved.
+const SLACK: Duration = Duration::from_secs(60);
+
+/// Due is what lies in the past, and what lies further ahead than any clock sets it now: a clock that was ahead and was
+/// put right leaves such times behind, and nobody would wait for them to come.
+#[derive(Debug, Clone, Copy)]
+pub struct Due {
+    pub now: Timestamp,
+    pub latest: Timestamp,
+}
+
+impl Due {
+    /// Of times that are set at most `longest` ahead.
+    pub fn within(now: Timestamp, longest: Duration) -> Self {
+        Self { now, latest: now.after(longest).after(SLACK) }
+    }
+
+    /// Of leases like the one that is asked for.
+    pub fn of_lease(now: Timestamp, expires_at: Timestamp) -> Self {
+        Self::within(now, now.until(expires_at))
+    }
+
+    pub fn has(self, at: Timestamp) -> bool {
+        at <= self.now || at > self.latest
+    }
+
+    /// The same in SQL.
+    pub(super) fn has_come(self, column: &'static str) -> Piece<impl Fn(&mut Vec<Value>) -> String> {
+        let Self { now, latest } = self;
+        Piece(move |values: &mut Vec<Value>| {
+            text!(values, "({column} <= {now} OR {column} > {latest})", column = Sql(column), now, latest)
+        })
+    }
+}

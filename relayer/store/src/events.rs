@@ -1,0 +1,219 @@
+//! Events: written in the transaction of the fact they announce, with a delivery for every webhook concerned.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::{Notify, watch};
+
+use super::event_row::COLUMNS;
+use super::query::{Each, Piece, Place, Query, Sql, joined, merged, sql, text};
+use super::stored::{Below, OrEmpty};
+use super::{Database, Events, StoreError, Transaction};
+use purser_model::{
+    AccountId, DeliveryState, Event, EventId, EventType, OperatorId, Subject, Timestamp, Webhook, WebhookId,
+};
+
+/// The webhooks that just got deliveries, so that this process's dispatcher need not search.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    hinted: Mutex<BTreeSet<WebhookId>>,
+    notify: Notify,
+    written: watch::Sender<()>,
+}
+
+/// Signals when this process has written events since this was created.
+pub struct EventsWritten(watch::Receiver<()>);
+
+impl EventsWritten {
+    pub async fn wait(mut self) {
+        // The sender lives as long as the store.
+        let _ = self.0.changed().await;
+    }
+}
+
+impl Outbox {
+    /// Call this after the commit.
+    pub(super) fn hint(&self, webhooks: impl IntoIterator<Item = WebhookId>) {
+        self.written.send_replace(());
+        let mut hinted = self.hinted.lock().unwrap_or_else(PoisonError::into_inner);
+        hinted.extend(webhooks);
+        if !hinted.is_empty() {
+            self.notify.notify_one();
+        }
+    }
+}
+
+impl Events {
+    /// For the dispatcher: waits until this process has written deliveries, and returns their webhooks.
+    pub async fn hinted_webhooks(&self) -> BTreeSet<WebhookId> {
+        self.outbox.notify.notified().await;
+        std::mem::take(&mut *self.outbox.hinted.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// For streams: signals when this process writes events from now on.
+    pub fn events_written(&self) -> EventsWritten {
+        EventsWritten(self.outbox.written.subscribe())
+    }
+
+    /// The operator's event with this id.
+    pub async fn find_event(&self, operator: OperatorId, id: EventId) -> Result<Option<Event>, StoreError> {
+        sql! {
+            "SELECT {columns} FROM events WHERE operator_id = {operator} AND event_id = {id}",
+            columns = COLUMNS, operator, id
+        }
+        .fetch_optional(self.reader())
+        .await
+    }
+
+    /// Up to `rows_max` events of the operator, newest first, starting after `after`.
+    pub async fn list_events(
+        &self,
+        operator: OperatorId,
+        event_type: Option<EventType>,
+        account: Option<AccountId>,
+        after: Option<EventId>,
+        rows_max: u32,
+    ) -> Result<Vec<Event>, StoreError> {
+        let pages = Piece(|values: &mut Vec<_>| {
+            let (operator, below) = (operator.place(values), Below(after).place(values));
+            let ending = format!("ORDER BY event_id DESC LIMIT {}", rows_max.place(values));
+            let of_account = account.map(|account| format!("AND account_id = {}", account.place(values)));
+            let page = |of_type: &str| {
+                let Sql(columns) = COLUMNS;
+                let of_account = of_account.as_deref().unwrap_or_default();
+                format!(
+                    "SELECT {columns} FROM events
+                     WHERE operator_id = {operator} AND event_id < {below} {of_account} {of_type} {ending}"
+                )
+            };
+            let of_type = |of: &EventType| page(&format!("AND event_type = '{of}'"));
+            // An account's events are found by type; an index by account would be written with every transfer.
+            match (event_type, account) {
+                (Some(event_type), _) => of_type(&event_type),
+                (None, Some(_)) => merged(EventType::ALL.iter().map(of_type), &ending),
+                (None, None) => page(""),
+            }
+        });
+        sql! {"{pages}", pages}.fetch_all(self.lister()).await
+    }
+
+    /// The latest `account.halted` of each of these accounts of the operator.
+    pub async fn list_latest_halts(
+        &self,
+        operator: OperatorId,
+        accounts: &[AccountId],
+    ) -> Result<Vec<Event>, StoreError> {
+        if accounts.is_empty() {
+            return Ok(Vec::new());
+        }
+        sql! {
+            "SELECT {columns} FROM events
+             WHERE operator_id = {operator} AND event_id IN (
+                 SELECT (
+                     SELECT latest.event_id FROM events AS latest
+                     WHERE latest.operator_id = accounts.operator_id AND latest.account_id = accounts.account_id
+                         AND latest.event_type = 'account.halted'
+                     ORDER BY latest.event_id DESC LIMIT 1)
+                 FROM accounts WHERE accounts.operator_id = {operator} AND accounts.account_id IN ({accounts}))",
+            columns = COLUMNS, operator, accounts = Each(accounts)
+        }
+        .fetch_all(self.lister())
+        .await
+    }
+}
+
+impl Database {
+    /// Up to `rows_max` events of the operator created from `since` on and before `until`, oldest first, starting after `after`.
+    pub async fn list_events_between(
+        &self,
+        operator: OperatorId,
+        since: Timestamp,
+        until: Timestamp,
+        after: Option<EventId>,
+        rows_max: u32,
+    ) -> Result<Vec<Event>, StoreError> {
+        // Ids begin with the millisecond of their events, so they select the span.
+        let (first, last) = (EventId::new(since, 0), EventId::new(until, u128::MAX));
+        sql! {
+            "SELECT {columns} FROM events
+             WHERE operator_id = {operator} AND event_id BETWEEN {first} AND {last} AND created_at >= {since}
+                 AND created_at < {until} AND event_id > {after}
+             ORDER BY event_id LIMIT {rows_max}",
+            columns = COLUMNS, operator, first, last, since, until, after = OrEmpty(after), rows_max
+        }
+        .fetch_all(self.lister())
+        .await
+    }
+}
+
+/// Inserts missing events in the transaction of the fact that they announce, with a delivery for each of `webhooks`
+/// that they concern. Returns the webhooks to hint at after the commit.
+pub(super) async fn announce(
+    tx: &mut Transaction<'_>,
+    events: &[Event],
+    webhooks: &[Webhook],
+    now: Timestamp,
+) -> Result<Vec<WebhookId>, StoreError> {
+    let mut notified = Vec::new();
+    if events.is_empty() {
+        return Ok(notified);
+    }
+    if webhooks.is_empty() {
+        insertion(events, "").execute(tx).await?;
+        return Ok(notified);
+    }
+    let inserted: Vec<EventId> = insertion(events, "RETURNING event_id").fetch_all(&mut *tx).await?;
+    for event in events.iter().filter(|event| inserted.contains(&event.id)) {
+        notified.extend(insert_deliveries(tx, event, webhooks, now).await?);
+    }
+    Ok(notified)
+}
+
+/// Inserts an event if it is missing.
+pub(super) async fn insert_event(tx: &mut Transaction<'_>, event: &Event) -> Result<(), StoreError> {
+    insertion(std::slice::from_ref(event), "").execute(tx).await.map(|_| ())
+}
+
+/// Inserts the missing ones of these events (at least one); `ending` may return which those were.
+fn insertion(events: &[Event], ending: &'static str) -> Query {
+    let row = |event: &Event, values: &mut Vec<_>| {
+        let (transfer_id, threshold, webhook_id) = match event.subject {
+            Subject::Transfer { transfer_id, .. } => (Some(transfer_id), None, None),
+            Subject::Balance { threshold, .. } => (None, Some(threshold), None),
+            Subject::Account { .. } | Subject::Operator => (None, None, None),
+            Subject::Webhook(webhook_id) => (None, None, Some(webhook_id)),
+        };
+        // An event waits for its place if its operator has a stream: see `streams`.
+        text! {
+            values,
+            "({id}, {operator_id}, {event_type}, {account_id}, {transfer_id}, {threshold}, {webhook_id}, {data},
+              {created_at}, {fact},
+              (SELECT CAST(0 AS BIGINT) FROM event_streams WHERE operator_id = {operator_id}))",
+            event.id, event.operator_id, event.event_type, account_id = event.subject.account_id(), transfer_id,
+            threshold, webhook_id, event.data, event.created_at, event.fact
+        }
+    };
+    sql! {
+        "INSERT INTO events
+             (event_id, operator_id, event_type, account_id, transfer_id, threshold_usdc, webhook_id, data, created_at,
+              fact, place)
+         VALUES {rows}
+         ON CONFLICT DO NOTHING {ending}",
+        rows = Piece(|values: &mut Vec<_>| joined(events.iter().map(|event| row(event, values)))),
+        ending = Sql(ending)
+    }
+}
+
+/// Inserts a delivery of the event for each of `webhooks` that it concerns. Returns those with one to attempt.
+pub(super) async fn insert_deliveries(
+    tx: &mut Transaction<'_>,
+    event: &Event,
+    webhooks: &[Webhook],
+    now: Timestamp,
+) -> Result<Vec<WebhookId>, StoreError> {
+    let concerned: Vec<(WebhookId, DeliveryState)> =
+        webhooks.iter().filter_map(|webhook| Some((webhook.id, webhook.delivery_of(event, now)?))).collect();
+    super::deliveries::insert_deliveries(tx, (event.operator_id, event.id), &concerned, now).await?;
+    let pending = concerned.iter().filter(|(_, state)| matches!(state, DeliveryState::Pending { .. }));
+    Ok(pending.map(|(webhook, _)| *webhook).collect())
+}

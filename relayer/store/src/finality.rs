@@ -1,0 +1,114 @@
+//! Entries that may still be forked away: lists them, marks them final, and undoes those that are gone.
+
+use futures::FutureExt;
+
+use super::chain_wins::{Dropped, reopen_unpaid};
+use super::events::announce;
+use super::marks::{Mark, OneOf};
+use super::query::sql;
+use super::row::{Record, Row};
+use super::{Index, StoreError, ledgers};
+use purser_model::{AccountId, EntryKind, Network, OperatorId, Timestamp, TransferId, UsdcAmount};
+
+/// An entry that a fork dropped.
+struct Undone {
+    account: (OperatorId, AccountId),
+    kind: EntryKind,
+    amount: UsdcAmount,
+    transfer_id: Option<TransferId>,
+}
+
+impl Record for Undone {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            account: (row.get("operator_id")?, row.get("account_id")?),
+            kind: row.get("kind")?,
+            amount: row.get("amount_usdc")?,
+            transfer_id: row.get("transfer_id")?,
+        })
+    }
+}
+
+impl Index {
+    /// For the indexer: up to `rows_max` transactions of every operator's history on `network` that are not final,
+    /// oldest first.
+    pub async fn list_open_transactions(
+        &self,
+        network: Network,
+        rows_max: usize,
+    ) -> Result<Vec<Mark>, StoreError> {
+        sql! {
+            "SELECT DISTINCT tx_signature, slot FROM history
+             WHERE network = {network} AND NOT is_final AND slot IS NOT NULL
+             ORDER BY slot, tx_signature LIMIT {rows_max}",
+            network, rows_max
+        }
+        .fetch_all(self.lister())
+        .await
+    }
+
+    /// For the indexer: marks transactions that can no longer be forked away. At most 1,000.
+    pub async fn mark_final(&self, network: Network, transactions: &[Mark]) -> Result<(), StoreError> {
+        if transactions.is_empty() {
+            return Ok(());
+        }
+        sql! {
+            "UPDATE history SET is_final = TRUE WHERE network = {network} AND NOT is_final AND {one_of}",
+            network, one_of = OneOf(transactions)
+        }
+        .run(self.writer())
+        .await
+    }
+
+    /// For the indexer: undoes a transaction whose slot was forked away, opens the transfers again that it had settled, and announces
+    /// that. Returns the number of its entries.
+    pub async fn undo_transaction(
+        &self,
+        network: Network,
+        transaction: &Mark,
+        now: Timestamp,
+    ) -> Result<usize, StoreError> {
+        let Mark { signature, slot } = transaction;
+        // Read before the write, so that the writer is not held up.
+        let whose: Vec<OperatorId> = sql! {
+            "SELECT DISTINCT operator_id FROM history
+             WHERE network = {network} AND slot = {slot} AND tx_signature = {signature} AND NOT is_final",
+            network, slot, signature
+        }
+        .fetch_all(self.reader())
+        .await?;
+        let mut webhooks = Vec::new();
+        for operator in whose {
+            webhooks.extend(self.list_all_webhooks(operator).await?);
+        }
+        let undo = sql! {
+            "DELETE FROM history
+             WHERE network = {network} AND slot = {slot} AND tx_signature = {signature} AND NOT is_final
+             RETURNING operator_id, account_id, kind, amount_usdc, transfer_id",
+            network, slot, signature
+        };
+        let signature = signature.clone();
+        let write = self.write(move |tx| {
+            async move {
+                let undone: Vec<Undone> = undo.fetch_all(&mut *tx).await?;
+                let mut events = Vec::new();
+                // Transfers before ledgers: every process locks them in this order.
+                for Undone { account, kind, transfer_id, .. } in &undone {
+                    if let (EntryKind::Transfer, Some(transfer_id)) = (kind, *transfer_id) {
+                        let dropped =
+                            Dropped { account: *account, transfer_id, signature: signature.clone() };
+                        events.extend(reopen_unpaid(tx, &dropped, now).await?);
+                    }
+                }
+                for Undone { account, kind, amount, .. } in &undone {
+                    ledgers::unbook(tx, *account, ledgers::change_of(*kind, *amount)).await?;
+                }
+                Ok((undone.len(), announce(tx, &events, &webhooks, now).await?))
+            }
+            .boxed()
+        });
+        let (undone, notified) = write.await?;
+        self.outbox.hint(notified);
+        Ok(undone)
+    }
+}

@@ -1,0 +1,70 @@
+//! Grants as wallets opened them on the chain: who approved what a person was asked about.
+
+use std::collections::HashMap;
+
+use super::history::tag_text;
+use super::query::{Each, sql};
+use super::row::{Record, Row, unreadable};
+use super::{Index, StoreError, Transfers};
+use purser_model::{ApprovalState, ApprovedBy, GrantOpened, OperatorId, Timestamp, Transfer, TransferId};
+
+impl Record for GrantOpened {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let id = u64::from_str_radix(&row.get::<String>("grant_id")?, 16);
+        Ok(Self {
+            operator_id: row.get("operator_id")?,
+            account_id: row.get("account_id")?,
+            id: id.map_err(|_| unreadable("grant_id"))?,
+            signer: row.get("signer")?,
+            signature: row.get("tx_signature")?,
+            slot: row.get("slot")?,
+            opened_at: row.get("opened_at")?,
+            expires_at: Timestamp::from_unix_seconds(row.get("expires_unix")?),
+        })
+    }
+}
+
+impl Index {
+    /// Records a grant that was opened; a repeat changes nothing, but where a fork moved it to another slot.
+    pub async fn insert_grant_opened(&self, grant: &GrantOpened) -> Result<(), StoreError> {
+        sql! {
+            "INSERT INTO grants_opened
+                 (operator_id, account_id, grant_id, tx_signature, slot, signer, opened_at, expires_unix)
+             VALUES ({operator_id}, {account_id}, {id}, {signature}, {slot}, {signer}, {opened_at}, {expires_unix})
+             ON CONFLICT (operator_id, grant_id, account_id, tx_signature) DO UPDATE SET
+                 slot = excluded.slot, signer = excluded.signer, opened_at = excluded.opened_at,
+                 expires_unix = excluded.expires_unix",
+            grant.operator_id, grant.account_id, id = tag_text(grant.id), grant.signature, grant.slot, grant.signer,
+            grant.opened_at, expires_unix = grant.expires_at.unix_seconds()
+        }
+        .run(self.writer())
+        .await
+    }
+}
+
+impl Transfers {
+    /// Who approved those of the operator's transfers that a grant let through, as far as the indexer has read it.
+    pub async fn find_approved_by(
+        &self,
+        operator: OperatorId,
+        transfers: &[Transfer],
+    ) -> Result<HashMap<TransferId, ApprovedBy>, StoreError> {
+        let granted = transfers.iter().filter(|transfer| {
+            transfer.approval.requested().is_some() && ApprovalState::of(transfer).is_granted()
+        });
+        let granted: Vec<&Transfer> = granted.collect();
+        if granted.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let ids: Vec<String> = granted.iter().map(|transfer| tag_text(transfer.id.tag())).collect();
+        let opened: Vec<GrantOpened> = sql! {
+            "SELECT operator_id, account_id, grant_id, tx_signature, slot, signer, opened_at, expires_unix
+             FROM grants_opened WHERE operator_id = {operator} AND grant_id IN ({ids})",
+            operator, ids = Each(&ids)
+        }
+        .fetch_all(self.lister())
+        .await?;
+        let approved = |transfer: &Transfer| Some((transfer.id, ApprovedBy::of(transfer, &opened)?));
+        Ok(granted.into_iter().filter_map(approved).collect())
+    }
+}

@@ -1,0 +1,73 @@
+//! The last balances seen by a sweep, for when accounts cannot be read.
+
+use super::accounts::{COLUMNS, of_tag};
+use super::query::{Sql, sql};
+use super::row::{Record, Row};
+use super::stored::{Below, OrEmpty};
+use super::{Accounts, Index, StoreError};
+use purser_model::{Account, AccountFilter, AccountPlace, Network, Operator, Timestamp, UsdcAmount};
+
+/// An account with the balance that a sweep last saw.
+#[derive(Debug, Clone)]
+pub struct KnownAccount {
+    pub account: Account,
+    pub balance: UsdcAmount,
+    /// When the last complete sweep began; an account newer than that held nothing at its creation.
+    pub as_of: Timestamp,
+}
+
+impl Record for KnownAccount {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let account = Account::read(row)?;
+        let began_at: Option<Timestamp> = row.get("began_at")?;
+        let balance = UsdcAmount::from_micros(u64::try_from(row.get::<i64>("seen_micros")?).unwrap_or(0));
+        let as_of = began_at.map_or(account.created_at, |began_at| began_at.max(account.created_at));
+        Ok(Self { account, balance, as_of })
+    }
+}
+
+impl Index {
+    /// For the indexer: records that a sweep which began then has seen every account of the network.
+    pub async fn mark_swept(&self, network: Network, began_at: Timestamp) -> Result<(), StoreError> {
+        sql! {
+            "INSERT INTO sweeps (network, began_at) VALUES ({network}, {began_at})
+             ON CONFLICT (network) DO UPDATE SET began_at = excluded.began_at
+                 WHERE sweeps.began_at < excluded.began_at",
+            network, began_at
+        }
+        .run(self.writer())
+        .await
+    }
+}
+
+impl Accounts {
+    /// As [`Accounts::list_accounts`], without closed accounts.
+    pub async fn list_known_accounts(
+        &self,
+        operator: &Operator,
+        filter: impl Into<AccountFilter>,
+        after: Option<AccountPlace>,
+        rows_max: u32,
+    ) -> Result<Vec<KnownAccount>, StoreError> {
+        let AccountFilter { status, tag } = filter.into();
+        // Two separate conditions, because an "or" would use no index.
+        let of_status = if status.is_some() { "status" } else { "''" };
+        let (created_at, id) = after.map(|place| (place.created_at, place.id)).unzip();
+        sql! {
+            "SELECT {columns},
+                 COALESCE((
+                     SELECT seen_micros FROM ledgers
+                     WHERE ledgers.operator_id = accounts.operator_id AND ledgers.account_id = accounts.account_id
+                 ), 0) AS seen_micros,
+                 (SELECT began_at FROM sweeps WHERE network = {network}) AS began_at
+             FROM accounts
+             WHERE operator_id = {operator_id} AND provisioning = 'ready' AND {of_status} = {status}
+                 {of_tag} AND (created_at, account_id) < ({created_at}, {id}) AND NOT is_closed
+             ORDER BY created_at DESC, account_id DESC LIMIT {rows_max}",
+            columns = COLUMNS, operator.network, operator_id = operator.id, of_status = Sql(of_status),
+            status = OrEmpty(status), of_tag = of_tag(tag.as_ref()), created_at = Below(created_at), id = Below(id), rows_max
+        }
+        .fetch_all(self.lister())
+        .await
+    }
+}

@@ -1,0 +1,76 @@
+use super::query::{Query, Sql, sql};
+use super::row::{Record, Row};
+use super::{Operators, StoreError, Transaction};
+use purser_model::{Address, Network, Operator, OperatorId};
+
+/// The columns of an [`Operator`].
+pub(super) const COLUMNS: Sql<&str> =
+    Sql("operators.operator_id, operators.network, operators.name AS operator_name,
+    operators.address AS operator_address, operators.created_at AS operator_created_at");
+
+impl Record for Operator {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.get("operator_id")?,
+            network: row.get("network")?,
+            name: row.get("operator_name")?,
+            address: row.get("operator_address")?,
+            created_at: row.get("operator_created_at")?,
+        })
+    }
+}
+
+/// Inserts an operator.
+pub(super) fn insert(operator: &Operator) -> Query {
+    sql! {
+        "INSERT INTO operators (operator_id, network, name, address, created_at)
+         VALUES ({id}, {network}, {name}, {address}, {created_at})",
+        operator.id, operator.network, operator.name, operator.address, operator.created_at
+    }
+}
+
+/// Serialises transactions that count what an operator has in order to add to it, until the end of the transaction.
+/// Payments do not wait for it: references to the operator's row need only its key.
+pub(super) async fn lock_operator(tx: &mut Transaction<'_>, operator: OperatorId) -> Result<(), StoreError> {
+    sql! {"UPDATE operators SET name = name WHERE operator_id = {operator}", operator}.run(tx).await
+}
+
+/// The number that a `SELECT COUNT` gives.
+pub(super) async fn count_in(tx: &mut Transaction<'_>, count: Query) -> Result<i64, StoreError> {
+    Ok(count.fetch_optional(tx).await?.unwrap_or(0))
+}
+
+impl Operators {
+    /// `AlreadyThere` when the network has an operator with this address.
+    pub async fn insert_operator(&self, operator: &Operator) -> Result<(), StoreError> {
+        insert(operator).run(self.writer()).await
+    }
+
+    /// The operator with this id.
+    pub async fn find_operator(&self, id: OperatorId) -> Result<Option<Operator>, StoreError> {
+        sql! {"SELECT {columns} FROM operators WHERE operator_id = {id}", columns = COLUMNS, id}
+            .fetch_optional(self.reader())
+            .await
+    }
+
+    /// The operator whose on-chain account this is.
+    pub async fn find_operator_by_address(
+        &self,
+        network: Network,
+        address: &Address,
+    ) -> Result<Option<Operator>, StoreError> {
+        sql! {
+            "SELECT {columns} FROM operators WHERE network = {network} AND address = {address}",
+            columns = COLUMNS, network, address
+        }
+        .fetch_optional(self.reader())
+        .await
+    }
+
+    /// Every operator, oldest first. For the command line.
+    pub async fn list_operators(&self) -> Result<Vec<Operator>, StoreError> {
+        sql! {"SELECT {columns} FROM operators ORDER BY operator_id", columns = COLUMNS}
+            .fetch_all(self.reader())
+            .await
+    }
+}

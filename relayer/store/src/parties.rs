@@ -1,0 +1,88 @@
+//! Accounts as counterparties of entries.
+
+use super::query::{Each, sql};
+use super::row::{Record, Row};
+use super::stored::OrEmpty;
+use super::{Database, Index, StoreError};
+use purser_model::{AccountId, Address, Network, OperatorId, Party, TransferRequest};
+
+impl Record for Party {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            account_id: row.get("account_id")?,
+            operator_id: row.get("operator_id")?,
+            token_account: row.get("token_account")?,
+        })
+    }
+}
+
+/// A party and its PDA.
+struct WithAddress(Address, Party);
+
+impl Record for WithAddress {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self(row.get("address")?, Party::read(row)?))
+    }
+}
+
+impl Index {
+    /// For the indexer: the accounts of every operator on `network` that have one of these PDAs or token accounts,
+    /// keyed by PDA. At most 1,000 addresses.
+    pub async fn find_parties(
+        &self,
+        network: Network,
+        addresses: &[Address],
+    ) -> Result<Vec<(Address, Party)>, StoreError> {
+        if addresses.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows: Vec<WithAddress> = sql! {
+            "SELECT accounts.account_id, accounts.operator_id, accounts.address, accounts.token_account
+             FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
+             WHERE operators.network = {network}
+                 AND (accounts.address IN ({addresses}) OR accounts.token_account IN ({addresses}))",
+            network, addresses = Each(addresses)
+        }
+        .fetch_all(self.reader())
+        .await?;
+        Ok(rows.into_iter().map(|WithAddress(address, party)| (address, party)).collect())
+    }
+}
+
+impl Database {
+    /// The payer and the recipient of a request, as far as they are accounts.
+    pub(super) async fn find_parties_of(
+        &self,
+        network: Network,
+        request: &TransferRequest,
+    ) -> Result<Vec<Party>, StoreError> {
+        sql! {
+            "SELECT accounts.account_id, accounts.operator_id, accounts.token_account
+             FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
+             WHERE operators.network = {network}
+                 AND (accounts.account_id = {from} OR accounts.account_id = {to} OR accounts.token_account = {to})",
+            network, request.from, request.to
+        }
+        .fetch_all(self.reader())
+        .await
+    }
+}
+
+impl Index {
+    /// For the indexer: up to `rows_max` of the operator's accounts that can be halted, by account id, starting after `after`.
+    pub async fn list_haltable(
+        &self,
+        operator: OperatorId,
+        after: Option<AccountId>,
+        rows_max: u32,
+    ) -> Result<Vec<AccountId>, StoreError> {
+        sql! {
+            "SELECT account_id FROM accounts
+             WHERE operator_id = {operator} AND account_id > {after} AND provisioning = 'ready' AND NOT is_closed
+             ORDER BY account_id LIMIT {rows_max}",
+            operator, after = OrEmpty(after), rows_max
+        }
+        .fetch_all(self.lister())
+        .await
+    }
+}

@@ -1,0 +1,76 @@
+//! Transactions that were listed but that no node shows yet: fetched until they are shown or forked away.
+
+use super::due::Due;
+use super::query::sql;
+use super::row::{Record, Row};
+use super::{Index, StoreError, Transaction};
+use purser_model::{Network, Timestamp};
+
+/// A transaction that was listed but that no node shows yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PendingFetch {
+    /// Base58.
+    pub signature: String,
+    pub slot: u64,
+    pub tries: u32,
+    pub next_try_at: Timestamp,
+}
+
+impl Record for PendingFetch {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            signature: row.get("tx_signature")?,
+            slot: row.get("slot")?,
+            tries: row.get("tries")?,
+            next_try_at: row.get("next_try_at")?,
+        })
+    }
+}
+
+impl Index {
+    /// For the indexer: the pending fetches that may be retried, longest waiting first.
+    pub async fn list_pending_fetches(
+        &self,
+        network: Network,
+        due: Due,
+        rows_max: u32,
+    ) -> Result<Vec<PendingFetch>, StoreError> {
+        sql! {
+            "SELECT tx_signature, slot, tries, next_try_at FROM pending_fetches
+             WHERE network = {network} AND {is_due} ORDER BY next_try_at LIMIT {rows_max}",
+            network, is_due = due.has_come("next_try_at"), rows_max
+        }
+        .fetch_all(self.reader())
+        .await
+    }
+}
+
+pub(super) async fn replace_pending_fetch(
+    tx: &mut Transaction<'_>,
+    network: Network,
+    pending: &PendingFetch,
+) -> Result<(), StoreError> {
+    sql! {
+        "INSERT INTO pending_fetches (network, tx_signature, slot, tries, next_try_at)
+         VALUES ({network}, {signature}, {slot}, {tries}, {next_try_at})
+         ON CONFLICT (network, tx_signature) DO UPDATE
+             SET slot = excluded.slot, tries = excluded.tries, next_try_at = excluded.next_try_at
+             WHERE pending_fetches.tries < excluded.tries",
+        network, pending.signature, pending.slot, pending.tries, pending.next_try_at
+    }
+    .run(tx)
+    .await
+}
+
+pub(super) async fn delete_pending_fetch(
+    tx: &mut Transaction<'_>,
+    network: Network,
+    signature: &str,
+) -> Result<(), StoreError> {
+    sql! {
+        "DELETE FROM pending_fetches WHERE network = {network} AND tx_signature = {signature}",
+        network, signature
+    }
+    .run(tx)
+    .await
+}

@@ -1,0 +1,262 @@
+//! Pending policies: when to look at them, and whether they were announced.
+
+use super::accounts::set_policy;
+use super::events::announce;
+use super::query::{Query, Sql, sql};
+use super::quotas::{fits, hold};
+use super::row::{Record, Row};
+use super::{Policies, StoreError};
+use futures::FutureExt;
+use purser_model::{
+    AccountId, AccountStatus, Asking, Event, Network, OperatorId, PendingPolicy, Quotas, Timestamp,
+    WaitingPolicy,
+};
+
+/// The columns of a [`PendingPolicy`].
+const COLUMNS: Sql<&str> =
+    Sql("pending_policies.operator_id, pending_policies.account_id, pending_policies.hash,
+    pending_policies.expected_version, pending_policies.allowlist_entries, pending_policies.due_unix,
+    pending_policies.is_announced, pending_policies.created_at, pending_policies.sealed_by");
+
+impl Record for PendingPolicy {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            operator_id: row.get("operator_id")?,
+            account_id: row.get("account_id")?,
+            hash: row.get("hash")?,
+            expected_version: row.get("expected_version")?,
+            allowlist_entries: row.get("allowlist_entries")?,
+            due_at: row.get("due_unix")?,
+            is_announced: row.get("is_announced")?,
+            created_at: row.get("created_at")?,
+            sealed_by: row.get("sealed_by")?,
+        })
+    }
+}
+
+impl Record for WaitingPolicy {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let (key_id, reason): (Option<_>, _) = (row.get("key_id")?, row.get("reason")?);
+        Ok(Self {
+            pending: PendingPolicy::read(row)?,
+            asking: key_id.map(|key_id| Asking { key_id, reason }),
+        })
+    }
+}
+
+/// Schedules the next look at a proposal for `due_at`.
+fn put_off(pending: &PendingPolicy, due_at: i64) -> Query {
+    sql! {
+        "UPDATE pending_policies SET due_unix = {due_at}
+         WHERE operator_id = {operator_id} AND account_id = {account_id} AND hash = {hash}",
+        due_at, pending.operator_id, pending.account_id, pending.hash
+    }
+}
+
+fn delete(pending: &PendingPolicy) -> Query {
+    sql! {
+        "DELETE FROM pending_policies
+         WHERE operator_id = {operator_id} AND account_id = {account_id} AND hash = {hash}",
+        pending.operator_id, pending.account_id, pending.hash
+    }
+}
+
+impl Policies {
+    /// Records a proposal before it is sent to the chain. Overwrites an existing one.
+    /// `QuotaExceeded`: it has more entries than the operator may have.
+    pub async fn insert_pending_policy(
+        &self,
+        pending: &PendingPolicy,
+        quotas: Quotas,
+    ) -> Result<(), StoreError> {
+        let more = pending.allowlist_entries;
+        let known = sql! {
+            "SELECT expected_version FROM pending_policies
+             WHERE operator_id = {operator_id} AND account_id = {account_id} AND hash = {hash}",
+            pending.operator_id, pending.account_id, pending.hash
+        };
+        let insert = sql! {
+            "INSERT INTO pending_policies
+                 (operator_id, account_id, hash, expected_version, allowlist_entries, due_unix, is_announced, created_at,
+                  sealed_by)
+             VALUES ({operator_id}, {account_id}, {hash}, {expected_version}, {more}, {due_at}, {is_announced},
+                  {created_at}, {sealed_by})
+             ON CONFLICT (operator_id, account_id, hash) DO UPDATE SET
+                 allowlist_entries = excluded.allowlist_entries, due_unix = excluded.due_unix,
+                 is_announced = excluded.is_announced, created_at = excluded.created_at,
+                 sealed_by = excluded.sealed_by",
+            pending.operator_id, pending.account_id, pending.hash, pending.expected_version, more, pending.due_at,
+            pending.is_announced, pending.created_at, pending.sealed_by
+        };
+        let operator = pending.operator_id;
+        self.write(move |tx| {
+            async move {
+                let held = hold(tx, operator).await?;
+                let known: Option<u64> = known.fetch_optional(&mut *tx).await?;
+                fits(held.allowlist_entries, if known.is_some() { 0 } else { more }, quotas)?;
+                insert.run(tx).await
+            }
+            .boxed()
+        })
+        .await
+    }
+
+    /// For the indexer: records a draft that a wallet sealed past this service, to be looked at soon. A known one stays as it is.
+    pub async fn insert_sealed_draft(&self, pending: &PendingPolicy) -> Result<(), StoreError> {
+        sql! {
+            "INSERT INTO pending_policies
+                 (operator_id, account_id, hash, expected_version, due_unix, is_announced, created_at, sealed_by)
+             VALUES ({operator_id}, {account_id}, {hash}, {expected_version}, 0, FALSE, {created_at}, {sealed_by})
+             ON CONFLICT (operator_id, account_id, hash) DO NOTHING",
+            pending.operator_id, pending.account_id, pending.hash, pending.expected_version, pending.created_at,
+            pending.sealed_by
+        }
+        .run(self.writer())
+        .await
+    }
+
+    /// Records that the proposal is pending on the chain until `due_at`. The first writer announces it by `event`.
+    /// Schedules a look at the account's other proposals: a new draft replaces the one before.
+    pub async fn mark_policy_pending(
+        &self,
+        pending: &PendingPolicy,
+        due_at: i64,
+        event: Event,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let others = sql! {
+            "UPDATE pending_policies SET due_unix = 0
+             WHERE operator_id = {operator_id} AND account_id = {account_id} AND hash <> {hash}",
+            pending.operator_id, pending.account_id, pending.hash
+        };
+        let due = put_off(pending, due_at);
+        let announced = sql! {
+            "UPDATE pending_policies SET is_announced = TRUE
+             WHERE operator_id = {operator_id} AND account_id = {account_id} AND hash = {hash} AND NOT is_announced",
+            pending.operator_id, pending.account_id, pending.hash
+        };
+        let webhooks = self.list_all_webhooks(pending.operator_id).await?;
+        let write = self.write(move |tx| {
+            async move {
+                others.execute(&mut *tx).await?;
+                due.execute(&mut *tx).await?;
+                if announced.execute(&mut *tx).await? == 0 {
+                    return Ok(Vec::new());
+                }
+                announce(tx, &[event], &webhooks, now).await
+            }
+            .boxed()
+        });
+        self.outbox.hint(write.await?);
+        Ok(())
+    }
+
+    /// Records that the proposal is in force: the account counts its entries, and the first writer announces it by `event`.
+    pub async fn mark_policy_applied(
+        &self,
+        pending: &PendingPolicy,
+        status: AccountStatus,
+        event: Event,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let delete = delete(pending);
+        let account = set_policy(pending.operator_id, pending.account_id, status, pending.allowlist_entries);
+        let webhooks = self.list_all_webhooks(pending.operator_id).await?;
+        let write = self.write(move |tx| {
+            async move {
+                if delete.execute(&mut *tx).await? == 0 {
+                    return Ok(Vec::new());
+                }
+                account.execute(&mut *tx).await?;
+                announce(tx, &[event], &webhooks, now).await
+            }
+            .boxed()
+        });
+        self.outbox.hint(write.await?);
+        Ok(())
+    }
+
+    /// Deletes a proposal that is no longer pending, or never was.
+    pub async fn delete_pending_policy(&self, pending: &PendingPolicy) -> Result<(), StoreError> {
+        delete(pending).run(self.writer()).await
+    }
+
+    /// Schedules the next look at the proposal for `due_at`.
+    pub async fn put_off_pending_policy(
+        &self,
+        pending: &PendingPolicy,
+        due_at: i64,
+    ) -> Result<(), StoreError> {
+        put_off(pending, due_at).run(self.writer()).await
+    }
+
+    /// Schedules an early look at the account's proposals: its policy has changed, so no earlier proposal can take effect.
+    pub async fn look_at_pending_policies(
+        &self,
+        operator: OperatorId,
+        account: AccountId,
+    ) -> Result<(), StoreError> {
+        sql! {
+            "UPDATE pending_policies SET due_unix = 0 WHERE operator_id = {operator} AND account_id = {account}",
+            operator, account
+        }
+        .run(self.writer())
+        .await
+    }
+
+    /// The record of the account's proposal with this hash.
+    pub async fn find_pending_policy(
+        &self,
+        operator: OperatorId,
+        account: AccountId,
+        hash: [u8; 32],
+    ) -> Result<Option<PendingPolicy>, StoreError> {
+        sql! {
+            "SELECT {columns} FROM pending_policies
+             WHERE operator_id = {operator} AND account_id = {account} AND hash = {hash}",
+            columns = COLUMNS, operator, account, hash
+        }
+        .fetch_optional(self.reader())
+        .await
+    }
+
+    /// Up to `rows_max` proposals of the operator that are known to be pending on the chain, those that can take effect first
+    /// first, with who asked for each here.
+    pub async fn list_waiting_policies(
+        &self,
+        operator: OperatorId,
+        rows_max: u32,
+    ) -> Result<Vec<WaitingPolicy>, StoreError> {
+        sql! {
+            "SELECT {columns}, policy_askings.key_id, policy_askings.reason FROM pending_policies
+             LEFT JOIN policy_askings
+                 ON policy_askings.operator_id = pending_policies.operator_id
+                     AND policy_askings.account_id = pending_policies.account_id
+                     AND policy_askings.done_by = pending_policies.hash
+             WHERE pending_policies.operator_id = {operator} AND is_announced
+             ORDER BY due_unix, pending_policies.account_id LIMIT {rows_max}",
+            columns = COLUMNS, operator, rows_max
+        }
+        .fetch_all(self.lister())
+        .await
+    }
+
+    /// For a worker: up to `rows_max` proposals of every operator on `network` that are due at `due_at` or before,
+    /// longest due first.
+    pub async fn list_due_policies(
+        &self,
+        network: Network,
+        due_at: i64,
+        rows_max: u32,
+    ) -> Result<Vec<PendingPolicy>, StoreError> {
+        sql! {
+            "SELECT {columns} FROM pending_policies
+             JOIN operators ON operators.operator_id = pending_policies.operator_id
+             WHERE operators.network = {network} AND due_unix <= {due_at}
+             ORDER BY due_unix LIMIT {rows_max}",
+            columns = COLUMNS, network, due_at, rows_max
+        }
+        .fetch_all(self.lister())
+        .await
+    }
+}

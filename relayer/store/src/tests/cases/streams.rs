@@ -1,0 +1,101 @@
+//! Event streams: one order, in which nothing appears below what was already seen.
+
+use tokio::task::JoinSet;
+
+use super::*;
+use crate::PlacedEvent;
+
+/// Announces an event, by a transfer that policy refuses.
+async fn announces(store: &Store, fixture: &Fixture, number: u8) {
+    let claimed = fixture.claim_new(&fixture.transfer(number, &number.to_string()), 0).await;
+    store
+        .transfers
+        .mark_rejected(&claimed, rejection(RejectionReason::Paused), at(1))
+        .await
+        .expect("rejected");
+}
+
+async fn streamed(fixture: &Fixture, after: u64) -> Vec<PlacedEvent> {
+    let store = &fixture.store;
+    while store.events.place_events(fixture.operator.id, 3).await.expect("placed") {}
+    store.events.list_stream(fixture.operator.id, after, 1_000).await.expect("listed")
+}
+
+#[tokio::test]
+async fn events_of_an_operator_without_a_stream_have_no_place_and_those_after_its_opening_have() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    announces(store, &fixture, 1).await;
+    assert!(!store.events.place_events(fixture.operator.id, 10).await.expect("placed"));
+    assert_eq!(store.events.open_stream(fixture.operator.id).await.expect("opened"), 0);
+    assert!(streamed(&fixture, 0).await.is_empty(), "what was before the stream is listed, not streamed");
+    announces(store, &fixture, 2).await;
+    announces(store, &fixture, 3).await;
+    let events = streamed(&fixture, 0).await;
+    assert_eq!(events.iter().map(|placed| placed.place).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(store.events.open_stream(fixture.operator.id).await.expect("opened"), 2);
+    let stranger = OperatorId::from_bytes([99; 16]);
+    assert!(store.events.list_stream(stranger, 0, 10).await.expect("listed").is_empty());
+    // The ids a reader can resume from.
+    let [one, two] = &events[..] else { panic!("two") };
+    let can = async |place, event: Option<EventId>| {
+        store.events.can_go_on(fixture.operator.id, place, event).await.expect("asked")
+    };
+    assert!(can(1, Some(one.event.id)).await && can(2, Some(two.event.id)).await && can(0, None).await);
+    assert!(!can(1, Some(two.event.id)).await, "a database that was put back");
+    assert!(!can(3, Some(two.event.id)).await && !can(3, None).await, "never given");
+    // The first event is deleted: a reader who had it resumes, and one who did not has missed it.
+    sql! {
+        "DELETE FROM events WHERE operator_id = {operator_id} AND event_id = {id}",
+        operator_id = one.event.operator_id, id = one.event.id
+    }
+    .execute(store.writer())
+    .await
+    .expect("deleted");
+    assert!(can(1, Some(one.event.id)).await && !can(0, None).await);
+}
+
+#[tokio::test]
+async fn reader_that_goes_on_from_the_last_place_misses_nothing_that_many_write_at_once() {
+    let Some(fixture) = fixture().await else { return };
+    let fixture = std::sync::Arc::new(fixture);
+    fixture.store.events.open_stream(fixture.operator.id).await.expect("opened");
+    let other = fixture.reopen().await;
+    let mut writers = JoinSet::new();
+    for number in 0..60u8 {
+        let fixture = fixture.clone();
+        let store = if number % 2 == 0 { fixture.store.clone() } else { other.clone() };
+        writers.spawn(async move { announces(&store, &fixture, number).await });
+    }
+    // Two readers, one per process, place and read while others write.
+    let mut readers = JoinSet::new();
+    for store in [fixture.store.clone(), other] {
+        let operator = fixture.operator.id;
+        readers.spawn(async move {
+            let (mut after, mut seen) = (0, Vec::new());
+            for _ in 0..4_000 {
+                store.events.place_events(operator, 4).await.expect("placed");
+                for placed in store.events.list_stream(operator, after, 5).await.expect("listed") {
+                    assert!(placed.place > after);
+                    after = placed.place;
+                    seen.push(placed.event.id);
+                }
+                if seen.len() == 60 {
+                    break;
+                }
+            }
+            seen
+        });
+    }
+    while let Some(written) = writers.join_next().await {
+        written.expect("written");
+    }
+    let first = readers.join_next().await.expect("one").expect("read");
+    let second = readers.join_next().await.expect("two").expect("read");
+    assert_eq!(first.len(), 60);
+    assert_eq!(first, second, "both in one order");
+    let mut each = first.clone();
+    each.sort_unstable();
+    each.dedup();
+    assert_eq!(each.len(), 60, "each once");
+}

@@ -1,0 +1,253 @@
+//! Transfers as rows.
+
+use serde::{Deserialize, Serialize};
+
+use super::StoreError;
+use super::query::Sql;
+use super::row::{Record, Row, Stored, unreadable};
+use super::statement::{Bound, Value};
+use super::stored::Base64;
+use purser_model::{
+    Approval, ApprovalRequested, ApprovalWanted, CheckedRule, Checks, Failure, Limit, Rejection, RuleCheck,
+    Settlement, SignedTransfer, Timestamp, Transfer, TransferRequest, TransferState, UsdcAmount,
+};
+
+/// The columns of a [`Transfer`].
+pub(super) const COLUMNS: Sql<&str> =
+    Sql("transfers.transfer_id, transfers.operator_id, transfers.network, transfers.account_id,
+    transfers.key_id, transfers.recipient, transfers.amount_usdc, transfers.memo,
+    transfers.idempotency_key, transfers.fee_payer, transfers.refusal, transfers.state,
+    transfers.signed_bytes, transfers.tx_signature,
+    transfers.last_valid_block_height, transfers.sent_at, transfers.slot, transfers.ended_at,
+    transfers.reason, transfers.message, transfers.checks, transfers.policy_version, transfers.reopened, transfers.retry_at,
+    transfers.asks_approval, transfers.approval_reason, transfers.approval_expires_at,
+    transfers.asked_at, transfers.earlier_valid_until, transfers.created_at, transfers.updated_at");
+
+impl Record for Transfer {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.get("transfer_id")?,
+            operator_id: row.get("operator_id")?,
+            network: row.get("network")?,
+            key_id: row.get("key_id")?,
+            idempotency_key: row.get("idempotency_key")?,
+            request: TransferRequest {
+                from: row.get("account_id")?,
+                to: row.get("recipient")?,
+                amount: row.get("amount_usdc")?,
+                memo: row.get("memo")?,
+            },
+            fee_payer: row.get("fee_payer")?,
+            refusal: row.get("refusal")?,
+            approval: read_approval(row)?,
+            policy_version: row.get("policy_version")?,
+            reopened: row.get("reopened")?,
+            asked_at: row.get("asked_at")?,
+            earlier_valid_until: row.get("earlier_valid_until")?,
+            state: read_state(row)?,
+            created_at: row.get("created_at")?,
+            updated_at: row.get("updated_at")?,
+        })
+    }
+}
+
+fn read_state(row: &Row<'_>) -> Result<TransferState, StoreError> {
+    Ok(match row.get::<String>("state")?.as_str() {
+        "claimed" => match row.get::<Option<String>>("message")? {
+            None => TransferState::Claimed,
+            Some(_) => TransferState::PendingApproval(ApprovalWanted {
+                rejection: read_rejection(row, row.get("updated_at")?)?,
+                expires_at: row.get("approval_expires_at")?,
+            }),
+        },
+        "signed" => TransferState::Signed(read_signed(row)?),
+        "sent" => TransferState::Sent { signed: read_signed(row)?, sent_at: row.get("sent_at")? },
+        "settled" => TransferState::Settled(Settlement {
+            signature: row.get("tx_signature")?,
+            settled_at: row.get("ended_at")?,
+            slot: row.get("slot")?,
+            // Stands in the history.
+            number: None,
+        }),
+        "rejected" => TransferState::Rejected(read_rejection(row, row.get("ended_at")?)?),
+        "failed" => TransferState::Failed(Failure {
+            code: row.get("reason")?,
+            message: row.get("message")?,
+            failed_at: row.get("ended_at")?,
+            retry_at: row.get("retry_at")?,
+        }),
+        _ => return Err(unreadable("state")),
+    })
+}
+
+fn read_rejection(row: &Row<'_>, rejected_at: Timestamp) -> Result<Rejection, StoreError> {
+    Ok(Rejection {
+        reason: row.get("reason")?,
+        message: row.get("message")?,
+        checks: row.get("checks")?,
+        policy_version: row.get("policy_version")?,
+        retry_at: row.get("retry_at")?,
+        rejected_at,
+    })
+}
+
+fn read_approval(row: &Row<'_>) -> Result<Approval, StoreError> {
+    Ok(match row.get("approval_expires_at")? {
+        Some(expires_at) => {
+            Approval::Requested(ApprovalRequested { reason: row.get("approval_reason")?, expires_at })
+        }
+        None => match row.get::<u64>("asks_approval")? {
+            1 => Approval::Request,
+            2 => Approval::Off,
+            _ => Approval::Never,
+        },
+    })
+}
+
+fn read_signed(row: &Row<'_>) -> Result<SignedTransfer, StoreError> {
+    Ok(SignedTransfer {
+        bytes: row.get::<Base64>("signed_bytes")?.0,
+        signature: row.get("tx_signature")?,
+        last_valid_block_height: row.get("last_valid_block_height")?,
+    })
+}
+
+/// A transfer, and the bytes that stand in its row, whatever its state.
+pub(super) struct WithBytes(pub Transfer, pub Option<SignedTransfer>);
+
+impl Record for WithBytes {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let has_bytes = row.get::<Option<String>>("signed_bytes")?.is_some();
+        Ok(Self(Transfer::read(row)?, has_bytes.then(|| read_signed(row)).transpose()?))
+    }
+}
+
+/// A state as columns. `None` keeps the column: an ended transfer keeps its signed bytes, unless another signature ended it.
+#[derive(Default)]
+pub(super) struct TransferStateColumns<'a> {
+    pub signed_bytes: Option<Base64>,
+    pub tx_signature: Option<&'a str>,
+    pub last_valid_block_height: Option<u64>,
+    pub sent_at: Option<Timestamp>,
+    pub slot: Option<u64>,
+    pub ended_at: Option<Timestamp>,
+    pub reason: Option<&'static str>,
+    pub message: Option<&'a str>,
+    pub checks: Option<&'a Checks>,
+    pub retry_at: Option<Timestamp>,
+    pub approval_reason: Option<&'static str>,
+    pub approval_expires_at: Option<Timestamp>,
+}
+
+/// A state in the column `state`, which was there before approvals.
+pub(super) const fn stored(state: &TransferState) -> &'static str {
+    match state {
+        TransferState::PendingApproval(_) => "claimed",
+        other => other.as_str(),
+    }
+}
+
+impl<'a> From<&'a TransferState> for TransferStateColumns<'a> {
+    fn from(state: &'a TransferState) -> Self {
+        match state {
+            TransferState::Claimed => Self::default(),
+            TransferState::PendingApproval(wanted) => Self {
+                approval_reason: Some(wanted.rejection.reason.as_str()),
+                approval_expires_at: Some(wanted.expires_at),
+                ..Self::refused(&wanted.rejection)
+            },
+            TransferState::Signed(signed) => Self::from(signed),
+            TransferState::Sent { signed, sent_at } => Self { sent_at: Some(*sent_at), ..Self::from(signed) },
+            TransferState::Settled(settlement) => Self {
+                tx_signature: Some(&settlement.signature),
+                slot: Some(settlement.slot),
+                ended_at: Some(settlement.settled_at),
+                ..Self::default()
+            },
+            TransferState::Rejected(rejection) => {
+                Self { ended_at: Some(rejection.rejected_at), ..Self::refused(rejection) }
+            }
+            TransferState::Failed(failure) => Self {
+                ended_at: Some(failure.failed_at),
+                reason: Some(failure.code.as_str()),
+                message: Some(&failure.message),
+                retry_at: failure.retry_at,
+                ..Self::default()
+            },
+        }
+    }
+}
+
+impl<'a> TransferStateColumns<'a> {
+    fn refused(rejection: &'a Rejection) -> Self {
+        Self {
+            reason: Some(rejection.reason.as_str()),
+            message: Some(&rejection.message),
+            checks: Some(&rejection.checks),
+            retry_at: rejection.retry_at,
+            ..Self::default()
+        }
+    }
+}
+
+impl<'a> From<&'a SignedTransfer> for TransferStateColumns<'a> {
+    fn from(signed: &'a SignedTransfer) -> Self {
+        Self {
+            signed_bytes: Some(Base64(signed.bytes.clone())),
+            tx_signature: Some(&signed.signature),
+            last_valid_block_height: Some(signed.last_valid_block_height),
+            ..Self::default()
+        }
+    }
+}
+
+/// What is so most often is left out: each refusal is kept, and its checks are the longest part of it.
+#[derive(Serialize, Deserialize)]
+struct CheckJson {
+    rule: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    broken: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    limit: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    used: Option<String>,
+}
+
+impl Bound for Checks {
+    const NULL: Value = Value::Text(None);
+
+    fn value(&self) -> Value {
+        let json = self.0.iter().map(|check| CheckJson {
+            rule: check.rule.as_str().to_owned(),
+            broken: (!check.ok).then_some(true),
+            limit: match check.limit {
+                Limit::Unlimited => None,
+                Limit::AtMost(limit) => Some(limit.to_string()),
+            },
+            used: (check.used != UsdcAmount::ZERO).then(|| check.used.to_string()),
+        });
+        // Text, numbers and flags always serialise to JSON.
+        let json = serde_json::to_string(&json.collect::<Vec<_>>());
+        Value::Text(Some(json.unwrap_or_else(|_| "[]".to_owned())))
+    }
+}
+
+impl Stored for Checks {
+    type As = String;
+
+    fn from_held(json: String) -> Option<Self> {
+        let checks: Vec<CheckJson> = serde_json::from_str(&json).ok()?;
+        let read = |check: CheckJson| {
+            Some(RuleCheck {
+                rule: CheckedRule::from_stored(&check.rule)?,
+                ok: check.broken != Some(true),
+                limit: match check.limit {
+                    None => Limit::Unlimited,
+                    Some(limit) => Limit::AtMost(limit.parse().ok()?),
+                },
+                used: check.used.map_or(Some(UsdcAmount::ZERO), |used| used.parse().ok())?,
+            })
+        };
+        checks.into_iter().map(read).collect::<Option<_>>().map(Checks)
+    }
+}

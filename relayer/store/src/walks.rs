@@ -1,0 +1,353 @@
+//! How far the chain has been read. A walk's position commits with the entries that it found.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::chain_wins::{Met, settle_paid};
+use super::due::Due;
+use super::events::announce;
+use super::history::record_read;
+use super::limits::{LimitWatches, reached_by};
+use super::marks::{Mark, OneOf};
+use super::pending_fetches::{PendingFetch, delete_pending_fetch, replace_pending_fetch};
+use super::pools::Pools;
+use super::query::{Sql, sql};
+use super::row::{Record, Row};
+use super::stored::OrEmpty;
+use super::{Index, StoreError, Transaction};
+use futures::FutureExt;
+use purser_model::{
+    Account, AccountId, AccountStatus, Address, Contradiction, HistoryEntry, Network, OperatorId, Timestamp,
+    TransferId, Webhook,
+};
+
+/// Events inserted per statement.
+const ANNOUNCED_AT_ONCE: usize = 500;
+
+/// How far the signatures of one address have been read, newest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Walk {
+    pub address: Address,
+    /// Everything up to and including this transaction was read.
+    pub until: Option<Mark>,
+    pub under_way: Option<UnfinishedWalk>,
+}
+
+/// A walk that has not finished.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UnfinishedWalk {
+    /// Where the next walk ends: the newest transaction that was final when this walk began.
+    pub top: Option<Mark>,
+    /// The signature that the walk has reached, going backwards.
+    pub before: Option<String>,
+}
+
+/// The result of one read.
+#[derive(Debug, Clone, Default)]
+pub struct Readings {
+    /// In the order in which they become visible.
+    pub entries: Vec<HistoryEntry>,
+    /// Whether the entries' slots can no longer be forked away.
+    pub are_final: bool,
+    /// When it was read, by our clock.
+    pub read_at: Option<Timestamp>,
+    pub pending: Vec<PendingFetch>,
+    /// Signatures whose fetch is no longer pending.
+    pub resolved: Vec<String>,
+}
+
+/// Whose history to search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    Operator(OperatorId),
+    Account(AccountId),
+}
+
+impl Record for Walk {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let mark = |signature: Option<String>, slot: Option<u64>| {
+            signature.zip(slot).map(|(signature, slot)| Mark { signature, slot })
+        };
+        let under_way = UnfinishedWalk {
+            top: mark(row.get("top_signature")?, row.get("top_slot")?),
+            before: row.get("before_signature")?,
+        };
+        Ok(Self {
+            address: row.get("address")?,
+            until: mark(row.get("until_signature")?, row.get("until_slot")?),
+            under_way: row.get::<bool>("under_way")?.then_some(under_way),
+        })
+    }
+}
+
+/// An entry of a transaction that was read.
+struct WalkedEntry {
+    mark: Mark,
+    created_at: Timestamp,
+    transfer_id: Option<TransferId>,
+    /// The payment's number is not known yet, or its spending is not known and an operator subscribes to it.
+    is_uncounted: bool,
+}
+
+impl Record for WalkedEntry {
+    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            mark: Mark::read(row)?,
+            created_at: row.get("created_at")?,
+            transfer_id: row.get("transfer_id")?,
+            is_uncounted: row.get::<i64>("uncounted")? == 1,
+        })
+    }
+}
+
+impl Index {
+    /// For the indexer: how far an address has been read. `None`: it was never read.
+    pub async fn find_walk(&self, network: Network, address: &Address) -> Result<Option<Walk>, StoreError> {
+        sql! {
+            "SELECT address, until_signature, until_slot, under_way, top_signature, top_slot, before_signature
+             FROM walks WHERE network = {network} AND address = {address}",
+            network, address
+        }
+        .fetch_optional(self.reader())
+        .await
+    }
+
+    /// For the indexer: up to `rows_max` accounts whose token accounts have an unfinished walk, in no particular
+    /// order.
+    pub async fn list_walks_under_way(
+        &self,
+        network: Network,
+        rows_max: u32,
+    ) -> Result<Vec<(AccountId, Address)>, StoreError> {
+        sql! {
+            "SELECT accounts.account_id, accounts.token_account FROM walks
+                 JOIN accounts ON accounts.token_account = walks.address
+                 JOIN operators ON operators.operator_id = accounts.operator_id
+             WHERE walks.network = {network} AND operators.network = {network} AND walks.under_way LIMIT {rows_max}",
+            network, rows_max
+        }
+        .fetch_all(self.reader())
+        .await
+    }
+
+    /// For the indexer: which of these transactions (at most 1,000) are in the history of `whose`, with the times and
+    /// transfers of their entries. Excludes those with a payment that is not fully known yet.
+    pub async fn find_known(
+        &self,
+        network: Network,
+        whose: Whose,
+        transactions: &[Mark],
+    ) -> Result<HashMap<Mark, Vec<(Timestamp, Option<TransferId>)>>, StoreError> {
+        if transactions.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let (column, id) = match whose {
+            Whose::Operator(id) => ("operator_id", id.to_string()),
+            Whose::Account(id) => ("account_id", id.to_string()),
+        };
+        let rows: Vec<WalkedEntry> = sql! {
+            "SELECT tx_signature, slot, created_at, transfer_id,
+                 CASE WHEN kind = 'transfer' AND (number IS NULL OR (spent_micros IS NULL AND created_at >= COALESCE(
+                     (SELECT since FROM limit_watches WHERE limit_watches.operator_id = history.operator_id), '~')))
+                 THEN CAST(1 AS BIGINT) ELSE 0 END AS uncounted
+             FROM history WHERE network = {network} AND {column} = {id} AND {one_of}",
+            network, column = Sql(column), id, one_of = OneOf(transactions)
+        }
+        .fetch_all(self.reader())
+        .await?;
+        let uncounted: HashSet<Mark> =
+            rows.iter().filter(|row| row.is_uncounted).map(|row| row.mark.clone()).collect();
+        let mut known = HashMap::<_, Vec<_>>::new();
+        for row in rows.into_iter().filter(|row| !uncounted.contains(&row.mark)) {
+            known.entry(row.mark).or_default().push((row.created_at, row.transfer_id));
+        }
+        Ok(known)
+    }
+
+    /// For the indexer: stores what was read and the new position, and settles the transfers that were paid. Returns payments that
+    /// bear a transfer's id and are not that transfer. If another process has advanced the same walk meanwhile, writes nothing:
+    /// `Superseded`.
+    pub async fn insert_readings(
+        &self,
+        network: Network,
+        readings: &Readings,
+        progress: Option<(&Option<Walk>, &Walk)>,
+    ) -> Result<Vec<Contradiction>, StoreError> {
+        let Readings { mut entries, are_final, read_at, pending, resolved } = readings.clone();
+        // Every process locks ledgers in the same order.
+        entries.sort_by_key(|entry| entry.account_id);
+        let progress = progress.map(|(before, after)| (before.clone(), after.clone()));
+        let (webhooks, watches) = self.listeners_of(&entries).await?;
+        let write = self.write(move |tx| {
+            async move {
+                let newest = entries.iter().map(|entry| entry.created_at).max();
+                let Met { mut events, contradictions } = match read_at.or(newest) {
+                    Some(now) => settle_paid(tx, &entries, now).await?,
+                    None => Met::default(),
+                };
+                for entry in &entries {
+                    let Some(news) = record_read(tx, entry, are_final, read_at).await? else { continue };
+                    events.extend(news);
+                    let now = read_at.unwrap_or(entry.created_at);
+                    events.extend(reached_by(tx, entry, &watches, now).await?);
+                }
+                for pending in &pending {
+                    replace_pending_fetch(tx, network, pending).await?;
+                }
+                for signature in &resolved {
+                    delete_pending_fetch(tx, network, signature).await?;
+                }
+                if let Some((before, after)) = &progress {
+                    move_walk(tx, network, before.as_ref(), after).await?;
+                }
+                let mut notified = Vec::new();
+                for events in events.chunks(ANNOUNCED_AT_ONCE) {
+                    let now = events.iter().map(|event| event.created_at).max();
+                    if let Some(now) = now {
+                        notified.extend(announce(tx, events, &webhooks, now).await?);
+                    }
+                }
+                Ok((notified, contradictions))
+            }
+            .boxed()
+        });
+        let (notified, contradictions) = write.await?;
+        self.outbox.hint(notified);
+        Ok(contradictions)
+    }
+
+    /// The webhooks of the operators that these entries concern, and which operators subscribe to limits. Read before
+    /// the write, so that the writer is not held up.
+    async fn listeners_of(
+        &self,
+        entries: &[HistoryEntry],
+    ) -> Result<(Vec<Webhook>, LimitWatches), StoreError> {
+        let operators: BTreeSet<OperatorId> = entries.iter().map(|entry| entry.operator_id).collect();
+        let operators: Vec<OperatorId> = operators.into_iter().collect();
+        let mut webhooks = Vec::new();
+        for operator in &operators {
+            webhooks.extend(self.list_all_webhooks(*operator).await?);
+        }
+        Ok((webhooks, self.find_limit_watches(&operators).await?))
+    }
+
+    /// For the indexer: records an account that was found on the chain, and that its past is still to be read. `false`
+    /// when its id is taken. An account that was being created becomes ready.
+    pub async fn adopt_account(&self, network: Network, account: &Account) -> Result<bool, StoreError> {
+        let Account { id, operator_id, name, address, token_account, status, created_at, .. } = account;
+        let insert = sql! {
+            "INSERT INTO accounts
+                 (account_id, operator_id, name, address, token_account, status, provisioning, created_at)
+             VALUES ({id}, {operator_id}, {name}, {address}, {token_account}, {status}, 'ready', {created_at})
+             ON CONFLICT (account_id) DO NOTHING",
+            id, operator_id, name, address, token_account, status, created_at
+        };
+        // Entries have no places until the account's past is read.
+        let unplaced = sql! {
+            "INSERT INTO ledgers
+                 (operator_id, account_id, booked_micros, unexplained_micros, seen_micros, seen_slot, placed_micros)
+             VALUES ({operator_id}, {id}, 0, 0, 0, 0, -1) ON CONFLICT (operator_id, account_id) DO NOTHING",
+            operator_id, id
+        };
+        let walk = sql! {
+            "INSERT INTO walks (network, address, under_way) VALUES ({network}, {token_account}, TRUE)
+             ON CONFLICT (network, address) DO NOTHING",
+            network, token_account
+        };
+        let ready = sql! {
+            "UPDATE accounts SET provisioning = 'ready'
+             WHERE account_id = {id} AND operator_id = {operator_id} AND address = {address}
+                 AND provisioning = 'requested'",
+            id, operator_id, address
+        };
+        self.write(move |tx| {
+            async move {
+                let is_new = insert.execute(&mut *tx).await? == 1;
+                if is_new {
+                    unplaced.execute(&mut *tx).await?;
+                    walk.execute(tx).await?;
+                } else {
+                    ready.execute(tx).await?;
+                }
+                Ok(is_new)
+            }
+            .boxed()
+        })
+        .await
+    }
+
+    /// For the indexer: takes or renews the lease on `network` until `expires_at`. `false` while another process holds it.
+    pub async fn lease_index(
+        &self,
+        network: Network,
+        now: Timestamp,
+        expires_at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let taken = sql! {
+            "INSERT INTO indexers (network, holder, expires_at) VALUES ({network}, {holder}, {expires_at})
+             ON CONFLICT (network) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
+                 WHERE indexers.holder = excluded.holder OR {is_free} OR {alone}",
+            network, holder = *self.holder, expires_at,
+            is_free = Due::of_lease(now, expires_at).has_come("indexers.expires_at"),
+            // A SQLite file serves one relayer, so every earlier holder is gone.
+            alone = matches!(self.pools, Pools::Sqlite { .. })
+        }
+        .execute(self.writer())
+        .await?;
+        Ok(taken == 1)
+    }
+
+    /// For the indexer: gives the lease on `network` back, so that another process may resume at once.
+    pub async fn release_index(&self, network: Network) -> Result<(), StoreError> {
+        sql! {
+            "DELETE FROM indexers WHERE network = {network} AND holder = {holder}",
+            network, holder = *self.holder
+        }
+        .run(self.writer())
+        .await
+    }
+}
+
+impl Walk {
+    /// An address that was never read.
+    pub const fn new(address: Address) -> Self {
+        Self { address, until: None, under_way: None }
+    }
+}
+
+/// The first status of an adopted account; the chain has the present one.
+pub const ADOPTED_STATUS: AccountStatus = AccountStatus::Active;
+
+async fn move_walk(
+    tx: &mut Transaction<'_>,
+    network: Network,
+    before: Option<&Walk>,
+    after: &Walk,
+) -> Result<(), StoreError> {
+    let top_of = |walk: &Walk| walk.under_way.as_ref().and_then(|under_way| under_way.top.clone());
+    let before_of = |walk: &Walk| walk.under_way.as_ref().and_then(|under_way| under_way.before.clone());
+    let (until_signature, until_slot) = after.until.clone().map(|mark| (mark.signature, mark.slot)).unzip();
+    let (top_signature, top_slot) = top_of(after).map(|mark| (mark.signature, mark.slot)).unzip();
+    let (under_way, before_signature) = (after.under_way.is_some(), before_of(after));
+    let write = match before {
+        None => sql! {
+            "INSERT INTO walks
+                 (network, address, until_signature, until_slot, under_way, top_signature, top_slot, before_signature)
+             VALUES ({network}, {address}, {until_signature}, {until_slot}, {under_way}, {top_signature},
+                 {top_slot}, {before_signature})
+             ON CONFLICT (network, address) DO NOTHING",
+            network, after.address, until_signature, until_slot, under_way, top_signature, top_slot, before_signature
+        },
+        Some(before) => sql! {
+            "UPDATE walks SET until_signature = {until_signature}, until_slot = {until_slot}, under_way = {under_way},
+                 top_signature = {top_signature}, top_slot = {top_slot}, before_signature = {before_signature}
+             WHERE network = {network} AND address = {address}
+                 AND COALESCE(until_signature, '') = {seen_until} AND under_way = {was_under_way}
+                 AND COALESCE(top_signature, '') = {seen_top} AND COALESCE(before_signature, '') = {seen_before}",
+            network, after.address, until_signature, until_slot, under_way, top_signature, top_slot, before_signature,
+            seen_until = OrEmpty(before.until.as_ref().map(|mark| &mark.signature)),
+            was_under_way = before.under_way.is_some(),
+            seen_top = OrEmpty(top_of(before).map(|mark| mark.signature)), seen_before = OrEmpty(before_of(before))
+        },
+    };
+    if write.execute(tx).await? == 1 { Ok(()) } else { Err(StoreError::Superseded) }
+}
