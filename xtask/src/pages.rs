@@ -63,7 +63,6 @@ const UNREADY: &[&str] = &[
     "docs/dev/decisions/README.md",
     "docs/dev/recipes.md",
     "docs/trust/auditing.md",
-    "docs/trust/versions.md",
     "migrations/README.md",
 ];
 
