@@ -62,7 +62,6 @@ const UNREADY: &[&str] = &[
     "docs/dev/decisions/0030-simulated-worlds-and-crash-runs.md",
     "docs/dev/decisions/README.md",
     "docs/dev/recipes.md",
-    "docs/trust/auditing.md",
     "migrations/README.md",
 ];
 
