@@ -5,21 +5,21 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-pub(super) use self::halt_actions::HaltActions;
-use super::allowlist::{Allowlists, resolve};
+use self::halt_actions::name_halt_actions;
+use super::allowlist::resolve;
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{CREATED_SECONDS_MIN, addresses, find_account, read_operator, window_now};
-use super::{Ambient, Chains, Looks, Tasks};
+use crate::Inside;
 use crate::acting::{tell, tell_made};
 use crate::parts::finish;
 use purser_base::crash_point::crash_point;
-use purser_chain::{AgentAddresses, AgentCreation, AgentOnChain, OperatorOnChain, ProvisionChain};
+use purser_chain::{AgentAddresses, AgentCreation, AgentOnChain, OperatorOnChain};
 use purser_model::{
     Account, AccountChange, AccountFilter, AccountId, AccountName, AccountStatus, ActionId, ApprovalRule,
     Before, BudgetId, Counterparties, Drawn, DuplicateRule, Halt, Metadata, Operator, OperatorId,
-    PolicyUpdate, Principal, Provisioning, Quotas, SpendingPolicy, Tags, Timestamp, UsdcAmount, new_agent_id,
+    PolicyUpdate, Principal, Provisioning, SpendingPolicy, Tags, Timestamp, UsdcAmount, new_agent_id,
 };
-use purser_store::{self as store, StoreError};
+use purser_store::StoreError;
 
 /// Rows read per batch, and the most batches read, to fill one filtered page.
 const BATCH_ROWS: u32 = 100;
@@ -85,31 +85,14 @@ pub fn accounts_filter(operator_id: OperatorId, filter: impl Into<AccountFilter>
 /// Agent accounts: created on the chain, listed from the database, their money and policy read live.
 #[derive(Clone)]
 pub struct Accounts {
-    accounts: store::Accounts,
-    operators: store::Operators,
-    chains: Chains<dyn ProvisionChain>,
-    looks: Looks,
-    allowlists: Allowlists,
-    halt_actions: HaltActions,
-    ambient: Ambient,
-    tasks: Tasks,
-    quotas: Quotas,
+    inside: Arc<Inside>,
     /// Operators that were refused one more account; some of their accounts may have been closed since.
     full: Arc<Mutex<HashSet<OperatorId>>>,
 }
 
 impl Accounts {
-    pub(super) fn new(
-        (accounts, operators): (store::Accounts, store::Operators),
-        chains: Chains<dyn ProvisionChain>,
-        looks: Looks,
-        (allowlists, halt_actions): (Allowlists, HaltActions),
-        ambient: Ambient,
-        tasks: Tasks,
-        quotas: Quotas,
-    ) -> Self {
-        let full = Arc::default();
-        Self { accounts, operators, chains, looks, allowlists, halt_actions, ambient, tasks, quotas, full }
+    pub(super) fn new(inside: Arc<Inside>) -> Self {
+        Self { inside, full: Arc::default() }
     }
 
     /// Creates an account with its policy. It becomes visible only once it is on the chain. The work runs to its end
@@ -132,7 +115,7 @@ impl Accounts {
             }
             Ok(this.provision(&operator, &asked, drawn).await?)
         };
-        finish(&self.tasks, work).await
+        finish(&self.inside.tasks, work).await
     }
 
     async fn provision(
@@ -141,7 +124,7 @@ impl Accounts {
         asked: &CreateAccount,
         drawn: Option<Drawn>,
     ) -> Result<AccountView, NotMade> {
-        let Self { chains, ambient, .. } = self;
+        let Inside { chains, ambient, .. } = &*self.inside;
         let chain = &chains.get(operator.network)?.chain;
         let agent_id = match &drawn {
             Some(drawn) => new_agent_id(drawn.at, drawn.id_bits),
@@ -151,12 +134,12 @@ impl Accounts {
         let id = chain.account_id_of(&agent).map_err(|error| from_chain(operator.network, &error, true))?;
         tell_made(id);
         if drawn.is_some()
-            && let Some(account) = self.accounts.find_account(operator.id, id).await?
+            && let Some(account) = self.inside.store.accounts.find_account(operator.id, id).await?
         {
             return Ok(self.look_at(operator, account).await?);
         }
         // Nothing was sent to the chain yet, so the caller may simply retry when it is unavailable.
-        let on_chain = read_operator(&self.chains, operator).await?;
+        let on_chain = read_operator(chains, operator).await?;
         let policy = self.begin_with(operator, &asked.policy).await?;
         let now = ambient.now();
         let halt = Halt::of(on_chain.halted_by, None);
@@ -176,8 +159,8 @@ impl Accounts {
             provisioning: Provisioning::Requested,
             created_at: now,
         };
-        let is_asked_again =
-            drawn.is_some() && self.accounts.mark_account_asked_again(operator.id, id, now).await?;
+        let is_asked_again = drawn.is_some()
+            && self.inside.store.accounts.mark_account_asked_again(operator.id, id, now).await?;
         if is_asked_again && let Some(made) = self.find_made(operator, &account).await? {
             return Ok(made);
         }
@@ -190,7 +173,7 @@ impl Accounts {
                 let is_taken = error.is_address_taken();
                 // Otherwise the row stays: it is invisible, and reconciling finishes or clears it.
                 if (is_taken || error.is_before_anything()) && !is_asked_again {
-                    self.accounts.delete_requested_account(operator.id, id, now).await?;
+                    self.inside.store.accounts.delete_requested_account(operator.id, id, now).await?;
                 }
                 let error = from_chain(operator.network, &error, false);
                 return Err(if is_taken { NotMade::AddressTaken(error) } else { error.into() });
@@ -200,7 +183,7 @@ impl Accounts {
             tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
         }
         crash_point!("account.created");
-        self.accounts.mark_account_ready(operator.id, id).await?;
+        self.inside.store.accounts.mark_account_ready(operator.id, id).await?;
         let account = Account { provisioning: Provisioning::Ready, ..account };
         if matches!(created, AgentCreation::AlreadyThere) {
             return Ok(self.look_at(operator, account).await?);
@@ -227,7 +210,7 @@ impl Accounts {
         let account = Account { provisioning: Provisioning::Ready, ..account.clone() };
         match self.look_at(operator, account).await {
             Ok(view) => {
-                self.accounts.mark_account_ready(operator.id, view.account.id).await?;
+                self.inside.store.accounts.mark_account_ready(operator.id, view.account.id).await?;
                 Ok(Some(view))
             }
             Err(ServiceError::NotFound(Resource::Account)) => Ok(None),
@@ -243,7 +226,7 @@ impl Accounts {
     ) -> Result<SpendingPolicy, ServiceError> {
         let open = SpendingPolicy::default();
         let Some(listed) = &asked.allowed_counterparties else { return Ok(asked.merge(None, &open)) };
-        let resolved = resolve(&self.allowlists, operator, listed, &open.allowlist).await;
+        let resolved = resolve(&self.inside, operator, listed, &open.allowlist).await;
         let allowed = resolved.map_err(|error| match error {
             ServiceError::Invalid(invalid) => invalid.within(POLICY).into(),
             other => other,
@@ -259,7 +242,7 @@ impl Accounts {
     }
 
     async fn write_down(&self, account: &Account) -> Result<(), ServiceError> {
-        let inserted = self.accounts.insert_account_within(account, self.quotas).await;
+        let inserted = self.inside.store.accounts.insert_account_within(account, self.inside.quotas).await;
         if let Err(StoreError::QuotaExceeded(_)) = &inserted {
             self.full.lock().unwrap_or_else(PoisonError::into_inner).insert(account.operator_id);
         }
@@ -268,7 +251,7 @@ impl Accounts {
 
     /// One account. NotFound: unknown or another operator's. Forbidden: an agent key of another account.
     pub async fn get(&self, principal: &Principal, id: AccountId) -> Result<AccountView, ServiceError> {
-        let account = find_account(&self.accounts, principal, id).await?;
+        let account = find_account(&self.inside.store.accounts, principal, id).await?;
         let view = self.look_at(principal.operator(), account).await?;
         Ok(match principal {
             Principal::Operator { .. } => view,
@@ -277,14 +260,14 @@ impl Accounts {
     }
 
     async fn look_at(&self, operator: &Operator, account: Account) -> Result<AccountView, ServiceError> {
-        let as_of = self.ambient.now();
+        let as_of = self.inside.ambient.now();
         let (on_chain, agent, now) = tokio::try_join!(
-            self.looks.read_operator(&self.chains, operator),
-            self.looks.read_agent(&self.chains, operator, &account),
-            window_now(&self.chains, &self.ambient, operator)
+            self.inside.looks.read_operator(&self.inside.chains, operator),
+            self.inside.looks.read_agent(&self.inside.chains, operator, &account),
+            window_now(&self.inside.chains, &self.inside.ambient, operator)
         )?;
         let mut view = view(&on_chain, account, agent, (as_of, now));
-        self.halt_actions.name(operator.id, std::slice::from_mut(&mut view)).await?;
+        name_halt_actions(&self.inside, operator.id, std::slice::from_mut(&mut view)).await?;
         Ok(view)
     }
 
@@ -295,20 +278,20 @@ impl Accounts {
         id: AccountId,
         change: AccountChange,
     ) -> Result<AccountView, ServiceError> {
-        let account = self.accounts.find_account(operator.id, id).await?;
+        let account = self.inside.store.accounts.find_account(operator.id, id).await?;
         let account = account.ok_or(ServiceError::NotFound(Resource::Account))?;
         // Read before writing, so a caller who is answered that the chain is unavailable can safely repeat the request.
         let view = self.look_at(operator, account).await?;
         tell(|told| told.before = Some(Before::Account(view.account.clone())));
-        let account = self.accounts.update_account(&view.account, &change).await??;
+        let account = self.inside.store.accounts.update_account(&view.account, &change).await??;
         Ok(AccountView { account, ..view })
     }
 
     /// The balance of one account, read from its token account now. Errors as [`Accounts::get`].
     pub async fn balance(&self, principal: &Principal, id: AccountId) -> Result<BalanceView, ServiceError> {
-        let account = find_account(&self.accounts, principal, id).await?;
-        let agent = self.looks.read_agent(&self.chains, principal.operator(), &account).await?;
-        Ok(BalanceView { account_id: account.id, balance: agent.balance, read_at: self.ambient.now() })
+        let account = find_account(&self.inside.store.accounts, principal, id).await?;
+        let agent = self.inside.looks.read_agent(&self.inside.chains, principal.operator(), &account).await?;
+        Ok(BalanceView { account_id: account.id, balance: agent.balance, read_at: self.inside.ambient.now() })
     }
 
     async fn read_many(
@@ -320,7 +303,7 @@ impl Accounts {
             return Ok(Vec::new());
         }
         let addresses: Vec<_> = accounts.iter().map(addresses).collect();
-        let chain = &self.chains.get(operator.network)?.chain;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
         chain.read_agents(&addresses).await.map_err(|error| from_chain(operator.network, &error, true))
     }
 
@@ -330,13 +313,18 @@ impl Accounts {
         let before = Timestamp::from_unix_seconds(now.unix_seconds() - CREATED_SECONDS_MIN);
         let mut after = None;
         loop {
-            let counted = self.accounts.list_counted_accounts(operator.id, before, after, BATCH_ROWS).await?;
+            let counted = self
+                .inside
+                .store
+                .accounts
+                .list_counted_accounts(operator.id, before, after, BATCH_ROWS)
+                .await?;
             let Some(last) = counted.last() else { return Ok(()) };
             after = Some(last.id);
             let agents = self.read_many(operator, &counted).await?;
             let is_closed = counted.iter().zip(&agents).filter(|(_, agent)| agent.is_none());
             let closed: Vec<AccountId> = is_closed.map(|(account, _)| account.id).collect();
-            self.accounts.mark_accounts_closed(operator.id, &closed).await?;
+            self.inside.store.accounts.mark_accounts_closed(operator.id, &closed).await?;
         }
     }
 
@@ -344,22 +332,32 @@ impl Accounts {
     pub(super) async fn reconcile(&self) -> Result<(), ServiceError> {
         let full = std::mem::take(&mut *self.full.lock().unwrap_or_else(PoisonError::into_inner));
         for operator in full {
-            let found = self.operators.find_operator(operator).await?.ok_or(ServiceError::Internal)?;
-            self.find_closed(&found, self.ambient.now()).await?;
+            let found =
+                self.inside.store.operators.find_operator(operator).await?.ok_or(ServiceError::Internal)?;
+            self.find_closed(&found, self.inside.ambient.now()).await?;
         }
-        let now = self.ambient.now();
+        let now = self.inside.ambient.now();
         let before = Timestamp::from_unix_seconds(now.unix_seconds() - CREATION_SECONDS_MAX);
-        for account in self.accounts.list_requested_accounts(before, BATCH_ROWS).await? {
-            let operator =
-                self.operators.find_operator(account.operator_id).await?.ok_or(ServiceError::Internal)?;
-            let Ok(network) = self.chains.get(operator.network) else { continue };
+        for account in self.inside.store.accounts.list_requested_accounts(before, BATCH_ROWS).await? {
+            let operator = self
+                .inside
+                .store
+                .operators
+                .find_operator(account.operator_id)
+                .await?
+                .ok_or(ServiceError::Internal)?;
+            let Ok(network) = self.inside.chains.get(operator.network) else { continue };
             let read = network.chain.read_agents(&[addresses(&account)]).await;
             let on_chain = read.map_err(|error| from_chain(operator.network, &error, true))?;
             if on_chain.iter().any(Option::is_some) {
-                self.accounts.mark_account_ready(operator.id, account.id).await?;
+                self.inside.store.accounts.mark_account_ready(operator.id, account.id).await?;
                 tracing::info!(account_id = %account.id, "finished creating an account that was interrupted");
             } else if account.created_at.after(PROVISIONING_TIMEOUT) < now {
-                self.accounts.delete_requested_account(operator.id, account.id, account.created_at).await?;
+                self.inside
+                    .store
+                    .accounts
+                    .delete_requested_account(operator.id, account.id, account.created_at)
+                    .await?;
                 tracing::info!(account_id = %account.id, "removed an account that never reached the chain");
             }
         }

@@ -1,18 +1,20 @@
 //! The record of what is changed through the service. One place in the way of every request that changes something writes it; the
 //! services beside this one tell what only they know: see `crate::acting`.
 
+use std::sync::Arc;
+
 use std::future::Future;
 use std::time::Duration;
 
 use futures::Stream;
 
-use super::{Ambient, Chains, ExplorerUrl, ServiceError, Tasks};
+use super::{ExplorerUrl, ServiceError};
+use crate::Inside;
 use crate::acting::Acting;
 use crate::parts::finish;
 use purser_model::{
     Action, ActionFilter, ActionId, ActionOutcome, Cursor, Invalid, ListedAction, Operator, Page, PageRequest,
 };
-use purser_store as store;
 
 const DAY: Duration = Duration::from_secs(86_400);
 /// After which a key that made too many changes may try again.
@@ -33,28 +35,18 @@ pub enum ActionEnd {
 /// What was changed through the service, by whom and when.
 #[derive(Clone)]
 pub struct Actions {
-    actions: store::Actions,
-    chains: Chains,
-    ambient: Ambient,
-    tasks: Tasks,
-    daily_max: u32,
+    inside: Arc<Inside>,
 }
 
 impl Actions {
     /// `daily_max`: of one key, on record.
-    pub(super) fn new(
-        actions: store::Actions,
-        chains: Chains,
-        ambient: Ambient,
-        tasks: Tasks,
-        daily_max: u32,
-    ) -> Self {
-        Self { actions, chains, ambient, tasks, daily_max }
+    pub(super) fn new(inside: Arc<Inside>) -> Self {
+        Self { inside }
     }
 
     /// Where the transactions of the operator's actions are shown.
     pub fn explorer(&self, operator: &Operator) -> Result<ExplorerUrl, ServiceError> {
-        Ok(self.chains.get(operator.network)?.explorer.clone())
+        Ok(self.inside.chains.get(operator.network)?.explorer.clone())
     }
 
     /// The operator's actions, newest first.
@@ -67,7 +59,7 @@ impl Actions {
         let after = request.after.as_ref().map(|cursor| cursor.position().parse::<ActionId>()).transpose();
         let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
         let rows_max = request.limit.get() + 1;
-        let rows = self.actions.list_actions(operator.id, filter, after, rows_max).await?;
+        let rows = self.inside.store.actions.list_actions(operator.id, filter, after, rows_max).await?;
         let bound = filter.text(operator.id);
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.action.id.to_string())))
     }
@@ -78,7 +70,7 @@ impl Actions {
         operator: &Operator,
         filter: ActionFilter,
     ) -> impl Stream<Item = Result<Vec<ListedAction>, ServiceError>> + Send + use<> {
-        let (actions, operator_id) = (self.actions.clone(), operator.id);
+        let (actions, operator_id) = (self.inside.store.actions.clone(), operator.id);
         futures::stream::try_unfold(Some(None), move |from: Option<Option<ActionId>>| {
             let (actions, filter) = (actions.clone(), filter.clone());
             async move {
@@ -94,18 +86,21 @@ impl Actions {
     /// A new record, not yet written.
     pub fn draw(&self, operator: &Operator, name: &str) -> Result<Action, ServiceError> {
         let name = name.parse().map_err(|_| ServiceError::Internal)?;
-        Ok(Action::new(operator.id, name, self.ambient.now(), self.ambient.id_bits()))
+        Ok(Action::new(operator.id, name, self.inside.ambient.now(), self.inside.ambient.id_bits()))
     }
 
     /// TooManyActions: its key has as many on record as it may, and this is none that stops, revokes, drops or says no.
     pub(super) async fn check_room(&self, action: &Action) -> Result<(), ServiceError> {
         let (Some(key), Some(counted)) = (action.key_id, action.counted()) else { return Ok(()) };
-        let since = self.ambient.now().before(DAY);
-        let made = self.actions.count_actions((action.operator_id, key), counted, since).await?;
-        if made < u64::from(self.daily_max) {
+        let since = self.inside.ambient.now().before(DAY);
+        let made = self.inside.store.actions.count_actions((action.operator_id, key), counted, since).await?;
+        if made < u64::from(self.inside.quotas.actions_daily) {
             return Ok(());
         }
-        Err(ServiceError::TooManyActions { most: self.daily_max, retry_after_seconds: RETRY_AFTER_SECONDS })
+        Err(ServiceError::TooManyActions {
+            most: self.inside.quotas.actions_daily,
+            retry_after_seconds: RETRY_AFTER_SECONDS,
+        })
     }
 
     /// Writes the record; from now on the change may begin. TooManyActions: as `check_room`; a halt or a pause always has room.
@@ -113,7 +108,7 @@ impl Actions {
         if !is_stop {
             self.check_room(action).await?;
         }
-        Ok(self.actions.insert_action(action).await?)
+        Ok(self.inside.store.actions.insert_action(action).await?)
     }
 
     /// Writes how it ended, which is announced; what was changed for certain stays on record whatever the answer says. If this fails, its outcome stays
@@ -129,10 +124,10 @@ impl Actions {
         }
         let written = match end {
             ActionEnd::NothingChanged | ActionEnd::Done if !is_done => {
-                self.actions.delete_action(&action).await
+                self.inside.store.actions.delete_action(&action).await
             }
             ActionEnd::Done | ActionEnd::NothingChanged | ActionEnd::Unknown => {
-                self.actions.mark_action_ended(&action, self.ambient.now()).await
+                self.inside.store.actions.mark_action_ended(&action, self.inside.ambient.now()).await
             }
         };
         if let Err(error) = written {
@@ -155,6 +150,6 @@ impl Actions {
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, ServiceError> {
-        finish(&self.tasks, async move { Ok(work.await) }).await
+        finish(&self.inside.tasks, async move { Ok(work.await) }).await
     }
 }

@@ -5,44 +5,29 @@ use std::fmt::Display;
 
 use purser_policy::ALLOWLIST_ENTRIES_MAX;
 
+use super::Inside;
 use super::error::{ServiceError, from_chain};
 use super::reads::{CREATED_SECONDS_MIN, addresses};
-use super::{Ambient, Chains};
 use purser_chain::AddressKind;
 use purser_model::{
     Account, AccountId, Address, AllowedRecipients, AllowlistEntry, Counterparties, CounterpartyKind,
     Invalid, Operator, Timestamp, of_entries,
 };
-use purser_store as store;
-
-/// What allowlists are resolved by.
-#[derive(Clone)]
-pub(super) struct Allowlists {
-    accounts: store::Accounts,
-    chains: Chains,
-    ambient: Ambient,
-}
-
-impl Allowlists {
-    pub fn new(accounts: store::Accounts, chains: Chains, ambient: Ambient) -> Self {
-        Self { accounts, chains, ambient }
-    }
-}
 
 /// What a list of a request means on the chain. An account id is the wallet at its PDA. A plain address keeps the kind it has in
 /// the list in force; otherwise it is a token account if one exists there, or a wallet if it can be one. Duplicates collapse.
 ///
 /// Invalid, with the entry's place: it is not an account of the operator, or its kind must be stated; also too many entries.
 pub(super) async fn resolve(
-    by: &Allowlists,
+    inside: &Inside,
     operator: &Operator,
     asked: &Counterparties,
     in_force: &AllowedRecipients,
 ) -> Result<AllowedRecipients, ServiceError> {
     let Counterparties::Only(entries) = asked else { return Ok(AllowedRecipients::Anyone) };
-    let accounts = find_accounts(by, operator, entries).await?;
-    let (kinds, own) = find_kinds(by, operator, entries, in_force).await?;
-    let closed = find_closed(by, operator, accounts.values().chain(&own), in_force).await?;
+    let accounts = find_accounts(inside, operator, entries).await?;
+    let (kinds, own) = find_kinds(inside, operator, entries, in_force).await?;
+    let closed = find_closed(inside, operator, accounts.values().chain(&own), in_force).await?;
     let mut resolved = Vec::with_capacity(entries.len());
     for (index, entry) in entries.iter().enumerate() {
         resolved.push(match entry {
@@ -95,7 +80,7 @@ fn unclear(address: &Address) -> String {
 
 /// Those of the accounts that are closed on the chain, except for what the list in force has already.
 async fn find_closed(
-    by: &Allowlists,
+    inside: &Inside,
     operator: &Operator,
     accounts: impl Iterator<Item = &Account>,
     in_force: &AllowedRecipients,
@@ -105,12 +90,12 @@ async fn find_closed(
     if asked.is_empty() {
         return Ok(HashSet::new());
     }
-    let chain = &by.chains.get(operator.network)?.chain;
+    let chain = &inside.chains.get(operator.network)?.chain;
     let places: Vec<_> = asked.iter().map(|account| addresses(account)).collect();
     let read = chain.read_agents(&places).await;
     let read = read.map_err(|error| from_chain(operator.network, &error, true))?;
     // A node may not show a new account yet.
-    let shown_from = Timestamp::from_unix_seconds(by.ambient.now().unix_seconds() - CREATED_SECONDS_MIN);
+    let shown_from = Timestamp::from_unix_seconds(inside.ambient.now().unix_seconds() - CREATED_SECONDS_MIN);
     let is_closed = asked
         .into_iter()
         .zip(read)
@@ -120,7 +105,7 @@ async fn find_closed(
 
 /// The entries that are accounts of the operator.
 async fn find_accounts(
-    by: &Allowlists,
+    inside: &Inside,
     operator: &Operator,
     entries: &[AllowlistEntry],
 ) -> Result<HashMap<AccountId, Account>, ServiceError> {
@@ -128,7 +113,7 @@ async fn find_accounts(
     let ids: Vec<AccountId> = ids.into_iter().collect();
     let mut accounts = HashMap::new();
     for ids in ids.chunks(ALLOWLIST_ENTRIES_MAX) {
-        let found = by.accounts.find_accounts(operator.id, ids).await?;
+        let found = inside.store.accounts.find_accounts(operator.id, ids).await?;
         accounts.extend(found.into_iter().map(|account| (account.id, account)));
     }
     Ok(accounts)
@@ -144,7 +129,7 @@ fn account_id(entry: &AllowlistEntry) -> Option<AccountId> {
 /// The kinds of the plain addresses among the entries, `None` where the caller must state the kind; and those that are accounts
 /// of the operator and not in force.
 async fn find_kinds(
-    by: &Allowlists,
+    inside: &Inside,
     operator: &Operator,
     entries: &[AllowlistEntry],
     in_force: &AllowedRecipients,
@@ -163,13 +148,13 @@ async fn find_kinds(
     if unlisted.is_empty() {
         return Ok((kinds, Vec::new()));
     }
-    let chain = &by.chains.get(operator.network)?.chain;
+    let chain = &inside.chains.get(operator.network)?.chain;
     let read = chain.read_kinds(&unlisted).await;
     let read = read.map_err(|error| from_chain(operator.network, &error, true))?;
     // Lists are answered by address, and an account of one's own is no key.
     let unclear = unlisted.iter().zip(&read).filter(|(_, kind)| **kind == AddressKind::Unclear);
     let ids: Vec<AccountId> = unclear.filter_map(|(address, _)| chain.account_id_of(address).ok()).collect();
-    let own = by.accounts.find_accounts(operator.id, &ids).await?;
+    let own = inside.store.accounts.find_accounts(operator.id, &ids).await?;
     kinds.extend(unlisted.into_iter().zip(read).map(|(address, kind)| {
         let kind = match kind {
             AddressKind::TokenAccount => Some(CounterpartyKind::TokenAccount),

@@ -1,18 +1,20 @@
 //! Transfers that wait for a person: listed, described for whoever approves, refused. Nothing here approves: a grant does, which takes
 //! the signature of an approver's own wallet.
 
+use std::sync::Arc;
+
 use purser_core::{ApprovalWanted, MoneyPath, Rejected};
 
 use super::error::{Forbidden, Resource, ServiceError, told};
 use super::reads::find_payer;
 use super::transfers::{TransferView, TransferViews, payer};
-use super::{ApprovalLinks, CoSignatures, Looks};
+use super::{ApprovalLinks, CoSignatures};
+use crate::Inside;
 use purser_chain::{ApprovalOrder, ForApprover};
 use purser_model::{
     Account, Address, ApprovalFilter, Cursor, Invalid, Operator, Page, PageRequest, PaidToPayee, Principal,
     Transfer, TransferId, TransferState,
 };
-use purser_store as store;
 
 /// What a grant must say to cover a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,12 +58,8 @@ pub struct LinkedApproval {
 
 #[derive(Clone)]
 pub struct Approvals {
-    transfers: store::Transfers,
-    accounts: store::Accounts,
-    operators: store::Operators,
-    history: store::History,
+    inside: Arc<Inside>,
     views: TransferViews,
-    looks: Looks,
     path: MoneyPath,
     links: Option<ApprovalLinks>,
     co_signatures: CoSignatures,
@@ -69,14 +67,13 @@ pub struct Approvals {
 
 impl Approvals {
     pub(super) fn new(
-        (transfers, accounts, operators): (store::Transfers, store::Accounts, store::Operators),
-        history: store::History,
+        inside: Arc<Inside>,
         views: TransferViews,
-        looks: Looks,
-        (path, co_signatures): (MoneyPath, CoSignatures),
+        path: MoneyPath,
+        co_signatures: CoSignatures,
         links: Option<ApprovalLinks>,
     ) -> Self {
-        Self { transfers, accounts, operators, history, views, looks, path, links, co_signatures }
+        Self { inside, views, path, links, co_signatures }
     }
 
     /// Newest first: all accounts' for an operator, its own account's for an agent.
@@ -102,7 +99,7 @@ impl Approvals {
         let after =
             position.transpose().map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
         let rows_max = request.limit.get() + 1;
-        let rows = self.transfers.list_approvals(operator.id, &filter, after, rows_max).await?;
+        let rows = self.inside.store.transfers.list_approvals(operator.id, &filter, after, rows_max).await?;
         let page = Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.id.to_string()));
         self.views.page(page).await
     }
@@ -112,7 +109,8 @@ impl Approvals {
         let transfer = self.find(principal, id).await?;
         let asked = match &transfer.state {
             TransferState::PendingApproval(wanted) => {
-                let account = find_payer(&self.accounts, principal, transfer.request.from).await?;
+                let account =
+                    find_payer(&self.inside.store.accounts, principal, transfer.request.from).await?;
                 self.asked(principal.operator(), &account, &transfer, wanted).await?
             }
             _ => None,
@@ -138,12 +136,17 @@ impl Approvals {
     pub async fn linked(&self, token: &str) -> Result<LinkedApproval, ServiceError> {
         let named = self.links.as_ref().and_then(|links| links.read(token));
         let (operator_id, id) = named.ok_or(ServiceError::NotFound(Resource::Approval))?;
-        self.looks.follow_link(id)?;
+        self.inside.looks.follow_link(id)?;
         let gone = || ServiceError::NotFound(Resource::Approval);
-        let transfer = self.transfers.find_transfer(operator_id, id).await?.ok_or_else(gone)?;
-        let operator = self.operators.find_operator(operator_id).await?.ok_or_else(gone)?;
-        let account =
-            self.accounts.find_account(operator_id, transfer.request.from).await?.ok_or_else(gone)?;
+        let transfer = self.inside.store.transfers.find_transfer(operator_id, id).await?.ok_or_else(gone)?;
+        let operator = self.inside.store.operators.find_operator(operator_id).await?.ok_or_else(gone)?;
+        let account = self
+            .inside
+            .store
+            .accounts
+            .find_account(operator_id, transfer.request.from)
+            .await?
+            .ok_or_else(gone)?;
         let asked = match &transfer.state {
             TransferState::PendingApproval(wanted) => {
                 self.asked(&operator, &account, &transfer, wanted).await?
@@ -181,12 +184,12 @@ impl Approvals {
             expires_at: wanted.expires_at.unix_seconds(),
         };
         // In the operator's turn, as every read that its agents can cause.
-        self.looks.take(operator.id).await?;
+        self.inside.looks.take(operator.id).await?;
         self.co_signatures.prepare(transfer, &order).await
     }
 
     async fn find(&self, principal: &Principal, id: TransferId) -> Result<Transfer, ServiceError> {
-        let found = self.transfers.find_transfer(principal.operator_id(), id).await?;
+        let found = self.inside.store.transfers.find_transfer(principal.operator_id(), id).await?;
         let asked = found.filter(|transfer| {
             principal.may_see(transfer.request.from) && transfer.approval.requested().is_some()
         });
@@ -211,8 +214,12 @@ impl Approvals {
             tag: transfer.id.tag(),
             policy_version: wanted.rejection.policy_version,
         };
-        let paid_before =
-            self.history.find_paid_before((operator.id, account.id, transfer.id), &payee).await?;
+        let paid_before = self
+            .inside
+            .store
+            .history
+            .find_paid_before((operator.id, account.id, transfer.id), &payee)
+            .await?;
         Ok(Some(ApprovalAsked { terms, paid_before }))
     }
 }

@@ -1,13 +1,15 @@
 //! Budgets: what several accounts may spend together. They stand on the chain alone, where the admin makes and closes them; the
 //! policy authority changes their caps.
 
+use std::sync::Arc;
+
 use super::error::{Forbidden, Resource, ServiceError, after_writing, from_chain};
 use super::reads::{read_operator, window_now};
 use super::turns::OneAtATime;
-use super::{Ambient, Chains, Looks, Tasks};
+use crate::Inside;
 use crate::acting::tell;
 use crate::parts::finish;
-use purser_chain::{BindChain, BudgetOnChain, Caps, OperatorOnChain};
+use purser_chain::{BudgetOnChain, Caps, OperatorOnChain};
 use purser_core::MonthCap;
 use purser_model::{
     Before, BudgetId, Cursor, Invalid, Limit, Operator, OperatorId, Page, PageRequest, Timestamp, UsdcAmount,
@@ -131,16 +133,13 @@ pub fn budgets_filter(operator: OperatorId) -> String {
 
 #[derive(Clone)]
 pub struct Budgets {
-    chains: Chains<dyn BindChain>,
-    looks: Looks,
-    ambient: Ambient,
-    tasks: Tasks,
+    inside: Arc<Inside>,
     writers: OneAtATime<BudgetId>,
 }
 
 impl Budgets {
-    pub(super) fn new(chains: Chains<dyn BindChain>, looks: Looks, ambient: Ambient, tasks: Tasks) -> Self {
-        Self { chains, looks, ambient, tasks, writers: OneAtATime::default() }
+    pub(super) fn new(inside: Arc<Inside>) -> Self {
+        Self { inside, writers: OneAtATime::default() }
     }
 
     /// By their numbers. TooManyReads: the operator's turn does not come soon.
@@ -151,11 +150,11 @@ impl Budgets {
     ) -> Result<Page<BudgetView>, ServiceError> {
         let after = request.after.as_ref().map(|cursor| cursor.position().parse::<u64>()).transpose();
         let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
-        self.looks.take(operator.id).await?;
-        let chain = &self.chains.get(operator.network)?.chain;
+        self.inside.looks.take(operator.id).await?;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
         let read = chain.read_budgets(&operator.address).await;
         let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
-        let now = window_now(&self.chains, &self.ambient, operator).await?;
+        let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
         let rows_max = request.limit.get() as usize + 1;
         let rest = found.iter().filter(|budget| after.is_none_or(|after| budget.number > after));
         let rows = rest.take(rows_max).map(|budget| BudgetView::of(budget, now)).collect();
@@ -165,9 +164,9 @@ impl Budgets {
 
     /// NotFound: it is not there, or another operator's.
     pub async fn get(&self, operator: &Operator, id: BudgetId) -> Result<BudgetView, ServiceError> {
-        self.looks.take(operator.id).await?;
+        self.inside.looks.take(operator.id).await?;
         let found = self.find(operator, id).await?;
-        let now = window_now(&self.chains, &self.ambient, operator).await?;
+        let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
         Ok(BudgetView::of(&found, now))
     }
 
@@ -178,10 +177,10 @@ impl Budgets {
         id: BudgetId,
         update: UpdateBudget,
     ) -> Result<BudgetComparison, ServiceError> {
-        self.looks.take(operator.id).await?;
+        self.inside.looks.take(operator.id).await?;
         let before = self.find(operator, id).await?.caps();
         let after = update.over(before);
-        let on_chain = read_operator(&self.chains, operator).await?;
+        let on_chain = read_operator(&self.inside.chains, operator).await?;
         Ok(BudgetComparison { before, after, waits: delay(&on_chain, &before, &after)? })
     }
 
@@ -207,22 +206,24 @@ impl Budgets {
             let Caps { max_daily_spend, max_30_day_spend } = current;
             tell(|told| told.before = Some(Before::Budget { max_daily_spend, max_30_day_spend }));
             let caps = update.over(current);
-            let on_chain = read_operator(&this.chains, &operator).await?;
+            let on_chain = read_operator(&this.inside.chains, &operator).await?;
             delay(&on_chain, &current, &caps)?;
-            let chain = &this.chains.get(operator.network)?.chain;
+            let chain = &this.inside.chains.get(operator.network)?.chain;
             let set = chain.set_budget(&on_chain, before.number, &caps).await;
             let confirmed = set.map_err(|error| from_chain(operator.network, &error, false))?;
             tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
             let after = this.find(&operator, id).await.map_err(after_writing)?;
-            let now = window_now(&this.chains, &this.ambient, &operator).await.map_err(after_writing)?;
+            let now = window_now(&this.inside.chains, &this.inside.ambient, &operator)
+                .await
+                .map_err(after_writing)?;
             let view = BudgetView::of(&after, now);
             Ok(BudgetChange { waits: view.pending.is_some(), view, tx_signature: Some(confirmed.signature) })
         };
-        finish(&self.tasks, work).await
+        finish(&self.inside.tasks, work).await
     }
 
     async fn find(&self, operator: &Operator, id: BudgetId) -> Result<BudgetOnChain, ServiceError> {
-        let chain = &self.chains.get(operator.network)?.chain;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
         let read = chain.read_budget(&operator.address, &id.0).await;
         let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
         found.ok_or(ServiceError::NotFound(Resource::Budget))

@@ -11,10 +11,10 @@ use tokio::time::Instant;
 
 use super::error::{ServiceError, from_chain, from_fault};
 use super::turns::OneAtATime;
-use super::{Ambient, Chains, Tasks};
-use purser_chain::{ApprovalOrder, ApproveChain, ForApprover, GrantPayer, PaidGrant, SignatureStanding};
+use crate::Inside;
+use purser_chain::{ApprovalOrder, ForApprover, GrantPayer, PaidGrant, SignatureStanding};
 use purser_model::{CO_SIGNATURES_MAX, CoSignature, CoSigned, Network, OperatorId, Transfer, TransferId};
-use purser_store::{self as store, StoreError};
+use purser_store::StoreError;
 
 /// How long one counts against its operator's number.
 const DAY: Duration = Duration::from_secs(86_400);
@@ -31,12 +31,7 @@ const OLD: Duration = Duration::from_secs(3_600);
 /// Pays for grants, and gets their rent back.
 #[derive(Clone)]
 pub(super) struct CoSignatures {
-    rows: store::CoSignatures,
-    operators: store::Operators,
-    chains: Chains<dyn ApproveChain>,
-    ambient: Ambient,
-    tasks: Tasks,
-    daily_max: u32,
+    inside: Arc<Inside>,
     /// Of each transfer, one transaction at a time is prepared: others get the same, or pay by themselves.
     preparing: OneAtATime<TransferId>,
     /// Held by the pass that is under way.
@@ -44,24 +39,8 @@ pub(super) struct CoSignatures {
 }
 
 impl CoSignatures {
-    pub fn new(
-        rows: store::CoSignatures,
-        operators: store::Operators,
-        chains: Chains<dyn ApproveChain>,
-        ambient: Ambient,
-        tasks: Tasks,
-        daily_max: u32,
-    ) -> Self {
-        Self {
-            rows,
-            operators,
-            chains,
-            ambient,
-            tasks,
-            daily_max,
-            preparing: OneAtATime::default(),
-            turn: Arc::default(),
-        }
+    pub fn new(inside: Arc<Inside>) -> Self {
+        Self { inside, preparing: OneAtATime::default(), turn: Arc::default() }
     }
 
     /// What the wallet of `order` signs to approve this transfer, which waits. While one that was given out can land, the same bytes
@@ -73,7 +52,8 @@ impl CoSignatures {
     ) -> Result<ForApprover, ServiceError> {
         let preparing = self.preparing.of(transfer.id);
         let _preparing = preparing.lock().await;
-        let given = self.rows.list_co_signatures(transfer.operator_id, transfer.id).await?;
+        let given =
+            self.inside.store.co_signatures.list_co_signatures(transfer.operator_id, transfer.id).await?;
         // Asked before the grant's place is read: what has landed by then is seen there.
         let may_land = match given.last() {
             Some(last) if !self.has_passed(transfer.network, last).await? => Some(last),
@@ -103,7 +83,7 @@ impl CoSignatures {
         before: usize,
         co_signed: CoSigned,
     ) -> Result<ForApprover, ServiceError> {
-        let now = self.ambient.now();
+        let now = self.inside.ambient.now();
         let new = CoSignature {
             operator_id: transfer.operator_id,
             transfer_id: transfer.id,
@@ -112,15 +92,20 @@ impl CoSignatures {
             co_signed,
             created_at: now,
         };
-        let room = (now.before(DAY), self.daily_max);
-        match self.rows.insert_co_signature(&new, now.after(LOOK_AFTER), room).await {
+        let room = (now.before(DAY), self.inside.quotas.approvals_daily);
+        match self.inside.store.co_signatures.insert_co_signature(&new, now.after(LOOK_AFTER), room).await {
             Ok(()) => {
                 let CoSignature { transfer_id, number, approver, .. } = &new;
                 tracing::info!(%transfer_id, number, %approver, "the service pays for an approval, if its approver signs");
                 Ok(ForApprover::CoSigned(new.co_signed))
             }
             Err(StoreError::AlreadyThere | StoreError::Full | StoreError::Superseded) => {
-                let given = self.rows.list_co_signatures(transfer.operator_id, transfer.id).await?;
+                let given = self
+                    .inside
+                    .store
+                    .co_signatures
+                    .list_co_signatures(transfer.operator_id, transfer.id)
+                    .await?;
                 let made = given.get(before).map(|made| self.given_before(transfer.network, order, made));
                 match made.transpose()?.flatten() {
                     Some(made) => Ok(made),
@@ -138,7 +123,7 @@ impl CoSignatures {
         order: &ApprovalOrder,
         made: &CoSignature,
     ) -> Result<Option<ForApprover>, ServiceError> {
-        let chain = &self.chains.get(network)?.chain;
+        let chain = &self.inside.chains.get(network)?.chain;
         let is_same = made.approver == order.approver && chain.has_co_signed(order, &made.co_signed);
         Ok(is_same.then(|| ForApprover::CoSigned(made.co_signed.clone())))
     }
@@ -149,20 +134,20 @@ impl CoSignatures {
         order: &ApprovalOrder,
         payer: GrantPayer,
     ) -> Result<ForApprover, ServiceError> {
-        let chain = &self.chains.get(network)?.chain;
+        let chain = &self.inside.chains.get(network)?.chain;
         chain.approval(order, payer).await.map_err(|error| from_chain(network, &error, true))
     }
 
     async fn has_room(&self, operator: OperatorId) -> Result<bool, ServiceError> {
-        let since = self.ambient.now().before(DAY);
-        let count = self.rows.count_co_signatures(operator, since).await?;
-        Ok(count < u64::from(self.daily_max))
+        let since = self.inside.ambient.now().before(DAY);
+        let count = self.inside.store.co_signatures.count_co_signatures(operator, since).await?;
+        Ok(count < u64::from(self.inside.quotas.approvals_daily))
     }
 
     /// Whether it cannot land any more. Reads after that show whether it did.
     async fn has_passed(&self, network: Network, row: &CoSignature) -> Result<bool, ServiceError> {
-        let chain = &self.chains.get(network)?.chain;
-        let age = row.created_at.until(self.ambient.now()).min(OLD);
+        let chain = &self.inside.chains.get(network)?.chain;
+        let age = row.created_at.until(self.inside.ambient.now()).min(OLD);
         let signed_before = Instant::now().checked_sub(age).unwrap_or_else(Instant::now);
         let passed = chain.has_passed(row.co_signed.signed.last_valid_block_height, signed_before).await;
         passed.map_err(|fault| from_fault(&fault))
@@ -172,8 +157,8 @@ impl CoSignatures {
     /// as long as the network does.
     pub fn look_beside(&self) {
         let Ok(turn) = self.turn.clone().try_lock_owned() else { return };
-        let (this, stop) = (self.clone(), self.tasks.stop.clone());
-        self.tasks.start(async move {
+        let (this, stop) = (self.clone(), self.inside.tasks.stop.clone());
+        self.inside.tasks.start(async move {
             let _turn = turn;
             if let Some(Err(error)) = stop.run_until_cancelled(this.look()).await {
                 tracing::warn!(%error, "cannot look at grants that the service paid for; retrying later");
@@ -183,21 +168,23 @@ impl CoSignatures {
 
     /// One pass. What fails is left for a later one and does not stop the rest.
     async fn look(&self) -> Result<(), ServiceError> {
-        let now = self.ambient.now();
-        let due = self.rows.take_co_signatures(now, LOOK, LOOK_AFTER_MAX, ROWS_MAX).await?;
+        let now = self.inside.ambient.now();
+        let due =
+            self.inside.store.co_signatures.take_co_signatures(now, LOOK, LOOK_AFTER_MAX, ROWS_MAX).await?;
         join_all(due.iter().map(|row| self.look_at(row))).await.into_iter().collect()
     }
 
     async fn look_at(&self, row: &CoSignature) -> Result<(), ServiceError> {
-        let Some(operator) = self.operators.find_operator(row.operator_id).await? else {
-            return Ok(self.rows.mark_co_signature_ended(row, false).await?);
+        let Some(operator) = self.inside.store.operators.find_operator(row.operator_id).await? else {
+            return Ok(self.inside.store.co_signatures.mark_co_signature_ended(row, false).await?);
         };
         let network = operator.network;
-        let chain = &self.chains.get(network)?.chain;
+        let chain = &self.inside.chains.get(network)?.chain;
         let failed = |error| from_chain(network, &error, true);
         // In this order: see `prepare`.
         let has_passed = self.has_passed(network, row).await?;
-        let given = self.rows.list_co_signatures(row.operator_id, row.transfer_id).await?;
+        let given =
+            self.inside.store.co_signatures.list_co_signatures(row.operator_id, row.transfer_id).await?;
         // The grant of one approval is looked at for the last of them.
         let is_last = given.last().is_none_or(|last| last.number == row.number);
         let grant = if is_last {
@@ -208,13 +195,13 @@ impl CoSignatures {
         if has_passed && grant == PaidGrant::Absent {
             let standing = chain.standing(&row.co_signed.signed.signature).await.map_err(failed)?;
             let is_unspent = standing == SignatureStanding::Unknown;
-            return Ok(self.rows.mark_co_signature_ended(row, is_unspent).await?);
+            return Ok(self.inside.store.co_signatures.mark_co_signature_ended(row, is_unspent).await?);
         }
         if grant == PaidGrant::Closed {
             tracing::info!(transfer_id = %row.transfer_id, "a grant is over; the service has its rent back");
         }
-        let now = self.ambient.now();
+        let now = self.inside.ambient.now();
         let pause = (row.created_at.until(now) / 2).clamp(LOOK_AFTER, LOOK_AFTER_MAX);
-        Ok(self.rows.put_off_co_signature(row, now.after(pause)).await?)
+        Ok(self.inside.store.co_signatures.put_off_co_signature(row, now.after(pause)).await?)
     }
 }

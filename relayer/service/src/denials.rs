@@ -12,14 +12,14 @@ use futures::Stream;
 
 use super::error::{ServiceError, from_chain};
 use super::reads::read_operator;
-use super::{Ambient, Chains, Tasks};
+use crate::Inside;
 use purser_base::crash_point::crash_point;
-use purser_chain::{MemoChain, Signer};
+use purser_chain::Signer;
 use purser_model::{
     Address, Cursor, Denial, Invalid, Network, Operator, OperatorId, Page, PageRequest, Refused,
     UnsignedDenial, denials_filter,
 };
-use purser_store::{self as store, Due, StoreError};
+use purser_store::{Due, StoreError};
 
 /// How often to look for unsigned refusals.
 const SIGN_EVERY: Duration = Duration::from_secs(1);
@@ -49,23 +49,14 @@ impl DenialParts {
 /// Operators' signed refusals.
 #[derive(Clone)]
 pub struct Denials {
-    denials: store::Denials,
-    chains: Chains<dyn MemoChain>,
-    ambient: Ambient,
-    tasks: Tasks,
+    inside: Arc<Inside>,
     /// `None`: refusals are not signed.
     parts: Option<DenialParts>,
 }
 
 impl Denials {
-    pub(super) fn new(
-        denials: store::Denials,
-        chains: Chains<dyn MemoChain>,
-        ambient: Ambient,
-        tasks: Tasks,
-        parts: Option<DenialParts>,
-    ) -> Self {
-        Self { denials, chains, ambient, tasks, parts }
+    pub(super) fn new(inside: Arc<Inside>, parts: Option<DenialParts>) -> Self {
+        Self { inside, parts }
     }
 
     /// The operator's denials above this number, newest first. NotConfigured: refusals are not signed here.
@@ -78,7 +69,12 @@ impl Denials {
         self.parts()?;
         let below = request.after.as_ref().map(|cursor| cursor.position().parse::<u64>()).transpose();
         let below = below.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
-        let rows = self.denials.list_denials(operator.id, above, below, request.limit.get() + 1).await?;
+        let rows = self
+            .inside
+            .store
+            .denials
+            .list_denials(operator.id, above, below, request.limit.get() + 1)
+            .await?;
         let bound = denials_filter(operator.id, above);
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.number.to_string())))
     }
@@ -90,7 +86,7 @@ impl Denials {
         above: u64,
     ) -> Result<impl Stream<Item = Result<Vec<Denial>, ServiceError>> + use<>, ServiceError> {
         self.parts()?;
-        let (denials, operator) = (self.denials.clone(), operator.id);
+        let (denials, operator) = (self.inside.store.denials.clone(), operator.id);
         Ok(futures::stream::try_unfold(Some(above), move |above| {
             let denials = denials.clone();
             async move {
@@ -111,8 +107,8 @@ impl Denials {
     pub(super) fn sign_until_stopped(&self) {
         let Ok(parts) = self.parts() else { return };
         let head_interval = parts.head_interval;
-        let (this, stop) = (self.clone(), self.tasks.stop.clone());
-        self.tasks.keep("denials", async move {
+        let (this, stop) = (self.clone(), self.inside.tasks.stop.clone());
+        self.inside.tasks.keep("denials", async move {
             loop {
                 if let Err(error) = this.sign().await {
                     tracing::warn!(%error, "cannot sign refusals; retrying later");
@@ -124,8 +120,8 @@ impl Denials {
             }
         });
         let Some(interval) = head_interval else { return };
-        let (this, stop) = (self.clone(), self.tasks.stop.clone());
-        self.tasks.keep("denial heads", async move {
+        let (this, stop) = (self.clone(), self.inside.tasks.stop.clone());
+        self.inside.tasks.keep("denial heads", async move {
             loop {
                 tokio::select! {
                     () = stop.cancelled() => return,
@@ -141,8 +137,8 @@ impl Denials {
     /// Signs all refusals that have no denial yet.
     pub async fn sign(&self) -> Result<(), ServiceError> {
         let parts = self.parts()?;
-        while !self.tasks.stop.is_cancelled() {
-            let refused = self.denials.list_undenied(ROWS_AT_ONCE).await?;
+        while !self.inside.tasks.stop.is_cancelled() {
+            let refused = self.inside.store.denials.list_undenied(ROWS_AT_ONCE).await?;
             let is_full = refused.len() >= ROWS_AT_ONCE as usize;
             let mut by_operator: BTreeMap<OperatorId, Vec<Refused>> = BTreeMap::new();
             for one in refused {
@@ -166,7 +162,7 @@ impl Denials {
         operator: OperatorId,
         refused: &[Refused],
     ) -> Result<bool, ServiceError> {
-        let mut head = self.denials.find_denial_head(operator).await?;
+        let mut head = self.inside.store.denials.find_denial_head(operator).await?;
         let mut denials = Vec::with_capacity(refused.len());
         for one in refused {
             let Some(unsigned) = UnsignedDenial::of(one, &head, parts.address()) else { continue };
@@ -176,7 +172,7 @@ impl Denials {
             denials.push(unsigned.signed(signature));
         }
         crash_point!("denials.before");
-        let appended = self.denials.append_denials(operator, &denials).await;
+        let appended = self.inside.store.denials.append_denials(operator, &denials).await;
         crash_point!("denials.after");
         match appended {
             Ok(()) => Ok(true),
@@ -191,9 +187,9 @@ impl Denials {
     /// Writes every due head on Solana.
     pub async fn write_heads(&self) -> Result<(), ServiceError> {
         let Some(interval) = self.parts()?.head_interval else { return Ok(()) };
-        for network in self.chains.networks() {
-            for operator in self.denials.list_due_heads(network, self.due(interval)).await? {
-                if self.tasks.stop.is_cancelled() {
+        for network in self.inside.chains.networks() {
+            for operator in self.inside.store.denials.list_due_heads(network, self.due(interval)).await? {
+                if self.inside.tasks.stop.is_cancelled() {
                     return Ok(());
                 }
                 if let Err(error) = self.write_head(interval, network, &operator).await {
@@ -211,22 +207,22 @@ impl Denials {
         operator: &Operator,
     ) -> Result<(), ServiceError> {
         let due = self.due(interval);
-        if !self.denials.claim_head(operator.id, due, due.now.after(HEAD_TAKES_MAX)).await? {
+        if !self.inside.store.denials.claim_head(operator.id, due, due.now.after(HEAD_TAKES_MAX)).await? {
             return Ok(());
         }
-        let head = self.denials.find_denial_head(operator.id).await?;
-        let chain = &self.chains.get(network)?.chain;
-        let on_chain = read_operator(&self.chains, operator).await?;
+        let head = self.inside.store.denials.find_denial_head(operator.id).await?;
+        let chain = &self.inside.chains.get(network)?.chain;
+        let on_chain = read_operator(&self.inside.chains, operator).await?;
         let written = chain.write_memo(&on_chain, &head.memo(&operator.address)).await;
         let written = written.map_err(|error| from_chain(network, &error, true))?;
         crash_point!("denial_head.after");
-        let next_at = self.ambient.now().after(interval);
-        self.denials.mark_head(operator.id, head.number, &written.signature, next_at).await?;
+        let next_at = self.inside.ambient.now().after(interval);
+        self.inside.store.denials.mark_head(operator.id, head.number, &written.signature, next_at).await?;
         tracing::info!(operator = %operator.id, number = head.number, signature = written.signature, "a head of denials is on the chain");
         Ok(())
     }
 
     fn due(&self, interval: Duration) -> Due {
-        Due::within(self.ambient.now(), interval.max(HEAD_TAKES_MAX))
+        Due::within(self.inside.ambient.now(), interval.max(HEAD_TAKES_MAX))
     }
 }

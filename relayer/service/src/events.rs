@@ -1,13 +1,14 @@
+use std::sync::Arc;
+
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::addresses;
-use super::{Ambient, Chains};
+use crate::Inside;
 use purser_chain::AgentOnChain;
 use purser_model::{
     Account, AccountId, BalanceSeen, Cursor, Event, EventId, EventType, Invalid, Operator, OperatorId, Page,
     PageRequest, PaidBefore, Transfer,
 };
 use purser_policy::PaidTags;
-use purser_store as store;
 
 /// Which events a list shows.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,27 +37,17 @@ fn paid_before(payment: &Transfer, agent: &AgentOnChain) -> Option<PaidBefore> {
 /// `store::events`. Balance events are announced here.
 #[derive(Clone)]
 pub struct Events {
-    pub(super) events: store::Events,
-    transfers: store::Transfers,
-    pub(super) accounts: store::Accounts,
-    pub(super) chains: Chains,
-    pub(super) ambient: Ambient,
+    pub(super) inside: Arc<Inside>,
 }
 
 impl Events {
-    pub(super) fn new(
-        events: store::Events,
-        transfers: store::Transfers,
-        accounts: store::Accounts,
-        chains: Chains,
-        ambient: Ambient,
-    ) -> Self {
-        Self { events, transfers, accounts, chains, ambient }
+    pub(super) fn new(inside: Arc<Inside>) -> Self {
+        Self { inside }
     }
 
     /// One event. NotFound: unknown or another operator's.
     pub async fn get(&self, operator: &Operator, id: EventId) -> Result<Event, ServiceError> {
-        let event = self.events.find_event(operator.id, id).await?;
+        let event = self.inside.store.events.find_event(operator.id, id).await?;
         event.ok_or(ServiceError::NotFound(Resource::Event))
     }
 
@@ -71,7 +62,12 @@ impl Events {
         let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
         let rows_max = request.limit.get() + 1;
         let EventsFilter { event_type, account_id } = filter;
-        let rows = self.events.list_events(operator.id, event_type, account_id, after, rows_max).await?;
+        let rows = self
+            .inside
+            .store
+            .events
+            .list_events(operator.id, event_type, account_id, after, rows_max)
+            .await?;
         let bound = filter.text(operator.id);
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.id.to_string())))
     }
@@ -79,16 +75,16 @@ impl Events {
     /// Takes in every balance that is read. Announces `balance.low_threshold` when it crosses a threshold downwards.
     /// Costs one database read while no webhook has a threshold.
     pub async fn observe_balance(&self, account: &Account, seen: BalanceSeen) -> Result<(), ServiceError> {
-        let ambient = self.ambient.clone();
+        let ambient = self.inside.ambient.clone();
         let now = ambient.now();
         let random = move || ambient.id_bits();
-        Ok(self.events.mark_balance(account, seen, now, random).await?)
+        Ok(self.inside.store.events.mark_balance(account, seen, now, random).await?)
     }
 
     /// Reads and observes an account's balance if a webhook watches it. The account's latest payments also show what it
     /// held before; nothing else would show a deposit that was paid away again.
     pub async fn look_at_balance(&self, operator: &Operator, account: &Account) -> Result<(), ServiceError> {
-        if self.events.list_watching(account).await?.is_empty() {
+        if self.inside.store.events.list_watching(account).await?.is_empty() {
             return Ok(());
         }
         let Some((mut seen, agent)) =
@@ -97,7 +93,7 @@ impl Events {
             return Ok(());
         };
         // Listed after the reading, so every payment that the reading shows is known.
-        let latest = self.transfers.list_latest_signed(account).await?;
+        let latest = self.inside.store.transfers.list_latest_signed(account).await?;
         seen.paid = latest.iter().filter_map(|payment| paid_before(payment, &agent)).collect();
         // A reading that shows a payment happened after that payment was asked for.
         seen.read_at = seen.paid.iter().fold(seen.read_at, |read_at, paid| read_at.max(paid.asked_at));
@@ -124,8 +120,8 @@ impl Events {
         operator: &Operator,
         accounts: &[Account],
     ) -> Result<Vec<Option<(BalanceSeen, AgentOnChain)>>, ServiceError> {
-        let chain = &self.chains.get(operator.network)?.chain;
-        let read_at = self.ambient.now();
+        let chain = &self.inside.chains.get(operator.network)?.chain;
+        let read_at = self.inside.ambient.now();
         let places: Vec<_> = accounts.iter().map(addresses).collect();
         let read = chain.read_agents(&places).await;
         let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;

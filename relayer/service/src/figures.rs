@@ -1,5 +1,7 @@
 //! Metrics from what the process already holds. Asks neither database nor node.
 
+use std::sync::Arc;
+
 use std::fmt;
 
 use prometheus_client::collector::Collector;
@@ -8,17 +10,16 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use super::transfers::UNUSED_BYTES;
-use super::{Ambient, Chains, Services, Signers, Tasks, Transfers};
-use purser_base::metrics::Metrics;
-use purser_chain::{ChainFigures, KeyChain, MethodCount};
+use super::{Services, Signers, Transfers};
+use crate::Inside;
+use purser_chain::{ChainFigures, MethodCount};
 use purser_model::{DeliveryStatus, FailureCode, Network, TransferStatus};
-use purser_store as store;
 
 impl Services {
     /// All metrics of the process.
     pub fn registry(&self) -> Registry {
         let mut registry = Registry::default();
-        let Figures { upkeep, chains, metrics, .. } = &self.figures;
+        let Inside { store, chains, metrics, .. } = &*self.figures.inside;
         let networks: Vec<_> = chains.networks().into_iter().map(Network::as_str).collect();
         let transfers = TransferStatus::ALL.map(TransferStatus::as_str);
         let deliveries = DeliveryStatus::ALL.map(DeliveryStatus::as_str);
@@ -28,7 +29,7 @@ impl Services {
         registry.register(
             "purser_database_wait_seconds",
             "How long calls waited for a connection, or for their turn to write",
-            upkeep.waits().clone(),
+            store.upkeep.waits().clone(),
         );
         registry.register_collector(Box::new(self.figures.clone()));
         registry
@@ -38,26 +39,14 @@ impl Services {
 /// What is counted without asking anybody.
 #[derive(Clone)]
 pub(super) struct Figures {
-    upkeep: store::Upkeep,
-    chains: Chains<dyn KeyChain>,
-    ambient: Ambient,
-    tasks: Tasks,
-    metrics: Metrics,
+    inside: Arc<Inside>,
     transfers: Transfers,
     signers: Signers,
 }
 
 impl Figures {
-    pub fn new(
-        upkeep: store::Upkeep,
-        chains: Chains<dyn KeyChain>,
-        ambient: Ambient,
-        tasks: Tasks,
-        metrics: Metrics,
-        transfers: Transfers,
-        signers: Signers,
-    ) -> Self {
-        Self { upkeep, chains, ambient, tasks, metrics, transfers, signers }
+    pub fn new(inside: Arc<Inside>, transfers: Transfers, signers: Signers) -> Self {
+        Self { inside, transfers, signers }
     }
 }
 
@@ -69,10 +58,10 @@ impl fmt::Debug for Figures {
 
 impl Collector for Figures {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let networks = self.chains.networks();
+        let networks = self.inside.chains.networks();
         let chains: Vec<(Network, ChainFigures)> = networks
             .into_iter()
-            .filter_map(|network| Some((network, self.chains.get(network).ok()?.chain.figures())))
+            .filter_map(|network| Some((network, self.inside.chains.get(network).ok()?.chain.figures())))
             .collect();
         let encoder = &mut encoder;
         self.encode_process(encoder)?;
@@ -87,7 +76,7 @@ impl Figures {
         let none: [(&str, &str); 0] = [];
         let about = "Idempotency keys whose transfers wait or are under way";
         gauges(encoder, "purser_transfers_pending", about, [(none, self.transfers.pending())])?;
-        let tasks = self.tasks.kept().into_iter();
+        let tasks = self.inside.tasks.kept().into_iter();
         gauges(
             encoder,
             "purser_tasks",
@@ -97,7 +86,7 @@ impl Figures {
     }
 
     fn encode_database(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let pools = self.upkeep.figures();
+        let pools = self.inside.store.upkeep.figures();
         let of = |figure: fn(&purser_store::PoolFigures) -> usize| {
             pools.iter().map(move |pool| ([("pool", pool.pool)], figure(pool))).collect::<Vec<_>>()
         };
@@ -140,7 +129,7 @@ impl Figures {
         });
         let about = "Websocket subscriptions that nodes refuse";
         gauges(encoder, "purser_websocket_topics_missing", about, missing)?;
-        let now = self.ambient.now().unix_seconds();
+        let now = self.inside.ambient.now().unix_seconds();
         let skews = chains.iter().filter_map(|(network, figures)| {
             let skew = usize::try_from(figures.now?.abs_diff(now)).unwrap_or(usize::MAX);
             Some(([("network", network.as_str())], skew))

@@ -1,16 +1,16 @@
 //! Grants of an account: who may be paid past its policy, how much, until when. They stand on the chain alone. Nothing here opens
 //! one: approvers, the admin and whoever has the policy authority's key do.
 
+use std::sync::Arc;
+
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{find_account, read_operator};
-use super::{Chains, Looks, Tasks};
+use crate::Inside;
 use crate::parts::finish;
-use purser_chain::BindChain;
 pub use purser_chain::GrantOnChain;
 use purser_model::{
     Account, AccountId, Address, Cursor, GrantId, Invalid, Operator, Page, PageRequest, Principal,
 };
-use purser_store as store;
 
 /// Binds a cursor of the list to its account.
 pub fn grants_filter(account: AccountId) -> String {
@@ -19,20 +19,12 @@ pub fn grants_filter(account: AccountId) -> String {
 
 #[derive(Clone)]
 pub struct Grants {
-    accounts: store::Accounts,
-    chains: Chains<dyn BindChain>,
-    looks: Looks,
-    tasks: Tasks,
+    inside: Arc<Inside>,
 }
 
 impl Grants {
-    pub(super) fn new(
-        accounts: store::Accounts,
-        chains: Chains<dyn BindChain>,
-        looks: Looks,
-        tasks: Tasks,
-    ) -> Self {
-        Self { accounts, chains, looks, tasks }
+    pub(super) fn new(inside: Arc<Inside>) -> Self {
+        Self { inside }
     }
 
     /// Newest first. NotFound: the account. TooManyReads: the operator's turn does not come soon.
@@ -43,10 +35,10 @@ impl Grants {
         request: PageRequest,
     ) -> Result<Page<GrantOnChain>, ServiceError> {
         let operator = principal.operator();
-        let account = find_account(&self.accounts, principal, id).await?;
+        let account = find_account(&self.inside.store.accounts, principal, id).await?;
         let place = request.after.as_ref().map(|cursor| GrantPlace::parse(cursor.position())).transpose()?;
-        self.looks.take(operator.id).await?;
-        let chain = &self.chains.get(operator.network)?.chain;
+        self.inside.looks.take(operator.id).await?;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
         let read = chain.read_grants(&operator.address, &account.address).await;
         let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
         let rows_max = request.limit.get() as usize + 1;
@@ -67,15 +59,15 @@ impl Grants {
         let (operator, account) = self.to_change(principal, id).await?;
         let this = self.clone();
         let work = async move {
-            let chain = &this.chains.get(operator.network)?.chain;
+            let chain = &this.inside.chains.get(operator.network)?.chain;
             let read = chain.read_grant(&operator.address, &account.address, &grant.0).await;
             let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
             let found = found.ok_or(ServiceError::NotFound(Resource::Grant))?;
-            let on_chain = read_operator(&this.chains, &operator).await?;
+            let on_chain = read_operator(&this.inside.chains, &operator).await?;
             let closed = chain.close_grant(&on_chain, &found).await;
             closed.map(drop).map_err(|error| from_chain(operator.network, &error, false))
         };
-        finish(&self.tasks, work).await
+        finish(&self.inside.tasks, work).await
     }
 
     /// Takes back all that were opened until now. NotFound: the account.
@@ -83,12 +75,12 @@ impl Grants {
         let (operator, account) = self.to_change(principal, id).await?;
         let this = self.clone();
         let work = async move {
-            let on_chain = read_operator(&this.chains, &operator).await?;
-            let chain = &this.chains.get(operator.network)?.chain;
+            let on_chain = read_operator(&this.inside.chains, &operator).await?;
+            let chain = &this.inside.chains.get(operator.network)?.chain;
             let voided = chain.void_grants(&on_chain, &account.address).await;
             voided.map(drop).map_err(|error| from_chain(operator.network, &error, false))
         };
-        finish(&self.tasks, work).await
+        finish(&self.inside.tasks, work).await
     }
 
     async fn to_change(
@@ -96,8 +88,8 @@ impl Grants {
         principal: &Principal,
         id: AccountId,
     ) -> Result<(Operator, Account), ServiceError> {
-        let account = find_account(&self.accounts, principal, id).await?;
-        self.looks.take_change(principal.operator_id()).await?;
+        let account = find_account(&self.inside.store.accounts, principal, id).await?;
+        self.inside.looks.take_change(principal.operator_id()).await?;
         Ok((principal.operator().clone(), account))
     }
 }

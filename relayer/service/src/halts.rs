@@ -1,11 +1,12 @@
+use std::sync::Arc;
+
 use super::error::{Resource, ServiceError};
 use super::reads::{read_agent, read_operator};
 use super::stops::Stops;
-use super::{Chains, Tasks};
+use crate::Inside;
 use crate::acting::{action_id, tell};
 use crate::parts::finish;
 use purser_model::{Account, AccountId, ActionId, HaltedBy, Operator, Stopped};
-use purser_store as store;
 
 /// What was halted: an operator, or one account.
 #[derive(Debug, Clone)]
@@ -21,15 +22,13 @@ pub struct HaltView {
 /// Halts stop every account of an operator, or one account, at once. Only the admin's own wallet can resume.
 #[derive(Clone)]
 pub struct Halts {
-    accounts: store::Accounts,
+    inside: Arc<Inside>,
     stops: Stops,
-    chains: Chains,
-    tasks: Tasks,
 }
 
 impl Halts {
-    pub(super) fn new(accounts: store::Accounts, stops: Stops, chains: Chains, tasks: Tasks) -> Self {
-        Self { accounts, stops, chains, tasks }
+    pub(super) fn new(inside: Arc<Inside>, stops: Stops) -> Self {
+        Self { inside, stops }
     }
 
     /// Halts every account of the operator; halting again changes nothing. The work runs to its end even when the caller leaves.
@@ -39,23 +38,25 @@ impl Halts {
 
     /// Halts one account, separately from its operator's halt. NotFound: the account. Runs on as [`Halts::halt_all`] does.
     pub async fn halt_account(&self, operator: &Operator, id: AccountId) -> Result<HaltView, ServiceError> {
-        let account = self.accounts.find_account(operator.id, id).await?;
+        let account = self.inside.store.accounts.find_account(operator.id, id).await?;
         let account = account.ok_or(ServiceError::NotFound(Resource::Account))?;
         self.halt(operator.clone(), Some(account)).await
     }
 
     async fn halt(&self, operator: Operator, account: Option<Account>) -> Result<HaltView, ServiceError> {
         let this = self.clone();
-        finish(&self.tasks, async move {
+        finish(&self.inside.tasks, async move {
             let what = Stopped::Halted(account.as_ref().map(|account| account.id));
             let confirmed = this.stops.send(&operator, what).await?;
             tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
             this.stops.note(&operator, what, &confirmed).await;
             // The halt stands even when this read fails; then we assume that we made it.
             let halted_by = match &account {
-                None => read_operator(&this.chains, &operator).await.map(|operator| operator.halted_by),
+                None => {
+                    read_operator(&this.inside.chains, &operator).await.map(|operator| operator.halted_by)
+                }
                 Some(account) => {
-                    read_agent(&this.chains, &operator, account).await.map(|agent| agent.halted_by)
+                    read_agent(&this.inside.chains, &operator, account).await.map(|agent| agent.halted_by)
                 }
             };
             Ok(HaltView {

@@ -9,17 +9,17 @@ use purser_core::{AskedTransfer, Duplicates, HandOver, OtherSender, PendingPlace
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::NetworkParts;
 use super::error::ServiceError;
 use super::reads::find_payer;
 use super::transfers::{TransferAnswer, Transfers};
-use super::{Ambient, Chains, NetworkParts};
+use crate::Inside;
 use purser_base::crash_point::crash_point;
 use purser_chain::{ChainFault, HandOverChain, UnsignedTransfer};
 use purser_model::{
     Account, AccountId, Address, Approval, Fingerprint, IdempotencyKey, Network, OperatorId, Principal,
     SignedTransfer, Terms, Timestamp, Transfer, TransferId, TransferRequest,
 };
-use purser_store as store;
 
 /// Where the signed bytes arrive once they are stored; never, if nothing is signed here.
 pub type WhenSigned = oneshot::Receiver<(TransferId, SignedTransfer)>;
@@ -74,24 +74,14 @@ pub struct PaidOn(Arc<dyn HandOverChain>);
 /// Transfers that somebody else sends.
 #[derive(Clone)]
 pub struct HandOvers {
-    rows: store::Transfers,
-    accounts: store::Accounts,
-    chains: Chains<dyn HandOverChain>,
-    ambient: Ambient,
+    inside: Arc<Inside>,
     transfer_deadline: Duration,
     transfers: Transfers,
 }
 
 impl HandOvers {
-    pub(super) fn new(
-        rows: store::Transfers,
-        accounts: store::Accounts,
-        chains: Chains<dyn HandOverChain>,
-        ambient: Ambient,
-        transfer_deadline: Duration,
-        transfers: Transfers,
-    ) -> Self {
-        Self { rows, accounts, chains, ambient, transfer_deadline, transfers }
+    pub(super) fn new(inside: Arc<Inside>, transfer_deadline: Duration, transfers: Transfers) -> Self {
+        Self { inside, transfer_deadline, transfers }
     }
 
     /// When a request that comes now is to be answered.
@@ -101,7 +91,7 @@ impl HandOvers {
 
     /// The network of whoever asks.
     pub fn network(&self, principal: &Principal) -> Result<PaidOn, ServiceError> {
-        let NetworkParts { chain, .. } = self.chains.get(principal.operator().network)?;
+        let NetworkParts { chain, .. } = self.inside.chains.get(principal.operator().network)?;
         Ok(PaidOn(chain.clone()))
     }
 
@@ -113,7 +103,7 @@ impl HandOvers {
         key: &IdempotencyKey,
         fingerprint: Fingerprint,
     ) -> Result<UnderKey, ServiceError> {
-        let account = find_payer(&self.accounts, principal, from).await?;
+        let account = find_payer(&self.inside.store.accounts, principal, from).await?;
         let place = self.transfers.try_place(principal, from, key);
         if let Some(started) = self.transfers.find_started(principal, key, fingerprint, Approval::Off).await?
         {
@@ -165,7 +155,7 @@ impl HandOvers {
 
     /// The transfer as it is recorded.
     pub async fn find(&self, operator: OperatorId, id: TransferId) -> Result<Option<Transfer>, ServiceError> {
-        Ok(self.rows.find_transfer(operator, id).await?)
+        Ok(self.inside.store.transfers.find_transfer(operator, id).await?)
     }
 
     /// The bytes that were signed for a transfer, as long as they are kept.
@@ -174,19 +164,19 @@ impl HandOvers {
         operator: OperatorId,
         id: TransferId,
     ) -> Result<Option<Vec<u8>>, ServiceError> {
-        Ok(self.rows.find_signed_bytes(operator, id).await?)
+        Ok(self.inside.store.transfers.find_signed_bytes(operator, id).await?)
     }
 
     /// Keeps a reply with its transfer.
     pub async fn keep(&self, operator: OperatorId, id: TransferId, reply: Reply) {
         crash_point!("bought.before");
         if let Some(refusal) = reply.refusal
-            && let Err(error) = self.rows.keep_refusal(operator, id, &refusal).await
+            && let Err(error) = self.inside.store.transfers.keep_refusal(operator, id, &refusal).await
         {
             tracing::warn!(transfer_id = %id, %error, "cannot record that a transfer's bytes were refused");
         }
         if let Some(given) = reply.given
-            && let Err(error) = self.rows.keep_given(operator, id, &given).await
+            && let Err(error) = self.inside.store.transfers.keep_given(operator, id, &given).await
         {
             tracing::warn!(transfer_id = %id, %error, "cannot store what was given for a transfer");
         }
@@ -198,12 +188,12 @@ impl HandOvers {
         operator: OperatorId,
         id: TransferId,
     ) -> Result<Option<String>, ServiceError> {
-        Ok(self.rows.find_given(operator, id).await?)
+        Ok(self.inside.store.transfers.find_given(operator, id).await?)
     }
 
     /// Whether that moment is at most so long ago.
     pub fn is_within(&self, at: Timestamp, duration: Duration) -> bool {
-        self.ambient.now() <= at.after(duration)
+        self.inside.ambient.now() <= at.after(duration)
     }
 }
 

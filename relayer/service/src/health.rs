@@ -6,11 +6,10 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
+use super::Signers;
 use super::part::Part;
-use super::{Ambient, Chains, Signers, Tasks};
-use purser_chain::KeyChain;
+use crate::Inside;
 use purser_model::Network;
-use purser_store as store;
 
 /// How long a part may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -52,23 +51,14 @@ const NODES: &str = "nodes";
 /// Checks the parts on request.
 #[derive(Clone)]
 pub struct Health {
-    upkeep: store::Upkeep,
-    chains: Chains<dyn KeyChain>,
-    ambient: Ambient,
-    tasks: Tasks,
+    inside: Arc<Inside>,
     signers: Signers,
     found: Arc<Mutex<Option<(Instant, Report)>>>,
 }
 
 impl Health {
-    pub(super) fn new(
-        upkeep: store::Upkeep,
-        chains: Chains<dyn KeyChain>,
-        ambient: Ambient,
-        tasks: Tasks,
-        signers: Signers,
-    ) -> Self {
-        Self { upkeep, chains, ambient, tasks, signers, found: Arc::default() }
+    pub(super) fn new(inside: Arc<Inside>, signers: Signers) -> Self {
+        Self { inside, signers, found: Arc::default() }
     }
 
     /// What is wrong now, at most one second old. Takes 2 s at most.
@@ -93,7 +83,7 @@ impl Health {
     }
 
     async fn look(&self) -> Report {
-        let networks = self.chains.networks();
+        let networks = self.inside.chains.networks();
         let nodes = futures::future::join_all(networks.iter().map(|network| self.nodes_and_clock(*network)));
         let (database, nodes) = tokio::join!(self.database(), nodes);
         let mut parts = vec![database, self.tasks()];
@@ -114,8 +104,8 @@ impl Health {
 
     async fn database(&self) -> Part {
         let (written, read) = tokio::join!(
-            timeout(PATIENCE, self.upkeep.probe_writing(self.ambient.now())),
-            timeout(PATIENCE, self.upkeep.probe_reading()),
+            timeout(PATIENCE, self.inside.store.upkeep.probe_writing(self.inside.ambient.now())),
+            timeout(PATIENCE, self.inside.store.upkeep.probe_reading()),
         );
         let mut problems = Vec::new();
         if !matches!(written, Ok(Ok(()))) {
@@ -128,7 +118,7 @@ impl Health {
     }
 
     fn tasks(&self) -> Part {
-        let tasks = &self.tasks;
+        let tasks = &self.inside.tasks;
         let ended = tasks.kept().into_iter().filter(|(_, kept)| kept.has_ended);
         let ended = ended.map(|(name, _)| format!("task {name}: has ended"));
         let stops = tasks.leaving.is_cancelled().then(|| "tasks: the process is stopping".to_owned());
@@ -137,14 +127,14 @@ impl Health {
 
     /// Asks a node for the time: a websocket may keep the clock known while every call is refused.
     async fn nodes_and_clock(&self, network: Network) -> [Part; 2] {
-        let read = match self.chains.get(network) {
+        let read = match self.inside.chains.get(network) {
             Ok(parts) => timeout(PATIENCE, parts.chain.read_time()).await.ok().and_then(Result::ok),
             Err(_) => None,
         };
         let problem = read.is_none().then(|| format!("network {network}: no node answers"));
         let nodes = Part::new(NODES, Some(network), true, problem.into_iter().collect());
         // Without the seconds, which change: each change of a report is logged.
-        let here = self.ambient.now().unix_seconds();
+        let here = self.inside.ambient.now().unix_seconds();
         let skewed = read.filter(|chain| chain.abs_diff(here) > CLOCK_SKEW_SECONDS_MAX).map(|chain| {
             let side = if here > chain { "ahead of" } else { "behind" };
             format!(
@@ -157,7 +147,7 @@ impl Health {
 
     /// Without it everything is served, and later.
     fn websocket(&self, network: Network) -> Part {
-        let figures = self.chains.get(network).map(|parts| parts.chain.figures()).unwrap_or_default();
+        let figures = self.inside.chains.get(network).map(|parts| parts.chain.figures()).unwrap_or_default();
         let problem = if figures.is_websocket_down() {
             Some("no websocket connects, so landings and deposits are noticed later")
         } else if figures.topics_missing > 0 {

@@ -1,14 +1,16 @@
+use std::sync::Arc;
+
 use std::collections::VecDeque;
 
 use futures::Stream;
 
 use super::reads::find_account;
-use super::{Chains, ExplorerUrl, ServiceError};
+use super::{ExplorerUrl, ServiceError};
+use crate::Inside;
 use purser_model::{
     Account, AccountId, AccountPlace, Cursor, HistoryFilter, Operator, Page, PageRequest, PlacedEntry,
     Principal, Timestamp, UsdcAmount,
 };
-use purser_store as store;
 
 /// Entries per page when a caller wants all of them.
 const ROWS_AT_ONCE: u32 = 500;
@@ -26,14 +28,12 @@ pub struct EntryView {
 /// indexer records everything else.
 #[derive(Clone)]
 pub struct History {
-    history: store::History,
-    accounts: store::Accounts,
-    chains: Chains,
+    inside: Arc<Inside>,
 }
 
 impl History {
-    pub(super) fn new(history: store::History, accounts: store::Accounts, chains: Chains) -> Self {
-        Self { history, accounts, chains }
+    pub(super) fn new(inside: Arc<Inside>) -> Self {
+        Self { inside }
     }
 
     /// An account's history, most recently visible first. Forbidden: an agent key of another account. NotFound: the account.
@@ -45,11 +45,12 @@ impl History {
         request: PageRequest,
     ) -> Result<Page<EntryView>, ServiceError> {
         let operator = principal.operator();
-        let account = find_account(&self.accounts, principal, id).await?;
-        let explorer = self.chains.get(operator.network)?.explorer.clone();
+        let account = find_account(&self.inside.store.accounts, principal, id).await?;
+        let explorer = self.inside.chains.get(operator.network)?.explorer.clone();
         let after = request.after.as_ref().map(Cursor::position);
         let rows_max = request.limit.get() + 1;
-        let rows = self.history.list_history(operator.id, account.id, &filter, after, rows_max).await?;
+        let rows =
+            self.inside.store.history.list_history(operator.id, account.id, &filter, after, rows_max).await?;
         let bound = filter.text(operator.id, account.id);
         let page = Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.position.as_str()));
         Ok(page.map(|placed| EntryView { placed, explorer: explorer.clone() }))
@@ -64,8 +65,13 @@ impl History {
         since: Timestamp,
         rows_max: u32,
     ) -> Result<Vec<(Timestamp, UsdcAmount)>, ServiceError> {
-        let account = find_account(&self.accounts, principal, id).await?;
-        Ok(self.history.list_spending(principal.operator().id, account.id, since, rows_max).await?)
+        let account = find_account(&self.inside.store.accounts, principal, id).await?;
+        Ok(self
+            .inside
+            .store
+            .history
+            .list_spending(principal.operator().id, account.id, since, rows_max)
+            .await?)
     }
 
     /// The whole history page by page, each page read on demand. Entries that become visible meanwhile are not
@@ -77,9 +83,9 @@ impl History {
         filter: HistoryFilter,
     ) -> Result<impl Stream<Item = Result<Vec<EntryView>, ServiceError>> + use<>, ServiceError> {
         let operator = principal.operator().clone();
-        let account = find_account(&self.accounts, principal, id).await?;
-        let explorer = self.chains.get(operator.network)?.explorer.clone();
-        let history = self.history.clone();
+        let account = find_account(&self.inside.store.accounts, principal, id).await?;
+        let explorer = self.inside.chains.get(operator.network)?.explorer.clone();
+        let history = self.inside.store.history.clone();
         let beginning = Some(String::from(ABOVE_ALL));
         Ok(futures::stream::try_unfold(beginning, move |after| {
             let (history, explorer) = (history.clone(), explorer.clone());
@@ -104,20 +110,29 @@ impl History {
     ) -> Result<impl Stream<Item = Result<Vec<(Account, EntryView)>, ServiceError>> + use<>, ServiceError>
     {
         let (this, operator_id) = (self.clone(), operator.id);
-        let explorer = self.chains.get(operator.network)?.explorer.clone();
+        let explorer = self.inside.chains.get(operator.network)?.explorer.clone();
         Ok(futures::stream::try_unfold(AllHistories::default(), move |mut walk| {
             let (this, explorer) = (this.clone(), explorer.clone());
             async move {
                 if walk.waiting.is_empty() {
-                    let accounts =
-                        this.accounts.list_accounts(operator_id, None, walk.last, ROWS_AT_ONCE).await?;
+                    let accounts = this
+                        .inside
+                        .store
+                        .accounts
+                        .list_accounts(operator_id, None, walk.last, ROWS_AT_ONCE)
+                        .await?;
                     walk.last = accounts.last().map(Account::place);
                     walk.waiting = accounts.into();
                 }
                 let Some(account) = walk.waiting.front().cloned() else { return Ok(None) };
                 let after = walk.after.take().unwrap_or_else(|| ABOVE_ALL.to_owned());
-                let rows =
-                    this.history.list_history(operator_id, account.id, &filter, Some(&after), ROWS_AT_ONCE);
+                let rows = this.inside.store.history.list_history(
+                    operator_id,
+                    account.id,
+                    &filter,
+                    Some(&after),
+                    ROWS_AT_ONCE,
+                );
                 let rows = rows.await?;
                 let is_full = rows.len() >= ROWS_AT_ONCE as usize;
                 walk.after = rows.last().filter(|_| is_full).map(|last| last.position.clone());

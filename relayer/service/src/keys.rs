@@ -1,14 +1,16 @@
+use std::sync::Arc;
+
 use std::net::IpAddr;
 
 use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
 use super::key_uses::KeyUses;
-use super::{Ambient, Tasks};
+use crate::Inside;
 use crate::acting::{tell, tell_made};
 use purser_model::{
     AllowedCidrs, ApiKey, CellName, Cursor, Drawn, Invalid, KeyHolder, KeyId, NAME_CHARS_MAX, Operator,
     OperatorId, Page, PageRequest, PlainKey, Principal, Scopes, Timestamp, check_name,
 };
-use purser_store::{self as store, StoreError};
+use purser_store::StoreError;
 
 /// A request for a new key.
 #[derive(Debug, Clone)]
@@ -124,29 +126,20 @@ pub fn keys_filter(operator_id: OperatorId, holder: KeyHolder) -> String {
 /// API keys: authenticates callers and manages keys.
 #[derive(Clone)]
 pub struct Keys {
-    keys: store::Keys,
-    accounts: store::Accounts,
-    ambient: Ambient,
+    inside: Arc<Inside>,
     keys_max: u32,
     cell: Option<CellName>,
     uses: KeyUses,
 }
 
 impl Keys {
-    pub(super) fn new(
-        keys: store::Keys,
-        accounts: store::Accounts,
-        ambient: Ambient,
-        tasks: Tasks,
-        keys_max: u32,
-        cell: Option<CellName>,
-    ) -> Self {
-        Self { uses: KeyUses::new(keys.clone(), tasks), keys, accounts, ambient, keys_max, cell }
+    pub(super) fn new(inside: Arc<Inside>, keys_max: u32, cell: Option<CellName>) -> Self {
+        Self { uses: KeyUses::new(inside.clone()), inside, keys_max, cell }
     }
 
     /// The time by which keys end.
     pub fn now(&self) -> Timestamp {
-        self.ambient.now()
+        self.inside.ambient.now()
     }
 
     /// Authenticates the caller; `from` is the caller's address where it is known. Unauthorized: unknown, expired or
@@ -161,7 +154,7 @@ impl Keys {
             return Err(ServiceError::Unauthorized(Unauthorized::KeyOfOtherCell));
         }
         // The index finds a hash of 256 random bits, so the time it takes reveals nothing about a key.
-        let Some((record, operator)) = self.keys.find_key_by_hash(&key.hash()).await? else {
+        let Some((record, operator)) = self.inside.store.keys.find_key_by_hash(&key.hash()).await? else {
             return Err(unknown());
         };
         if operator.network != key.network() {
@@ -181,7 +174,7 @@ impl Keys {
         if record.revoked_at.is_some() {
             return unauthorized(Unauthorized::RevokedKey);
         }
-        let now = self.ambient.now();
+        let now = self.inside.ambient.now();
         if record.expires_at.is_some_and(|expires_at| expires_at <= now) {
             return unauthorized(Unauthorized::ExpiredKey);
         }
@@ -201,8 +194,8 @@ impl Keys {
 
     /// Whether an accepted key is still valid: neither revoked nor expired.
     pub async fn is_good(&self, key_id: KeyId) -> Result<bool, ServiceError> {
-        let now = self.ambient.now();
-        let key = self.keys.find_key(key_id).await?;
+        let now = self.inside.ambient.now();
+        let key = self.inside.store.keys.find_key(key_id).await?;
         Ok(key.is_some_and(|key| {
             key.revoked_at.is_none() && key.expires_at.is_none_or(|expires_at| expires_at > now)
         }))
@@ -225,14 +218,14 @@ impl Keys {
     ) -> Result<NewKey, ServiceError> {
         let operator = caller.operator();
         self.find_holder(operator, holder).await?;
-        let now = self.ambient.now();
+        let now = self.inside.ambient.now();
         let is_named = drawn.is_some();
-        let drawn = drawn.unwrap_or_else(|| self.ambient.draw());
+        let drawn = drawn.unwrap_or_else(|| self.inside.ambient.draw());
         if is_named && let Some(record) = self.find_made(operator, &drawn).await? {
             let plain = PlainKey::new(holder.role(), operator.network, self.cell.as_ref(), *drawn.secret);
             return Ok(NewKey { record, plain });
         }
-        let maker = self.keys.find_key_of(operator.id, caller.key_id()).await?;
+        let maker = self.inside.store.keys.find_key_of(operator.id, caller.key_id()).await?;
         let maker = maker.filter(|maker| maker.revoked_at.is_none());
         let maker = maker.ok_or(ServiceError::Unauthorized(Unauthorized::RevokedKey))?;
         let asked = asked.within(&maker, holder).map_err(ServiceError::Forbidden)?;
@@ -240,7 +233,7 @@ impl Keys {
         let record = ApiKey { made_by: Some(maker.id), ..record };
         let keys_max = self.keys_max;
         tell_made(record.id);
-        match self.keys.insert_key_within(&record, &plain.hash(), keys_max).await {
+        match self.inside.store.keys.insert_key_within(&record, &plain.hash(), keys_max).await {
             Ok(()) => Ok(NewKey { record, plain }),
             Err(StoreError::Full) => {
                 let message = format!(
@@ -255,7 +248,7 @@ impl Keys {
 
     /// The key that was made under the same name before a crash.
     async fn find_made(&self, operator: &Operator, drawn: &Drawn) -> Result<Option<ApiKey>, ServiceError> {
-        Ok(self.keys.find_key_of(operator.id, KeyId::new(drawn.at, drawn.id_bits)).await?)
+        Ok(self.inside.store.keys.find_key_of(operator.id, KeyId::new(drawn.at, drawn.id_bits)).await?)
     }
 
     /// The operator's own keys or those of one account, newest first, expired and revoked ones included. NotFound: the account.
@@ -269,14 +262,14 @@ impl Keys {
         let after = request.after.as_ref().map(|cursor| cursor.position().parse::<KeyId>()).transpose();
         let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
         let rows_max = request.limit.get() + 1;
-        let rows = self.keys.list_keys_of(operator.id, holder, after, rows_max).await?;
+        let rows = self.inside.store.keys.list_keys_of(operator.id, holder, after, rows_max).await?;
         let filter = keys_filter(operator.id, holder);
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.id.to_string())))
     }
 
     /// The operator's keys with these ids, those of its accounts too. At most 1,000.
     pub async fn named(&self, operator: &Operator, ids: &[KeyId]) -> Result<Vec<ApiKey>, ServiceError> {
-        Ok(self.keys.find_keys_of(operator.id, ids).await?)
+        Ok(self.inside.store.keys.find_keys_of(operator.id, ids).await?)
     }
 
     /// Revokes the caller's own key, one that it made, directly or through others, or with `admin` an agent's key, at once; revoking
@@ -285,7 +278,7 @@ impl Keys {
     pub async fn revoke(&self, caller: &Principal, key_id: KeyId) -> Result<(), ServiceError> {
         let operator_id = caller.operator_id();
         let missing = || ServiceError::NotFound(Resource::Key);
-        let key = self.keys.find_key_of(operator_id, key_id).await?.ok_or_else(missing)?;
+        let key = self.inside.store.keys.find_key_of(operator_id, key_id).await?.ok_or_else(missing)?;
         let is_agents = key.holder.account_id().is_some();
         let may =
             is_agents && caller.scopes().cover(Scopes::ALL) || self.is_own_or_made(caller, key_id).await?;
@@ -293,18 +286,19 @@ impl Keys {
             return Err(ServiceError::Forbidden(Forbidden::OtherKey));
         }
         tell(|told| told.object_id = key_id.to_string().parse().ok());
-        let revoked = self.keys.mark_key_revoked(operator_id, key_id, self.ambient.now()).await?;
+        let revoked =
+            self.inside.store.keys.mark_key_revoked(operator_id, key_id, self.inside.ambient.now()).await?;
         revoked.map(|_| ()).ok_or_else(missing)
     }
 
     /// Whether the caller's key made this key, directly or through others.
     async fn is_made_by(&self, caller: &Principal, key_id: KeyId) -> Result<bool, ServiceError> {
-        Ok(self.keys.is_made_by(caller.operator_id(), key_id, caller.key_id()).await?)
+        Ok(self.inside.store.keys.is_made_by(caller.operator_id(), key_id, caller.key_id()).await?)
     }
 
     /// The key that the caller uses. Unauthorized: it is no more.
     pub async fn own(&self, caller: &Principal) -> Result<ApiKey, ServiceError> {
-        let found = self.keys.find_key_of(caller.operator_id(), caller.key_id()).await?;
+        let found = self.inside.store.keys.find_key_of(caller.operator_id(), caller.key_id()).await?;
         found.ok_or(ServiceError::Unauthorized(Unauthorized::RevokedKey))
     }
 
@@ -315,7 +309,7 @@ impl Keys {
 
     async fn find_holder(&self, operator: &Operator, holder: KeyHolder) -> Result<(), ServiceError> {
         let Some(account_id) = holder.account_id() else { return Ok(()) };
-        let account = self.accounts.find_account(operator.id, account_id).await?;
+        let account = self.inside.store.accounts.find_account(operator.id, account_id).await?;
         account.map(|_| ()).ok_or(ServiceError::NotFound(Resource::Account))
     }
 }

@@ -83,8 +83,6 @@ pub use purser_core::{PendingLimits, RefusalLimits, Started};
 pub use purser_store::Ambient;
 pub use purser_webhooks::{Asked, Fetch, Fetched, NotFetched, Resolve, Resolved};
 
-use self::accounts::HaltActions;
-use self::allowlist::Allowlists;
 use self::cleaning::Cleaning;
 use self::co_signatures::CoSignatures;
 use self::figures::Figures;
@@ -93,7 +91,6 @@ use self::transfers::{TransferObserver, TransferViews};
 use purser_base::metrics::Metrics;
 use purser_base::shares::Outgoing;
 pub use purser_base::tasks::Tasks;
-use purser_chain::Chain;
 pub use purser_chain::{Caps, ChainFigures, ForApprover};
 use purser_model::{CellName, Quotas, Retention};
 pub use purser_store::RequestState;
@@ -102,10 +99,22 @@ use purser_store::Store;
 /// How often to look for unfinished work.
 const RECONCILE_EVERY: Duration = Duration::from_secs(5);
 
+/// What every service works with. Keys that seal or sign are not in it: who uses one has it.
+pub(crate) struct Inside {
+    pub store: Store,
+    pub chains: Chains,
+    pub ambient: Ambient,
+    pub tasks: Tasks,
+    /// Reads of the chain for who only looks at it.
+    pub looks: Looks,
+    pub quotas: Quotas,
+    pub metrics: Metrics,
+}
+
 /// What the services are made of. [`Services::new`] takes it apart: none of them sees it.
 pub struct Setup {
     pub store: Store,
-    pub chains: Chains<dyn Chain>,
+    pub chains: Chains,
     pub tasks: Tasks,
     pub ambient: Ambient,
     /// How long a transfer's request waits for settlement.
@@ -168,133 +177,49 @@ pub struct Services {
 }
 
 impl Services {
-    /// Gives each service what it uses, and no more. No task runs yet; see [`Services::reconcile`].
+    /// No task runs yet; see [`Services::reconcile`].
     pub fn new(setup: Setup) -> Self {
         let Setup { store, chains, tasks, ambient, looks, quotas, metrics, webhooks: hooks, .. } = setup;
-        // Copies for one more service.
-        let (time, run, looks_at) = (|| ambient.clone(), || tasks.clone(), || looks.clone());
-        let read = || chains.to_read();
-        let accounts = || store.accounts.clone();
-        let operators = || store.operators.clone();
+        let inside = Arc::new(Inside { store, chains, ambient, tasks, looks, quotas, metrics });
+        let of = || inside.clone();
 
-        let signers = Signers::new(operators(), chains.to(|chain| chain));
-        let keys = Keys::new(store.keys, accounts(), time(), run(), setup.keys_max, setup.cell);
-        let actions = Actions::new(store.actions.clone(), read(), time(), run(), quotas.actions_daily);
-        let events = Events::new(store.events.clone(), store.transfers.clone(), accounts(), read(), time());
-        let allowlists = Allowlists::new(accounts(), read(), time());
-        let stops =
-            Stops::new(store.stops.clone(), operators(), accounts(), chains.to(|chain| chain), time(), run());
-        let co_signatures = CoSignatures::new(
-            store.co_signatures,
-            operators(),
-            chains.to(|chain| chain),
-            time(),
-            run(),
-            quotas.approvals_daily,
-        );
-        let policies = Policies::new(
-            (store.policies, accounts(), operators()),
-            (store.stops, stops.clone()),
-            &chains,
-            (allowlists.clone(), looks_at()),
-            time(),
-            run(),
-            quotas,
-        );
-        let halts = Halts::new(accounts(), stops.clone(), read(), run());
+        let (signers, actions, events) = (Signers::new(of()), Actions::new(of()), Events::new(of()));
+        let keys = Keys::new(of(), setup.keys_max, setup.cell);
+        let (stops, co_signatures) = (Stops::new(of()), CoSignatures::new(of()));
+        let policies = Policies::new(of(), stops.clone());
+        let halts = Halts::new(of(), stops.clone());
         let path = MoneyPath::new(Outside {
-            ledger: Arc::new(store.transfers.clone()),
-            chains: chains.to_pay(),
-            clock: Arc::new(time()),
-            observer: Arc::new(TransferObserver::new(
-                (accounts(), operators()),
-                store.events.clone(),
-                events.clone(),
-                read(),
-                time(),
-                run(),
-                metrics.clone(),
-            )),
-            tasks: Arc::new(run()),
-            stop: tasks.stop.clone(),
+            ledger: Arc::new(inside.store.transfers.clone()),
+            chains: inside.chains.to_pay(),
+            clock: Arc::new(inside.ambient.clone()),
+            observer: Arc::new(TransferObserver::new(of(), events.clone())),
+            tasks: Arc::new(inside.tasks.clone()),
+            stop: inside.tasks.stop.clone(),
             deadline: setup.transfer_deadline,
             refusals: setup.refusals,
         });
-        let views = TransferViews::new(store.transfers.clone(), read(), setup.approval_links.clone());
-        let halt_actions = HaltActions::new(store.events.clone(), store.actions.clone());
-        let transfers = Transfers::new(
-            store.transfers.clone(),
-            accounts(),
-            read(),
-            looks_at(),
-            time(),
-            run(),
-            (path.clone(), setup.transfer_deadline),
-            setup.pending,
-            views.clone(),
-        );
+        let views = TransferViews::new(of(), setup.approval_links.clone());
+        let transfers =
+            Transfers::new(of(), path.clone(), setup.transfer_deadline, setup.pending, views.clone());
         Self {
-            figures: Figures::new(
-                store.upkeep.clone(),
-                chains.to(|chain| chain),
-                time(),
-                run(),
-                metrics,
-                transfers.clone(),
-                signers.clone(),
-            ),
-            health: Health::new(
-                store.upkeep.clone(),
-                chains.to(|chain| chain),
-                time(),
-                run(),
-                signers.clone(),
-            ),
-            cleaning: Cleaning::new(store.upkeep, read(), time(), setup.retention, run()),
-            accounts: Accounts::new(
-                (accounts(), operators()),
-                chains.to(|chain| chain),
-                looks_at(),
-                (allowlists, halt_actions),
-                time(),
-                run(),
-                quotas,
-            ),
-            many: Many::new(accounts(), read(), (policies.clone(), halts.clone()), looks_at()),
-            approvals: Approvals::new(
-                (store.transfers.clone(), accounts(), operators()),
-                store.history.clone(),
-                views,
-                looks_at(),
-                (path, co_signatures.clone()),
-                setup.approval_links,
-            ),
-            budgets: Budgets::new(chains.to(|chain| chain), looks_at(), time(), run()),
-            grants: Grants::new(accounts(), chains.to(|chain| chain), looks_at(), run()),
-            hand_overs: HandOvers::new(
-                store.transfers,
-                accounts(),
-                chains.to(|chain| chain),
-                time(),
-                setup.transfer_deadline,
-                transfers.clone(),
-            ),
+            figures: Figures::new(of(), transfers.clone(), signers.clone()),
+            health: Health::new(of(), signers.clone()),
+            cleaning: Cleaning::new(of(), setup.retention),
+            accounts: Accounts::new(of()),
+            many: Many::new(of(), policies.clone(), halts.clone()),
+            approvals: Approvals::new(of(), views, path, co_signatures.clone(), setup.approval_links),
+            budgets: Budgets::new(of()),
+            grants: Grants::new(of()),
+            hand_overs: HandOvers::new(of(), setup.transfer_deadline, transfers.clone()),
             fetches: Fetches::new(setup.outgoing.fetches, hooks.rules.clone(), setup.fetch),
-            history: History::new(store.history, accounts(), read()),
-            denials: Denials::new(store.denials, chains.to(|chain| chain), time(), run(), setup.denials),
-            passkeys: Passkeys::new(store.sessions.clone(), time(), keys.clone(), hooks.sealing_key.clone()),
-            sessions: Sessions::new(store.sessions, time(), keys.clone(), actions.clone()),
-            requests: Requests::new(store.requests, read(), time(), run()),
-            streams: Streams::new(store.events.clone(), time(), run(), keys.clone()),
-            webhooks: Webhooks::new(
-                (store.webhooks, store.deliveries),
-                store.events,
-                accounts(),
-                time(),
-                run(),
-                hooks,
-                events.clone(),
-            ),
+            history: History::new(of()),
+            denials: Denials::new(of(), setup.denials),
+            passkeys: Passkeys::new(of(), keys.clone(), hooks.sealing_key.clone()),
+            sessions: Sessions::new(of(), keys.clone(), actions.clone()),
+            requests: Requests::new(of()),
+            streams: Streams::new(of(), keys.clone()),
+            webhooks: Webhooks::new(of(), hooks, events.clone()),
+            tasks: inside.tasks.clone(),
             actions,
             co_signatures,
             events,
@@ -303,7 +228,6 @@ impl Services {
             policies,
             signers,
             stops,
-            tasks: run(),
             transfers,
         }
     }

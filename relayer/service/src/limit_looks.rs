@@ -21,24 +21,25 @@ impl Events {
     /// Announces what the operator's latest payments reached. Looking again announces nothing again. `false`: a node does not show
     /// all of them yet.
     pub async fn look_at_limits(&self, operator: &Operator) -> Result<bool, ServiceError> {
-        if !self.events.watches_limits(operator.id).await? {
+        if !self.inside.store.events.watches_limits(operator.id).await? {
             return Ok(true);
         }
-        let now = self.ambient.now();
+        let now = self.inside.ambient.now();
         let since = now.before(LATEST);
-        let payments = self.events.list_latest_payments(operator.id, since, PAYMENTS_MAX).await?;
+        let payments =
+            self.inside.store.events.list_latest_payments(operator.id, since, PAYMENTS_MAX).await?;
         let mut ids: Vec<AccountId> = payments.iter().map(|payment| payment.account_id).collect();
         ids.sort_unstable();
         ids.dedup();
-        let accounts = self.accounts.find_accounts(operator.id, &ids).await?;
+        let accounts = self.inside.store.accounts.find_accounts(operator.id, &ids).await?;
         if accounts.is_empty() {
             return Ok(true);
         }
-        let chain = &self.chains.get(operator.network)?.chain;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
         let places: Vec<_> = accounts.iter().map(addresses).collect();
         let read = chain.read_agents(&places).await;
         let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;
-        let second = window_now(&self.chains, &self.ambient, operator).await?;
+        let second = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
         let mut events = Vec::new();
         let mut budgets: BTreeMap<Address, Vec<AccountId>> = BTreeMap::new();
         let mut shows_all = true;
@@ -67,7 +68,7 @@ impl Events {
                 events.extend(reached(&paid, limit, budget.month.spent(second), cap, now));
             }
         }
-        self.events.announce_limits(operator.id, events, now).await?;
+        self.inside.store.events.announce_limits(operator.id, events, now).await?;
         Ok(shows_all)
     }
 }

@@ -1,19 +1,21 @@
 //! One change for many accounts: what it would do to each, and each of them carried out as if it were asked for alone.
 
+use std::sync::Arc;
+
 use std::collections::HashMap;
 
 use super::error::{ServiceError, from_chain};
 use super::planned::{Chosen, Planned, RulesInForce, Will};
 use super::reads::{addresses, read_operator};
 use super::turns::OneAtATime;
-use super::{Chains, Halts, Looks, Policies, PolicyChange};
+use super::{Halts, Policies, PolicyChange};
+use crate::Inside;
 use purser_base::crash_point::crash_point;
 use purser_chain::{AgentOnChain, OperatorOnChain};
 use purser_model::{
     Account, AccountFilter, AccountId, AccountStatus, Invalid, KeyId, Operator, OperatorId, PolicyUpdate,
     SELECTED_MAX, Selection, Timestamp,
 };
-use purser_store as store;
 
 /// What is to be done with each of the accounts.
 #[derive(Debug, Clone)]
@@ -62,11 +64,9 @@ pub enum ManyDone {
 /// Changes many accounts.
 #[derive(Clone)]
 pub struct Many {
-    accounts: store::Accounts,
-    chains: Chains,
+    inside: Arc<Inside>,
     policies: Policies,
     halts: Halts,
-    looks: Looks,
     /// Of changes, and of stops.
     turns: OneAtATime<(OperatorId, usize)>,
 }
@@ -77,13 +77,8 @@ const STOPS_AT_ONCE: usize = 4;
 const ACCOUNTS_PER_READ: usize = 100;
 
 impl Many {
-    pub(super) fn new(
-        accounts: store::Accounts,
-        chains: Chains,
-        (policies, halts): (Policies, Halts),
-        looks: Looks,
-    ) -> Self {
-        Self { accounts, chains, policies, halts, looks, turns: OneAtATime::default() }
+    pub(super) fn new(inside: Arc<Inside>, policies: Policies, halts: Halts) -> Self {
+        Self { inside, policies, halts, turns: OneAtATime::default() }
     }
 
     /// What the change would do now to each account. Changes nothing. Invalid: too many accounts; otherwise as one change.
@@ -155,12 +150,12 @@ impl Many {
                 if ids.len() > SELECTED_MAX {
                     return Err(too_many());
                 }
-                self.accounts.find_accounts(operator.id, &ids).await?
+                self.inside.store.accounts.find_accounts(operator.id, &ids).await?
             }
             Selection::Filtered(filter) => {
                 let tagged = AccountFilter { status: None, tag: filter.tag.clone() };
                 let rows_max = u32::try_from(SELECTED_MAX).unwrap_or(u32::MAX).saturating_add(1);
-                self.accounts.list_accounts(operator.id, tagged, None, rows_max).await?
+                self.inside.store.accounts.list_accounts(operator.id, tagged, None, rows_max).await?
             }
         };
         if rows.len() > SELECTED_MAX {
@@ -168,10 +163,10 @@ impl Many {
         }
         if in_turn {
             for _read in 0..=rows.len().div_ceil(ACCOUNTS_PER_READ) {
-                self.looks.take_change(operator.id).await?;
+                self.inside.looks.take_change(operator.id).await?;
             }
         }
-        let on_chain = read_operator(&self.chains, operator).await?;
+        let on_chain = read_operator(&self.inside.chains, operator).await?;
         let agents = self.read(operator, &rows).await?;
         let found = rows.into_iter().zip(agents).filter_map(|(account, agent)| Some((account, agent?)));
         let chosen = match selection {
@@ -208,7 +203,7 @@ impl Many {
             return Ok(Vec::new());
         }
         let addresses: Vec<_> = rows.iter().map(addresses).collect();
-        let chain = &self.chains.get(operator.network)?.chain;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
         chain.read_agents(&addresses).await.map_err(|error| from_chain(operator.network, &error, true))
     }
 }

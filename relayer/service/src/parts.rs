@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::ServiceError;
 use crate::acting::carried;
 use purser_base::tasks::Tasks;
-use purser_chain::{Chain, ReadChain};
+use purser_chain::Chain;
 use purser_model::{Network, Timestamp};
 
 /// Where to look at a transaction: a template with `{signature}` in it.
@@ -24,54 +24,29 @@ impl ExplorerUrl {
     }
 }
 
-/// One network that is served, as far as whoever has this may act on it.
-pub struct NetworkParts<C: ?Sized = dyn Chain> {
-    pub chain: Arc<C>,
+/// One network that is served.
+#[derive(Clone)]
+pub struct NetworkParts {
+    pub chain: Arc<dyn Chain>,
     pub explorer: ExplorerUrl,
 }
 
-impl<C: ?Sized> Clone for NetworkParts<C> {
-    fn clone(&self) -> Self {
-        Self { chain: self.chain.clone(), explorer: self.explorer.clone() }
-    }
-}
-
-impl<C: ReadChain + ?Sized> NetworkParts<C> {
+impl NetworkParts {
     /// See [`purser_core::agreed_now`].
     pub(super) async fn agreed_now(&self, our_now: Timestamp) -> Option<i64> {
         purser_core::agreed_now(&*self.chain, our_now).await
     }
 }
 
-/// The networks that are served; a key picks one. A service has them in the role that it plays on a chain.
-pub struct Chains<C: ?Sized = dyn ReadChain>(Arc<HashMap<Network, NetworkParts<C>>>);
+/// The networks that are served; a key picks one.
+#[derive(Clone, Default)]
+pub struct Chains(Arc<HashMap<Network, NetworkParts>>);
 
-impl<C: ?Sized> Clone for Chains<C> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-impl<C: ?Sized> Default for Chains<C> {
-    fn default() -> Self {
-        Self(Arc::default())
-    }
-}
-
-impl Chains<dyn Chain> {
+impl Chains {
     /// From every configured network.
     pub fn new(networks: impl IntoIterator<Item = NetworkParts>) -> Self {
         let by_network = networks.into_iter().map(|parts| (parts.chain.network(), parts)).collect();
         Self(Arc::new(by_network))
-    }
-
-    /// The same for whoever may do less there.
-    pub(super) fn to<C: ?Sized>(&self, role: fn(Arc<dyn Chain>) -> Arc<C>) -> Chains<C> {
-        let of = |parts: &NetworkParts| NetworkParts {
-            chain: role(parts.chain.clone()),
-            explorer: parts.explorer.clone(),
-        };
-        Chains(Arc::new(self.0.iter().map(|(network, parts)| (*network, of(parts))).collect()))
     }
 
     /// For the money path.
@@ -79,19 +54,12 @@ impl Chains<dyn Chain> {
         self.0.iter().map(|(network, parts)| (*network, parts.chain.clone() as _)).collect()
     }
 
-    /// For whoever only reads.
-    pub(super) fn to_read(&self) -> Chains {
-        self.to(|chain| chain)
-    }
-}
-
-impl<C: ?Sized> Chains<C> {
     pub(super) fn networks(&self) -> Vec<Network> {
         Network::ALL.into_iter().filter(|network| self.0.contains_key(network)).collect()
     }
 
     /// A key may outlive its network's configuration.
-    pub(super) fn get(&self, network: Network) -> Result<&NetworkParts<C>, ServiceError> {
+    pub(super) fn get(&self, network: Network) -> Result<&NetworkParts, ServiceError> {
         self.0.get(&network).ok_or_else(|| {
             tracing::warn!(%network, "a key's network is not configured");
             ServiceError::ChainUnavailable { retryable: true }

@@ -8,14 +8,15 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
+use super::Keys;
 use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
-use super::{Ambient, Keys};
+use crate::Inside;
 use crate::acting::{tell, tell_made};
 use purser_model::{
     ApiKey, CEREMONY_MAX, Ceremony, Invalid, NAME_CHARS_MAX, PASSKEYS_PER_KEY_MAX, Passkey, PasskeyId,
     PasskeyUse, Principal, SealingKey, Timestamp, check_name,
 };
-use purser_store::{self as store, StoreError};
+use purser_store::StoreError;
 
 const PURPOSE: &[u8] = b"purser:passkey:v1";
 const TAG_BYTES: usize = 16;
@@ -49,21 +50,15 @@ pub struct PasskeyView {
 /// What opens sessions in place of operator keys. A passkey may do what its key may do now, and nothing once that has ended.
 #[derive(Clone)]
 pub struct Passkeys {
-    sessions: store::Sessions,
-    ambient: Ambient,
+    inside: Arc<Inside>,
     keys: Keys,
     /// Marks what browsers keep of a challenge. `None`: there are no passkeys.
     key: Option<Arc<SealingKey>>,
 }
 
 impl Passkeys {
-    pub(super) fn new(
-        sessions: store::Sessions,
-        ambient: Ambient,
-        keys: Keys,
-        key: Option<Arc<SealingKey>>,
-    ) -> Self {
-        Self { sessions, ambient, keys, key }
+    pub(super) fn new(inside: Arc<Inside>, keys: Keys, key: Option<Arc<SealingKey>>) -> Self {
+        Self { inside, keys, key }
     }
 
     /// Whether there can be any: browsers keep what belongs to a challenge, marked with a key that all relayers have.
@@ -74,14 +69,14 @@ impl Passkeys {
     /// What the browser keeps of a challenge that was just made. Nobody else can make it.
     pub fn begin(&self, ceremony: Ceremony, state: &str) -> Result<String, ServiceError> {
         let key = self.key.as_ref().ok_or(ServiceError::NotConfigured)?;
-        let marked = format!("{}|{state}", self.ambient.now());
+        let marked = format!("{}|{state}", self.inside.ambient.now());
         let tag = key.tag(PURPOSE, format!("{ceremony}|{marked}").as_bytes());
         Ok(URL_SAFE_NO_PAD.encode([tag.as_slice(), marked.as_bytes()].concat()))
     }
 
     /// Reads it back. `None`: it is for something else, was made too long ago, or not by us.
     pub fn begun(&self, ceremony: Ceremony, kept: Option<&str>) -> Option<BegunCeremony> {
-        let now = self.ambient.now();
+        let now = self.inside.ambient.now();
         let begun = self.read(ceremony, kept?)?;
         (begun.at <= now && now < begun.at.after(CEREMONY_MAX)).then_some(begun)
     }
@@ -109,9 +104,9 @@ impl Passkeys {
             return Err(ServiceError::Forbidden(Forbidden::OperatorKeyNeeded));
         };
         check_name("name", &made.name, NAME_CHARS_MAX)?;
-        let now = self.ambient.now();
+        let now = self.inside.ambient.now();
         let passkey = Passkey {
-            id: PasskeyId::new(now, self.ambient.id_bits()),
+            id: PasskeyId::new(now, self.inside.ambient.id_bits()),
             key_id: *key_id,
             name: made.name,
             credential_id: made.credential_id,
@@ -120,7 +115,7 @@ impl Passkeys {
             used_at: None,
         };
         tell_made(passkey.id);
-        match self.sessions.insert_passkey(operator.id, &passkey, begun_at).await {
+        match self.inside.store.sessions.insert_passkey(operator.id, &passkey, begun_at).await {
             Ok(()) => Ok(()),
             Err(StoreError::Full) => {
                 let message =
@@ -136,8 +131,12 @@ impl Passkeys {
 
     /// The passkeys of the operator's keys, the newest first.
     pub async fn list(&self, caller: &Principal) -> Result<Vec<PasskeyView>, ServiceError> {
-        let listed =
-            self.sessions.list_passkeys(caller.operator_id(), self.ambient.now(), LISTED_MAX).await?;
+        let listed = self
+            .inside
+            .store
+            .sessions
+            .list_passkeys(caller.operator_id(), self.inside.ambient.now(), LISTED_MAX)
+            .await?;
         let mut known = HashMap::new();
         let mut views = Vec::new();
         for (passkey, key) in listed {
@@ -161,7 +160,7 @@ impl Passkeys {
             return Err(ServiceError::Forbidden(Forbidden::OtherKey));
         }
         tell(|told| told.object_id = id.to_string().parse().ok());
-        self.sessions.delete_passkey(view.key.id, id).await?.then_some(()).ok_or(missing)
+        self.inside.store.sessions.delete_passkey(view.key.id, id).await?.then_some(()).ok_or(missing)
     }
 
     /// Who a passkey signs in, once `check` has found its signature good: that gives its credential afterwards. `from` is the caller's
@@ -174,7 +173,7 @@ impl Passkeys {
         check: impl FnOnce(&Passkey) -> Option<String> + Send,
     ) -> Result<(Principal, PasskeyUse), ServiceError> {
         let unknown = || ServiceError::Unauthorized(Unauthorized::UnknownKey);
-        let found = self.sessions.find_passkey(credential_id).await?;
+        let found = self.inside.store.sessions.find_passkey(credential_id).await?;
         let (passkey, key, operator) = found.ok_or_else(unknown)?;
         // Before anything of its key is told.
         let credential = check(&passkey).ok_or_else(unknown)?;

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::error::{Forbidden, Resource, ServiceError, from_chain, from_fault};
 use super::{Ambient, Chains};
-use purser_chain::{AgentAddresses, AgentOnChain, ChainView, OperatorOnChain, ReadChain};
+use purser_chain::{AgentAddresses, AgentOnChain, ChainView, OperatorOnChain};
 use purser_model::{Account, AccountId, Address, Operator, OperatorId, Principal, TransferId};
 use purser_store as store;
 
@@ -77,18 +77,18 @@ impl Looks {
     }
 
     /// As [`read_operator`], which nobody reads without an account.
-    pub(super) async fn read_operator<C: ReadChain + ?Sized>(
+    pub(super) async fn read_operator(
         &self,
-        chains: &Chains<C>,
+        chains: &Chains,
         operator: &Operator,
     ) -> Result<OperatorOnChain, ServiceError> {
         self.operators.read(operator.id, async { Ok(()) }, read_operator(chains, operator)).await
     }
 
     /// As [`read_agent`]. TooManyReads: the operator's turn does not come soon.
-    pub(super) async fn read_agent<C: ReadChain + ?Sized>(
+    pub(super) async fn read_agent(
         &self,
-        chains: &Chains<C>,
+        chains: &Chains,
         operator: &Operator,
         account: &Account,
     ) -> Result<AgentOnChain, ServiceError> {
@@ -217,8 +217,8 @@ pub(super) async fn find_payer(
 }
 
 /// An account's current state on the chain. NotFound: it was closed there.
-pub(super) async fn read_agent<C: ReadChain + ?Sized>(
-    chains: &Chains<C>,
+pub(super) async fn read_agent(
+    chains: &Chains,
     operator: &Operator,
     account: &Account,
 ) -> Result<AgentOnChain, ServiceError> {
@@ -229,8 +229,8 @@ pub(super) async fn read_agent<C: ReadChain + ?Sized>(
 }
 
 /// An operator's current state on the chain.
-pub(super) async fn read_operator<C: ReadChain + ?Sized>(
-    chains: &Chains<C>,
+pub(super) async fn read_operator(
+    chains: &Chains,
     operator: &Operator,
 ) -> Result<OperatorOnChain, ServiceError> {
     let chain = &chains.get(operator.network)?.chain;
@@ -243,8 +243,8 @@ pub(super) async fn read_operator<C: ReadChain + ?Sized>(
 }
 
 /// The time in Unix seconds for the spend window. While clocks disagree, a spend counts as long as any of them still counts it.
-pub(super) async fn window_now<C: ReadChain + ?Sized>(
-    chains: &Chains<C>,
+pub(super) async fn window_now(
+    chains: &Chains,
     ambient: &Ambient,
     operator: &Operator,
 ) -> Result<i64, ServiceError> {

@@ -1,16 +1,18 @@
 //! Named requests: one that is repeated under its name is carried out once and answered alike.
 
+use std::sync::Arc;
+
 use std::future::Future;
 use std::time::Duration;
 
 use super::error::{RequestConflict, ServiceError};
-use super::{Ambient, Chains, Tasks};
+use crate::Inside;
 use crate::parts::finish;
 use purser_model::{
     AnswerKey, Drawn, IdempotencyKey, KeyId, Operator, REQUESTS_KEPT, RequestFingerprint, Seed, StoredAnswer,
     StoredBody, Timestamp,
 };
-use purser_store::{self as store, Due, NewRequest, RequestClaim, RequestState};
+use purser_store::{Due, NewRequest, RequestClaim, RequestState};
 
 /// After this long without a sign from its process, another may take a request over. What a request makes follows from
 /// its name, so two that carry it out at once make the same thing.
@@ -58,15 +60,12 @@ pub enum RequestOutcome {
 /// The names of requests other than transfers.
 #[derive(Clone)]
 pub struct Requests {
-    requests: store::Requests,
-    chains: Chains,
-    ambient: Ambient,
-    tasks: Tasks,
+    inside: Arc<Inside>,
 }
 
 impl Requests {
-    pub(super) fn new(requests: store::Requests, chains: Chains, ambient: Ambient, tasks: Tasks) -> Self {
-        Self { requests, chains, ambient, tasks }
+    pub(super) fn new(inside: Arc<Inside>) -> Self {
+        Self { inside }
     }
 
     /// Runs work to its end even when the caller leaves.
@@ -74,7 +73,7 @@ impl Requests {
         &self,
         work: impl Future<Output = Result<T, ServiceError>> + Send + 'static,
     ) -> Result<T, ServiceError> {
-        finish(&self.tasks, work).await
+        finish(&self.inside.tasks, work).await
     }
 
     /// Takes the name, or finds what it stands for. RequestConflict: it stands for another request, or its answer shows
@@ -85,23 +84,23 @@ impl Requests {
         asked: NamedRequest,
     ) -> Result<RequestStart, ServiceError> {
         let conflict = |conflict| Err(ServiceError::RequestConflict(conflict));
-        let now = self.ambient.now();
+        let now = self.inside.ambient.now();
         let mut claim = NewRequest {
             operator_id: operator.id,
             idempotency_key: asked.idempotency_key,
             fingerprint: asked.fingerprint,
             key_id: asked.key_id,
-            seed: Seed::new(self.ambient.random()),
-            lease: format!("{:032x}", self.ambient.id_bits()),
+            seed: Seed::new(self.inside.ambient.random()),
+            lease: format!("{:032x}", self.inside.ambient.id_bits()),
             now,
             lease_expires_at: now.after(LEASE),
             forgotten_before: None,
         };
         let answer_key = asked.answer_key;
-        let mut claimed = self.requests.claim_request(&claim).await?;
+        let mut claimed = self.inside.store.requests.claim_request(&claim).await?;
         if claimed == RequestClaim::MayBeForgotten {
             claim.forgotten_before = Some(self.forgotten_before(operator, now).await);
-            claimed = self.requests.claim_request(&claim).await?;
+            claimed = self.inside.store.requests.claim_request(&claim).await?;
         }
         match claimed {
             RequestClaim::Mine { seed, drawn_at, is_first } => {
@@ -124,7 +123,7 @@ impl Requests {
     /// Before which names are free again: by our clock and the chain's. While they disagree none is, since one clock that
     /// is ahead must not make anything a second time.
     async fn forgotten_before(&self, operator: &Operator, now: Timestamp) -> Timestamp {
-        let agreed = match self.chains.get(operator.network) {
+        let agreed = match self.inside.chains.get(operator.network) {
             Ok(network) => network.agreed_now(now).await,
             Err(_) => None,
         };
@@ -139,7 +138,12 @@ impl Requests {
                 done = &mut work => return done,
                 () = tokio::time::sleep(LEASE / 3) => {}
             }
-            if let Err(error) = self.requests.lease_request(&run.claim, self.ambient.now().after(LEASE)).await
+            if let Err(error) = self
+                .inside
+                .store
+                .requests
+                .lease_request(&run.claim, self.inside.ambient.now().after(LEASE))
+                .await
             {
                 tracing::warn!(%error, "cannot extend the lease of a request");
             }
@@ -152,7 +156,12 @@ impl Requests {
         operator: &Operator,
         key: &IdempotencyKey,
     ) -> Result<RequestState, ServiceError> {
-        Ok(self.requests.find_request_state(operator.id, key, Due::within(self.ambient.now(), LEASE)).await?)
+        Ok(self
+            .inside
+            .store
+            .requests
+            .find_request_state(operator.id, key, Due::within(self.inside.ambient.now(), LEASE))
+            .await?)
     }
 
     /// Records the outcome. If that fails, the next caller repeats the request from the same seed.
@@ -161,16 +170,16 @@ impl Requests {
         let written = match ending {
             RequestOutcome::Answered { status, body, shows_secret } => {
                 let body = if shows_secret {
-                    StoredBody::Sealed(answer_key.seal(seed, &body, &self.ambient.random()))
+                    StoredBody::Sealed(answer_key.seal(seed, &body, &self.inside.ambient.random()))
                 } else {
                     StoredBody::Plain(body)
                 };
-                self.requests.mark_request_answered(&claim, &StoredAnswer { status, body }).await
+                self.inside.store.requests.mark_request_answered(&claim, &StoredAnswer { status, body }).await
             }
-            RequestOutcome::Refused if is_first => self.requests.delete_request(&claim).await,
+            RequestOutcome::Refused if is_first => self.inside.store.requests.delete_request(&claim).await,
             // An earlier try may have had an effect.
             RequestOutcome::Refused | RequestOutcome::Unknown => {
-                self.requests.lease_request(&claim, self.ambient.now()).await
+                self.inside.store.requests.lease_request(&claim, self.inside.ambient.now()).await
             }
         };
         if let Err(error) = written {

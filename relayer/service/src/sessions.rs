@@ -1,17 +1,19 @@
 //! Dashboard sessions: the operator shows a key or a passkey once, and a token stands for it until the session ends. Signing in is on record.
 
+use std::sync::Arc;
+
 use std::collections::HashMap;
 use std::net::IpAddr;
 
 use tracing::field::display;
 
 use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
-use super::{Actions, Ambient, Keys};
+use super::{Actions, Keys};
+use crate::Inside;
 use crate::acting::tell;
 use purser_model::{
     ActionOutcome, ActionWord, ApiKey, Operator, PasskeyUse, Principal, Session, SessionId, SessionToken,
 };
-use purser_store as store;
 
 /// How many sessions a list shows at most, the latest.
 const LISTED_MAX: u32 = 200;
@@ -29,15 +31,14 @@ pub struct SessionView {
 /// from an address outside its range.
 #[derive(Clone)]
 pub struct Sessions {
-    sessions: store::Sessions,
-    ambient: Ambient,
+    inside: Arc<Inside>,
     keys: Keys,
     actions: Actions,
 }
 
 impl Sessions {
-    pub(super) fn new(sessions: store::Sessions, ambient: Ambient, keys: Keys, actions: Actions) -> Self {
-        Self { sessions, ambient, keys, actions }
+    pub(super) fn new(inside: Arc<Inside>, keys: Keys, actions: Actions) -> Self {
+        Self { inside, keys, actions }
     }
 
     /// Signs in an authenticated operator from this address, on record, with its key or `by` a passkey. Forbidden: an agent.
@@ -52,7 +53,7 @@ impl Sessions {
         let Principal::Operator { operator, key_id, .. } = principal else {
             return Err(ServiceError::Forbidden(Forbidden::OperatorKeyNeeded));
         };
-        let token = SessionToken::new(self.ambient.random());
+        let token = SessionToken::new(self.inside.ambient.random());
         let id = SessionId::of(&token.hash());
         let mut action = self.actions.draw(operator, "sign_in")?;
         action.outcome = ActionOutcome::Done;
@@ -63,7 +64,7 @@ impl Sessions {
         action.object_id = passkey_id.and_then(|id| id.to_string().parse().ok());
         (action.address, action.request_id) = (address, request_id);
         self.actions.check_room(&action).await?;
-        if !self.sessions.insert_session(&token.hash(), &action, by).await? {
+        if !self.inside.store.sessions.insert_session(&token.hash(), &action, by).await? {
             return Err(ServiceError::Unauthorized(Unauthorized::UnknownKey));
         }
         let passkey_id = passkey_id.map(display);
@@ -74,7 +75,12 @@ impl Sessions {
     /// Who is signed in with a key of the operator, the latest first.
     pub async fn list(&self, caller: &Principal) -> Result<Vec<SessionView>, ServiceError> {
         let operator: &Operator = caller.operator();
-        let listed = self.sessions.list_sessions(operator.id, self.ambient.now(), LISTED_MAX).await?;
+        let listed = self
+            .inside
+            .store
+            .sessions
+            .list_sessions(operator.id, self.inside.ambient.now(), LISTED_MAX)
+            .await?;
         let mut known = HashMap::new();
         let mut views = Vec::new();
         for (session, key) in listed {
@@ -92,8 +98,12 @@ impl Sessions {
     /// no such session. Forbidden: another key's, because whoever steals one key could keep the others out.
     pub async fn end_of(&self, caller: &Principal, id: SessionId) -> Result<(), ServiceError> {
         let missing = ServiceError::NotFound(Resource::Session);
-        let listed =
-            self.sessions.list_sessions(caller.operator_id(), self.ambient.now(), LISTED_MAX).await?;
+        let listed = self
+            .inside
+            .store
+            .sessions
+            .list_sessions(caller.operator_id(), self.inside.ambient.now(), LISTED_MAX)
+            .await?;
         let Some((_, key)) = listed.into_iter().find(|(session, _)| session.id == id) else {
             return Err(missing);
         };
@@ -101,14 +111,14 @@ impl Sessions {
             return Err(ServiceError::Forbidden(Forbidden::OtherKey));
         }
         tell(|told| told.object_id = id.to_string().parse().ok());
-        self.sessions.delete_session_of(key.id, id).await?.then_some(()).ok_or(missing)
+        self.inside.store.sessions.delete_session_of(key.id, id).await?.then_some(()).ok_or(missing)
     }
 
     /// Ends all sessions of the caller's key but this one.
     pub async fn end_others(&self, caller: &Principal, own: &SessionToken) -> Result<(), ServiceError> {
         let key_id = caller.key_id();
         tell(|told| told.object_id = key_id.to_string().parse().ok());
-        Ok(self.sessions.delete_other_sessions(key_id, SessionId::of(&own.hash())).await?)
+        Ok(self.inside.store.sessions.delete_other_sessions(key_id, SessionId::of(&own.hash())).await?)
     }
 
     /// Authenticates a token and prolongs its session; `from` is the caller's address where it is known. Errors as
@@ -118,9 +128,10 @@ impl Sessions {
         token: &SessionToken,
         from: impl FnOnce() -> Option<IpAddr> + Send,
     ) -> Result<Principal, ServiceError> {
-        let now = self.ambient.now();
+        let now = self.inside.ambient.now();
         let unknown = ServiceError::Unauthorized(Unauthorized::UnknownKey);
-        let Some((session, key, operator)) = self.sessions.find_session(&token.hash()).await? else {
+        let Some((session, key, operator)) = self.inside.store.sessions.find_session(&token.hash()).await?
+        else {
             return Err(unknown);
         };
         if session.is_over(now) {
@@ -128,13 +139,13 @@ impl Sessions {
         }
         let principal = self.keys.admit(key, operator, from)?;
         if session.is_to_be_noted(now) {
-            self.sessions.mark_session_used(&token.hash(), now).await?;
+            self.inside.store.sessions.mark_session_used(&token.hash(), now).await?;
         }
         Ok(principal)
     }
 
     /// Signs out: the token is no longer valid.
     pub async fn end(&self, token: &SessionToken) -> Result<(), ServiceError> {
-        Ok(self.sessions.delete_session(&token.hash()).await?)
+        Ok(self.inside.store.sessions.delete_session(&token.hash()).await?)
     }
 }

@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::Chains;
 use super::part::Part;
-use purser_chain::{Authority, ChainFigures, KeyChain, KeyProblem};
+use crate::Inside;
+use purser_chain::{Authority, ChainFigures, KeyProblem};
 use purser_model::{Address, Network, OpenDefence, Operator};
-use purser_store as store;
 
 /// How long a page waits for an operator's account.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -22,8 +21,7 @@ const SAY_EVERY: Duration = Duration::from_secs(300);
 /// What is wrong with the keys of each network.
 #[derive(Clone)]
 pub struct Signers {
-    operators: store::Operators,
-    chains: Chains<dyn KeyChain>,
+    inside: Arc<Inside>,
     known: Arc<Mutex<KnownSigners>>,
 }
 
@@ -37,8 +35,8 @@ struct KnownSigners {
 }
 
 impl Signers {
-    pub(super) fn new(operators: store::Operators, chains: Chains<dyn KeyChain>) -> Self {
-        Self { operators, chains, known: Arc::default() }
+    pub(super) fn new(inside: Arc<Inside>) -> Self {
+        Self { inside, known: Arc::default() }
     }
 
     /// The state of a network's authorities at the last check, in words that name no operator. One tenant whose admin
@@ -88,12 +86,12 @@ impl Signers {
 
     /// The wallets, nodes and websocket of a network, from what this process holds; `None`: it does not serve that.
     pub fn figures(&self, network: Network) -> Option<ChainFigures> {
-        Some(self.chains.get(network).ok()?.chain.figures())
+        Some(self.inside.chains.get(network).ok()?.chain.figures())
     }
 
     /// The defences that an operator does without; none while the chain does not answer promptly.
     pub async fn open_defences(&self, operator: &Operator) -> Vec<OpenDefence> {
-        let Ok(parts) = self.chains.get(operator.network) else { return Vec::new() };
+        let Ok(parts) = self.inside.chains.get(operator.network) else { return Vec::new() };
         match timeout(PATIENCE, parts.chain.read_operator(&operator.address)).await {
             Ok(Ok(Some(found))) => parts.chain.open_defences(&found),
             Ok(Ok(None) | Err(_)) | Err(_) => Vec::new(),
@@ -122,7 +120,7 @@ impl Signers {
 
     /// Whether these include every wallet of the network that signs transfers.
     fn are_all_that_pay(&self, network: Network, these: &[Address]) -> bool {
-        let wallets = self.chains.get(network).map(|parts| parts.chain.figures().wallets);
+        let wallets = self.inside.chains.get(network).map(|parts| parts.chain.figures().wallets);
         let mut paying = wallets.unwrap_or_default();
         paying.retain(|wallet| wallet.role == Authority::Transfer);
         !paying.is_empty() && paying.iter().all(|wallet| these.contains(&wallet.address))
@@ -147,7 +145,7 @@ impl Signers {
             return;
         }
         self.known().looked_at = Some(now);
-        let operators = match self.operators.list_operators().await {
+        let operators = match self.inside.store.operators.list_operators().await {
             Ok(operators) => operators,
             Err(error) => {
                 tracing::warn!(%error, "cannot check keys; retrying later");
@@ -155,8 +153,8 @@ impl Signers {
             }
         };
         let mut problems = Vec::new();
-        for network in self.chains.networks() {
-            let Ok(parts) = self.chains.get(network) else { continue };
+        for network in self.inside.chains.networks() {
+            let Ok(parts) = self.inside.chains.get(network) else { continue };
             let of_network = operators.iter().filter(|operator| operator.network == network);
             let addresses: Vec<Address> = of_network.map(|operator| operator.address).collect();
             self.known().operators.insert(network, addresses.len());

@@ -1,13 +1,14 @@
 //! Follows pauses and halts until they are final. A fork may drop one that has landed; then it is sent again.
 
+use std::sync::Arc;
+
 use std::time::Duration;
 
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{read_agent, read_operator};
-use super::{Ambient, Chains, Tasks};
-use purser_chain::{Confirmed, SignatureStanding, StopChain};
+use crate::Inside;
+use purser_chain::{Confirmed, SignatureStanding};
 use purser_model::{Operator, Stop, Stopped};
-use purser_store as store;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Stops looked at in one pass.
@@ -20,24 +21,12 @@ const GIVEN_UP_AFTER: Duration = Duration::from_secs(3_600);
 /// Sends pauses and halts, and follows them.
 #[derive(Clone)]
 pub(super) struct Stops {
-    rows: store::Stops,
-    operators: store::Operators,
-    accounts: store::Accounts,
-    chains: Chains<dyn StopChain>,
-    ambient: Ambient,
-    tasks: Tasks,
+    inside: Arc<Inside>,
 }
 
 impl Stops {
-    pub fn new(
-        rows: store::Stops,
-        operators: store::Operators,
-        accounts: store::Accounts,
-        chains: Chains<dyn StopChain>,
-        ambient: Ambient,
-        tasks: Tasks,
-    ) -> Self {
-        Self { rows, operators, accounts, chains, ambient, tasks }
+    pub fn new(inside: Arc<Inside>) -> Self {
+        Self { inside }
     }
 
     /// Records a stop that landed. The stop stands even when this write fails.
@@ -46,17 +35,17 @@ impl Stops {
             operator_id: operator.id,
             what,
             tx_signature: landed.signature.clone(),
-            landed_at: self.ambient.now(),
+            landed_at: self.inside.ambient.now(),
         };
-        if let Err(error) = self.rows.insert_stop(&stop).await {
+        if let Err(error) = self.inside.store.stops.insert_stop(&stop).await {
             tracing::warn!(operator_id = %operator.id, %error, "cannot follow a {}", what.as_str());
         }
     }
 
     /// Follows all stops, of every process, until the stop of this one.
     pub fn follow(&self) {
-        let (this, stop) = (self.clone(), self.tasks.stop.clone());
-        self.tasks.keep("stops", async move {
+        let (this, stop) = (self.clone(), self.inside.tasks.stop.clone());
+        self.inside.tasks.keep("stops", async move {
             let mut was_interrupted = false;
             while stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
                 let looked = this.look().await;
@@ -71,21 +60,23 @@ impl Stops {
     /// One pass over all that are not final. What fails is left for the next pass and does not stop the rest.
     pub async fn look(&self) -> Result<(), ServiceError> {
         let mut looked = Ok(());
-        for stop in self.rows.list_stops(ROWS_MAX).await? {
+        for stop in self.inside.store.stops.list_stops(ROWS_MAX).await? {
             looked = looked.and(self.look_at(&stop).await);
         }
         looked
     }
 
     async fn look_at(&self, stop: &Stop) -> Result<(), ServiceError> {
-        let age_above = |limit: Duration| stop.landed_at.after(limit) < self.ambient.now();
-        let Some(operator) = self.operators.find_operator(stop.operator_id).await? else {
-            return Ok(self.rows.delete_stop(stop).await?);
+        let age_above = |limit: Duration| stop.landed_at.after(limit) < self.inside.ambient.now();
+        let Some(operator) = self.inside.store.operators.find_operator(stop.operator_id).await? else {
+            return Ok(self.inside.store.stops.delete_stop(stop).await?);
         };
-        let chain = &self.chains.get(operator.network)?.chain;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
         let standing = chain.standing(&stop.tx_signature).await;
         match standing.map_err(|error| from_chain(operator.network, &error, true))? {
-            SignatureStanding::Finalized { .. } => return Ok(self.rows.delete_stop(stop).await?),
+            SignatureStanding::Finalized { .. } => {
+                return Ok(self.inside.store.stops.delete_stop(stop).await?);
+            }
             SignatureStanding::Open => return Ok(()),
             SignatureStanding::Unknown => {}
         }
@@ -93,7 +84,7 @@ impl Stops {
             // A node that is behind does not know it yet, or something else stops it, which may be forked away too.
             Ok(true) if !age_above(FINAL_AFTER) => return Ok(()),
             Ok(true) | Err(ServiceError::NotFound(Resource::Account)) => {
-                return Ok(self.rows.delete_stop(stop).await?);
+                return Ok(self.inside.store.stops.delete_stop(stop).await?);
             }
             Ok(false) => {}
             Err(error) => return Err(error),
@@ -102,21 +93,29 @@ impl Stops {
         let (account_id, signature) = (stop.what.account_id(), &stop.tx_signature);
         if age_above(GIVEN_UP_AFTER) {
             tracing::error!(operator_id = %operator.id, ?account_id, signature, "giving up on a {what} that a fork dropped");
-            return Ok(self.rows.delete_stop(stop).await?);
+            return Ok(self.inside.store.stops.delete_stop(stop).await?);
         }
         tracing::error!(operator_id = %operator.id, ?account_id, signature, "a fork dropped a {what}; sending it again");
         let landed = self.send(&operator, stop.what).await?;
-        Ok(self.rows.mark_stopped_again(stop, &landed.signature, self.ambient.now()).await?)
+        Ok(self
+            .inside
+            .store
+            .stops
+            .mark_stopped_again(stop, &landed.signature, self.inside.ambient.now())
+            .await?)
     }
 
     async fn is_stopped(&self, operator: &Operator, stop: &Stop) -> Result<bool, ServiceError> {
         let Some(id) = stop.what.account_id() else {
-            return Ok(read_operator(&self.chains, operator).await?.halted_by.is_some());
+            return Ok(read_operator(&self.inside.chains, operator).await?.halted_by.is_some());
         };
-        let account = self.accounts.find_account(operator.id, id).await?;
-        let agent =
-            read_agent(&self.chains, operator, &account.ok_or(ServiceError::NotFound(Resource::Account))?)
-                .await?;
+        let account = self.inside.store.accounts.find_account(operator.id, id).await?;
+        let agent = read_agent(
+            &self.inside.chains,
+            operator,
+            &account.ok_or(ServiceError::NotFound(Resource::Account))?,
+        )
+        .await?;
         Ok(match stop.what {
             Stopped::Paused(_) => agent.policy.paused,
             Stopped::Halted(_) => agent.halted_by.is_some(),
@@ -127,14 +126,14 @@ impl Stops {
     pub async fn send(&self, operator: &Operator, what: Stopped) -> Result<Confirmed, ServiceError> {
         let account = match what.account_id() {
             Some(id) => {
-                let account = self.accounts.find_account(operator.id, id).await?;
+                let account = self.inside.store.accounts.find_account(operator.id, id).await?;
                 Some(account.ok_or(ServiceError::NotFound(Resource::Account))?.address)
             }
             None => None,
         };
         // The operator's account names which of our keys may stop it. If this fails, nothing was sent.
-        let on_chain = read_operator(&self.chains, operator).await?;
-        let chain = &self.chains.get(operator.network)?.chain;
+        let on_chain = read_operator(&self.inside.chains, operator).await?;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
         let sent = match (what, &account) {
             (Stopped::Paused(_), Some(agent)) => chain.pause(&on_chain, agent).await,
             (Stopped::Halted(_), agent) => chain.halt(&on_chain, agent.as_ref()).await,

@@ -7,10 +7,11 @@ use std::time::Duration;
 use futures::Stream;
 use tokio::time::Instant;
 
+use super::Keys;
 use super::error::ServiceError;
-use super::{Ambient, Keys, Tasks};
+use crate::Inside;
 use purser_model::{AccountId, Cursor, Event, EventId, EventType, Invalid, KeyId, Operator, OperatorId};
-use purser_store::{self as store, PLACED_AT_ONCE, PlacedEvent};
+use purser_store::{PLACED_AT_ONCE, PlacedEvent};
 
 /// Streams that one operator may have open per process.
 pub const STREAMS_PER_OPERATOR_MAX: usize = 10;
@@ -78,9 +79,7 @@ impl Drop for OpenStream {
 /// Streams of events.
 #[derive(Clone)]
 pub struct Streams {
-    events: store::Events,
-    ambient: Ambient,
-    tasks: Tasks,
+    inside: Arc<Inside>,
     keys: Keys,
     open: Open,
 }
@@ -98,8 +97,8 @@ struct Reading {
 }
 
 impl Streams {
-    pub(super) fn new(events: store::Events, ambient: Ambient, tasks: Tasks, keys: Keys) -> Self {
-        Self { events, ambient, tasks, keys, open: Open::default() }
+    pub(super) fn new(inside: Arc<Inside>, keys: Keys) -> Self {
+        Self { inside, keys, open: Open::default() }
     }
 
     /// The operator's events after `last` (an id from one of its streams) or from now on, and the id that the stream
@@ -116,9 +115,9 @@ impl Streams {
     ) -> Result<(String, impl Stream<Item = Streamed> + Send + use<>), ServiceError> {
         let place = self.open.enter(operator.id).ok_or(ServiceError::TooManyStreams)?;
         if filter.types.contains(&EventType::LimitThreshold) {
-            self.events.watch_limits(operator.id, self.ambient.now()).await?;
+            self.inside.store.events.watch_limits(operator.id, self.inside.ambient.now()).await?;
         }
-        let newest = self.events.open_stream(operator.id).await?;
+        let newest = self.inside.store.events.open_stream(operator.id).await?;
         let after = match last {
             None => newest,
             Some(text) => self.place_after(operator, text).await?,
@@ -145,7 +144,7 @@ impl Streams {
         let place: u64 = place.parse().map_err(|_| unknown())?;
         let event =
             (!event.is_empty()).then(|| event.parse::<EventId>()).transpose().map_err(|_| unknown())?;
-        if !self.events.can_go_on(operator.id, place, event).await? {
+        if !self.inside.store.events.can_go_on(operator.id, place, event).await? {
             let message = "is of an event after which some are no longer kept, or of a database that was put back: list \
                            the events, and begin the stream without it";
             return Err(Invalid::new("Last-Event-ID", message).into());
@@ -175,7 +174,7 @@ impl Reading {
                     return Some((Streamed { event, id }, self));
                 }
             }
-            let stop = self.streams.tasks.closing.clone();
+            let stop = self.streams.inside.tasks.closing.clone();
             // A stop ends the stream even while the database hangs.
             let more = stop.run_until_cancelled(self.read_more()).await?;
             match more {
@@ -192,7 +191,7 @@ impl Reading {
     /// Waits for more events and reads them. `false`: the key is no longer valid.
     async fn read_more(&mut self) -> Result<bool, ServiceError> {
         let streams = self.streams.clone();
-        let events = &streams.events;
+        let events = &streams.inside.store.events;
         loop {
             if self.key_asked_at.elapsed() >= KEY_ASKED_EVERY {
                 if !streams.keys.is_good(self.key_id).await? {

@@ -1,41 +1,31 @@
 //! Which action halted an account: the one whose transaction the account's latest halt was announced with.
 
 use super::AccountView;
-use crate::ServiceError;
+use crate::{Inside, ServiceError};
 use purser_model::{AccountId, HaltScope, OperatorId, Subject};
-use purser_store as store;
 
-/// Names the actions of halts.
-#[derive(Clone)]
-pub struct HaltActions {
-    events: store::Events,
-    actions: store::Actions,
-}
-
-impl HaltActions {
-    pub fn new(events: store::Events, actions: store::Actions) -> Self {
-        Self { events, actions }
+/// Fills in the actions of those that are halted. All are looked up at once.
+pub async fn name_halt_actions(
+    inside: &Inside,
+    operator: OperatorId,
+    views: &mut [AccountView],
+) -> Result<(), ServiceError> {
+    let halted: Vec<AccountId> =
+        views.iter().filter(|view| view.halt.is_some()).map(|view| view.account.id).collect();
+    if halted.is_empty() {
+        return Ok(());
     }
-
-    /// Fills in the actions of those that are halted. All are looked up at once.
-    pub async fn name(&self, operator: OperatorId, views: &mut [AccountView]) -> Result<(), ServiceError> {
-        let halted: Vec<AccountId> =
-            views.iter().filter(|view| view.halt.is_some()).map(|view| view.account.id).collect();
-        if halted.is_empty() {
-            return Ok(());
-        }
-        let events = self.events.list_latest_halts(operator, &halted).await?;
-        let halts: Vec<(Subject, (HaltScope, String))> =
-            events.iter().filter_map(|event| Some((event.subject, event.halt()?))).collect();
-        let signatures: Vec<String> = halts.iter().map(|(_, (_, signature))| signature.clone()).collect();
-        let actions = self.actions.find_actions_of(operator, &signatures).await?;
-        for view in views {
-            let Some(halt) = view.halt else { continue };
-            let subject = Subject::Account { account_id: view.account.id };
-            let its = halts.iter().find(|(of, (scope, _))| *of == subject && *scope == halt.scope);
-            let action = its.and_then(|(_, (_, by))| actions.iter().find(|(signature, _)| signature == by));
-            view.halt_action = action.map(|(_, id)| *id);
-        }
-        Ok(())
+    let events = inside.store.events.list_latest_halts(operator, &halted).await?;
+    let halts: Vec<(Subject, (HaltScope, String))> =
+        events.iter().filter_map(|event| Some((event.subject, event.halt()?))).collect();
+    let signatures: Vec<String> = halts.iter().map(|(_, (_, signature))| signature.clone()).collect();
+    let actions = inside.store.actions.find_actions_of(operator, &signatures).await?;
+    for view in views {
+        let Some(halt) = view.halt else { continue };
+        let subject = Subject::Account { account_id: view.account.id };
+        let its = halts.iter().find(|(of, (scope, _))| *of == subject && *scope == halt.scope);
+        let action = its.and_then(|(_, (_, by))| actions.iter().find(|(signature, _)| signature == by));
+        view.halt_action = action.map(|(_, id)| *id);
     }
+    Ok(())
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
+use super::name_halt_actions;
 use super::{AccountView, Accounts, BATCH_ROWS, BATCHES_MAX, accounts_filter, view};
 use crate::error::ServiceError;
 use crate::reads::{read_operator, window_now};
@@ -35,7 +36,7 @@ impl Accounts {
             Some(cursor) => Some(cursor.position().parse::<AccountPlace>()?),
         };
         let living = async {
-            let first = timeout(PATIENCE, read_operator(&self.chains, operator)).await;
+            let first = timeout(PATIENCE, read_operator(&self.inside.chains, operator)).await;
             let on_chain = first.map_err(|_| ServiceError::ChainUnavailable { retryable: true })??;
             self.list_living(operator, &on_chain, &filter, after, &request).await
         };
@@ -45,7 +46,7 @@ impl Accounts {
             }
             Ok(listed) => listed?,
         };
-        self.halt_actions.name(operator.id, &mut listed.items).await?;
+        name_halt_actions(&self.inside, operator.id, &mut listed.items).await?;
         Ok(listed)
     }
 
@@ -57,14 +58,14 @@ impl Accounts {
         ids: &[AccountId],
         token_accounts: &[Address],
     ) -> Result<Vec<Account>, ServiceError> {
-        let mut found = self.accounts.find_accounts(operator.id, ids).await?;
-        found.extend(self.accounts.find_accounts_paid_at(operator.id, token_accounts).await?);
+        let mut found = self.inside.store.accounts.find_accounts(operator.id, ids).await?;
+        found.extend(self.inside.store.accounts.find_accounts_paid_at(operator.id, token_accounts).await?);
         Ok(found)
     }
 
     /// How many accounts the operator has.
     pub async fn count(&self, operator: &Operator) -> Result<u64, ServiceError> {
-        Ok(self.accounts.count_accounts(operator.id).await?)
+        Ok(self.inside.store.accounts.count_accounts(operator.id).await?)
     }
 
     async fn list_living(
@@ -80,13 +81,18 @@ impl Accounts {
         let rows_at_once = if status.is_some() { BATCH_ROWS } else { request.limit.get() };
         let filter = accounts_filter(operator.id, wanted.clone());
         let cursor_after = |place: AccountPlace| Cursor::new(&filter, place.to_string());
-        let as_of = self.ambient.now();
-        let now = window_now(&self.chains, &self.ambient, operator).await?;
+        let as_of = self.inside.ambient.now();
+        let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
         let mut items = Vec::new();
         for _ in 0..BATCHES_MAX {
             // One row too many shows whether more follow.
             let tagged = AccountFilter { status: None, tag: tag.clone() };
-            let mut rows = self.accounts.list_accounts(operator.id, tagged, after, rows_at_once + 1).await?;
+            let mut rows = self
+                .inside
+                .store
+                .accounts
+                .list_accounts(operator.id, tagged, after, rows_at_once + 1)
+                .await?;
             let more_rows = rows.len() > rows_at_once as usize;
             rows.truncate(rows_at_once as usize);
             let agents = self.read_many(operator, &rows).await?;
@@ -127,7 +133,7 @@ impl Accounts {
             status: filter.status.filter(|status| *status == AccountStatus::Active),
             ..filter
         };
-        let rows = self.accounts.list_known_accounts(operator, filter, after, rows_max).await?;
+        let rows = self.inside.store.accounts.list_known_accounts(operator, filter, after, rows_max).await?;
         let page = Page::from_rows(rows, request.limit, |last| {
             Cursor::new(&bound, last.account.place().to_string())
         });

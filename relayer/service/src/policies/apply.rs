@@ -18,19 +18,19 @@ const PROPOSING_TIMEOUT: Duration = Duration::from_secs(180);
 impl Policies {
     /// One pass over what is due by the chain's clock. Later passes retry what fails now.
     pub async fn reconcile(&self) -> Result<(), ServiceError> {
-        for network in self.chains.networks() {
+        for network in self.inside.chains.networks() {
             // Usually nothing is pending, and then the chain is not asked.
-            if self.policies.list_due_policies(network, i64::MAX, 1).await?.is_empty() {
+            if self.inside.store.policies.list_due_policies(network, i64::MAX, 1).await?.is_empty() {
                 continue;
             }
-            let now = match self.chains.get(network)?.chain.now().await {
+            let now = match self.inside.chains.get(network)?.chain.now().await {
                 Ok(now) => now,
                 Err(error) => {
                     tracing::warn!(%network, %error, "cannot check pending policies now");
                     continue;
                 }
             };
-            for pending in self.policies.list_due_policies(network, now, ROWS_MAX).await? {
+            for pending in self.inside.store.policies.list_due_policies(network, now, ROWS_MAX).await? {
                 if let Err(error) = self.look_at(&pending, now).await {
                     tracing::warn!(account_id = %pending.account_id, %error, "cannot check a pending policy; retrying later");
                     self.put_off(&pending, now).await?;
@@ -41,17 +41,22 @@ impl Policies {
     }
 
     async fn look_at(&self, pending: &PendingPolicy, now: i64) -> Result<(), ServiceError> {
-        let operator =
-            self.operators.find_operator(pending.operator_id).await?.ok_or(ServiceError::Internal)?;
+        let operator = self
+            .inside
+            .store
+            .operators
+            .find_operator(pending.operator_id)
+            .await?
+            .ok_or(ServiceError::Internal)?;
         let account = self.find(&operator, pending.account_id).await?;
-        let chain = &self.chains.get(operator.network)?.chain;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
         // Read before the policy: a draft that is gone by now has left its trace in the policy.
         let read = chain.read_draft(&account.address).await;
         let draft = read.map_err(|error| from_chain(operator.network, &error, true))?;
         let current = match self.read(&operator, pending.account_id).await {
             // The account was closed on the chain, so the draft is useless.
             Err(ServiceError::NotFound(Resource::Account)) => {
-                return Ok(self.policies.delete_pending_policy(pending).await?);
+                return Ok(self.inside.store.policies.delete_pending_policy(pending).await?);
             }
             current => current?,
         };
@@ -81,7 +86,7 @@ impl Policies {
         let waits = current.operator.loosening_delay_seconds > 0 && current.is_loosened_by(&draft.policy);
         let Some(PendingDraft { draft, effective_at }) = PendingDraft::of(draft, current).filter(|_| waits)
         else {
-            return Ok(self.policies.delete_pending_policy(pending).await?);
+            return Ok(self.inside.store.policies.delete_pending_policy(pending).await?);
         };
         if !pending.is_announced || pending.due_at < effective_at {
             tracing::warn!(account_id = %pending.account_id, signer = ?pending.sealed_by,
@@ -110,7 +115,7 @@ impl Policies {
             // In a halt the admin alone puts it in force; after it, the next pass does.
             return self.put_off(pending, now).await;
         }
-        let chain = &self.chains.get(operator.network)?.chain;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
         crash_point!("apply.before");
         let applied = chain.apply_draft(&current.operator, &current.agent, pending.hash).await;
         crash_point!("apply.after");
@@ -136,7 +141,7 @@ impl Policies {
         now: i64,
     ) -> Result<(), ServiceError> {
         let ReadAccount { agent, .. } = current;
-        let chain = &self.chains.get(operator.network)?.chain;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
         let before = AgentOnChain { policy_version: pending.expected_version, ..agent.clone() };
         let is_next = agent.policy_version == pending.expected_version.saturating_add(1);
         if is_next && chain.proposal_hash(&before, &agent.policy) == pending.hash {
@@ -145,7 +150,7 @@ impl Policies {
         if !pending.is_announced && self.is_recent(pending) {
             return self.put_off(pending, now).await;
         }
-        Ok(self.policies.delete_pending_policy(pending).await?)
+        Ok(self.inside.store.policies.delete_pending_policy(pending).await?)
     }
 
     async fn announce_applied(
@@ -154,15 +159,15 @@ impl Policies {
         policy: &SpendingPolicy,
         tx_signature: Option<&str>,
     ) -> Result<(), ServiceError> {
-        let now = self.ambient.now();
+        let now = self.inside.ambient.now();
         let version = pending.expected_version.saturating_add(1);
         let (operator_id, account_id) = (pending.operator_id, pending.account_id);
-        self.policies.mark_policy_asking(operator_id, account_id, pending.hash, version).await?;
+        self.inside.store.policies.mark_policy_asking(operator_id, account_id, pending.hash, version).await?;
         let event = Event::policy_applied(pending, policy, version, tx_signature, now);
         let status = AccountStatus::from_paused(policy.paused);
         let allowlist_entries = policy.allowlist.len() as u64;
         let applied = PendingPolicy { allowlist_entries, ..pending.clone() };
-        Ok(self.policies.mark_policy_applied(&applied, status, event, now).await?)
+        Ok(self.inside.store.policies.mark_policy_applied(&applied, status, event, now).await?)
     }
 
     /// Closes a draft that can never take effect, and recovers its rent.
@@ -172,21 +177,21 @@ impl Policies {
         current: &ReadAccount,
         pending: &PendingPolicy,
     ) -> Result<(), ServiceError> {
-        let chain = &self.chains.get(operator.network)?.chain;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
         match chain.drop_draft(&current.operator, &current.agent, pending.hash).await {
             Ok(_) | Err(ChainError::PolicyChanged) => {}
             Err(error) => return Err(from_chain(operator.network, &error, true)),
         }
         tracing::info!(account_id = %pending.account_id, "dropped a policy that could no longer take effect");
-        Ok(self.policies.delete_pending_policy(pending).await?)
+        Ok(self.inside.store.policies.delete_pending_policy(pending).await?)
     }
 
     async fn put_off(&self, pending: &PendingPolicy, now: i64) -> Result<(), ServiceError> {
         let due_at = now.saturating_add(LOOK_AFTER_SECONDS);
-        Ok(self.policies.put_off_pending_policy(pending, due_at).await?)
+        Ok(self.inside.store.policies.put_off_pending_policy(pending, due_at).await?)
     }
 
     fn is_recent(&self, pending: &PendingPolicy) -> bool {
-        self.ambient.now() < pending.created_at.after(PROPOSING_TIMEOUT)
+        self.inside.ambient.now() < pending.created_at.after(PROPOSING_TIMEOUT)
     }
 }

@@ -22,7 +22,7 @@ impl Policies {
         if asked == bound {
             return Ok(None);
         }
-        let chain = &self.binding.get(operator.network)?.chain;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
         let set = chain.set_bounds(&current.operator, &current.agent, &asked).await;
         let confirmed = set.map_err(|error| match error {
             ChainError::RentOfAnother { rent_refund, .. } => {
@@ -62,7 +62,7 @@ impl Policies {
         operator: &Operator,
         budget: &Address,
     ) -> Result<(), ServiceError> {
-        let chain = &self.binding.get(operator.network)?.chain;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
         let read = chain.read_budget(&operator.address, budget).await;
         match read.map_err(|error| from_chain(operator.network, &error, true))? {
             Some(_) => Ok(()),

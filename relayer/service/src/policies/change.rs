@@ -23,7 +23,7 @@ impl Policies {
         id: AccountId,
         update: &PolicyUpdate,
     ) -> Result<PolicyComparison, ServiceError> {
-        self.looks.take(operator.id).await?;
+        self.inside.looks.take(operator.id).await?;
         let current = self.read(operator, id).await?;
         let after = self.asked(operator, &current, update, Omitted::StayAsTheyAre).await?;
         let bounds_after = self.asked_bounds(operator, &current, update).await?.into();
@@ -54,7 +54,7 @@ impl Policies {
                 return Err(refusal);
             }
             if takes_turn && !update.pauses() {
-                this.looks.take_change(operator.id).await?;
+                this.inside.looks.take_change(operator.id).await?;
             }
             // One change per account at a time, so that a merge sees the change before it. Only a pause does not wait for its turn.
             let writer = this.writers.of(id);
@@ -69,7 +69,7 @@ impl Policies {
                     return Err(refusal);
                 }
                 if takes_turn && update.pauses() {
-                    this.looks.take_change(operator.id).await?;
+                    this.inside.looks.take_change(operator.id).await?;
                 }
                 // What was read within the turn need not be read again, unless a pause was written since.
                 let mut read = Some(read).filter(|_| turn.is_some() && stopped.is_none());
@@ -118,7 +118,7 @@ impl Policies {
             let done = beside.await;
             done.map_err(|error| if holds { ServiceError::PauseHolds(Box::new(error)) } else { error })
         };
-        finish(&self.tasks, work).await
+        finish(&self.inside.tasks, work).await
     }
 
     /// The complete requested policy. PolicyChanged: the request was meant for another version.
@@ -135,7 +135,7 @@ impl Policies {
         }
         let allowlist = match &update.allowed_counterparties {
             None => None,
-            Some(asked) => Some(resolve(&self.allowlists, operator, asked, &policy.allowlist).await?),
+            Some(asked) => Some(resolve(&self.inside, operator, asked, &policy.allowlist).await?),
         };
         Ok(match omitted {
             Omitted::TakeDefaults => update.replace(allowlist, policy),
@@ -156,20 +156,20 @@ impl Policies {
         }
         let entries = asked.allowlist.len() as u64;
         if entries > agent.policy.allowlist.len() as u64 {
-            let quotas = self.quotas;
-            self.accounts.reserve_entries(operator.id, account.id, entries, quotas).await?;
+            let quotas = self.inside.quotas;
+            self.inside.store.accounts.reserve_entries(operator.id, account.id, entries, quotas).await?;
         }
-        let chain = &self.chains.get(operator.network)?.chain;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
         // Lifting a pause is bound to the version too, because by then it may be a different pause.
         let written = chain.set_policy(on_chain, agent, &asked).await;
         let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
         tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
         self.note_asking(operator, account.id, &confirmed.signature, asking).await;
         if agent.policy.paused && !asked.paused {
-            self.paused.delete_pauses(operator.id, account.id).await?;
+            self.inside.store.stops.delete_pauses(operator.id, account.id).await?;
         }
         let status = AccountStatus::from_paused(asked.paused);
-        self.accounts.mark_account_policy(operator.id, account.id, status, entries).await?;
+        self.inside.store.accounts.mark_account_policy(operator.id, account.id, status, entries).await?;
         self.in_force(operator, account, confirmed).await
     }
 
@@ -218,7 +218,7 @@ impl Policies {
         tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
         self.stops.note(operator, what, &confirmed).await;
         self.note_asking(operator, id, &confirmed.signature, asking).await;
-        self.accounts.mark_account_status(operator.id, id, AccountStatus::Paused).await?;
+        self.inside.store.accounts.mark_account_status(operator.id, id, AccountStatus::Paused).await?;
         self.in_force(operator, &account, confirmed).await
     }
 
@@ -229,8 +229,8 @@ impl Policies {
         account: &Account,
         confirmed: Confirmed,
     ) -> Result<PolicyChange, ServiceError> {
-        self.policies.look_at_pending_policies(operator.id, account.id).await?;
-        let agent = read_agent(&self.chains, operator, account).await.map_err(after_writing)?;
+        self.inside.store.policies.look_at_pending_policies(operator.id, account.id).await?;
+        let agent = read_agent(&self.inside.chains, operator, account).await.map_err(after_writing)?;
         let view = view(account.id, &agent, None);
         Ok(PolicyChange::InForce { view, tx_signature: confirmed.signature })
     }

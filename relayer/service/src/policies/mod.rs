@@ -8,18 +8,17 @@ mod plan;
 mod versions;
 
 pub use self::versions::policy_versions_filter;
-use super::allowlist::Allowlists;
+use std::sync::Arc;
+
 use super::error::{Resource, ServiceError};
 use super::reads::{read_agent, read_operator};
 use super::stops::Stops;
 use super::turns::OneAtATime;
-use super::{Ambient, Chains, Looks, Tasks};
-use purser_chain::{AgentOnChain, BindChain, BoundsOnChain, Chain, OperatorOnChain, PolicyChain};
+use crate::Inside;
+use purser_chain::{AgentOnChain, BoundsOnChain, OperatorOnChain};
 use purser_model::{
-    Account, AccountId, BudgetId, KeyId, Operator, PolicyUpdate, Quotas, SpendingPolicy, Timestamp,
-    UsdcAmount,
+    Account, AccountId, BudgetId, KeyId, Operator, PolicyUpdate, SpendingPolicy, Timestamp, UsdcAmount,
 };
-use purser_store as store;
 
 /// An account's policy from the chain.
 #[derive(Debug, Clone)]
@@ -105,51 +104,19 @@ impl ReadAccount {
 /// Spending policies. The chain is the truth.
 #[derive(Clone)]
 pub struct Policies {
-    policies: store::Policies,
-    accounts: store::Accounts,
-    operators: store::Operators,
-    paused: store::Stops,
+    inside: Arc<Inside>,
     stops: Stops,
-    chains: Chains<dyn PolicyChain>,
-    binding: Chains<dyn BindChain>,
-    allowlists: Allowlists,
-    looks: Looks,
-    ambient: Ambient,
-    tasks: Tasks,
-    quotas: Quotas,
     writers: OneAtATime<AccountId>,
 }
 
 impl Policies {
-    pub(super) fn new(
-        (policies, accounts, operators): (store::Policies, store::Accounts, store::Operators),
-        (paused, stops): (store::Stops, Stops),
-        chains: &Chains<dyn Chain>,
-        (allowlists, looks): (Allowlists, Looks),
-        ambient: Ambient,
-        tasks: Tasks,
-        quotas: Quotas,
-    ) -> Self {
-        Self {
-            policies,
-            accounts,
-            operators,
-            paused,
-            stops,
-            chains: chains.to(|chain| chain),
-            binding: chains.to(|chain| chain),
-            allowlists,
-            looks,
-            ambient,
-            tasks,
-            quotas,
-            writers: OneAtATime::default(),
-        }
+    pub(super) fn new(inside: Arc<Inside>, stops: Stops) -> Self {
+        Self { inside, stops, writers: OneAtATime::default() }
     }
 
     /// The policy in force, and the pending one. NotFound: the account. TooManyReads: the operator's turn does not come soon.
     pub async fn get(&self, operator: &Operator, id: AccountId) -> Result<PolicyView, ServiceError> {
-        self.looks.take(operator.id).await?;
+        self.inside.looks.take(operator.id).await?;
         let current = self.read(operator, id).await?;
         let pending = self.pending(operator, &current).await?;
         Ok(view(id, &current.agent, pending))
@@ -195,14 +162,14 @@ impl Policies {
     async fn read(&self, operator: &Operator, id: AccountId) -> Result<ReadAccount, ServiceError> {
         let account = self.find(operator, id).await?;
         let (agent, operator) = tokio::try_join!(
-            read_agent(&self.chains, operator, &account),
-            read_operator(&self.chains, operator)
+            read_agent(&self.inside.chains, operator, &account),
+            read_operator(&self.inside.chains, operator)
         )?;
         Ok(ReadAccount { account, agent, operator })
     }
 
     async fn find(&self, operator: &Operator, id: AccountId) -> Result<Account, ServiceError> {
-        let account = self.accounts.find_account(operator.id, id).await?;
+        let account = self.inside.store.accounts.find_account(operator.id, id).await?;
         account.ok_or(ServiceError::NotFound(Resource::Account))
     }
 }

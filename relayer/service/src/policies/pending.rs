@@ -49,7 +49,7 @@ impl Policies {
         operator: &Operator,
         rows_max: u32,
     ) -> Result<Vec<WaitingPolicy>, ServiceError> {
-        Ok(self.policies.list_waiting_policies(operator.id, rows_max).await?)
+        Ok(self.inside.store.policies.list_waiting_policies(operator.id, rows_max).await?)
     }
 
     async fn waiting(
@@ -57,7 +57,7 @@ impl Policies {
         operator: &Operator,
         current: &ReadAccount,
     ) -> Result<Option<PendingDraft>, ServiceError> {
-        let chain = &self.chains.get(operator.network)?.chain;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
         let read = chain.read_draft(&current.account.address).await;
         let draft = read.map_err(|error| from_chain(operator.network, &error, true))?;
         Ok(draft.and_then(|draft| PendingDraft::of(draft, current)))
@@ -72,12 +72,12 @@ impl Policies {
         asking: &Asking,
     ) -> Result<PolicyChange, ServiceError> {
         let ReadAccount { account, agent, operator: on_chain } = current;
-        let chain = &self.chains.get(operator.network)?.chain;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
         let hash = chain.proposal_hash(agent, &asked);
         let now = chain.now().await.map_err(|fault| from_fault(&fault))?;
         let is_it = |waiting: &PendingDraft| waiting.draft.hash == hash;
         let mut waiting = self.waiting(operator, current).await?.filter(is_it);
-        let written = self.policies.find_pending_policy(operator.id, account.id, hash).await?;
+        let written = self.inside.store.policies.find_pending_policy(operator.id, account.id, hash).await?;
         let pending = PendingPolicy {
             operator_id: operator.id,
             account_id: account.id,
@@ -86,10 +86,10 @@ impl Policies {
             allowlist_entries: asked.allowlist.len() as u64,
             due_at: now.saturating_add(LOOK_AFTER_SECONDS),
             is_announced: waiting.is_some() && written.is_some_and(|written| written.is_announced),
-            created_at: self.ambient.now(),
+            created_at: self.inside.ambient.now(),
             sealed_by: None,
         };
-        self.policies.insert_pending_policy(&pending, self.quotas).await?;
+        self.inside.store.policies.insert_pending_policy(&pending, self.inside.quotas).await?;
         self.note_asking(operator, account.id, &hex::encode(hash), asking).await;
         if waiting.is_none() {
             crash_point!("propose.before");
@@ -102,7 +102,7 @@ impl Policies {
                 }
                 Err(error) => {
                     if error.is_before_anything() {
-                        self.policies.delete_pending_policy(&pending).await?;
+                        self.inside.store.policies.delete_pending_policy(&pending).await?;
                     }
                     return Err(from_chain(operator.network, error, false));
                 }
@@ -132,11 +132,11 @@ impl Policies {
         policy: &SpendingPolicy,
         effective_at: i64,
     ) -> Result<(), ServiceError> {
-        let now = self.ambient.now();
+        let now = self.inside.ambient.now();
         let from = Timestamp::from_unix_seconds(effective_at);
         let signer = pending.sealed_by.as_ref().unwrap_or(&current.operator.policy_authority);
         let event = Event::policy_pending(pending, policy, from, signer, now);
-        Ok(self.policies.mark_policy_pending(pending, effective_at, event, now).await?)
+        Ok(self.inside.store.policies.mark_policy_pending(pending, effective_at, event, now).await?)
     }
 
     /// Drops the pending policy. NotFound: the account, or nothing is pending. PolicyChanged: it came into force at
@@ -144,20 +144,22 @@ impl Policies {
     pub async fn drop_pending(&self, operator: &Operator, id: AccountId) -> Result<PolicyView, ServiceError> {
         let (this, operator) = (self.clone(), operator.clone());
         let work = async move {
-            this.looks.take_change(operator.id).await?;
+            this.inside.looks.take_change(operator.id).await?;
             let writer = this.writers.of(id);
             let _turn = writer.lock().await;
             let current = this.read(&operator, id).await?;
             let waiting = this.waiting(&operator, &current).await?;
             let hash = waiting.ok_or(ServiceError::NotFound(Resource::PendingPolicy))?.draft.hash;
-            let chain = &this.chains.get(operator.network)?.chain;
+            let chain = &this.inside.chains.get(operator.network)?.chain;
             let dropped = chain.drop_draft(&current.operator, &current.agent, hash).await;
             dropped.map_err(|error| from_chain(operator.network, &error, false))?;
-            if let Some(written) = this.policies.find_pending_policy(operator.id, id, hash).await? {
-                this.policies.delete_pending_policy(&written).await?;
+            if let Some(written) =
+                this.inside.store.policies.find_pending_policy(operator.id, id, hash).await?
+            {
+                this.inside.store.policies.delete_pending_policy(&written).await?;
             }
             Ok(view(id, &current.agent, None))
         };
-        finish(&self.tasks, work).await
+        finish(&self.inside.tasks, work).await
     }
 }

@@ -55,7 +55,7 @@ impl Policies {
         if let Some((_, known)) = resolved.iter().find(|(list, _)| list == in_force) {
             return known.clone().map(Some);
         }
-        let found = resolve(&self.allowlists, operator, asked, in_force).await;
+        let found = resolve(&self.inside, operator, asked, in_force).await;
         resolved.push((in_force.clone(), found.clone()));
         found.map(Some)
     }

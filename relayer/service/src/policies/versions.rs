@@ -24,7 +24,7 @@ impl Policies {
         let before = request.after.as_ref().map(|cursor| cursor.position().parse::<u64>()).transpose();
         let before = before.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
         let rows_max = request.limit.get() + 1;
-        let rows = self.policies.list_policy_versions(operator.id, id, before, rows_max).await?;
+        let rows = self.inside.store.policies.list_policy_versions(operator.id, id, before, rows_max).await?;
         let filter = policy_versions_filter(operator.id, id);
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.version.to_string())))
     }
@@ -37,7 +37,7 @@ impl Policies {
         version: u64,
     ) -> Result<Option<PolicyVersion>, ServiceError> {
         let below = Some(version.saturating_add(1));
-        let found = self.policies.list_policy_versions(operator.id, id, below, 1).await?;
+        let found = self.inside.store.policies.list_policy_versions(operator.id, id, below, 1).await?;
         Ok(found.into_iter().find(|found| found.version == version))
     }
 
@@ -49,7 +49,12 @@ impl Policies {
         done_by: &str,
         asking: &Asking,
     ) {
-        let noted = self.policies.insert_policy_asking(operator.id, id, done_by, asking, action_id()).await;
+        let noted = self
+            .inside
+            .store
+            .policies
+            .insert_policy_asking(operator.id, id, done_by, asking, action_id())
+            .await;
         if let Err(error) = noted {
             tracing::warn!(account_id = %id, %error, "cannot record who asked for a policy");
         }

@@ -36,14 +36,14 @@ impl Transfers {
             }
         };
         let rows_max = request.limit.get() + 1;
-        let rows = self.transfers.list_transfers(operator.id, &filter, after, rows_max).await?;
+        let rows = self.inside.store.transfers.list_transfers(operator.id, &filter, after, rows_max).await?;
         let page = Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.id.to_string()));
         self.views.page(page).await
     }
 
     /// The beginning of this day in UTC.
     pub fn today(&self) -> Timestamp {
-        let seconds = self.ambient.now().unix_seconds();
+        let seconds = self.inside.ambient.now().unix_seconds();
         Timestamp::from_unix_seconds(seconds - seconds.rem_euclid(DAY_SECONDS))
     }
 
@@ -54,7 +54,7 @@ impl Transfers {
         days: &[Timestamp],
         rows_max: u32,
     ) -> Result<Vec<PaidInDay>, ServiceError> {
-        Ok(self.transfers.list_paid_by_day(operator.id, days, rows_max).await?)
+        Ok(self.inside.store.transfers.list_paid_by_day(operator.id, days, rows_max).await?)
     }
 
     /// How many transfers of each account were refused for which reason, over the newest `rows_max` that were asked for at `since`
@@ -65,6 +65,6 @@ impl Transfers {
         since: Timestamp,
         rows_max: u32,
     ) -> Result<Vec<Refusals>, ServiceError> {
-        Ok(self.transfers.list_refusals(operator.id, since, rows_max).await?)
+        Ok(self.inside.store.transfers.list_refusals(operator.id, since, rows_max).await?)
     }
 }

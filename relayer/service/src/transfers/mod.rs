@@ -5,6 +5,8 @@ mod observer;
 mod read;
 mod views;
 
+use std::sync::Arc;
+
 use std::time::Duration;
 
 use purser_core::{
@@ -19,14 +21,13 @@ pub use self::views::TransferView;
 pub(super) use self::views::TransferViews;
 use super::error::{Resource, ServiceError, told};
 use super::reads::{addresses, find_payer};
-use super::{Ambient, Chains, Looks, Tasks};
+use crate::Inside;
 use crate::parts::finish;
 use purser_base::crash_point::crash_point;
 use purser_model::{
     Account, AccountId, Approval, Checks, Fingerprint, IdempotencyKey, Operator, Principal, Transfer,
     TransferId,
 };
-use purser_store as store;
 
 /// The answer to a transfer request.
 #[derive(Debug, Clone)]
@@ -41,12 +42,7 @@ pub struct TransferAnswer {
 /// Transfers out of agent accounts.
 #[derive(Clone)]
 pub struct Transfers {
-    transfers: store::Transfers,
-    accounts: store::Accounts,
-    chains: Chains,
-    looks: Looks,
-    ambient: Ambient,
-    tasks: Tasks,
+    inside: Arc<Inside>,
     transfer_deadline: Duration,
     pending: PendingLimits,
     path: MoneyPath,
@@ -54,19 +50,14 @@ pub struct Transfers {
 }
 
 impl Transfers {
-    #[expect(clippy::too_many_arguments, reason = "it asks, reads, claims, pays and answers")]
     pub(super) fn new(
-        transfers: store::Transfers,
-        accounts: store::Accounts,
-        chains: Chains,
-        looks: Looks,
-        ambient: Ambient,
-        tasks: Tasks,
-        (path, transfer_deadline): (MoneyPath, Duration),
+        inside: Arc<Inside>,
+        path: MoneyPath,
+        transfer_deadline: Duration,
         pending: PendingLimits,
         views: TransferViews,
     ) -> Self {
-        Self { transfers, accounts, chains, looks, ambient, tasks, transfer_deadline, pending, path, views }
+        Self { inside, transfer_deadline, pending, path, views }
     }
 
     /// Carries out a transfer and waits for its end up to the deadline; it runs on when the caller leaves.
@@ -80,7 +71,7 @@ impl Transfers {
     ) -> Result<TransferAnswer, ServiceError> {
         let deadline = Instant::now() + self.transfer_deadline;
         let from = asked.request.from;
-        let account = find_payer(&self.accounts, principal, from).await?;
+        let account = find_payer(&self.inside.store.accounts, principal, from).await?;
         let asked = AskedTransfer {
             duplicates: account.duplicates.over(asked.duplicates),
             approval: account.approvals.over(asked.approval),
@@ -113,7 +104,7 @@ impl Transfers {
         let order = Order { payer, key_id: principal.key_id(), asked, sent_by, deadline };
         let path = self.path.clone();
         // The claim and the start belong together, even when the client leaves.
-        let begun = finish(&self.tasks, async move { Ok(path.begin(order, place).await) }).await?;
+        let begun = finish(&self.inside.tasks, async move { Ok(path.begin(order, place).await) }).await?;
         self.started(principal, &key, begun).await
     }
 
@@ -152,8 +143,10 @@ impl Transfers {
     /// Sweeps open transfers at once, by timer and when woken, until the stop.
     pub(super) fn sweep_until_stopped(&self) {
         let this = self.clone();
-        self.tasks.keep("sweeper", async move {
-            if let Err(error) = this.transfers.release_orphaned_leases(this.ambient.now()).await {
+        self.inside.tasks.keep("sweeper", async move {
+            if let Err(error) =
+                this.inside.store.transfers.release_orphaned_leases(this.inside.ambient.now()).await
+            {
                 tracing::warn!(%error, "cannot release the previous process's leases; they will expire");
             }
             this.path.sweep_until_stopped().await;
@@ -204,7 +197,7 @@ impl Transfers {
     /// Agents of one operator share its key space, and must not learn what another agent pays.
     async fn conflict(&self, asker: &Principal, key: &IdempotencyKey) -> Result<ServiceError, ServiceError> {
         let operator = asker.operator();
-        let used = self.transfers.find_used_key(operator.id, operator.network, key).await?;
+        let used = self.inside.store.transfers.find_used_key(operator.id, operator.network, key).await?;
         let used = used.map(|used| used.transfer);
         Ok(match (asker, used) {
             (Principal::Agent { account_id, .. }, Some(used)) if used.request.from != *account_id => {
@@ -217,7 +210,7 @@ impl Transfers {
     }
 
     async fn find(&self, principal: &Principal, id: TransferId) -> Result<Transfer, ServiceError> {
-        let transfer = self.transfers.find_transfer(principal.operator_id(), id).await?;
+        let transfer = self.inside.store.transfers.find_transfer(principal.operator_id(), id).await?;
         let transfer = transfer.ok_or(ServiceError::NotFound(Resource::Transfer))?;
         match principal {
             Principal::Agent { account_id, .. } if *account_id != transfer.request.from => {

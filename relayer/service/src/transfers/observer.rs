@@ -1,54 +1,41 @@
 //! What the service makes of the steps of transfers: metrics, and webhooks for balances and limits.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use purser_core::{Observer, Payer};
 
-use crate::{Ambient, Chains, Events, ServiceError, Tasks};
-use purser_base::metrics::Metrics;
+use crate::Inside;
+use crate::{Events, ServiceError};
 use purser_model::{BalanceSeen, FailureCode, Timestamp, Transfer, TransferState, UsdcAmount};
-use purser_store as store;
 
 /// Why a transfer failed whose bytes somebody else had and did not send, as it is counted.
 pub const UNUSED_BYTES: &str = "handed_over_unused";
 
 #[derive(Clone)]
 pub struct TransferObserver {
-    accounts: store::Accounts,
-    operators: store::Operators,
-    watched: store::Events,
+    inside: Arc<Inside>,
     events: Events,
-    chains: Chains,
-    ambient: Ambient,
-    tasks: Tasks,
-    metrics: Metrics,
 }
 
 impl TransferObserver {
-    pub fn new(
-        (accounts, operators): (store::Accounts, store::Operators),
-        watched: store::Events,
-        events: Events,
-        chains: Chains,
-        ambient: Ambient,
-        tasks: Tasks,
-        metrics: Metrics,
-    ) -> Self {
-        Self { accounts, operators, watched, events, chains, ambient, tasks, metrics }
+    pub fn new(inside: Arc<Inside>, events: Events) -> Self {
+        Self { inside, events }
     }
 }
 
 #[async_trait]
 impl Observer for TransferObserver {
     fn submitted(&self, transfer: &Transfer) {
-        self.metrics.count_transfer(transfer.network.as_str(), transfer.state.status().as_str());
+        self.inside.metrics.count_transfer(transfer.network.as_str(), transfer.state.status().as_str());
     }
 
     fn ended(&self, transfer: &Transfer) {
-        let (metrics, network) = (&self.metrics, transfer.network.as_str());
+        let (metrics, network) = (&self.inside.metrics, transfer.network.as_str());
         metrics.count_transfer(network, transfer.state.status().as_str());
         match &transfer.state {
             TransferState::Settled(_) => {
-                let took = transfer.created_at.until(self.ambient.now());
+                let took = transfer.created_at.until(self.inside.ambient.now());
                 metrics.settled_after(network, took.as_secs_f64());
                 // An approval has the id of its transfer.
                 let approval_id = transfer.approval.requested().map(|_| tracing::field::display(transfer.id));
@@ -69,7 +56,7 @@ impl Observer for TransferObserver {
     }
 
     fn contradicted(&self, transfer: &Transfer) {
-        self.metrics.contradicted(transfer.network.as_str());
+        self.inside.metrics.contradicted(transfer.network.as_str());
     }
 
     /// Before the payment: the start of a crossing. A failure here does not hold up the payment.
@@ -82,7 +69,7 @@ impl Observer for TransferObserver {
     /// After the payment, once it was answered. If this is cut off, the next reading finds the crossing.
     fn balance_changed(&self, payer: &Payer) {
         let (this, payer) = (self.clone(), *payer);
-        self.tasks.start(async move {
+        self.inside.tasks.start(async move {
             if let Err(error) = this.look_at_balance(&payer).await {
                 tracing::warn!(account_id = %payer.account_id, %error, "cannot read a balance after a payment");
             }
@@ -91,9 +78,9 @@ impl Observer for TransferObserver {
 
     /// After the payment: what its account has spent stands in the transaction, which the indexer reads.
     fn limits_used(&self, payer: &Payer) {
-        let (watched, operator) = (self.watched.clone(), payer.operator_id);
-        let Ok(network) = self.chains.get(payer.network).cloned() else { return };
-        self.tasks.start(async move {
+        let (watched, operator) = (self.inside.store.events.clone(), payer.operator_id);
+        let Ok(network) = self.inside.chains.get(payer.network).cloned() else { return };
+        self.inside.tasks.start(async move {
             if watched.watches_limits(operator).await.unwrap_or(true) {
                 network.chain.look_again();
             }
@@ -109,18 +96,18 @@ impl TransferObserver {
         read_at: Timestamp,
     ) -> Result<(), ServiceError> {
         // Usually nobody watches, which spares the account's row.
-        if !self.watched.has_thresholds(payer.operator_id).await? {
+        if !self.inside.store.events.has_thresholds(payer.operator_id).await? {
             return Ok(());
         }
-        let account = self.accounts.find_account(payer.operator_id, payer.account_id).await?;
+        let account = self.inside.store.accounts.find_account(payer.operator_id, payer.account_id).await?;
         let Some(account) = account else { return Ok(()) };
         let seen = BalanceSeen { balance, read_at, paid: Vec::new() };
         self.events.observe_balance(&account, seen).await
     }
 
     async fn look_at_balance(&self, payer: &Payer) -> Result<(), ServiceError> {
-        let operator = self.operators.find_operator(payer.operator_id).await?;
-        let account = self.accounts.find_account(payer.operator_id, payer.account_id).await?;
+        let operator = self.inside.store.operators.find_operator(payer.operator_id).await?;
+        let account = self.inside.store.accounts.find_account(payer.operator_id, payer.account_id).await?;
         let Some((operator, account)) = operator.zip(account) else { return Ok(()) };
         self.events.look_at_balance(&operator, &account).await
     }

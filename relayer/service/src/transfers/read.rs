@@ -46,9 +46,9 @@ impl Transfers {
     /// What remains of an account's limits. Errors as [`Transfers::create`] for the account.
     pub async fn limits(&self, principal: &Principal, id: AccountId) -> Result<LimitsView, ServiceError> {
         let operator = principal.operator();
-        let account = find_account(&self.accounts, principal, id).await?;
-        let agent = self.looks.read_agent(&self.chains, operator, &account).await?;
-        let now = window_now(&self.chains, &self.ambient, operator).await?;
+        let account = find_account(&self.inside.store.accounts, principal, id).await?;
+        let agent = self.inside.looks.read_agent(&self.inside.chains, operator, &account).await?;
+        let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
         let budget = match agent.bounds().budget {
             Some(named) => Some(self.budget_limits(operator, named, now).await?),
             None => None,
@@ -69,7 +69,7 @@ impl Transfers {
         named: Address,
         now: i64,
     ) -> Result<BudgetLimits, ServiceError> {
-        let chain = &self.chains.get(operator.network)?.chain;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
         let read = chain.read_budget(&operator.address, &named).await;
         let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
         let closed = || {
@@ -92,14 +92,14 @@ impl Transfers {
         request: TransferRequest,
     ) -> Result<Preview, ServiceError> {
         let operator = principal.operator();
-        let account = find_payer(&self.accounts, principal, request.from).await?;
+        let account = find_payer(&self.inside.store.accounts, principal, request.from).await?;
         let carrier = self.path.carrier(payer(operator, &account))?;
         let found = carrier.destination(&request.to).await?;
         let destination = found.map_err(ServiceError::InvalidRecipient)?;
         let read = async { carrier.read(&destination).await.map_err(|fault| from_fault(&fault)) };
-        let view = self.looks.read_view(&account, destination, read).await?;
+        let view = self.inside.looks.read_view(&account, destination, read).await?;
         let payment = Payment { tag: NO_TAG, asked_at: None, destination, request: &request };
-        let (decision, checks) = decide(&view, &payment, self.ambient.now());
+        let (decision, checks) = decide(&view, &payment, self.inside.ambient.now());
         match decision {
             Decision::Sign | Decision::AlreadyMade | Decision::NoRoom => Ok(Preview::Allowed(checks)),
             Decision::Rejected(rejection) => Ok(Preview::Rejected(rejection)),

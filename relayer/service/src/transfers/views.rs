@@ -1,7 +1,9 @@
+use std::sync::Arc;
+
+use crate::Inside;
 use crate::error::ServiceError;
-use crate::{ApprovalLinks, Chains, ExplorerUrl};
+use crate::{ApprovalLinks, ExplorerUrl};
 use purser_model::{ApprovedBy, Page, Transfer};
-use purser_store as store;
 
 /// A transfer, with what does not stand in its row.
 #[derive(Debug, Clone)]
@@ -17,14 +19,13 @@ pub struct TransferView {
 /// Looks up what is shown with transfers.
 #[derive(Clone)]
 pub struct TransferViews {
-    transfers: store::Transfers,
-    chains: Chains,
+    inside: Arc<Inside>,
     links: Option<ApprovalLinks>,
 }
 
 impl TransferViews {
-    pub fn new(transfers: store::Transfers, chains: Chains, links: Option<ApprovalLinks>) -> Self {
-        Self { transfers, chains, links }
+    pub fn new(inside: Arc<Inside>, links: Option<ApprovalLinks>) -> Self {
+        Self { inside, links }
     }
 
     pub async fn one(&self, transfer: Transfer) -> Result<TransferView, ServiceError> {
@@ -38,8 +39,8 @@ impl TransferViews {
         let Some((operator, network)) = first else {
             return Ok(Page { items: Vec::new(), next: page.next });
         };
-        let explorer = self.chains.get(network)?.explorer.clone();
-        let mut approved = self.transfers.find_approved_by(operator, &page.items).await?;
+        let explorer = self.inside.chains.get(network)?.explorer.clone();
+        let mut approved = self.inside.store.transfers.find_approved_by(operator, &page.items).await?;
         Ok(page.map(|transfer| {
             let links = self.links.as_ref().filter(|_| transfer.approval.requested().is_some());
             TransferView {

@@ -47,8 +47,12 @@ impl Webhooks {
         let after = request.after.as_ref().map(|cursor| cursor.position().parse::<EventId>()).transpose();
         let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
         let rows_max = request.limit.get() + 1;
-        let rows =
-            self.deliveries.list_deliveries(operator.id, webhook.id, filter.status, after, rows_max).await?;
+        let rows = self
+            .inside
+            .store
+            .deliveries
+            .list_deliveries(operator.id, webhook.id, filter.status, after, rows_max)
+            .await?;
         let bound = filter.text(operator.id);
         let page =
             Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.event_id.to_string()));
@@ -65,14 +69,15 @@ impl Webhooks {
         let webhook = self.get(operator, id).await?;
         let next_id = u128::from_be_bytes(event_id.bytes()).saturating_add(1);
         let below = Some(EventId::from_bytes(next_id.to_be_bytes()));
-        let found = self.deliveries.list_deliveries(operator.id, webhook.id, None, below, 1).await?;
+        let found =
+            self.inside.store.deliveries.list_deliveries(operator.id, webhook.id, None, below, 1).await?;
         let found = found.into_iter().find(|delivery| delivery.event_id == event_id);
         found.ok_or(ServiceError::NotFound(Resource::Event))
     }
 
     /// The webhooks that have undelivered deliveries.
     pub async fn undelivered(&self, operator: &Operator) -> Result<Vec<WebhookId>, ServiceError> {
-        Ok(self.deliveries.list_undelivered_webhooks(operator.id).await?)
+        Ok(self.inside.store.deliveries.list_undelivered_webhooks(operator.id).await?)
     }
 
     /// How many deliveries to a webhook wait for the first attempt of their round; counts no further than `at_most`.
@@ -84,14 +89,14 @@ impl Webhooks {
         at_most: u32,
     ) -> Result<u64, ServiceError> {
         let webhook = self.get(operator, id).await?;
-        Ok(self.deliveries.count_unattempted(operator.id, webhook.id, at_most).await?)
+        Ok(self.inside.store.deliveries.count_unattempted(operator.id, webhook.id, at_most).await?)
     }
 
     async fn hindrance(&self, id: WebhookId) -> Result<Option<Hindrance>, ServiceError> {
         let Some(sealing_key) = &self.parts.sealing_key else {
             return Ok(Some(Hindrance::NoSealingKey));
         };
-        let sealed = self.webhooks.find_webhook_secrets(id).await?;
+        let sealed = self.inside.store.webhooks.find_webhook_secrets(id).await?;
         let is_closed = sealed.is_some_and(|sealed| sealing_key.open(id, &sealed.current).is_err());
         Ok(is_closed.then_some(Hindrance::OtherSealingKey))
     }
@@ -105,10 +110,10 @@ impl Webhooks {
         drawn: Option<Drawn>,
     ) -> Result<Event, ServiceError> {
         let webhook = self.get_enabled(operator, id).await?;
-        let ambient = &self.ambient;
+        let ambient = &self.inside.ambient;
         let drawn = drawn.unwrap_or_else(|| ambient.draw());
         let event = Event::webhook_test(operator.id, webhook.id, drawn.at, drawn.id_bits);
-        match self.webhooks.insert_test_event(&webhook, &event, ambient.now()).await {
+        match self.inside.store.webhooks.insert_test_event(&webhook, &event, ambient.now()).await {
             Ok(()) | Err(StoreError::AlreadyThere) => Ok(event),
             Err(error) => Err(error.into()),
         }
@@ -124,8 +129,8 @@ impl Webhooks {
         asked: Replay,
     ) -> Result<u64, ServiceError> {
         let webhook = self.get_enabled(operator, id).await?;
-        let (announced, webhooks) = (self.announced.clone(), self.webhooks.clone());
-        let now = self.ambient.now();
+        let (announced, webhooks) = (self.inside.store.events.clone(), self.inside.store.webhooks.clone());
+        let now = self.inside.ambient.now();
         match asked {
             Replay::Event(event_id) => {
                 let event = announced.find_event(operator.id, event_id).await?;
@@ -139,7 +144,7 @@ impl Webhooks {
                 }
                 let replaying =
                     async move { Ok(webhooks.replay_span(&webhook, since, until, scope, now).await?) };
-                finish(&self.tasks, replaying).await
+                finish(&self.inside.tasks, replaying).await
             }
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 pub use self::deliveries::{DeliveriesFilter, Replay};
 use super::error::{Resource, ServiceError};
 use super::events::Events;
-use super::{Ambient, Tasks};
+use crate::Inside;
 use crate::acting::{tell, tell_made};
 use purser_base::lookup::LOOKED_UP_FOR;
 use purser_model::{
@@ -16,7 +16,7 @@ use purser_model::{
     Operator, OperatorId, Page, PageRequest, SECRET_OVERLAP, SealingKey, Subscription, Timestamp, UsdcAmount,
     WEBHOOKS_MAX, Webhook, WebhookId, WebhookSecret, WebhookStatus, WebhookUrl, may_reach,
 };
-use purser_store::{self as store, StoreError};
+use purser_store::StoreError;
 use purser_webhooks::Resolve;
 
 /// How long a registration waits for name resolution.
@@ -85,27 +85,14 @@ pub fn webhooks_filter(operator_id: OperatorId) -> String {
 /// The endpoints that an operator has registered.
 #[derive(Clone)]
 pub struct Webhooks {
-    webhooks: store::Webhooks,
-    deliveries: store::Deliveries,
-    announced: store::Events,
-    accounts: store::Accounts,
-    ambient: Ambient,
-    tasks: Tasks,
+    inside: Arc<Inside>,
     parts: WebhookParts,
     events: Events,
 }
 
 impl Webhooks {
-    pub(super) fn new(
-        (webhooks, deliveries): (store::Webhooks, store::Deliveries),
-        announced: store::Events,
-        accounts: store::Accounts,
-        ambient: Ambient,
-        tasks: Tasks,
-        parts: WebhookParts,
-        events: Events,
-    ) -> Self {
-        Self { webhooks, deliveries, announced, accounts, ambient, tasks, parts, events }
+    pub(super) fn new(inside: Arc<Inside>, parts: WebhookParts, events: Events) -> Self {
+        Self { inside, parts, events }
     }
 
     /// Registers an endpoint. Invalid: a URL that may not be reached, a malformed subscription, an account that is
@@ -116,12 +103,12 @@ impl Webhooks {
         asked: CreateWebhook,
         drawn: Option<Drawn>,
     ) -> Result<NewSecret, ServiceError> {
-        let ambient = &self.ambient;
+        let ambient = &self.inside.ambient;
         let is_named = drawn.is_some();
         let drawn = drawn.unwrap_or_else(|| ambient.draw());
         let id = WebhookId::new(drawn.at, drawn.id_bits);
         let secret = WebhookSecret::new(&drawn.secret);
-        if is_named && let Some(webhook) = self.webhooks.find_webhook(operator.id, id).await? {
+        if is_named && let Some(webhook) = self.inside.store.webhooks.find_webhook(operator.id, id).await? {
             return Ok(NewSecret { webhook, secret });
         }
         let url = self.parse_url(operator, &asked.url).await?;
@@ -142,7 +129,7 @@ impl Webhooks {
         };
         let sealed = sealing_key.seal(webhook.id, &secret, &ambient.random());
         tell_made(webhook.id);
-        match self.webhooks.insert_webhook(&webhook, &sealed, WEBHOOKS_MAX).await {
+        match self.inside.store.webhooks.insert_webhook(&webhook, &sealed, WEBHOOKS_MAX).await {
             Ok(()) => {}
             Err(StoreError::Full) => {
                 let message = format!("is one too many: an operator may have {WEBHOOKS_MAX} webhooks");
@@ -156,7 +143,7 @@ impl Webhooks {
 
     /// One webhook. NotFound: unknown or another operator's.
     pub async fn get(&self, operator: &Operator, id: WebhookId) -> Result<Webhook, ServiceError> {
-        let webhook = self.webhooks.find_webhook(operator.id, id).await?;
+        let webhook = self.inside.store.webhooks.find_webhook(operator.id, id).await?;
         webhook.ok_or(ServiceError::NotFound(Resource::Webhook))
     }
 
@@ -168,7 +155,8 @@ impl Webhooks {
     ) -> Result<Page<Webhook>, ServiceError> {
         let after = request.after.as_ref().map(|cursor| cursor.position().parse::<WebhookId>()).transpose();
         let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
-        let rows = self.webhooks.list_webhooks(operator.id, after, request.limit.get() + 1).await?;
+        let rows =
+            self.inside.store.webhooks.list_webhooks(operator.id, after, request.limit.get() + 1).await?;
         let filter = webhooks_filter(operator.id);
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.id.to_string())))
     }
@@ -187,9 +175,9 @@ impl Webhooks {
         self.check_accounts(operator, asked.account_ids.as_deref().unwrap_or_default()).await?;
         for _ in 0..TRIES_MAX {
             let seen = self.get(operator, id).await?;
-            let changed = change(&seen, &asked, url.clone(), self.ambient.now())?;
+            let changed = change(&seen, &asked, url.clone(), self.inside.ambient.now())?;
             tell(|told| told.before = Some(Before::Webhook(seen.clone())));
-            match self.webhooks.mark_webhook_changed(&seen, &changed).await {
+            match self.inside.store.webhooks.mark_webhook_changed(&seen, &changed).await {
                 Ok(()) => {
                     self.learn_balances(operator, &changed);
                     return Ok(changed);
@@ -204,7 +192,7 @@ impl Webhooks {
 
     /// Deletes a webhook with its deliveries. NotFound: unknown or another operator's.
     pub async fn delete(&self, operator: &Operator, id: WebhookId) -> Result<(), ServiceError> {
-        let deleted = self.webhooks.delete_webhook(operator.id, id).await?;
+        let deleted = self.inside.store.webhooks.delete_webhook(operator.id, id).await?;
         deleted.then_some(()).ok_or(ServiceError::NotFound(Resource::Webhook))
     }
 
@@ -216,13 +204,13 @@ impl Webhooks {
         id: WebhookId,
         drawn: Option<Drawn>,
     ) -> Result<NewSecret, ServiceError> {
-        let ambient = &self.ambient;
+        let ambient = &self.inside.ambient;
         let is_named = drawn.is_some();
         let secret = WebhookSecret::new(&drawn.unwrap_or_else(|| ambient.draw()).secret);
         let sealing_key = self.sealing_key()?;
         for _ in 0..TRIES_MAX {
             let webhook = self.get(operator, id).await?;
-            let seen = self.webhooks.find_webhook_secrets(id).await?;
+            let seen = self.inside.store.webhooks.find_webhook_secrets(id).await?;
             let seen = seen.ok_or(ServiceError::NotFound(Resource::Webhook))?.current;
             // Rotating twice would end the secret that the receiver has.
             let is_done = |current: WebhookSecret| current.bytes() == secret.bytes();
@@ -231,7 +219,13 @@ impl Webhooks {
             }
             let (now, sealed) = (ambient.now(), sealing_key.seal(id, &secret, &ambient.random()));
             let until = now.after(SECRET_OVERLAP);
-            if self.webhooks.mark_secret_rotated(operator.id, id, &seen, &sealed, until, now).await? {
+            if self
+                .inside
+                .store
+                .webhooks
+                .mark_secret_rotated(operator.id, id, &seen, &sealed, until, now)
+                .await?
+            {
                 return Ok(NewSecret { webhook: self.get(operator, id).await?, secret });
             }
         }
@@ -259,7 +253,7 @@ impl Webhooks {
 
     async fn check_accounts(&self, operator: &Operator, ids: &[AccountId]) -> Result<(), ServiceError> {
         for (chunk, ids) in ids.chunks(500).enumerate() {
-            let found = self.accounts.find_accounts(operator.id, ids).await?;
+            let found = self.inside.store.accounts.find_accounts(operator.id, ids).await?;
             let missing = ids.iter().position(|id| !found.iter().any(|account| account.id == *id));
             if let Some(at) = missing {
                 let param = format!("account_ids[{}]", chunk * 500 + at);
@@ -275,7 +269,7 @@ impl Webhooks {
             return;
         }
         let (this, operator, subscription) = (self.clone(), operator.clone(), webhook.subscription.clone());
-        self.tasks.start(async move {
+        self.inside.tasks.start(async move {
             if let Err(error) = this.learn_balances_of(&operator, &subscription).await {
                 tracing::warn!(%error, "cannot read balances for a new threshold");
             }
@@ -289,14 +283,15 @@ impl Webhooks {
     ) -> Result<(), ServiceError> {
         if !subscription.accounts().is_empty() {
             for ids in subscription.accounts().chunks(BASELINE_ROWS as usize) {
-                let accounts = self.accounts.find_accounts(operator.id, ids).await?;
+                let accounts = self.inside.store.accounts.find_accounts(operator.id, ids).await?;
                 self.events.look_at_balances(operator, &accounts).await?;
             }
             return Ok(());
         }
         let mut after = None;
         loop {
-            let accounts = self.accounts.list_accounts(operator.id, None, after, BASELINE_ROWS).await?;
+            let accounts =
+                self.inside.store.accounts.list_accounts(operator.id, None, after, BASELINE_ROWS).await?;
             let Some(last) = accounts.last() else { return Ok(()) };
             after = Some(last.place());
             self.events.look_at_balances(operator, &accounts).await?;

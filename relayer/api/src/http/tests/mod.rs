@@ -32,7 +32,7 @@ use self::scripted_chain::ScriptedChain;
 use super::{HttpSettings, OpenDoors, router};
 use crate::web::TrustedProxies;
 use purser_base::shares::Outgoing;
-use purser_chain::{Chain, FileSigner, new_keypair};
+use purser_chain::{FileSigner, new_keypair};
 use purser_model::{
     Address, ApiKey, KeyHolder, KeyId, KeyRole, Network, Operator, OperatorId, OperatorName, PlainKey,
     Quotas, Scopes, SealingKey, UsdcAmount,
@@ -132,7 +132,7 @@ impl Relayer {
         let explorer = ExplorerUrl::new("https://explorer.test/tx/{signature}");
         let services = Services::new(Setup {
             store: store.clone(),
-            chains: Chains::new([NetworkParts::<dyn Chain> { chain: chain.clone(), explorer }]),
+            chains: Chains::new([NetworkParts { chain: chain.clone(), explorer }]),
             tasks: tasks.clone(),
             ambient: Ambient::SYSTEM,
             transfer_deadline,
