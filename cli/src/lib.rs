@@ -31,12 +31,12 @@ use purser_api::http;
 use purser_base::traces;
 use purser_relayer::config::{Config, Sections};
 
-/// The doors beside REST that a build has: whoever composes it says which.
-pub trait Doors: Copy {
+/// The extensions beside REST that a build has: whoever composes it says which.
+pub trait Extensions: Copy {
     /// Commands of their own.
     type Command: Subcommand;
     /// What the configuration says of them, which opens them.
-    type Sections: Sections + http::OpenDoors;
+    type Sections: Sections + http::HttpExtensions;
 
     fn run(self, command: Self::Command) -> impl Future<Output = Result<()>>;
 
@@ -96,7 +96,7 @@ enum Command<C: Subcommand> {
     #[command(subcommand)]
     Key(key::KeyCommand),
     #[command(flatten)]
-    Door(C),
+    Extension(C),
     /// Print an operator's events as they happen, and post them to a receiver as a webhook would be sent them. Needs no
     /// configuration; the operator's key is in PURSER_OPERATOR_KEY
     Listen(listen::Listen),
@@ -121,11 +121,11 @@ enum Command<C: Subcommand> {
 }
 
 /// Runs the command that the process was started with. An error is one line on stderr.
-pub fn run<D: Doors>(version: Version, doors: D) -> ExitCode {
+pub fn run<D: Extensions>(version: Version, extensions: D) -> ExitCode {
     let matches = Arguments::<D::Command>::command().version(version.text).get_matches();
     let Arguments { common, command } =
         Arguments::<D::Command>::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    match execute(&common, command, version, doors) {
+    match execute(&common, command, version, extensions) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -134,11 +134,11 @@ pub fn run<D: Doors>(version: Version, doors: D) -> ExitCode {
     }
 }
 
-fn execute<D: Doors>(
+fn execute<D: Extensions>(
     common: &Common,
     command: Command<D::Command>,
     version: Version,
-    doors: D,
+    extensions: D,
 ) -> Result<ExitCode> {
     let format = match (common.output, common.json) {
         (Some(Output::Env), _) => Format::Env,
@@ -154,7 +154,7 @@ fn execute<D: Doors>(
     let level = if matches!(command, Command::Serve) { "info" } else { "warn" };
     log::start(level, traces.as_ref());
     let done = runtime.block_on(async {
-        // A door's command may run where there is no configuration.
+        // An extension's command may run where there is no configuration.
         let whole = || Config::read::<D::Sections>(common.config.as_deref());
         let config = || whole().map(|(config, _)| config);
         match command {
@@ -163,16 +163,16 @@ fn execute<D: Doors>(
             Command::Doctor => return doctor::run::<D::Sections>(format, common.config.as_deref()).await,
             Command::Health => return health::run(&config()?).await,
             Command::Serve => {
-                let (config, doors) = whole()?;
-                serve::run(&config, traces, version, &doors).await
+                let (config, extensions) = whole()?;
+                serve::run(&config, traces, version, &extensions).await
             }
             Command::Migrate => migrate::run(&config()?, format).await,
             Command::Operator(command) => operator::run(&config()?, format, command).await,
             Command::Halt(arguments) => halt::run(&config()?, format, arguments).await,
             Command::Key(command) => key::run(&config()?, format, command).await,
-            Command::Door(command) => doors.run(command).await,
+            Command::Extension(command) => extensions.run(command).await,
             Command::Listen(arguments) => listen::run(format, arguments).await,
-            Command::Openapi => print_openapi(doors.described()),
+            Command::Openapi => print_openapi(extensions.described()),
             Command::Dev(arguments) => {
                 purser_dev::run(&arguments, common.json, purser_dev::Programs::installed)
             }
@@ -189,8 +189,8 @@ fn execute<D: Doors>(
     done
 }
 
-fn print_openapi(of_doors: OpenApi) -> Result<()> {
-    output::print_line(&http::document(of_doors).to_pretty_json()?)
+fn print_openapi(of_extensions: OpenApi) -> Result<()> {
+    output::print_line(&http::document(of_extensions).to_pretty_json()?)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::output::print_line;
 use purser_api::Version;
-use purser_api::http::OpenDoors;
+use purser_api::http::HttpExtensions;
 use purser_base::traces::Traces;
 use purser_relayer::app::App;
 use purser_relayer::config::Config;
@@ -14,11 +14,11 @@ pub(super) async fn run(
     config: &Config,
     traces: Option<Traces>,
     version: Version,
-    doors: &impl OpenDoors,
+    extensions: &impl HttpExtensions,
 ) -> Result<()> {
     let mut signals = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let mut app = tokio::select! {
-        app = App::start(config, version, doors) => app?,
+        app = App::start(config, version, extensions) => app?,
         () = either(&mut signals) => return Ok(()),
     };
     let mut said = json!({ "listening": app.url() });

@@ -4,7 +4,7 @@ use clap::{CommandFactory, Parser};
 
 use super::*;
 
-/// Of a build without doors.
+/// Of a build without extensions.
 type Arguments = super::Arguments<Infallible>;
 
 #[test]

@@ -1,8 +1,8 @@
-mod doors;
+mod extensions;
 mod version;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    purser_cli::run(version::VERSION, doors::Doors)
+    purser_cli::run(version::VERSION, extensions::Extensions)
 }

@@ -1,4 +1,4 @@
-mod doors;
+mod extensions;
 mod version;
 
 use std::process::ExitCode;
@@ -9,5 +9,5 @@ use std::process::ExitCode;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    purser_cli::run(version::VERSION, doors::Doors)
+    purser_cli::run(version::VERSION, extensions::Extensions)
 }

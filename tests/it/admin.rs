@@ -1,4 +1,4 @@
-//! The admin door: `/readyz`, `/metrics` and `/healthz` on their own address, and logs as JSON.
+//! The admin listener: `/readyz`, `/metrics` and `/healthz` on their own address, and logs as JSON.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -49,7 +49,7 @@ async fn comes_to(app: &TestApp, status: u16, name: &str, standing: &str) -> Ans
 }
 
 #[tokio::test]
-async fn ready_relayer_names_each_part_and_only_the_second_door_shows_figures() {
+async fn ready_relayer_names_each_part_and_only_the_second_listener_shows_figures() {
     let settings = with_admin(AppSettings::default());
     let app = TestApp::start(TestNetwork::shared().await, &settings).await;
     let answer = comes_to(&app, 200, "nodes", "ok").await;

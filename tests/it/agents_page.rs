@@ -11,7 +11,7 @@ use axum::http::Uri;
 use axum::{Json, Router};
 use purser_tests::binaries::workspace;
 use purser_tests::network::temp_folder;
-use purser_tests::{Agent, Client, Operator, foreign};
+use purser_tests::{Agent, Client, Operator, foreign, page};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -220,6 +220,45 @@ async fn process_of_the_page_answers_on_its_standard_output() {
     let printed = scene.runs("unused", "", &line, &[]).await;
     let answer: Value = serde_json::from_str(&printed).expect("JSON");
     assert_eq!(answer["result"]["structuredContent"]["balance_usdc"], "100.000000", "{printed}");
+}
+
+/// The configurations for hosts that people copy from `docs/start/quickstart.md`, with an address and a key of this service.
+#[tokio::test]
+async fn configurations_of_hosts_lead_to_the_tools() {
+    let scene = Scene::new().await;
+    let url = format!("{}/mcp", scene.agent.operator.app().base_url());
+    let blocks = page::blocks("docs/start/quickstart.md", "json")
+        .into_iter()
+        .filter(|block| block.contains("ervers\""));
+    let mut hosts = 0;
+    for block in blocks {
+        let block =
+            block.replace("http://127.0.0.1:8080/mcp", &url).replace("psr_ag_test_...", scene.key.key());
+        let whole: Value = serde_json::from_str(&block).expect("JSON");
+        let servers = whole.get("mcpServers").or(whole.get("servers")).expect("servers");
+        let server = &servers["purser"];
+        let ask = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+        let answer: Value = if let Some(command) = server["command"].as_str() {
+            assert_eq!(command, "/path/to/purser");
+            let words: Vec<&str> =
+                server["args"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let folder = temp_folder();
+            let mut shell = foreign::shell(folder.path(), &[], "printf '%s\\n' \"$0\" | purser \"$@\"");
+            shell.arg(ask.to_string()).args(words);
+            shell.env("PURSER_AGENT_KEY", server["env"]["PURSER_AGENT_KEY"].as_str().expect("a key"));
+            serde_json::from_str(&foreign::printed(shell).await).expect("JSON")
+        } else {
+            let post = reqwest::Client::new().post(server["url"].as_str().expect("an address"));
+            let post =
+                post.header("Authorization", server["headers"]["Authorization"].as_str().expect("a header"));
+            let post = post.header("Content-Type", "application/json").body(ask.to_string());
+            let text = post.send().await.expect("an answer").text().await.expect("text");
+            serde_json::from_str(&text).expect("JSON")
+        };
+        assert_eq!(answer["result"]["tools"].as_array().map(Vec::len), Some(8), "{answer}");
+        hosts += 1;
+    }
+    assert_eq!(hosts, 3);
 }
 
 #[tokio::test]

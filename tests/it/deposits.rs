@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 
 use crate::history::entries_once;
 
-/// A relayer behind a door that compares balances only at its start, with one account.
+/// A relayer behind a proxy that compares balances only at its start, with one account.
 async fn account(commitment: &'static str) -> (Arc<TestApp>, Node, Agent) {
     let network = TestNetwork::shared().await;
     let node = Node::before(&network.rpc_url, &network.ws_url, &Handle::current());
@@ -35,7 +35,7 @@ async fn shows(agent: &Agent, count: usize, signature: &str) {
     assert_eq!(entries_once(agent, count).await[0]["tx_signature"], *signature);
 }
 
-// The door answers while a test waits for the relayer to start.
+// The proxy answers while a test waits for the relayer to start.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn first_deposit_to_an_account_created_a_moment_ago_shows() {
     let (_app, _node, agent) = account("confirmed").await;

@@ -73,7 +73,7 @@ mod mcp;
 mod mcp_bundle;
 mod mcp_clients;
 mod mcp_conformance;
-mod mcp_door;
+mod mcp_extension;
 mod mcp_operators;
 mod names;
 mod networks;

@@ -24,22 +24,22 @@ const SCENARIOS: [&str; 8] = [
 ];
 
 /// The suite cannot send keys: this adds one to every request, and changes nothing else, including `Host` and `Origin`.
-struct Door {
+struct Forwarder {
     url: String,
     key: String,
     http: Client,
 }
 
 async fn passes_on(
-    State(door): State<Arc<Door>>,
+    State(forwarder): State<Arc<Forwarder>>,
     method: Method,
     uri: Uri,
     mut headers: HeaderMap,
     body: Bytes,
 ) -> (StatusCode, HeaderMap, Bytes) {
     headers.remove(header::CONTENT_LENGTH);
-    let request = door.http.request(method, format!("{}{}", door.url, uri.path())).headers(headers);
-    let answer = request.bearer_auth(&door.key).body(body).send().await.expect("the relayer answers");
+    let request = forwarder.http.request(method, format!("{}{}", forwarder.url, uri.path())).headers(headers);
+    let answer = request.bearer_auth(&forwarder.key).body(body).send().await.expect("the relayer answers");
     let (status, mut headers) = (answer.status(), answer.headers().clone());
     headers.remove(header::TRANSFER_ENCODING);
     (status, headers, answer.bytes().await.expect("a whole answer"))
@@ -50,10 +50,10 @@ async fn official_suite_passes_except_for_the_listed_cases() {
     let Some(modules) = foreign::node_modules() else { return };
     let agent = Operator::shared().await.creates_account_with("Ada", "100").await;
     let key = agent.new_key().await.key().to_owned();
-    let door = Door { url: agent.operator.app().base_url(), key, http: Client::new() };
+    let forwarder = Forwarder { url: agent.operator.app().base_url(), key, http: Client::new() };
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a local port is free");
     let port = listener.local_addr().expect("the listener is bound").port();
-    let router = Router::new().fallback(passes_on).with_state(Arc::new(door));
+    let router = Router::new().fallback(passes_on).with_state(Arc::new(forwarder));
     let served = tokio::spawn(async move { axum::serve(listener, router).await });
 
     let folder = temp_folder();

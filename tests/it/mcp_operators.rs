@@ -19,7 +19,7 @@ fn names(tools: &[Value]) -> Vec<&str> {
     tools.iter().filter_map(|tool| tool["name"].as_str()).collect()
 }
 
-async fn refused_at_the_door(client: &Client) {
+async fn refused_at_the_extension(client: &Client) {
     let call = json!({ "name": "update_policy", "arguments": { "account_id": "acct_x", "paused": false } });
     asks(client, "tools/list", json!({})).await.is_error(403, "forbidden");
     asks(client, "tools/call", call.clone()).await.is_error(403, "forbidden");
@@ -29,7 +29,7 @@ async fn refused_at_the_door(client: &Client) {
 #[tokio::test]
 async fn operator_key_has_no_tools_unless_the_configuration_says_so() {
     let (agent, _) = ada().await;
-    refused_at_the_door(&agent.operator.client).await;
+    refused_at_the_extension(&agent.operator.client).await;
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use purser_tests::{AppSettings, TestApp, TestNetwork, binaries};
 
 use crate::admin::with_admin;
 
-/// Every task of a relayer with two nodes, a changing price, an account to watch and an admin door, and the iteration in which
+/// Every task of a relayer with two nodes, a changing price, an account to watch and an admin listener, and the iteration in which
 /// it panics.
 const TASKS: [(&str, u32); 17] = [
     ("admin listener", 1),

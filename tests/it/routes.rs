@@ -154,10 +154,10 @@ fn every_route_of_the_document_is_in_the_matrix_with_the_keys_and_scopes_that_op
     assert_eq!(known.collect::<BTreeSet<_>>(), described);
 }
 
-/// `routes!` requires a description for each handler; the other ways to add a route do not. The admin door is no part of the API.
+/// `routes!` requires a description for each handler; the other ways to add a route do not. The admin listener is no part of the API.
 #[test]
 fn no_route_is_added_without_its_description() {
-    let mut folders = ["relayer/api/src/web", "relayer/api/src/http", "doors/mcp/src"]
+    let mut folders = ["relayer/api/src/web", "relayer/api/src/http", "extensions/mcp/src"]
         .map(|folder| workspace().join(folder))
         .to_vec();
     let mut read = 0;

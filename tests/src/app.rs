@@ -290,7 +290,7 @@ impl TestApp {
         self.server().as_ref().expect("the server runs").base_url.clone()
     }
 
-    /// A client without a key for the admin door (`admin_listen`), which the settings must turn on.
+    /// A client without a key for the admin listener (`admin_listen`), which the settings must turn on.
     pub fn admin_client(&self) -> Client {
         let url = self.server().as_ref().expect("the server runs").admin_url.clone();
         Client::new(&url.expect("`admin_listen` is set"), None)

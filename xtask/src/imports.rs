@@ -80,9 +80,9 @@ const WALLS: &[Wall] = &[
     },
 ];
 
-/// The doors stand on these alone.
-const BEHIND_DOORS: &[&str] = &["purser-api", "purser-model", "purser-policy", "purser-service"];
-const NEVER_BEHIND_DOORS: &[&str] = &["sqlx", "rusqlite", "solana-", "anchor-"];
+/// The extensions stand on these alone.
+const OF_EXTENSIONS: &[&str] = &["purser-api", "purser-model", "purser-policy", "purser-service"];
+const NEVER_OF_EXTENSIONS: &[&str] = &["sqlx", "rusqlite", "solana-", "anchor-"];
 
 /// A room of a crate, the rooms that it may name, and the crates that it must not name.
 struct Room {
@@ -91,7 +91,7 @@ struct Room {
     no_crates: &'static [&'static str],
 }
 
-/// REST stands on what doors share with it.
+/// REST stands on what extensions share with it.
 const API: &[Room] = &[
     Room { name: "web", may_use: &[], no_crates: &[] },
     Room { name: "http", may_use: &["web"], no_crates: &[] },
@@ -107,22 +107,22 @@ const CHAIN: &[Room] = &[
     Room { name: "solana", may_use: &["history", "live", "read", "send", "sign"], no_crates: &[] },
 ];
 
-/// The doors, each a crate in a folder of its own: none knows another, and nothing inside knows one.
-pub fn doors(root: &Path) -> Result<Vec<String>> {
-    let folder = root.join("doors");
-    let mut doors = Vec::new();
+/// The extensions, each a crate in a folder of its own: none knows another, and nothing inside knows one.
+pub fn extensions(root: &Path) -> Result<Vec<String>> {
+    let folder = root.join("extensions");
+    let mut extensions = Vec::new();
     for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {
         let entry = entry?;
         if entry.path().join("Cargo.toml").exists() {
-            doors.push(entry.file_name().to_string_lossy().into_owned());
+            extensions.push(entry.file_name().to_string_lossy().into_owned());
         }
     }
-    doors.sort();
-    Ok(doors)
+    extensions.sort();
+    Ok(extensions)
 }
 
 /// They see what they share with REST, and not REST itself.
-const DOOR: &[Room] = &[Room { name: "src", may_use: &[], no_crates: &["purser_api::http"] }];
+const EXTENSION: &[Room] = &[Room { name: "src", may_use: &[], no_crates: &["purser_api::http"] }];
 
 /// What an audit decides, and what it asks for, sees no file, no network and no clock: a page in a browser runs it too.
 const REPLAY_ALL: &[Room] = &[Room {
@@ -187,26 +187,32 @@ pub fn check(root: &Path) -> Result<()> {
     for wall in WALLS {
         wrong.extend(through_walls(root, wall.folder, wall.house, wall.never)?);
     }
-    let doors = doors(root)?;
-    // Only what composes a build names its doors.
-    let crates_of_doors: Vec<String> =
-        doors.iter().map(|door| format!("purser_{}", door.replace('-', "_"))).collect();
-    for door in &doors {
-        wrong.extend(through_walls(root, &format!("doors/{door}"), BEHIND_DOORS, NEVER_BEHIND_DOORS)?);
+    let extensions = extensions(root)?;
+    // Only what composes a build names its extensions.
+    let crates_of_extensions: Vec<String> =
+        extensions.iter().map(|extension| format!("purser_{}", extension.replace('-', "_"))).collect();
+    for extension in &extensions {
+        wrong.extend(through_walls(
+            root,
+            &format!("extensions/{extension}"),
+            OF_EXTENSIONS,
+            NEVER_OF_EXTENSIONS,
+        )?);
     }
-    let doors: Vec<_> = doors.iter().map(|door| (root.join("doors").join(door), DOOR)).collect();
+    let extensions: Vec<_> =
+        extensions.iter().map(|extension| (root.join("extensions").join(extension), EXTENSION)).collect();
     let inside = [
         (root.join("relayer/api/src"), API),
         (root.join("relayer/chain/src"), CHAIN),
         (root.join("audit/replay"), REPLAY_ALL),
         (root.join("audit/replay/src"), REPLAY),
     ];
-    for (source, rooms) in inside.iter().chain(&doors) {
+    for (source, rooms) in inside.iter().chain(&extensions) {
         for room in rooms.iter() {
             for file in files_of(source, room.name)? {
                 let text =
                     fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-                let named = crates_named(&text, crates_of_doors.iter().map(String::as_str));
+                let named = crates_named(&text, crates_of_extensions.iter().map(String::as_str));
                 for (line, what) in violations(rooms, room, &text).into_iter().chain(named) {
                     wrong.push(format!("{}:{line}: `{}` may not use `{what}`", file.display(), room.name));
                 }

@@ -30,11 +30,11 @@ const BUDGETS: &[(&str, usize)] = &[
     ("client", 1_515), // creating over a mark; goal 1,100; what a large table of tags loads is its latest raise
     ("core", 4_540),   // goal 3,300; one path: decided and signed before the claim
     ("dev", 1_525), // an approval that was not paid fails; the approver and its phone, beside the signature of who pays; `purser trigger`
-    ("doors/dashboard", 5_805), // stops of many by their form, accounts without a limit; budgets, webhooks and approvals that need attention; what is not known, what waits at a button, grants beside checks; wallets in a browser; what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system
-    ("doors/mcp", 1_725),       // strangers' memos; goal 500; a client that shows pages is led to an approval
-    ("doors/x402", 1_255),      // offers in every form that sellers write
-    ("localnet", 1_630),        // a gate: pages of other sites only read
-    ("main", 225),              // what the configuration says of doors is read here
+    ("extensions/dashboard", 5_805), // stops of many by their form, accounts without a limit; budgets, webhooks and approvals that need attention; what is not known, what waits at a button, grants beside checks; wallets in a browser; what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system
+    ("extensions/mcp", 1_725), // strangers' memos; goal 500; a client that shows pages is led to an approval
+    ("extensions/x402", 1_255), // offers in every form that sellers write
+    ("localnet", 1_630),       // a gate: pages of other sites only read
+    ("main", 225),             // what the configuration says of extensions is read here
     ("migrations", 5_975), // approvers that were removed; `tag-buckets`, and a wait after revocations; the commands of grants, approvers and budgets, and `approve`
     ("policy", 1_475),     // goal 900; buckets that grow are its latest raise
     ("programs/purser", 4_560), // removed approvers that are remembered, and whose rent a mark holds; buckets of tags; approvers, grants that wait, bounds and budgets
@@ -49,7 +49,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("relayer/webhooks", 960),
     ("rpc", 1_995), // topics that are refused or left unanswered take turns; answers that say nothing; goal 1,800; subscriptions that are refused are requested again; a blockhash since a slot
     ("simulate", 2_230), // copies of approvals that are put back, nodes that swallow and hide; tables that grow; people who approve; forks amid payments, and as one is signed
-    ("xtask", 4_500), // tiers, groups and their inputs, times of tests; doors known by their folders; pages of docs in the archive; the same draws in every build of it
+    ("xtask", 4_500), // tiers, groups and their inputs, times of tests; extensions known by their folders; pages of docs in the archive; the same draws in every build of it
 ];
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -162,7 +162,7 @@ fn room_of(file: &str) -> String {
     let folders: Vec<&str> = file.split('/').rev().skip(1).collect::<Vec<_>>().into_iter().rev().collect();
     let depth = match folders.as_slice() {
         ["programs", "purser", "tests", ..] => 3,
-        ["programs" | "doors" | "relayer", ..] => 2,
+        ["programs" | "extensions" | "relayer", ..] => 2,
         _ => 1,
     };
     folders[..depth.min(folders.len())].join("/")

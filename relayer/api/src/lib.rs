@@ -1,6 +1,6 @@
-//! REST and what every door over HTTP shares with it: bytes in, one call of a service, bytes out.
+//! REST and what every extension over HTTP shares with it: bytes in, one call of a service, bytes out.
 //!
-//! [`web`] is what doors may use; [`http`] is REST itself, its OpenAPI document and the listener.
+//! [`web`] is what extensions may use; [`http`] is REST itself, its OpenAPI document and the listener.
 
 pub mod http;
 mod version;

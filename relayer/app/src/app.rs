@@ -22,7 +22,7 @@ use crate::config::{
     CommitmentConfig, Config, DenialsConfig, NetworkConfig, ProgramCheckConfig, QuotasConfig, WebhooksConfig,
 };
 use purser_api::Version;
-use purser_api::http::{self, OpenDoors};
+use purser_api::http::{self, HttpExtensions};
 use purser_api::web::{HttpSettings, TrustedProxies};
 use purser_base::metrics::Metrics;
 use purser_base::shares::Outgoing;
@@ -83,14 +83,14 @@ pub struct App {
 }
 
 impl App {
-    /// Checks everything that the service needs, and starts it with these doors. When this returns, it serves.
+    /// Checks everything that the service needs, and starts it with these extensions. When this returns, it serves.
     pub async fn start(
         config: &Config,
         version: Version,
-        doors: &impl OpenDoors,
+        extensions: &impl HttpExtensions,
     ) -> Result<Self, StartError> {
         let tasks = Tasks::default();
-        let started = Self::build(config, tasks.clone(), version, doors).await;
+        let started = Self::build(config, tasks.clone(), version, extensions).await;
         if started.is_err() {
             tasks.stop.cancel();
         }
@@ -101,7 +101,7 @@ impl App {
         config: &Config,
         tasks: Tasks,
         version: Version,
-        doors: &impl OpenDoors,
+        extensions: &impl HttpExtensions,
     ) -> Result<Self, StartError> {
         let files = raise_open_files();
         let outgoing = Outgoing::of_files(files);
@@ -194,7 +194,7 @@ impl App {
             public_url: config.server.public_url.clone().unwrap_or_else(|| local_url(&url)),
             metrics,
         };
-        let router = http::router(&services, settings, doors);
+        let router = http::router(&services, settings, extensions);
         let router = router.layer(middleware::from_fn_with_state(tasks.leaving.clone(), say_leaving));
         let connections_max =
             config.server.connections_max.map_or_else(http::default_connections_max, NonZeroUsize::get);

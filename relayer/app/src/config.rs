@@ -20,7 +20,7 @@ use self::values::{
 use purser_chain::KeySource;
 use purser_model::{Address, CellName, Network, Quotas, Retention};
 
-/// Everything that can be set but for the sections of doors. Unknown keys are refused.
+/// Everything that can be set but for the sections of extensions. Unknown keys are refused.
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

@@ -1,15 +1,15 @@
 //! Purser's relayer: maps a REST API onto the Purser program, and keeps what the chain does not.
 //!
 //! ```text
-//! domain  <-  wire  <-  store  <-  service  <-  web  <-  http  <-  app  <-  doors; all of it  <-  cli  <-  main
-//!    ^---------  chain  <--'        ^----  indexer, webhook  <--'
+//! core  <-  model  <-  store  <-  webhooks  <-  service  <-  indexer, api  <-  app  <-  cli  <-  main
+//!             ^------  chain  <-------------------'
 //! ```
 //!
 //! What always holds:
 //! - The chain is the judge: it also refuses whatever is refused here, and nothing here can widen a policy.
 //! - Signed bytes are stored before they are sent, and a payment has one tag however often it is tried,
 //!   so that no crash, retry or second relayer pays twice.
-//! - `domain` is pure; `store` and `chain` never know each other; `service` sees neither HTTP nor SQL nor RPC types.
+//! - `model` is pure; `store` and `chain` never know each other; `service` sees neither HTTP nor SQL nor RPC types.
 //! - Every read of an operator's data takes the operator's id, so that another tenant's data cannot be found.
 
 pub mod app;

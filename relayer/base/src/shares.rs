@@ -1,4 +1,4 @@
-//! Places that operators share: look-ups, attempts of deliveries, requests to servers for doors. An operator gets another place as long as it holds
+//! Places that operators share: look-ups, attempts of deliveries, requests to servers for extensions. An operator gets another place as long as it holds
 //! fewer than are free, so one alone gets half of them, two a third each, and whoever comes next finds as many as each of the
 //! others has. Nobody has to be counted or configured.
 
@@ -92,7 +92,7 @@ pub struct Outgoing {
     pub quick: Shares,
     /// Attempts to all others: however many hang, the quick ones have places of their own.
     pub slow: Shares,
-    /// Requests for doors; each has one connection at a time.
+    /// Requests for extensions; each has one connection at a time.
     pub fetches: Shares,
 }
 

@@ -1,5 +1,4 @@
-//! One Solana network with our program on it, by what somebody may do there. Who is given one of these traits can do that and read,
-//! and nothing else. What a payment needs is in [`purser_core::Chain`].
+//! One Solana network with our program on it, by what can be done there. What a payment needs is in [`purser_core::Chain`].
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! Requests to servers that callers name, for doors: with the guard of deliveries, and in places that operators share.
+//! Requests to servers that callers name, for extensions: with the guard of deliveries, and in places that operators share.
 
 use std::sync::Arc;
 use std::time::Duration;

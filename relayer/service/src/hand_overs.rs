@@ -1,4 +1,4 @@
-//! Transfers whose signed bytes somebody else sends, for doors: who is paid, or who pays the fee for it. All else about them is
+//! Transfers whose signed bytes somebody else sends, for extensions: who is paid, or who pays the fee for it. All else about them is
 //! as with any transfer.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The verbs of the product, for REST and the doors: load, authorise, decide, act, record.
+//! The verbs of the product, for REST and the extensions: load, authorise, decide, act, record.
 //! Sees neither HTTP nor SQL nor RPC types.
 
 mod accounts;

@@ -1,4 +1,4 @@
-//! Passkeys: a person's device signs a challenge, and that opens a session of an operator key. Who checks the signature is the door
+//! Passkeys: a person's device signs a challenge, and that opens a session of an operator key. Who checks the signature is the extension
 //! that asks for it; here is what a challenge is good for, and whose a passkey is.
 
 use std::collections::HashMap;

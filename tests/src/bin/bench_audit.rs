@@ -95,11 +95,11 @@ async fn measures(arguments: &Arguments) -> Result<Vec<Row>> {
         .buffer_unordered(arguments.in_flight);
     ensure!(paid.count().await == arguments.payments, "some were not made");
     tokio::time::sleep(FINAL_WITHIN).await;
-    let door = Node::before(&network.rpc_url, &network.ws_url, &tokio::runtime::Handle::current());
+    let extension = Node::before(&network.rpc_url, &network.ws_url, &tokio::runtime::Handle::current());
     let kept = temp_folder();
     let (folder, address) = (path_text(kept.path()), operator.address.to_string());
-    let from_node = ["--url", &door.rpc_url, "--operator", &address, "--save", folder];
-    let node = audited("a node", &from_node, arguments.payments, &door).await?;
+    let from_node = ["--url", &extension.rpc_url, "--operator", &address, "--save", folder];
+    let node = audited("a node", &from_node, arguments.payments, &extension).await?;
     // A node that has what was read and no more, so that it is not the embedded network that is measured: that one scans all of its
     // transactions for each list.
     let url = saved::lies(kept.path(), of_today).await;
@@ -107,7 +107,7 @@ async fn measures(arguments: &Arguments) -> Result<Vec<Row>> {
     late.answers_after(Duration::from_millis(arguments.answers_after_ms));
     let from_late = ["--url", &late.rpc_url, "--operator", &address, "--save", folder];
     let again = audited("nothing new", &from_late, arguments.payments, &late).await?;
-    let folder = audited("its folder", &["--from", folder], arguments.payments, &door).await?;
+    let folder = audited("its folder", &["--from", folder], arguments.payments, &extension).await?;
     Ok(vec![node, again, folder])
 }
 
@@ -128,9 +128,14 @@ fn of_today(call: &Value, mut answer: Value) -> Value {
 }
 
 /// Runs `purser audit` to its end; it must find nothing wrong.
-async fn audited(read_from: &'static str, arguments: &[&str], payments: usize, door: &Node) -> Result<Row> {
+async fn audited(
+    read_from: &'static str,
+    arguments: &[&str],
+    payments: usize,
+    extension: &Node,
+) -> Result<Row> {
     let nowhere = temp_folder();
-    let (begun, calls) = (Instant::now(), door.calls());
+    let (begun, calls) = (Instant::now(), extension.calls());
     let mut audit = Command::new(binaries::relayer());
     audit.arg("audit").args(arguments).arg("--json").current_dir(nowhere.path()).env_remove("PURSER_CONFIG");
     let report = std::fs::File::create(nowhere.path().join("report.json"))?;
@@ -147,7 +152,7 @@ async fn audited(read_from: &'static str, arguments: &[&str], payments: usize, d
     let seconds = begun.elapsed().as_secs_f64();
     let report = read(&nowhere.path().join("report.json"))?;
     ensure!(status.success(), "{status}: {report}");
-    let rpc_calls = door.calls() - calls;
+    let rpc_calls = extension.calls() - calls;
     Ok(Row { read_from, payments, seconds, cpu_seconds: cpu.as_secs_f64(), rss_mb: rss, rpc_calls })
 }
 

@@ -35,8 +35,8 @@ fn import_against_the_stream_is_found() {
     assert_eq!(violations(API, room("web"), "\nuse crate::http::router;"), [(2, "crate::http".to_owned())]);
     assert_eq!(violations(CHAIN, room("read"), "use crate::{types::X, solana::Chain};").len(), 1);
     assert_eq!(violations(CHAIN, room("live"), "let rows = crate::send::find();").len(), 1);
-    assert_eq!(violations(DOOR, &DOOR[0], "use purser_api::http::router;").len(), 1);
-    assert!(violations(DOOR, &DOOR[0], "use purser_api::web::ApiError;").is_empty());
+    assert_eq!(violations(EXTENSION, &EXTENSION[0], "use purser_api::http::router;").len(), 1);
+    assert!(violations(EXTENSION, &EXTENSION[0], "use purser_api::web::ApiError;").is_empty());
 }
 
 #[test]
@@ -49,9 +49,9 @@ fn import_with_the_stream_is_allowed() {
 }
 
 #[test]
-fn doors_are_known_by_their_folders_and_named_by_nobody() {
-    let doors = doors(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).expect("read");
-    assert!(doors.iter().any(|door| door == "x402"), "{doors:?}");
+fn extensions_are_known_by_their_folders_and_named_by_nobody() {
+    let extensions = extensions(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).expect("read");
+    assert!(extensions.iter().any(|extension| extension == "x402"), "{extensions:?}");
     let named = crates_named(
         "use a::b;\nuse purser_x402::routes; // purser_mcp::x",
         ["purser_mcp", "purser_x402"].into_iter(),

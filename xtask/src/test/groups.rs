@@ -48,15 +48,15 @@ pub const GROUPS: &[Group] = &[
         tools: &["node", "python", "langchain", "solana-pay"],
         inputs: &[
             "core",
-            "doors/mcp",
-            "doors/x402",
+            "extensions/mcp",
+            "extensions/x402",
             "docs/build/mcp.md",
             "docs/build/sdk.md",
             "relayer/service/src",
             "relayer/webhooks/src",
         ],
     },
-    Group { name: "sdk", tests: &["sdk::"], tools: &["node", "python"], inputs: &["sdk", "doors/x402"] },
+    Group { name: "sdk", tests: &["sdk::"], tools: &["node", "python"], inputs: &["sdk", "extensions/x402"] },
     Group {
         name: "generators",
         tests: &["generators::", "schemathesis::"],
@@ -73,7 +73,7 @@ pub const GROUPS: &[Group] = &[
         name: "browser",
         tests: &["dashboard_browser::", "passkeys::a_passkey_is_made_and_used_in_a_browser"],
         tools: &["node", "browser"],
-        inputs: &["doors/dashboard"],
+        inputs: &["extensions/dashboard"],
     },
     Group {
         name: "packages",

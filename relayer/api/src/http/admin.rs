@@ -1,4 +1,4 @@
-//! A second door, for whoever runs the service: `/metrics`, `/readyz` and `/healthz`, on an address of its own. It needs no
+//! A second extension, for whoever runs the service: `/metrics`, `/readyz` and `/healthz`, on an address of its own. It needs no
 //! key. It shows nothing about a single operator, but the figures of all operators together are still not for everyone.
 
 use std::sync::Arc;

@@ -57,7 +57,7 @@ pub async fn name_request(State(metrics): State<Metrics>, mut request: Request, 
     response
 }
 
-/// Middleware of routes behind a door: their errors have bodies already there.
+/// Middleware of routes behind an extension: their errors have bodies already there.
 pub(super) async fn name_errors(request: Request, next: Next) -> Response {
     let id = request.extensions().get::<RequestId>().copied();
     let response = next.run(request).await;

@@ -131,25 +131,25 @@ fn done_once(services: &Services) -> OpenApiRouter<Serving> {
     recorded.route_layer(middleware::from_fn_with_state(services.requests.clone(), once::once))
 }
 
-/// The doors of a build: what each is made of, and the routes that it has. A build without doors has those of REST alone.
-pub trait OpenDoors {
-    /// Routes that doors add to REST: behind its guard, in its document, and there for other doors.
+/// The extensions of a build: what each is made of, and the routes that it has. A build without extensions has those of REST alone.
+pub trait HttpExtensions {
+    /// Routes that extensions add to REST: behind its guard, in its document, and there for other extensions.
     fn rest(&self, services: &Services) -> OpenApiRouter {
         let _ = services;
         OpenApiRouter::default()
     }
 
     /// Routes beside REST.
-    fn beside(&self, inside: Inside<'_>) -> DoorRoutes {
+    fn beside(&self, inside: Inside<'_>) -> ExtensionRoutes {
         let _ = inside;
-        DoorRoutes::default()
+        ExtensionRoutes::default()
     }
 }
 
-/// What a door beside REST is made of.
+/// What an extension beside REST is made of.
 pub struct Inside<'a> {
     pub services: &'a Services,
-    /// REST's guard, for a door that asks it by itself.
+    /// REST's guard, for an extension that asks it by itself.
     pub guard: Guard,
     /// Where browsers reach the service.
     pub public_url: &'a str,
@@ -159,54 +159,54 @@ pub struct Inside<'a> {
     pub described: OpenApi,
 }
 
-/// The routes of the doors beside REST.
+/// The routes of the extensions beside REST.
 #[derive(Default)]
-pub struct DoorRoutes {
+pub struct ExtensionRoutes {
     /// Behind REST's guard, with scopes of their own. What came too soon gets through with the mark [`OverRate`].
     pub guarded: Option<OpenApiRouter>,
     /// Guarded by themselves.
     pub pages: Router,
 }
 
-/// All routes: REST's, and those of the doors.
-pub fn router(services: &Services, settings: HttpSettings, doors: &impl OpenDoors) -> Router {
+/// All routes: REST's, and those of the extensions.
+pub fn router(services: &Services, settings: HttpSettings, extensions: &impl HttpExtensions) -> Router {
     let guard = Guard::new(services.keys.clone(), &settings);
-    let (rest, described) = behind_doors(services, doors);
-    let doors_beside = doors.beside(Inside {
+    let (rest, described) = with_extensions(services, extensions);
+    let extensions_beside = extensions.beside(Inside {
         services,
         guard: guard.clone(),
         public_url: &settings.public_url,
         rest,
         described,
     });
-    let mut routes = keyed(services, doors)
+    let mut routes = keyed(services, extensions)
         .route_layer(middleware::from_fn_with_state(guard.clone(), auth::guard))
         .merge(open().with_state(Serving(Arc::new(services.clone()))));
-    if let Some(guarded) = doors_beside.guarded {
+    if let Some(guarded) = extensions_beside.guarded {
         let guarded = scopes::check_scopes(guarded);
         routes =
             routes.merge(guarded.route_layer(middleware::from_fn_with_state(guard, auth::guard_and_mark)));
     }
     let (routes, described) = routes.split_for_parts();
-    let routes = routes.merge(site::router(described)).merge(doors_beside.pages);
+    let routes = routes.merge(site::router(described)).merge(extensions_beside.pages);
     dress(routes, settings.request_timeout, settings.metrics)
 }
 
 /// The routes that need a key and its scopes, each done once per name.
-fn keyed(services: &Services, doors: &impl OpenDoors) -> OpenApiRouter {
+fn keyed(services: &Services, extensions: &impl HttpExtensions) -> OpenApiRouter {
     // Transfers have idempotency keys of their own.
     let own = done_once(services).merge(paying());
-    scopes::check_scopes(own.with_state(Serving(Arc::new(services.clone()))).merge(doors.rest(services)))
+    scopes::check_scopes(own.with_state(Serving(Arc::new(services.clone()))).merge(extensions.rest(services)))
 }
 
-/// What they do, but for those of doors.
+/// What they do, but for those of extensions.
 pub fn keyed_described() -> OpenApi {
     guarded().merge(paying()).into_openapi()
 }
 
-/// The same routes for doors, which the guard stands before.
-fn behind_doors(services: &Services, doors: &impl OpenDoors) -> (Router, OpenApi) {
-    let (routes, described) = keyed(services, doors).split_for_parts();
+/// The same routes for extensions, which the guard stands before.
+fn with_extensions(services: &Services, extensions: &impl HttpExtensions) -> (Router, OpenApi) {
+    let (routes, described) = keyed(services, extensions).split_for_parts();
     let routes = routes
         .fallback(async || ApiError::RouteNotFound)
         .layer(middleware::from_fn(auth::refuse_marked))
@@ -215,10 +215,10 @@ fn behind_doors(services: &Services, doors: &impl OpenDoors) -> (Router, OpenApi
     (routes, described)
 }
 
-/// The document of all routes, including those of doors.
-pub fn document(of_doors: OpenApi) -> OpenApi {
+/// The document of all routes, including those of extensions.
+pub fn document(of_extensions: OpenApi) -> OpenApi {
     let mut described = keyed_described();
-    described.merge(of_doors);
+    described.merge(of_extensions);
     described.merge(open().into_openapi());
     site::document(described)
 }

@@ -25,7 +25,7 @@ pub struct OverRate {
     stop_limit: RateLimit,
 }
 
-/// Guards every door.
+/// Guards every extension.
 #[derive(Clone)]
 pub struct Guard {
     keys: Keys,
@@ -41,12 +41,12 @@ pub(crate) async fn guard(State(guard): State<Guard>, request: Request, next: Ne
     guard.pass(request, next, true).await
 }
 
-/// The same for a door that says by itself that a request came too soon: such a request gets through, with a mark.
+/// The same for an extension that says by itself that a request came too soon: such a request gets through, with a mark.
 pub(crate) async fn guard_and_mark(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     guard.pass(request, next, false).await
 }
 
-/// Middleware behind such a door: refuses what came too soon there, unless it stops something.
+/// Middleware behind such an extension: refuses what came too soon there, unless it stops something.
 pub(crate) async fn refuse_marked(mut request: Request, next: Next) -> Response {
     let Some(OverRate { refusal, stop_limit }) = request.extensions_mut().remove() else {
         return next.run(request).await;
@@ -72,7 +72,7 @@ fn mark_too_soon(request: &mut Request, refusal: &ApiError) {
 }
 
 impl Guard {
-    /// One guard serves all doors, so that its limits hold across them.
+    /// One guard serves all extensions, so that its limits hold across them.
     pub fn new(keys: Keys, settings: &HttpSettings) -> Self {
         Self {
             keys,

@@ -52,7 +52,7 @@ impl<S: Send + Sync> FromRequest<S> for JsonText {
     }
 }
 
-/// Middleware for a door that reads JSON by itself: hands on what [`JsonText`] takes.
+/// Middleware for an extension that reads JSON by itself: hands on what [`JsonText`] takes.
 pub async fn check_json(request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
     match JsonText::from_request(Request::from_parts(head.clone(), body), &()).await {

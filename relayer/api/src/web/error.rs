@@ -41,8 +41,8 @@ pub enum ApiError {
     },
     /// Too many unknown keys are being tried: this one was not looked up.
     TooManyUnknownKeys,
-    /// What a door refuses by itself, in its words.
-    AtDoor(Code, Cow<'static, str>),
+    /// What an extension refuses by itself, in its words.
+    OfExtension(Code, Cow<'static, str>),
     Timeout,
     Panic,
 }
@@ -269,7 +269,7 @@ fn body_of(error: ApiError) -> ErrorBody {
             Code::MethodNotAllowed,
             "The path does not take this method; see the `Allow` header.",
         ),
-        ApiError::AtDoor(code, message) => ErrorBody::new(code, message),
+        ApiError::OfExtension(code, message) => ErrorBody::new(code, message),
         ApiError::RateLimited { .. } => {
             ErrorBody::new(Code::RateLimited, "Too many requests under this key; see `Retry-After`.")
         }

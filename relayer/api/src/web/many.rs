@@ -1,4 +1,4 @@
-//! One change for many accounts, each on record by itself: for REST, and for doors.
+//! One change for many accounts, each on record by itself: for REST, and for extensions.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

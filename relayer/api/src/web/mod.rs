@@ -1,4 +1,4 @@
-//! What every door over HTTP shares, REST among them: who asks and how often, bodies, ids, errors, and how a request is done once.
+//! What every extension over HTTP shares, REST among them: who asks and how often, bodies, ids, errors, and how a request is done once.
 
 mod action;
 mod acts;

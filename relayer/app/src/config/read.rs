@@ -51,14 +51,14 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// The sections of a build's doors, each read by its door. Refuses unknown keys, and has a default for what is not given.
+/// The sections of a build's extensions, each read by its extension. Refuses unknown keys, and has a default for what is not given.
 pub trait Sections: DeserializeOwned {
     /// Their names.
     const NAMES: &'static [&'static str];
 }
 
 impl Config {
-    /// Reads `file` and the process's environment, with the sections of doors. Without a named file it reads `purser.toml` if
+    /// Reads `file` and the process's environment, with the sections of extensions. Without a named file it reads `purser.toml` if
     /// there is one, and otherwise the environment alone.
     pub fn read<S: Sections>(file: Option<&Path>) -> Result<(Self, S), ConfigError> {
         let environment = std::env::vars_os()
@@ -116,7 +116,7 @@ impl Config {
             .build()
             .map_err(|cause| error(String::new(), problem(&cause)))?;
         let values = values.cache.into_table().map_err(|cause| error(String::new(), problem(&cause)))?;
-        let (of_doors, own): (config::Map<_, _>, _) =
+        let (of_extensions, own): (config::Map<_, _>, _) =
             values.into_iter().partition(|(name, _)| S::NAMES.contains(&name.as_str()));
         let config: Self = typed(own).map_err(|(key, problem)| {
             let is_section = !key.is_empty() && !key.contains('.');
@@ -128,7 +128,7 @@ impl Config {
             };
             error(key, problem + &known)
         })?;
-        let sections = typed(of_doors).map_err(|(key, problem)| error(key, problem))?;
+        let sections = typed(of_extensions).map_err(|(key, problem)| error(key, problem))?;
         config.check().map_err(|(key, problem)| error(key.into_owned(), problem.to_owned()))?;
         Ok((config, sections))
     }

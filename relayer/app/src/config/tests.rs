@@ -27,10 +27,10 @@ const WHOLE: &str = r#"
     burst = 6
 "#;
 
-/// The sections of a build with one door.
+/// The sections of a build with one extension.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct OneDoor {
+struct OneExtension {
     gate: Gate,
 }
 
@@ -40,7 +40,7 @@ struct Gate {
     open_to: u8,
 }
 
-impl Sections for OneDoor {
+impl Sections for OneExtension {
     const NAMES: &'static [&'static str] = &["gate"];
 }
 
@@ -48,7 +48,7 @@ fn read(text: &str, environment: &[(&str, &str)]) -> Result<Config, ConfigError>
     read_whole(text, environment).map(|(config, _)| config)
 }
 
-fn read_whole(text: &str, environment: &[(&str, &str)]) -> Result<(Config, OneDoor), ConfigError> {
+fn read_whole(text: &str, environment: &[(&str, &str)]) -> Result<(Config, OneExtension), ConfigError> {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), text).expect("written");
     let environment = environment.iter().map(|(name, value)| (name.to_string(), value.to_string()));
@@ -114,7 +114,8 @@ fn missing_fields_are_named() {
     }
     let none = read("networks = {}\n[database]\nurl = \"sqlite::memory:\"", &[]).expect_err("no network");
     assert_eq!(none.key, "networks");
-    let absent = Config::read_with::<OneDoor>(Some(Path::new("/nowhere/purser.toml")), Default::default());
+    let absent =
+        Config::read_with::<OneExtension>(Some(Path::new("/nowhere/purser.toml")), Default::default());
     assert!(absent.expect_err("absent").to_string().contains("/nowhere/purser.toml"));
 }
 
@@ -201,7 +202,7 @@ fn keys_are_one_file_or_several_and_quotas_have_defaults() {
 }
 
 #[test]
-fn section_of_a_door_is_read_by_it_and_no_other_is_known() {
+fn section_of_a_extension_is_read_by_it_and_no_other_is_known() {
     let with = |lines: &str| read_whole(&format!("{WHOLE}\n{lines}"), &[]);
     assert_eq!(with("").expect("valid").1.gate.open_to, 0);
     assert_eq!(with("[gate]\nopen_to = 7").expect("valid").1.gate.open_to, 7);
@@ -213,6 +214,6 @@ fn section_of_a_door_is_read_by_it_and_no_other_is_known() {
         let error = with(lines).expect_err(key);
         assert_eq!(error.key, key, "{error}");
     }
-    let unknown = with("[gates]\nopen_to = 7").expect_err("no such door").to_string();
+    let unknown = with("[gates]\nopen_to = 7").expect_err("no such extension").to_string();
     assert!(unknown.contains("`quotas`, `gate`"), "what there is: {unknown}");
 }

@@ -86,9 +86,9 @@ struct Bench<'a> {
 }
 
 /// Makes the accounts over the API, and runs the phases.
-pub async fn measures_all(options: &Options, door: impl Fn(&str, &str) -> Node) -> Result<Vec<Row>> {
+pub async fn measures_all(options: &Options, extension: impl Fn(&str, &str) -> Node) -> Result<Vec<Row>> {
     let network = TestNetwork::slow();
-    let node = door(&network.rpc_url, &network.ws_url);
+    let node = extension(&network.rpc_url, &network.ws_url);
     node.tells_after(if options.commitment == "finalized" { SLOT * SLOTS_UNTIL_FINAL } else { SLOT });
     node.serves_token_accounts();
     let settings = AppSettings {
@@ -224,11 +224,11 @@ impl Bench<'_> {
     }
 
     async fn sends_while_cut(&mut self, deposits: &Deposits, steady: (u32, u32)) -> Result<()> {
-        let door = self.node.clone();
+        let extension = self.node.clone();
         let cutting = tokio::spawn(async move {
             loop {
                 sleep(CUT_EVERY).await;
-                door.cuts_websockets();
+                extension.cuts_websockets();
             }
         });
         let sent = self.sends(deposits, steady).await;

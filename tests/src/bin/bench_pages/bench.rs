@@ -13,13 +13,13 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use crate::fill::{Database, Moments, Owner, fill};
-use crate::pages::{Asked, Door, Ground, Way};
+use crate::pages::{Asked, Extension, Ground, Way};
 use crate::report::{Report, Row, ms};
 
 const CREATED_AT_ONCE: usize = 512;
 const STOPS_WITHIN: Duration = Duration::from_secs(30);
 const READY_WITHIN: Duration = Duration::from_secs(60);
-/// Retention is off, so rows of any age stay; the admin door says when the relayer is ready.
+/// Retention is off, so rows of any age stay; the admin listener says when the relayer is ready.
 const SERVER: &str = "admin_listen = \"127.0.0.1:0\"\n";
 const SECTIONS: &str = "[retention]\nattempts_days = 0\nevents_days = 0\n";
 
@@ -35,9 +35,9 @@ pub struct Options {
 }
 
 /// Makes everything, and asks for every page.
-pub async fn measures(options: &Options, door: impl Fn(&str, &str) -> Node) -> Result<Report> {
+pub async fn measures(options: &Options, extension: impl Fn(&str, &str) -> Node) -> Result<Report> {
     let network = TestNetwork::slow();
-    let node = door(&network.rpc_url, &network.ws_url);
+    let node = extension(&network.rpc_url, &network.ws_url);
     node.serves_token_accounts();
     let database = match &options.database {
         Some(server) => Some(TestDatabase::create_on(server).await),
@@ -162,10 +162,10 @@ async fn asks(asked: &Asked, count: u32, client: &Client, browser: &Browser) -> 
         };
         let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let begun = Instant::now();
-        let answer = match asked.door {
-            Door::Api => client.get(&path).await,
-            Door::Dashboard if fields.is_empty() => browser.reads(&path).await,
-            Door::Dashboard => browser.sends_form(&path, &fields).await,
+        let answer = match asked.extension {
+            Extension::Api => client.get(&path).await,
+            Extension::Dashboard if fields.is_empty() => browser.reads(&path).await,
+            Extension::Dashboard => browser.sends_form(&path, &fields).await,
         };
         times.push(begun.elapsed());
         ensure!(answer.status == 200, "{path}: {} {}", answer.status, answer.text);

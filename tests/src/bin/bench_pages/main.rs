@@ -61,8 +61,8 @@ fn main() -> ExitCode {
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.expect("threads can be started");
-    let door = |rpc_url: &str, ws_url: &str| Node::before(rpc_url, ws_url, runtime.handle());
-    let measured = runtime.block_on(measures(&options, door));
+    let extension = |rpc_url: &str, ws_url: &str| Node::before(rpc_url, ws_url, runtime.handle());
+    let measured = runtime.block_on(measures(&options, extension));
     let code = ends(measured, arguments.json, |measured| print!("{}", report::table(measured)));
     runtime.shutdown_background();
     code

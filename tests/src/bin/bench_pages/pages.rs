@@ -6,7 +6,7 @@ use crate::fill::{Moments, Owner, owner_of};
 
 /// Who serves the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum Extension {
     Api,
     Dashboard,
 }
@@ -23,7 +23,7 @@ pub enum Way {
 
 /// A line of the table.
 pub struct Asked {
-    pub door: Door,
+    pub extension: Extension,
     /// The name in the OpenAPI document.
     pub name: &'static str,
     pub way: Way,
@@ -82,8 +82,8 @@ impl Ground<'_> {
         let previews = rows.iter().map(preview).collect();
         let list = |path: &str| Way::List(path.to_owned());
         let each = |path: &str| Way::Each(vec![path.to_owned()]);
-        let api = |name, way| Asked { door: Door::Api, name, way };
-        let page = |name, way| Asked { door: Door::Dashboard, name, way };
+        let api = |name, way| Asked { extension: Extension::Api, name, way };
+        let page = |name, way| Asked { extension: Extension::Dashboard, name, way };
         vec![
             api("/v1/accounts", list("/v1/accounts?limit=100")),
             api("/v1/accounts?status", list("/v1/accounts?limit=100&status=active")),

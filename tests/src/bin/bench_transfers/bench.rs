@@ -48,9 +48,9 @@ pub struct Options {
 /// Everything that runs during a measurement.
 pub struct Bench {
     network: Arc<TestNetwork>,
-    /// The relayers' door.
+    /// The relayers' extension.
     node: Node,
-    /// The door of the clients without a relayer: the relayers' background calls must not count as theirs.
+    /// The extension of the clients without a relayer: the relayers' background calls must not count as theirs.
     clients: Node,
     /// Relayers that share one database.
     apps: Vec<Arc<TestApp>>,
@@ -62,7 +62,7 @@ pub struct Bench {
 
 /// Measures every client on one network with mainnet's slot length, the tight loop and the stock client first. Each kind has
 /// its own agents and relayer: a relayer reads other clients' payments into the history, which is not part of a transfer's cost.
-pub async fn measures_all(options: &Options, door: impl Fn(&str, &str) -> Node) -> Result<Vec<Row>> {
+pub async fn measures_all(options: &Options, extension: impl Fn(&str, &str) -> Node) -> Result<Vec<Row>> {
     let most = options.relayers.iter().max().copied().unwrap_or(1);
     ensure!(
         most == 1 || options.database.is_some(),
@@ -89,7 +89,7 @@ pub async fn measures_all(options: &Options, door: impl Fn(&str, &str) -> Node) 
         let without = clients.contains(&&"loop") || clients.contains(&&"stock");
         for &relayers in if without { &[1][..] } else { &options.relayers } {
             let bench =
-                Bench::starts(Arc::clone(&network), options, relayers, &door, indexer_interval, is_full)
+                Bench::starts(Arc::clone(&network), options, relayers, &extension, indexer_interval, is_full)
                     .await;
             for client in &clients {
                 bench.measures(client, options, &mut rows).await?;
@@ -100,16 +100,16 @@ pub async fn measures_all(options: &Options, door: impl Fn(&str, &str) -> Node) 
 }
 
 impl Bench {
-    /// Starts relayers that reach the network through a counting door, and makes agents without limits.
+    /// Starts relayers that reach the network through a counting extension, and makes agents without limits.
     async fn starts(
         network: Arc<TestNetwork>,
         options: &Options,
         relayers: usize,
-        door: impl Fn(&str, &str) -> Node,
+        extension: impl Fn(&str, &str) -> Node,
         indexer_interval: Duration,
         is_full: bool,
     ) -> Bench {
-        let [node, clients] = [(); 2].map(|()| door(&network.rpc_url, &network.ws_url));
+        let [node, clients] = [(); 2].map(|()| extension(&network.rpc_url, &network.ws_url));
         let settings = AppSettings {
             commitment: options.commitment,
             rpc_url: Some(node.rpc_url.clone()),
@@ -194,7 +194,7 @@ impl Bench {
     async fn run(&self, client: &'static str, load: Load) -> Result<Row> {
         let transfers = || {
             let authority = self.apps[0].transfer_authority();
-            // Bypasses the door: preparation is not measured.
+            // Bypasses the extension: preparation is not measured.
             Transfers::ready(&self.network.rpc_url, &self.agents, &self.payee, authority)
         };
         match client {

@@ -81,11 +81,12 @@ fn main() -> ExitCode {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         builder.worker_threads(1).thread_name(name).enable_all().build().expect("threads can be started")
     };
-    let (doors, load) = (runtime("door"), runtime(LOAD_THREADS));
-    let measured = load
-        .block_on(measures_all(&options, |rpc_url, ws_url| Node::before(rpc_url, ws_url, doors.handle())));
+    let (extensions, load) = (runtime("extension"), runtime(LOAD_THREADS));
+    let measured = load.block_on(measures_all(&options, |rpc_url, ws_url| {
+        Node::before(rpc_url, ws_url, extensions.handle())
+    }));
     let code = ends(measured, arguments.json, |rows| print!("{}", report::table(rows)));
-    doors.shutdown_background();
+    extensions.shutdown_background();
     load.shutdown_background();
     code
 }

@@ -174,7 +174,7 @@ fn example(code: Code) -> ApiError {
         }
         Code::OfferRefused => {
             let message = "The offer asks for 2.000000 USDC, which is more than `max_amount`, 1.000000.";
-            ApiError::AtDoor(code, message.into())
+            ApiError::OfExtension(code, message.into())
         }
         Code::PaymentRefused => {
             let message = "The seller refused the payment with status 402: \"invalid_exact_svm_payload\". Nothing was paid.";
@@ -191,7 +191,7 @@ fn example(code: Code) -> ApiError {
         Code::NotConfigured => ServiceError::NotConfigured.into(),
         Code::TransferFailed => failed(FailureCode::TransferFailed, "The transaction failed on the chain."),
         Code::ServerUnreachable => {
-            ApiError::AtDoor(code, "The server did not answer in time. Nothing was paid.".into())
+            ApiError::OfExtension(code, "The server did not answer in time. Nothing was paid.".into())
         }
         Code::ServiceUnavailable => ServiceError::StoreUnavailable.into(),
         Code::SolanaUnavailable => ServiceError::ChainUnavailable { retryable: true }.into(),

@@ -197,7 +197,7 @@ fn lists_of_words_are_open_in_answers_and_closed_in_requests() {
 }
 
 #[test]
-fn every_code_but_those_of_doors_or_no_route_is_an_answer_of_some_route() {
+fn every_code_but_those_of_extensions_or_no_route_is_an_answer_of_some_route() {
     let document = document();
     let mut answered = BTreeSet::new();
     for (_, _, operation) in operations(&document) {

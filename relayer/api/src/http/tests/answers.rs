@@ -10,7 +10,7 @@ use axum::routing::get;
 use serde_json::json;
 use tower::ServiceExt;
 
-use super::{Answer, NoDoors, Relayer, operator_key, settings};
+use super::{Answer, NoExtensions, Relayer, operator_key, settings};
 use crate::http::{HttpSettings, dress, router};
 use purser_service::Ambient;
 
@@ -200,7 +200,7 @@ async fn key_that_asks_too_fast_gets_retry_after() {
     let relayer = Relayer::start().await;
     let one = NonZeroU32::new(1).expect("positive");
     let settings = HttpSettings { requests_per_second: one, burst: one, ..settings() };
-    let relayer = Relayer { router: router(&relayer.services, settings, &NoDoors), ..relayer };
+    let relayer = Relayer { router: router(&relayer.services, settings, &NoExtensions), ..relayer };
     let first = relayer.get("/v1/accounts").await;
     assert_eq!(
         (first.status, &first.headers["ratelimit-limit"]),

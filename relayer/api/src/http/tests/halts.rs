@@ -5,7 +5,7 @@ use axum::http::{Request, StatusCode, header};
 use serde_json::json;
 use std::num::NonZeroU32;
 
-use super::{NoDoors, Relayer, settings};
+use super::{NoExtensions, Relayer, settings};
 use crate::http::{HttpSettings, router};
 use purser_chain::{Outcome, Refusal, SignatureStanding};
 use purser_model::{Address, HaltedBy, RejectionReason};
@@ -199,7 +199,7 @@ async fn a_flood_under_the_same_key_does_not_hold_up_who_stops_it() {
     let account = relayer.account().await;
     let two = NonZeroU32::new(2).expect("positive");
     let slow = HttpSettings { requests_per_second: NonZeroU32::MIN, burst: two, ..settings() };
-    relayer.router = router(&relayer.services, slow, &NoDoors);
+    relayer.router = router(&relayer.services, slow, &NoExtensions);
     let (one, policy) = (format!("/v1/accounts/{account}"), format!("/v1/accounts/{account}/policy"));
     let pause = json!({ "paused": true }).to_string();
     while relayer.get(&one).await.status == StatusCode::OK {}

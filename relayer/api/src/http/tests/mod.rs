@@ -29,7 +29,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use self::scripted_chain::ScriptedChain;
-use super::{HttpSettings, OpenDoors, router};
+use super::{HttpExtensions, HttpSettings, router};
 use crate::web::TrustedProxies;
 use purser_base::shares::Outgoing;
 use purser_chain::{FileSigner, new_keypair};
@@ -44,10 +44,10 @@ use purser_service::{
 use purser_store::Store;
 use purser_webhooks::{Fetcher, SystemResolver};
 
-/// A build without doors.
-pub(super) struct NoDoors;
+/// A build without extensions.
+pub(super) struct NoExtensions;
 
-impl OpenDoors for NoDoors {}
+impl HttpExtensions for NoExtensions {}
 
 /// One relayer. A second one over the same folder and chain is a second process.
 pub(in crate::http) struct Relayer {
@@ -159,7 +159,7 @@ impl Relayer {
             retention: purser_model::Retention::of_days(1, 1, 1),
             metrics: purser_base::metrics::Metrics::default(),
         });
-        let router = router(&services, settings(), &NoDoors);
+        let router = router(&services, settings(), &NoExtensions);
         let key = operator_key(&store, 9).await;
         Self { router, services, tasks, store, chain, folder, key }
     }

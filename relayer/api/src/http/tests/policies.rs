@@ -531,7 +531,7 @@ async fn beyond_the_rate_only_the_pause_is_carried_out() {
     ] {
         let path = format!("/v1/accounts/{}/policy", relayer.account().await);
         relayer.put(&path, &json!({ "max_daily_spend": 5 })).await;
-        let limited = crate::http::router(&relayer.services, slow.clone(), &super::NoDoors);
+        let limited = crate::http::router(&relayer.services, slow.clone(), &super::NoExtensions);
         let sends = async |method: &str, body: Option<&Value>| {
             let text = body.map(Value::to_string).unwrap_or_default();
             let request = Request::builder()

@@ -5,12 +5,12 @@ use purser_model::Network;
 const KEY: &str = "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU";
 const NAMES: &str = "PURSER__NETWORKS__TEST__TRANSFER_AUTHORITY_KEYPAIR";
 
-/// The sections of a build without doors.
+/// The sections of a build without extensions.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WithoutDoors {}
+struct WithoutExtensions {}
 
-impl Sections for WithoutDoors {
+impl Sections for WithoutExtensions {
     const NAMES: &'static [&'static str] = &[];
 }
 
@@ -29,7 +29,7 @@ fn read(lines: &str, environment: &[(&str, &str)]) -> Result<Vec<KeySource>, Con
     );
     let environment =
         environment.iter().map(|(name, value)| (format!("{NAMES}{name}"), (*value).to_owned())).collect();
-    let (config, WithoutDoors {}) = Config::of(None, &text, environment)?;
+    let (config, WithoutExtensions {}) = Config::of(None, &text, environment)?;
     Ok(config.networks.get(Network::Test).expect("configured").transfer_authority_keypair.clone())
 }
 

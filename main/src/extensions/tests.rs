@@ -1,15 +1,15 @@
-//! What all doors together are.
+//! What all extensions together are.
 
 use std::collections::BTreeSet;
 
 use config::{File, FileFormat};
 use purser_api::http;
 use purser_api::web::Code;
-use purser_cli::Doors as _;
+use purser_cli::Extensions as _;
 use purser_relayer::config::Config;
 use serde_json::Value;
 
-use super::{Doors, Sections};
+use super::{Extensions, Sections};
 
 fn references(schema: &Value, found: &mut Vec<String>) {
     match schema {
@@ -24,11 +24,11 @@ fn references(schema: &Value, found: &mut Vec<String>) {
 
 #[test]
 fn every_tool_has_its_operation_and_schemas_hold_all_that_they_refer_to() {
-    let rest = http::keyed_described().merge_from(Doors.described());
+    let rest = http::keyed_described().merge_from(Extensions.described());
     let tools = purser_mcp::listed(&rest);
     assert_eq!(tools.len(), 13, "REST has the operations of all tools");
-    let without_doors = purser_mcp::listed(&http::keyed_described());
-    assert_eq!(without_doors.len(), 12, "nothing is bought where no door of REST does it");
+    let without_extensions = purser_mcp::listed(&http::keyed_described());
+    assert_eq!(without_extensions.len(), 12, "nothing is bought where no extension of REST does it");
     for tool in tools {
         for schema in [&tool["inputSchema"], &tool["outputSchema"]] {
             let mut found = Vec::new();
@@ -47,7 +47,7 @@ fn every_tool_has_its_operation_and_schemas_hold_all_that_they_refer_to() {
 
 #[test]
 fn every_error_code_but_that_of_no_route_is_an_answer_of_some_route() {
-    let document = serde_json::to_value(http::document(Doors.described())).expect("JSON");
+    let document = serde_json::to_value(http::document(Extensions.described())).expect("JSON");
     let responses = document["components"]["responses"].as_object().expect("responses");
     let answered: BTreeSet<&str> = responses
         .iter()
@@ -60,8 +60,8 @@ fn every_error_code_but_that_of_no_route_is_an_answer_of_some_route() {
 }
 
 #[test]
-fn document_of_all_doors_leads_nowhere_wrong_and_says_which_bodies_need_a_key() {
-    let document = serde_json::to_value(http::document(Doors.described())).expect("JSON");
+fn document_of_all_extensions_leads_nowhere_wrong_and_says_which_bodies_need_a_key() {
+    let document = serde_json::to_value(http::document(Extensions.described())).expect("JSON");
     let mut found = Vec::new();
     references(&document, &mut found);
     for reference in found {

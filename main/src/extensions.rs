@@ -1,4 +1,4 @@
-//! The doors of this build, each a cargo feature: what each is given of the service, and what the configuration says of it. None
+//! The extensions of this build, each a cargo feature: what each is given of the service, and what the configuration says of it. None
 //! knows another.
 
 #[cfg(feature = "mcp")]
@@ -7,7 +7,7 @@ mod mcp;
 mod tests;
 
 use anyhow::Result;
-use purser_api::http::{self, DoorRoutes, Inside};
+use purser_api::http::{self, ExtensionRoutes, Inside};
 use purser_relayer::config;
 use purser_service::Services;
 use serde::Deserialize;
@@ -15,9 +15,9 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
 #[derive(Clone, Copy)]
-pub struct Doors;
+pub struct Extensions;
 
-/// The commands of doors.
+/// The commands of extensions.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     /// Speak MCP on stdin and stdout for the agent of PURSER_AGENT_KEY, by way of a service's `/mcp`
@@ -25,7 +25,7 @@ pub enum Command {
     Mcp(purser_mcp::bridge::Mcp),
 }
 
-/// The sections of the configuration that are of doors.
+/// The sections of the configuration that are of extensions.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Sections {
@@ -40,7 +40,7 @@ impl config::Sections for Sections {
     ];
 }
 
-impl purser_cli::Doors for Doors {
+impl purser_cli::Extensions for Extensions {
     type Command = Command;
     type Sections = Sections;
 
@@ -52,29 +52,29 @@ impl purser_cli::Doors for Doors {
     }
 
     fn described(self) -> OpenApi {
-        let doors = [
+        let extensions = [
             #[cfg(feature = "mcp")]
             purser_mcp::described(),
             #[cfg(feature = "x402")]
             purser_x402::described(),
         ];
-        doors.into_iter().fold(OpenApi::default(), OpenApi::merge_from)
+        extensions.into_iter().fold(OpenApi::default(), OpenApi::merge_from)
     }
 }
 
-impl http::OpenDoors for Sections {
+impl http::HttpExtensions for Sections {
     #[cfg_attr(not(feature = "x402"), allow(unused_variables))]
     fn rest(&self, services: &Services) -> OpenApiRouter {
-        let doors = [
+        let extensions = [
             #[cfg(feature = "x402")]
             purser_x402::routes(services),
         ];
-        doors.into_iter().fold(OpenApiRouter::default(), OpenApiRouter::merge)
+        extensions.into_iter().fold(OpenApiRouter::default(), OpenApiRouter::merge)
     }
 
     #[cfg_attr(not(all(feature = "dashboard", feature = "mcp")), allow(unused_variables, unused_mut))]
-    fn beside(&self, inside: Inside<'_>) -> DoorRoutes {
-        let mut opened = DoorRoutes::default();
+    fn beside(&self, inside: Inside<'_>) -> ExtensionRoutes {
+        let mut opened = ExtensionRoutes::default();
         #[cfg(feature = "dashboard")]
         {
             opened.pages = purser_dashboard::routes(inside.services, inside.guard.clone(), inside.public_url);

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::mcp::{OLD_ERA, ada, initializes, message, request};
 
 #[tokio::test]
-async fn door_is_closed_to_operators_strangers_and_revoked_keys() {
+async fn extension_is_closed_to_operators_strangers_and_revoked_keys() {
     let (agent, key) = ada().await;
     let operator = initialize_attempt(&agent.operator.client).await.is_error(403, "forbidden");
     assert!(operator.text_of("message").contains("agent key"));

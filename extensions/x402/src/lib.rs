@@ -21,16 +21,16 @@ use utoipa_axum::routes;
 
 use self::purchases::Purchases;
 
-/// The routes of REST that this door adds, for behind REST's guard.
+/// The routes of REST that this extension adds, for behind REST's guard.
 pub fn routes(services: &Services) -> OpenApiRouter {
-    door().with_state(Purchases::new(services))
+    extension().with_state(Purchases::new(services))
 }
 
 /// Their description.
 pub fn described() -> OpenApi {
-    door().into_openapi()
+    extension().into_openapi()
 }
 
-fn door() -> OpenApiRouter<Purchases> {
+fn extension() -> OpenApiRouter<Purchases> {
     OpenApiRouter::default().routes(routes!(payments::create))
 }

@@ -21,11 +21,11 @@ impl From<PurchaseError> for ApiError {
     fn from(error: PurchaseError) -> Self {
         match error {
             PurchaseError::Service(error) => error.into(),
-            PurchaseError::OfferRefused(message) => Self::AtDoor(Code::OfferRefused, message.into()),
+            PurchaseError::OfferRefused(message) => Self::OfExtension(Code::OfferRefused, message.into()),
             PurchaseError::NotFetched(problem) => {
-                Self::AtDoor(Code::ServerUnreachable, format!("The server {problem} Nothing was paid.").into())
+                Self::OfExtension(Code::ServerUnreachable, format!("The server {problem} Nothing was paid.").into())
             }
-            PurchaseError::NoRoom => Self::AtDoor(
+            PurchaseError::NoRoom => Self::OfExtension(
                 Code::RateLimited,
                 "The operator's purchases have as many connections open as they may have. Nothing was paid. Send the same \
                  request again after `Retry-After`."

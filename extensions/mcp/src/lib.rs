@@ -47,7 +47,7 @@ This `Host` or `Origin` is not allowed: whoever operates the service lists the a
 const UNKNOWN_SESSION: &str =
     "This key has opened no such session. Send `initialize` again, and go on with what its answer names.";
 
-/// Who may reach the door, and for what.
+/// Who may reach the extension, and for what.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     /// Names, with or without a port, that `Host` may have besides those of this machine.
@@ -86,7 +86,7 @@ type Protocol = StreamableHttpService<Server, NeverSessionManager>;
 
 /// The server for each kind of key, and how a refusal is answered.
 #[derive(Clone)]
-struct Door {
+struct Endpoint {
     agents: Protocol,
     operators: Option<Protocol>,
     refuse: fn(Refusal) -> Response,
@@ -115,12 +115,12 @@ pub fn routes(
     let speak = |server: Server| Protocol::new(move || Ok(server.clone()), Arc::default(), config.clone());
     let operators = operator_tools.then(|| speak(Server::for_operators(rest.clone(), &document)));
     let agents = speak(Server::for_agents(rest, &document));
-    door().with_state(Door { agents, operators, refuse, body_bytes_max })
+    endpoint().with_state(Endpoint { agents, operators, refuse, body_bytes_max })
 }
 
-/// The description of this door, for the OpenAPI document.
+/// The description of this extension, for the OpenAPI document.
 pub fn described() -> OpenApi {
-    door().into_openapi()
+    endpoint().into_openapi()
 }
 
 /// The entries of `tools/list` over this document: those of agents, then those of operators.
@@ -134,7 +134,7 @@ pub fn listed(document: &OpenApi) -> Vec<Value> {
         .collect()
 }
 
-fn door() -> OpenApiRouter<Door> {
+fn endpoint() -> OpenApiRouter<Endpoint> {
     OpenApiRouter::default().routes(routes!(answer))
 }
 
@@ -161,18 +161,18 @@ fn door() -> OpenApiRouter<Door> {
     ),
 )]
 async fn answer(
-    State(door): State<Door>,
+    State(endpoint): State<Endpoint>,
     Extension(caller): Extension<Caller>,
     request: Request,
 ) -> Response {
-    let refuse = door.refuse;
-    speak(door, &caller, request).await.unwrap_or_else(refuse)
+    let refuse = endpoint.refuse;
+    speak(endpoint, &caller, request).await.unwrap_or_else(refuse)
 }
 
-async fn speak(door: Door, caller: &Caller, request: Request) -> Result<Response, Refusal> {
+async fn speak(endpoint: Endpoint, caller: &Caller, request: Request) -> Result<Response, Refusal> {
     let protocol = match caller.account_id {
-        Some(_) => door.agents,
-        None => door.operators.ok_or(Refusal::Forbidden(NOT_FOR_OPERATORS))?,
+        Some(_) => endpoint.agents,
+        None => endpoint.operators.ok_or(Refusal::Forbidden(NOT_FOR_OPERATORS))?,
     };
     if !session::is_own(request.headers(), &caller.key_id) {
         return Err(Refusal::UnknownSession(UNKNOWN_SESSION));
@@ -186,7 +186,7 @@ async fn speak(door: Door, caller: &Caller, request: Request) -> Result<Response
     // The protocol answers in a task of its own, which has to log on behalf of this request.
     parts.extensions.insert(Span::current());
     let no_message = Refusal::NoMessage("must be one JSON-RPC message, as a JSON object");
-    let text = to_bytes(body, door.body_bytes_max).await.map_err(|_| no_message)?;
+    let text = to_bytes(body, endpoint.body_bytes_max).await.map_err(|_| no_message)?;
     if !text.trim_ascii_start().starts_with(b"{") {
         return Err(no_message);
     }

@@ -1,4 +1,4 @@
-//! What MCP's door learns of the service: what the configuration says of it, who asks, and how a refusal is answered.
+//! What MCP's extension learns of the service: what the configuration says of it, who asks, and how a refusal is answered.
 
 use axum::Extension;
 use axum::extract::Request;
@@ -32,8 +32,8 @@ pub fn open(section: &Section, inside: Inside<'_>) -> OpenApiRouter {
     let Section { allowed_hosts, allowed_origins, operator_tools } = section.clone();
     let settings =
         Settings { allowed_hosts, allowed_origins, operator_tools, body_bytes_max: BODY_BYTES_MAX };
-    let door = purser_mcp::routes(inside.rest, &inside.described, settings, refuse);
-    door.route_layer(from_fn(check_json)).route_layer(from_fn(name_caller))
+    let extension = purser_mcp::routes(inside.rest, &inside.described, settings, refuse);
+    extension.route_layer(from_fn(check_json)).route_layer(from_fn(name_caller))
 }
 
 /// Middleware: says who asks.
@@ -59,8 +59,8 @@ async fn name_caller(
 
 fn refuse(refusal: Refusal) -> Response {
     let error = match refusal {
-        Refusal::Forbidden(message) => ApiError::AtDoor(Code::Forbidden, message.into()),
-        Refusal::UnknownSession(message) => ApiError::AtDoor(Code::NotFound, message.into()),
+        Refusal::Forbidden(message) => ApiError::OfExtension(Code::Forbidden, message.into()),
+        Refusal::UnknownSession(message) => ApiError::OfExtension(Code::NotFound, message.into()),
         Refusal::NoMessage(problem) => Invalid::new("body", problem).into(),
     };
     error.into_response()
