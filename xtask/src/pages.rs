@@ -28,11 +28,7 @@ const NO_BEGINNINGS: [&str; 4] = ["What", "Who", "Whoever", "Of"];
 const NO_WORDS: [&str; 5] = ["anew", "henceforth", "thereof", "whichever", "whoever"];
 
 /// Pages that break the rules about lines, cells and sentences still. Take a page out once it keeps them; none may join.
-const UNREADY: &[&str] = &[
-    "ARCHITECTURE.md",
-    "docs/dev/recipes.md",
-    "migrations/README.md",
-];
+const UNREADY: &[&str] = &["ARCHITECTURE.md", "migrations/README.md"];
 
 /// Fails on a page that breaks one of these rules, and on code that cites a page that is not there.
 pub fn check(root: &Path) -> Result<()> {
