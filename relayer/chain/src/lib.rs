@@ -1,6 +1,6 @@
-//! The chain as the services see it: one trait for each role, no Solana types.
+//! The chain as the services see it, without Solana types. Start at `roles.rs`: what can be asked of it, and done there.
 //!
-//! `solana` implements them on a node, each in its file: it `reads` accounts, `provision`s operators and agents, replaces
+//! `solana` implements that on a node, each in its file: it `reads` accounts, `provision`s operators and agents, replaces
 //! policies (`staging`), `stops` payments, chooses `authorities`, and verifies nodes and program before it sends anything. `purser_rpc` asks the
 //! nodes. The rooms below use only those before them: `read` decodes accounts, `live` holds subscriptions, `sign` makes bytes, `send` follows
 //! them, `history` reads the past for indexing. Nothing here knows the database, HTTP or the services.

@@ -1,5 +1,6 @@
 //! Purser's vocabulary: pure values, parsed once at the edge and trusted afterwards. The words of the money path are
-//! `purser_core`'s. `wire` has the values as JSON. Never knows tokio, sqlx, axum or Solana types.
+//! `purser_core`'s. [`wire`] has the values as JSON. Never knows tokio, sqlx, axum or Solana types.
+//! Start at `account.rs` and `event.rs`: most of the rest is said of one of these.
 
 mod account;
 mod action;

@@ -1,5 +1,8 @@
 //! The verbs of the product, for REST and the extensions: load, authorise, decide, act, record.
 //! Sees neither HTTP nor SQL nor RPC types.
+//!
+//! What they share is [`Inside`]; [`Services::new`] makes them, and [`Services::reconcile`] starts the work that outlives requests.
+//! Start at `transfers/mod.rs`: it asks, hands the payment to `purser_core`, and answers.
 
 mod accounts;
 pub mod acting;
