@@ -8,11 +8,12 @@ use anchor_lang::prelude::Pubkey;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use solana_sdk::signature::{Keypair, Signature};
 use solana_sdk::signer::Signer;
 
-use purser_replay::report::{Report, shown};
+use purser_replay::report::{Report, is_hostile, shown};
 
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
@@ -148,6 +149,47 @@ impl Statement {
         let of =
             only.as_ref().map_or(whole, |only| format!("ONE account, {only}, of the operator {audited}"));
         Err(AttestError::OtherSubject(of))
+    }
+
+    /// It as one line of JSON, with escapes for what the signer chose and a terminal would obey.
+    pub fn json(&self) -> Result<String, serde_json::Error> {
+        let json = serde_json::to_string(self)?;
+        let mut shown = String::with_capacity(json.len());
+        for letter in json.chars() {
+            if is_hostile(letter) {
+                let mut units = [0; 2];
+                let units = letter.encode_utf16(&mut units).iter();
+                shown.extend(units.map(|unit| format!("\\u{unit:04x}")));
+            } else {
+                shown.push(letter);
+            }
+        }
+        Ok(shown)
+    }
+
+    /// What was signed, by name, for people. The signer chose these words, so they are escaped.
+    pub fn shown(&self) -> Vec<(&'static str, Value)> {
+        let audited = &self.predicate;
+        let text = |text: &str| json!(shown(text));
+        let given = |text: &Option<String>| json!(text.as_deref().map(shown));
+        vec![
+            ("verdict", text(&audited.verdict)),
+            ("holds", json!(audited.holds)),
+            ("complete", json!(audited.complete)),
+            ("operator", text(&audited.operator)),
+            ("account", given(&audited.account)),
+            ("program", text(&audited.program)),
+            ("genesis_hash", text(&audited.genesis_hash)),
+            ("from_time", given(&audited.from_time)),
+            ("until_slot", json!(audited.until_slot)),
+            ("until_time", given(&audited.until_time)),
+            ("transactions", json!(audited.transactions)),
+            ("archive_sha256", json!(self.archive_sha256().map(shown))),
+            ("report_sha256", text(&audited.report_sha256)),
+            ("tool", text(&audited.tool)),
+            ("tool_sha256", given(&audited.tool_sha256)),
+            ("made_at", text(&audited.made_at)),
+        ]
     }
 
     /// The Merkle root of what was read.

@@ -8,7 +8,7 @@ use anchor_lang::prelude::Pubkey;
 use csv::{QuoteStyle, Terminator, WriterBuilder};
 use purser_replay::AuditError;
 use purser_replay::replay::{date, usdc};
-use purser_replay::report::{LedgerEntry, LedgerTotal, totals};
+use purser_replay::report::{LedgerEntry, LedgerTotal, Report, Sums, totals};
 use rust_xlsxwriter::{ExcelDateTime, Format, Workbook, Worksheet, XlsxError};
 
 /// Without it, Excel reads the file in the machine's own encoding.
@@ -29,6 +29,15 @@ const COLUMNS: [&str; 12] = [
     "signature",
 ];
 const SUMS: [&str; 6] = ["month", "type", "counterparty", "counterparty_owner", "count", "amount_usdc"];
+const ACCOUNTS: [&str; 7] = [
+    "account",
+    "opening_balance_usdc",
+    "deposited_usdc",
+    "payments",
+    "paid_usdc",
+    "withdrawn_usdc",
+    "closing_balance_usdc",
+];
 /// The columns of a workbook that hold numbers and dates.
 const DATE: usize = 0;
 const NUMBER: usize = 3;
@@ -36,18 +45,23 @@ const AMOUNT: usize = 4;
 const VERSION: usize = 8;
 const COUNT: usize = 4;
 const SUM: usize = 5;
+const PAYMENTS: usize = 3;
 
-/// Writes the ledger to `file`, and its sums by month and counterparty beside it. Returns the file of the sums.
-pub fn write_csv(file: &Path, ledger: &[LedgerEntry]) -> Result<PathBuf, AuditError> {
+/// Writes the ledger to `file`; beside it its sums by month and counterparty, and the totals of each account. Returns the files
+/// of both.
+pub fn write_csv(file: &Path, report: &Report) -> Result<[PathBuf; 2], AuditError> {
+    let ledger = &report.ledger;
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-    let sums = file.with_file_name(format!("{stem}-totals.csv"));
+    let beside = ["totals", "accounts"].map(|what| file.with_file_name(format!("{stem}-{what}.csv")));
+    let [sums, accounts] = &beside;
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |cause| AuditError::File { path, cause }
     };
     csv_file(file, &COLUMNS, ledger.iter().map(cells)).map_err(failed(file))?;
-    csv_file(&sums, &SUMS, totals(ledger).iter().map(sum_cells)).map_err(failed(&sums))?;
-    Ok(sums)
+    csv_file(sums, &SUMS, totals(ledger).iter().map(sum_cells)).map_err(failed(sums))?;
+    csv_file(accounts, &ACCOUNTS, account_rows(report)).map_err(failed(accounts))?;
+    Ok(beside)
 }
 
 fn csv_file<const N: usize>(
@@ -69,14 +83,15 @@ fn csv_file<const N: usize>(
     writer.flush()
 }
 
-/// Writes a workbook with both.
-pub fn write_xlsx(file: &Path, ledger: &[LedgerEntry]) -> Result<(), AuditError> {
-    workbook(ledger)
+/// Writes a workbook with all three.
+pub fn write_xlsx(file: &Path, report: &Report) -> Result<(), AuditError> {
+    workbook(report)
         .and_then(|mut workbook| workbook.save(file))
         .map_err(|error| AuditError::File { path: file.to_owned(), cause: io::Error::other(error) })
 }
 
-fn workbook(ledger: &[LedgerEntry]) -> Result<Workbook, XlsxError> {
+fn workbook(report: &Report) -> Result<Workbook, XlsxError> {
+    let ledger = &report.ledger;
     let mut workbook = Workbook::new();
     let (money, moment) =
         (Format::new().set_num_format("#,##0.000000"), Format::new().set_num_format("yyyy-mm-dd hh:mm:ss"));
@@ -112,6 +127,18 @@ fn workbook(ledger: &[LedgerEntry]) -> Result<Workbook, XlsxError> {
                 #[expect(clippy::cast_precision_loss, reason = "a workbook holds no other numbers")]
                 COUNT => sheet.write(row, place, sum.count as f64)?,
                 SUM => sheet.write_with_format(row, place, in_usdc(sum.amount), &money)?,
+                _ => sheet.write_string(row, place, cell)?,
+            };
+        }
+    }
+    let sheet = headed(workbook.add_worksheet(), "Accounts", &ACCOUNTS)?;
+    for (at, cells) in account_rows(report).enumerate() {
+        let row = row_at(at)?;
+        for (column, cell) in cells.iter().enumerate() {
+            let place = column_at(column)?;
+            match (column, cell.parse::<f64>()) {
+                (PAYMENTS, Ok(count)) => sheet.write(row, place, count)?,
+                (1.., Ok(amount)) => sheet.write_with_format(row, place, amount, &money)?,
                 _ => sheet.write_string(row, place, cell)?,
             };
         }
@@ -165,6 +192,23 @@ fn cells(entry: &LedgerEntry) -> [String; COLUMNS.len()] {
 fn sum_cells(sum: &LedgerTotal) -> [String; SUMS.len()] {
     let LedgerTotal { month, kind, counterparty, owner, count, amount } = sum;
     [month.clone(), (*kind).to_owned(), key(counterparty), key(owner), count.to_string(), usdc(*amount)]
+}
+
+/// One row for each account, and one for all.
+fn account_rows(report: &Report) -> impl Iterator<Item = [String; ACCOUNTS.len()]> {
+    let row = |account: &str, sums: &Sums| {
+        [
+            account.to_owned(),
+            sums.opening_balance_usdc.clone(),
+            sums.deposited_usdc.clone(),
+            sums.payments.to_string(),
+            sums.paid_usdc.clone(),
+            sums.withdrawn_usdc.clone(),
+            sums.closing_balance_usdc.clone(),
+        ]
+    };
+    let all = std::iter::once(row("all", &report.period.all));
+    report.period.accounts.iter().map(move |it| row(&it.account, &it.sums)).chain(all)
 }
 
 fn key(key: &Option<Pubkey>) -> String {

@@ -195,3 +195,26 @@ fn verdict_about_one_account_says_nothing_of_its_operator() {
     let why = verified(&hostile).expect("it is signed").is_about(Some(&operator), None).expect_err("another");
     assert!(!why.to_string().contains('\u{1b}'), "{why:?}");
 }
+
+/// Whoever has a key signs any words with it, and a terminal would obey them.
+#[test]
+fn escape_sequences_of_a_signer_reach_no_terminal() {
+    let (_, good) = signed();
+    for words in ["\u{1b}[2Jholds", "\u{9b}2Jholds", "holds\u{202e}sdloh", "a\rb\nc"] {
+        let hostile = signs_anew(&good, |statement| {
+            for field in ["verdict", "operator", "account", "program", "tool", "made_at", "until_time"] {
+                statement["predicate"][field] = json!(words);
+            }
+            statement["subject"][0]["digest"]["sha256"] = json!(words);
+        });
+        let statement = verified(&hostile).expect("it is signed");
+        let hostile = ['\u{1b}', '\u{9b}', '\u{202e}', '\r', '\n'];
+        for (name, value) in statement.shown() {
+            assert!(!value.as_str().unwrap_or_default().contains(hostile), "{name}: {value:?}");
+        }
+        let json = statement.json().expect("JSON");
+        assert!(!json.contains(hostile), "{json:?}");
+        // A machine reads what was signed.
+        assert_eq!(serde_json::from_str::<Value>(&json).expect("JSON")["predicate"]["verdict"], words);
+    }
+}

@@ -185,5 +185,9 @@ fn links_of_a_report_lead_to_pages_alone() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let error = runtime.block_on(audit(request, &|_| {})).expect_err("it is refused").to_string();
         assert!(error.contains("https://"), "{template}: {error}");
+        // `auditor.mts` writes no links.
+        let (status, said) = support::page::links_to(chain.folder.path(), template);
+        assert_eq!(status, 2, "{template}: {said}");
+        assert!(said.as_str().is_some_and(|said| said.contains("https://")), "{template}: {said}");
     }
 }

@@ -23,9 +23,20 @@ fn idle() -> TestChain {
     chain
 }
 
+/// What begins again breaks no rule, and every auditor says it.
 fn holds(chain: &TestChain) -> Report {
     let report = chain.audited();
     assert!(report.holds && report.complete, "{}", text(&report));
+    if let Some((status, said)) = support::auditor::status(chain.folder.path()) {
+        assert_eq!(status, 0, "{said}");
+        assert_eq!(
+            said.matches(" was closed and created anew").count() as u64,
+            report.created_anew,
+            "{said}"
+        );
+        let raised = usize::from(report.verdict.contains("A budget was raised"));
+        assert_eq!(said.matches(" made anew with a higher cap").count(), raised, "{said}");
+    }
     report
 }
 

@@ -25,16 +25,25 @@ use purser_replay::{Inputs, Reading};
 use purser_tests::saved;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
-use support::{PAYEE, Paying, TestChain, auditor};
+use support::{PAYEE, Paying, TestChain, auditor, page, tried};
 
-async fn audited(chain: &TestChain, urls: &[&str], save: Option<&Path>) -> Result<Report, AuditError> {
+async fn audited_alone(
+    chain: &TestChain,
+    urls: &[&str],
+    save: Option<&Path>,
+) -> Result<Report, AuditError> {
     let source = Source::Node {
         urls: urls.iter().map(|url| url.parse().expect("a URL")).collect(),
         program: purser_client::purser::ID,
         subject: Subject::Operator(chain.operator),
         save: save.map(Path::to_owned),
     };
-    let audited = audit(Request { source, api: None, explorer: None }, &|_| {}).await;
+    audit(Request { source, api: None, explorer: None }, &|_| {}).await
+}
+
+/// `auditor.mts` comes to the same.
+async fn audited(chain: &TestChain, urls: &[&str], save: Option<&Path>) -> Result<Report, AuditError> {
+    let audited = audited_alone(chain, urls, save).await;
     let operator = chain.operator.to_string();
     let asked = urls.iter().flat_map(|url| ["--url", url]).chain(["--operator", &operator]);
     auditor::says_the_same_by(&asked.collect::<Vec<_>>(), &audited).await;
@@ -464,7 +473,7 @@ async fn node_that_stands_still_with_a_clock_of_its_own_contradicts_one_that_goe
     chain.pays(&Paying::usdc(500));
     chain.saves();
     let (old, new) = (saved::serves(frozen.path()).await, saved::serves(chain.folder.path()).await);
-    let report = audited(&chain, &[&old, &new], None).await.expect("it can be done");
+    let report = audited_by_all(&chain, &[&old, &new]).await.expect("it can be done");
     let (verdict, told) = check(&report, Check::Nodes);
     assert_eq!((report.holds, verdict), (true, Verdict::Incomplete), "{}", text(&report));
     let [old_host, new_host] = [&old, &new].map(|url| url.trim_start_matches("http://").to_owned());
@@ -479,10 +488,74 @@ async fn node_that_stands_still_with_a_clock_of_its_own_contradicts_one_that_goe
         },
     )
     .await;
-    let report = audited(&chain, &[&new, &lies], None).await.expect("it can be done");
+    let report = audited_by_all(&chain, &[&new, &lies]).await.expect("it can be done");
     let (verdict, told) = check(&report, Check::Nodes);
     assert_eq!((report.holds, verdict), (true, Verdict::Incomplete), "{}", text(&report));
     assert!(told.contains(&format!("{} leaves out", lies.trim_start_matches("http://"))), "{told}");
+}
+
+/// Such an audit, which the page makes too.
+async fn audited_by_all(chain: &TestChain, urls: &[&str]) -> Result<Report, AuditError> {
+    let audited = audited(chain, urls, None).await;
+    let said = page::says_the_same_at(urls, &chain.operator.to_string(), &audited).await;
+    if let (Err(error), Some(said)) = (&audited, said) {
+        let error = error.to_string();
+        let named =
+            urls.iter().map(|url| url.trim_start_matches("http://")).filter(|host| error.contains(host));
+        named.for_each(|host| assert!(said.contains(host), "{host} is not in {said}"));
+    }
+    audited
+}
+
+/// Accounts of now beside the lists of before are no audit: neither command line, page nor `auditor.mts` accuses anybody.
+#[tokio::test]
+async fn directory_into_which_an_audit_reads_again_accuses_nobody() {
+    let (mut chain, _) = paid();
+    let saved = tempfile::tempdir().expect("a temporary folder can be made");
+    let url = saved::serves(chain.folder.path()).await;
+    assert!(audited(&chain, &[&url], Some(saved.path())).await.expect("it can be done").holds);
+    let payment = chain.pays(&Paying::usdc(500));
+    chain.saves();
+    let look = |folder: std::path::PathBuf| async move {
+        let looked = tokio::task::spawn_blocking(move || tried(&folder).map_err(|error| error.to_string()));
+        looked.await.expect("it ends")
+    };
+    let is_refused = |looked: Result<Report, String>| {
+        assert!(looked.as_ref().is_err_and(|why| why.contains("goes on or was interrupted")), "{looked:?}");
+    };
+    // It is interrupted: accounts and lists are of now, and a transaction is missing.
+    let interrupted = saved::lies(chain.folder.path(), move |call, answer| {
+        if call["method"] == "getTransaction" && call["params"][0] == payment.as_str() {
+            Value::Null
+        } else {
+            answer
+        }
+    })
+    .await;
+    assert!(audited(&chain, &[&interrupted], Some(saved.path())).await.is_err());
+    is_refused(look(saved.path().to_owned()).await);
+    // It goes on.
+    let looks: Arc<Mutex<Vec<Result<Report, String>>>> = Arc::default();
+    let (looked, folder) = (Arc::clone(&looks), saved.path().to_owned());
+    let url = saved::gated(chain.folder.path(), move |call| {
+        let (looked, folder) = (Arc::clone(&looked), folder.clone());
+        async move {
+            if call["method"] == "getTransaction" {
+                let found = look(folder).await;
+                looked.lock().expect("nobody panics").push(found);
+            }
+            None
+        }
+    })
+    .await;
+    // By the command line alone: `auditor.mts` looks meanwhile.
+    let report = audited_alone(&chain, &[&url], Some(saved.path())).await.expect("it can be done");
+    assert!(report.holds && report.complete, "{}", text(&report));
+    let looks = std::mem::take(&mut *looks.lock().expect("nobody panics"));
+    assert!(!looks.is_empty(), "nobody looked");
+    looks.into_iter().for_each(is_refused);
+    let whole = look(saved.path().to_owned()).await.expect("it is whole again");
+    assert!(whole.holds && whole.complete && whole.accounts[0].payments == 4, "{}", text(&whole));
 }
 
 #[tokio::test]
@@ -493,6 +566,6 @@ async fn node_that_does_not_answer_is_named() {
         if call["method"] == "getSignaturesForAddress" { Value::Null } else { answer }
     })
     .await;
-    let error = audited(&chain, &[&honest, &mute], None).await.expect_err("it cannot be done").to_string();
+    let error = audited_by_all(&chain, &[&honest, &mute]).await.expect_err("it cannot be done").to_string();
     assert!(error.contains(mute.trim_start_matches("http://")), "{error}");
 }

@@ -6,14 +6,15 @@ mod support;
 use std::path::PathBuf;
 
 use purser_audit::ledger::{write_csv, write_xlsx};
-use purser_audit::report::{Finding, Report, Verdict, html, text};
+use purser_audit::replay::date;
+use purser_audit::report::{Finding, Period, Report, Verdict, html, text};
 use purser_client::OnChainPolicy;
 use purser_policy::{Limit, UsdcAmount};
 use purser_tests::foreign;
-use serde_json::Value;
+use serde_json::{Value, json};
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
-use support::{PAYEE, Paying, TestChain};
+use support::{BEGIN, PAYEE, Paying, TestChain};
 
 /// Limits that were lifted for a minute, in which 900 USDC left; then another policy authority, and a halt.
 fn eventful() -> (TestChain, Keypair) {
@@ -165,8 +166,9 @@ fn ledger_has_every_movement_and_its_sums_by_month_and_counterparty() {
     assert_eq!(report.ledger.len(), 5, "a deposit, three payments and a withdrawal");
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let file = folder.path().join("ledger.csv");
-    let sums = write_csv(&file, &report.ledger).expect("the folder is writable");
-    let [ledger, sums] = [&file, &sums].map(|file| std::fs::read_to_string(file).expect("it was written"));
+    let [sums, accounts] = write_csv(&file, &report).expect("the folder is writable");
+    let [ledger, sums, accounts] =
+        [&file, &sums, &accounts].map(|file| std::fs::read_to_string(file).expect("it was written"));
     assert!(ledger.starts_with("\u{feff}\"date_utc\",\"account\",\"type\""), "{ledger}");
     let line = ledger.lines().find(|line| line.contains(&first)).expect("the payment");
     let payee = chain.purse_of(&PAYEE);
@@ -179,18 +181,77 @@ fn ledger_has_every_movement_and_its_sums_by_month_and_counterparty() {
     };
     assert_eq!(months("payment"), ["5.000000 2", "4.000000 1"], "{sums}");
     assert_eq!(months("withdrawal"), ["7.000000 1"]);
+    let of_the_account =
+        format!("\"{}\",0.000000,1000000.000000,3,9.000000,7.000000,999984.000000", chain.agent);
+    assert!(accounts.contains(&of_the_account), "{accounts}");
     let book = folder.path().join("ledger.xlsx");
-    write_xlsx(&book, &report.ledger).expect("the folder is writable");
+    write_xlsx(&book, &report).expect("the folder is writable");
     let Some(python) = foreign::python() else { return };
     let read = "import sys, zipfile, re\n\
                 book = zipfile.ZipFile(sys.argv[1])\n\
-                sheets = [book.read(f'xl/worksheets/sheet{n}.xml').decode() for n in (1, 2)]\n\
+                sheets = [book.read(f'xl/worksheets/sheet{n}.xml').decode() for n in (1, 2, 3)]\n\
                 assert not any('<f>' in sheet for sheet in sheets), 'a formula'\n\
                 print([len(re.findall('<row ', sheet)) for sheet in sheets])";
     let output = std::process::Command::new(python.join("python")).args(["-c", read]).arg(&book).output();
     let output = output.expect("python starts");
     let printed = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(printed.trim(), "[6, 5]", "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(printed.trim(), "[6, 5, 3]", "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Three payments on three days: 2, 3 and 4 USDC. The deposit of 1,000,000 came on the first.
+#[test]
+fn period_narrows_totals_and_ledger_and_no_check() {
+    let mut chain = TestChain::new(&OnChainPolicy::default(), 0);
+    for usdc in [2, 3, 4] {
+        chain.pays(&Paying::usdc(usdc));
+        chain.now += 86_400;
+    }
+    let whole = chain.audited();
+    // The chain begins in the middle of a day.
+    let [first, second, third] =
+        [0, 1, 2].map(|days| date(BEGIN + days * 86_400).chars().take(10).collect::<String>());
+    let of = |from: Option<&String>, to: Option<&String>| {
+        let mut report = whole.clone();
+        let day = |day: &String| day.parse().expect("a day");
+        report.narrow_to(Period::of_days(from.map(day), to.map(day)).expect("a period"));
+        report
+    };
+    for (from, to, opening, deposited, paid, closing, entries) in [
+        (None, None, "0", "1000000", "9", "999991", 4),
+        (Some(&second), None, "999998", "0", "7", "999991", 2),
+        (Some(&second), Some(&second), "999998", "0", "3", "999995", 1),
+        (None, Some(&first), "0", "1000000", "2", "999998", 2),
+        (Some(&third), Some(&third), "999995", "0", "4", "999991", 1),
+    ] {
+        let report = of(from, to);
+        let sums = &report.period.all;
+        let expected = [opening, deposited, paid, closing].map(|whole| format!("{whole}.000000"));
+        let counted =
+            [&sums.opening_balance_usdc, &sums.deposited_usdc, &sums.paid_usdc, &sums.closing_balance_usdc];
+        assert_eq!(counted.map(String::clone), expected, "{from:?} to {to:?}");
+        assert_eq!(&report.period.accounts[0].sums, sums);
+        assert_eq!(report.ledger.len(), entries, "{from:?} to {to:?}");
+        assert_eq!(json!(report.checks), json!(whole.checks));
+        assert_eq!(report.totals.paid_usdc, "9.000000");
+    }
+    let shown = text(&of(Some(&second), Some(&second)));
+    let first_page = shown.split("\nChecks\n").next().expect("a page");
+    let said = format!("{second} to {second}, both days included (UTC)");
+    for said in [said.as_str(), "3.000000 USDC, in 1 payments", "999998.000000 USDC"] {
+        assert!(first_page.contains(said), "{said} is not in {first_page}");
+    }
+    assert!(!shown.contains("NOT OVER"), "{shown}");
+    let row = format!(
+        "account {}, USDC at the beginning 999998.000000, came in 0.000000, payments 1, USDC paid 3.000000, taken out by the \
+         admin 0.000000, at the end 999995.000000",
+        chain.agent
+    );
+    assert!(shown.contains(&row), "{shown}");
+    // A period that goes on is no month that can be closed.
+    let today: String = date(chain.now).chars().take(10).collect();
+    let open = of(None, Some(&today));
+    assert!(!open.period.is_over && text(&open).contains("NOT OVER"), "{}", text(&open));
+    assert!(html(&open).contains("NOT OVER"));
 }
 
 #[test]
@@ -243,6 +304,8 @@ async fn reports_are_what_their_schema_says() {
     .await
     .expect("they are made");
     reports[0].tool_sha256 = Some("00".repeat(32));
+    let day = "2096-10-02".parse().ok();
+    reports[1].narrow_to(Period::of_days(day, day).expect("a period"));
     assert_eq!(reports[3].withdrawals.len(), 1);
     assert_eq!(reports[3].withdrawals[0].recipient_owner, Some(PAYEE.to_string()));
     assert_eq!(

@@ -6,8 +6,6 @@ use clap::{Args, Subcommand};
 use purser_audit::attest::{Statement, verify};
 use purser_audit::exit_status;
 use purser_audit::folder::saved_in;
-use purser_audit::report::shown;
-use serde_json::json;
 use solana_sdk::pubkey::Pubkey;
 
 use super::audit::NOT_DONE;
@@ -77,31 +75,7 @@ fn look(arguments: &Verify) -> Result<Statement> {
 
 fn print(format: Format, statement: &Statement) -> Result<()> {
     if let Format::Json = format {
-        return print_line(&serde_json::to_string(statement)?);
+        return print_line(&statement.json()?);
     }
-    let audited = &statement.predicate;
-    // The signer chose these words, so they are escaped.
-    let json = |text: &str| json!(shown(text));
-    let given = |text: &Option<String>| json!(text.as_deref().map(shown));
-    print_one(
-        format,
-        &[
-            ("verdict", json(&audited.verdict)),
-            ("holds", json!(audited.holds)),
-            ("complete", json!(audited.complete)),
-            ("operator", json(&audited.operator)),
-            ("account", given(&audited.account)),
-            ("program", json(&audited.program)),
-            ("genesis_hash", json(&audited.genesis_hash)),
-            ("from_time", given(&audited.from_time)),
-            ("until_slot", json!(audited.until_slot)),
-            ("until_time", given(&audited.until_time)),
-            ("transactions", json!(audited.transactions)),
-            ("archive_sha256", json!(statement.archive_sha256().map(shown))),
-            ("report_sha256", json(&audited.report_sha256)),
-            ("tool", json(&audited.tool)),
-            ("tool_sha256", given(&audited.tool_sha256)),
-            ("made_at", json(&audited.made_at)),
-        ],
-    )
+    print_one(format, &statement.shown())
 }

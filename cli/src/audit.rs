@@ -9,7 +9,7 @@ use purser_audit::attest::attest;
 use purser_audit::gather::Subject;
 use purser_audit::ledger::{write_csv, write_xlsx};
 use purser_audit::page::write_page;
-use purser_audit::report::{Report, html, text};
+use purser_audit::report::{Day, Period, Report, html, text};
 use purser_audit::{
     DenialsReport, DenialsRequest, Request, Source, audit_denials, denials_text, exit_status,
 };
@@ -38,8 +38,8 @@ Examples:
     purser audit --url \"$RPC_URL\" --operator \"$OPERATOR\" --save audit --html report.html --xlsx ledger.xlsx
   Two nodes of different providers, held against each other:
     purser audit --url \"$RPC_URL\" --url \"$SECOND_RPC_URL\" --operator \"$OPERATOR\"
-  What somebody else saved, without a node:
-    purser audit --from audit --json
+  What somebody else saved, without a node, with the totals and the ledger of a month:
+    purser audit --from audit --period-from 2026-11-01 --period-to 2026-11-30 --csv november.csv
   A file of signed refusals:
     purser audit --denials denials.jsonl --denials-key \"$KEY\" --url \"$RPC_URL\"";
 
@@ -66,12 +66,18 @@ pub(super) struct Audit {
     /// Write the report to this file too, as one HTML page
     #[arg(long, value_name = "FILE", help_heading = "What to write")]
     html: Option<PathBuf>,
-    /// Write every movement of money to this file, as CSV, and its sums by month and counterparty beside it
+    /// Write every movement of money to this file, as CSV; beside it sums by month and counterparty, and totals by account
     #[arg(long, value_name = "FILE", help_heading = "What to write")]
     csv: Option<PathBuf>,
     /// The same as a workbook for a spreadsheet
     #[arg(long, value_name = "FILE", help_heading = "What to write")]
     xlsx: Option<PathBuf>,
+    /// Count totals and ledger from this day on (UTC); the checks cover the whole past all the same
+    #[arg(long, value_name = "DATE", conflicts_with_all = ["denials", "page"], help_heading = "What to write")]
+    period_from: Option<Day>,
+    /// Count totals and ledger up to this day, which is included
+    #[arg(long, value_name = "DATE", conflicts_with_all = ["denials", "page"], help_heading = "What to write")]
+    period_to: Option<Day>,
     /// Sign the verdict with this keypair file, as an in-toto statement in a DSSE envelope; `purser attest verify` reads it
     #[arg(long, value_name = "KEYPAIR", requires = "attestation", help_heading = "A signed verdict")]
     sign: Option<PathBuf>,
@@ -162,18 +168,20 @@ async fn denials(format: Format, arguments: Audit) -> Result<DenialsReport> {
 async fn audit(format: Format, arguments: Audit) -> Result<Report> {
     // Before hours of reading.
     let sign = arguments.sign.as_ref().map(|file| signing_key(file)).transpose()?;
+    let period = Period::of_days(arguments.period_from, arguments.period_to).map_err(|why| anyhow!(why))?;
     let report = purser_audit::audit(arguments.request()?, &progress).await;
     ends_progress();
     let mut report = report?;
+    report.narrow_to(period);
     report.tool_sha256 = own_sha256();
     if let Some(page) = arguments.html {
         std::fs::write(&page, html(&report)).with_context(|| format!("cannot write {}", page.display()))?;
     }
     if let Some(file) = arguments.csv {
-        write_csv(&file, &report.ledger)?;
+        write_csv(&file, &report)?;
     }
     if let Some(file) = arguments.xlsx {
-        write_xlsx(&file, &report.ledger)?;
+        write_xlsx(&file, &report)?;
     }
     let json = serde_json::to_string(&report)?;
     if let (Some(key), Some(file)) = (sign, arguments.attestation) {

@@ -13,7 +13,7 @@ mod beside;
 mod cheats;
 mod keys;
 mod lands;
-mod page;
+pub mod page;
 mod payments;
 mod policies;
 

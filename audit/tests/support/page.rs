@@ -14,7 +14,7 @@ use purser_page::running::{Files, Running};
 use purser_tests::{binaries, foreign};
 use serde_json::{Value, json};
 
-/// A Node that audits a directory for each line, until the tests end.
+/// A Node that audits a directory or nodes for each line, until the tests end.
 struct Worker {
     directories: ChildStdin,
     ends: BufReader<ChildStdout>,
@@ -22,20 +22,57 @@ struct Worker {
 
 static WORKER: LazyLock<Option<Mutex<Worker>>> = LazyLock::new(|| Some(Mutex::new(Worker::started()?)));
 
-/// A page says of a directory what the command line says of it.
-pub fn says_the_same(folder: &Path, audited: &Result<Report, AuditError>) {
-    let settings = json!({ "directory": folder }).to_string();
-    let mut running = Running::begin(settings.as_bytes(), files_of(folder)).expect("it begins");
-    let end = loop {
+/// How a page's audit of a directory ends.
+fn ended(folder: &Path, settings: &Value) -> Value {
+    let mut running = Running::begin(settings.to_string().as_bytes(), files_of(folder)).expect("it begins");
+    loop {
         let (said, is_end) = running.step(0.0);
         let said: Value = serde_json::from_slice(&said).expect("JSON");
         assert_eq!(said["asks"], json!([]), "it asks nobody");
         if is_end {
-            break said["end"].clone();
+            return said["end"].clone();
         }
-    };
+    }
+}
+
+/// How it ends where somebody names a page for transactions.
+pub fn links_to(folder: &Path, explorer: &str) -> (Value, Value) {
+    let mut end = ended(folder, &json!({ "directory": folder, "explorer": explorer }));
+    (end["status"].take(), end["verdict"].take())
+}
+
+/// A page says of nodes what the command line says of them; of an error it may use other words. Returns what it says.
+pub async fn says_the_same_at(
+    urls: &[&str],
+    operator: &str,
+    audited: &Result<Report, AuditError>,
+) -> Option<String> {
+    let hosts: Vec<&str> = urls.iter().map(|url| url.trim_start_matches("http://")).collect();
+    let settings = json!({ "hosts": hosts, "operator": operator });
+    let asked = json!({ "urls": urls, "settings": settings }).to_string();
+    // Meanwhile the nodes of a test answer.
+    let said = tokio::task::spawn_blocking(move || {
+        Some((*WORKER).as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).audits(&asked))
+    });
+    let said = said.await.expect("it ends")?;
+    let end = &said["end"];
+    match audited {
+        Ok(report) => {
+            assert_eq!(end["status"], exit_status(report.holds, report.complete), "{said}");
+            let own: Value = serde_json::from_str(end["json"].as_str().expect("a report")).expect("JSON");
+            assert_eq!(comparable(own), comparable(json!(report)));
+        }
+        Err(_) => assert_eq!(end["status"], 2, "{said}"),
+    }
+    end["verdict"].as_str().map(str::to_owned)
+}
+
+/// A page says of a directory what the command line says of it.
+pub fn says_the_same(folder: &Path, audited: &Result<Report, AuditError>) {
+    let end = ended(folder, &json!({ "directory": folder }));
     if let Some(worker) = &*WORKER {
-        let said = worker.lock().unwrap_or_else(PoisonError::into_inner).audits(folder)["end"].clone();
+        let mut worker = worker.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = worker.audits(&folder.display().to_string())["end"].clone();
         assert_eq!((&said["status"], &said["verdict"]), (&end["status"], &end["verdict"]), "{said}");
         let report = |end: &Value| {
             let report: Option<Value> = serde_json::from_str(end["json"].as_str().unwrap_or_default()).ok();
@@ -72,8 +109,9 @@ impl Worker {
         Some(Worker { directories: stdin?, ends: BufReader::new(stdout?) })
     }
 
-    fn audits(&mut self, folder: &Path) -> Value {
-        writeln!(self.directories, "{}", folder.display()).expect("node runs");
+    /// `asked`: a directory, or URLs and settings in JSON.
+    fn audits(&mut self, asked: &str) -> Value {
+        writeln!(self.directories, "{asked}").expect("node runs");
         let mut line = String::new();
         self.ends.read_line(&mut line).expect("node runs");
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("the worker said {line:?}"))

@@ -1,5 +1,6 @@
 // An audit of an operator or of one agent account, without a line of Purser's code: the program's IDL, Anchor's library, and nodes that keep all
 // of the past, or a directory that `purser audit --save` made. docs/trust/auditing.md says what it checks and what it leaves to `purser audit`.
+// It audits no SOL, writes no links and no root of a directory, and reads no signed verdicts.
 //
 //     node auditor.mts --url URL --account ADDRESS --idl purser.json
 //
@@ -65,7 +66,7 @@ async function audit(args: string[]): Promise<{ findings: string[]; open: string
     const left = world.purses.get(associated(address, world.past.mint))!.balance;
     return total ? [`account ${address} of operator ${world.past.operator}`, `${total.payments} payments of ${usdc(total.paid)}, ${usdc(total.deposited)} came, ${usdc(total.withdrawn)} were withdrawn, ${usdc(left)} are left`] : [];
   });
-  return { ...world, said };
+  return { ...world, said: [...world.remarks, ...said] };
 }
 
 /** Every transaction in the order of the chain, and the accounts as they stand, each at the slot in which it was read. */

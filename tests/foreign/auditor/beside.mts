@@ -144,6 +144,10 @@ export function setBudget(world: World, { args, accounts, signer }: Call, at: La
   if (known && isRaise && (signer === guardian || (waits && isHalted))) {
     world.finds("policy_changes", `${signer} raised a budget that it could not raise.`, at);
   }
+  const before = known ? undefined : world.caps.findLast((it) => it.budget === accounts.budget);
+  if (before && (before.daily.every((it) => next.daily > it) || before.month.every((it) => isAbove(next.month, it)))) {
+    world.remarks.push(`The budget ${accounts.budget} was closed and made anew with a higher cap (${at.signature}).`);
+  }
   const raised = waits ? { ...next, at: at.time!, delay } : undefined;
   const held = { daily: waits && next.daily > now.daily ? now.daily : next.daily, month: waits ? lower(next.month, now.month) : next.month };
   ends(world.caps, (it) => it.budget === accounts.budget, at.time!);

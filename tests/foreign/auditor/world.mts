@@ -61,6 +61,8 @@ export class World {
   readonly program: Program;
   readonly findings: string[] = [];
   readonly open: string[] = [];
+  /** What breaks no rule, and is to be known: one life at an address after another. */
+  readonly remarks: string[] = [];
   operator?: { admin: string; pendingAdmin: string; policyAuthority: string; guardian: string; transferAuthorities: string[]; delay: number; isHalted: boolean };
   readonly accounts = new Map<string, Account>();
   readonly grants = new Map<string, Grant>();

@@ -7,6 +7,7 @@ use purser::state::Operator;
 use purser_client::committed_sha256;
 use purser_policy::UsdcAmount;
 
+use super::PeriodReport;
 use super::ledger::ledger;
 use super::links::Links;
 use super::spans::{
@@ -63,6 +64,9 @@ pub fn build(facts: Facts) -> Report {
             (fails, _) => format!("{fails} check(s) DO NOT HOLD: {findings} finding(s)."),
         }
         + &loosened(outcome);
+    let ledger = ledger(outcome);
+    let life = |agent: &Pubkey| outcome.lives.get(agent).and_then(|life| life.first_balance);
+    let held = scope.agents.iter().map(|agent| (*agent, life(agent).unwrap_or_default())).collect();
     Report {
         holds: fails == 0,
         complete: open == 0,
@@ -98,11 +102,12 @@ pub fn build(facts: Facts) -> Report {
         program: program_report(&facts, &links),
         accounts: scope.agents.iter().map(|agent| account_report(agent, &facts, &links)).collect(),
         totals: totals(scope, outcome),
+        period: PeriodReport::whole(held, scope.manifest.until_time, &ledger),
         solvency: facts.relayer.as_ref().map(|relayer| solvency_report(&relayer.held)),
         checks,
         remarks: remarks(&facts, &links),
         unseen: unseen(&facts),
-        ledger: ledger(outcome),
+        ledger,
     }
 }
 

@@ -5,12 +5,14 @@ mod html;
 mod ledger;
 mod links;
 mod parts;
+mod period;
 mod spans;
 mod text;
 
 pub use build::{Facts, Relayer, build};
 pub use html::html;
 pub use ledger::{LedgerEntry, LedgerTotal, totals};
+pub use period::{AccountSums, Day, Period, PeriodReport, Sums};
 pub use text::text;
 
 use serde::Serialize;
@@ -352,13 +354,15 @@ pub struct Report {
     pub program: ProgramReport,
     pub accounts: Vec<AccountReport>,
     pub totals: TotalsReport,
+    /// The same by account, of the period that was asked for.
+    pub period: PeriodReport,
     /// `None`: no relayer was asked.
     pub solvency: Option<SolvencyReport>,
     pub checks: Vec<CheckReport>,
     pub remarks: Vec<Remark>,
     /// What no audit of the chain can see.
     pub unseen: Vec<String>,
-    /// Every movement of money, in the order of the chain. A file of its own.
+    /// Every movement of money in the period, in the order of the chain. A file of its own.
     #[serde(skip)]
     pub ledger: Vec<LedgerEntry>,
 }
@@ -366,13 +370,15 @@ pub struct Report {
 /// Text that somebody else chose, with everything in escapes that could move a cursor, forge a line or turn the direction of
 /// writing.
 pub fn shown(text: &str) -> String {
-    let is_hostile = |letter: char| {
-        letter.is_control()
-            || matches!(letter, '\u{200E}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
-    };
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
         if is_hostile(letter) { shown.extend(letter.escape_unicode()) } else { shown.push(letter) }
     }
     shown
+}
+
+/// Whether a letter moves a cursor, ends a line or turns the direction of writing.
+pub fn is_hostile(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{200E}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }

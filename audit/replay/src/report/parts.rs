@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{CheckReport, Finding, Moment, Reference, Report, Verdict};
+use super::{CheckReport, Finding, Moment, Reference, Report, Sums, Verdict};
 
 /// The parts of a first page that a partner signs.
 impl Report {
@@ -13,24 +13,77 @@ impl Report {
         };
         let time = |time: &Option<String>| time.clone().unwrap_or_else(|| "date unknown".to_owned());
         let (from, until) = (time(&self.from_time), time(&self.until_time));
-        let sums = &self.totals;
         let tool = self.tool_sha256.as_deref().unwrap_or("unknown");
         let program = &self.program;
-        vec![
+        let mut rows = vec![
             ("Scope", scope),
             ("Network (genesis hash)", format!("{}, {}", self.network, self.genesis_hash)),
             ("Period", format!("{from}, the operator's creation, to {until} (slot {})", self.until_slot)),
-            ("Came in", format!("{} USDC", sums.deposited_usdc)),
-            ("Paid", format!("{} USDC, in {} payments", sums.paid_usdc, sums.payments)),
-            ("Taken out by the admin, past every policy", format!("{} USDC", sums.withdrawn_usdc)),
-            ("Held at the end", format!("{} USDC", sums.last_balance_usdc)),
+        ];
+        rows.extend(self.sums());
+        rows.extend([
             ("Program", format!("{}; may be replaced by {}", program.build(), program.upgradeable_by())),
             ("Nothing to check", self.vacuous()),
             ("Not audited", NOT_AUDITED.to_owned()),
             ("Read from", self.read_from.clone()),
             ("SHA-256 of all inputs (Merkle root)", self.archive_sha256.clone()),
             ("Made", format!("{} by {}, SHA-256 {tool}", self.made_at, self.tool)),
-        ]
+        ]);
+        rows
+    }
+
+    /// The money of all accounts, of the period that was asked for.
+    fn sums(&self) -> Vec<(&'static str, String)> {
+        let usdc = |amount: &String| format!("{amount} USDC");
+        let Sums { opening_balance_usdc, deposited_usdc, payments, paid_usdc, withdrawn_usdc, .. } =
+            &self.period.all;
+        let closing = &self.period.all.closing_balance_usdc;
+        let mut rows = Vec::new();
+        let held = match self.period.words() {
+            Some(words) => {
+                rows.push(("Totals and ledger", words));
+                closing
+            }
+            None => &self.totals.last_balance_usdc,
+        };
+        rows.extend([
+            ("Held at the beginning", usdc(opening_balance_usdc)),
+            ("Came in", usdc(deposited_usdc)),
+            ("Paid", format!("{paid_usdc} USDC, in {payments} payments")),
+            ("Taken out by the admin, past every policy", usdc(withdrawn_usdc)),
+            ("Held at the end", usdc(held)),
+        ]);
+        rows
+    }
+
+    /// The money of each account, and of all of them.
+    pub(super) fn by_account(&self) -> Table {
+        let row = |account: &str, sums: &Sums| {
+            let Sums { opening_balance_usdc, deposited_usdc, payments, paid_usdc, withdrawn_usdc, .. } = sums;
+            let payments = payments.to_string();
+            let cells = [
+                account,
+                opening_balance_usdc,
+                deposited_usdc,
+                &payments,
+                paid_usdc,
+                withdrawn_usdc,
+                &sums.closing_balance_usdc,
+            ];
+            cells.map(str::to_owned).to_vec()
+        };
+        let accounts = self.period.accounts.iter().map(|it| row(&it.account, &it.sums));
+        let heads = &[
+            "account",
+            "USDC at the beginning",
+            "came in",
+            "payments",
+            "USDC paid",
+            "taken out by the admin",
+            "at the end",
+        ];
+        let all = std::iter::once(row("all", &self.period.all));
+        Table { title: "Totals by account", heads, rows: accounts.chain(all).collect() }
     }
 
     /// What does not hold, then what could not be checked: each once, with how often it is so.

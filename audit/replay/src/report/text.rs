@@ -35,6 +35,14 @@ fn write(out: &mut String, report: &Report) -> Written {
     for loosening in &report.loosenings {
         loosened(out, loosening)?;
     }
+    let by_account = report.by_account();
+    writeln!(
+        out,
+        "\n{}{}",
+        by_account.title,
+        report.period.words().map_or(String::new(), |it| format!(", {it}"))
+    )?;
+    rows(out, &by_account)?;
     writeln!(out, "\nAccounts")?;
     for account in &report.accounts {
         lived(out, account)?;
@@ -208,13 +216,9 @@ fn over_time(out: &mut String, report: &Report) -> Written {
         let when = span(&delay.from, &delay.until);
         writeln!(out, "  - loosened policies wait {} seconds, {when}", delay.seconds)?;
     }
-    for Table { title, heads, rows } in report.over_time() {
-        writeln!(out, "\n{title} over time")?;
-        for row in rows {
-            let cells: Vec<String> =
-                heads.iter().zip(row).map(|(head, cell)| format!("{head} {cell}")).collect();
-            writeln!(out, "  - {}", cells.join(", "))?;
-        }
+    for table in report.over_time() {
+        writeln!(out, "\n{} over time", table.title)?;
+        rows(out, &table)?;
     }
     if !report.halts.is_empty() {
         writeln!(out, "\nHalts")?;
@@ -235,6 +239,15 @@ fn over_time(out: &mut String, report: &Report) -> Written {
             withdrawal.amount_usdc, withdrawal.account, withdrawal.recipient, withdrawal.admin
         )?;
         writeln!(out, "      {}", reference(&withdrawal.at))?;
+    }
+    Ok(())
+}
+
+fn rows(out: &mut String, table: &Table) -> Written {
+    for row in &table.rows {
+        let cells: Vec<String> =
+            table.heads.iter().zip(row).map(|(head, cell)| format!("{head} {cell}")).collect();
+        writeln!(out, "  - {}", cells.join(", "))?;
     }
     Ok(())
 }
