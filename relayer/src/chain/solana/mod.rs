@@ -41,7 +41,7 @@ use crate::tasks::Tasks;
 use crate::traces::step;
 use async_trait::async_trait;
 use purser_client::{AccountIds, Deployment};
-use purser_core::{Payer, Payment, REQUEST_AHEAD_SECONDS, Room};
+use purser_core::{Payer, Payment, REQUEST_AHEAD_SECONDS, Room, Transfer};
 use purser_rpc::sysvar;
 use purser_rpc::topics::Topic;
 use purser_rpc::websocket::{self, Subscriber};
@@ -285,6 +285,10 @@ impl purser_core::Chain for SolanaChain {
         granted: Option<&Payment<'_>>,
     ) -> Result<ChainView, ChainFault> {
         Ok(self.transfer_view(payer, destination, granted).await?)
+    }
+
+    async fn worth_a_look(&self, waiting: &[(Payer, Transfer)]) -> Result<Vec<bool>, ChainFault> {
+        Ok(self.changed_approvals(waiting).await?)
     }
 
     fn known_for_transfer(&self, payer: &Payer, destination: &Address) -> Option<ChainView> {
