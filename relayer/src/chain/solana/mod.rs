@@ -249,7 +249,7 @@ impl HandOverChain for SolanaChain {
     async fn sign_for(&self, order: &UnsignedTransfer, terms: &Terms) -> Result<SignedTransfer, ChainFault> {
         // Another pays the fee.
         let authority = self.signer_of_transfer(order, 0).await?;
-        let price = self.price_of_transfer(order);
+        let price = self.price_of_transfer(order).await;
         let recent = self.clock.recent().await?;
         let instructions = self.instructions.transfer_for(address(authority), order, terms, price);
         let payer = to_pubkey(&terms.fee_payer);
@@ -261,7 +261,7 @@ impl HandOverChain for SolanaChain {
 #[async_trait]
 impl purser_core::Signer for SolanaChain {
     async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainFault> {
-        let price = self.price_of_transfer(order);
+        let price = self.price_of_transfer(order).await;
         let signer =
             self.signer_of_transfer(order, transfer_fee(&order.memo, order.tag_buckets, price)).await?;
         let recent = self.clock.recent().await?;
