@@ -4,7 +4,8 @@ use axum::response::Response;
 use futures::{Stream, TryStreamExt};
 
 use super::csv::{self, CsvRow};
-use crate::domain::ListedAction;
+use super::file::FileFormat;
+use crate::domain::{Invalid, ListedAction};
 use crate::wire::ActionResponse;
 
 impl CsvRow for ActionResponse {
@@ -37,8 +38,10 @@ impl CsvRow for ActionResponse {
 }
 
 /// The record as a file.
-pub fn actions_as_csv<E: std::fmt::Display + Send + 'static>(
+pub async fn actions_as_file<E: std::fmt::Display + Send + 'static>(
+    format: FileFormat,
     pages: impl Stream<Item = Result<Vec<ListedAction>, E>> + Send + 'static,
-) -> Response {
-    csv::answer("actions", pages.map_ok(|page| page.into_iter().map(ActionResponse::from).collect()))
+) -> Result<Response, Invalid> {
+    let rows = pages.map_ok(|page| page.into_iter().map(ActionResponse::from).collect());
+    csv::answer(format, "actions", rows).await
 }
