@@ -121,11 +121,18 @@ async fn look_at(config: &Config, file: Option<&Path>, findings: &mut Findings) 
     let keys = files::look_at(config, file, findings)?;
     look_at_traces(findings)?;
     listeners::look_at(&config.server, findings).await?;
-    let operators = database::look_at(config, keys.sealing.as_deref(), findings).await?;
+    let (operators, accounts) = database::look_at(config, keys.sealing.as_deref(), findings).await?;
     for (network, section) in config.networks.iter() {
         let of_network = operators.iter().filter(|operator| operator.network == network);
         let of_network: Vec<_> = of_network.collect();
-        networks::look_at(network, (section, &config.quotas), &of_network, keys.denials, findings).await?;
+        networks::look_at(
+            network,
+            (section, &config.quotas),
+            (&of_network, &accounts),
+            keys.denials,
+            findings,
+        )
+        .await?;
     }
     Ok(())
 }

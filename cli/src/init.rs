@@ -208,6 +208,7 @@ keypair = {denials}   # signs refusals, and nothing else: keep a copy
 
 [retention]
 refusals_days = 90             # refused transfers and their entries; what moved money stays, and so do signed refusals
+sign_ins_days = 90             # sign-ins to the dashboard and sign-outs; records of changes stay
 "#,
         listen = quoted(&arguments.listen),
         admin_listen = quoted(&arguments.admin_listen),

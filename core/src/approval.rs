@@ -63,10 +63,20 @@ impl ApprovalWanted {
         Self { rejection, expires_at: asked_at.after(APPROVED_WITHIN) }
     }
 
-    /// The refusal where too many of the account's transfers wait for a person.
+    /// Whether nobody can approve it any more at this second of the agreed clock. Without one nothing expires.
+    pub fn is_over_at(&self, agreed: Option<i64>) -> bool {
+        agreed.is_some_and(|now| now >= self.expires_at.unix_seconds())
+    }
+
+    /// Whether the account is still as it was when the person was asked.
+    pub fn holds(&self, is_halted: bool, is_paused: bool, policy_version: u64) -> bool {
+        !is_halted && !is_paused && self.rejection.policy_version == Some(policy_version)
+    }
+
+    /// The refusal where too many transfers of the account or the operator wait for a person.
     pub fn refused(&self) -> Rejection {
         let message = format!(
-            "{} As many of the account's transfers as may wait for approval do so.",
+            "{} Too many payments of this account or its operator wait for approval already.",
             self.rejection.message
         );
         Rejection { message, ..self.rejection.clone() }

@@ -26,8 +26,8 @@ pub enum LedgerError {
     /// Another worker moved the transfer on since the caller read it: read it again.
     #[error("the transfer has moved on")]
     Superseded,
-    /// The account has as many transfers that wait for a person as it may. Nothing was written.
-    #[error("too many transfers of the account wait for approval")]
+    /// The account or the operator has as many transfers that wait for a person as it may. Nothing was written.
+    #[error("too many transfers of the account or its operator wait for approval")]
     TooManyApprovals,
     /// A write may have taken effect.
     #[error("{0}")]
@@ -166,8 +166,14 @@ pub trait Chain: Signer {
         granted: Option<&Payment<'_>>,
     ) -> Result<ChainView, ChainFault>;
 
-    /// The same from what we know, without asking a node; our transfers in flight count as made. It may be a moment old, or
-    /// wrong: enough to go ahead on, never to refuse on. `None` when part of it is not known.
+    /// For each of these transfers, which wait for a person: whether a grant, a payment, a halt, a pause or another policy is there, so that
+    /// a read for it alone is worth its cost. A few calls for all of them.
+    async fn worth_a_look(&self, waiting: &[(Payer, Transfer)]) -> Result<Vec<bool>, ChainFault> {
+        Ok(vec![true; waiting.len()])
+    }
+
+    /// The same as [`Chain::read_for_transfer`] from what we know, without asking a node; our transfers in flight count as made. It may be
+    /// a moment old, or wrong: enough to go ahead on, never to refuse on. `None` when part of it is not known.
     fn known_for_transfer(&self, _payer: &Payer, _destination: &Address) -> Option<ChainView> {
         None
     }

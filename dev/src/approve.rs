@@ -56,10 +56,7 @@ fn outcome(paid: &Value, label: &Value, signature: &Value) -> Result<String> {
     if status == "settled" {
         return Ok(format!("{}: approved by {by}; the transfer is settled", text(&label["label"])));
     }
-    let why = paid["message"].as_str().unwrap_or(
-        "The service may not see the grant yet. After `purser dev advance` a request ends by another clock than its grant: \
-         `purser dev --reset` sets both anew.",
-    );
+    let why = paid["message"].as_str().unwrap_or("The service may not see the grant yet; its log says more.");
     bail!("signed ({by}), and not paid: the transfer is {status}. {why}")
 }
 
@@ -87,7 +84,7 @@ mod tests {
         let said = of(json!({ "status": "settled" })).expect("settled");
         assert_eq!(said, "Purser: Acme: approved by 5sig; the transfer is settled");
         for (paid, named) in [
-            (json!({ "status": "pending_approval" }), "purser dev advance"),
+            (json!({ "status": "pending_approval" }), "its log"),
             (json!({ "status": "submitted" }), "submitted"),
             (json!({ "status": "rejected", "message": "Past the limit." }), "Past the limit."),
             (json!({ "status": "failed", "message": "It was void." }), "It was void."),

@@ -29,6 +29,8 @@ pub enum NodeFault {
     RateLimited { retry_after: Option<Duration> },
     /// Has not reached the requested slot, or is far behind the others.
     Lagging,
+    /// Does not let us in: its key in the URL is not valid, or its plan is over.
+    Denied,
     /// Reports that it cannot serve at the moment.
     Unhealthy,
     /// Its answer cannot be read, or answers another question.
@@ -51,6 +53,7 @@ impl NodeFault {
             NodeFault::Slow => "timeout",
             NodeFault::RateLimited { .. } => "rate limited",
             NodeFault::Lagging => "lagging",
+            NodeFault::Denied => "it refuses our key or plan (HTTP 401, 402 or 403)",
             NodeFault::Unhealthy => "unhealthy",
             NodeFault::Unreadable => "unreadable answer",
             NodeFault::TooLong => "answer too long",
@@ -67,6 +70,7 @@ impl NodeFault {
             | NodeFault::Slow
             | NodeFault::RateLimited { .. }
             | NodeFault::Lagging
+            | NodeFault::Denied
             | NodeFault::Unhealthy => true,
             NodeFault::Unreadable
             | NodeFault::TooLong
@@ -151,6 +155,9 @@ impl CallError {
             StatusCode::TOO_MANY_REQUESTS => NodeFault::RateLimited { retry_after },
             StatusCode::SERVICE_UNAVAILABLE if retry_after.is_some() => {
                 NodeFault::RateLimited { retry_after }
+            }
+            StatusCode::UNAUTHORIZED | StatusCode::PAYMENT_REQUIRED | StatusCode::FORBIDDEN => {
+                NodeFault::Denied
             }
             _ => NodeFault::Unhealthy,
         })

@@ -371,6 +371,7 @@ impl Node {
                 rest
             }
             NodeFault::Slow
+            | NodeFault::Denied
             | NodeFault::Unhealthy
             | NodeFault::Unreadable
             | NodeFault::TooLong

@@ -8,7 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use purser_core::{
     Address, Beyond, Bounds, Chain, ChainFault, ChainView, Destination, Granted, Outcome, Payer, Payment,
-    REQUEST_AHEAD_SECONDS, Room, SharedAllowlist, SignedTransfer, Signer, UnsignedTransfer,
+    REQUEST_AHEAD_SECONDS, Room, SharedAllowlist, SignedTransfer, Signer, Transfer, TransferState,
+    UnsignedTransfer,
 };
 use purser_policy::{Allowlist, AsAllowlist, PaidTags, TagBucket, UsdcAmount};
 use tokio::time::{Instant, sleep};
@@ -173,6 +174,23 @@ impl Chain for SimChain {
             let slot = state.chain.tip.saturating_sub(CONFIRMED + node.lag);
             let slot = slot.max(self.seen_slot.load(Ordering::Relaxed));
             self.view(state, slot, node.clock, false, granted)
+        }))
+    }
+
+    async fn worth_a_look(&self, waiting: &[(Payer, Transfer)]) -> Result<Vec<bool>, ChainFault> {
+        self.asks("approvals").await?;
+        Ok(self.world.with(|state| {
+            let node = state.nodes[state.rng.below(state.nodes.len() as u64) as usize];
+            let slot = state.chain.tip.saturating_sub(CONFIRMED + node.lag);
+            let account = state.chain.at(slot.max(self.seen_slot.load(Ordering::Relaxed)));
+            let is_same = |transfer: &Transfer| {
+                let TransferState::PendingApproval(wanted) = &transfer.state else { return false };
+                let tag = transfer.id.tag();
+                let is_paid = PaidTags(&account.tags).entries().any(|(paid, _)| paid == tag);
+                let holds = wanted.holds(account.halted, account.paused, account.policy_version);
+                !account.grants.contains_key(&tag) && !is_paid && holds
+            };
+            waiting.iter().map(|(_, transfer)| !is_same(transfer)).collect()
         }))
     }
 

@@ -365,7 +365,7 @@ async function tasks(options) {
   if (!most.includes("Research agent")) note(`most was spent by ${most}`);
   await page.getByLabel("After (UTC)").fill("2020-01-01T00:00");
   const exported = page.waitForEvent("download");
-  await page.getByRole("button", { name: "Save the histories of all accounts" }).click();
+  await page.getByRole("button", { name: "Save the histories of all accounts as CSV" }).click();
   const histories = readFileSync(await (await exported).path(), "utf8");
   for (const memo of ["hotel, two nights", "flight", "refund"]) {
     if (!histories.includes(memo)) note(`the file of all histories lacks ${memo}`);

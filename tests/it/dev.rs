@@ -139,6 +139,16 @@ async fn dev_approves_what_waits_for_a_person_as_a_phone_would() {
     assert_eq!((&paid["status"], &paid["transfer_id"]), (&json!("settled"), &asked["transfer_id"]));
     let again = dev.agent().post("/v1/transfers", &order).await.has_status(200);
     assert_eq!(again["transfer_id"], asked["transfer_id"]);
+
+    // A request and its grant end by the chain's clock, which alone is moved.
+    dev.does(&["advance", "24h"]);
+    until("today's payments no longer count", async || dev.pays("21").await.status == 200).await;
+    let mut order = order;
+    order["idempotency_key"] = json!("printer-2");
+    order["amount"] = json!("28");
+    let asked = dev.agent().post("/v1/transfers", &order).await.has_status(202);
+    let paid = dev.does(&["approve", asked.text_of("transfer_id")]);
+    assert_eq!((&paid["status"], &paid["transfer_id"]), (&json!("settled"), &asked["transfer_id"]));
 }
 
 /// What a newcomer types in the folder of `purser dev`, after the variables of `.purser/env`.

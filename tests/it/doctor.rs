@@ -213,6 +213,53 @@ async fn doctor_makes_no_database_and_prints_no_password() {
     only_wrong(&doctor(&file), "database", "no answer", "database.url");
 }
 
+#[tokio::test]
+async fn doctor_names_certificates_modes_and_disks_that_cannot_be_used() {
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    app.new_operator().await;
+    let sqlite = format!("sqlite://{}/purser.db", path_text(app.folder()));
+    let pem = app.folder().join("ca.pem");
+    let with = |query: &str| {
+        changed(&app, &sqlite, &format!("postgres://purser:hush-hush@127.0.0.1:1/purser?{query}"))
+    };
+    let named = format!("sslmode=verify-full&sslrootcert={}", path_text(&pem));
+    only_wrong(&doctor(&with(&named)), "database: sslrootcert", "No such file", "sslrootcert");
+    let garbage = "-----BEGIN CERTIFICATE-----\n!!!\n-----END CERTIFICATE-----\n";
+    let key = "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n";
+    for text in ["", "no certificate", garbage, key] {
+        fs::write(&pem, text).expect("the folder is writable");
+        only_wrong(&doctor(&with(&named)), "database: sslrootcert", "holds no certificate", "sslrootcert");
+    }
+    fs::write(&pem, [0xff; 9]).expect("the folder is writable");
+    only_wrong(&doctor(&with(&named)), "database: sslrootcert", "no PEM text", "sslrootcert");
+    fs::write(&pem, garbage.replace("!!!", "MAA=")).expect("the folder is writable");
+    // It looks like one: what remains is the server's matter.
+    only_wrong(&doctor(&with(&named)), "database", "unavailable", "sslmode");
+    only_wrong(&doctor(&with("sslmode=full")), "database: sslmode", "`full`", "verify-full");
+    let node = format!("rpc_url = \"{}\"", TestNetwork::shared().await.rpc_url);
+    let proxy = Proxy::to(&TestNetwork::shared().await.rpc_url);
+    proxy.faults().orders("*", (0..99).map(|_| Fault::Status(401)));
+    let file = changed(&app, &node, &format!("rpc_url = \"{}\"", proxy.url()));
+    only_wrong(&doctor(&file), "node 0", "HTTP 401", "takes the key in its URL");
+
+    let disk = app.folder().join("disk");
+    fs::create_dir(&disk).expect("the folder is writable");
+    let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=20m", "tmpfs"]).arg(&disk).status();
+    if !mount.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: this user cannot mount");
+        return;
+    }
+    app.crashes();
+    for ending in ["", "-wal", "-shm"] {
+        let from = app.folder().join(format!("purser.db{ending}"));
+        _ = fs::copy(from, disk.join(format!("purser.db{ending}")));
+    }
+    let report = doctor(&changed(&app, "/purser.db", "/disk/purser.db"));
+    let unmounted = Command::new("umount").arg(&disk).status().expect("it starts");
+    assert!(unmounted.success());
+    only_wrong(&report, "database", "kB left", "free space");
+}
+
 #[test]
 fn keygen_writes_for_its_owner_alone_and_over_nothing() {
     let folder = temp_folder();
@@ -362,6 +409,19 @@ async fn defences_that_are_off_are_named_until_they_are_on() {
     for defence in ["loosening delay", "guardian"] {
         assert!(!home.text.contains(&format!("There is no {defence}")), "{}", home.text);
     }
+
+    // An account may pay anyone any amount until it has a policy.
+    let ada = operator.creates_account("Ada").await;
+    operator.creates_account("Ben").await.sets_policy(json!({ "max_daily_spend": 10 })).await;
+    let of_limits =
+        |report: &Value| weak(report).into_iter().filter(|(check, _)| check.contains("limits")).count();
+    let report = doctor(&app.config());
+    let found = report["checks"].as_array().expect("checks").iter().find(|check| {
+        check["found"].as_str().is_some_and(|found| found.starts_with("Ada may pay anyone any amount"))
+    });
+    assert!(found.is_some() && of_limits(&report) == 1, "{report:#}");
+    ada.sets_policy(json!({ "allowed_counterparties": [] })).await;
+    assert_eq!(of_limits(&doctor(&app.config())), 0);
 }
 
 #[tokio::test]

@@ -54,6 +54,11 @@ async fn csv_has_the_entries_that_pages_have_and_no_formula() {
     let file = format!("attachment; filename=\"{}.csv\"", agent.id);
     assert_eq!(answer.header("content-disposition"), Some(file.as_str()));
     assert!(answer.text.starts_with("\u{feff}"), "a byte order mark");
+    let media_type = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+    let book = asks(&operator.client, &agent, "", media_type).await.has_status(200);
+    assert_eq!(book.header("content-type"), Some(media_type));
+    let file = format!("attachment; filename=\"{}.xlsx\"", agent.id);
+    assert_eq!(book.header("content-disposition"), Some(file.as_str()));
     let mut expected = entries(&agent, "").await;
     assert_eq!(expected.len(), memos.len() + 2);
     for entry in &mut expected {

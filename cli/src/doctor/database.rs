@@ -1,33 +1,54 @@
 //! The database: does it take writes, are its tables current, and does it belong to the key that seals webhooks' secrets?
 
+use std::env;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::Result;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use secrecy::ExposeSecret;
 use tokio::time::timeout;
+use url::Url;
 
 use super::files::problem_with;
 use super::{Findings, PATIENCE};
-use purser_model::{Operator, SealingKey};
+use purser_model::{Account, Operator, SealingKey};
 use purser_relayer::config::Config;
 use purser_store::{Store, StoreError, Tables, is_pooled_by_transaction, look_at as look_at_tables};
 
 /// How many webhooks' secrets are opened.
 const SECRETS_MAX: u32 = 1_000;
 
-/// Returns its operators, if they can be read.
+/// How many accounts of an operator are looked at.
+const ACCOUNTS_MAX: u32 = 1_000;
+/// Less than this is used up before anybody looks again.
+const DISK_BYTES_LOW: u64 = 64 << 20;
+/// Files that the address or the environment may name, and what their PEM text is labelled.
+const TLS_FILES: [(&str, &str, &str); 3] = [
+    ("sslrootcert", "PGSSLROOTCERT", "CERTIFICATE"),
+    ("sslcert", "PGSSLCERT", "CERTIFICATE"),
+    ("sslkey", "PGSSLKEY", "PRIVATE KEY"),
+];
+const TLS_MODES: [&str; 6] = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
+
+/// Returns its operators and their accounts, if they can be read.
 pub(super) async fn look_at(
     config: &Config,
     sealing: Option<&SealingKey>,
     findings: &mut Findings,
-) -> Result<Vec<Operator>> {
+) -> Result<(Vec<Operator>, Vec<Account>)> {
     let url = config.database.url.expose_secret();
+    if !look_at_certificates(url, findings)? {
+        return Ok(Default::default());
+    }
     let overdue = |_| Err(StoreError::unavailable("no answer within 10 s"));
     let found = match timeout(PATIENCE, look_at_tables(url)).await.unwrap_or_else(overdue) {
         Ok(found) => found,
         Err(error) => {
             findings.not_ok("database", &error, mend_of(&error))?;
-            return Ok(Vec::new());
+            return Ok(Default::default());
         }
     };
     if let Some(file) = found.file.as_ref().filter(|file| file.exists()) {
@@ -39,9 +60,14 @@ pub(super) async fn look_at(
     }
     let place = found.place;
     match found.tables {
-        Tables::Current => {
-            findings.ok("database", format!("{place}: takes writes, its tables are up to date"))?
-        }
+        Tables::Current => match found.bytes_free.filter(|free| *free < DISK_BYTES_LOW) {
+            Some(free) => findings.not_ok(
+                "database",
+                format!("{place}: its disk has {} kB left, and writes fail once it is full", free / 1_000),
+                "free space on that disk, or move the database to another; docs/operating.md has what grows, under Retention",
+            )?,
+            None => findings.ok("database", format!("{place}: takes writes, its tables are up to date"))?,
+        },
         Tables::None => {
             // It makes the file, and no folder.
             let folder = found.file.as_deref().and_then(Path::parent).filter(|folder| !folder.exists());
@@ -62,7 +88,7 @@ pub(super) async fn look_at(
         )?,
     }
     if found.tables != Tables::Current {
-        return Ok(Vec::new());
+        return Ok(Default::default());
     }
     if let Ok(Ok(true)) = timeout(PATIENCE, is_pooled_by_transaction(url)).await {
         findings.not_ok(
@@ -70,12 +96,64 @@ pub(super) async fn look_at(
             "gives each transaction another connection of the server",
             "set `pool_mode = session` in the pooler, or connect to the server itself: docs/run/set-up.md",
         )?;
-        return Ok(Vec::new());
+        return Ok(Default::default());
     }
     let store = Store::open(url).await?;
     let operators = look_into(&store, sealing, findings).await;
+    let mut accounts = Vec::new();
+    for operator in operators.iter().flatten() {
+        let listed = store.accounts.list_accounts(operator.id, None, None, ACCOUNTS_MAX).await;
+        accounts.extend(listed.unwrap_or_default());
+    }
     store.close().await;
-    operators
+    Ok((operators?, accounts))
+}
+
+/// Checks what the address says of TLS before anybody connects: a server's answer names none of it. Returns whether all of it can be used.
+fn look_at_certificates(url: &str, findings: &mut Findings) -> Result<bool> {
+    let Some(url) = Url::parse(url).ok().filter(|url| url.scheme().starts_with("postgres")) else {
+        return Ok(true);
+    };
+    let mut is_well = true;
+    for (setting, variable, label) in TLS_FILES {
+        let given = url.query_pairs().find(|(name, _)| name == setting).map(|(_, value)| value.into_owned());
+        let Some(file) = given.or_else(|| env::var(variable).ok()) else { continue };
+        let check = format!("database: {setting}");
+        match problem_with_pem(Path::new(&file), label) {
+            None => findings.ok(check, file)?,
+            Some(problem) => {
+                is_well = false;
+                let mend =
+                    format!("name a PEM file of the server's or provider's in `{setting}` of `database.url`");
+                findings.not_ok(check, format!("{file}: {problem}"), mend)?;
+            }
+        }
+    }
+    let given = url.query_pairs().find(|(name, _)| name == "sslmode" || name == "ssl-mode");
+    let mode = given.map(|(_, value)| value.into_owned()).or_else(|| env::var("PGSSLMODE").ok());
+    if let Some(mode) = mode.filter(|mode| !TLS_MODES.contains(&mode.as_str())) {
+        is_well = false;
+        let mend =
+            format!("one of {}: verify-full checks the server's certificate and name", TLS_MODES.join(", "));
+        findings.not_ok("database: sslmode", format!("`{mode}` is no such mode"), mend)?;
+    }
+    Ok(is_well)
+}
+
+/// Why a PEM file cannot be used, if it cannot.
+fn problem_with_pem(file: &Path, label: &str) -> Option<String> {
+    let text = match fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::InvalidData => return Some("holds no PEM text".into()),
+        Err(error) => return Some(error.to_string()),
+    };
+    // The first block: a label, base64, and the same label. DER begins with a sequence.
+    let block = text.split_once("-----BEGIN ").and_then(|(_, block)| block.split_once("-----"));
+    let body =
+        block.filter(|(found, _)| found.ends_with(label)).and_then(|(_, body)| body.split_once("-----END"));
+    let packed: String = body.map_or("", |(body, _)| body).split_whitespace().collect();
+    let is_der = STANDARD.decode(packed).is_ok_and(|der| der.first() == Some(&0x30));
+    (!is_der).then(|| format!("holds no {}", label.to_lowercase()))
 }
 
 /// What mends a database that cannot be opened.
@@ -87,7 +165,7 @@ fn mend_of(error: &StoreError) -> &'static str {
         return "check that the user that purser runs as may write the file and its folder, that the disk has room, and that the file \
                 is a database; docs/run/operating.md has how to restore a copy, under Backup";
     }
-    "check that the server runs, takes writes and lets this user in, and that `database.url` is right"
+    "check that the server runs, takes writes and lets this user in, and that `database.url` is right, `sslmode` in it too"
 }
 
 async fn look_into(

@@ -9,25 +9,26 @@ use tokio::time::timeout;
 use super::Findings;
 use super::files::{absent_key, problem_with};
 use purser_chain::{
-    Authority, ChainError, KeyChain, KeyProblem, OperatorOnChain, ReadChain, SolanaChain, Wallet,
+    AgentAddresses, AgentOnChain, Authority, ChainError, KeyChain, KeyProblem, OperatorOnChain, ReadChain,
+    SolanaChain, Wallet,
 };
-use purser_model::{Address, Network, OpenDefence, Operator};
+use purser_model::{Account, Address, Network, OpenDefence, Operator, has_no_limit};
 use purser_relayer::app::chain_of;
 use purser_relayer::config::{NetworkConfig, QuotasConfig};
 use purser_service::{Ambient, CLOCK_SKEW_SECONDS_MAX, Tasks};
 
 /// What else may be wrong where the node is on this machine.
-const DEV_CLOCK: &str = ". `purser dev advance` moves a dev network's clock alone, and approvals that wait cannot be granted any more; \
-                         `purser dev --reset` sets it anew";
+const DEV_CLOCK: &str =
+    ". `purser dev advance` moves a dev network's clock alone; `purser dev --reset` sets it anew";
 /// How long a question may take, for all nodes together.
 const PATIENCE: Duration = Duration::from_secs(15);
-const ANOTHER_NODE: &str =
-    "check that the node runs and can be reached, or name another in `rpc_url` and `rpc_urls`";
+const ANOTHER_NODE: &str = "check that the node runs, can be reached and takes the key in its URL, or name another in `rpc_url` and \
+                            `rpc_urls`";
 
 pub(super) async fn look_at(
     network: Network,
     (config, quotas): (&NetworkConfig, &QuotasConfig),
-    operators: &[&Operator],
+    (operators, accounts): (&[&Operator], &[Account]),
     denials: Option<Address>,
     findings: &mut Findings,
 ) -> Result<()> {
@@ -35,7 +36,8 @@ pub(super) async fn look_at(
     let done = match chain_of(network, config, quotas, &tasks) {
         Ok(chain) => {
             look_at_denials_key(&chain, denials, findings)?;
-            look_at_chain(&chain, (1 + config.rpc_urls.len(), is_local(config)), operators, findings).await
+            look_at_chain(&chain, (1 + config.rpc_urls.len(), is_local(config)), operators, findings).await?;
+            look_at_limits(&chain, operators, accounts, findings).await
         }
         Err(error) => {
             let contents = "correct what this names; `purser keygen FILE` makes a key's file where there is none; docs/run/keys.md has the \
@@ -239,6 +241,41 @@ async fn look_at_operators(
                     "configure the key that it names, or have the admin name ours: anchor run operator-update -- --operator {address} {option} {ours} \
                      --yes"
                 ),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Names the accounts that may pay anyone any amount. Says nothing where the chain does not answer: another finding does.
+async fn look_at_limits(
+    chain: &SolanaChain,
+    operators: &[&Operator],
+    accounts: &[Account],
+    findings: &mut Findings,
+) -> Result<()> {
+    for operator in operators {
+        let accounts: Vec<&Account> =
+            accounts.iter().filter(|account| account.operator_id == operator.id).collect();
+        let addresses_of = |account: &&Account| AgentAddresses {
+            agent: account.address,
+            token_account: account.token_account,
+        };
+        let addresses: Vec<AgentAddresses> = accounts.iter().map(addresses_of).collect();
+        let Ok(read) = within(chain.read_agents(&addresses)).await else { break };
+        let is_open = |agent: &AgentOnChain| {
+            let is_bound = agent.beyond.is_some() || agent.month.is_some();
+            has_no_limit(&agent.policy) && !agent.policy.paused && !is_bound
+        };
+        let open = accounts.iter().zip(&read).filter(|(_, agent)| agent.as_ref().is_some_and(is_open));
+        let names: Vec<&str> = open.map(|(account, _)| account.name.as_str()).collect();
+        if let [first, ..] = &names[..] {
+            let others =
+                if names.len() > 1 { format!(" and {} more", names.len() - 1) } else { String::new() };
+            findings.weak(
+                format!("network {}: operator {}: limits", chain.network(), operator.id),
+                format!("{first}{others} may pay anyone any amount: no limit is set"),
+                "give each account a policy: its page of the dashboard, or PUT /v1/accounts/ID/policy",
             )?;
         }
     }

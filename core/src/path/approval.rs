@@ -1,6 +1,8 @@
 //! A transfer that waits for a person. It is looked at now and then, by whichever process comes first: nobody holds it meanwhile.
 //! It is paid by a grant alone, also where the policy would allow it by now.
 
+use std::collections::BTreeMap;
+use std::iter::repeat;
 use std::time::Duration;
 
 use super::carrier::{Carrier, End, Step, Stepped, WasPaid, allowed_by};
@@ -9,8 +11,8 @@ use super::error::PaymentError;
 use super::{MoneyPath, Rejected};
 use crate::crash_point;
 use crate::{
-    ApprovalWanted, FailureCode, IDEMPOTENCY_SECONDS, LedgerError, OperatorId, REQUEST_AHEAD_SECONDS,
-    Rejection, Transfer, TransferId, TransferState,
+    ApprovalWanted, FailureCode, IDEMPOTENCY_SECONDS, LedgerError, Network, OperatorId, Payer,
+    REQUEST_AHEAD_SECONDS, Rejection, Timestamp, Transfer, TransferId, TransferState, agreed_now,
 };
 
 /// How long after its claim it may be signed, by the account's clock. It lands within an hour of that, when the account still knows a payment
@@ -19,7 +21,10 @@ const SIGNED_WITHIN: i64 = IDEMPOTENCY_SECONDS - REQUEST_AHEAD_SECONDS;
 const UNANSWERED: &str =
     "Nobody approved it in time; nothing was paid. Send the same request again to ask once more.";
 /// The pause between two looks: a twentieth of the time since the request, within these.
-const LOOK_AGAIN: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(60)];
+const SOONEST: Duration = Duration::from_secs(2);
+const LATEST: Duration = Duration::from_secs(60);
+/// How many transfers of one operator are read for by themselves in one pass of the sweeper; the others come in the next ones.
+const LOOKS_MAX: usize = 20;
 
 impl Carrier {
     /// Whether a person may be asked about this refusal. Not for bytes that somebody else waits for.
@@ -54,7 +59,7 @@ impl Carrier {
                 return self.wait_longer(transfer).await;
             }
         }
-        if self.agreed_now().await.is_some_and(|now| now >= wanted.expires_at.unix_seconds()) {
+        if wanted.is_over_at(self.agreed_now().await) {
             return self.fail(transfer, self.failure(FailureCode::ApprovalExpired, UNANSWERED)).await;
         }
         if let Some(why) = void_for(wanted, &view) {
@@ -100,11 +105,15 @@ impl Carrier {
     /// Nobody holds it until the next look.
     async fn wait_longer(&mut self, transfer: Transfer) -> Stepped {
         let now = self.now();
-        let [soonest, latest] = LOOK_AGAIN;
-        let pause = (transfer.created_at.until(now) / 20).clamp(soonest, latest);
-        self.outside.ledger.renew_leases(transfer.operator_id, &[transfer.id], now.after(pause)).await?;
+        let next_look = now.after(pause(&transfer, now));
+        self.outside.ledger.renew_leases(transfer.operator_id, &[transfer.id], next_look).await?;
         Ok(Step::Left(transfer))
     }
+}
+
+/// Until a transfer that waits is looked at again, in whole seconds.
+fn pause(transfer: &Transfer, now: Timestamp) -> Duration {
+    Duration::from_secs(transfer.created_at.until(now).as_secs() / 20).clamp(SOONEST, LATEST)
 }
 
 /// Why what a person was asked holds no longer.
@@ -120,6 +129,47 @@ fn void_for(wanted: &ApprovalWanted, view: &crate::ChainView) -> Option<String> 
 }
 
 impl MoneyPath {
+    /// Takes up those of these transfers, which wait for a person, for which something was granted, paid, stopped or changed, or whose time is
+    /// up. The others wait on.
+    pub(super) async fn look_at(&self, network: Network, waiting: Vec<(Payer, Transfer)>) {
+        if let Err(error) = self.try_look_at(network, waiting).await {
+            tracing::warn!(%error, "cannot look at transfers that wait for approval; retrying later");
+        }
+    }
+
+    async fn try_look_at(
+        &self,
+        network: Network,
+        waiting: Vec<(Payer, Transfer)>,
+    ) -> Result<(), PaymentError> {
+        let chain = self.chain(network)?;
+        let agreed = agreed_now(&**chain, self.outside.clock.now()).await;
+        let changed = chain.worth_a_look(&waiting).await.unwrap_or_else(|error| {
+            tracing::info!(%error, "cannot look for grants; retrying");
+            Vec::new()
+        });
+        let now = self.outside.clock.now();
+        let mut looks: BTreeMap<OperatorId, usize> = BTreeMap::new();
+        let mut others: BTreeMap<(OperatorId, Duration), Vec<TransferId>> = BTreeMap::new();
+        let changed = changed.into_iter().chain(repeat(false));
+        for ((payer, transfer), has_changed) in waiting.into_iter().zip(changed) {
+            let TransferState::PendingApproval(wanted) = &transfer.state else { continue };
+            let is_due = has_changed || wanted.is_over_at(agreed);
+            let looks = looks.entry(payer.operator_id).or_default();
+            if is_due && *looks < LOOKS_MAX {
+                *looks += 1;
+                self.take_up(payer, transfer)?;
+            } else {
+                let pause = if is_due { SOONEST } else { pause(&transfer, now) };
+                others.entry((transfer.operator_id, pause)).or_default().push(transfer.id);
+            }
+        }
+        for ((operator, pause), ids) in others {
+            self.outside.ledger.renew_leases(operator, &ids, now.after(pause)).await?;
+        }
+        Ok(())
+    }
+
     /// A person says no to a transfer that waits for one.
     pub async fn reject_approval(
         &self,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::MoneyPath;
 use super::error::PaymentError;
 use crate::crash_point;
-use crate::{Network, Transfer, TransferState};
+use crate::{Network, Payer, Transfer, TransferState};
 
 /// How long a silent process keeps a transfer.
 pub(super) const LEASE: Duration = Duration::from_secs(15);
@@ -45,6 +45,7 @@ impl MoneyPath {
         }
         let networks: Vec<Network> = self.outside.chains.keys().copied().collect();
         for network in networks {
+            let mut waiting = Vec::new();
             loop {
                 let now = self.outside.clock.now();
                 let open = self.outside.ledger.take_unfinished(network, now, lease(), ROWS_MAX).await?;
@@ -53,23 +54,39 @@ impl MoneyPath {
                 }
                 for transfer in open {
                     let id = transfer.id;
-                    if let Err(error) = self.take_up(transfer).await {
+                    let taken = match self.payer_of(&transfer).await {
+                        Ok(payer) if matches!(transfer.state, TransferState::PendingApproval(_)) => {
+                            waiting.push((payer, transfer));
+                            Ok(())
+                        }
+                        Ok(payer) => self.take_up(payer, transfer),
+                        Err(error) => Err(error),
+                    };
+                    if let Err(error) = taken {
                         tracing::warn!(transfer_id = %id, %error, "cannot take up an open transfer");
                     }
                 }
+            }
+            if !waiting.is_empty() {
+                let this = self.clone();
+                // A slow node must not keep this from renewing leases.
+                self.outside.tasks.start(Box::pin(async move { this.look_at(network, waiting).await }));
             }
         }
         Ok(())
     }
 
-    async fn take_up(&self, transfer: Transfer) -> Result<(), PaymentError> {
-        let payer = self.outside.ledger.find_payer(&transfer).await?;
-        let payer = payer.ok_or(PaymentError::Inconsistent("its payer is unknown"))?;
+    async fn payer_of(&self, transfer: &Transfer) -> Result<Payer, PaymentError> {
+        let payer = self.outside.ledger.find_payer(transfer).await?;
+        payer.ok_or(PaymentError::Inconsistent("its payer is unknown"))
+    }
+
+    pub(super) fn take_up(&self, payer: Payer, transfer: Transfer) -> Result<(), PaymentError> {
         let key = &transfer.idempotency_key;
         let place = self.pending.take_place(payer.operator_id, payer.account_id, key);
         let Some(pending) = self.pending.begin(transfer.id, place) else { return Ok(()) };
         crash_point!("take_up.before");
-        // One that waits for a person is taken up at each look.
+        // One that waits for a person is taken up whenever something may have changed for it.
         if !matches!(transfer.state, TransferState::PendingApproval(_)) {
             tracing::info!(transfer_id = %transfer.id, state = transfer.state.as_str(), "taking up an open transfer");
         }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::State;
+use axum::http::Uri;
 use axum::response::Response;
-use purser_api::web::actions_as_csv;
+use purser_api::web::{FileFormat, actions_as_file};
 use purser_model::{
     ActionFilter, ActionOutcome, ActionWord, Cursor, Invalid, ListedAction, Page, PageLimit, PageRequest,
 };
@@ -35,6 +36,7 @@ struct ActionsPage {
     unclear: Option<Unclear>,
     next: Option<String>,
     csv: String,
+    xlsx: String,
 }
 
 /// Where an object is shown, if it has a page.
@@ -87,14 +89,13 @@ pub async fn show(
         _ = id.parse().map(|id| shown.key(id));
     }
     let names = shown.named(&services, &signed.operator).await?;
+    let of_object = object_id.as_ref().map_or_else(String::new, ActionWord::to_string);
+    let file = |ending| asked.with(&format!("{PATH}.{ending}"), &OTHERS, ("object_id", &of_object));
     let shown = ActionsPage {
         frame: Frame::new(&signed.operator, Section::Actions),
         next: asked.next(PATH, listed.next.as_ref()),
-        csv: asked.with(
-            &format!("{PATH}.csv"),
-            &OTHERS,
-            ("object_id", &object_id.as_ref().map_or_else(String::new, ActionWord::to_string)),
-        ),
+        csv: file("csv"),
+        xlsx: file("xlsx"),
         actions: listed.items,
         names,
         explorer: services.actions.explorer(&signed.operator).ok(),
@@ -127,8 +128,10 @@ async fn object(
 pub async fn file(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    uri: Uri,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
     let filter = filter(&asked, asked.read("object_id")?)?;
-    Ok(actions_as_csv(services.actions.all(&signed.operator, filter)))
+    let pages = services.actions.all(&signed.operator, filter);
+    Ok(actions_as_file(FileFormat::of_path(uri.path()), pages).await?)
 }

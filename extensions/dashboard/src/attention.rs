@@ -2,7 +2,7 @@
 
 use purser_model::{
     AccountStatus, ActionFilter, ActionId, ApprovalFilter, ApprovalState, HaltScope, Limit, Timestamp,
-    UsdcAmount, Webhook, WebhookStatus,
+    UsdcAmount, Webhook, WebhookStatus, has_no_limit,
 };
 use purser_service::{AccountView, BudgetView, Part, Report, ServiceError, Services};
 
@@ -82,10 +82,7 @@ impl Concern {
             }
             Self::Unlimited => {
                 let policy = account.policy.as_ref().filter(|policy| !policy.paused)?;
-                let is_open = policy.max_single_transfer == Limit::Unlimited
-                    && policy.max_daily_spend == Limit::Unlimited
-                    && policy.allowlist.lists().is_none()
-                    && account.budget.is_none();
+                let is_open = has_no_limit(policy) && account.budget.is_none();
                 is_open.then(|| format!("{name} may pay anyone any amount: its policy has no limit."))
             }
             Self::Low => {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::State;
+use axum::http::Uri;
 use axum::response::Response;
-use purser_api::web::{all_entries_as_csv, entries_as_csv};
+use purser_api::web::{FileFormat, all_entries_as_file, entries_as_file};
 use purser_model::{
     AccountId, Cursor, EntryKind, EntryOutcome, HistoryFilter, Invalid, PageLimit, PageRequest,
 };
@@ -33,6 +34,7 @@ struct HistoryPage {
     searched: Option<String>,
     next: Option<String>,
     csv: String,
+    xlsx: String,
 }
 
 fn filter(asked: &QueryParams) -> Result<HistoryFilter, Invalid> {
@@ -77,8 +79,9 @@ pub async fn show(
     let names = named(&listed.items).named(&services, &signed.operator).await?;
     let (entries, next) = (listed.items, asked.next(&path, listed.next.as_ref()));
     let frame = Frame::new(&signed.operator, Section::Accounts);
-    let csv = asked.same(&format!("{path}.csv"), &["status", "type", "since", "until"]);
-    Ok(page(&HistoryPage { frame, view, entries, names, asked, searched, next, csv }, None))
+    let file = |ending| asked.same(&format!("{path}.{ending}"), &["status", "type", "since", "until"]);
+    let (csv, xlsx) = (file("csv"), file("xlsx"));
+    Ok(page(&HistoryPage { frame, view, entries, names, asked, searched, next, csv, xlsx }, None))
 }
 
 /// Whose names entries are shown with.
@@ -111,17 +114,20 @@ pub async fn file(
     State(services): State<Arc<Services>>,
     signed: Signed,
     PageId(id): PageId<AccountId>,
+    uri: Uri,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
     let pages = services.history.all(&signed.principal, id, filter(&asked)?).await?;
-    Ok(entries_as_csv(id, pages))
+    Ok(entries_as_file(FileFormat::of_path(uri.path()), id, pages).await?)
 }
 
 /// The histories of all accounts that the filters let through.
 pub async fn file_of_all(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    uri: Uri,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
-    Ok(all_entries_as_csv(services.history.all_of_operator(&signed.operator, filter(&asked)?)?))
+    let pages = services.history.all_of_operator(&signed.operator, filter(&asked)?)?;
+    Ok(all_entries_as_file(FileFormat::of_path(uri.path()), pages).await?)
 }

@@ -304,11 +304,20 @@ pub struct RetentionConfig {
     pub refusals_days: u32,
     /// Who changed what.
     pub actions_days: u32,
+    /// The same for sign-ins and sign-outs: these may go sooner.
+    pub sign_ins_days: u32,
 }
 
 impl Default for RetentionConfig {
     fn default() -> Self {
-        Self { attempts_days: 30, events_days: 90, transfers_days: 0, refusals_days: 0, actions_days: 0 }
+        Self {
+            attempts_days: 30,
+            events_days: 90,
+            transfers_days: 0,
+            refusals_days: 0,
+            actions_days: 0,
+            sign_ins_days: 0,
+        }
     }
 }
 
@@ -316,7 +325,9 @@ impl RetentionConfig {
     /// In the form that the services take.
     pub fn kept(&self) -> Retention {
         let kept = Retention::of_days(self.attempts_days, self.events_days, self.transfers_days);
-        kept.with_refusals_of_days(self.refusals_days).with_actions_of_days(self.actions_days)
+        kept.with_refusals_of_days(self.refusals_days)
+            .with_actions_of_days(self.actions_days)
+            .with_sign_ins_of_days(self.sign_ins_days)
     }
 
     /// An idempotency key lives for a day, and a chain's clock may be a little behind.

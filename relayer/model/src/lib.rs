@@ -80,7 +80,7 @@ pub use operator::{OpenDefence, Operator, OperatorName};
 pub use page::{Cursor, Page, PageLimit, PageRequest};
 pub use passkey::{CEREMONY_MAX, Ceremony, PASSKEYS_PER_KEY_MAX, Passkey, PasskeyUse};
 pub use pending::{PendingPolicy, WaitingPolicy};
-pub use policy::PolicyUpdate;
+pub use policy::{PolicyUpdate, has_no_limit};
 pub use policy_version::{Asking, PolicyReason, PolicyVersion, REASON_CHARS_MAX};
 pub use principal::Principal;
 pub use purser_core::{

@@ -2,6 +2,12 @@ use purser_policy::{AllowedRecipients, Limit, SpendingPolicy};
 
 use super::{BudgetId, Counterparties, PolicyReason};
 
+/// Whether an account with this policy and nothing beside it may pay anyone any amount.
+pub fn has_no_limit(policy: &SpendingPolicy) -> bool {
+    let limits = [policy.max_single_transfer, policy.max_daily_spend];
+    limits == [Limit::Unlimited; 2] && policy.allowlist.lists().is_none()
+}
+
 /// A policy from PUT or PATCH: `None` for an omitted field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PolicyUpdate {

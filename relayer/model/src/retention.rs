@@ -18,6 +18,8 @@ pub struct Retention {
     pub refusals: Option<Duration>,
     /// Who changed what.
     pub actions: Option<Duration>,
+    /// Actions that are sign-ins and sign-outs, if those are kept for a shorter time.
+    pub sign_ins: Option<Duration>,
     /// Refused transfers are kept until their denials are signed.
     pub refusals_are_signed: bool,
 }
@@ -31,6 +33,7 @@ pub struct TooOld {
     /// For transfers that were rejected or failed.
     pub refusals_before: Option<Timestamp>,
     pub actions_before: Option<Timestamp>,
+    pub sign_ins_before: Option<Timestamp>,
     /// Independent of the settings: answers of named requests are repeated for 24 hours.
     pub requests_before: Option<Timestamp>,
     /// Refused transfers are kept until their denials are signed.
@@ -48,6 +51,7 @@ impl TooOld {
             transfers_before: None,
             refusals_before: None,
             actions_before: None,
+            sign_ins_before: None,
             requests_before: None,
             refusals_are_signed: false,
             now,
@@ -65,6 +69,7 @@ impl Retention {
             transfers: kept(transfers),
             refusals: None,
             actions: None,
+            sign_ins: None,
             refusals_are_signed: false,
         }
     }
@@ -79,6 +84,11 @@ impl Retention {
         Self { actions: (days > 0).then(|| DAY * days), ..self }
     }
 
+    /// With a number of days for sign-ins and sign-outs; 0 means as long as all other actions.
+    pub fn with_sign_ins_of_days(self, days: u32) -> Self {
+        Self { sign_ins: (days > 0).then(|| DAY * days), ..self }
+    }
+
     /// What counts as too old at `now`.
     pub fn too_old(self, now: Timestamp) -> TooOld {
         let before = |kept: Option<Duration>| kept.map(|kept| now.before(kept));
@@ -88,6 +98,7 @@ impl Retention {
             transfers_before: before(self.transfers),
             refusals_before: before(self.transfers).max(before(self.refusals)),
             actions_before: before(self.actions),
+            sign_ins_before: before(self.actions).max(before(self.sign_ins)),
             requests_before: Some(now.before(REQUESTS_KEPT)),
             refusals_are_signed: self.refusals_are_signed,
             now,

@@ -181,7 +181,11 @@ impl Approvals {
             memo: transfer.request.memo.as_ref().map_or_else(String::new, |memo| memo.as_str().to_owned()),
             tag: terms.tag,
             policy_version,
-            expires_at: wanted.expires_at.unix_seconds(),
+            // By the chain's clock, which judges it.
+            expires_at: transfer.asked_at.map_or(wanted.expires_at.unix_seconds(), |asked_at| {
+                let wait = transfer.created_at.until(wanted.expires_at).as_secs();
+                asked_at.saturating_add_unsigned(wait)
+            }),
         };
         // In the operator's turn, as every read that its agents can cause.
         self.inside.looks.take(operator.id).await?;

@@ -6,8 +6,9 @@ use super::transfer_row::COLUMNS;
 use super::{StoreError, Transaction, Transfers};
 use purser_model::{ApprovalFilter, ApprovalState, OperatorId, Transfer, TransferId};
 
-/// How many of an account's transfers may wait for a person at once.
-const PENDING_MAX: u64 = 10;
+/// How many transfers may wait for a person at once, of an account and of an operator.
+const PENDING_OF_ACCOUNT_MAX: u64 = 10;
+const PENDING_OF_OPERATOR_MAX: u64 = 1_000;
 
 impl Transfers {
     /// Up to `rows_max` of the operator's transfers about which a person was asked, newest first, starting after `after`.
@@ -43,21 +44,24 @@ impl Transfers {
     }
 }
 
-/// TooManyApprovals: as many transfers of the account wait as may. Others that would ask for it wait until the commit.
+/// TooManyApprovals: as many transfers of the account or the operator wait as may. Others of the operator that would ask for it wait until
+/// the commit.
 pub(super) async fn has_room_to_ask(tx: &mut Transaction<'_>, transfer: &Transfer) -> Result<(), StoreError> {
     let request = &transfer.request;
     sql! {
-        "UPDATE accounts SET name = name WHERE operator_id = {operator_id} AND account_id = {from}",
-        request.from, transfer.operator_id
+        "UPDATE operators SET name = name WHERE operator_id = {operator_id}",
+        transfer.operator_id
     }
     .run(&mut *tx)
     .await?;
-    let pending: Option<u64> = sql! {
-        "SELECT COUNT(*) FROM transfers
-         WHERE operator_id = {operator_id} AND account_id = {from} AND state = 'claimed' AND message IS NOT NULL",
+    let pending: Option<(u64, u64)> = sql! {
+        "SELECT COALESCE(SUM(CASE WHEN account_id = {from} THEN 1 ELSE 0 END), 0), COUNT(*) FROM transfers
+         WHERE operator_id = {operator_id} AND state = 'claimed' AND message IS NOT NULL",
         request.from, transfer.operator_id
     }
     .fetch_optional(tx)
     .await?;
-    if pending.unwrap_or(0) < PENDING_MAX { Ok(()) } else { Err(StoreError::TooManyApprovals) }
+    let (of_account, of_operator) = pending.unwrap_or((0, 0));
+    let has_room = of_account < PENDING_OF_ACCOUNT_MAX && of_operator < PENDING_OF_OPERATOR_MAX;
+    if has_room { Ok(()) } else { Err(StoreError::TooManyApprovals) }
 }

@@ -46,7 +46,10 @@ impl Upkeep {
             touched = self.delete_old_co_signatures(before, rows).await?;
         }
         if let (0, Some(before)) = (touched, old.actions_before) {
-            touched = self.delete_old_actions(before, rows).await?;
+            touched = self.delete_old_actions(true, before, rows).await?;
+        }
+        if let (0, Some(before)) = (touched, old.sign_ins_before) {
+            touched = self.delete_old_actions(false, before, rows).await?;
         }
         if touched == 0 {
             touched = self.delete_old_sessions(old.now, rows).await?;
@@ -135,15 +138,22 @@ impl Upkeep {
         .await
     }
 
-    /// With a cross join, SQLite looks up each operator's oldest actions instead of scanning all of them.
-    async fn delete_old_actions(&self, before: Timestamp, rows: i64) -> Result<u64, StoreError> {
+    /// Deletes sign-ins and sign-outs, or every action. With a cross join, SQLite looks up each operator's oldest actions
+    /// instead of scanning all of them.
+    async fn delete_old_actions(
+        &self,
+        are_all: bool,
+        before: Timestamp,
+        rows: i64,
+    ) -> Result<u64, StoreError> {
+        let is_named = if are_all { "TRUE" } else { "actions.name IN ('sign_in', 'sign_out')" };
         sql! {
             "DELETE FROM actions WHERE action_id IN (
                  SELECT actions.action_id FROM operators CROSS JOIN actions
-                 WHERE actions.operator_id = operators.operator_id AND actions.action_id < {first_kept}
+                 WHERE actions.operator_id = operators.operator_id AND actions.action_id < {first_kept} AND {is_named}
                  ORDER BY operators.operator_id, actions.action_id LIMIT {rows})",
             // Ids begin with the times of their actions.
-            first_kept = ActionId::new(before, 0), rows
+            first_kept = ActionId::new(before, 0), is_named = Sql(is_named), rows
         }
         .execute(self.writer())
         .await

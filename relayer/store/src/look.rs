@@ -13,13 +13,15 @@ pub async fn look_at(url: &str) -> Result<Found, StoreError> {
     if let Some(file) = sqlite::file_of(url).map(Path::to_owned) {
         let place = file.display().to_string();
         if !file.exists() {
-            return Ok(Found { place, file: Some(file), tables: Tables::None });
+            return Ok(Found { place, file: Some(file), tables: Tables::None, bytes_free: None });
         }
         let looked_at = file.clone();
         let looked = sqlite::on_a_thread(move || Ok(sqlite::look_at(&looked_at)?)).await;
         let failed = |error| StoreError::Open { place: place.clone(), error: Box::new(error) };
         let tables = tables_of(looked.map_err(failed)?);
-        return Ok(Found { place, file: Some(file), tables });
+        let disk = rustix::fs::statvfs(&file).ok();
+        let bytes_free = disk.map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+        return Ok(Found { place, file: Some(file), tables, bytes_free });
     }
     if !url.starts_with("postgres:") && !url.starts_with("postgresql:") {
         return Err(StoreError::Unsupported);
@@ -27,7 +29,7 @@ pub async fn look_at(url: &str) -> Result<Found, StoreError> {
     let login = postgres::Login::parse(url)?;
     let mut connection = postgres::connect(&login).await?;
     let applied = applied_in_postgres(&mut connection).await;
-    Ok(Found { place: login.place(), file: None, tables: tables_of(applied) })
+    Ok(Found { place: login.place(), file: None, tables: tables_of(applied), bytes_free: None })
 }
 
 /// Whether a pooler gives each transaction to another connection of the server: then one client's session is another's.
@@ -64,6 +66,8 @@ pub struct Found {
     pub place: String,
     pub file: Option<PathBuf>,
     pub tables: Tables,
+    /// On the file's disk, for this user.
+    pub bytes_free: Option<u64>,
 }
 
 pub(super) async fn applied_in_postgres(connection: &mut PgConnection) -> Option<Applied> {

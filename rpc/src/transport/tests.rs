@@ -41,7 +41,9 @@ async fn answers_over_http_are_classified_by_status_and_code() {
         ("429 Too Many Requests\r\nRetry-After: 3", slow_down, limited(Some(3))),
         ("200 OK", slow_down, limited(None)),
         ("503 Service Unavailable", "<html>", NodeFault::Unhealthy),
-        ("403 Forbidden", "no", NodeFault::Unhealthy),
+        ("401 Unauthorized", "no API key", NodeFault::Denied),
+        ("402 Payment Required", "<html>", NodeFault::Denied),
+        ("403 Forbidden", "no", NodeFault::Denied),
         ("200 OK", "not json", NodeFault::Unreadable),
         ("200 OK", behind, NodeFault::Lagging),
         (
@@ -52,7 +54,7 @@ async fn answers_over_http_are_classified_by_status_and_code() {
         (
             "401 Unauthorized",
             r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32602,"message":"key"}}"#,
-            NodeFault::Unhealthy,
+            NodeFault::Denied,
         ),
     ];
     for (head, body, fault) in faults {

@@ -1,8 +1,10 @@
 //! What is told of an approval: what the payee got before, who approved it, and how it ended.
 
+use futures::future::join_all;
 use purser::error::PurserError;
-use purser_tests::Receiver;
+use purser_tests::agent::all_at_once;
 use purser_tests::clock::HostClock;
+use purser_tests::{Proxy, Receiver};
 
 use super::attacks::is_refused;
 use super::*;
@@ -74,6 +76,54 @@ async fn payment_names_the_wallet_that_approved_it_wherever_it_is_shown() {
     }
     let shown = scene.app.client().get(&page_of(&asked)).await.has_status(200);
     assert!(shown.text.contains(&wallet), "{}", shown.text);
+}
+
+#[tokio::test]
+async fn approvals_that_wait_are_read_for_in_a_few_calls_and_each_is_paid_or_void_all_the_same() {
+    const ACCOUNTS: usize = 20;
+    let network = TestNetwork::shared().await;
+    let proxy = Proxy::to(&network.rpc_url);
+    let behind =
+        AppSettings { rpc_url: Some(proxy.url()), ws_url: Some(network.ws_url.clone()), ..settings() };
+    let scene = Scene::on(network, &behind).await;
+    let reads = || proxy.calls().get("getMultipleAccounts").copied().unwrap_or_default();
+    let alone = {
+        let before = reads();
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        reads() - before
+    };
+    // As many as may wait: ten of each account.
+    let others = join_all((0..ACCOUNTS).map(async |number| {
+        let agent = scene.operator.creates_account(&format!("Agent {number}")).await;
+        agent.holds("10").await;
+        agent.sets_policy(json!({ "max_single_transfer": 1 })).await;
+        agent
+    }))
+    .await;
+    let payments = others.iter().flat_map(|agent| (0..10).map(move |_| agent));
+    let payments = payments.map(|agent| agent.pays("2").to(&scene.payee).field("approval", json!("request")));
+    let waiting = all_at_once(payments).await;
+    assert!(waiting.iter().all(|asked| asked.status == 202));
+    let asked = scene.asks("a").await.has_status(202);
+    let before = reads();
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    // Each used to be read for by itself every 5 s: 40 calls a second.
+    let added = (reads() - before).saturating_sub(alone);
+    assert!(added <= 20, "{added} calls in 10 s, {alone} without any");
+
+    // One is approved, the account of ten others is paused, and that of ten more gets another policy.
+    scene.approves(&asked).await;
+    let state = async |number: usize| {
+        let path = format!("/v1/approvals/{}", waiting[number].text_of("transfer_id"));
+        scene.operator.client.get(&path).await.text_of("state").to_owned()
+    };
+    others[0].sets_policy(json!({ "max_single_transfer": 1, "paused": true })).await;
+    others[1].sets_policy(json!({ "max_single_transfer": 1.5 })).await;
+    scene.becomes(&asked, "used").await;
+    for number in 0..20 {
+        until("it is void", async || state(number).await == "void").await;
+    }
+    assert_eq!((scene.paid().await, state(20).await.as_str()), (30_000_000, "pending"));
 }
 
 #[tokio::test]

@@ -2,6 +2,8 @@
 
 use axum::http::{HeaderMap, header};
 
+use crate::web::FileFormat;
+
 /// Whether a client prefers `media_type` to JSON and asks for it by name.
 pub(super) fn is_wanted(headers: &HeaderMap, media_type: &str) -> bool {
     let ranges = || {
@@ -10,6 +12,11 @@ pub(super) fn is_wanted(headers: &HeaderMap, media_type: &str) -> bool {
     };
     let weight = |name: &str| ranges().filter_map(|range| weight_of(range, name)).max().unwrap_or(0);
     weight(media_type) > weight("application/json")
+}
+
+/// The file that a client prefers to JSON.
+pub(super) fn wanted_file(headers: &HeaderMap) -> Option<FileFormat> {
+    FileFormat::ALL.into_iter().find(|format| is_wanted(headers, format.media_type()))
 }
 
 /// The weight that a media range gives `name`, in thousandths.
@@ -55,6 +62,7 @@ mod tests {
             &["*/*"],
             &["text/*"],
             &["application/json, text/csv"],
+            &["application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"],
             &["text/csv;q=0"],
             &["text/csv;q=x"],
             &["text/csv;q=2"],

@@ -4,8 +4,9 @@ use axum::response::Response;
 use futures::{Stream, TryStreamExt};
 
 use super::csv::{self, CsvRow};
-use purser_model::ListedAction;
+use super::file::FileFormat;
 use purser_model::wire::ActionResponse;
+use purser_model::{Invalid, ListedAction};
 
 impl CsvRow for ActionResponse {
     fn head() -> impl Iterator<Item = &'static str> {
@@ -37,8 +38,10 @@ impl CsvRow for ActionResponse {
 }
 
 /// The record as a file.
-pub fn actions_as_csv<E: std::fmt::Display + Send + 'static>(
+pub async fn actions_as_file<E: std::fmt::Display + Send + 'static>(
+    format: FileFormat,
     pages: impl Stream<Item = Result<Vec<ListedAction>, E>> + Send + 'static,
-) -> Response {
-    csv::answer("actions", pages.map_ok(|page| page.into_iter().map(ActionResponse::from).collect()))
+) -> Result<Response, Invalid> {
+    let rows = pages.map_ok(|page| page.into_iter().map(ActionResponse::from).collect());
+    csv::answer(format, "actions", rows).await
 }

@@ -1,13 +1,18 @@
-//! Lists as CSV, for bookkeeping: streamed, so that no list is in memory as a whole.
+//! Lists as files for bookkeeping: CSV, which is streamed, so that no list is in memory as a whole; and workbooks of a bounded size.
 
 use std::io;
 
 use axum::response::Response;
 use csv::{QuoteStyle, Terminator, Writer, WriterBuilder};
 use futures::{Stream, StreamExt};
+use rust_xlsxwriter::{Format, Workbook, XlsxError};
 use serde::Serialize;
 
-use super::file;
+use super::file::{self, FileFormat};
+use purser_model::Invalid;
+
+/// A workbook is in memory as a whole.
+const WORKBOOK_ROWS_MAX: usize = 10_000;
 
 /// Without it, Excel reads the file in the machine's own encoding.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
@@ -21,11 +26,83 @@ pub(crate) trait CsvRow: Serialize {
     fn foreign_cells(&mut self) -> impl Iterator<Item = &mut String>;
 }
 
-/// An answer with these pages, to be saved under `name` with its extension.
-pub(crate) fn answer<R, E>(
+/// An answer with these pages, to be saved under `name` with its extension. Invalid: more rows than a workbook may have.
+pub(crate) async fn answer<R, E>(
+    format: FileFormat,
     name: &str,
     pages: impl Stream<Item = Result<Vec<R>, E>> + Send + 'static,
-) -> Response
+) -> Result<Response, Invalid>
+where
+    R: CsvRow + Send + 'static,
+    E: std::fmt::Display + Send + 'static,
+{
+    match format {
+        FileFormat::Csv => Ok(as_csv(name, pages)),
+        FileFormat::Xlsx => as_workbook(name, pages).await,
+    }
+}
+
+/// The cells are the same as in CSV: text, which a spreadsheet takes as it is, and amounts as numbers.
+async fn as_workbook<R, E>(
+    name: &str,
+    pages: impl Stream<Item = Result<Vec<R>, E>> + Send + 'static,
+) -> Result<Response, Invalid>
+where
+    R: CsvRow + Send + 'static,
+    E: std::fmt::Display + Send + 'static,
+{
+    let mut pages = Box::pin(pages);
+    let mut rows = Vec::new();
+    let read = loop {
+        match pages.next().await {
+            Some(Ok(page)) => rows.extend(page),
+            Some(Err(error)) => break Err(file::broken(error)),
+            None => break Ok(()),
+        }
+        if rows.len() > WORKBOOK_ROWS_MAX {
+            let too_many =
+                "has more than 10,000 rows, which a workbook does not hold: take CSV, or a shorter time";
+            return Err(Invalid::new("format", too_many));
+        }
+    };
+    let bytes = match read {
+        Ok(()) => tokio::task::spawn_blocking(move || workbook(rows).map_err(io::Error::other)).await,
+        Err(error) => Ok(Err(error)),
+    };
+    let bytes = futures::stream::once(async { bytes.map_err(io::Error::other)? });
+    let media_type = FileFormat::Xlsx.media_type();
+    Ok(file::answer(&format!("{name}.xlsx"), media_type, bytes))
+}
+
+fn workbook<R: CsvRow>(rows: Vec<R>) -> Result<Vec<u8>, XlsxError> {
+    let csv = text(|writer| {
+        writer.write_record(R::head())?;
+        rows.into_iter().try_for_each(|row| writer.serialize(row))
+    });
+    let csv = csv.map_err(XlsxError::IoError)?;
+    let mut book = Workbook::new();
+    let (bold, money) = (Format::new().set_bold(), Format::new().set_num_format("#,##0.000000"));
+    let sheet = book.add_worksheet();
+    sheet.set_freeze_panes(1, 0)?;
+    let heads: Vec<&str> = R::head().collect();
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(csv.as_slice());
+    for (row, record) in (0..).zip(reader.records()) {
+        let record = record.map_err(|error| XlsxError::IoError(io::Error::other(error)))?;
+        for ((column, head), cell) in (0..).zip(&heads).zip(&record) {
+            match cell.parse::<f64>() {
+                _ if row == 0 => sheet.write_string_with_format(row, column, cell, &bold)?,
+                Ok(amount) if *head == "amount_usdc" => {
+                    sheet.write_number_with_format(row, column, amount, &money)?
+                }
+                // A string is no formula, whatever it begins with.
+                Ok(_) | Err(_) => sheet.write_string(row, column, cell)?,
+            };
+        }
+    }
+    book.save_to_buffer()
+}
+
+fn as_csv<R, E>(name: &str, pages: impl Stream<Item = Result<Vec<R>, E>> + Send + 'static) -> Response
 where
     R: CsvRow + Send + 'static,
     E: std::fmt::Display + Send + 'static,
@@ -38,7 +115,8 @@ where
         Ok(rows) => text(|writer| rows.into_iter().try_for_each(|row| write(writer, row))),
         Err(error) => Err(file::broken(error)),
     });
-    file::answer(&format!("{name}.csv"), "text/csv; charset=utf-8; header=present", head.chain(pages))
+    let media_type = "text/csv; charset=utf-8; header=present";
+    file::answer(&format!("{name}.csv"), media_type, head.chain(pages))
 }
 
 fn write<R: CsvRow>(writer: &mut Writer<Vec<u8>>, mut row: R) -> csv::Result<()> {
@@ -116,6 +194,24 @@ mod tests {
         for memo in ["+1", "-1", "@a", "  =1", "\t'=1", "\u{FF1D}1", "\r'=1"] {
             assert_eq!(row(memo), format!("\"ent_1\",\"'{memo}\"\r\n"));
         }
+    }
+
+    #[tokio::test]
+    async fn workbook_has_text_as_it_is_and_at_most_so_many_rows() {
+        let line = || Line { id: "ent_1", memo: Some("=1+1".into()) };
+        let of =
+            |rows: usize| futures::stream::iter([Ok::<_, io::Error>((0..rows).map(|_| line()).collect())]);
+        let whole = answer(FileFormat::Xlsx, "list", of(WORKBOOK_ROWS_MAX)).await.expect("few enough");
+        let bytes = axum::body::to_bytes(whole.into_body(), usize::MAX).await.expect("whole");
+        assert!(bytes.starts_with(b"PK"), "a workbook is an archive");
+        assert!(answer(FileFormat::Xlsx, "list", of(WORKBOOK_ROWS_MAX + 1)).await.is_err());
+        assert!(
+            answer(FileFormat::Csv, "list", of(WORKBOOK_ROWS_MAX + 1)).await.is_ok(),
+            "CSV has no such bound"
+        );
+        let broken = futures::stream::iter([Ok(vec![line()]), Err(io::Error::other("the database is away"))]);
+        let broken = answer(FileFormat::Xlsx, "list", broken).await.expect("an answer that breaks off");
+        axum::body::to_bytes(broken.into_body(), usize::MAX).await.expect_err("nobody takes it for complete");
     }
 
     #[test]

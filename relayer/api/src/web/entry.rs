@@ -8,10 +8,13 @@ use utoipa::ToSchema;
 use super::code::Code;
 use super::csv::{self, CsvRow};
 use super::error::rejection_code;
+use super::file::FileFormat;
 use purser_model::wire::schema::{
     self, ChainMemo, ExplorerLink, Message, OtherSide, Signature, Text, Usdc, one_of, written,
 };
-use purser_model::{Account, AccountId, EntryKind, EntryOutcome, HistoryStatus, MemoFrom, PlacedEntry};
+use purser_model::{
+    Account, AccountId, EntryKind, EntryOutcome, HistoryStatus, Invalid, MemoFrom, PlacedEntry,
+};
 use purser_service::EntryView;
 
 written! {
@@ -123,12 +126,13 @@ impl From<EntryView> for EntryResponse {
 }
 
 /// An account's history as a file.
-pub fn entries_as_csv<E: std::fmt::Display + Send + 'static>(
+pub async fn entries_as_file<E: std::fmt::Display + Send + 'static>(
+    format: FileFormat,
     account_id: AccountId,
     pages: impl Stream<Item = Result<Vec<EntryView>, E>> + Send + 'static,
-) -> Response {
+) -> Result<Response, Invalid> {
     let rows = pages.map_ok(|page| page.into_iter().map(EntryResponse::from).collect());
-    csv::answer(&account_id.to_string(), rows)
+    csv::answer(format, &account_id.to_string(), rows).await
 }
 
 /// An entry with its account, for a file of all accounts.
@@ -146,11 +150,12 @@ impl CsvRow for AccountLine {
 }
 
 /// The histories of all accounts as a file.
-pub fn all_entries_as_csv<E: std::fmt::Display + Send + 'static>(
+pub async fn all_entries_as_file<E: std::fmt::Display + Send + 'static>(
+    format: FileFormat,
     pages: impl Stream<Item = Result<Vec<(Account, EntryView)>, E>> + Send + 'static,
-) -> Response {
+) -> Result<Response, Invalid> {
     let line = |(account, view): (Account, EntryView)| {
         AccountLine(account.id.to_string(), account.name.as_str().to_owned(), view.into())
     };
-    csv::answer("history", pages.map_ok(move |page| page.into_iter().map(line).collect()))
+    csv::answer(format, "history", pages.map_ok(move |page| page.into_iter().map(line).collect())).await
 }

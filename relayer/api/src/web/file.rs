@@ -1,4 +1,4 @@
-//! Answers to be saved as files: streamed, so that none is in memory as a whole.
+//! Answers to be saved as files.
 
 use std::fmt::Display;
 use std::io;
@@ -7,6 +7,29 @@ use axum::body::Body;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures::Stream;
+
+/// The forms of a list that is saved as a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileFormat {
+    Csv,
+    Xlsx,
+}
+
+impl FileFormat {
+    pub const ALL: [Self; 2] = [Self::Csv, Self::Xlsx];
+
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Csv => "text/csv",
+            Self::Xlsx => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        }
+    }
+
+    /// By the ending of an address.
+    pub fn of_path(path: &str) -> Self {
+        if path.ends_with(".xlsx") { Self::Xlsx } else { Self::Csv }
+    }
+}
 
 /// An answer of these pieces, to be saved as `name`. If a piece fails, the answer breaks off and no client takes it for complete.
 pub(crate) fn answer(

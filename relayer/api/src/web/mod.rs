@@ -23,15 +23,16 @@ mod transfer;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-pub use self::action::actions_as_csv;
+pub use self::action::actions_as_file;
 pub use self::acts::{Act, HasChanged, OnRecord, on_record, request_name};
 pub use self::auth::{AnyKey, Guard, OverRate};
 pub use self::body::{Json, check_json, receive};
 pub(crate) use self::client_address::Peer;
 pub use self::client_address::{ClientAddress, TrustedProxies};
 pub use self::code::Code;
-pub use self::entry::{EntryResponse, all_entries_as_csv, entries_as_csv};
+pub use self::entry::{EntryResponse, all_entries_as_file, entries_as_file};
 pub use self::error::ApiError;
+pub use self::file::FileFormat;
 pub use self::headers::IdempotencyKeyHeader;
 pub use self::once::{Draw, carry_out, idempotency_header, mark_replayed, shown_once};
 pub use self::page::{Id, PathId};

@@ -1,5 +1,6 @@
 //! The price of a compute unit: within two bounds, by what others lately paid for the accounts that we write. A background task
-//! looks it up every few slots, so no transaction waits for it.
+//! looks it up every few slots. Only the first payment to a destination in a while waits for a look, at that account: others may compete for it
+//! while nobody competes for ours.
 
 use crate::ChainError;
 use purser_rpc::Rpc;
@@ -17,6 +18,8 @@ use tokio_util::sync::CancellationToken;
 const LOOK_EVERY: Duration = Duration::from_secs(4);
 /// Most accounts that a node takes in one question.
 const ACCOUNTS_MAX: usize = 128;
+/// How long a payment waits for the price at its destination.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// An account that we have not written for this long is not asked about.
 const ASKED_FOR: Duration = Duration::from_secs(60);
 /// How many of the latest slots count (20 s), and the percentage of them in which the price would have been enough.
@@ -55,6 +58,21 @@ impl Prices {
     /// The price that was enough at the latest look, within the bounds.
     pub fn now(&self) -> u64 {
         self.level.load(Ordering::Relaxed).min(self.bounds.most).max(self.bounds.least)
+    }
+
+    /// The price for a transaction that writes this account too. Asks about an account that was not written lately.
+    pub async fn now_for(&self, rpc: &Rpc, account: &Pubkey) -> u64 {
+        if !self.is_fixed() && !self.written().contains_key(account) {
+            let accounts = [account.to_string()];
+            match tokio::time::timeout(PATIENCE, fees_of(rpc, &accounts)).await {
+                // Until the next look, which asks about it with the others.
+                Ok(Ok(fees)) => drop(self.level.fetch_max(enough(fees), Ordering::Relaxed)),
+                Ok(Err(_)) | Err(_) => {
+                    tracing::debug!(%account, "cannot read priority fees of a destination")
+                }
+            }
+        }
+        self.now()
     }
 
     pub const fn bounds(&self) -> PriceBounds {
@@ -101,8 +119,7 @@ impl Prices {
             written.retain(|_, at| at.elapsed() < ASKED_FOR);
             written.keys().map(Pubkey::to_string).collect()
         };
-        let fees: Vec<SlotFee> = rpc.ask("getRecentPrioritizationFees", json!([accounts])).await?;
-        self.level.store(enough(fees), Ordering::Relaxed);
+        self.level.store(enough(fees_of(rpc, &accounts).await?), Ordering::Relaxed);
         Ok(())
     }
 
@@ -114,6 +131,10 @@ impl Prices {
     fn written(&self) -> MutexGuard<'_, HashMap<Pubkey, Instant>> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+async fn fees_of(rpc: &Rpc, accounts: &[String]) -> Result<Vec<SlotFee>, ChainError> {
+    Ok(rpc.ask("getRecentPrioritizationFees", json!([accounts])).await?)
 }
 
 /// The price that would have been enough in most of the latest slots.

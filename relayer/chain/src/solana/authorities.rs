@@ -138,8 +138,11 @@ impl SolanaChain {
     }
 
     /// The price for a transfer. One with an expired signature is signed again for the highest price allowed.
-    pub fn price_of_transfer(&self, order: &UnsignedTransfer) -> u64 {
-        if order.has_expired { self.prices.bounds().most } else { self.prices.now() }
+    pub async fn price_of_transfer(&self, order: &UnsignedTransfer) -> u64 {
+        if order.has_expired {
+            return self.prices.bounds().most;
+        }
+        self.prices.now_for(&self.rpc, &to_pubkey(&order.destination)).await
     }
 
     /// Our policy key that the operator names.

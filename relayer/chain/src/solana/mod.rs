@@ -40,7 +40,7 @@ use async_trait::async_trait;
 use purser_base::tasks::Tasks;
 use purser_base::traces::step;
 use purser_client::{AccountIds, Deployment};
-use purser_core::{Payer, Payment, REQUEST_AHEAD_SECONDS, Room};
+use purser_core::{Payer, Payment, REQUEST_AHEAD_SECONDS, Room, Transfer};
 use purser_model::{Address, Network, SignedTransfer, Terms};
 use purser_rpc::sysvar;
 use purser_rpc::topics::Topic;
@@ -249,7 +249,7 @@ impl HandOverChain for SolanaChain {
     async fn sign_for(&self, order: &UnsignedTransfer, terms: &Terms) -> Result<SignedTransfer, ChainFault> {
         // Another pays the fee.
         let authority = self.signer_of_transfer(order, 0).await?;
-        let price = self.price_of_transfer(order);
+        let price = self.price_of_transfer(order).await;
         let recent = self.clock.recent().await?;
         let instructions = self.instructions.transfer_for(address(authority), order, terms, price);
         let payer = to_pubkey(&terms.fee_payer);
@@ -261,7 +261,7 @@ impl HandOverChain for SolanaChain {
 #[async_trait]
 impl purser_core::Signer for SolanaChain {
     async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainFault> {
-        let price = self.price_of_transfer(order);
+        let price = self.price_of_transfer(order).await;
         let signer =
             self.signer_of_transfer(order, transfer_fee(&order.memo, order.tag_buckets, price)).await?;
         let recent = self.clock.recent().await?;
@@ -285,6 +285,10 @@ impl purser_core::Chain for SolanaChain {
         granted: Option<&Payment<'_>>,
     ) -> Result<ChainView, ChainFault> {
         Ok(self.transfer_view(payer, destination, granted).await?)
+    }
+
+    async fn worth_a_look(&self, waiting: &[(Payer, Transfer)]) -> Result<Vec<bool>, ChainFault> {
+        Ok(self.changed_approvals(waiting).await?)
     }
 
     fn known_for_transfer(&self, payer: &Payer, destination: &Address) -> Option<ChainView> {

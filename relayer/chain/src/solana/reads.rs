@@ -10,13 +10,14 @@ use crate::{
 };
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt};
-use purser_core::{BudgetState, Destination, Payer, Payment};
+use purser_core::{BudgetState, Destination, Payer, Payment, Transfer, TransferState};
 use purser_model::{AccountId, Address, Network};
-use purser_policy::TransferRequest;
+use purser_policy::{PaidTags, TransferRequest};
 use purser_rpc::ACCOUNTS_MAX;
 use purser_rpc::sysvar;
 use purser_rpc::wire::RawAccount;
 use solana_sdk::pubkey::Pubkey;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Account batches read concurrently.
 const BATCHES_AT_ONCE: usize = 4;
@@ -211,7 +212,42 @@ impl SolanaChain {
         Ok(ViewRead::This(Box::new(view_of(operator, agent, destination, (granted, budget), now))))
     }
 
-    /// The same from the accounts that the websocket keeps up to date, counting our transfers in flight. Not for accounts that pay
+    /// For each transfer that waits for a person: whether its grant was opened, it was paid, or the account is not as it was when the person
+    /// was asked.
+    pub async fn changed_approvals(&self, waiting: &[(Payer, Transfer)]) -> Result<Vec<bool>, ChainError> {
+        let program = &self.instructions.0.program;
+        let grant_of = |payer: &Payer, transfer: &Transfer| {
+            self.instructions.0.grant_address(&to_pubkey(&payer.addresses.agent), transfer.id.tag())
+        };
+        let payers: BTreeMap<Address, AgentAddresses> =
+            waiting.iter().map(|(payer, _)| (payer.addresses.agent, payer.addresses)).collect();
+        let agents: Vec<AgentAddresses> = payers.into_values().collect();
+        let agents = self.read_agents(&agents).await?.into_iter().flatten();
+        let agents: BTreeMap<Address, AgentOnChain> = agents.map(|agent| (agent.address, agent)).collect();
+        let operators = waiting.iter().map(|(payer, _)| to_pubkey(&payer.operator));
+        let grants = waiting.iter().map(|(payer, transfer)| grant_of(payer, transfer));
+        let keys: Vec<Pubkey> = operators.chain(grants).collect::<BTreeSet<_>>().into_iter().collect();
+        let mut found = BTreeMap::new();
+        for keys in keys.chunks(ACCOUNTS_MAX) {
+            found.extend(keys.iter().copied().zip(self.accounts(keys).await?));
+        }
+        let account = |key: &Pubkey| found.get(key).and_then(Option::as_ref);
+        let is_unchanged = |payer: &Payer, transfer: &Transfer| {
+            let TransferState::PendingApproval(wanted) = &transfer.state else { return Some(false) };
+            let operator_key = to_pubkey(&payer.operator);
+            let operator = decode::operator(program, &operator_key, account(&operator_key)?)?;
+            let agent = agents.get(&payer.addresses.agent)?;
+            let is_halted = operator.halted_by.or(agent.halted_by).is_some();
+            // Lamports that somebody sent there are no grant.
+            let grant = account(&grant_of(payer, transfer)).filter(|grant| grant.owner == *program);
+            let is_paid = PaidTags(&agent.tags).entries().any(|(tag, _)| tag == transfer.id.tag());
+            let holds = wanted.holds(is_halted, agent.policy.paused, agent.policy_version);
+            Some(grant.is_none() && !is_paid && holds)
+        };
+        Ok(waiting.iter().map(|(payer, transfer)| is_unchanged(payer, transfer) != Some(true)).collect())
+    }
+
+    /// [`Self::transfer_view`] from the accounts that the websocket keeps up to date, counting our transfers in flight. Not for accounts that pay
     /// through a budget: others pay through it too.
     pub fn known_transfer_view(&self, payer: &Payer, destination: &Address) -> Option<ChainView> {
         let keys = transfer_keys(payer, destination);

@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
 use crate::http::accept;
-use crate::web::actions_as_csv;
+use crate::web::actions_as_file;
 use crate::web::auth::OperatorOnly;
 use crate::web::error::ApiError;
 use crate::web::page::{LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
@@ -37,12 +37,14 @@ fn filter(query: &mut ListQuery) -> Result<ActionFilter, Invalid> {
 /// What was changed through the service, by whom and from where, newest first: each written before its change began. What was
 /// refused changed nothing and is not here; a payment is a transfer, not an action. How each ended is announced as
 /// `action.recorded`. With `Accept: text/csv` all that the filters let through, as one file; `limit` and `cursor` are refused then.
+/// As a workbook (`Accept: application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`), at most 10,000 rows.
 #[utoipa::path(
     get, path = "/v1/actions", operation_id = "list_actions", tag = "Actions",
     params(ActionsParameters),
-    responses((status = 200, description = "A page of actions, or all of them as CSV.", content(
+    responses((status = 200, description = "A page of actions, or all of them as a file.", content(
         (PageResponse<ActionResponse> = "application/json"),
         (String = "text/csv"),
+        (Vec<u8> = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
     ))),
     security(("operator_key" = [])),
     extensions(("x-scopes" = json!(["read"]))),
@@ -54,9 +56,9 @@ pub async fn list(
     mut query: ListQuery,
 ) -> Result<Response, ApiError> {
     let filter = filter(&mut query)?;
-    let mut answer = if accept::is_wanted(&headers, "text/csv") {
+    let mut answer = if let Some(format) = accept::wanted_file(&headers) {
         query.finish()?;
-        actions_as_csv(actions.all(&operator, filter))
+        actions_as_file(format, actions.all(&operator, filter)).await?
     } else {
         let request = query.page(LIMIT_DEFAULT, &filter.text(operator.id))?;
         let page = actions.list(&operator, &filter, request).await?;

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use crate::http::accept;
 use crate::web::auth::AnyKey;
 use crate::web::page::{Id, ListQuery, PageResponse, list_parameters};
-use crate::web::{ApiError, EntryResponse, entries_as_csv};
+use crate::web::{ApiError, EntryResponse, entries_as_file};
 use purser_model::wire::schema::{self, one_of, written};
 use purser_model::{AccountId, EntryKind, HistoryFilter, Invalid, PageRequest, Principal};
 use purser_service::History;
@@ -56,13 +56,15 @@ list_parameters!(HistoryParameters(LIMIT_DEFAULT) {
 /// List an account's history
 ///
 /// Transfers settled and rejected, deposits and withdrawals, the latest visible first. With `Accept: text/csv` all that the
-/// filters let through, as one file; `limit` and `cursor` are refused then.
+/// filters let through, as one file; `limit` and `cursor` are refused then. As a workbook (`Accept:
+/// application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`), at most 10,000 rows.
 #[utoipa::path(
     get, path = "/v1/accounts/{id}/transactions", operation_id = "list_transactions", tag = "History",
     params(Id<AccountId>, HistoryParameters),
-    responses((status = 200, description = "A page of the history, or all of it as CSV.", content(
+    responses((status = 200, description = "A page of the history, or all of it as a file.", content(
         (PageResponse<EntryResponse> = "application/json"),
         (String = "text/csv"),
+        (Vec<u8> = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
     ))),
     security(("operator_key" = []), ("agent_key" = [])),
     extensions(("x-scopes" = json!(["read"]))),
@@ -74,11 +76,11 @@ pub async fn list(
     headers: HeaderMap,
     mut query: ListQuery,
 ) -> Result<Response, ApiError> {
-    if accept::is_wanted(&headers, "text/csv") {
+    if let Some(format) = accept::wanted_file(&headers) {
         let filter = filter(&mut query)?;
         query.finish()?;
         let pages = history.all(&principal, account_id, filter).await?;
-        return Ok(by_accept(entries_as_csv(account_id, pages)));
+        return Ok(by_accept(entries_as_file(format, account_id, pages).await?));
     }
     let (filter, request) = asked(&principal, account_id, query)?;
     let page = history.list(&principal, account_id, filter, request).await?;

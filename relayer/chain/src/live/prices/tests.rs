@@ -1,5 +1,7 @@
 use super::*;
+use purser_rpc::node_fault::CallError;
 use purser_rpc::transport::Transport;
+use serde_json::Value;
 use std::sync::Arc;
 
 fn fees(paid: &[u64]) -> Vec<SlotFee> {
@@ -49,8 +51,7 @@ fn accounts_that_are_asked_about_are_bounded_and_those_written_last_stay() {
 
 #[tokio::test]
 async fn nodes_are_asked_about_what_is_written_and_the_last_price_outlasts_their_failures() {
-    use purser_rpc::node_fault::{CallError, NodeFault};
-    use serde_json::Value;
+    use purser_rpc::node_fault::NodeFault;
 
     struct Market(Mutex<Vec<Value>>);
     #[async_trait::async_trait]
@@ -82,4 +83,37 @@ async fn nodes_are_asked_about_what_is_written_and_the_last_price_outlasts_their
     assert_eq!(market.0.lock().expect("lock")[0], json!([[account.to_string()]]));
     prices.look(&rpc).await.expect_err("a node that fails");
     assert_eq!(prices.now(), 42);
+}
+
+#[tokio::test]
+async fn first_payment_to_a_destination_pays_what_others_pay_there_though_nobody_competes_for_our_accounts() {
+    /// Others pay 500 for this account, and nothing for any other.
+    struct Market(Pubkey, Arc<AtomicU64>);
+    #[async_trait::async_trait]
+    impl Transport for Market {
+        async fn call(&self, _: &'static str, params: Value) -> Result<Value, CallError> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            let is_hot = params.to_string().contains(&self.0.to_string());
+            Ok(json!([{ "slot": 1, "prioritizationFee": if is_hot { 500 } else { 0 } }]))
+        }
+    }
+    let [ours, hot, cold] = [1, 2, 3].map(|byte| Pubkey::new_from_array([byte; 32]));
+    let asked = Arc::new(AtomicU64::new(0));
+    let rpc = Rpc::over(vec![Box::new(Market(hot, asked.clone()))], Vec::new(), Default::default());
+    let prices = Prices::new(PriceBounds { least: 0, most: 300 });
+    prices.writes([ours]);
+    prices.look(&rpc).await.expect("looked");
+    assert_eq!(prices.now_for(&rpc, &cold).await, 0);
+    assert_eq!(prices.now_for(&rpc, &hot).await, 300, "within the bounds");
+    let before = asked.load(Ordering::Relaxed);
+    prices.writes([hot]);
+    assert_eq!(prices.now_for(&rpc, &hot).await, 300);
+    assert_eq!(asked.load(Ordering::Relaxed), before, "the next look asks about it with the others");
+    prices.look(&rpc).await.expect("looked");
+    assert_eq!(prices.now(), 300);
+
+    let fixed = Prices::new(PriceBounds { least: 7, most: 7 });
+    let before = asked.load(Ordering::Relaxed);
+    assert_eq!(fixed.now_for(&rpc, &hot).await, 7);
+    assert_eq!(asked.load(Ordering::Relaxed), before, "nothing is asked where the price is fixed");
 }

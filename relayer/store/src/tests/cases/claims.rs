@@ -370,3 +370,31 @@ async fn earlier_transfer_shows_that_a_key_has_expired_after_the_latest_is_delet
     assert!(is_new(&fixture.claim(&other, 2 * DAY).await));
     assert!(matches!(fixture.claim(&fixture.transfer(4, "a"), 2 * DAY).await, Claim::Conflict));
 }
+
+#[tokio::test]
+async fn an_account_and_an_operator_have_so_many_transfers_that_wait_for_a_person() {
+    let Some(fixture) = fixture().await else { return };
+    let asks = async |account: &Account, number: u16| {
+        let NewTransfer { transfer, .. } = fixture.transfer(0, &number.to_string());
+        let mut id = transfer.id.bytes();
+        id[..2].copy_from_slice(&number.to_be_bytes());
+        let request = TransferRequest { from: account.id, ..transfer.request.clone() };
+        let asked = ApprovalWanted::new(rejection(RejectionReason::SingleLimitExceeded), at(0));
+        let transfer = Transfer { id: TransferId::from_bytes(id), request, ..transfer };
+        let new = NewTransfer { next: TransferState::PendingApproval(asked), ..new_transfer(transfer) };
+        fixture.store.transfers.claim_transfer(&new, clock(0)).await
+    };
+    let mut number = 0;
+    for byte in 10..110 {
+        let account = account(&fixture.operator, byte);
+        fixture.store.accounts.insert_account(&account).await.expect("inserted");
+        for _ in 0..10 {
+            number += 1;
+            assert!(is_new(&asks(&account, number).await.expect("claimed")));
+        }
+        let eleventh = asks(&account, number + 1).await;
+        assert!(matches!(eleventh, Err(StoreError::TooManyApprovals)), "of one account: {eleventh:?}");
+    }
+    let more = asks(&fixture.account, number + 1).await;
+    assert!(matches!(more, Err(StoreError::TooManyApprovals)), "1,000 of the operator: {more:?}");
+}

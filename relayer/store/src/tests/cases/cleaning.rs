@@ -314,3 +314,18 @@ async fn actions_are_deleted_once_they_are_as_old_as_they_may_get_and_kept_for_e
     let steps = cleans_up(&fixture, &TooOld::nothing(at(99 * DAY)), 2).await;
     assert!(steps.is_empty(), "nobody knows the time: {steps:?}");
 }
+
+#[tokio::test]
+async fn sign_ins_may_be_deleted_sooner_and_changes_stay() {
+    let Some(fixture) = fixture().await else { return };
+    for (day, name) in ["sign_in", "create_key", "sign_out", "update_policy", "sign_in"].iter().enumerate() {
+        let made_at = i64::try_from(day).expect("small") * DAY;
+        let action = super::actions::action(&fixture, name, "key_1", made_at);
+        fixture.store.actions.insert_action(&action).await.expect("inserted");
+    }
+    let old = Retention::default().with_sign_ins_of_days(2).too_old(at(5 * DAY));
+    assert_eq!(cleans_up(&fixture, &old, 1).await, [1, 1]);
+    let kept = fixture.store.actions.list_actions(fixture.operator.id, &Default::default(), None, 9).await;
+    let kept: Vec<_> = kept.expect("read").iter().map(|listed| listed.action.name.to_string()).collect();
+    assert_eq!(kept, ["sign_in", "update_policy", "create_key"]);
+}
