@@ -26,11 +26,11 @@ const BUDGETS: &[(&str, usize)] = &[
     ("audit", 1_000), // a ledger as CSV and as a workbook, and a relayer that is waited for; what a saved directory must hold; a machine's part: HTTP, files, signed verdicts, --follow; the page is its latest raise
     ("audit/page", 400), // in turns, for WebAssembly; its build is its latest raise
     ("audit/replay", 10_030), // what decides; one life held against the one before, caps and budgets over time, refusals decided by them, a page to sign and a ledger; one list of everything that a saved directory must hold, buckets of tags, accounts that are read again and held against every moment of a slot, and refusals by caps or for want of a grant, are its latest raise
-    ("cli", 3_270), // variables for a shell, what doctor knows of poolers and nodes; the audit's options in groups, with examples; streams of events, whoever sends them; keys that it makes and revokes are on record
+    ("cli", 3_350), // what doctor knows of certificates, disks and accounts without a limit; variables for a shell, what doctor knows of poolers and nodes; the audit's options in groups, with examples; streams of events, whoever sends them; keys that it makes and revokes are on record
     ("client", 1_515), // creating over a mark; goal 1,100; what a large table of tags loads is its latest raise
-    ("core", 4_540),   // goal 3,300; one path: decided and signed before the claim
+    ("core", 4_620), // approvals that wait are read for together; goal 3,300; one path: decided and signed before the claim
     ("dev", 1_525), // an approval that was not paid fails; the approver and its phone, beside the signature of who pays; `purser trigger`
-    ("extensions/dashboard", 5_805), // stops of many by their form, accounts without a limit; budgets, webhooks and approvals that need attention; what is not known, what waits at a button, grants beside checks; wallets in a browser; what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system
+    ("extensions/dashboard", 5_815), // stops of many by their form, accounts without a limit; budgets, webhooks and approvals that need attention; what is not known, what waits at a button, grants beside checks; wallets in a browser; what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system
     ("extensions/mcp", 1_725), // strangers' memos; goal 500; a client that shows pages is led to an approval
     ("extensions/x402", 1_255), // offers in every form that sellers write
     ("localnet", 1_630),       // a gate: pages of other sites only read
@@ -47,8 +47,8 @@ const BUDGETS: &[(&str, usize)] = &[
     ("relayer/service", 8_440), // goal 7,000
     ("relayer/store", 10_875),  // goal 7,000; the SQL of its migrations counts
     ("relayer/webhooks", 960),
-    ("rpc", 1_995), // topics that are refused or left unanswered take turns; answers that say nothing; goal 1,800; subscriptions that are refused are requested again; a blockhash since a slot
-    ("simulate", 2_230), // copies of approvals that are put back, nodes that swallow and hide; tables that grow; people who approve; forks amid payments, and as one is signed
+    ("rpc", 2_005), // nodes that let nobody in; topics that are refused or left unanswered take turns; answers that say nothing; goal 1,800; subscriptions that are refused are requested again; a blockhash since a slot
+    ("simulate", 2_245), // approvals that wait are read for together; copies of approvals that are put back, nodes that swallow and hide; tables that grow; people who approve; forks amid payments, and as one is signed
     ("xtask", 4_500), // tiers, groups and their inputs, times of tests; extensions known by their folders; pages of docs in the archive; the same draws in every build of it
 ];
 

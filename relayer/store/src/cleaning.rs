@@ -46,10 +46,13 @@ impl Upkeep {
             touched = self.delete_old_co_signatures(before, rows).await?;
         }
         if let (0, Some(before)) = (touched, old.actions_before) {
-            touched = self.delete_old_actions(true, before, rows).await?;
+            touched = self.delete_old_actions("TRUE", before, rows).await?;
         }
-        if let (0, Some(before)) = (touched, old.sign_ins_before) {
-            touched = self.delete_old_actions(false, before, rows).await?;
+        // One name at a time: of both at once, SQLite would read all old actions.
+        for is_named in ["actions.name = 'sign_in'", "actions.name = 'sign_out'"] {
+            if let (0, Some(before)) = (touched, old.sign_ins_before) {
+                touched = self.delete_old_actions(is_named, before, rows).await?;
+            }
         }
         if touched == 0 {
             touched = self.delete_old_sessions(old.now, rows).await?;
@@ -138,15 +141,14 @@ impl Upkeep {
         .await
     }
 
-    /// Deletes sign-ins and sign-outs, or every action. With a cross join, SQLite looks up each operator's oldest actions
-    /// instead of scanning all of them.
+    /// Deletes those for which this condition holds. With a cross join, SQLite looks up each operator's oldest actions instead of scanning
+    /// all of them.
     async fn delete_old_actions(
         &self,
-        are_all: bool,
+        is_named: &'static str,
         before: Timestamp,
         rows: i64,
     ) -> Result<u64, StoreError> {
-        let is_named = if are_all { "TRUE" } else { "actions.name IN ('sign_in', 'sign_out')" };
         sql! {
             "DELETE FROM actions WHERE action_id IN (
                  SELECT actions.action_id FROM operators CROSS JOIN actions

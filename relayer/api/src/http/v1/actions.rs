@@ -44,7 +44,7 @@ fn filter(query: &mut ListQuery) -> Result<ActionFilter, Invalid> {
     responses((status = 200, description = "A page of actions, or all of them as a file.", content(
         (PageResponse<ActionResponse> = "application/json"),
         (String = "text/csv"),
-        (Vec<u8> = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+        (String = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
     ))),
     security(("operator_key" = [])),
     extensions(("x-scopes" = json!(["read"]))),

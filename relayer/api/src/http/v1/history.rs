@@ -64,7 +64,7 @@ list_parameters!(HistoryParameters(LIMIT_DEFAULT) {
     responses((status = 200, description = "A page of the history, or all of it as a file.", content(
         (PageResponse<EntryResponse> = "application/json"),
         (String = "text/csv"),
-        (Vec<u8> = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+        (String = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
     ))),
     security(("operator_key" = []), ("agent_key" = [])),
     extensions(("x-scopes" = json!(["read"]))),
