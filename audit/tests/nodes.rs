@@ -27,11 +27,7 @@ use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 use support::{PAYEE, Paying, TestChain, auditor, page, tried};
 
-async fn audited_alone(
-    chain: &TestChain,
-    urls: &[&str],
-    save: Option<&Path>,
-) -> Result<Report, AuditError> {
+async fn audited_alone(chain: &TestChain, urls: &[&str], save: Option<&Path>) -> Result<Report, AuditError> {
     let source = Source::Node {
         urls: urls.iter().map(|url| url.parse().expect("a URL")).collect(),
         program: purser_client::purser::ID,
