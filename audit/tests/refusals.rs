@@ -89,6 +89,7 @@ async fn audited(chain: &TestChain, file: &str) -> DenialsReport {
     };
     let report = audit_denials(request, &|_| {}).await.expect("it can be done");
     support::auditor::finds_the_same(&arguments, &report).await;
+    support::page::finds_the_same(path.path(), &url, &operator, &key, &report).await;
     report
 }
 

@@ -113,6 +113,8 @@ fn first_page_says_what_a_partner_signs() {
         "Memo; Allowlist".to_owned(),
         "SOL (fees, rent, and whom rent goes back to)".to_owned(),
     ];
+    let told: Vec<&str> = report.timeline.iter().map(|it| it.text.as_str()).collect();
+    assert!(told.iter().any(|it| it.starts_with("7.000000 USDC were withdrawn to ")), "{told:?}");
     let (shown, page) = (text(&report), html(&report));
     let first = shown.split("\nChecks\n").next().expect("a page");
     let first_page = page.split("</main>").next().expect("a page");

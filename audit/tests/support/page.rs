@@ -9,7 +9,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use purser_audit::archive::PARTS;
 use purser_audit::report::Report;
-use purser_audit::{AuditError, exit_status};
+use purser_audit::{AuditError, DenialsReport, exit_status};
 use purser_page::running::{Files, Running};
 use purser_tests::{binaries, foreign};
 use serde_json::{Value, json};
@@ -41,6 +41,27 @@ pub fn links_to(folder: &Path, explorer: &str) -> (Value, Value) {
     (end["status"].take(), end["verdict"].take())
 }
 
+/// Of a file of signed refusals a page finds the same.
+pub async fn finds_the_same(file: &Path, url: &str, operator: &str, key: &str, report: &DenialsReport) {
+    let host = url.trim_start_matches("http://");
+    let settings =
+        json!({ "hosts": [host], "operator": operator, "denials_keys": [key], "is_about_denials": true });
+    let asked = json!({ "urls": [url], "settings": settings, "denials": file });
+    let Some(said) = worker_says(asked.to_string()).await else { return };
+    let end = &said["end"];
+    assert_eq!(end["status"], exit_status(report.holds, report.complete), "{said}");
+    let own: Value = serde_json::from_str(end["json"].as_str().expect("a report")).expect("JSON");
+    assert_eq!(own["findings"], json!(report.findings));
+}
+
+/// What the worker says; meanwhile the nodes of a test answer. `None` where there is no Node.
+async fn worker_says(asked: String) -> Option<Value> {
+    let said = tokio::task::spawn_blocking(move || {
+        Some((*WORKER).as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).audits(&asked))
+    });
+    said.await.expect("it ends")
+}
+
 /// A page says of nodes what the command line says of them; of an error it may use other words. Returns what it says.
 pub async fn says_the_same_at(
     urls: &[&str],
@@ -50,11 +71,7 @@ pub async fn says_the_same_at(
     let hosts: Vec<&str> = urls.iter().map(|url| url.trim_start_matches("http://")).collect();
     let settings = json!({ "hosts": hosts, "operator": operator });
     let asked = json!({ "urls": urls, "settings": settings }).to_string();
-    // Meanwhile the nodes of a test answer.
-    let said = tokio::task::spawn_blocking(move || {
-        Some((*WORKER).as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).audits(&asked))
-    });
-    let said = said.await.expect("it ends")?;
+    let said = worker_says(asked).await?;
     let end = &said["end"];
     match audited {
         Ok(report) => {

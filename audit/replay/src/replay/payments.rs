@@ -268,12 +268,14 @@ impl Step<'_> {
             admin,
         };
         self.expect(Some(agent), &event, "Withdrawn");
+        let taken = match mint == self.at.usdc_mint {
+            true => format!("{} USDC", UsdcAmount::from_micros(amount)),
+            false => format!("{amount} units of {mint}"),
+        };
         self.tells(
             MomentKind::Withdrawn,
             Some(agent),
-            format!(
-                "{amount} units of {mint} were withdrawn to {recipient}, of {recipient_owner}, by {admin}."
-            ),
+            format!("{taken} were withdrawn to {recipient}, of {recipient_owner}, by {admin}."),
         );
         // Another mint may have another token program.
         if source == book.agent.token_account

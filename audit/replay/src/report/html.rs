@@ -181,10 +181,7 @@ fn times(count: usize) -> String {
 }
 
 fn accounts(out: &mut String, report: &Report) -> Written {
-    let by_account = report.by_account();
-    let period = report.period.words().map_or(String::new(), |words| format!(", {words}"));
-    write!(out, "<h2>{}{}</h2>", by_account.title, escaped(&period))?;
-    grid(out, &by_account)?;
+    grid(out, &report.by_account())?;
     out.push_str("<h2>Accounts</h2>");
     for account in &report.accounts {
         write!(out, "<h3><code>{}</code></h3>", escaped(&account.address))?;
@@ -294,14 +291,13 @@ fn over_time(out: &mut String, report: &Report) -> Written {
 /// Budgets, approvers, and what bound accounts beside their policies.
 fn beside(out: &mut String, report: &Report) -> Written {
     for table in report.over_time() {
-        write!(out, "<h2>{} over time</h2>", table.title)?;
         grid(out, &table)?;
     }
     Ok(())
 }
 
-fn grid(out: &mut String, Table { heads, rows, .. }: &Table) -> Written {
-    out.push_str("<table><tr>");
+fn grid(out: &mut String, Table { title, heads, rows }: &Table) -> Written {
+    write!(out, "<h2>{}</h2><table><tr>", escaped(title))?;
     for head in *heads {
         write!(out, "<th>{head}</th>")?;
     }

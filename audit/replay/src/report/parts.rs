@@ -18,7 +18,10 @@ impl Report {
         let mut rows = vec![
             ("Scope", scope),
             ("Network (genesis hash)", format!("{}, {}", self.network, self.genesis_hash)),
-            ("Period", format!("{from}, the operator's creation, to {until} (slot {})", self.until_slot)),
+            (
+                "Audited period",
+                format!("{from}, the operator's creation, to {until} (slot {})", self.until_slot),
+            ),
         ];
         rows.extend(self.sums());
         rows.extend([
@@ -83,7 +86,12 @@ impl Report {
             "at the end",
         ];
         let all = std::iter::once(row("all", &self.period.all));
-        Table { title: "Totals by account", heads, rows: accounts.chain(all).collect() }
+        let mut title = "Totals by account".to_owned();
+        title += &self.period.words().map_or(String::new(), |words| format!(", {words}"));
+        if self.period.accounts.len() > 1 {
+            title += "; a payment from one of them to another is in both";
+        }
+        Table { title, heads, rows: accounts.chain(all).collect() }
     }
 
     /// What does not hold, then what could not be checked: each once, with how often it is so.
@@ -118,7 +126,7 @@ impl Report {
 
 /// What was so from when to when, for any form of the report.
 pub(super) struct Table {
-    pub title: &'static str,
+    pub title: String,
     pub heads: &'static [&'static str],
     pub rows: Vec<Vec<String>>,
 }
@@ -147,7 +155,11 @@ impl Report {
             ("Approvers", &["key", "USDC at once", "USDC a day", "from", "to"], approvers.collect()),
             ("Account limits", &["account", "bound", "from", "to"], limits.collect()),
         ];
-        let tables = all.into_iter().map(|(title, heads, rows)| Table { title, heads, rows });
+        let tables = all.into_iter().map(|(title, heads, rows)| Table {
+            title: format!("{title} over time"),
+            heads,
+            rows,
+        });
         tables.filter(|table| !table.rows.is_empty())
     }
 }

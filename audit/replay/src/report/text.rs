@@ -35,14 +35,7 @@ fn write(out: &mut String, report: &Report) -> Written {
     for loosening in &report.loosenings {
         loosened(out, loosening)?;
     }
-    let by_account = report.by_account();
-    writeln!(
-        out,
-        "\n{}{}",
-        by_account.title,
-        report.period.words().map_or(String::new(), |it| format!(", {it}"))
-    )?;
-    rows(out, &by_account)?;
+    rows(out, &report.by_account())?;
     writeln!(out, "\nAccounts")?;
     for account in &report.accounts {
         lived(out, account)?;
@@ -217,7 +210,6 @@ fn over_time(out: &mut String, report: &Report) -> Written {
         writeln!(out, "  - loosened policies wait {} seconds, {when}", delay.seconds)?;
     }
     for table in report.over_time() {
-        writeln!(out, "\n{} over time", table.title)?;
         rows(out, &table)?;
     }
     if !report.halts.is_empty() {
@@ -244,6 +236,7 @@ fn over_time(out: &mut String, report: &Report) -> Written {
 }
 
 fn rows(out: &mut String, table: &Table) -> Written {
+    writeln!(out, "\n{}", table.title)?;
     for row in &table.rows {
         let cells: Vec<String> =
             table.heads.iter().zip(row).map(|(head, cell)| format!("{head} {cell}")).collect();
