@@ -64,7 +64,7 @@ pub(super) async fn look_at(
             Some(free) => findings.not_ok(
                 "database",
                 format!("{place}: its disk has {} kB left, and writes fail once it is full", free / 1_000),
-                "free space on that disk, or move the database to another; docs/operating.md has what grows, under Retention",
+                "free space on that disk, or move the database to another; docs/run/operating.md has what grows, under Retention",
             )?,
             None => findings.ok("database", format!("{place}: takes writes, its tables are up to date"))?,
         },
