@@ -6,8 +6,8 @@ interface Runtime {
 
 const warned = new Set<string>();
 
-/** The value of an argument, which may have its old name. Warns once for each old name, where the runtime shows warnings. */
-export function renamed<T>(name: string, value: T | undefined, oldName: string, oldValue: T | undefined): T | undefined {
+/** Returns an argument, given by its new or its old name. Warns once for each old name, where the runtime can. */
+export function renamed<T>(name: string, value: T | undefined, oldName: string, oldValue: T | undefined) {
   if (oldValue === undefined) return value;
   if (value !== undefined) throw new TypeError(`give ${name}, or \`${oldName}\`, which is its old name, not both`);
   if (!warned.has(oldName)) {
@@ -22,8 +22,9 @@ export function renamed<T>(name: string, value: T | undefined, oldName: string, 
 export type IdempotencyKey =
   | {
       /**
-       * At most 128 characters. A retry with the same one within 24 hours returns the first payment, and nothing is paid twice.
-       * After 24 hours it can pay again. Begin it with a prefix: all accounts of an operator share their idempotency keys.
+       * At most 128 characters. A retry with the same one within 24 hours returns the first payment, and nothing is paid
+       * twice. After 24 hours it can pay again. Begin it with a prefix: all accounts of an operator share their
+       * idempotency keys.
        */
       idempotencyKey: string;
       name?: never;
@@ -42,13 +43,14 @@ export interface OwnIdempotencyKey {
   once?: string;
 }
 
-/** The idempotency key of a payment or a purchase. */
+/** Returns the idempotency key of a payment or a purchase. Throws if there is none. */
 export function keyOfPayment(given: { idempotencyKey?: string; name?: string }, what: string): string {
   const key = renamed("idempotencyKey", given.idempotencyKey, "name", given.name);
   if (!key) throw new TypeError(`${what} needs an idempotencyKey: each one is paid once`);
   return key;
 }
 
+/** Returns the idempotency key that was given for a request that is no payment. */
 export function ownKey(given: OwnIdempotencyKey): string | undefined {
   return renamed("idempotencyKey", given.idempotencyKey, "once", given.once);
 }
