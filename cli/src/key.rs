@@ -88,7 +88,7 @@ async fn create(
         json!(operator.network.as_str()),
         words(key.scopes),
     ];
-    print_made(format, "key", &["id", "key", "operator_id", "network", "scopes"], &[made.to_vec()])
+    print_made(format, "operator_key", &["id", "key", "operator_id", "network", "scopes"], &[made.to_vec()])
 }
 
 async fn list(store: &Store, format: Format, operator: OperatorId) -> Result<()> {

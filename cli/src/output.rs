@@ -15,8 +15,8 @@ pub(super) enum Format {
     Env,
 }
 
-/// Things that were made: as a list, or for a shell. There the fields of a key are `PURSER_KEY_ID` and so on, and `PURSER_KEY` is the one
-/// that is named as the thing; of a second thing, `PURSER_KEY_ID_2`.
+/// Prints things that were made, as a list or as variables of a shell. The fields of an `operator_key` are
+/// `PURSER_OPERATOR_KEY_ID` and so on, and its `key` is `PURSER_OPERATOR_KEY`. A second thing's names end with `_2`.
 pub(super) fn print_made(format: Format, what: &str, names: &[&str], rows: &[Vec<Value>]) -> Result<()> {
     let (Format::Env, what) = (format, what.to_uppercase()) else {
         return match rows {
@@ -29,8 +29,9 @@ pub(super) fn print_made(format: Format, what: &str, names: &[&str], rows: &[Vec
     for (row, number) in rows.iter().zip(1..) {
         for (name, value) in names.iter().zip(row).filter(|(_, value)| !value.is_null()) {
             let name = name.to_uppercase();
+            let is_the_thing = what.rsplit('_').next() == Some(name.as_str());
             let variable =
-                if name == what { format!("PURSER_{what}") } else { format!("PURSER_{what}_{name}") };
+                if is_the_thing { format!("PURSER_{what}") } else { format!("PURSER_{what}_{name}") };
             let variable = if number == 1 { variable } else { format!("{variable}_{number}") };
             print_line(&format!("{variable}={}", shell_word(&text(value))))?;
         }

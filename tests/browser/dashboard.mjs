@@ -8,7 +8,7 @@ import { join } from "node:path";
 const { env } = process;
 const { chromium } = await import(`${env.PURSER_NODE_MODULES}/playwright-core/index.mjs`);
 const axe = readFileSync(`${env.PURSER_NODE_MODULES}/axe-core/axe.min.js`, "utf8");
-const base = env.PURSER_URL;
+const base = env.PURSER_SITE;
 
 const browser = await chromium.launch({ executablePath: env.PURSER_CHROMIUM, args: ["--no-sandbox"] });
 const wrong = [];

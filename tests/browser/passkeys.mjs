@@ -12,12 +12,12 @@ setTimeout(() => { console.log("WRONG it did not come to its end"); process.exit
 const wrong = [];
 const note = (what) => wrong.push(what);
 
-const context = await browser.newContext({ baseURL: env.PURSER_URL });
+const context = await browser.newContext({ baseURL: env.PURSER_SITE });
 const page = await context.newPage();
 page.setDefaultTimeout(30_000);
 page.on("pageerror", (error) => note(`script: ${error}`));
 page.on("console", (message) => message.type() === "error" && !/status of 40[01]/.test(message.text()) && note(`console: ${message.text()}`));
-page.on("request", (request) => request.url().startsWith(env.PURSER_URL) || note(`asks elsewhere: ${request.url()}`));
+page.on("request", (request) => request.url().startsWith(env.PURSER_SITE) || note(`asks elsewhere: ${request.url()}`));
 
 process.on("uncaughtException", async (error) => {
   console.log(`WRONG ${error.message}, at ${page.url()}: ${await page.locator("main").innerText().catch(() => "no page")}`);

@@ -95,7 +95,7 @@ async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
     node.env("PURSER_HANGING_WEBHOOK", hanging.text_of("id"));
     node.arg(workspace().join("tests/browser/dashboard.mjs")).kill_on_drop(true);
     node.env("PURSER_NODE_MODULES", &modules).env("PURSER_CHROMIUM", chromium);
-    node.env("PURSER_URL", app.base_url()).env("PURSER_OPERATOR_KEY", operator.client.key());
+    node.env("PURSER_SITE", app.base_url()).env("PURSER_OPERATOR_KEY", operator.client.key());
     node.env("PURSER_ACCOUNT", &agent.id).env("PURSER_REJECTED", rejected.text_of("transfer_id"));
     node.env("PURSER_WEBHOOK", webhook.text_of("id")).env("PURSER_EVENT", delivered);
     node.env("PURSER_RECEIVER", receiver.url("")).env("PURSER_BUDGET", budget);

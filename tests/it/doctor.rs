@@ -303,7 +303,8 @@ async fn what_is_made_is_printed_as_variables_of_a_shell() {
     let config = app.config();
     let creates = ["key", "create", "--operator", &operator.id, "-o", "env", "--config", path_text(&config)];
     let made = said(&purser(&creates));
-    let told = evaluated(&made, "\"$PURSER_KEY\" \"$PURSER_KEY_ID\" \"$PURSER_KEY_OPERATOR_ID\"");
+    let words = "\"$PURSER_OPERATOR_KEY\" \"$PURSER_OPERATOR_KEY_ID\" \"$PURSER_OPERATOR_KEY_OPERATOR_ID\"";
+    let told = evaluated(&made, words);
     let told: Vec<&str> = told.lines().collect();
     assert!(told[0].starts_with("psr_op_") && told[1].starts_with("key_"), "{told:?}");
     assert_eq!(told[2], operator.id);

@@ -115,7 +115,7 @@ async fn a_refusal_whose_body_does_not_come_says_that_the_connection_closes() {
 const POOL: &str = "\
 import httpx, os
 lost = 0
-with httpx.Client(base_url=os.environ['PURSER_URL']) as client:
+with httpx.Client(base_url=os.environ['PURSER_SITE']) as client:
     for number in range(400):
         try:
             client.post('/v1/transfers', json={'amount': '1'})
@@ -130,6 +130,6 @@ async fn httpx_loses_no_request_after_refusals() {
     let Some(python) = foreign::python() else { return };
     let app = TestApp::shared().await;
     let mut command = tokio::process::Command::new(python.join("python"));
-    command.args(["-c", POOL]).env("PURSER_URL", app.base_url()).kill_on_drop(true);
+    command.args(["-c", POOL]).env("PURSER_SITE", app.base_url()).kill_on_drop(true);
     assert_eq!(foreign::printed(command).await.trim(), "0");
 }

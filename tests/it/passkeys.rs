@@ -682,7 +682,7 @@ async fn a_passkey_is_made_and_used_in_a_browser() {
     let mut node = Command::new("node");
     node.arg(workspace().join("tests/browser/passkeys.mjs")).kill_on_drop(true);
     node.env("PURSER_NODE_MODULES", &modules).env("PURSER_CHROMIUM", chromium);
-    node.env("PURSER_URL", home(operator.app())).env("PURSER_OPERATOR_KEY", operator.client.key());
+    node.env("PURSER_SITE", home(operator.app())).env("PURSER_OPERATOR_KEY", operator.client.key());
     let output = tokio::time::timeout(Duration::from_secs(110), node.output()).await;
     let output = output.expect("the script ends").expect("node starts");
     let (printed, complaint) =

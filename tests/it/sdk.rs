@@ -135,8 +135,8 @@ async fn typescript_pays_each_name_once_through_a_bad_line() {
 /// As docs show it, with a check of the types.
 const IN_DENO: &str = r#"import { Purser } from "PURSER_SDK/src/index.ts";
 const agent = new Purser();
-const paid = await agent.pay({ to: Deno.args[0], usdc: "0.25", name: Deno.args[1] });
-console.log(paid.status, paid.usdc);
+const paid = await agent.pay({ to: Deno.args[0], amountUsdc: "0.25", idempotencyKey: Deno.args[1] });
+console.log(paid.status, paid.amountUsdc);
 "#;
 
 #[tokio::test]
@@ -216,7 +216,7 @@ async fn example_pays_once_and_says_what_could_be_paid(sdk: &Sdk) {
     assert_eq!(first.replace("paid now", "paid before"), second, "one payment");
     assert!(second.starts_with("settled 0.250000 ") && second.ends_with(" paid before\n"), "{second}");
     for (usdc, name, says) in
-        [("26", "b", "At most 25.000000 now"), ("1", "a", "a new payment takes a new name")]
+        [("26", "b", "At most 25.000000 now"), ("1", "a", "a new payment needs a new one")]
     {
         let output = pay(usdc, name).output().await.expect("the program starts");
         let complaint = String::from_utf8_lossy(&output.stderr);

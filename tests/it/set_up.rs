@@ -162,7 +162,7 @@ pub async fn pays_and_audits(scene: &mut Scene, url: &str, key: &str, audit: &st
     let blocks = printed("first");
     let [create, policy, pay, _audit] = &blocks[..] else { panic!("{blocks:?}") };
     let url = format!("{}/v1", url.trim_end_matches('/'));
-    scene.variables.extend([("PURSER_URL", url), ("PURSER_KEY", key.to_owned())]);
+    scene.variables.extend([("PURSER_URL", url), ("PURSER_OPERATOR_KEY", key.to_owned())]);
     let answer = |printed: String| serde_json::from_str::<Value>(&printed).expect("an answer of the API");
     let account = answer(scene.types(create));
     let token_account: Pubkey =

@@ -1,4 +1,4 @@
-"""An agent that buys by x402: what a server sells, for at most so much, once per name.
+"""An agent that buys by x402: what a server sells, for at most so much, once per idempotency key.
 
 PURSER_URL=... PURSER_AGENT_KEY=... python buy.py https://shop.example/report 0.30 report-2026-11
 """
@@ -7,10 +7,10 @@ import sys
 
 from purser_pay import ApiError, PolicyRefused, Purser
 
-url, max_usdc, name = sys.argv[1:]
+url, max_usdc, idempotency_key = sys.argv[1:]
 with Purser() as agent:
     try:
-        bought = agent.buy(url, max_usdc=max_usdc, name=name)
+        bought = agent.buy(url, max_usdc=max_usdc, idempotency_key=idempotency_key)
     except PolicyRefused as refused:
         sys.exit(f"the policy refuses: {refused.message}")
     except ApiError as error:

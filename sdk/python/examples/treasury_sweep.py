@@ -17,11 +17,17 @@ with Purser.operator() as operator:
         surplus = account.balance_usdc - floor
         if surplus <= 0 or account.account_id == treasury:
             continue
-        # Started again after a stop, the same day asks for the same payment.
-        name = f"{account.account_id}:sweep:{day}"
+        # Started again on the same day, it asks for the same payment.
+        idempotency_key = f"{account.account_id}:sweep:{day}"
         try:
-            paid = operator.pay(account=account.account_id, to=treasury, usdc=surplus, name=name, memo="sweep")
-            print("swept", paid.account, paid.usdc)
+            paid = operator.pay(
+                account=account.account_id,
+                to=treasury,
+                amount_usdc=surplus,
+                idempotency_key=idempotency_key,
+                memo="sweep",
+            )
+            print("swept", paid.account, paid.amount_usdc)
         except Duplicate:
             print("swept today already", account.account_id)
         except Refused as refused:

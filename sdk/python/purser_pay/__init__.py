@@ -1,9 +1,10 @@
-"""Payments of AI agents through a Purser service. Each is made once per name, within the rules that the chain enforces.
+"""Payments of AI agents through a Purser service. Each is made once per idempotency key, within the rules
+that the chain enforces.
 
     from purser_pay import Purser
 
     agent = Purser()  # PURSER_URL, PURSER_AGENT_KEY
-    paid = agent.pay(to=payee, usdc="0.25", name="invoice-4711")
+    paid = agent.pay(to=payee, amount_usdc="0.25", idempotency_key="invoice-4711")
     print(paid.signature, paid.replayed)
 """
 

@@ -27,11 +27,12 @@ from ._call import (
     nothing,
     own_account,
     page_of,
-    payment_named,
-    purchase_named,
+    payment_with,
+    purchase_with,
     transfer_with,
 )
 from ._http_async import AsyncHttpTransport, AsyncSystemClock
+from ._renamed import renamed
 from ._retry import ATTEMPT_SECONDS, is_asked_again, pause
 from .errors import ApiError, TooManyRequests, Unreachable
 from .events import Event, MessageReader, event_of, event_of_body
@@ -54,10 +55,10 @@ STREAM_SILENCE_SECONDS = 45.0
 
 
 class AsyncPurser:
-    """An agent's account, or with an operator's key all accounts of the operator.
+    """An agent's account, or with an operator's API key all accounts of the operator.
 
     `url` is the service's address (default: `PURSER_URL`), `key` an API key (default: `PURSER_AGENT_KEY`; see `operator`).
-    `account` is the account that pays (default: `PURSER_ACCOUNT`, else the one that the agent's key opens). A call gives up
+    `account` is the account that pays (default: `PURSER_ACCOUNT`, else the one that the agent key opens). A call gives up
     `deadline` seconds after it began.
     """
 
@@ -111,73 +112,79 @@ class AsyncPurser:
         """Closes the transport. The own one keeps nothing open."""
         await self._transport.close()
 
+    @renamed(name="idempotency_key", usdc="amount_usdc")
     async def pay(
         self,
         *,
         to: str,
-        name: str,
-        usdc: Usdc | None = None,
+        idempotency_key: str,
+        amount_usdc: Usdc | None = None,
         micro_usdc: int | None = None,
         memo: str | None = None,
         account: str | None = None,
         duplicate_of: str | None = None,
         approval: str | None = None,
     ) -> Payment:
-        """Pays once per `name`, and returns when the chain has settled it.
+        """Pays once per `idempotency_key`, and returns when the chain has settled the payment.
 
-        `to` is an account's id or the address of a USDC token account. `name` is the idempotency key, at most 128 characters:
-        asked for again under it, within 24 hours, the same payment is answered and nothing is paid. After that it would pay
-        again. Begin it with the account's id or another prefix of yours: all accounts of an operator share their names.
+        `to` is an account's id or the address of a USDC token account. `idempotency_key` has at most 128 characters: a retry
+        with the same one within 24 hours returns the first payment, and nothing is paid twice. After 24 hours it can pay
+        again. Begin it with the account's id or another prefix: all accounts of an operator share their idempotency keys.
         `duplicate_of` is the payment that this one repeats on purpose, where the account refuses what looks like a duplicate.
-        With `approval="request"`, what the policy refuses may wait for a person: the payment then comes back at once with
-        `status` `pending_approval` and the `approval_url` for that person. Ask again under the same name how it ended.
+        With `approval="request"`, a payment that the policy refuses may wait for a person: it then comes back at once with
+        `status` `pending_approval` and the `approval_url` for that person. Call again with the same idempotency key to see
+        how it ended.
         """
-        if not name:
-            raise ValueError("a payment needs a name: the same name is paid once")
-        body = {"from": account or await self.account_id(), "to": to, "amount": amount_text(usdc, micro_usdc)}
-        body |= given_fields(idempotency_key=name, memo=memo, duplicate_of=duplicate_of, approval=approval)
-        answer = await self._answer(Call("POST", "/transfers", body=body, is_awaited=True), payment_named(name))
+        if not idempotency_key:
+            raise ValueError("a payment needs an idempotency_key: each one is paid once")
+        body = {"from": account or await self.account_id(), "to": to, "amount": amount_text(amount_usdc, micro_usdc)}
+        body |= given_fields(idempotency_key=idempotency_key, memo=memo, duplicate_of=duplicate_of, approval=approval)
+        call = Call("POST", "/transfers", body=body, is_awaited=True)
+        answer = await self._answer(call, payment_with(idempotency_key))
         return Payment.of(answer.value, answer.replayed)
 
+    @renamed(usdc="amount_usdc")
     async def preview(
         self,
         *,
         to: str,
-        usdc: Usdc | None = None,
+        amount_usdc: Usdc | None = None,
         micro_usdc: int | None = None,
         memo: str | None = None,
         account: str | None = None,
     ) -> types.Preview:
         """How each rule would judge a payment now. Nothing happens."""
-        body = {"from": account or await self.account_id(), "to": to, "amount": amount_text(usdc, micro_usdc)}
+        body = {"from": account or await self.account_id(), "to": to, "amount": amount_text(amount_usdc, micro_usdc)}
         call = Call("POST", "/transfers/preview", body=body | given_fields(memo=memo))
         return await self._read(types.Preview, call)
 
+    @renamed(name="idempotency_key")
     async def buy(
         self,
         url: str,
         *,
         max_usdc: Usdc,
-        name: str,
+        idempotency_key: str,
         method: str = "GET",
         body: str | None = None,
         memo: str | None = None,
         account: str | None = None,
     ) -> types.X402Payment:
-        """Buys what a server sells by x402 for at most `max_usdc`, once per `name`."""
-        if not name:
-            raise ValueError("a purchase needs a name: the same name is paid once")
+        """Buys what a server sells by x402 for at most `max_usdc`, once per `idempotency_key`."""
+        if not idempotency_key:
+            raise ValueError("a purchase needs an idempotency_key: each one is paid once")
         sent = {"from": account or await self.account_id(), "url": url, "max_amount": usdc_text(max_usdc, "max_usdc")}
-        sent |= given_fields(idempotency_key=name, method=method, body=body, memo=memo)
-        return await self._ask(Call("POST", "/x402/payments", body=sent, is_awaited=True), purchase_named(name))
+        sent |= given_fields(idempotency_key=idempotency_key, method=method, body=body, memo=memo)
+        call = Call("POST", "/x402/payments", body=sent, is_awaited=True)
+        return await self._ask(call, purchase_with(idempotency_key))
 
     async def account_id(self) -> str:
-        """The account that pays: given, set by `PURSER_ACCOUNT`, or the one that the agent's key opens."""
+        """The account that pays: given, set by `PURSER_ACCOUNT`, or the one that the agent key opens."""
         if self._account is None:
             call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_account", "arguments": {}}}
             found = await self._ask(Call("POST", self._base.removesuffix("/v1") + "/mcp", body=call), own_account)
             if found is None:
-                raise ValueError("this key opens no account by itself: say which one pays, account=...")
+                raise ValueError("this API key opens no account by itself: say which one pays, account=...")
             self._account = found
         return self._account
 
@@ -238,7 +245,8 @@ class AsyncPurser:
         transfer_id = accepted.transfer_id if accepted else None
         if transfer_id is None and isinstance(problem, ApiError):
             transfer_id = problem.transfer_id
-        message = f"no final answer in {self._deadline:g} s and {attempts} attempts: {problem}. Ask again under the same name"
+        tried = f"no final answer in {self._deadline:g} s and {attempts} attempts"
+        message = f"{tried}: {problem}. Retry with the same idempotency key"
         return Unreachable(message, problem, transfer_id)
 
     def _request(self, call: Call, timeout: float, headers: Mapping[str, str] | None = None) -> Request:
@@ -277,12 +285,13 @@ class AsyncTransfers:
         """A transfer in any state."""
         return await self._purser._ask(Call("GET", f"/transfers/{quote(transfer_id)}"), transfer_with(transfer_id))
 
+    @renamed(name="idempotency_key")
     def list(
         self,
         *,
         account: str | None = None,
         status: str | None = None,
-        name: str | None = None,
+        idempotency_key: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
     ) -> AsyncIterator[types.Transfer]:
@@ -292,7 +301,7 @@ class AsyncTransfers:
             "/transfers",
             account_id=account,
             status=status,
-            idempotency_key=name,
+            idempotency_key=idempotency_key,
             since=text_of_time(since),
             until=text_of_time(until),
         )
@@ -351,6 +360,7 @@ class AsyncAccounts:
     def __init__(self, purser: AsyncPurser) -> None:
         self._purser = purser
 
+    @renamed(once="idempotency_key")
     async def create(
         self,
         name: str,
@@ -361,12 +371,12 @@ class AsyncAccounts:
         max_daily_spend: Usdc | None = None,
         allowed_counterparties: Iterable[str | Mapping[str, str]] | None = None,
         require_memo: bool = False,
-        once: str | None = None,
+        idempotency_key: str | None = None,
     ) -> types.Account:
-        """A new account with this policy. Under `once`, a name of yours, it is made once within 24 hours."""
+        """Creates an account with this policy. A retry with the same `idempotency_key` within 24 hours returns the first one."""
         policy = changed_policy(max_single_transfer, max_daily_spend, allowed_counterparties, require_memo, UNSET)
         body = {"name": name, "policy": policy} | given_fields(metadata=metadata, tags=tags)
-        return await self._purser._read(types.Account, Call.once("/accounts", body, once))
+        return await self._purser._read(types.Account, Call.once("/accounts", body, idempotency_key))
 
     async def get(self, account: str) -> types.Account:
         return await self._purser._read(types.Account, Call("GET", f"/accounts/{quote(account)}"))
@@ -385,7 +395,7 @@ class AsyncAccounts:
         duplicates: str | None = None,
         approvals: str | None = None,
     ) -> types.Account:
-        """Changes what is given; tags as a whole, metadata key by key: a value that is `None` removes its key."""
+        """Changes what is given; tags as a whole, metadata field by field: `None` as a value removes its field."""
         change = given_fields(name=name, metadata=metadata, tags=tags, duplicates=duplicates, approvals=approvals)
         call = Call("PATCH", f"/accounts/{quote(account)}", body=change)
         return await self._purser._read(types.Account, call)
@@ -451,6 +461,7 @@ class AsyncPolicies:
     async def unpause(self, account: str) -> types.AccountPolicy:
         return await self._asks("PATCH", account, {"paused": False}, None)
 
+    @renamed(once="idempotency_key")
     async def change_many(
         self,
         accounts: Mapping[str, Any],
@@ -464,17 +475,18 @@ class AsyncPolicies:
         budget_id: str | None | Unset = UNSET,
         reason: str | None = None,
         dry_run: bool = False,
-        once: str | None = None,
+        idempotency_key: str | None = None,
     ) -> types.ManyChanged:
         """Changes the policy of each of these accounts: `{"tag": "eu"}`, `{"ids": [...]}`, `{"all": True}`.
 
         A dry run shows before and after; its versions, given back as
-        `{"versions": {...}}`, change exactly what was shown. Under the same `once`, it is done once.
+        `{"versions": {...}}`, change exactly what was shown. With the same `idempotency_key`, it is done once.
         """
         policy = changed_policy(max_single_transfer, max_daily_spend, allowed_counterparties, require_memo, paused)
         policy |= changed_bounds(max_30_day_spend, budget_id) | given_fields(reason=reason)
         body = {"accounts": accounts, "policy": policy, "dry_run": dry_run}
-        return await self._purser._read(types.ManyChanged, Call.once("/bulk/policy", body, once, BULK_BYTES_MAX))
+        call = Call.once("/bulk/policy", body, idempotency_key, BULK_BYTES_MAX)
+        return await self._purser._read(types.ManyChanged, call)
 
     async def drop_pending(self, account: str) -> types.AccountPolicy:
         """Drops the policy that waits."""
@@ -494,11 +506,12 @@ class AsyncPolicies:
 
 
 class AsyncKeys:
-    """Keys of agents, each for one account."""
+    """API keys of agents, each for one account."""
 
     def __init__(self, purser: AsyncPurser) -> None:
         self._purser = purser
 
+    @renamed(once="idempotency_key")
     async def create(
         self,
         account: str,
@@ -507,20 +520,20 @@ class AsyncKeys:
         expires_at: datetime | str | None = None,
         allowed_cidrs: Sequence[str] | None = None,
         scopes: Sequence[str] | None = None,
-        once: str | None = None,
+        idempotency_key: str | None = None,
     ) -> types.NewKey:
-        """A new key, whose text is shown this once."""
+        """Creates an API key. Its text is shown only in this answer."""
         body = given_fields(
             name=name, expires_at=text_of_time(expires_at), allowed_cidrs=allowed_cidrs, scopes=scopes
         )
-        call = Call.once(f"/accounts/{quote(account)}/keys", body, once)
+        call = Call.once(f"/accounts/{quote(account)}/keys", body, idempotency_key)
         return await self._purser._read(types.NewKey, call)
 
     def list(self, account: str) -> AsyncIterator[types.Key]:
         return self._purser._listed(types.Key, f"/accounts/{quote(account)}/keys")
 
     async def revoke(self, key_id: str) -> None:
-        """`self` is the key that asks: an agent gives its own back."""
+        """Revokes an API key. `self` is the one that this client uses."""
         await self._purser._ask(Call("DELETE", f"/keys/{quote(key_id)}"), nothing)
 
 
@@ -535,11 +548,13 @@ class AsyncHalts:
         call = Call.once(f"/accounts/{quote(account)}/halt", None, None)
         return await self._purser._read(types.Halted, call)
 
+    @renamed(once="idempotency_key")
     async def many(
-        self, accounts: Mapping[str, Any], *, dry_run: bool = False, once: str | None = None
+        self, accounts: Mapping[str, Any], *, dry_run: bool = False, idempotency_key: str | None = None
     ) -> types.ManyChanged:
-        """Stops each of these accounts; see `policies.change_many`."""
-        call = Call.once("/bulk/halt", {"accounts": accounts, "dry_run": dry_run}, once, BULK_BYTES_MAX)
+        """Stops each of these accounts; see `policy.change_many`."""
+        body = {"accounts": accounts, "dry_run": dry_run}
+        call = Call.once("/bulk/halt", body, idempotency_key, BULK_BYTES_MAX)
         return await self._purser._read(types.ManyChanged, call)
 
     async def operator(self) -> types.Halted:
@@ -654,6 +669,7 @@ class AsyncWebhooks:
     def __init__(self, purser: AsyncPurser) -> None:
         self._purser = purser
 
+    @renamed(once="idempotency_key")
     async def create(
         self,
         url: str,
@@ -661,13 +677,13 @@ class AsyncWebhooks:
         *,
         accounts: Sequence[str] | None = None,
         low_balance_threshold_usdc: Usdc | None = None,
-        once: str | None = None,
+        idempotency_key: str | None = None,
     ) -> types.WebhookWithSecret:
         """Registers an endpoint. The answer's secret is shown this once."""
         threshold = low_balance_threshold_usdc and usdc_text(low_balance_threshold_usdc, "low_balance_threshold_usdc")
         body = {"url": url, "events": [*events]}
         body |= given_fields(account_ids=accounts and [*accounts], low_balance_threshold_usdc=threshold)
-        return await self._purser._read(types.WebhookWithSecret, Call.once("/webhooks", body, once))
+        return await self._purser._read(types.WebhookWithSecret, Call.once("/webhooks", body, idempotency_key))
 
     async def get(self, webhook_id: str) -> types.Webhook:
         return await self._purser._read(types.Webhook, Call("GET", f"/webhooks/{quote(webhook_id)}"))
@@ -692,9 +708,12 @@ class AsyncWebhooks:
     async def delete(self, webhook_id: str) -> None:
         await self._purser._ask(Call("DELETE", f"/webhooks/{quote(webhook_id)}"), nothing)
 
-    async def rotate_secret(self, webhook_id: str, *, once: str | None = None) -> types.WebhookWithSecret:
-        """A new secret. The one before it signs too for 24 hours."""
-        call = Call.once(f"/webhooks/{quote(webhook_id)}/rotate_secret", None, once)
+    @renamed(once="idempotency_key")
+    async def rotate_secret(
+        self, webhook_id: str, *, idempotency_key: str | None = None
+    ) -> types.WebhookWithSecret:
+        """Creates a new secret. The one before it signs too for 24 hours."""
+        call = Call.once(f"/webhooks/{quote(webhook_id)}/rotate_secret", None, idempotency_key)
         return await self._purser._read(types.WebhookWithSecret, call)
 
     async def test(self, webhook_id: str) -> Event:

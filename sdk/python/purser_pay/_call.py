@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any, Generic, TypeVar, Union
 
 from ._answers import Unreadable, is_json, json_of, read
+from ._renamed import warn_renamed
 from .money import Usdc, usdc_text
 from .transport import ANSWER_BYTES_MAX, Response
 from .types import Transfer, X402Payment
@@ -44,9 +45,11 @@ class Call:
     answer_bytes_max: int = ANSWER_BYTES_MAX
 
     @staticmethod
-    def once(path: str, body: Mapping[str, Any] | None, name: str | None, answer_bytes_max: int = ANSWER_BYTES_MAX) -> Call:
-        """A POST that is done once under its name, however often it is asked for."""
-        headers = {"Idempotency-Key": name or f"sdk-{uuid.uuid4()}"}
+    def once(
+        path: str, body: Mapping[str, Any] | None, idempotency_key: str | None, answer_bytes_max: int = ANSWER_BYTES_MAX
+    ) -> Call:
+        """A POST that takes effect once per idempotency key, of its own unless one is given."""
+        headers = {"Idempotency-Key": idempotency_key or f"sdk-{uuid.uuid4()}"}
         return Call("POST", path, body=body, headers=headers, answer_bytes_max=answer_bytes_max)
 
 
@@ -87,20 +90,20 @@ class Answer(Generic[T]):
         return self if accepted is None else replace(self, replayed=accepted.replayed)
 
 
-def payment_named(name: str) -> Reads[Transfer]:
+def payment_with(idempotency_key: str) -> Reads[Transfer]:
     def reads(json: Any) -> Transfer:
         transfer = read(Transfer, json)
-        if transfer.idempotency_key != name:
+        if transfer.idempotency_key != idempotency_key:
             raise Unreadable("the answer is about another payment")
         return transfer
 
     return reads
 
 
-def purchase_named(name: str) -> Reads[X402Payment]:
+def purchase_with(idempotency_key: str) -> Reads[X402Payment]:
     def reads(json: Any) -> X402Payment:
         bought = read(X402Payment, json)
-        if bought.transfer is not None and bought.transfer.idempotency_key != name:
+        if bought.transfer is not None and bought.transfer.idempotency_key != idempotency_key:
             raise Unreadable("the answer is about another purchase")
         return bought
 
@@ -131,7 +134,7 @@ def page_of(reads_one: Reads[T]) -> Reads[tuple[list[T], str | None]]:
 
 
 def own_account(json: Any) -> str | None:
-    """The account that the key opens, from the MCP tool `get_account`; `None` if it opens none by itself."""
+    """The account that the API key opens, from the MCP tool `get_account`; `None` if it opens none by itself."""
     fields = json if isinstance(json, dict) else {}
     result = fields.get("result")
     said = result.get("structuredContent") if isinstance(result, dict) else None
@@ -151,11 +154,11 @@ class Payment:
     """A payment that is settled on the chain, or that waits for a person: then `status` is `pending_approval`."""
 
     transfer_id: str
-    name: str
+    idempotency_key: str
     account: str
     """The account that paid."""
     to: str
-    usdc: Decimal
+    amount_usdc: Decimal
     memo: str | None
     signature: str | None
     """Of the transaction on the chain."""
@@ -166,16 +169,17 @@ class Payment:
     """The page for whoever approves it, if a person was asked."""
     approval_expires_at: datetime | None
     replayed: bool
-    """Whether an earlier request under this name made it. A request of the same call whose answer was lost counts as one."""
+    """Whether an earlier request with this idempotency key made it. An earlier attempt of the same call, whose answer was
+    lost, counts as one."""
 
     @staticmethod
     def of(transfer: Transfer, replayed: bool) -> Payment:
         return Payment(
             transfer_id=transfer.transfer_id,
-            name=transfer.idempotency_key,
+            idempotency_key=transfer.idempotency_key,
             account=transfer.from_,
             to=transfer.to,
-            usdc=transfer.amount_usdc,
+            amount_usdc=transfer.amount_usdc,
             memo=transfer.memo,
             signature=transfer.tx_signature,
             explorer_url=transfer.solana_explorer_url,
@@ -185,6 +189,18 @@ class Payment:
             approval_expires_at=transfer.approval_expires_at,
             replayed=replayed,
         )
+
+    @property
+    def name(self) -> str:
+        """The old name of `idempotency_key`."""
+        warn_renamed("name", "idempotency_key", 2)
+        return self.idempotency_key
+
+    @property
+    def usdc(self) -> Decimal:
+        """The old name of `amount_usdc`."""
+        warn_renamed("usdc", "amount_usdc", 2)
+        return self.amount_usdc
 
 
 def base_of(url: str) -> str:

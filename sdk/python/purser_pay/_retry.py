@@ -1,5 +1,5 @@
 """What is asked for again, and after which pause. Everything that this package asks for is done once, however often it is asked
-for: payments by their name, other POSTs by an `Idempotency-Key`, and the rest because it says what is to be."""
+for: payments by their idempotency key, other POSTs by the same in a header, and the rest because it says what is to be."""
 
 from __future__ import annotations
 

@@ -2,12 +2,12 @@
 
 | Class | What to do |
 |---|---|
-| `PolicyRefused` | change the payment or have the policy changed, then pay under a new name |
-| `InsufficientFunds` | fund the account, then ask again under the same name |
-| `Duplicate` | the name stands for another payment: a new payment takes a new name |
+| `PolicyRefused` | change the payment or have the policy changed, then pay with a new idempotency key |
+| `InsufficientFunds` | fund the account, then retry with the same idempotency key |
+| `Duplicate` | the idempotency key is another payment's: use a new one for a new payment |
 | `Conflict` | something changed in between, or it looks like another payment (`likely_duplicate`): look, then decide |
-| `TooManyRequests` | ask again under the same name after `retry_after` seconds |
-| `Unreachable` | whether it was done is not known: ask again under the same name |
+| `TooManyRequests` | retry with the same idempotency key after `retry_after` seconds |
+| `Unreachable` | the outcome is unknown: retry with the same idempotency key |
 | `ApiError` | any other error of the service: decide by `code` |
 """
 
@@ -68,11 +68,14 @@ class Refused(ApiError):
 
 
 class PolicyRefused(Refused):
-    """The account's policy refuses, or the account is paused or halted. The name is used up: a new attempt takes a new one."""
+    """The account's policy refuses, or the account is paused or halted. A new attempt needs a new idempotency key."""
 
 
 class InsufficientFunds(Refused):
-    """Every rule allows it, but the account holds too little, or the issuer of USDC froze it. The name may be used again."""
+    """Every rule allows it, but the account holds too little, or the issuer of USDC froze it.
+
+    You can retry with the same idempotency key.
+    """
 
 
 class Conflict(ApiError):
@@ -80,7 +83,10 @@ class Conflict(ApiError):
 
 
 class Duplicate(Conflict):
-    """The name was used within 24 hours for another payment or request. `transfer_id` is that payment, if it is the account's."""
+    """The idempotency key was used within 24 hours for another payment or request.
+
+    `transfer_id` is that payment, if it is the account's.
+    """
 
 
 class TooManyRequests(ApiError):
@@ -88,7 +94,7 @@ class TooManyRequests(ApiError):
 
 
 class Unreachable(PurserError):
-    """No answer within the deadline that says how it ended. It may be done or be done still: ask again under the same name."""
+    """The outcome is unknown: no final answer came within the deadline. Retry with the same idempotency key."""
 
     def __init__(self, message: str, last: Exception | None = None, transfer_id: str | None = None) -> None:
         super().__init__(message)

@@ -6,6 +6,8 @@ import re
 from decimal import Decimal
 from typing import Union
 
+from ._renamed import renamed
+
 MICROS_PER_USDC = 1_000_000
 
 Usdc = Union[str, Decimal]
@@ -14,7 +16,7 @@ Usdc = Union[str, Decimal]
 _FORM = re.compile(r"[0-9]+(\.[0-9]{1,6})?", re.ASCII)
 
 
-def usdc_text(amount: Usdc, what: str = "usdc") -> str:
+def usdc_text(amount: Usdc, what: str = "amount_usdc") -> str:
     """The amount as the service reads it."""
     # What programs without types hand over.
     given: object = amount
@@ -30,12 +32,12 @@ def usdc_text(amount: Usdc, what: str = "usdc") -> str:
     return text
 
 
-def amount_text(usdc: Usdc | None, micro_usdc: int | None) -> str:
+def amount_text(amount_usdc: Usdc | None, micro_usdc: int | None) -> str:
     """The amount of a payment, given in one of the two ways."""
-    if (usdc is None) == (micro_usdc is None):
-        raise TypeError("give the amount as usdc or as micro_usdc")
-    if usdc is not None:
-        text = usdc_text(usdc)
+    if (amount_usdc is None) == (micro_usdc is None):
+        raise TypeError("give the amount as amount_usdc or as micro_usdc")
+    if amount_usdc is not None:
+        text = usdc_text(amount_usdc)
     else:
         micros: object = micro_usdc
         if isinstance(micros, bool) or not isinstance(micros, int):
@@ -54,7 +56,8 @@ def usdc_of_micros(micros: int) -> str:
     return f"{whole}.{rest:06d}"
 
 
-def micros_of_usdc(usdc: Usdc) -> int:
+@renamed(usdc="amount_usdc")
+def micros_of_usdc(amount_usdc: Usdc) -> int:
     """An amount as a whole number of micro-USDC."""
-    whole, _, rest = usdc_text(usdc).partition(".")
+    whole, _, rest = usdc_text(amount_usdc).partition(".")
     return int(whole) * MICROS_PER_USDC + int(rest.ljust(6, "0"))

@@ -25,7 +25,7 @@ def by_threads() -> list[Payment]:
     with Purser(deadline=DEADLINE) as agent:
 
         def pay(name: str) -> Payment:
-            return agent.pay(to=PAYEE, usdc=AMOUNT, name=name)
+            return agent.pay(to=PAYEE, amount_usdc=AMOUNT, idempotency_key=name)
 
         with ThreadPoolExecutor(AT_ONCE) as threads:
             paid = list(threads.map(pay, [f"python-threads-{number}" for number in range(HALF)]))
@@ -39,10 +39,10 @@ async def by_tasks() -> list[Payment]:
 
         async def pay(name: str) -> Payment:
             async with places:
-                return await agent.pay(to=PAYEE, usdc=AMOUNT, name=name)
+                return await agent.pay(to=PAYEE, amount_usdc=AMOUNT, idempotency_key=name)
 
         paid = await asyncio.gather(*[pay(f"python-tasks-{number}") for number in range(HALF)])
-        same = [agent.pay(to=PAYEE, usdc=AMOUNT, name="python-same") for _ in range(CALLERS)]
+        same = [agent.pay(to=PAYEE, amount_usdc=AMOUNT, idempotency_key="python-same") for _ in range(CALLERS)]
         return [*paid, *await asyncio.gather(*same)]
 
 
@@ -56,7 +56,7 @@ def main() -> None:
     summary = {
         "asked": len(paid),
         "settled": sum(one.status == "settled" for one in paid),
-        "names": len({one.name for one in paid}),
+        "names": len({one.idempotency_key for one in paid}),
         "signatures": len({one.signature for one in paid}),
     }
     print(json.dumps(summary))

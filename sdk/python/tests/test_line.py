@@ -37,13 +37,13 @@ class AsyncClock(Clock):
 
 def by_sync(url: str, *names: str, deadline: float = 30.0) -> list[Payment]:
     with Purser(url, "psr_ag_1", account="acct_1", deadline=deadline, clock=Clock()) as agent:
-        return [agent.pay(to="acct_2", usdc="0.25", name=name) for name in names]
+        return [agent.pay(to="acct_2", amount_usdc="0.25", idempotency_key=name) for name in names]
 
 
 def by_async(url: str, *names: str, deadline: float = 30.0) -> list[Payment]:
     async def pays() -> list[Payment]:
         async with AsyncPurser(url, "psr_ag_1", account="acct_1", deadline=deadline, clock=AsyncClock()) as agent:
-            return [await agent.pay(to="acct_2", usdc="0.25", name=name) for name in names]
+            return [await agent.pay(to="acct_2", amount_usdc="0.25", idempotency_key=name) for name in names]
 
     return asyncio.run(pays())
 
@@ -80,7 +80,7 @@ class Line(unittest.TestCase):
             for kind, trouble in OTHERS.items():
                 with self.subTest(kind, by=pays.__name__), Service(is_lost, trouble) as service:
                     (paid,) = pays(service.url, "invoice")
-                    self.assertEqual((paid.signature, paid.name, len(service.requests)), ("sig_invoice", "invoice", 3))
+                    self.assertEqual((paid.signature, paid.idempotency_key, len(service.requests)), ("sig_invoice", "invoice", 3))
 
     def test_what_others_answer_is_unreachable_in_the_end(self) -> None:
         for pays in BOTH:

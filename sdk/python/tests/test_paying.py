@@ -109,20 +109,21 @@ def agent(*answers: Response | Exception, deadline: float = 120.0) -> tuple[Purs
 
 
 def pays(purser: Purser) -> Any:
-    return purser.pay(to="acct_2", usdc="0.25", name="invoice")
+    return purser.pay(to="acct_2", amount_usdc="0.25", idempotency_key="invoice")
 
 
 class Paying(unittest.TestCase):
     def test_payment_is_answered_with_its_signature(self) -> None:
         purser, script, _ = agent(answer(200, SETTLED))
         paid = pays(purser)
-        self.assertEqual((paid.signature, paid.replayed, paid.usdc, paid.name), ("sig", False, Decimal("0.25"), "invoice"))
+        self.assertEqual((paid.signature, paid.replayed), ("sig", False))
+        self.assertEqual((paid.amount_usdc, paid.idempotency_key), (Decimal("0.25"), "invoice"))
         self.assertEqual(script.asked[0].url, "http://purser.test/v1/transfers")
         self.assertEqual(script.asked[0].headers["Authorization"], "Bearer psr_ag_1")
         sent = {"from": "acct_1", "to": "acct_2", "amount": "0.25", "idempotency_key": "invoice"}
         self.assertEqual(script.bodies(), [sent])
 
-    def test_every_retry_has_the_same_name_and_body(self) -> None:
+    def test_every_retry_has_the_same_body(self) -> None:
         troubles: list[Response | Exception] = [
             Unanswered("cut"), error(429, "rate_limited", retry_after="2"), error(503, "solana_unavailable", retryable=False),
             error(500, "internal_error"), Response(504, {}, b"<html>gateway</html>"), Response(200, {}, b"<html>"),
@@ -146,7 +147,7 @@ class Paying(unittest.TestCase):
     def test_payment_that_waits_for_a_person_is_not_waited_for(self) -> None:
         waits = {**SETTLED, "status": "pending_approval", "approval_url": "https://pay.test/approve/x"}
         purser, script, _ = agent(Unanswered("cut"), answer(202, waits))
-        asked = purser.pay(to="acct_2", usdc="0.25", name="invoice", approval="request")
+        asked = purser.pay(to="acct_2", amount_usdc="0.25", idempotency_key="invoice", approval="request")
         self.assertEqual((asked.status, asked.approval_url), ("pending_approval", "https://pay.test/approve/x"))
         self.assertEqual([body["approval"] for body in script.bodies()], ["request", "request"])
 
@@ -194,8 +195,8 @@ class Paying(unittest.TestCase):
         self.assertEqual(raised.exception.transfer_id, "txn_0")
         purser, script, _ = agent(error(409, "likely_duplicate", transfer_id="txn_0"), answer(200, SETTLED))
         with self.assertRaises(Conflict) as like:
-            purser.pay(to="acct_2", usdc="0.25", name="invoice")
-        purser.pay(to="acct_2", usdc="0.25", name="invoice", duplicate_of=like.exception.transfer_id)
+            purser.pay(to="acct_2", amount_usdc="0.25", idempotency_key="invoice")
+        purser.pay(to="acct_2", amount_usdc="0.25", idempotency_key="invoice", duplicate_of=like.exception.transfer_id)
         self.assertEqual([body.get("duplicate_of") for body in script.bodies()], [None, "txn_0"])
         purser, script, _ = agent(error(409, "policy_changed", retryable=False))
         with self.assertRaises(Conflict):
@@ -208,23 +209,23 @@ class Paying(unittest.TestCase):
         wrong: list[Any] = [0.25, 1, True, Decimal("0.0000001"), "1e3", "-1", "", "0", None]
         for amount in wrong:
             with self.assertRaises((TypeError, ValueError)):
-                purser.pay(to="acct_2", usdc=amount, name="invoice")
+                purser.pay(to="acct_2", amount_usdc=amount, idempotency_key="invoice")
         for micros in (0, -1, True, 2.0):
             with self.assertRaises((TypeError, ValueError)):
-                purser.pay(to="acct_2", micro_usdc=micros, name="invoice")  # type: ignore[arg-type]
+                purser.pay(to="acct_2", micro_usdc=micros, idempotency_key="invoice")  # type: ignore[arg-type]
         self.assertEqual(script.asked, [])
         with self.assertRaisesRegex(TypeError, "float"):
-            purser.pay(to="acct_2", usdc=0.1, name="invoice")  # type: ignore[arg-type]
-        purser.pay(to="acct_2", micro_usdc=1, name="invoice")
-        purser.pay(to="acct_2", usdc=Decimal("1E+1"), name="invoice")
+            purser.pay(to="acct_2", amount_usdc=0.1, idempotency_key="invoice")  # type: ignore[arg-type]
+        purser.pay(to="acct_2", micro_usdc=1, idempotency_key="invoice")
+        purser.pay(to="acct_2", amount_usdc=Decimal("1E+1"), idempotency_key="invoice")
         self.assertEqual([body["amount"] for body in script.bodies()], ["0.000001", "10"])
 
-    def test_payment_needs_a_name(self) -> None:
+    def test_payment_needs_an_idempotency_key(self) -> None:
         purser, _, _ = agent(answer(200, SETTLED))
         with self.assertRaises(TypeError):
-            purser.pay(to="acct_2", usdc="1")  # type: ignore[call-arg]
+            purser.pay(to="acct_2", amount_usdc="1")  # type: ignore[call-arg]
         with self.assertRaises(ValueError):
-            purser.pay(to="acct_2", usdc="1", name="")
+            purser.pay(to="acct_2", amount_usdc="1", idempotency_key="")
 
     def test_words_and_fields_that_are_new_are_read(self) -> None:
         purser, _, _ = agent(answer(200, {**SETTLED, "status": "taken_back", "new": {"field": 1}}))
@@ -269,11 +270,11 @@ class Paying(unittest.TestCase):
         self.assertNotIn("since", script.asked[0].url)
         self.assertIn("since=2026-01-31T12%3A00%3A02%2B00%3A00", script.asked[2].url)
 
-    def test_purchase_has_a_name_and_a_bound(self) -> None:
+    def test_purchase_has_an_idempotency_key_and_a_bound(self) -> None:
         resource = {"status": 200, "content_type": "text/plain", "body": "hi", "encoding": "utf-8", "truncated": False}
         bought = {"transfer": SETTLED, "resource": resource, "receipt": None}
         purser, script, _ = agent(Unanswered("cut"), answer(202, {**bought, "transfer": SUBMITTED}), answer(200, bought))
-        got = purser.buy("https://shop.test/report", max_usdc="0.30", name="invoice")
+        got = purser.buy("https://shop.test/report", max_usdc="0.30", idempotency_key="invoice")
         self.assertEqual((got.resource and got.resource.body, got.transfer and got.transfer.status), ("hi", "settled"))
         sent = {"from": "acct_1", "url": "https://shop.test/report", "max_amount": "0.30", "idempotency_key": "invoice"}
         self.assertEqual(script.bodies(), [{**sent, "method": "GET"}] * 3)
@@ -326,14 +327,14 @@ class Paying(unittest.TestCase):
         purser, script, _ = agent(answer(200, SUBMITTED), answer(200, {**SETTLED, "status": "new"}), answer(200, SETTLED))
         self.assertEqual((pays(purser).status, len(script.asked)), ("settled", 3))
 
-    def test_post_that_is_no_payment_is_named_by_itself(self) -> None:
+    def test_post_that_is_no_payment_gets_an_idempotency_key(self) -> None:
         halted = {"halted": True, "halted_by": "guardian", "tx_signature": "sig", "action_id": None}
         purser, script, _ = agent(Unanswered("cut"), answer(200, halted))
         self.assertEqual(purser.halts.account("acct_1").halted_by, "guardian")
         first, second = [request.headers["Idempotency-Key"] for request in script.asked]
         self.assertEqual(first, second)
 
-    def test_account_is_the_one_that_the_key_opens(self) -> None:
+    def test_account_is_the_one_that_the_api_key_opens(self) -> None:
         found = answer(200, {"jsonrpc": "2.0", "id": 1, "result": {"structuredContent": {"account_id": "acct_7"}}})
         script = Script(found, answer(200, SETTLED))
         purser = Purser("http://purser.test/v1", "psr_ag_1", transport=script, clock=Clock())
@@ -366,7 +367,7 @@ class PayingAsync(unittest.TestCase):
     def test_async_client_does_the_same(self) -> None:
         script = Script(Unanswered("cut"), answer(202, SUBMITTED), answer(200, SETTLED, idempotent_replayed="true"))
         purser = AsyncPurser("http://purser.test", "key", account="acct_1", transport=AsyncScript(script), clock=AsyncTime())
-        paid = asyncio.run(purser.pay(to="acct_2", micro_usdc=250_000, name="invoice"))
+        paid = asyncio.run(purser.pay(to="acct_2", micro_usdc=250_000, idempotency_key="invoice"))
         self.assertEqual((paid.signature, paid.replayed, len(script.asked)), ("sig", False, 3))
 
 

@@ -1,13 +1,13 @@
-// An agent that buys by x402: what a server sells, for at most so much, once per name.
+// An agent that buys by x402: what a server sells, for at most so much, once per idempotency key.
 //
 // PURSER_URL=... PURSER_AGENT_KEY=... node buy.ts https://shop.example/report 0.30 report-2026-11
 
 import { ApiError, Purser } from "purser-pay";
 
-const [url = "", maxUsdc = "", name = ""] = process.argv.slice(2);
+const [url = "", maxUsdc = "", idempotencyKey = ""] = process.argv.slice(2);
 const agent = new Purser();
 try {
-  const { transfer, resource } = await agent.buy(url, { maxUsdc, name });
+  const { transfer, resource } = await agent.buy(url, { maxUsdc, idempotencyKey });
   console.log("paid", transfer?.amount_usdc ?? "nothing");
   console.log(resource?.body ?? "the payment is made, and the answer was lost: show the seller the signature");
 } catch (error) {

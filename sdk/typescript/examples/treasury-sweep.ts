@@ -11,11 +11,11 @@ const operator = Purser.operator();
 for await (const { account_id: account, balance_usdc } of operator.accounts.list({ status: "active" })) {
   const surplus = microsOfUsdc(balance_usdc) - microsOfUsdc(floor);
   if (surplus <= 0n || account === treasury) continue;
-  // Started again after a stop, the same day asks for the same payment.
-  const name = `${account}:sweep:${day}`;
+  // Started again on the same day, it asks for the same payment.
+  const idempotencyKey = `${account}:sweep:${day}`;
   try {
-    const paid = await operator.pay({ account, to: treasury, microUsdc: surplus, name, memo: "sweep" });
-    console.log("swept", paid.account, paid.usdc);
+    const paid = await operator.pay({ account, to: treasury, microUsdc: surplus, idempotencyKey, memo: "sweep" });
+    console.log("swept", paid.account, paid.amountUsdc);
   } catch (error) {
     if (error instanceof Duplicate) console.log("swept today already", account);
     else if (error instanceof Refused) console.log("left", account, error.code, "at most", error.maxNow);

@@ -44,9 +44,9 @@ export interface Line {
   clock: Clock;
 }
 
-/** A POST that is done once under its name, however often it is asked for. */
-export function once(path: string, body?: unknown, name?: string, answerBytesMax = ANSWER_BYTES_MAX): Call {
-  const headers = { "Idempotency-Key": name ?? `sdk-${crypto.randomUUID()}` };
+/** A POST that takes effect once per idempotency key, of its own unless one is given. */
+export function once(path: string, body?: unknown, idempotencyKey?: string, answerBytesMax = ANSWER_BYTES_MAX): Call {
+  const headers = { "Idempotency-Key": idempotencyKey ?? `sdk-${crypto.randomUUID()}` };
   return { method: "POST", path, body, headers, answerBytesMax };
 }
 
@@ -84,7 +84,8 @@ export async function ask<T>(line: Line, call: Call, reads: Reads<T>): Promise<A
 function givesUp(line: Line, problem: unknown, accepted: Answer<unknown> | undefined, attempts: number): Error {
   if (problem instanceof TooManyRequests && accepted === undefined) return problem;
   const said = problem instanceof Error ? problem.message : String(problem);
-  const message = `no final answer in ${line.deadlineMs} ms and ${attempts} attempts: ${said}. Ask again under the same name`;
+  const tried = `no final answer in ${line.deadlineMs} ms and ${attempts} attempts`;
+  const message = `${tried}: ${said}. Retry with the same idempotency key`;
   // Of a payment, or of a purchase.
   const about = accepted?.value as { transfer?: { transfer_id?: string }; transfer_id?: string } | undefined;
   return new Unreachable(message, problem, (about?.transfer ?? about)?.transfer_id);
@@ -142,7 +143,7 @@ function request(line: Line, call: Call, signal: AbortSignal): [string, RequestI
   for (const [name, value] of Object.entries(call.query ?? {})) if (value !== undefined) query.set(name, value);
   const url = (/^https?:/.test(call.path) ? call.path : line.base + call.path) + (query.size > 0 ? `?${query}` : "");
   const signals = call.signal === undefined ? signal : AbortSignal.any([signal, call.signal]);
-  // A redirect would take the key to another place.
+  // A redirect would take the API key to another place.
   const init: RequestInit = { method: call.method, headers, signal: signals, redirect: "manual" };
   if (call.body !== undefined) {
     headers["Content-Type"] = "application/json";

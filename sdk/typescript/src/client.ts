@@ -5,6 +5,7 @@ import { ApiError, read, TooManyRequests, Unreachable, Unreadable } from "./erro
 import { type Event, eventOf } from "./events.ts";
 import { type Amount, amountText, readJson, usdcText } from "./money.ts";
 import { environment, checkProxy } from "./environment.ts";
+import { type IdempotencyKey, keyOfPayment, type OwnIdempotencyKey, ownKey, renamed } from "./renamed.ts";
 import { type Clock, isAskedAgain, pause, SYSTEM_CLOCK } from "./retry.ts";
 import type { Answers } from "./shapes.ts";
 import type * as types from "./types.ts";
@@ -14,7 +15,7 @@ export interface Options {
   url?: string;
   /** An API key (default: `PURSER_AGENT_KEY`). `null` sends none: for a browser, whose requests a server of yours completes. */
   key?: string | null;
-  /** The account that pays (default: `PURSER_ACCOUNT`, else the one that the agent's key opens). */
+  /** The account that pays (default: `PURSER_ACCOUNT`, else the one that the agent key opens). */
   account?: string;
   /** A call gives up this many milliseconds after it began (default: 120,000). */
   deadlineMs?: number;
@@ -23,21 +24,16 @@ export interface Options {
   clock?: Clock;
 }
 
-export type PayOptions = Amount & {
+export type PayOptions = Amount & IdempotencyKey & {
   /** An account's id, or the address of a USDC token account. */
   to: string;
-  /**
-   * The idempotency key, at most 128 characters: asked for again under it, within 24 hours, the same payment is answered and
-   * nothing is paid. After that it would pay again. All accounts of an operator share their names: begin it with a prefix.
-   */
-  name: string;
   memo?: string;
   account?: string;
   /** The payment that this one repeats on purpose, where the account refuses what looks like a duplicate. */
   duplicateOf?: string;
   /**
-   * `request`: what the policy refuses may wait for a person. The payment then comes back at once with `status`
-   * `pending_approval` and the `approvalUrl` for that person; ask again under the same name how it ended.
+   * `request`: a payment that the policy refuses may wait for a person. It then comes back at once with `status`
+   * `pending_approval` and the `approvalUrl` for that person. Call again with the same idempotency key to see how it ended.
    */
   approval?: types.ApprovalRequest;
   signal?: AbortSignal;
@@ -46,10 +42,14 @@ export type PayOptions = Amount & {
 /** A payment that is settled on the chain, or that waits for a person: then `status` is `pending_approval`. */
 export interface Payment {
   transferId: string;
+  idempotencyKey: string;
+  /** @deprecated Use `idempotencyKey`. */
   name: string;
   /** The account that paid. */
   account: string;
   to: string;
+  amountUsdc: string;
+  /** @deprecated Use `amountUsdc`. */
   usdc: string;
   memo: string | null;
   /** Of the transaction on the chain. */
@@ -60,7 +60,10 @@ export interface Payment {
   /** The page for whoever approves it, if a person was asked. */
   approvalUrl: string | undefined;
   approvalExpiresAt: string | undefined;
-  /** Whether an earlier request under this name made it. A request of the same call whose answer was lost counts as one. */
+  /**
+   * Whether an earlier request with this idempotency key made it. An earlier attempt of the same call, whose answer was lost,
+   * counts as one.
+   */
   replayed: boolean;
 }
 
@@ -95,7 +98,7 @@ export interface ChangeOptions {
   version?: number;
 }
 
-/** An agent's account, or with an operator's key all accounts of the operator. */
+/** An agent's account, or with an operator's API key all accounts of the operator. */
 export class Purser {
   readonly transfers: Transfers;
   readonly history: History;
@@ -135,51 +138,51 @@ export class Purser {
     return new Purser({ ...options, key: options.key === undefined ? setting("PURSER_OPERATOR_KEY") : options.key });
   }
 
-  /** Pays once per `name`, and resolves when the chain has settled it. */
+  /** Pays once per `idempotencyKey`, and resolves when the chain has settled the payment. */
   async pay(options: PayOptions): Promise<Payment> {
-    if (!options.name) throw new TypeError("a payment needs a name: the same name is paid once");
+    const idempotencyKey = keyOfPayment(options, "a payment");
     const amount = amountText(options);
-    const { to, name, memo, duplicateOf, approval, signal } = options;
+    const { to, memo, duplicateOf, approval, signal } = options;
     const from = options.account ?? (await this.accountId());
-    const body = { from, to, amount, idempotency_key: name, memo, duplicate_of: duplicateOf, approval };
+    const body = { from, to, amount, idempotency_key: idempotencyKey, memo, duplicate_of: duplicateOf, approval };
     const call = { method: "POST", path: "/transfers", body, isAwaited: true, signal };
-    const { value, replayed } = await ask(this.#line, call, transferWith("idempotency_key", name));
+    const { value, replayed } = await ask(this.#line, call, transferWith("idempotency_key", idempotencyKey));
     return paymentOf(value, replayed);
   }
 
   /** How each rule would judge a payment now. Nothing happens. */
-  async preview(options: Omit<PayOptions, "name" | "signal" | "usdc" | "microUsdc" | "duplicateOf" | "approval"> & Amount): Promise<types.Preview> {
+  async preview(options: Amount & Pick<PayOptions, "to" | "memo" | "account">): Promise<types.Preview> {
     const amount = amountText(options);
     const { to, memo } = options;
     const from = options.account ?? (await this.accountId());
     return asked("Preview", this.#line, { method: "POST", path: "/transfers/preview", body: { from, to, amount, memo } });
   }
 
-  /** Buys what a server sells by x402 for at most `maxUsdc`, once per `name`. */
+  /** Buys what a server sells by x402 for at most `maxUsdc`, once per `idempotencyKey`. */
   async buy(
     url: string,
-    options: { maxUsdc: string; name: string; method?: types.Method; body?: string; memo?: string; account?: string },
+    options: IdempotencyKey & { maxUsdc: string; method?: types.Method; body?: string; memo?: string; account?: string },
   ): Promise<types.X402Payment> {
-    if (!options.name) throw new TypeError("a purchase needs a name: the same name is paid once");
-    const { name, method, body, memo } = options;
+    const idempotencyKey = keyOfPayment(options, "a purchase");
+    const { method, body, memo } = options;
     const max_amount = usdcText(options.maxUsdc, "maxUsdc");
     const from = options.account ?? (await this.accountId());
-    const sent = { from, url, max_amount, idempotency_key: name, method, body, memo };
+    const sent = { from, url, max_amount, idempotency_key: idempotencyKey, method, body, memo };
     const reads = (json: unknown) => {
       const bought = read("X402Payment", json) as types.X402Payment;
-      if (bought.transfer !== null) transferWith("idempotency_key", name)(bought.transfer);
+      if (bought.transfer !== null) transferWith("idempotency_key", idempotencyKey)(bought.transfer);
       return bought;
     };
     return (await ask(this.#line, { method: "POST", path: "/x402/payments", body: sent, isAwaited: true }, reads)).value;
   }
 
-  /** The account that pays: given, set by `PURSER_ACCOUNT`, or the one that the agent's key opens. */
+  /** The account that pays: given, set by `PURSER_ACCOUNT`, or the one that the agent key opens. */
   async accountId(): Promise<string> {
     if (this.#account === undefined) {
       const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "get_account", arguments: {} } };
       const call = { method: "POST", path: this.#line.base.replace(/\/v1$/, "/mcp"), body };
       const { value } = await ask(this.#line, call, ownAccount);
-      if (value === undefined) throw new TypeError("this key opens no account by itself: say which one pays, account: ...");
+      if (value === undefined) throw new TypeError("this API key opens no account by itself: say which one pays, account: ...");
       this.#account = value;
     }
     return this.#account;
@@ -213,10 +216,19 @@ class Transfers {
 
   /** Newest first. */
   list(
-    filter: { account?: string; status?: types.TransferStatus; name?: string; since?: Moment; until?: Moment } = {},
+    filter: {
+      account?: string;
+      status?: types.TransferStatus;
+      idempotencyKey?: string;
+      /** @deprecated Use `idempotencyKey`. */
+      name?: string;
+      since?: Moment;
+      until?: Moment;
+    } = {},
   ): AsyncGenerator<types.Transfer> {
-    const { account, status, name, since, until } = filter;
-    const query = { account_id: account, status, idempotency_key: name, since: text(since), until: text(until) };
+    const { account, status, since, until } = filter;
+    const idempotency_key = renamed("idempotencyKey", filter.idempotencyKey, "name", filter.name);
+    const query = { account_id: account, status, idempotency_key, since: text(since), until: text(until) };
     return listed(kind("Transfer"), this.#line, "/transfers", query);
   }
 }
@@ -274,13 +286,14 @@ class Accounts {
     this.#line = line;
   }
 
-  /** A new account with this policy. Under `once`, a name of yours, it is made once within 24 hours. */
+  /** Creates an account with this policy. */
   create(
     name: string,
-    options: { policy?: PolicyFields; metadata?: types.Metadata; tags?: string[]; once?: string } = {},
+    options: OwnIdempotencyKey & { policy?: PolicyFields; metadata?: types.Metadata; tags?: string[] } = {},
   ): Promise<types.Account> {
     const policy = options.policy === undefined ? undefined : checked(options.policy);
-    return asked("Account", this.#line, once("/accounts", { name, policy, metadata: options.metadata, tags: options.tags }, options.once));
+    const body = { name, policy, metadata: options.metadata, tags: options.tags };
+    return asked("Account", this.#line, once("/accounts", body, ownKey(options)));
   }
 
   get(account: string): Promise<types.Account> {
@@ -292,7 +305,7 @@ class Accounts {
     return listed(kind("Account"), this.#line, "/accounts", { status: filter.status, tag: filter.tag });
   }
 
-  /** Changes what is given; tags as a whole, metadata key by key: a value that is `null` removes its key. */
+  /** Changes what is given; tags as a whole, metadata field by field: `null` as a value removes its field. */
   update(
     account: string,
     change: {
@@ -355,15 +368,15 @@ class Policies {
 
   /**
    * Changes the policy of each of these accounts: `{ tag: "eu" }`, `{ ids: [...] }`, `{ all: true }`. A dry run shows before and
-   * after; its versions, given back as `{ versions: {...} }`, change exactly what was shown. Under the same `once`, it is done once.
+   * after; its versions, given back as `{ versions: {...} }`, change exactly what was shown.
    */
   changeMany(
     accounts: AccountSelection,
     policy: PolicyFields & BoundsFields & { paused?: boolean; reason?: string },
-    options: { dryRun?: boolean; once?: string } = {},
+    options: OwnIdempotencyKey & { dryRun?: boolean } = {},
   ): Promise<types.ManyChanged> {
     const body = { accounts, policy: checked(policy), dry_run: options.dryRun ?? false };
-    return asked("ManyChanged", this.#line, once("/bulk/policy", body, options.once, BULK_BYTES_MAX));
+    return asked("ManyChanged", this.#line, once("/bulk/policy", body, ownKey(options), BULK_BYTES_MAX));
   }
 
   /** Drops the policy that waits. */
@@ -387,34 +400,33 @@ class Policies {
   }
 }
 
-/** Keys of agents, each for one account. */
+/** API keys of agents, each for one account. */
 class Keys {
   readonly #line: Line;
   constructor(line: Line) {
     this.#line = line;
   }
 
-  /** A new key, whose text is shown this once. */
+  /** Creates an API key. Its text is shown only in this answer. */
   create(
     account: string,
-    options: {
+    options: OwnIdempotencyKey & {
       name?: string;
       expiresAt?: Moment;
       allowedCidrs?: string[];
       scopes?: types.Scope[];
-      once?: string;
     } = {},
   ): Promise<types.NewKey> {
     const { name, expiresAt, allowedCidrs, scopes } = options;
     const body = { name, expires_at: text(expiresAt), allowed_cidrs: allowedCidrs, scopes };
-    return asked("NewKey", this.#line, once(path(account, "/keys"), body, options.once));
+    return asked("NewKey", this.#line, once(path(account, "/keys"), body, ownKey(options)));
   }
 
   list(account: string): AsyncGenerator<types.Key> {
     return listed(kind("Key"), this.#line, path(account, "/keys"));
   }
 
-  /** `self` is the key that asks: an agent gives its own back. */
+  /** Revokes an API key. `self` is the one that this client uses. */
   async revoke(keyId: string): Promise<void> {
     await ask(this.#line, { method: "DELETE", path: `/keys/${encodeURIComponent(keyId)}` }, nothing);
   }
@@ -432,13 +444,13 @@ class Halts {
     return asked("Halted", this.#line, once(path(account, "/halt")));
   }
 
-  /** Stops each of these accounts; see `policies.changeMany`. */
+  /** Stops each of these accounts; see `policy.changeMany`. */
   many(
     accounts: AccountSelection,
-    options: { dryRun?: boolean; once?: string } = {},
+    options: OwnIdempotencyKey & { dryRun?: boolean } = {},
   ): Promise<types.ManyChanged> {
     const body = { accounts, dry_run: options.dryRun ?? false };
-    return asked("ManyChanged", this.#line, once("/bulk/halt", body, options.once, BULK_BYTES_MAX));
+    return asked("ManyChanged", this.#line, once("/bulk/halt", body, ownKey(options), BULK_BYTES_MAX));
   }
 
   /** Stops every account of the operator at once. */
@@ -546,12 +558,12 @@ class Webhooks {
   create(
     url: string,
     events: types.EventType[],
-    options: { accounts?: string[]; lowBalanceThresholdUsdc?: string; once?: string } = {},
+    options: OwnIdempotencyKey & { accounts?: string[]; lowBalanceThresholdUsdc?: string } = {},
   ): Promise<types.WebhookWithSecret> {
     const { accounts, lowBalanceThresholdUsdc: low } = options;
     const threshold = low === undefined ? undefined : usdcText(low, "lowBalanceThresholdUsdc");
     const body = { url, events, account_ids: accounts, low_balance_threshold_usdc: threshold };
-    return asked("WebhookWithSecret", this.#line, once("/webhooks", body, options.once));
+    return asked("WebhookWithSecret", this.#line, once("/webhooks", body, ownKey(options)));
   }
 
   get(webhookId: string): Promise<types.Webhook> {
@@ -576,9 +588,9 @@ class Webhooks {
     await ask(this.#line, { method: "DELETE", path: hook(webhookId) }, nothing);
   }
 
-  /** A new secret. The one before it signs too for 24 hours. */
-  rotateSecret(webhookId: string, options: { once?: string } = {}): Promise<types.WebhookWithSecret> {
-    return asked("WebhookWithSecret", this.#line, once(hook(webhookId, "/rotate_secret"), undefined, options.once));
+  /** Creates a new secret. The one before it signs too for 24 hours. */
+  rotateSecret(webhookId: string, options: OwnIdempotencyKey = {}): Promise<types.WebhookWithSecret> {
+    return asked("WebhookWithSecret", this.#line, once(hook(webhookId, "/rotate_secret"), undefined, ownKey(options)));
   }
 
   /** Sends a `webhook.test` event to this webhook alone. */
@@ -651,7 +663,7 @@ function transferWith(field: "idempotency_key" | "transfer_id", value: string): 
   };
 }
 
-/** The account that the key opens, from the MCP tool `get_account`; `undefined` if it opens none by itself. */
+/** The account that the API key opens, from the MCP tool `get_account`; `undefined` if it opens none by itself. */
 function ownAccount(json: unknown): string | undefined {
   const { jsonrpc, result } = (json ?? {}) as { jsonrpc?: unknown; result?: { structuredContent?: { account_id?: unknown } } };
   const said = result?.structuredContent;
@@ -687,9 +699,11 @@ function pageOf<T>(readsOne: Reads<T>, json: unknown): [T[], string | undefined]
 function paymentOf(transfer: types.Transfer, replayed: boolean): Payment {
   return {
     transferId: transfer.transfer_id,
+    idempotencyKey: transfer.idempotency_key,
     name: transfer.idempotency_key,
     account: transfer.from,
     to: transfer.to,
+    amountUsdc: transfer.amount_usdc,
     usdc: transfer.amount_usdc,
     memo: transfer.memo,
     signature: transfer.tx_signature,

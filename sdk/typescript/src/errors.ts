@@ -70,22 +70,22 @@ export class Refused extends ApiError {
   }
 }
 
-/** The policy refuses, or the account is paused or halted. The name is used up: a new attempt takes a new one. */
+/** The policy refuses, or the account is paused or halted. A new attempt needs a new idempotency key. */
 export class PolicyRefused extends Refused {}
 
-/** Every rule allows it, but the account holds too little, or is frozen. The name may be used again. */
+/** Every rule allows it, but the account holds too little, or is frozen. Retry with the same idempotency key. */
 export class InsufficientFunds extends Refused {}
 
 /** It conflicts with an earlier request or change. */
 export class Conflict extends ApiError {}
 
-/** The name was used within 24 hours for another payment or request: a new payment takes a new name. */
+/** The idempotency key was used within 24 hours for another payment or request: use a new one for a new payment. */
 export class Duplicate extends Conflict {}
 
 /** Too many requests, pending payments or refusals, for longer than this call may wait. */
 export class TooManyRequests extends ApiError {}
 
-/** No answer within the deadline that says how it ended. It may be done or be done still: ask again under the same name. */
+/** The outcome is unknown: no final answer came within the deadline. Retry with the same idempotency key. */
 export class Unreachable extends PurserError {
   /** The payment, if the service accepted it and it was in flight. */
   readonly transferId: string | undefined;

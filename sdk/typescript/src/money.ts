@@ -1,5 +1,7 @@
 // Money is a decimal string of USDC or a whole number of micro-USDC. Never a float.
 
+import { renamed } from "./renamed.ts";
+
 const MICROS_PER_USDC = 1_000_000n;
 const FORM = /^\d+(\.\d{1,6})?$/;
 
@@ -7,17 +9,25 @@ const FORM = /^\d+(\.\d{1,6})?$/;
 export type Amount =
   | {
       /** USDC with at most six fractional digits: `"0.25"`. */
-      usdc: string;
+      amountUsdc: string;
       microUsdc?: never;
+      usdc?: never;
     }
   | {
       /** A whole number of micro-USDC: `250_000n` is 0.25 USDC. */
       microUsdc: bigint | number;
+      amountUsdc?: never;
       usdc?: never;
+    }
+  | {
+      /** @deprecated Use `amountUsdc`. */
+      usdc: string;
+      amountUsdc?: never;
+      microUsdc?: never;
     };
 
 /** USDC as the service reads it. */
-export function usdcText(amount: string, what = "usdc"): string {
+export function usdcText(amount: string, what = "amountUsdc"): string {
   const given: unknown = amount;
   if (typeof given !== "string") {
     throw new TypeError(`${what} is text, because a float cannot hold most amounts exactly: ${what}: "0.25"`);
@@ -28,13 +38,14 @@ export function usdcText(amount: string, what = "usdc"): string {
   return given;
 }
 
-export function amountText(amount: { usdc?: string; microUsdc?: bigint | number }): string {
-  const { usdc, microUsdc } = amount;
-  if ((usdc === undefined) === (microUsdc === undefined)) {
-    throw new TypeError("give the amount as usdc or as microUsdc");
+export function amountText(amount: { amountUsdc?: string; microUsdc?: bigint | number; usdc?: string }): string {
+  const amountUsdc = renamed("amountUsdc", amount.amountUsdc, "usdc", amount.usdc);
+  const { microUsdc } = amount;
+  if ((amountUsdc === undefined) === (microUsdc === undefined)) {
+    throw new TypeError("give the amount as amountUsdc or as microUsdc");
   }
-  if (usdc !== undefined) {
-    const text = usdcText(usdc);
+  if (amountUsdc !== undefined) {
+    const text = usdcText(amountUsdc);
     if (microsOfUsdc(text) === 0n) throw new RangeError("an amount is at least 0.000001 USDC");
     return text;
   }
@@ -50,8 +61,8 @@ export function usdcOfMicros(micros: bigint): string {
   return `${micros / MICROS_PER_USDC}.${String(micros % MICROS_PER_USDC).padStart(6, "0")}`;
 }
 
-export function microsOfUsdc(usdc: string): bigint {
-  const [whole = "0", rest = ""] = usdcText(usdc).split(".");
+export function microsOfUsdc(amountUsdc: string): bigint {
+  const [whole = "0", rest = ""] = usdcText(amountUsdc).split(".");
   return BigInt(whole) * MICROS_PER_USDC + BigInt(rest.padEnd(6, "0"));
 }
 

@@ -15,9 +15,9 @@ class Clock {
   sleep = async (ms: number) => void (this.#slept += ms);
 }
 
-async function pays(service: Service, deadlineMs = 30_000, name = "invoice"): Promise<Payment> {
+async function pays(service: Service, deadlineMs = 30_000, idempotencyKey = "invoice"): Promise<Payment> {
   const agent = new Purser({ url: service.url, key: "psr_ag_1", account: "acct_1", deadlineMs, clock: new Clock() });
-  return agent.pay({ to: "acct_2", usdc: "0.25", name });
+  return agent.pay({ to: "acct_2", amountUsdc: "0.25", idempotencyKey });
 }
 
 async function behind(troubles: Trouble[], then: (service: Service) => Promise<void>, isTls = false): Promise<void> {
@@ -41,8 +41,8 @@ test("each call is one request", async () => {
 for (const [kind, trouble] of Object.entries(OTHERS)) {
   test(`what others answer is asked again: ${kind}`, async () => {
     await behind([isLost, trouble], async (service) => {
-      const { signature, name } = await pays(service);
-      assert.deepEqual([signature, name, service.requests.length], ["sig_invoice", "invoice", 3]);
+      const { signature, idempotencyKey } = await pays(service);
+      assert.deepEqual([signature, idempotencyKey, service.requests.length], ["sig_invoice", "invoice", 3]);
     });
   });
 

@@ -34,7 +34,8 @@ async function failure<E extends Error>(promise: Promise<unknown>, kind: new (..
 test("payment is answered with its signature", async () => {
   const script = new Script([answer(200, SETTLED)]);
   const paid = await script.pays();
-  assert.deepEqual([paid.signature, paid.replayed, paid.usdc, paid.name], ["sig", false, "0.250000", "invoice"]);
+  assert.deepEqual([paid.signature, paid.replayed], ["sig", false]);
+  assert.deepEqual([paid.amountUsdc, paid.idempotencyKey], ["0.250000", "invoice"]);
   assert.equal(script.asked[0]?.url, "http://purser.test/v1/transfers");
   assert.equal(script.asked[0]?.headers["Authorization"], "Bearer psr_ag_1");
   assert.deepEqual(script.bodies(), [{ from: "acct_1", to: "acct_2", amount: "0.25", idempotency_key: "invoice" }]);
@@ -50,7 +51,7 @@ test("payment that waits for a person is not waited for", async () => {
   assert.equal(body?.approval, "request");
 });
 
-test("every retry has the same name and body", async () => {
+test("every retry has the same body", async () => {
   const troubles = [
     cut(),
     refusal(429, "rate_limited", {}, { "retry-after": "2" }),
@@ -113,7 +114,7 @@ test("conflicts are told apart", async () => {
   const duplicate = new Script([refusal(409, "idempotency_conflict", { transfer_id: "txn_0" })]);
   assert.equal((await failure(duplicate.pays(), Duplicate)).transferId, "txn_0");
   const alike = new Script([refusal(409, "likely_duplicate", { transfer_id: "txn_0" }), answer(200, SETTLED)]);
-  const order = { to: "acct_2", usdc: "0.25", name: "invoice" };
+  const order = { to: "acct_2", amountUsdc: "0.25", idempotencyKey: "invoice" };
   const like = await failure(alike.purser.pay(order), Conflict);
   await alike.purser.pay({ ...order, ...(like.transferId && { duplicateOf: like.transferId }) });
   assert.deepEqual(alike.bodies().map((body) => (body as { duplicate_of?: string }).duplicate_of), [undefined, "txn_0"]);
@@ -126,14 +127,15 @@ test("conflicts are told apart", async () => {
 
 test("money is never a float", async () => {
   const script = new Script([answer(200, SETTLED)]);
-  const base = { to: "acct_2", name: "invoice" };
+  const base = { to: "acct_2", idempotencyKey: "invoice" };
   const pay = (amount: object) => script.purser.pay({ ...base, ...amount } as Parameters<Purser["pay"]>[0]);
-  for (const usdc of [0.25, 1, "0.0000001", "1e3", "-1", "", "0", null]) await assert.rejects(pay({ usdc }));
+  const wrong = [0.25, 1, "0.0000001", "1e3", "-1", "", "0", null];
+  for (const amountUsdc of wrong) await assert.rejects(pay({ amountUsdc }));
   for (const microUsdc of [0, -1, 0.5, 2 ** 53, "1"]) await assert.rejects(pay({ microUsdc }));
   await assert.rejects(pay({}));
-  await assert.rejects(pay({ usdc: "1", microUsdc: 1 }));
-  await assert.rejects(pay({ usdc: 0.1 }), /float/);
-  await assert.rejects(script.purser.pay({ ...base, name: "", usdc: "1" }), /name/);
+  await assert.rejects(pay({ amountUsdc: "1", microUsdc: 1 }));
+  await assert.rejects(pay({ amountUsdc: 0.1 }), /float/);
+  await assert.rejects(script.purser.pay({ ...base, idempotencyKey: "", amountUsdc: "1" }), /idempotencyKey/);
   await assert.rejects(async () => script.purser.policy.update("acct_1", { max_daily_spend: 5 as unknown as string }));
   assert.deepEqual(script.asked, []);
   await pay({ microUsdc: 1n });
@@ -190,10 +192,10 @@ test("history is followed from the last entry", async () => {
   assert.ok(script.asked[2]?.url.includes("since=2026-01-31T12%3A00%3A02.000000Z"));
 });
 
-test("purchase has a name and a bound", async () => {
+test("purchase has an idempotency key and a bound", async () => {
   const bought = { transfer: SETTLED, resource: RESOURCE, receipt: null };
   const script = new Script([cut(), answer(202, { ...bought, transfer: SUBMITTED }), answer(200, bought)]);
-  const got = await script.purser.buy("https://shop.test/report", { maxUsdc: "0.30", name: "invoice" });
+  const got = await script.purser.buy("https://shop.test/report", { maxUsdc: "0.30", idempotencyKey: "invoice" });
   assert.deepEqual([got.resource?.body, got.transfer?.status], ["hi", "settled"]);
   const sent = { from: "acct_1", url: "https://shop.test/report", max_amount: "0.30", idempotency_key: "invoice" };
   assert.deepEqual(script.bodies(), [sent, sent, sent]);
@@ -262,7 +264,7 @@ test("200 without an end state is no payment", async () => {
   assert.equal(script.asked.length, 3);
 });
 
-test("post that is no payment is named by itself", async () => {
+test("post that is no payment gets an idempotency key", async () => {
   const halted = { halted: true, halted_by: "guardian", tx_signature: "sig", action_id: null };
   const script = new Script([cut(), answer(200, halted)]);
   assert.equal((await script.purser.halts.account("acct_1")).halted_by, "guardian");
@@ -270,11 +272,11 @@ test("post that is no payment is named by itself", async () => {
   assert.ok(first !== undefined && first === second);
 });
 
-test("account is the one that the key opens", async () => {
+test("account is the one that the API key opens", async () => {
   delete process.env["PURSER_ACCOUNT"];
   const found = { jsonrpc: "2.0", id: 1, result: { structuredContent: { account_id: "acct_7" } } };
   const script = new Script([answer(200, found), answer(200, SETTLED)], 120_000, null);
-  await script.purser.pay({ to: "acct_2", usdc: "0.25", name: "invoice" });
+  await script.purser.pay({ to: "acct_2", amountUsdc: "0.25", idempotencyKey: "invoice" });
   assert.equal(script.asked[0]?.url, "http://purser.test/mcp");
   assert.equal((script.bodies()[1] as { from: string }).from, "acct_7");
 });
@@ -282,12 +284,13 @@ test("account is the one that the key opens", async () => {
 test("who asks can stop", async () => {
   const stop = new AbortController();
   const script = new Script([cut()]);
-  const paying = script.purser.pay({ to: "acct_2", usdc: "1", name: "invoice", signal: stop.signal });
+  const order = { to: "acct_2", amountUsdc: "1", idempotencyKey: "invoice" };
+  const paying = script.purser.pay({ ...order, signal: stop.signal });
   stop.abort(new Error("enough"));
   await assert.rejects(paying, /enough/);
 });
 
-test("browser sends no key", async () => {
+test("browser sends no API key", async () => {
   let sent: RequestInit | undefined;
   const answers = async (_: unknown, init?: RequestInit) => ((sent = init), answer(200, SETTLED));
   await new Purser({ url: "/purser", key: null, account: "acct_1", fetch: answers }).transfers.get("txn_1");

@@ -3,5 +3,5 @@
 import { Purser } from "../src/index.ts";
 
 const agent = new Purser({ key: "psr_ag_1", account: "acct_1", deadlineMs: 3_000 });
-const paid = await agent.pay({ to: "acct_2", usdc: "0.25", name: "invoice" });
+const paid = await agent.pay({ to: "acct_2", amountUsdc: "0.25", idempotencyKey: "invoice" });
 console.log(paid.signature);

@@ -51,7 +51,7 @@ export class Script implements Clock {
   }
 
   pays(more: { approval?: "request" } = {}) {
-    return this.purser.pay({ to: "acct_2", usdc: "0.25", name: "invoice", ...more });
+    return this.purser.pay({ to: "acct_2", amountUsdc: "0.25", idempotencyKey: "invoice", ...more });
   }
 
   bodies(): unknown[] {

@@ -13,8 +13,8 @@ const agent = new Purser({ deadlineMs: 300_000 });
 const paid: Payment[] = [];
 let next = 0;
 
-async function pay(name: string): Promise<void> {
-  paid.push(await agent.pay({ to: payee, microUsdc: 10_000, name }));
+async function pay(idempotencyKey: string): Promise<void> {
+  paid.push(await agent.pay({ to: payee, microUsdc: 10_000, idempotencyKey }));
 }
 
 async function worker(): Promise<void> {
@@ -26,5 +26,10 @@ await Promise.all(Array.from({ length: CALLERS }, () => pay("typescript-same")))
 const count = (of: (payment: Payment) => unknown) => new Set(paid.map(of)).size;
 const settled = paid.filter(({ status }) => status === "settled").length;
 console.log(
-  JSON.stringify({ asked: paid.length, settled, names: count(({ name }) => name), signatures: count((one) => one.signature) }),
+  JSON.stringify({
+    asked: paid.length,
+    settled,
+    names: count((one) => one.idempotencyKey),
+    signatures: count((one) => one.signature),
+  }),
 );
