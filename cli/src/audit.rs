@@ -9,7 +9,7 @@ use purser_audit::attest::attest;
 use purser_audit::gather::Subject;
 use purser_audit::ledger::{write_csv, write_xlsx};
 use purser_audit::page::write_page;
-use purser_audit::report::{Day, Period, Report, html, text};
+use purser_audit::report::{CalendarDay, Period, Report, html, text};
 use purser_audit::{
     DenialsReport, DenialsRequest, Request, Source, audit_denials, denials_text, exit_status,
 };
@@ -74,10 +74,10 @@ pub(super) struct Audit {
     xlsx: Option<PathBuf>,
     /// Count totals and ledger from this day on (UTC); the checks cover the whole past all the same
     #[arg(long, value_name = "DATE", conflicts_with_all = ["denials", "page"], help_heading = "What to write")]
-    period_from: Option<Day>,
+    period_from: Option<CalendarDay>,
     /// Count totals and ledger up to this day, which is included
     #[arg(long, value_name = "DATE", conflicts_with_all = ["denials", "page"], help_heading = "What to write")]
-    period_to: Option<Day>,
+    period_to: Option<CalendarDay>,
     /// Sign the verdict with this keypair file, as an in-toto statement in a DSSE envelope; `purser attest verify` reads it
     #[arg(long, value_name = "KEYPAIR", requires = "attestation", help_heading = "A signed verdict")]
     sign: Option<PathBuf>,

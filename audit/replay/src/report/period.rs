@@ -13,9 +13,9 @@ use crate::replay::usdc;
 
 /// A calendar day, by UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Day(Date);
+pub struct CalendarDay(Date);
 
-impl Day {
+impl CalendarDay {
     /// The Unix second in which it begins.
     fn begins(self) -> i64 {
         self.0.midnight().assume_utc().unix_timestamp()
@@ -27,7 +27,7 @@ impl Day {
     }
 }
 
-impl FromStr for Day {
+impl FromStr for CalendarDay {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -51,7 +51,7 @@ fn date_of(year: &str, month: &str, day: &str) -> Option<Date> {
     Date::from_calendar_date(year.parse::<u16>().ok()?.into(), month, day.parse().ok()?).ok()
 }
 
-impl fmt::Display for Day {
+impl fmt::Display for CalendarDay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(date) = self;
         write!(f, "{:04}-{:02}-{:02}", date.year(), u8::from(date.month()), date.day())
@@ -61,12 +61,12 @@ impl fmt::Display for Day {
 /// Whole days, both ends included. An end that is `None` is that of the audit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Period {
-    first: Option<Day>,
-    last: Option<Day>,
+    first: Option<CalendarDay>,
+    last: Option<CalendarDay>,
 }
 
 impl Period {
-    pub fn of_days(first: Option<Day>, last: Option<Day>) -> Result<Self, String> {
+    pub fn of_days(first: Option<CalendarDay>, last: Option<CalendarDay>) -> Result<Self, String> {
         match (first, last) {
             (Some(first), Some(last)) if last < first => {
                 Err(format!("the period ends on {last}, before it begins on {first}"))
@@ -249,7 +249,7 @@ mod tests {
             ("2026-11", None),
             ("", None),
         ] {
-            let day = text.parse::<Day>().ok();
+            let day = text.parse::<CalendarDay>().ok();
             assert_eq!(day.map(|day| day.begins()..day.ends()), expected, "{text}");
             assert!(day.is_none_or(|day| day.to_string() == text));
         }
