@@ -42,7 +42,10 @@ async fn goes_on_from_a_copy(mut scene: Scene, backup: &str, restore: &str) {
     let (payee, _) = chain.new_payee().await;
     let (serving, url) = scene.serves();
     let client = Client::new(&url, Some(&key));
-    let account = client.post("/v1/accounts", &json!({ "name": "Ada" })).await.has_status(201);
+    let account = client
+        .post("/v1/accounts", &json!({ "name": "Ada", "policy": { "max_daily_spend": 5 } }))
+        .await
+        .has_status(201);
     let token_account: Pubkey = account.text_of("usdc_token_account").parse().expect("base58");
     purser_tests::wallet::mints(&chain, "5", &token_account).await;
     let id = account.text_of("account_id");

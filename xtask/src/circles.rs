@@ -241,7 +241,7 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let crates = crates_under(&root).expect("the tree can be read");
         assert!(
-            ["core", "relayer", "programs/purser", "xtask"]
+            ["core", "relayer/store", "programs/purser", "xtask"]
                 .iter()
                 .all(|name| crates.contains(&root.join(name)))
         );
