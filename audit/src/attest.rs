@@ -167,7 +167,7 @@ impl Statement {
         Ok(shown)
     }
 
-    /// What was signed, by name, for people. The signer chose these words, so they are escaped.
+    /// The signed values by name, for people. The signer chose the text, so it is escaped.
     pub fn shown(&self) -> Vec<(&'static str, Value)> {
         let audited = &self.predicate;
         let text = |text: &str| json!(shown(text));

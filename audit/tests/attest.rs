@@ -196,7 +196,7 @@ fn verdict_about_one_account_says_nothing_of_its_operator() {
     assert!(!why.to_string().contains('\u{1b}'), "{why:?}");
 }
 
-/// Whoever has a key signs any words with it, and a terminal would obey them.
+/// A signer can put any text into an attestation, and a terminal would obey it.
 #[test]
 fn escape_sequences_of_a_signer_reach_no_terminal() {
     let (_, good) = signed();

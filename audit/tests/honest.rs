@@ -317,7 +317,7 @@ fn honest_pasts_of_two_hundred_seeds_are_not_accused() {
         assert!(report.holds && report.complete, "seed {seed}:\n{}", text(&report));
         assert_eq!(report.accounts[0].payments, scene.paid.len() as u64, "seed {seed}");
         assert_eq!(report.created_anew, scene.begun_anew, "seed {seed}");
-        // What the ledger adds up to is what the token accounts hold.
+        // The ledger adds up to the balances of the token accounts.
         assert_eq!(report.period.all.closing_balance_usdc, report.totals.last_balance_usdc, "seed {seed}");
         assert_eq!(report.period.all.paid_usdc, report.totals.paid_usdc, "seed {seed}");
         payments += scene.paid.len();

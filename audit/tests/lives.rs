@@ -23,7 +23,7 @@ fn idle() -> TestChain {
     chain
 }
 
-/// What begins again breaks no rule, and every auditor says it.
+/// Starting again breaks no rule, and every auditor reports it.
 fn holds(chain: &TestChain) -> Report {
     let report = chain.audited();
     assert!(report.holds && report.complete, "{}", text(&report));

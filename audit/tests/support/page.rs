@@ -41,7 +41,7 @@ pub fn links_to(folder: &Path, explorer: &str) -> (Value, Value) {
     (end["status"].take(), end["verdict"].take())
 }
 
-/// Of a file of signed refusals a page finds the same.
+/// The page finds the same in a file of signed refusals.
 pub async fn finds_the_same(file: &Path, url: &str, operator: &str, key: &str, report: &DenialsReport) {
     let host = url.trim_start_matches("http://");
     let settings =

@@ -354,7 +354,7 @@ pub struct Report {
     pub program: ProgramReport,
     pub accounts: Vec<AccountReport>,
     pub totals: TotalsReport,
-    /// The same by account, of the period that was asked for.
+    /// The totals of each account in the requested period.
     pub period: PeriodReport,
     /// `None`: no relayer was asked.
     pub solvency: Option<SolvencyReport>,
@@ -377,7 +377,7 @@ pub fn shown(text: &str) -> String {
     shown
 }
 
-/// Whether a letter moves a cursor, ends a line or turns the direction of writing.
+/// True for characters that move the cursor, end a line or change the writing direction.
 pub fn is_hostile(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{200E}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')

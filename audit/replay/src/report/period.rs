@@ -1,4 +1,4 @@
-//! What came in, left and was held in a period, by account.
+//! Money in, money out and balances of each account in a period.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -84,19 +84,19 @@ impl Period {
     }
 }
 
-/// What totals and ledger count. The checks are of all of the past.
+/// The days that totals and ledger cover. The checks always cover the whole past.
 #[derive(Debug, Clone, Serialize)]
 pub struct PeriodReport {
     /// By UTC; `None`: from the operator's creation on.
     pub first_day: Option<String>,
     /// Included; `None`: up to the end of what was read.
     pub last_day: Option<String>,
-    /// Whether the last day had ended in what was read. `true` if no day was named.
+    /// True if the last day had ended when the chain was read, or if no day was named.
     pub is_over: bool,
     pub accounts: Vec<AccountSums>,
     /// All accounts together. What one of them pays to another counts on both sides.
     pub all: Sums,
-    /// What each account held before its first movement, in micro-USDC.
+    /// The balance of each account before its first movement, in micro-USDC.
     #[serde(skip)]
     held: Vec<(Pubkey, u64)>,
     /// The Unix second up to which the past was read.
@@ -184,7 +184,7 @@ fn signed_usdc(micros: i128) -> String {
 }
 
 impl PeriodReport {
-    /// Of the whole past. `held`: what each account held before its first movement.
+    /// For the whole past. `held` has the balance of each account before its first movement.
     pub(super) fn whole(held: Vec<(Pubkey, u64)>, until: Option<i64>, ledger: &[LedgerEntry]) -> Self {
         Self::of(Period::default(), held, until, ledger)
     }
