@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use purser_policy::{
-    Allowlist, AsAllowlist, BUCKET_SLOTS, DAY_SECONDS, PaidTags, PolicyOver, SpendWindow, TAG_SECONDS,
-    TagBucket, UsdcAmount, Waived, tag_of,
+    Allowlist, AsAllowlist, BUCKET_SLOTS, PaidTags, PolicyOver, SpendWindow, TAG_SECONDS, TagBucket,
+    UsdcAmount, Waived, tag_of,
 };
 
 use super::{AccountId, Address, Bounds, Halt, Network, OperatorId, RejectionReason, Timestamp, Transfer};
@@ -113,10 +113,12 @@ impl ChainView {
         first.map(Timestamp::from_unix_seconds)
     }
 
-    /// Whether the account shows a payment with the transfer's tag that was made later than 24 hours before its claim. By the second of
-    /// the claim alone: a node may be wrong about the present one.
-    pub fn shows_payment(&self, transfer: &Transfer) -> bool {
-        PaidTags(&self.tags).contains(transfer.id.tag(), transfer.paid_since().unix_seconds() + DAY_SECONDS)
+    /// When the payment with the transfer's tag was made that the account shows, if that is later than 24 hours before its claim. By the
+    /// second of the claim alone: a node may be wrong about the present one.
+    pub fn paid_at(&self, transfer: &Transfer) -> Option<i64> {
+        let tags = PaidTags(&self.tags);
+        let shown = tags.entries().filter(|(tag, _)| *tag == transfer.id.tag());
+        shown.map(|(_, second)| i64::from(second)).max().filter(|second| *second > transfer.paid_after())
     }
 }
 

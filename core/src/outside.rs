@@ -95,12 +95,13 @@ pub trait Ledger: Send + Sync + 'static {
         now: Timestamp,
     ) -> Result<Marked, LedgerError>;
 
-    /// The payer's newest payment with `tag` that was made later than `since`, if our records hold one.
+    /// The payer's newest payment with `tag` whose bytes name a second after `asked_after`, if our records hold one. The program holds
+    /// that second to its own clock; the date of a payment is what one node says.
     async fn find_payment(
         &self,
         payer: &Payer,
         tag: u64,
-        since: Timestamp,
+        asked_after: i64,
     ) -> Result<Option<PaymentMade>, LedgerError>;
 
     /// Who pays this transfer; `None` if they are unknown.

@@ -79,10 +79,15 @@ impl Transfer {
         age.is_some_and(|age| (-REQUEST_AHEAD_SECONDS..REQUEST_SECONDS).contains(&age))
     }
 
-    /// From when on a payment with its tag is its own, or one of the same key: 24 hours before it was asked for.
-    pub fn paid_since(&self) -> Timestamp {
+    /// A payment with its tag that was made after this Unix second is its own, or one of the same key: 24 hours before it was asked for.
+    pub fn paid_after(&self) -> i64 {
         let asked_at = self.asked_at.unwrap_or_else(|| self.created_at.unix_seconds());
-        Timestamp::from_unix_seconds(asked_at.saturating_sub(IDEMPOTENCY_SECONDS))
+        asked_at.saturating_sub(IDEMPOTENCY_SECONDS)
+    }
+
+    /// The same of payments whose bytes name a second after this one: they were made five minutes before that second at the earliest.
+    pub fn asked_after(&self) -> i64 {
+        self.paid_after().saturating_add(REQUEST_AHEAD_SECONDS)
     }
 
     /// The highest last valid block height of all bytes that were ever signed for it.

@@ -317,6 +317,11 @@ impl TrueChain {
         Some(self.landed[*landed].second)
     }
 
+    /// The second that a payment's bytes name.
+    pub fn asked_at(&self, payment: &PaymentMade) -> i64 {
+        payment.signature.parse::<usize>().map_or(0, |signature| self.transactions[signature].order.asked_at)
+    }
+
     fn payment(&self, signature: usize, slot: u64) -> PaymentMade {
         let order = &self.transactions[signature].order;
         let transfer_id = TransferId::from_bytes(order.transfer_id);

@@ -26,6 +26,8 @@ pub struct Row {
 #[derive(Clone)]
 pub struct Entry {
     payment: PaymentMade,
+    /// The second that its bytes name.
+    asked_at: Option<i64>,
     /// Set once it was read on the chain.
     number: Option<u64>,
 }
@@ -100,10 +102,11 @@ impl Database {
         }
     }
 
-    pub fn tagged(&self, tag: u64, since: Timestamp) -> Option<&PaymentMade> {
-        let payments = self.history.values().map(|entry| &entry.payment);
-        let late = payments.filter(|payment| payment.transfer_id.tag() == tag && payment.made_at > since);
-        late.max_by_key(|payment| payment.made_at)
+    pub fn tagged(&self, tag: u64, asked_after: i64) -> Option<&PaymentMade> {
+        let is_tagged =
+            |entry: &&Entry| entry.payment.transfer_id.tag() == tag && entry.asked_at > Some(asked_after);
+        let late = self.history.values().filter(is_tagged).map(|entry| &entry.payment);
+        late.max_by_key(|payment| payment.slot)
     }
 
     pub fn mark(
@@ -143,7 +146,7 @@ impl Database {
                 recipient: PAYEE,
                 memo: String::new(),
             };
-            let entry = Entry { payment, number: None };
+            let entry = Entry { payment, asked_at: before.asked_at, number: None };
             self.history.entry(settlement.signature.clone()).or_insert(entry);
         }
         row.transfer = before.moved(next, now);
@@ -151,12 +154,12 @@ impl Database {
     }
 
     /// A payment was read on the chain: it is added, and settles the transfer that it pays. False: it contradicts one.
-    pub fn read(&mut self, number: u64, payment: &PaymentMade, now: Timestamp) -> bool {
+    pub fn read(&mut self, (number, asked_at): (u64, i64), payment: &PaymentMade, now: Timestamp) -> bool {
         let known = self.history.get(&payment.signature);
         if known.is_some_and(|known| known.number == Some(number) && known.payment.slot == payment.slot) {
             return true;
         }
-        let entry = Entry { payment: payment.clone(), number: Some(number) };
+        let entry = Entry { payment: payment.clone(), asked_at: Some(asked_at), number: Some(number) };
         self.history.insert(payment.signature.clone(), entry);
         let Some(row) = self.rows.iter_mut().find(|row| row.transfer.id == payment.transfer_id) else {
             return true;

@@ -126,9 +126,9 @@ impl Ledger for SimLedger {
         &self,
         _: &Payer,
         tag: u64,
-        since: Timestamp,
+        asked_after: i64,
     ) -> Result<Option<PaymentMade>, LedgerError> {
-        self.call("payment", |database: &mut Database| Ok(database.tagged(tag, since).cloned())).await
+        self.call("payment", |database: &mut Database| Ok(database.tagged(tag, asked_after).cloned())).await
     }
 
     async fn find_payer(&self, _: &Transfer) -> Result<Option<Payer>, LedgerError> {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use purser_core::{
     Address, Beyond, Bounds, Chain, ChainFault, ChainView, Destination, Granted, Outcome, Payer, Payment,
-    REQUEST_AHEAD_SECONDS, Room, SharedAllowlist, SignedTransfer, Signer, Transfer, TransferState,
-    UnsignedTransfer,
+    PaymentMade, REQUEST_AHEAD_SECONDS, Room, SharedAllowlist, SignedTransfer, Signer, Timestamp, Transfer,
+    TransferState, UnsignedTransfer,
 };
 use purser_policy::{Allowlist, AsAllowlist, PaidTags, TagBucket, UsdcAmount};
 use tokio::time::{Instant, sleep};
@@ -272,7 +272,11 @@ impl Chain for SimChain {
 
     async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainFault> {
         self.asks("block time").await?;
-        Ok((!self.world.goes_wrong(10)).then(|| self.world.with(|state| state.chain.second_of(slot))))
+        let dated = |state: &mut State| {
+            let node = state.nodes[state.rng.below(state.nodes.len() as u64) as usize];
+            state.chain.second_of(slot) + node.dates
+        };
+        Ok((!self.world.goes_wrong(10)).then(|| self.world.with(dated)))
     }
 
     fn look_again(&self) {
@@ -311,9 +315,11 @@ pub async fn index(world: Arc<World>, process: Arc<Process>, relayer: usize) {
             let is_listed = |number: u64| node.leaves_out == 0 || !number.is_multiple_of(node.leaves_out);
             let (chain, database) = (&state.chain, &mut state.databases[database]);
             for (number, payment) in chain.payments(depth).filter(|(number, _)| is_listed(*number)) {
-                database.read(*number, payment, now);
+                let made_at = Timestamp::from_unix_seconds(payment.made_at.unix_seconds() + node.dates);
+                let asked_at = chain.asked_at(payment);
+                database.read((*number, asked_at), &PaymentMade { made_at, ..payment.clone() }, now);
             }
-            let is_gone = |payment: &purser_core::PaymentMade| {
+            let is_gone = |payment: &PaymentMade| {
                 let signature = payment.signature.parse().unwrap_or(usize::MAX);
                 payment.slot + FINALIZED < chain.tip
                     && chain.status(signature, 0).is_none_or(|landed| landed.result.is_err())

@@ -284,10 +284,12 @@ fn lie(world: &World) {
         let alone = state.nodes.len() == 1;
         let number = state.rng.below(state.nodes.len() as u64) as usize;
         let lag = state.rng.below(40);
+        let off = state.rng.below(72 * 3_600).cast_signed() - 36 * 3_600;
+        let dates = if state.rng.chance(50) { off } else { 0 };
         let node = match state.rng.below(5) {
-            _ if alone => Node { lag, denies: state.rng.chance(40), ..Node::default() },
+            _ if alone => Node { lag, dates, denies: state.rng.chance(40), ..Node::default() },
             0 => Node { lag, ..Node::default() },
-            1 => Node { clock: state.rng.below(72 * 3_600).cast_signed() - 36 * 3_600, ..Node::default() },
+            1 => Node { clock: off, dates, ..Node::default() },
             2 => Node { height: state.rng.between(100, 2_100), ..Node::default() },
             3 => Node { is_deaf: true, ..Node::default() },
             _ => Node { leaves_out: state.rng.between(1, 4), ..Node::default() },

@@ -21,6 +21,8 @@ pub struct Node {
     pub lag: u64,
     /// How far off its clock is, in seconds.
     pub clock: i64,
+    /// By how many seconds it dates blocks wrong.
+    pub dates: i64,
     /// How many blocks more than there are it claims.
     pub height: u64,
     /// It accepts bytes and forwards none.
@@ -100,10 +102,10 @@ impl World {
         // In some worlds a day passes, and keys are free again.
         let seconds = if rng.chance(30) { rng.between(23 * 3_600, 30 * 3_600).cast_signed() } else { 0 };
         let leap = Leap { slot: FIRST_SLOT + rng.between(20, 300), seconds };
-        // In few others the chain's clock is a day ahead for a while. Blocks are dated by it, so that both at once would hide payments.
+        // In few worlds the chain's clock is a day ahead for a while. Blocks are dated by it.
         let begins = FIRST_SLOT + rng.between(20, 300);
         let swing = Swing { slots: begins..begins + rng.between(5, 200), seconds: 26 * 3_600 };
-        let swing = (seconds == 0 && rng.chance(10)).then_some(swing);
+        let swing = rng.chance(10).then_some(swing);
         // In some worlds a person has to approve all but the first key's payment.
         let max_single =
             if rng.chance(40) { Limit::AtMost(UsdcAmount::from_micros(amount(0))) } else { Limit::Unlimited };

@@ -24,12 +24,12 @@ impl Carrier {
             let _ = to.signed.send((transfer.id, signed.clone()));
         }
         let destination = self.stored_destination(&transfer).await?;
-        let since = transfer.paid_since();
+        let asked_after = transfer.asked_after();
         let signed_before = Instant::now();
         let mut asked_at = signed_before;
         loop {
             if let Some(made) =
-                self.outside.ledger.find_payment(&self.payer, transfer.id.tag(), since).await?
+                self.outside.ledger.find_payment(&self.payer, transfer.id.tag(), asked_after).await?
             {
                 return self.settle_as_made(transfer, destination, made).await;
             }

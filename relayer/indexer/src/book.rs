@@ -113,8 +113,9 @@ impl Booking<'_> {
             return;
         }
         let mut entry = self.entry(&party, kind, amount, Some(*recipient));
-        if let ProgramEvent::TransferExecuted { transfer_id, number, spent, memo, .. } = event {
+        if let ProgramEvent::TransferExecuted { transfer_id, asked_at, number, spent, memo, .. } = event {
             tell_transfer(&mut entry, *transfer_id, memo);
+            entry.asked_at = *asked_at;
             entry.spent = *spent;
             entry.number = Some(number.map_or(PaymentNumber::CutOff, PaymentNumber::Is));
         }
@@ -209,6 +210,7 @@ impl Booking<'_> {
             counterparty: counterparty.map(Counterparty::TokenAccount),
             memo: None,
             transfer_id: None,
+            asked_at: None,
             number: None,
             spent: None,
             outcome: EntryOutcome::Settled {

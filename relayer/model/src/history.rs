@@ -37,6 +37,8 @@ pub struct HistoryEntry {
     pub memo: Option<Memo>,
     /// For transfers, and deposits made by one transfer: read from the chain, so every reader gets the same.
     pub transfer_id: Option<TransferId>,
+    /// For a settled transfer: the Unix second that its bytes name, if it is known.
+    pub asked_at: Option<i64>,
     /// For a settled transfer, once it is known.
     pub number: Option<PaymentNumber>,
     /// For a settled transfer that was just read from the chain; not stored with it.
@@ -257,6 +259,7 @@ impl HistoryEntry {
             counterparty: transfer.request.to.text().parse().ok(),
             memo: transfer.request.memo.clone(),
             transfer_id: Some(transfer.id),
+            asked_at: None,
             number: None,
             spent: None,
             outcome: EntryOutcome::Rejected { reason: rejection.reason, message: rejection.message.clone() },
@@ -284,6 +287,7 @@ impl HistoryEntry {
             counterparty: Some(Counterparty::TokenAccount(to)),
             memo: transfer.request.memo.clone().filter(|memo| !memo.as_str().is_empty()),
             transfer_id: Some(transfer.id),
+            asked_at: transfer.asked_at,
             // Only the chain's own event says it.
             number: settlement.number.map(PaymentNumber::Is),
             spent: None,
@@ -296,6 +300,7 @@ impl HistoryEntry {
             account_id: party.account_id,
             kind: EntryKind::Deposit,
             counterparty: Some(Counterparty::TokenAccount(from.token_account)),
+            asked_at: None,
             number: None,
             ..outgoing.clone()
         });

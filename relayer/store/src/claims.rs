@@ -13,8 +13,8 @@ use super::writer::Turn;
 use super::{StoreError, Transaction, Transfers};
 use purser_core::{ClaimClock, DUPLICATE_WITHIN, GivesBack, KeyUse, NewTransfer};
 use purser_model::{
-    Approval, Claim, IdempotencyKey, Network, OperatorId, Reuse, Transfer, TransferId, TransferState,
-    UsedKey, WebhookId,
+    Approval, Claim, IdempotencyKey, Network, OperatorId, Reuse, Timestamp, Transfer, TransferId,
+    TransferState, UsedKey, WebhookId,
 };
 
 /// The most payments of an account among which a claim looks for one like its own.
@@ -188,6 +188,7 @@ async fn latest_like(
     .run(&mut *tx)
     .await?;
     // An account and its token account are one payee. `|| ''` keeps SQLite from reading all transfers of the account.
+    let asked_after = new.transfer.asked_after();
     let latest: Option<Option<TransferId>> = sql! {
         "SELECT MAX(transfer_id) FROM (
              SELECT transfer_id, recipient, amount_usdc, memo, idempotency_key FROM (
@@ -206,11 +207,11 @@ async fn latest_like(
                  OR recipient IN (SELECT token_account FROM accounts WHERE account_id = {to}))
              AND NOT EXISTS (
                  SELECT 1 FROM history WHERE operator_id = {operator_id} AND account_id = {from} AND tag = {tag}
-                     AND created_at > {key_since})",
+                     AND (asked_at > {asked_after} OR (asked_at IS NULL AND created_at > {dated_after})))",
         operator_id, network, request.from, request.to, request.amount, idempotency_key,
         first = TransferId::with_tag(clock.now.before(SETTLES_WITHIN), 0, 0), paid_max = LATELY_PAID_MAX,
         since = clock.now.before(DUPLICATE_WITHIN),
-        tag = tag_text(id.tag()), key_since = new.transfer.paid_since(),
+        tag = tag_text(id.tag()), asked_after, dated_after = Timestamp::from_unix_seconds(asked_after),
         memo = request.memo.as_ref().map_or("", |memo| memo.as_str())
     }
     .fetch_optional(tx)

@@ -14,7 +14,7 @@ use purser_model::{
 /// The columns of a [`HistoryEntry`]. The recipient of a payment from another operator's account sees that account's id.
 const COLUMNS: &str =
     "entry_id, operator_id, account_id, network, kind, status, amount_usdc, memo, transfer_id,
-    tx_signature, slot, reason, message, created_at, number, position, spent_micros, policy_version,
+    tx_signature, slot, reason, message, created_at, asked_at, number, position, spent_micros, policy_version,
     COALESCE((SELECT MIN(accounts.account_id) FROM accounts
         WHERE accounts.token_account = history.counterparty AND (accounts.operator_id = history.operator_id
             OR (history.kind = 'deposit' AND history.transfer_id IS NOT NULL))),
@@ -48,6 +48,7 @@ impl Record for HistoryEntry {
             counterparty: row.get("counterparty")?,
             memo: row.get("memo")?,
             transfer_id: row.get("transfer_id")?,
+            asked_at: row.get("asked_at")?,
             number: row.get("number")?,
             spent: spent.zip(under).map(|(micros, policy_version)| Spent {
                 in_window: UsdcAmount::from_micros(micros),
@@ -154,14 +155,14 @@ pub(super) async fn record(
     match entry.outcome {
         EntryOutcome::Settled { .. } => {
             let Some(placed) = ledgers::place_and_book(tx, entry, now).await? else { return Ok(None) };
-            insert_placed(tx, entry, placed, false, Some(now)).await?;
+            insert_placed(tx, entry, placed, false).await?;
             Ok(Event::of_entry(entry, now))
         }
         EntryOutcome::Rejected { .. } => {
             // A rejection happens when it is written.
             let placed = ledgers::place(tx, entry, entry.created_at).await?;
             // It is never on the chain, so no fork removes it.
-            insert_entry(tx, entry, &position_of(entry, placed), true, None).await?;
+            insert_entry(tx, entry, &position_of(entry, placed), true).await?;
             Ok(None)
         }
     }
@@ -181,10 +182,9 @@ async fn insert_placed(
     entry: &HistoryEntry,
     placed: Placed,
     is_final: bool,
-    read_at: Option<Timestamp>,
 ) -> Result<(), StoreError> {
     let position = position_of(entry, placed);
-    let is_new = insert_entry(tx, entry, &position, is_final, read_at).await?;
+    let is_new = insert_entry(tx, entry, &position, is_final).await?;
     if is_new { Ok(()) } else { Err(StoreError::Contended) }
 }
 
@@ -201,7 +201,7 @@ pub(super) async fn record_read(
     let mut events = Vec::new();
     let placed = match ledgers::place_and_book(tx, entry, now).await? {
         Some(placed) => {
-            insert_placed(tx, entry, placed, is_final, read_at).await?;
+            insert_placed(tx, entry, placed, is_final).await?;
             events.extend(Event::of_entry(entry, now));
             placed
         }
@@ -245,7 +245,6 @@ async fn insert_entry(
     entry: &HistoryEntry,
     position: &str,
     is_final: bool,
-    read_at: Option<Timestamp>,
 ) -> Result<bool, StoreError> {
     let is_payment = entry.kind == EntryKind::Transfer && entry.outcome.status() == HistoryStatus::Settled;
     let tag = entry.transfer_id.filter(|_| is_payment).map(|id| id.tag());
@@ -257,15 +256,15 @@ async fn insert_entry(
         "INSERT INTO history
              (entry_id, operator_id, account_id, network, kind, status, amount_usdc, counterparty, memo, transfer_id,
               tx_signature, slot, reason, message, is_final, created_at, position, number, tag,
-              read_at)
+              asked_at)
          VALUES ({id}, {operator_id}, {account_id}, {network}, {kind}, {status}, {amount}, {counterparty}, {memo},
               {transfer_id}, {signature}, {slot}, {reason}, {message}, {is_final}, {created_at}, {position}, {number},
-              {tag}, {read_at})
+              {tag}, {asked_at})
          ON CONFLICT (operator_id, entry_id) DO NOTHING",
         entry.id, entry.operator_id, entry.account_id, entry.network, entry.kind,
         status = entry.outcome.status().as_str(), entry.amount, entry.counterparty, entry.memo, entry.transfer_id,
         signature, slot, reason, message, is_final, entry.created_at, position, entry.number,
-        tag = tag.map(tag_text), read_at = read_at.filter(|_| is_payment)
+        tag = tag.map(tag_text), asked_at = entry.asked_at.filter(|_| is_payment)
     }
     .execute(tx)
     .await?;

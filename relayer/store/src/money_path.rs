@@ -67,9 +67,9 @@ impl Ledger for Transfers {
         &self,
         payer: &Payer,
         tag: u64,
-        since: Timestamp,
+        asked_after: i64,
     ) -> Result<Option<PaymentMade>, LedgerError> {
-        Ok(Transfers::find_payment(self, payer.account_id, tag, since).await?)
+        Ok(Transfers::find_payment(self, payer.account_id, tag, asked_after).await?)
     }
 
     async fn find_payer(&self, transfer: &Transfer) -> Result<Option<Payer>, LedgerError> {

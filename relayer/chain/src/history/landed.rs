@@ -45,13 +45,15 @@ impl LandedRecord {
         let called = program_event::from_instructions(&calls);
         // Each instruction logs what it did, once. If the log differs from the calls, lines were lost, doubled or made up on the
         // way; signatures cover the calls. We trust the log alone only from a node that did not keep all calls.
-        let events = match logged {
-            Some(logged) if program_event::are_same(&logged, &called) || !keeps_inner => logged,
-            Some(_) => {
+        let completed = logged.as_ref().and_then(|logged| program_event::completed(logged, &called));
+        let events = match (completed, logged) {
+            (Some(events), _) => events,
+            (None, Some(logged)) if !keeps_inner => logged,
+            (None, Some(_)) => {
                 tracing::warn!(signature, slot, "a node's log does not name the programs that ran");
                 called
             }
-            None => called,
+            (None, None) => called,
         };
         let mut policy_steps = policy_steps(&calls);
         // A node that keeps no inner calls hides some.

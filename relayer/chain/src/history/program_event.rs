@@ -38,6 +38,8 @@ pub enum ProgramEvent {
     TransferExecuted {
         agent: Address,
         transfer_id: [u8; 16],
+        /// The Unix second that the instruction names; `None` if the node does not show it.
+        asked_at: Option<i64>,
         /// The payment's number within the agent, from 1; `None` if the log was cut.
         number: Option<u64>,
         /// `None` if the log was cut.
@@ -99,10 +101,12 @@ pub fn from_instructions(calls: &[Called]) -> Vec<ProgramEvent> {
     calls.iter().flat_map(of_one).collect()
 }
 
-/// Whether both agree, except for what only a log holds.
-pub fn are_same(logged: &[ProgramEvent], called: &[ProgramEvent]) -> bool {
-    let same = |(logged, called): (&ProgramEvent, &ProgramEvent)| logged.as_called() == called.as_called();
-    logged.len() == called.len() && logged.iter().zip(called).all(same)
+/// The logged events with what only their instructions hold. `None` if log and instructions differ.
+pub fn completed(logged: &[ProgramEvent], called: &[ProgramEvent]) -> Option<Vec<ProgramEvent>> {
+    let both = logged.iter().zip(called);
+    let events: Vec<_> = both.map(|(logged, called)| logged.completed_by(called)).collect();
+    let agree = events.iter().zip(called).all(|(event, called)| event.as_called() == *called);
+    (logged.len() == called.len() && agree).then_some(events)
 }
 
 impl ProgramEvent {
@@ -117,6 +121,17 @@ impl ProgramEvent {
         }
         event
     }
+
+    /// The logged event with what its instruction holds beyond it.
+    fn completed_by(&self, called: &Self) -> Self {
+        let mut event = self.clone();
+        if let (Self::TransferExecuted { asked_at, .. }, Self::TransferExecuted { asked_at: named, .. }) =
+            (&mut event, called)
+        {
+            *asked_at = *named;
+        }
+        event
+    }
 }
 
 fn from_event(payload: &[u8]) -> Option<ProgramEvent> {
@@ -124,6 +139,7 @@ fn from_event(payload: &[u8]) -> Option<ProgramEvent> {
         return Some(ProgramEvent::TransferExecuted {
             agent: to_address(&event.agent),
             transfer_id: event.transfer_id,
+            asked_at: None,
             number: Some(event.number),
             spent: Some(Spent {
                 in_window: UsdcAmount::from_micros(event.spent_in_window),
@@ -208,6 +224,7 @@ fn from_instruction(called: &Called) -> Option<ProgramEvent> {
         return Some(ProgramEvent::TransferExecuted {
             agent: at(2)?,
             transfer_id: transfer.transfer_id,
+            asked_at: Some(i64::from(transfer.asked_at)),
             number: None,
             spent: None,
             amount: UsdcAmount::from_micros(transfer.amount),

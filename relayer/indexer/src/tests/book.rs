@@ -31,6 +31,7 @@ fn pays(from: u8, to: Address, micros: u64) -> ProgramEvent {
     ProgramEvent::TransferExecuted {
         agent,
         transfer_id: [from; 16],
+        asked_at: Some(50),
         number: Some(1),
         spent: None,
         amount,

@@ -89,6 +89,7 @@ async fn reads_payment(relayer: &Relayer, landed: &Landed) {
         counterparty: Some(Counterparty::TokenAccount(landed.recipient)),
         memo: None,
         transfer_id: Some(TransferId::from_bytes(id)),
+        asked_at: Some(NOW - 100),
         number: Some(PaymentNumber::Is(landed.number)),
         spent: None,
         outcome: EntryOutcome::Settled { signature, slot: 5 },

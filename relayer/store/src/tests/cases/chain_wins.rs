@@ -15,6 +15,7 @@ fn payment_of(transfer: &Transfer, signature: &str, slot: u64) -> HistoryEntry {
         counterparty: Some(Counterparty::TokenAccount(recipient)),
         memo: transfer.request.memo.clone(),
         transfer_id: Some(transfer.id),
+        asked_at: Some(at(30).unix_seconds()),
         number: Some(PaymentNumber::Is(1)),
         spent: None,
         outcome: EntryOutcome::Settled { signature: signature.into(), slot },

@@ -20,6 +20,7 @@ fn payment(fixture: &Fixture, name: &str, amount: u64, spent: u64, policy_versio
         counterparty: Some(Counterparty::TokenAccount(Address::from_bytes([9; 32]))),
         memo: None,
         transfer_id: None,
+        asked_at: Some(at(100).unix_seconds()),
         number: Some(PaymentNumber::CutOff),
         spent: Some(Spent { in_window: micros(spent), policy_version }),
         outcome: EntryOutcome::Settled { signature: name.into(), slot: 7 },

@@ -20,6 +20,7 @@ impl Payments<'_> {
             counterparty: Some(Counterparty::TokenAccount(Address::from_bytes([9; 32]))),
             memo: None,
             transfer_id: Some(TransferId::from_bytes(id)),
+            asked_at: Some(at(seconds).unix_seconds()),
             number: Some(number),
             spent: None,
             outcome: EntryOutcome::Settled { signature, slot: tag },
@@ -32,13 +33,14 @@ impl Payments<'_> {
         self.0.store.index.insert_readings(self.0.operator.network, &readings, None).await.expect("written");
     }
 
-    async fn made(&self, tag: u64, since: i64) -> Option<PaymentMade> {
-        self.0.store.transfers.find_payment(self.0.account.id, tag, at(since)).await.expect("read")
+    async fn made(&self, tag: u64, asked_after: i64) -> Option<PaymentMade> {
+        let after = at(asked_after).unix_seconds();
+        self.0.store.transfers.find_payment(self.0.account.id, tag, after).await.expect("read")
     }
 }
 
 #[tokio::test]
-async fn a_payment_is_found_by_its_tag_if_it_was_made_later_than_that() {
+async fn a_payment_is_found_by_its_tag_if_its_bytes_name_a_later_second() {
     let Some(fixture) = fixture().await else { return };
     let payments = Payments(&fixture);
     payments.index(vec![payments.read_payment(u64::MAX, PaymentNumber::Is(1), 10)]).await;
@@ -50,12 +52,26 @@ async fn a_payment_is_found_by_its_tag_if_it_was_made_later_than_that() {
 }
 
 #[tokio::test]
-async fn when_a_payment_was_read_does_not_make_it_newer() {
+async fn neither_a_nodes_date_nor_the_time_of_reading_makes_a_payment_older_or_newer() {
     let Some(fixture) = fixture().await else { return };
     let payments = Payments(&fixture);
-    let entries = vec![payments.read_payment(7, PaymentNumber::Is(1), 10)];
-    let readings = Readings { entries, read_at: Some(at(100_000)), ..Readings::default() };
-    fixture.store.index.insert_readings(fixture.operator.network, &readings, None).await.expect("written");
+    for (tag, dated) in [(7, -100_000), (8, 100_000)] {
+        let read = payments.read_payment(tag, PaymentNumber::Is(tag), 10);
+        let entries = vec![HistoryEntry { created_at: at(dated), ..read }];
+        let readings = Readings { entries, read_at: Some(at(200_000)), ..Readings::default() };
+        let network = fixture.operator.network;
+        fixture.store.index.insert_readings(network, &readings, None).await.expect("written");
+        assert!(payments.made(tag, 9).await.is_some(), "dated {dated}");
+        assert_eq!(payments.made(tag, 10).await, None, "dated {dated}");
+    }
+}
+
+#[tokio::test]
+async fn a_payment_without_that_second_is_found_by_its_date() {
+    let Some(fixture) = fixture().await else { return };
+    let payments = Payments(&fixture);
+    let read = payments.read_payment(7, PaymentNumber::Is(1), 10);
+    payments.index(vec![HistoryEntry { asked_at: None, ..read }]).await;
     assert!(payments.made(7, 9).await.is_some());
     assert_eq!(payments.made(7, 10).await, None);
 }
