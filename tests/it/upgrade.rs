@@ -253,7 +253,7 @@ async fn makes(is_postgres: bool) -> Option<Kept> {
     app.admin_client().get("/readyz").await.has_status(200);
     let stream = Stream::open(client, "", None).await;
     until("the head of the refusals is on the network", async || {
-        seen.counts("denial_heads", "tx_signature IS NOT NULL").await == 1
+        seen.counts("operators", "head_signature IS NOT NULL").await == 1
     })
     .await;
     let mut said = says(client, &[&ada, &ben]).await;

@@ -134,11 +134,11 @@ impl Denials {
     pub async fn list_due_heads(&self, network: Network, due: Due) -> Result<Vec<Operator>, StoreError> {
         sql! {
             "SELECT {columns}
-             FROM operators LEFT JOIN denial_heads ON denial_heads.operator_id = operators.operator_id
-             WHERE operators.network = {network} AND (denial_heads.next_at IS NULL OR {is_due})
+             FROM operators
+             WHERE network = {network} AND (head_next_at IS NULL OR {is_due})
                  AND EXISTS (SELECT 1 FROM denials WHERE denials.operator_id = operators.operator_id
-                     AND denials.number > COALESCE(denial_heads.number, 0))",
-            columns = OPERATOR_COLUMNS, network, is_due = due.has_come("denial_heads.next_at")
+                     AND denials.number > operators.head_number)",
+            columns = OPERATOR_COLUMNS, network, is_due = due.has_come("head_next_at")
         }
         .fetch_all(self.lister())
         .await
@@ -152,9 +152,9 @@ impl Denials {
         next_at: Timestamp,
     ) -> Result<bool, StoreError> {
         let claimed = sql! {
-            "INSERT INTO denial_heads (operator_id, number, next_at) VALUES ({operator}, 0, {next_at})
-             ON CONFLICT (operator_id) DO UPDATE SET next_at = excluded.next_at WHERE {is_due}",
-            operator, next_at, is_due = due.has_come("denial_heads.next_at")
+            "UPDATE operators SET head_next_at = {next_at}
+             WHERE operator_id = {operator} AND (head_next_at IS NULL OR {is_due})",
+            operator, next_at, is_due = due.has_come("head_next_at")
         }
         .execute(self.writer())
         .await?;
@@ -170,8 +170,8 @@ impl Denials {
         next_at: Timestamp,
     ) -> Result<(), StoreError> {
         sql! {
-            "UPDATE denial_heads SET number = {number}, tx_signature = {tx_signature}, next_at = {next_at}
-             WHERE operator_id = {operator} AND number < {number}",
+            "UPDATE operators SET head_number = {number}, head_signature = {tx_signature}, head_next_at = {next_at}
+             WHERE operator_id = {operator} AND head_number < {number}",
             operator, number = stored(number), tx_signature, next_at
         }
         .run(self.writer())

@@ -188,7 +188,7 @@ fn insertion(events: &[Event], ending: &'static str) -> Query {
             values,
             "({id}, {operator_id}, {event_type}, {account_id}, {transfer_id}, {threshold}, {webhook_id}, {data},
               {created_at}, {fact},
-              (SELECT CAST(0 AS BIGINT) FROM event_streams WHERE operator_id = {operator_id}))",
+              (SELECT CAST(0 AS BIGINT) FROM operators WHERE operator_id = {operator_id} AND last_place IS NOT NULL))",
             event.id, event.operator_id, event.event_type, account_id = event.subject.account_id(), transfer_id,
             threshold, webhook_id, event.data, event.created_at, event.fact
         }

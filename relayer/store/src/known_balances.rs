@@ -26,14 +26,18 @@ impl Record for KnownAccount {
     }
 }
 
+/// The name of the last sweep of a network.
+fn sweep_of(network: Network) -> String {
+    format!("sweep {network}")
+}
+
 impl Index {
     /// For the indexer: records that a sweep which began then has seen every account of the network.
     pub async fn mark_swept(&self, network: Network, began_at: Timestamp) -> Result<(), StoreError> {
         sql! {
-            "INSERT INTO sweeps (network, began_at) VALUES ({network}, {began_at})
-             ON CONFLICT (network) DO UPDATE SET began_at = excluded.began_at
-                 WHERE sweeps.began_at < excluded.began_at",
-            network, began_at
+            "INSERT INTO marks (name, at) VALUES ({name}, {began_at})
+             ON CONFLICT (name) DO UPDATE SET at = excluded.at WHERE marks.at < excluded.at",
+            name = sweep_of(network), began_at
         }
         .run(self.writer())
         .await
@@ -59,12 +63,12 @@ impl Accounts {
                      SELECT seen_micros FROM ledgers
                      WHERE ledgers.operator_id = accounts.operator_id AND ledgers.account_id = accounts.account_id
                  ), 0) AS seen_micros,
-                 (SELECT began_at FROM sweeps WHERE network = {network}) AS began_at
+                 (SELECT at FROM marks WHERE name = {sweep}) AS began_at
              FROM accounts
              WHERE operator_id = {operator_id} AND provisioning = 'ready' AND {of_status} = {status}
                  {of_tag} AND (created_at, account_id) < ({created_at}, {id}) AND NOT is_closed
              ORDER BY created_at DESC, account_id DESC LIMIT {rows_max}",
-            columns = COLUMNS, operator.network, operator_id = operator.id, of_status = Sql(of_status),
+            columns = COLUMNS, sweep = sweep_of(operator.network), operator_id = operator.id, of_status = Sql(of_status),
             status = OrEmpty(status), of_tag = of_tag(tag.as_ref()), created_at = Below(created_at), id = Below(id), rows_max
         }
         .fetch_all(self.lister())

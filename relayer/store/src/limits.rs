@@ -25,7 +25,8 @@ impl Database {
             return Ok(LimitWatches::new());
         }
         let rows: Vec<(OperatorId, Timestamp)> = sql! {
-            "SELECT operator_id, since FROM limit_watches WHERE operator_id IN ({operators})",
+            "SELECT operator_id, limits_since FROM operators
+             WHERE operator_id IN ({operators}) AND limits_since IS NOT NULL",
             operators = Each(operators)
         }
         .fetch_all(self.reader())
@@ -91,8 +92,7 @@ pub(super) async fn watch(
 ) -> Result<(), StoreError> {
     let since = Timestamp::from_unix_micros(now.unix_micros().saturating_sub(CLOCKS_DIFFER_MICROS));
     sql! {
-        "INSERT INTO limit_watches (operator_id, since) VALUES ({operator}, {since})
-         ON CONFLICT (operator_id) DO NOTHING",
+        "UPDATE operators SET limits_since = {since} WHERE operator_id = {operator} AND limits_since IS NULL",
         operator, since
     }
     .run(tx)

@@ -8,8 +8,7 @@ impl Upkeep {
     /// Writes a row, and waits for the commit as every write does.
     pub async fn probe_writing(&self, now: Timestamp) -> Result<(), StoreError> {
         sql! {
-            "INSERT INTO probes (probe, probed_at) VALUES ('write', {now})
-             ON CONFLICT (probe) DO UPDATE SET probed_at = excluded.probed_at",
+            "INSERT INTO marks (name, at) VALUES ('probe', {now}) ON CONFLICT (name) DO UPDATE SET at = excluded.at",
             now
         }
         .run(self.writer())
@@ -18,7 +17,7 @@ impl Upkeep {
 
     /// Reads the row.
     pub async fn probe_reading(&self) -> Result<(), StoreError> {
-        let probed = query("SELECT probed_at FROM probes WHERE probe = 'write'");
+        let probed = query("SELECT at FROM marks WHERE name = 'probe'");
         let _: Option<Timestamp> = probed.fetch_optional(self.reader()).await?;
         Ok(())
     }

@@ -26,8 +26,7 @@ impl Events {
     pub async fn open_stream(&self, operator: OperatorId) -> Result<u64, StoreError> {
         if self.find_last_place(operator).await?.is_none() {
             sql! {
-                "INSERT INTO event_streams (operator_id, last_place) VALUES ({operator}, 0)
-                 ON CONFLICT (operator_id) DO NOTHING",
+                "UPDATE operators SET last_place = 0 WHERE operator_id = {operator} AND last_place IS NULL",
                 operator
             }
             .execute(self.writer())
@@ -39,9 +38,11 @@ impl Events {
     }
 
     async fn find_last_place(&self, operator: OperatorId) -> Result<Option<u64>, StoreError> {
-        sql! {"SELECT last_place FROM event_streams WHERE operator_id = {operator}", operator}
-            .fetch_optional(self.reader())
-            .await
+        let place: Option<Option<u64>> =
+            sql! {"SELECT last_place FROM operators WHERE operator_id = {operator}", operator}
+                .fetch_optional(self.reader())
+                .await?;
+        Ok(place.flatten())
     }
 
     /// Gives places to up to `rows_max` waiting events of the operator, oldest first. `true`: there may be more.
@@ -57,8 +58,8 @@ impl Events {
             async move {
                 // An update instead of a select: on Postgres nobody else can give places until the commit.
                 let last: Option<i64> = sql! {
-                    "UPDATE event_streams SET last_place = last_place WHERE operator_id = {operator}
-                     RETURNING last_place",
+                    "UPDATE operators SET last_place = last_place
+                     WHERE operator_id = {operator} AND last_place IS NOT NULL RETURNING last_place",
                     operator
                 }
                 .fetch_optional(&mut *tx)
@@ -77,7 +78,7 @@ impl Events {
                 .execute(&mut *tx)
                 .await?;
                 sql! {
-                    "UPDATE event_streams SET last_place = last_place + {placed} WHERE operator_id = {operator}",
+                    "UPDATE operators SET last_place = last_place + {placed} WHERE operator_id = {operator}",
                     placed, operator
                 }
                 .execute(tx)

@@ -147,7 +147,7 @@ impl Index {
         let rows: Vec<WalkedEntry> = sql! {
             "SELECT tx_signature, slot, created_at, transfer_id,
                  CASE WHEN kind = 'transfer' AND (number IS NULL OR (spent_micros IS NULL AND created_at >= COALESCE(
-                     (SELECT since FROM limit_watches WHERE limit_watches.operator_id = history.operator_id), '~')))
+                     (SELECT limits_since FROM operators WHERE operators.operator_id = history.operator_id), '~')))
                  THEN CAST(1 AS BIGINT) ELSE 0 END AS uncounted
              FROM history WHERE network = {network} AND {column} = {id} AND {one_of}",
             network, column = Sql(column), id, one_of = OneOf(transactions)
@@ -283,11 +283,11 @@ impl Index {
         expires_at: Timestamp,
     ) -> Result<bool, StoreError> {
         let taken = sql! {
-            "INSERT INTO indexers (network, holder, expires_at) VALUES ({network}, {holder}, {expires_at})
-             ON CONFLICT (network) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
-                 WHERE indexers.holder = excluded.holder OR {is_free} OR {alone}",
-            network, holder = *self.holder, expires_at,
-            is_free = Due::of_lease(now, expires_at).has_come("indexers.expires_at"),
+            "INSERT INTO marks (name, at, holder) VALUES ({name}, {expires_at}, {holder})
+             ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, at = excluded.at
+                 WHERE marks.holder = excluded.holder OR {is_free} OR {alone}",
+            name = index_of(network), holder = *self.holder, expires_at,
+            is_free = Due::of_lease(now, expires_at).has_come("marks.at"),
             // A SQLite file serves one relayer, so every earlier holder is gone.
             alone = matches!(self.pools, Pools::Sqlite { .. })
         }
@@ -299,12 +299,17 @@ impl Index {
     /// For the indexer: gives the lease on `network` back, so that another process may resume at once.
     pub async fn release_index(&self, network: Network) -> Result<(), StoreError> {
         sql! {
-            "DELETE FROM indexers WHERE network = {network} AND holder = {holder}",
-            network, holder = *self.holder
+            "DELETE FROM marks WHERE name = {name} AND holder = {holder}",
+            name = index_of(network), holder = *self.holder
         }
         .run(self.writer())
         .await
     }
+}
+
+/// The name of the lease on a network's index.
+fn index_of(network: Network) -> String {
+    format!("index {network}")
 }
 
 impl Walk {
