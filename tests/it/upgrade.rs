@@ -5,6 +5,7 @@
 //! `tests/upgrade/VERSION/` has a folder for each database: the database, the network with what is on its chain, the keys, and what
 //! was said (`said.json`). `PURSER_TEST_KEEP=VERSION` keeps what this build makes: once for each release, see docs/trust/versions.md.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -153,14 +154,17 @@ impl Seen {
 /// The tables of this build, by what makes them.
 fn tables() -> Vec<String> {
     let migrations = Path::new(env!("CARGO_MANIFEST_DIR")).join("../relayer/store/migrations");
-    let mut tables = Vec::new();
+    let (mut made, mut dropped) = (BTreeSet::new(), BTreeSet::new());
     for file in fs::read_dir(migrations).expect("it is there").map_while(Result::ok) {
         let text = fs::read_to_string(file.path()).expect("it is text");
-        let made = text.lines().filter_map(|line| line.strip_prefix("CREATE TABLE "));
-        tables.extend(made.map(|line| line.trim_end_matches([' ', '(']).to_owned()));
+        let named = |what: &str| {
+            let lines = text.lines().filter_map(|line| line.strip_prefix(what));
+            lines.map(|line| line.trim_end_matches([' ', '(', ';']).to_owned()).collect::<Vec<_>>()
+        };
+        made.extend(named("CREATE TABLE "));
+        dropped.extend(named("DROP TABLE "));
     }
-    tables.sort();
-    tables
+    made.difference(&dropped).cloned().collect()
 }
 
 fn copies(from: &Path, to: &Path) {
