@@ -4,7 +4,7 @@
 #[allow(dead_code, reason = "shared with the other tests")]
 mod support;
 
-use purser::{Bounds, GrantPayee, GrantTerms};
+use purser::{Bounds, BudgetCaps, GrantPayee, GrantTerms};
 use purser_audit::check::Check;
 use purser_audit::report::{html, text};
 use purser_policy::{DAY_SECONDS, id_with_tag};
@@ -548,4 +548,27 @@ fn budget_that_was_closed_while_payments_counted_in_it_and_raised_in_a_halt() {
     halted.halts();
     halted.sets_budget(20 * MICROS, &key);
     assert!(broken(&halted.audited()).contains(&Check::PolicyChanges));
+}
+
+#[test]
+fn bounds_and_caps_that_were_replaced_though_others_stood_there() {
+    let scene = |bounds: Option<u64>, caps: Option<u64>| {
+        let mut chain = TestChain::new(&strict(), 0);
+        let admin = chain.admin.insecure_clone();
+        chain.sets_budget(15 * MICROS, &admin);
+        let cap = |usdc: u64| Bounds { max_30_day_spend: Some(usdc * MICROS), ..Bounds::default() };
+        chain.sets_bounds(cap(50), &admin);
+        chain.sets_bounds_over(bounds.map(cap), cap(60), &admin);
+        let named = caps.map(|usdc| BudgetCaps { max_daily_spend: usdc * MICROS, max_30_day_spend: None });
+        chain.sets_budget_over(named, 20 * MICROS, &admin);
+        chain.audited()
+    };
+    for (bounds, caps) in [(None, None), (Some(50), Some(15))] {
+        assert_eq!(broken(&scene(bounds, caps)), []);
+    }
+    for (bounds, caps) in [(Some(40), None), (None, Some(9))] {
+        let report = scene(bounds, caps);
+        assert_eq!(broken(&report), [Check::PolicyChanges]);
+        assert!(found(&report, Check::PolicyChanges).contains("not those which the change names"));
+    }
 }

@@ -422,11 +422,19 @@ impl Deployment {
         self.call(accounts::RemoveApprover { admin, operator, approver }, instruction::RemoveApprover {})
     }
 
-    /// Makes a budget, which only the admin does and pays for, or gives it other caps.
-    pub fn set_budget(&self, authority: Pubkey, operator: Pubkey, id: u64, caps: BudgetCaps) -> Instruction {
+    /// Makes a budget, which only the admin does and pays for, or gives it other caps: instead of those that are `expected` to be in
+    /// force, if given.
+    pub fn set_budget(
+        &self,
+        authority: Pubkey,
+        operator: Pubkey,
+        id: u64,
+        caps: BudgetCaps,
+        expected: Option<BudgetCaps>,
+    ) -> Instruction {
         let budget = self.budget_address(&operator, id);
         let accounts = accounts::SetBudget { authority, operator, budget, system_program: SYSTEM_PROGRAM };
-        self.call(accounts, instruction::SetBudget { id, caps })
+        self.call(accounts, instruction::SetBudget { id, caps, expected })
     }
 
     /// Closes a budget in which nothing counts any more.
@@ -435,20 +443,22 @@ impl Deployment {
     }
 
     /// Replaces what binds an agent beside its policy. Signed by policy authority or admin; what loosens it where loosened
-    /// policies wait, by the admin. `payer` pays for a longer account; `rent_refund`: the agent's.
+    /// policies wait, by the admin. `expected`: what binds it so far, if nothing else may be replaced. `payer` pays for a longer account;
+    /// `rent_refund`: the agent's.
     pub fn set_bounds(
         &self,
         at: DraftAccounts,
         payer: Pubkey,
         rent_refund: Pubkey,
         bounds: Bounds,
+        expected: Option<Bounds>,
     ) -> Instruction {
         let DraftAccounts { authority, operator, agent } = at;
         let system_program = SYSTEM_PROGRAM;
         let budget = bounds.budget;
         let accounts =
             accounts::SetBounds { authority, payer, operator, agent, rent_refund, budget, system_program };
-        self.call(accounts, instruction::SetBounds { bounds })
+        self.call(accounts, instruction::SetBounds { bounds, expected })
     }
 
     /// Takes a grant back: guardian, policy authority or admin; anyone where it has expired or is spent. `rent_refund`: the

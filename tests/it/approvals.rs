@@ -337,7 +337,8 @@ async fn account_that_pays_by_grants_alone_asks_for_every_payment() {
     let at = DraftAccounts { authority: admin.pubkey(), operator: operator.address, agent: ada.address };
     let refund = chain.agent(&ada.address).await.agent.rent_refund;
     let bounds = Bounds { by_grant_only: true, max_30_day_spend: Some(40_000_000), budget: None };
-    let bound = chain.lands(chain.program().set_bounds(at, admin.pubkey(), refund, bounds), admin).await;
+    let bound =
+        chain.lands(chain.program().set_bounds(at, admin.pubkey(), refund, bounds, None), admin).await;
     assert!(matches!(bound, DirectOutcome::Settled(_)), "{bound:?}");
 
     let seen = chain.transactions_of(&ada.address).await;

@@ -275,6 +275,7 @@ async fn under_a_delay_the_service_tightens_what_binds_an_account_and_the_admin_
         admin.pubkey(),
         refund,
         Bounds { max_30_day_spend: Some(60_000_000), ..Bounds::default() },
+        None,
     );
     assert!(matches!(chain.lands(raised, admin).await, DirectOutcome::Settled(_)));
     let stands = operator.client.get(&agent.path("/policy")).await.has_status(200);

@@ -207,7 +207,7 @@ async fn account_pays_within_its_cap_for_30_days_and_nothing_where_it_pays_by_gr
         let accounts = DraftAccounts { authority: admin.pubkey(), operator: at, agent: agent.address };
         let refund = chain.agent(&agent.address).await.agent.rent_refund;
         let bounds = Bounds { max_30_day_spend, by_grant_only, ..Bounds::default() };
-        let set = chain.program().set_bounds(accounts, admin.pubkey(), refund, bounds);
+        let set = chain.program().set_bounds(accounts, admin.pubkey(), refund, bounds, None);
         let outcome = chain.lands(set, admin).await;
         assert!(matches!(outcome, DirectOutcome::Settled(_)), "{outcome:?}");
     };

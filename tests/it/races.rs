@@ -162,3 +162,33 @@ async fn halt_at_one_relayer_outlasts_every_change_at_the_other() {
     let (two, agent) = Two::with(TestDatabase::create().await).await;
     halt_stays(&two, &agent).await;
 }
+
+#[tokio::test]
+async fn caps_that_one_relayer_lowers_outlast_a_change_at_the_other_that_was_made_of_the_old_ones() {
+    let (two, agent) = Two::with(None).await;
+    let budget = two.first.makes_budget(1, "50", Some("100")).await;
+    let path = format!("/v1/budgets/{budget}");
+    agent.sets_policy(json!({ "budget_id": budget })).await;
+    for round in 1..=2 {
+        let raised = json!({ "max_30_day_spend": 100 + round });
+        let change = two.second.patch(&path, &raised);
+        let lowered = async {
+            two.first.client.patch(&path, &json!({ "max_daily_spend": 50 - round })).await.has_status(200);
+        };
+        two.overtakes(0, change, lowered).await.has_status(200);
+        let read = two.first.client.get(&path).await.has_status(200);
+        let caps = (&read["max_daily_spend"], &read["max_30_day_spend"]);
+        assert_eq!(caps, (&json!(50 - round), &json!(100 + round)), "round {round}");
+
+        // Of one account: a cap for 30 days that comes meanwhile stays, and whoever takes the budget away is told.
+        agent.sets_policy(json!({ "budget_id": budget, "max_30_day_spend": null })).await;
+        let without = json!({ "budget_id": null });
+        let change = asks(&two.second, &agent, "PATCH", &without);
+        let capped = async {
+            agent.sets_policy(json!({ "max_30_day_spend": round })).await;
+        };
+        two.overtakes(0, change, capped).await.is_error(409, "policy_changed");
+        let read = two.first.client.get(&agent.path("/policy")).await.has_status(200);
+        assert_eq!((&read["max_30_day_spend"], &read["budget_id"]), (&json!(round), &json!(budget)));
+    }
+}

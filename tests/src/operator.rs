@@ -95,7 +95,7 @@ impl Operator {
     pub async fn makes_budget(&self, number: u64, daily: &str, month: Option<&str>) -> String {
         let (program, admin) = (self.chain.program(), self.app.admin());
         let caps = BudgetCaps { max_daily_spend: micros(daily), max_30_day_spend: month.map(micros) };
-        let set = program.set_budget(admin.pubkey(), self.address, number, caps);
+        let set = program.set_budget(admin.pubkey(), self.address, number, caps, None);
         let landing = self.chain.lands(set, admin).await;
         assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
         format!("bdg_{}", program.budget_address(&self.address, number))

@@ -120,9 +120,14 @@ impl TestChain {
 
     /// Replaces what binds the account beside its policy, whoever signs.
     pub fn sets_bounds(&mut self, bounds: Bounds, key: &Keypair) -> String {
+        self.sets_bounds_over(None, bounds, key)
+    }
+
+    /// The same, of a change that says what binds the account so far, whether or not that is so.
+    pub fn sets_bounds_over(&mut self, expected: Option<Bounds>, bounds: Bounds, key: &Keypair) -> String {
         let (authority, operator, agent) = (key.pubkey(), self.operator, self.agent);
         let at = purser_client::DraftAccounts { authority, operator, agent };
-        let call = self.at.set_bounds(at, authority, self.policy_key.pubkey(), bounds);
+        let call = self.at.set_bounds(at, authority, self.policy_key.pubkey(), bounds, expected);
         self.tail = self.agent_state.set_bounds(&bounds, &self.tail);
         let event = BoundsSet { operator, agent, bounds, signer: authority };
         self.lands(&call, key, &[event.data()], None)
@@ -136,9 +141,14 @@ impl TestChain {
 
     /// The same; returns the transaction.
     pub fn sets_budget_by(&mut self, micros: u64, key: &Keypair) -> String {
+        self.sets_budget_over(None, micros, key)
+    }
+
+    /// The same, of a change that says which caps are in force, whether or not they are.
+    pub fn sets_budget_over(&mut self, expected: Option<BudgetCaps>, micros: u64, key: &Keypair) -> String {
         let caps = BudgetCaps { max_daily_spend: micros, max_30_day_spend: None };
         let (operator, signer) = (self.operator, key.pubkey());
-        let call = self.at.set_budget(signer, operator, 1, caps);
+        let call = self.at.set_budget(signer, operator, 1, caps, expected);
         let waits = key.pubkey() != self.admin.pubkey()
             && self.operator_state.loosening_delay_seconds > 0
             && caps.loosens(&self.budget.caps(&self.operator_state, self.now));

@@ -67,7 +67,8 @@ pub async fn run(network: &Network, args: &BoundsArgs) -> Result<Report> {
         located.operator.admin
     );
     let rent_refund = located.view.agent.rent_refund;
-    let set = located.deployment.set_bounds(located.signed_by(wallet), wallet, rent_refund, bounds);
+    let set =
+        located.deployment.set_bounds(located.signed_by(wallet), wallet, rent_refund, bounds, Some(current));
     let report = Report::new("bounds set")
         .with("agent", located.address.to_string())
         .with("by_grant_only", bounds.by_grant_only)

@@ -83,7 +83,7 @@ async fn set(network: &Network, args: &BudgetArgs, is_new: bool) -> Result<Repor
         },
     };
     let signing = network.signing()?;
-    let set = deployment.set_budget(signing.address(), operator, args.budget_id, caps);
+    let set = deployment.set_budget(signing.address(), operator, args.budget_id, caps, None);
     let title = if is_new { "budget made" } else { "budget set" };
     let change = Change::new(title, set).with("budget", address.to_string());
     signing

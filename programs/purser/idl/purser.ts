@@ -885,7 +885,8 @@ export type Purser = {
     {
       "name": "setBounds",
       "docs": [
-        "Replaces what binds an agent beside its policy. What loosens it where loosened policies wait: admin only."
+        "Replaces what binds an agent beside its policy: what is `expected` to bind it, if that is given. What loosens it where",
+        "loosened policies wait: admin only."
       ],
       "discriminator": [
         102,
@@ -944,6 +945,16 @@ export type Purser = {
               "name": "bounds"
             }
           }
+        },
+        {
+          "name": "expected",
+          "type": {
+            "option": {
+              "defined": {
+                "name": "bounds"
+              }
+            }
+          }
         }
       ]
     },
@@ -951,7 +962,7 @@ export type Purser = {
       "name": "setBudget",
       "docs": [
         "Makes a budget or changes its caps: the admin, at once; the policy authority, who makes none, waits where it raises one;",
-        "the guardian lowers."
+        "the guardian lowers. It replaces the caps that are `expected` to be in force, if those are given."
       ],
       "discriminator": [
         148,
@@ -1017,6 +1028,16 @@ export type Purser = {
           "type": {
             "defined": {
               "name": "budgetCaps"
+            }
+          }
+        },
+        {
+          "name": "expected",
+          "type": {
+            "option": {
+              "defined": {
+                "name": "budgetCaps"
+              }
             }
           }
         }
@@ -2147,7 +2168,7 @@ export type Purser = {
     {
       "code": 6031,
       "name": "policyChanged",
-      "msg": "The policy was changed since the version that this was written against: read it again"
+      "msg": "The policy, bounds or caps were changed since they were read: read them again"
     },
     {
       "code": 6032,

@@ -98,7 +98,7 @@ errors! {
     // One more policy violation: after `DuplicateTransfer`, before `Paused`.
     #[msg("The operator or the agent account is halted; only the admin can resume it")]
     Halted,
-    #[msg("The policy was changed since the version that this was written against: read it again")]
+    #[msg("The policy, bounds or caps were changed since they were read: read them again")]
     PolicyChanged,
     #[msg("This loosens the policy, and the operator lets that wait: seal it in a draft, apply it when its time has come")]
     LooseningMustWait,

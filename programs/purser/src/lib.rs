@@ -166,9 +166,10 @@ pub mod purser {
         instructions::grant::void_grants(ctx)
     }
 
-    /// Replaces what binds an agent beside its policy. What loosens it where loosened policies wait: admin only.
-    pub fn set_bounds(ctx: Context<SetBounds>, bounds: Bounds) -> Result<()> {
-        instructions::set_bounds::handler(ctx, bounds)
+    /// Replaces what binds an agent beside its policy: what is `expected` to bind it, if that is given. What loosens it where
+    /// loosened policies wait: admin only.
+    pub fn set_bounds(ctx: Context<SetBounds>, bounds: Bounds, expected: Option<Bounds>) -> Result<()> {
+        instructions::set_bounds::handler(ctx, bounds, expected)
     }
 
     /// Gives an agent so many buckets of tags, 16 payments each: more, 53 at a time, or
@@ -194,9 +195,14 @@ pub mod purser {
     }
 
     /// Makes a budget or changes its caps: the admin, at once; the policy authority, who makes none, waits where it raises one;
-    /// the guardian lowers.
-    pub fn set_budget(ctx: Context<SetBudget>, id: u64, caps: BudgetCaps) -> Result<()> {
-        instructions::budget::set_budget(ctx, id, caps)
+    /// the guardian lowers. It replaces the caps that are `expected` to be in force, if those are given.
+    pub fn set_budget(
+        ctx: Context<SetBudget>,
+        id: u64,
+        caps: BudgetCaps,
+        expected: Option<BudgetCaps>,
+    ) -> Result<()> {
+        instructions::budget::set_budget(ctx, id, caps, expected)
     }
 
     /// Closes a budget in which nothing counts any more. Admin only.

@@ -88,6 +88,22 @@ fn bounds_are_the_policy_authoritys_and_where_loosened_policies_wait_the_admin_a
 }
 
 #[test]
+fn a_change_made_of_what_bound_the_account_before_undoes_no_other() {
+    let mut world = World::new();
+    let main = world.main;
+    world.accept(&main.set_bounds(true));
+    let read = world.agent_view().bounds();
+    // Meanwhile somebody sets a cap.
+    let capped = Bounds { max_30_day_spend: Some(3), ..read };
+    world.accept(&main.bounds_over(read, capped));
+    let stale = main.bounds_over(read, Bounds { by_grant_only: false, ..read });
+    world.refuse(&stale, PurserError::PolicyChanged);
+    world.refuse(&stale.clone().signed_by(Who::Admin), PurserError::PolicyChanged);
+    assert_eq!(world.agent_view().bounds(), capped);
+    world.accept(&main.bounds_over(capped, Bounds { by_grant_only: false, ..capped }));
+}
+
+#[test]
 fn an_account_made_anew_has_no_bounds() {
     let mut world = World::new();
     let main = world.main;

@@ -271,3 +271,26 @@ fn caps_of_a_budget_loosen_where_there_is_a_payment_that_they_pass_and_the_curre
         }
     }
 }
+
+#[test]
+fn a_change_made_of_caps_that_others_changed_meanwhile_undoes_nothing() {
+    let mut world = world();
+    let main = world.main;
+    let [read, lowered] =
+        [25, 7].map(|month| BudgetCaps { max_daily_spend: 10, max_30_day_spend: Some(month) });
+    world.accept(&main.budget_over(ID, read, lowered));
+    let stale = main.budget_over(ID, read, BudgetCaps { max_daily_spend: 9, ..read });
+    for who in [Who::Admin, Who::PolicyAuthority, Who::Guardian] {
+        world.refuse(&stale.clone().signed_by(who), PurserError::PolicyChanged);
+    }
+    // The caps in force, not those that wait.
+    world.delay(3_600);
+    world.accept(&main.budget_over(ID, lowered, read).signed_by(Who::PolicyAuthority));
+    world.refuse(&main.budget_over(ID, read, lowered), PurserError::PolicyChanged);
+    world.set_clock(NOON + 3_600);
+    world.refuse(&main.budget_over(ID, lowered, lowered), PurserError::PolicyChanged);
+    world.accept(&main.budget_over(ID, read, lowered));
+    // Nothing stands there yet.
+    world.refuse(&main.budget_over(ID + 1, read, read), PurserError::PolicyChanged);
+    world.accept(&main.set_budget(ID + 1, 10, Some(25)));
+}

@@ -217,17 +217,17 @@ pub trait BindChain: ReadChain {
     /// The operator's budgets, by their numbers. Not every node lists them.
     async fn read_budgets(&self, operator: &Address) -> Result<Vec<BudgetOnChain>, ChainError>;
 
-    /// Gives a budget other caps, and waits for the commitment. What they raise waits there for the operator's loosening delay, and
-    /// whatever waited is dropped.
+    /// Gives a budget other caps than it was read with, and waits for the commitment. What they raise waits there for the operator's
+    /// loosening delay, and whatever waited is dropped. `PolicyChanged`: it has other caps meanwhile.
     async fn set_budget(
         &self,
         operator: &OperatorOnChain,
-        number: u64,
+        budget: &BudgetOnChain,
         caps: &Caps,
     ) -> Result<Confirmed, ChainError>;
 
-    /// Replaces what binds the agent beside its policy, and waits for the commitment. `PolicyChanged`: it loosens something, and that
-    /// has to wait now. `RentOfAnother`: the account would have to grow.
+    /// Replaces what binds the agent beside its policy, and waits for the commitment. `PolicyChanged`: something else binds it
+    /// meanwhile, or this loosens something, and that has to wait now. `RentOfAnother`: the account would have to grow.
     async fn set_bounds(
         &self,
         operator: &OperatorOnChain,

@@ -9,12 +9,15 @@ use super::turns::OneAtATime;
 use crate::Inside;
 use crate::acting::tell;
 use crate::parts::finish;
-use purser_chain::{BudgetOnChain, Caps, OperatorOnChain};
+use purser_chain::{BudgetOnChain, Caps, Confirmed, OperatorOnChain};
 use purser_core::MonthCap;
 use purser_model::{
     Before, BudgetId, Cursor, Invalid, Limit, Operator, OperatorId, Page, PageRequest, Timestamp, UsdcAmount,
 };
 use purser_policy::SpendWindow;
+
+/// How often a change is tried again on what others set meanwhile.
+const TRIES_MAX: u32 = 3;
 
 /// A limit over a window, and how much of it is used.
 #[derive(Debug, Clone, Copy)]
@@ -201,16 +204,14 @@ impl Budgets {
             // The chain sets both caps at once, so the one that is left out must be what the change before this one made it.
             let writer = this.writers.of(id);
             let _turn = writer.lock().await;
-            let before = this.find(&operator, id).await?;
-            let current = before.caps();
-            let Caps { max_daily_spend, max_30_day_spend } = current;
-            tell(|told| told.before = Some(Before::Budget { max_daily_spend, max_30_day_spend }));
-            let caps = update.over(current);
-            let on_chain = read_operator(&this.inside.chains, &operator).await?;
-            delay(&on_chain, &current, &caps)?;
-            let chain = &this.inside.chains.get(operator.network)?.chain;
-            let set = chain.set_budget(&on_chain, before.number, &caps).await;
-            let confirmed = set.map_err(|error| from_chain(operator.network, &error, false))?;
+            let mut tries_left = TRIES_MAX;
+            let confirmed = loop {
+                match this.set(&operator, id, update).await {
+                    // The caps that are left out are to be what they are now.
+                    Err(ServiceError::PolicyChanged) if tries_left > 0 => tries_left -= 1,
+                    set => break set?,
+                }
+            };
             tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
             let after = this.find(&operator, id).await.map_err(after_writing)?;
             let now = window_now(&this.inside.chains, &this.inside.ambient, &operator)
@@ -220,6 +221,25 @@ impl Budgets {
             Ok(BudgetChange { waits: view.pending.is_some(), view, tx_signature: Some(confirmed.signature) })
         };
         finish(&self.inside.tasks, work).await
+    }
+
+    /// PolicyChanged: others changed the caps meanwhile.
+    async fn set(
+        &self,
+        operator: &Operator,
+        id: BudgetId,
+        update: UpdateBudget,
+    ) -> Result<Confirmed, ServiceError> {
+        let before = self.find(operator, id).await?;
+        let current = before.caps();
+        let Caps { max_daily_spend, max_30_day_spend } = current;
+        tell(|told| told.before = Some(Before::Budget { max_daily_spend, max_30_day_spend }));
+        let caps = update.over(current);
+        let on_chain = read_operator(&self.inside.chains, operator).await?;
+        delay(&on_chain, &current, &caps)?;
+        let chain = &self.inside.chains.get(operator.network)?.chain;
+        let set = chain.set_budget(&on_chain, &before, &caps).await;
+        set.map_err(|error| from_chain(operator.network, &error, false))
     }
 
     async fn find(&self, operator: &Operator, id: BudgetId) -> Result<BudgetOnChain, ServiceError> {

@@ -80,10 +80,11 @@ async fn payments_past_list_and_limits_and_through_a_budget_hold() {
     let caps =
         |usdc: u64| BudgetCaps { max_daily_spend: usdc * 1_000_000, max_30_day_spend: Some(50_000_000) };
     let budget = program.budget_address(&operator.address, 1);
-    lands(&[program.set_budget(wallet, operator.address, 1, caps(20))], admin).await;
+    lands(&[program.set_budget(wallet, operator.address, 1, caps(20), None)], admin).await;
     let bounds = Bounds { max_30_day_spend: Some(40_000_000), budget: Some(budget), ..Bounds::default() };
     let by_admin = DraftAccounts { authority: wallet, operator: operator.address, agent: ada.address };
-    lands(&[program.set_bounds(by_admin, wallet, state.rent_refund, bounds)], admin).await;
+    lands(&[program.set_bounds(by_admin, wallet, state.rent_refund, bounds, Some(Bounds::default()))], admin)
+        .await;
     for (tag, memo, grant) in [(tag, "approved", Some(3)), (random_tag(), "bound", None)] {
         let usdc = if grant.is_some() { "2" } else { "0.5" };
         let order = ada.order(usdc, &payee, memo, tag);
@@ -95,7 +96,7 @@ async fn payments_past_list_and_limits_and_through_a_budget_hold() {
         calls.push(program.transfer_extended(payer.pubkey(), &order, grant, Some(budget)));
         lands(&calls, payer).await;
     }
-    lands(&[program.set_budget(wallet, operator.address, 1, caps(30))], admin).await;
+    lands(&[program.set_budget(wallet, operator.address, 1, caps(30), Some(caps(20)))], admin).await;
     assert_eq!(chain.usdc_micros(&payee).await, 20_500_000);
     // A deposit and four payments.
     entries_once(&ada, 5).await;

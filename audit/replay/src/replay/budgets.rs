@@ -15,7 +15,7 @@ use crate::check::Check;
 
 impl Step<'_> {
     pub(super) fn set_budget(&mut self, called: &Called) -> Option<()> {
-        let instruction::SetBudget { id, caps } = arguments(&called.data)?;
+        let instruction::SetBudget { id, caps, expected } = arguments(&called.data)?;
         let address = *called.accounts.get(2)?;
         let (signer, role) = self.role(called, None, Authority::Halt)?;
         let Some(operator) = self.operator() else { return Some(()) };
@@ -34,7 +34,13 @@ impl Step<'_> {
         }
         let new = Budget { version: LAYOUT_VERSION, bump, id, operator: self.address, ..Budget::zeroed() };
         let mut budget = known.unwrap_or(new);
-        let loosens = caps.loosens(&budget.caps(&operator, self.now));
+        let current = budget.caps(&operator, self.now);
+        if expected.is_some_and(|expected| expected != current) {
+            let text =
+                format!("{signer} replaced caps of a budget that are not those which the change names.");
+            self.mismatch(Check::PolicyChanges, None, text);
+        }
+        let loosens = caps.loosens(&current);
         let waits = loosens && role != Role::Admin && operator.loosening_delay_seconds > 0;
         if known.is_some() && loosens && (role == Role::Guardian || waits && operator.halted_by != 0) {
             let text = format!("{signer} raised a budget that it could not raise.");

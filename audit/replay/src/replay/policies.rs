@@ -184,13 +184,17 @@ impl Step<'_> {
     }
 
     pub(super) fn set_bounds(&mut self, called: &Called) -> Option<()> {
-        let instruction::SetBounds { bounds } = arguments(&called.data)?;
+        let instruction::SetBounds { bounds, expected } = arguments(&called.data)?;
         let address = *called.accounts.get(3)?;
         let (signer, role) = self.role(called, Some(address), Authority::SetPolicy)?;
         let Some(mut book) = self.agent(address) else { return Some(()) };
         let waits = self.operator().is_some_and(|operator| operator.loosening_delay_seconds > 0);
         self.examine(Check::PolicyChanges, Some(address));
         let before = book.agent.bounds(&book.tail);
+        if expected.is_some_and(|expected| expected != before) {
+            let text = format!("{signer} replaced bounds that are not those which the change names.");
+            self.mismatch(Check::PolicyChanges, Some(address), text);
+        }
         let loosens = bounds.loosens(&before);
         if loosens && waits && role != Role::Admin {
             let text = format!(

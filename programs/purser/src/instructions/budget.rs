@@ -8,7 +8,7 @@ use crate::instructions::room::create;
 use crate::state::{begin, existing, Authority, Budget, BudgetCaps, Known, Operator, Role};
 
 /// Makes a budget, or gives it other caps. Lower ones hold at once, and drop those that wait; a raise of the policy authority
-/// waits in the budget.
+/// waits in the budget. A change that was made of the caps in force names those (`expected`), so that it undoes no other.
 #[derive(Accounts)]
 #[instruction(id: u64)]
 pub struct SetBudget<'info> {
@@ -22,7 +22,12 @@ pub struct SetBudget<'info> {
     pub system_program: Program<'info, System>,
 }
 
-pub(crate) fn set_budget(ctx: Context<SetBudget>, id: u64, caps: BudgetCaps) -> Result<()> {
+pub(crate) fn set_budget(
+    ctx: Context<SetBudget>,
+    id: u64,
+    caps: BudgetCaps,
+    expected: Option<BudgetCaps>,
+) -> Result<()> {
     let accounts = &*ctx.accounts;
     let operator = accounts.operator.known()?;
     let role = operator.authorise(accounts.authority.key, Authority::Halt)?;
@@ -43,7 +48,9 @@ pub(crate) fn set_budget(ctx: Context<SetBudget>, id: u64, caps: BudgetCaps) -> 
     let mut data = accounts.budget.try_borrow_mut_data()?;
     let budget = existing::<Budget>(&mut data).ok_or(PurserError::UnknownLayout)?;
     let now = Clock::get()?.unix_timestamp;
-    let loosens = caps.loosens(&budget.caps(&operator, now));
+    let current = budget.caps(&operator, now);
+    ensure!(expected.is_none_or(|expected| expected == current), PurserError::PolicyChanged);
+    let loosens = caps.loosens(&current);
     ensure!(!loosens || role != Role::Guardian, PurserError::Unauthorized);
     let waits = loosens && role != Role::Admin && operator.loosening_delay_seconds > 0;
     // Nothing begins to wait in a halt.

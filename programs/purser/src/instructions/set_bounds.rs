@@ -24,8 +24,9 @@ pub struct SetBounds<'info> {
 }
 
 /// Replaces what binds an agent beside its policy. Where loosened policies wait, the admin alone loosens this, at once. A cap
-/// for 30 days that is new counts from now on.
-pub(crate) fn handler(ctx: Context<SetBounds>, bounds: Bounds) -> Result<()> {
+/// for 30 days that is new counts from now on. A change that was made of what stood before names that (`expected`), so that it
+/// undoes no other.
+pub(crate) fn handler(ctx: Context<SetBounds>, bounds: Bounds, expected: Option<Bounds>) -> Result<()> {
     let accounts = &*ctx.accounts;
     let info: &AccountInfo = accounts.agent.as_ref();
     let mut agent = *accounts.agent.known()?;
@@ -34,8 +35,10 @@ pub(crate) fn handler(ctx: Context<SetBounds>, bounds: Bounds) -> Result<()> {
         let operator = accounts.operator.known()?;
         let role = operator.authorise(accounts.authority.key, Authority::SetPolicy)?;
         agent.check_operator(&accounts.operator.key())?;
+        let current = agent.bounds(&tail);
+        ensure!(expected.is_none_or(|expected| expected == current), PurserError::PolicyChanged);
         let may = role == Role::Admin || operator.loosening_delay_seconds == 0;
-        ensure!(may || !bounds.loosens(&agent.bounds(&tail)), PurserError::LooseningMustWait);
+        ensure!(may || !bounds.loosens(&current), PurserError::LooseningMustWait);
     }
     // An account can pay through a budget of its own operator alone, so no other may look like a bound.
     if let Some(named) = bounds.budget {

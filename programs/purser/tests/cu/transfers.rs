@@ -126,7 +126,11 @@ fn budgeted(bench: &mut Bench, fixture: &Fixture, after: u32) -> Result<u32> {
     let refund = view.agent.rent_refund;
     let mut made = 0;
     let mut bounds = Bounds { max_30_day_spend: Some(1_000_000 * USDC), ..Bounds::default() };
-    bench.measure("set_bounds_month", at.set_bounds(accounts, admin, refund, bounds), &fixture.admin)?;
+    bench.measure(
+        "set_bounds_month",
+        at.set_bounds(accounts, admin, refund, bounds, None),
+        &fixture.admin,
+    )?;
     let mut pays = |bench: &mut Bench, name: Option<&'static str>, budget| -> Result<()> {
         fixture.fill_tags(bench)?;
         let order = order(bench.now(), fixture, after + made, MEMO_20_CHARACTERS);
@@ -139,16 +143,20 @@ fn budgeted(bench: &mut Bench, fixture: &Fixture, after: u32) -> Result<u32> {
     };
     pays(bench, Some("transfer_all_rules_month"), None)?;
     let caps = BudgetCaps { max_daily_spend: 1_000_000 * USDC, max_30_day_spend: Some(1_000_000 * USDC) };
-    bench.measure("set_budget", at.set_budget(admin, fixture.operator, 1, caps), &fixture.admin)?;
+    bench.measure("set_budget", at.set_budget(admin, fixture.operator, 1, caps, None), &fixture.admin)?;
     let budget = Some(at.budget_address(&fixture.operator, 1));
     bounds = Bounds { budget, max_30_day_spend: None, ..bounds };
-    bench.measure("set_bounds_budget", at.set_bounds(accounts, admin, refund, bounds), &fixture.admin)?;
+    bench.measure(
+        "set_bounds_budget",
+        at.set_bounds(accounts, admin, refund, bounds, None),
+        &fixture.admin,
+    )?;
     for spend in 0..SPANS_MAX as u32 {
         pays(bench, None, budget)?;
         bench.advance(uneven_gap_seconds(spend));
     }
     pays(bench, Some("transfer_all_rules_budget"), budget)?;
-    bench.run(at.set_bounds(accounts, admin, refund, Bounds::default()), &fixture.admin)?;
+    bench.run(at.set_bounds(accounts, admin, refund, Bounds::default(), None), &fixture.admin)?;
     Ok(made)
 }
 

@@ -79,10 +79,12 @@ pub enum Args {
         /// For 30 days.
         cap: Option<u64>,
         budget: Option<Pubkey>,
+        expected: Option<Bounds>,
     },
     SetBudget {
         id: u64,
         caps: BudgetCaps,
+        expected: Option<BudgetCaps>,
     },
     SetTagBuckets(u16),
     CloseBudget,
@@ -223,11 +225,11 @@ impl Args {
                 instruction::SetApprover { key, max_grant, max_daily }.data()
             }
             Self::RemoveApprover => instruction::RemoveApprover {}.data(),
-            Self::SetBudget { id, caps } => instruction::SetBudget { id, caps }.data(),
+            Self::SetBudget { id, caps, expected } => instruction::SetBudget { id, caps, expected }.data(),
             Self::CloseBudget => instruction::CloseBudget {}.data(),
-            Self::SetBounds { by_grant_only, cap, budget } => {
+            Self::SetBounds { by_grant_only, cap, budget, expected } => {
                 let bounds = Bounds { by_grant_only, max_30_day_spend: cap, budget };
-                instruction::SetBounds { bounds }.data()
+                instruction::SetBounds { bounds, expected }.data()
             }
             Self::SetTagBuckets(buckets) => instruction::SetTagBuckets { buckets }.data(),
             Self::CloseGrant => instruction::CloseGrant {}.data(),

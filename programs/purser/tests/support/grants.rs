@@ -1,7 +1,7 @@
 //! Grants as tests open and use them.
 
 use anchor_lang::prelude::Pubkey;
-use anchor_lang::system_program;
+use anchor_lang::{system_program, InstructionData};
 use anchor_spl::token;
 use purser::constants::{APPROVER_SEED, BUDGET_SEED, GRANT_SEED};
 use purser::{accounts, instruction, Bounds, BudgetCaps, GrantPayee, GrantTerms};
@@ -89,7 +89,13 @@ impl Place {
             budget: bounds.budget,
             system_program: system_program::ID,
         };
-        Call::new(accounts, instruction::SetBounds { bounds })
+        Call::new(accounts, instruction::SetBounds { bounds, expected: None })
+    }
+
+    /// The same, if this binds it so far.
+    pub fn bounds_over(&self, expected: Bounds, bounds: Bounds) -> Call {
+        let data = instruction::SetBounds { bounds, expected: Some(expected) }.data();
+        Call { data, ..self.bounds(bounds) }
     }
 
     pub fn close_grant(&self, id: u64) -> Call {
@@ -135,7 +141,13 @@ impl Place {
             system_program: system_program::ID,
         };
         let caps = BudgetCaps { max_daily_spend, max_30_day_spend };
-        Call::new(accounts, instruction::SetBudget { id, caps })
+        Call::new(accounts, instruction::SetBudget { id, caps, expected: None })
+    }
+
+    /// The same, if these are the caps in force.
+    pub fn budget_over(&self, id: u64, expected: BudgetCaps, caps: BudgetCaps) -> Call {
+        let data = instruction::SetBudget { id, caps, expected: Some(expected) }.data();
+        Call { data, ..self.set_budget(id, caps.max_daily_spend, caps.max_30_day_spend) }
     }
 
     pub fn close_budget(&self, id: u64) -> Call {

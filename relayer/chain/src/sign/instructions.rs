@@ -191,12 +191,25 @@ impl Instructions {
         Call::new(self.0.halt(authority, operator, agent), HALT_UNITS).stopping()
     }
 
-    pub fn set_budget(&self, authority: Pubkey, operator: Pubkey, number: u64, caps: BudgetCaps) -> Call {
-        Call::new(self.0.set_budget(authority, operator, number, caps), SET_BUDGET_UNITS)
+    pub fn set_budget(
+        &self,
+        authority: Pubkey,
+        operator: Pubkey,
+        number: u64,
+        [expected, caps]: [BudgetCaps; 2],
+    ) -> Call {
+        let set = self.0.set_budget(authority, operator, number, caps, Some(expected));
+        Call::new(set, SET_BUDGET_UNITS)
     }
 
-    pub fn set_bounds(&self, at: DraftAccounts, rent_refund: Pubkey, bounds: Bounds) -> Call {
-        Call::new(self.0.set_bounds(at, at.authority, rent_refund, bounds), SET_BOUNDS_UNITS)
+    pub fn set_bounds(
+        &self,
+        at: DraftAccounts,
+        rent_refund: Pubkey,
+        [expected, bounds]: [Bounds; 2],
+    ) -> Call {
+        let set = self.0.set_bounds(at, at.authority, rent_refund, bounds, Some(expected));
+        Call::new(set, SET_BOUNDS_UNITS)
     }
 
     pub fn set_tag_buckets(&self, at: DraftAccounts, rent_refund: Pubkey, buckets: u16) -> Call {

@@ -34,16 +34,12 @@ impl BindChain for SolanaChain {
     async fn set_budget(
         &self,
         operator: &OperatorOnChain,
-        number: u64,
+        budget: &BudgetOnChain,
         caps: &Caps,
     ) -> Result<Confirmed, ChainError> {
-        let authority = address(self.policy_signer(operator)?);
-        let call = self.instructions.set_budget(
-            authority,
-            to_pubkey(&operator.address),
-            number,
-            BudgetCaps::from(caps),
-        );
+        let (authority, at) = (address(self.policy_signer(operator)?), to_pubkey(&operator.address));
+        let caps = [&budget.caps(), caps].map(BudgetCaps::from);
+        let call = self.instructions.set_budget(authority, at, budget.number, caps);
         self.execute_for_policy(operator, call, self.settings.commitment).await
     }
 
@@ -59,7 +55,8 @@ impl BindChain for SolanaChain {
         }
         let at = self.policy_accounts(operator, &agent.address)?;
         let more_rent = rent(Agent::BYTES + more).saturating_sub(rent(Agent::BYTES));
-        let call = self.instructions.set_bounds(at, to_pubkey(&agent.rent_refund), Bounds::from(asked));
+        let bounds = [&agent.bounds(), asked].map(Bounds::from);
+        let call = self.instructions.set_bounds(at, to_pubkey(&agent.rent_refund), bounds);
         self.execute_for_policy(operator, call.with_rent(more_rent), self.settings.commitment).await
     }
 

@@ -101,7 +101,14 @@ impl Policies {
                     if lifts && current.agent.policy_version != version {
                         return Err(ServiceError::PolicyChanged);
                     }
-                    if let Some(bound) = this.bind(&operator, &current, &update).await? {
+                    let bound = match this.bind(&operator, &current, &update).await {
+                        Err(ServiceError::PolicyChanged) if tries_left > 0 => {
+                            tries_left -= 1;
+                            continue;
+                        }
+                        bound => bound?,
+                    };
+                    if let Some(bound) = bound {
                         if current.agent.policy == asked {
                             return this.in_force(&operator, &current.account, bound).await;
                         }

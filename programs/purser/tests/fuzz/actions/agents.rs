@@ -5,6 +5,7 @@ use crate::call::{Args, Call};
 use crate::cast::{AgentPlace, CAST, MINT, MINTS, MINT_2022, OTHER_MINT, TOKEN_2022};
 use crate::oracle::{Operator, Policy, DAY};
 use anchor_spl::token;
+use purser::Bounds;
 
 impl Actions {
     pub(super) fn create_agent(&mut self, place: &AgentPlace, operator: &Operator) -> Call {
@@ -52,7 +53,12 @@ impl Actions {
             budget.unwrap_or(purser::ID)
         };
         let slots = [signer, self.person(), place.operator, place.address, refund, shown];
-        Call::new(Args::SetBounds { by_grant_only, cap, budget }, slots)
+        let expected = match self.random.below(12) {
+            0..5 => Some(agent.bounds()),
+            5 => Some(Bounds { max_30_day_spend: cap, ..agent.bounds() }),
+            _ => None,
+        };
+        Call::new(Args::SetBounds { by_grant_only, cap, budget, expected }, slots)
     }
 
     /// More buckets, fewer, as many, or so many that it is refused.

@@ -164,7 +164,10 @@ impl Actions {
                 agent.rent_refund,
                 budget.unwrap_or(purser::ID),
             ];
-            return Some(Call::new(Args::SetBounds { by_grant_only: false, cap, budget }, slots));
+            return Some(Call::new(
+                Args::SetBounds { by_grant_only: false, cap, budget, expected: None },
+                slots,
+            ));
         }
         if agent.policy.paused && self.one_in(4) {
             return Some(self.unpause(operator, place));
@@ -296,7 +299,13 @@ impl Actions {
             2..5 => scene.operator.policy_authority,
             _ => scene.operator.admin,
         };
-        Call::new(Args::SetBudget { id: id as u64, caps }, [signer, place.operator, address])
+        let in_force = known.map(|budget| budget.shown(scene.operator, sight.at));
+        let expected = match self.random.below(12) {
+            0..5 => in_force,
+            5 => Some(BudgetCaps { max_daily_spend: self.random.below(3), max_30_day_spend: None }),
+            _ => None,
+        };
+        Call::new(Args::SetBudget { id: id as u64, caps, expected }, [signer, place.operator, address])
     }
 
     fn person(&mut self) -> Pubkey {

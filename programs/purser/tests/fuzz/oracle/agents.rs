@@ -8,6 +8,7 @@ use anchor_spl::token;
 use purser::events::{
     AgentClosed, AgentCreated, BoundsSet, DraftClosed, PausedSet, PolicySet, TagBucketsSet,
 };
+use purser::Bounds;
 
 use super::month::MONTH_BYTES;
 use super::rent::check_refund;
@@ -23,6 +24,11 @@ const TOKEN_ACCOUNT_BYTES: usize = 165;
 pub(super) const CLOSED_BYTES: usize = 8 + 8 + 32;
 
 impl Agent {
+    pub fn bounds(&self) -> Bounds {
+        let max_30_day_spend = self.month.as_ref().map(|month| month.cap);
+        Bounds { by_grant_only: self.by_grant_only, max_30_day_spend, budget: self.budget }
+    }
+
     /// Length of its account.
     pub fn bytes(&self) -> usize {
         let month = if self.month.is_some() { MONTH_BYTES } else { 0 };
@@ -166,11 +172,11 @@ impl Model {
 
     pub(super) fn set_bounds(
         &mut self,
-        by_grant_only: bool,
-        cap: Option<u64>,
-        budget: Option<Pubkey>,
+        bounds: Bounds,
+        expected: Option<Bounds>,
         slots: &[Pubkey],
     ) -> Answer {
+        let Bounds { by_grant_only, max_30_day_spend: cap, budget } = bounds;
         let [signer, payer, operator_address, address, rent_refund, shown] = slots else {
             unreachable!("six slots")
         };
@@ -184,6 +190,7 @@ impl Model {
         };
         let role = operator.setter(signer)?;
         ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
+        ensure(expected.is_none_or(|expected| expected == agent.bounds()), code::POLICY_CHANGED)?;
         let raises = agent.month.as_ref().is_some_and(|month| cap.is_none_or(|cap| cap > month.cap));
         let leaves = agent.budget.is_some() && agent.budget != budget;
         let loosens = agent.by_grant_only && !by_grant_only || raises || leaves;
@@ -199,7 +206,6 @@ impl Model {
         agent.budget = budget;
         agent.month = cap.map(|cap| agent.month.take().unwrap_or_default().with_cap(cap));
         self.resized(address, before, payer);
-        let bounds = purser::Bounds { by_grant_only, max_30_day_spend: cap, budget };
         let (operator, agent, signer) = (*operator_address, *address, *signer);
         Ok(vec![BoundsSet { operator, agent, bounds, signer }.data()])
     }

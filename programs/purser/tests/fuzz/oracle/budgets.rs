@@ -37,6 +37,12 @@ impl Budget {
         }
     }
 
+    /// The caps in force, as the program takes them.
+    pub fn shown(&self, operator: &Operator, now: i64) -> BudgetCaps {
+        let (max_daily_spend, max_30_day_spend) = self.in_force(operator, now);
+        BudgetCaps { max_daily_spend, max_30_day_spend }
+    }
+
     pub(super) fn allows(&self, amount: u64, operator: &Operator, now: i64) -> bool {
         let (day, month) = self.in_force(operator, now);
         let fits = |spent: u64, cap: u64| u128::from(spent) + u128::from(amount) <= u128::from(cap);
@@ -49,7 +55,13 @@ impl Model {
         self.budgets.get(key).ok_or_else(|| self.not_of_the_kind(key))
     }
 
-    pub(super) fn set_budget(&mut self, id: u64, caps: &BudgetCaps, slots: &[Pubkey]) -> Answer {
+    pub(super) fn set_budget(
+        &mut self,
+        id: u64,
+        caps: &BudgetCaps,
+        expected: Option<BudgetCaps>,
+        slots: &[Pubkey],
+    ) -> Answer {
         let [signer, operator_address, address] = slots else { unreachable!("three slots") };
         let operator = self.operator(operator_address)?.clone();
         ensure(*address == cast::budget_address(operator_address, id), code::CONSTRAINT_SEEDS)?;
@@ -58,6 +70,9 @@ impl Model {
         let old = self.budgets.get(address);
         ensure(old.is_some() || role == Role::Admin, code::UNAUTHORIZED)?;
         let current = old.map_or((0, Some(0)), |old| old.in_force(&operator, now));
+        if let Some(BudgetCaps { max_daily_spend, max_30_day_spend }) = expected {
+            ensure((max_daily_spend, max_30_day_spend) == current, code::POLICY_CHANGED)?;
+        }
         // A cap of everything there is counts as none.
         let month = caps.max_30_day_spend.filter(|cap| *cap < u64::MAX);
         let new = (caps.max_daily_spend, month);

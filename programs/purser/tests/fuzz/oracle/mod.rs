@@ -30,6 +30,8 @@ pub use policy::{Only, Policy};
 pub use table::Table;
 pub use window::{as_u64, Window, DAY, SPANS, STRETCH};
 
+use purser::Bounds;
+
 use crate::call::{Args, Call};
 use crate::cast;
 
@@ -185,10 +187,12 @@ impl Model {
                 self.set_approver(key, *max_grant, *max_daily, slots)
             }
             Args::RemoveApprover => self.remove_approver(slots),
-            Args::SetBounds { by_grant_only, cap, budget } => {
-                self.set_bounds(*by_grant_only, *cap, *budget, slots)
+            Args::SetBounds { by_grant_only, cap, budget, expected } => {
+                let bounds =
+                    Bounds { by_grant_only: *by_grant_only, max_30_day_spend: *cap, budget: *budget };
+                self.set_bounds(bounds, *expected, slots)
             }
-            Args::SetBudget { id, caps } => self.set_budget(*id, caps, slots),
+            Args::SetBudget { id, caps, expected } => self.set_budget(*id, caps, *expected, slots),
             Args::SetTagBuckets(buckets) => self.set_tag_buckets(*buckets, slots),
             Args::CloseBudget => self.close_budget(slots),
             Args::CloseGrant => self.close_grant(slots),

@@ -344,7 +344,12 @@ impl BindChain for ScriptedChain {
         Ok(Vec::new())
     }
 
-    async fn set_budget(&self, _: &OperatorOnChain, _: u64, _: &Caps) -> Result<Confirmed, ChainError> {
+    async fn set_budget(
+        &self,
+        _: &OperatorOnChain,
+        _: &BudgetOnChain,
+        _: &Caps,
+    ) -> Result<Confirmed, ChainError> {
         unreachable!("no test does this")
     }
 
