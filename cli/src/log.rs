@@ -101,7 +101,8 @@ pub(super) fn escaped(line: &str, is_colored: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
+    use parking_lot::Mutex;
+    use std::sync::Arc;
 
     use super::*;
 
@@ -110,7 +111,7 @@ mod tests {
 
     impl Write for Written {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().expect("lock").extend_from_slice(bytes);
+            self.0.lock().extend_from_slice(bytes);
             Ok(bytes.len())
         }
 
@@ -132,7 +133,7 @@ mod tests {
             let _entered = span.enter();
             tracing::error!(shown = %FORGED, debugged = ?FORGED, "a message with {FORGED}");
         });
-        let bytes = written.0.lock().expect("lock").clone();
+        let bytes = written.0.lock().clone();
         String::from_utf8(bytes).expect("UTF-8")
     }
 
@@ -156,7 +157,7 @@ mod tests {
                 tracing::trace!(target: "purser_chain", "a read");
             },
         );
-        let text = String::from_utf8(written.0.lock().expect("lock").clone()).expect("UTF-8");
+        let text = String::from_utf8(written.0.lock().clone()).expect("UTF-8");
         assert!(!text.contains("secret"), "{text}");
         for kept in ["a session ended", "a connection ended", "a read"] {
             assert!(text.contains(kept), "{kept}: {text}");

@@ -5,8 +5,9 @@ use crate::node_fault::{CallError, NodeFault};
 use crate::sysvar;
 use crate::transport::Transport;
 use crate::wire::WireAccount;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::{Instant, sleep, timeout};
@@ -421,7 +422,7 @@ impl Node {
     }
 
     fn health(&self) -> MutexGuard<'_, NodeHealth> {
-        self.health.lock().unwrap_or_else(PoisonError::into_inner)
+        self.health.lock()
     }
 }
 

@@ -4,8 +4,9 @@ use crate::node_fault::{CallError, NodeFault};
 use crate::transport::Transport;
 use async_trait::async_trait;
 use base64::Engine;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// The script. Heights and slots are the same number.
 #[derive(Debug, Default)]
@@ -37,11 +38,11 @@ pub struct ScriptedNode(Arc<Mutex<NodeState>>);
 
 impl ScriptedNode {
     pub fn set(&self, change: impl FnOnce(&mut NodeState)) {
-        change(&mut self.0.lock().unwrap());
+        change(&mut self.0.lock());
     }
 
     pub fn get<T>(&self, read: impl FnOnce(&NodeState) -> T) -> T {
-        read(&self.0.lock().unwrap())
+        read(&self.0.lock())
     }
 
     /// How often a method was called.
@@ -88,7 +89,7 @@ impl Transport for ScriptedNode {
         if hangs {
             std::future::pending::<()>().await;
         }
-        let mut node = self.0.lock().unwrap();
+        let mut node = self.0.lock();
         if let Some(refusal) = node.refusal.clone() {
             return Err(refusal);
         }

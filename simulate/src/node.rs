@@ -1,8 +1,9 @@
 //! The chain as one process sees it, through nodes that lag and lie. What the relayer asks of several nodes is asked of all here:
 //! bytes have expired when every node's height says so.
 
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -77,7 +78,7 @@ impl SimChain {
             now,
         };
         if counts_ours {
-            for (_, tag, amount) in self.in_flight.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            for (_, tag, amount) in self.in_flight.lock().iter() {
                 if !PaidTags(&tags).contains(*tag, now) {
                     view.window.record(now, *amount);
                     view.balance = view.balance.saturating_sub(*amount);
@@ -92,7 +93,7 @@ impl SimChain {
     }
 
     fn ends(&self, signature: usize) {
-        let mut all = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.in_flight.lock();
         all.retain(|(known, ..)| *known != signature);
     }
 
@@ -136,7 +137,7 @@ impl Signer for SimChain {
             let known = state.chain.tip.saturating_sub(CONFIRMED + state.rng.below(BLOCK_AGE_MAX));
             state.chain.sign(order.clone(), state.chain.block(known))
         });
-        let mut all = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.in_flight.lock();
         all.push((signature, order.tag(), order.amount));
         Ok(SignedTransfer { bytes: vec![0], signature: signature.to_string(), last_valid_block_height })
     }

@@ -1,6 +1,7 @@
 //! Tasks of a process.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 use purser_core::{Tasks, Work};
 use tokio::task::JoinSet;
@@ -11,11 +12,11 @@ pub struct SimTasks(Arc<Mutex<JoinSet<()>>>);
 
 impl SimTasks {
     pub fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).spawn(work);
+        self.0.lock().spawn(work);
     }
 
     pub fn end(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = JoinSet::new();
+        *self.0.lock() = JoinSet::new();
     }
 }
 

@@ -1,6 +1,7 @@
 //! Everything outside the money path, under one lock, drawn from one seed.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use purser_core::{FailureCode, Limit, MoneyPath, Timestamp, TransferId, UsdcAmount};
@@ -143,7 +144,7 @@ impl World {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn milliseconds(&self) -> u64 {
@@ -225,7 +226,7 @@ impl Process {
     /// It makes a call, or the answer arrives: if its time has come, it dies here.
     pub async fn lives(&self, world: &World) {
         let dies = {
-            let mut left = self.calls_left.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut left = self.calls_left.lock();
             match left.as_mut() {
                 Some(0) => true,
                 Some(left) => {

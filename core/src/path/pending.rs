@@ -1,8 +1,9 @@
 //! Transfers that this process carries out: who waits for them, and how many may be pending.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::watch;
 
@@ -167,7 +168,7 @@ impl PendingTransfers {
     }
 
     fn lock(&self) -> MutexGuard<'_, PendingState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -1,7 +1,8 @@
 //! MCP on stdin and stdout, for clients that start their servers as processes. Each line goes to a service's `/mcp`, and its
 //! answer comes back as a line. The service decides everything; this only forwards.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -130,7 +131,7 @@ impl Bridge {
         if body.get("jsonrpc").is_some() {
             if opens {
                 let version = body.pointer("/result/protocolVersion").and_then(Value::as_str);
-                *self.settled.lock().unwrap_or_else(PoisonError::into_inner) =
+                *self.settled.lock() =
                     Negotiated { protocol_version: version.map(str::to_owned), session_id };
             }
             return self.says(&body).await;
@@ -142,7 +143,7 @@ impl Bridge {
     }
 
     fn headers(&self, message: &McpMessage) -> HeaderMap {
-        let settled = self.settled.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let settled = self.settled.lock().clone();
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -1,7 +1,8 @@
 //! Captures the log of a test, so that the test can read it.
 
+use parking_lot::Mutex;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use tracing::subscriber::DefaultGuard;
 use tracing::{Dispatch, Level};
@@ -29,7 +30,7 @@ impl CapturedLog {
     }
 
     pub fn text(&self) -> String {
-        String::from_utf8(self.written.0.lock().expect("lock").clone()).expect("UTF-8")
+        String::from_utf8(self.written.0.lock().clone()).expect("UTF-8")
     }
 
     /// The lines so far that contain this text.
@@ -40,7 +41,7 @@ impl CapturedLog {
 
 impl Write for Written {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("lock").extend_from_slice(bytes);
+        self.0.lock().extend_from_slice(bytes);
         Ok(bytes.len())
     }
 

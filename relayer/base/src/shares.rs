@@ -2,9 +2,10 @@
 //! fewer than are free, so one alone gets half of them, two a third each, and whoever comes next finds as many as each of the
 //! others has. Nobody has to be counted or configured.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::Notify;
 
@@ -67,7 +68,7 @@ impl Shares {
 
 impl Places {
     fn lock(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        self.taken.lock()
     }
 }
 

@@ -1,10 +1,11 @@
 //! The tasks of a process: those that a stop waits for, and those that must not end before it.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use futures::FutureExt;
 use tokio::task::JoinHandle;
@@ -82,7 +83,7 @@ impl Tasks {
     }
 
     fn lock_kept(&self) -> MutexGuard<'_, BTreeMap<&'static str, Kept>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock()
     }
 
     /// Waits until such a task panics, and returns its name.

@@ -1,7 +1,7 @@
 //! What one process remembers between cycles. It may all be lost: it only saves calls.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -176,7 +176,7 @@ impl Memory {
     }
 
     fn state(&self) -> MutexGuard<'_, MemoryState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

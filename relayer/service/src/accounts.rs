@@ -1,8 +1,9 @@
 mod halt_actions;
 mod list;
 
+use parking_lot::Mutex;
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use self::halt_actions::name_halt_actions;
@@ -244,7 +245,7 @@ impl Accounts {
     async fn write_down(&self, account: &Account) -> Result<(), ServiceError> {
         let inserted = self.inside.store.accounts.insert_account_within(account, self.inside.quotas).await;
         if let Err(StoreError::QuotaExceeded(_)) = &inserted {
-            self.full.lock().unwrap_or_else(PoisonError::into_inner).insert(account.operator_id);
+            self.full.lock().insert(account.operator_id);
         }
         Ok(inserted?)
     }
@@ -330,7 +331,7 @@ impl Accounts {
 
     /// One pass: shows accounts that have reached the chain, and forgets those that can no longer get there.
     pub(super) async fn reconcile(&self) -> Result<(), ServiceError> {
-        let full = std::mem::take(&mut *self.full.lock().unwrap_or_else(PoisonError::into_inner));
+        let full = std::mem::take(&mut *self.full.lock());
         for operator in full {
             let found =
                 self.inside.store.operators.find_operator(operator).await?.ok_or(ServiceError::Internal)?;

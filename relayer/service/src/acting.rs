@@ -1,7 +1,8 @@
 //! What the services tell of a change while they make it, for its record. A task that a request starts tells it if it is [`carried`].
 
+use parking_lot::Mutex;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures::future::Either;
 
@@ -71,13 +72,13 @@ impl Acting {
     }
 
     pub fn told(&self) -> Told {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.told.lock().clone()
     }
 }
 
 /// Tells the record of the request, if this is the work of one that is recorded.
 pub fn tell(what: impl FnOnce(&mut Told)) {
-    let heard = |acting: &Acting| what(&mut acting.told.lock().unwrap_or_else(PoisonError::into_inner));
+    let heard = |acting: &Acting| what(&mut acting.told.lock());
     // Work without a request has no record.
     let _ = ACTING.try_with(heard);
 }

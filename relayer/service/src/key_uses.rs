@@ -1,7 +1,8 @@
 //! Records when keys are used: each request notes its key in memory, and a batch writes the notes down.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::Inside;
@@ -26,7 +27,7 @@ impl KeyUses {
 
     /// Notes a use. Holds no more keys than were used within a minute.
     pub fn note(&self, key: KeyId, now: Timestamp) {
-        self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(key, now);
+        self.noted.lock().insert(key, now);
     }
 
     /// Writes the notes every minute, and once more at a stop.
@@ -47,7 +48,7 @@ impl KeyUses {
 
     /// Drops notes that cannot be written; the next use is noted again.
     async fn write(&self) {
-        let noted = std::mem::take(&mut *self.noted.lock().unwrap_or_else(PoisonError::into_inner));
+        let noted = std::mem::take(&mut *self.noted.lock());
         let uses: Vec<(KeyId, Timestamp)> = noted.into_iter().collect();
         for some in uses.chunks(ROWS_MAX) {
             if let Err(error) = self.inside.store.keys.mark_keys_used(some).await {

@@ -1,9 +1,10 @@
 //! First reads of every verb: the account that the caller may use, and its current state on the chain.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use governor::clock::DefaultClock;
@@ -157,7 +158,7 @@ impl<K: Copy + Eq + Hash, V: Clone> Shared<K, V> {
     }
 
     fn all(&self) -> MutexGuard<'_, HashMap<K, Turns<V>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -1,8 +1,9 @@
 //! Regular checks of our keys: do operators still name them, do they have SOL, does the key service sign? A problem is
 //! logged when it begins and then every few minutes; `GET /healthz` shows it as long as it lasts.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
@@ -172,7 +173,7 @@ impl Signers {
     }
 
     fn known(&self) -> MutexGuard<'_, KnownSigners> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 }
 

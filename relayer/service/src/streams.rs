@@ -1,7 +1,8 @@
 //! Live events for receivers that cannot be reached: first those since the last event they had, then new ones.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::Stream;
@@ -54,7 +55,7 @@ struct OpenStream(Open, OperatorId);
 
 impl Open {
     fn enter(&self, operator: OperatorId) -> Option<OpenStream> {
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.0.lock();
         let count = open.entry(operator).or_default();
         if *count >= STREAMS_PER_OPERATOR_MAX {
             return None;
@@ -66,7 +67,7 @@ impl Open {
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        let mut open = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.0.0.lock();
         if let Some(count) = open.get_mut(&self.1) {
             *count = count.saturating_sub(1);
             if *count == 0 {

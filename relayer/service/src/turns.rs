@@ -1,6 +1,7 @@
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 type OneTurn = tokio::sync::Mutex<()>;
 
@@ -10,7 +11,7 @@ pub(super) struct OneAtATime<K>(Arc<Mutex<HashMap<K, Weak<OneTurn>>>>);
 
 impl<K: Eq + Hash> OneAtATime<K> {
     pub fn of(&self, id: K) -> Arc<OneTurn> {
-        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut turns = self.0.lock();
         turns.retain(|_, turn| turn.strong_count() > 0);
         if let Some(turn) = turns.get(&id).and_then(Weak::upgrade) {
             return turn;

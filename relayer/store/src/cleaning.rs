@@ -1,7 +1,7 @@
 //! Deletes expired rows, a few at a time, so that no writer waits for it: deliveries of deleted or disabled webhooks,
 //! and everything past its retention. Entries that moved money stay in the history.
 
-use std::sync::{MutexGuard, PoisonError};
+use parking_lot::MutexGuard;
 
 use super::deliveries::give_up_some;
 use super::query::{Each, Query, Sql, query, sql};
@@ -259,7 +259,7 @@ impl Upkeep {
     }
 
     fn looked_at(&self) -> MutexGuard<'_, LookedAt> {
-        self.looked_at.lock().unwrap_or_else(PoisonError::into_inner)
+        self.looked_at.lock()
     }
 
     async fn delete_transfers(

@@ -4,8 +4,8 @@
 //! connections open for ever. Only a successful call gives its connection back; any other drops it. After a failure,
 //! the next calls also drop the connections that were opened before it.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use deadpool::managed::{self, Metrics, Object, PoolError, RecycleError, RecycleResult};
@@ -70,7 +70,7 @@ struct Opener<C> {
 
 impl<C> Opener<C> {
     fn full_at(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.full_at.lock().unwrap_or_else(PoisonError::into_inner)
+        self.full_at.lock()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Events: written in the transaction of the fact they announce, with a delivery for every webhook concerned.
 
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::{Notify, watch};
 
@@ -35,7 +35,7 @@ impl Outbox {
     /// Call this after the commit.
     pub(super) fn hint(&self, webhooks: impl IntoIterator<Item = WebhookId>) {
         self.written.send_replace(());
-        let mut hinted = self.hinted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hinted = self.hinted.lock();
         hinted.extend(webhooks);
         if !hinted.is_empty() {
             self.notify.notify_one();
@@ -47,7 +47,7 @@ impl Events {
     /// For the dispatcher: waits until this process has written deliveries, and returns their webhooks.
     pub async fn hinted_webhooks(&self) -> BTreeSet<WebhookId> {
         self.outbox.notify.notified().await;
-        std::mem::take(&mut *self.outbox.hinted.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.outbox.hinted.lock())
     }
 
     /// For streams: signals when this process writes events from now on.

@@ -88,8 +88,9 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+use parking_lot::Mutex;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;

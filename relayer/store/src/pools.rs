@@ -1,7 +1,8 @@
 //! The two databases: how each is opened, migrated, written to and read from.
 
+use parking_lot::Mutex;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;

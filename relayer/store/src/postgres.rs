@@ -1,8 +1,9 @@
 //! Postgres: how to connect to a server, what time it has, and how to run a statement on it.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
@@ -54,7 +55,7 @@ impl ServerClock {
     }
 
     fn reading(&self) -> MutexGuard<'_, (Timestamp, Instant)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
@@ -135,7 +136,7 @@ pub(super) struct PostgresPrimary {
 
 impl PostgresPrimary {
     fn say(&self, error: &StoreError) {
-        let mut said_at = self.said_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said_at = self.said_at.lock();
         if said_at.is_none_or(|at| at.elapsed() >= SAY_EVERY) && !matches!(error, StoreError::NoRoom) {
             *said_at = Some(Instant::now());
             tracing::warn!(%error, place = self.login.place(), "cannot connect to the database; trying again with the next request");

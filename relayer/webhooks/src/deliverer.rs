@@ -1,7 +1,8 @@
 //! One endpoint's queue: takes due deliveries, attempts them and hands in the outcomes, until nothing is due.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -102,7 +103,7 @@ impl Deliverer {
     }
 
     fn closed(&self) -> MutexGuard<'_, HashSet<WebhookId>> {
-        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.closed.lock()
     }
 
     /// Attempts everything that is due for one webhook, including what becomes due meanwhile.

@@ -1,8 +1,9 @@
 //! Finds the webhooks with something due, and keeps exactly one queue of this process for each.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -138,6 +139,6 @@ impl Dispatcher {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<WebhookId, bool>> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queues.lock()
     }
 }

@@ -1,7 +1,8 @@
 //! How many attempts may be under way: in all, for one operator, and to one endpoint.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use purser_base::shares::{Holder, Outgoing, Share, Shares};
@@ -52,7 +53,7 @@ impl Lanes {
     }
 
     fn slow(&self) -> MutexGuard<'_, HashSet<WebhookId>> {
-        self.slow.lock().unwrap_or_else(PoisonError::into_inner)
+        self.slow.lock()
     }
 }
 

@@ -1,9 +1,10 @@
 //! Runs against the test's own websocket, over loopback.
 
 use super::*;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::WebSocketStream;
 use tokio_util::task::TaskTracker;
@@ -14,25 +15,25 @@ struct Recorder(Arc<Mutex<Vec<String>>>, Arc<Mutex<usize>>);
 
 impl Recorder {
     fn take(&self, line: String) {
-        self.0.lock().unwrap().push(line);
+        self.0.lock().push(line);
     }
 
     /// Waits until the last line recorded is `last`.
     async fn comes_to(&self, last: &str) {
         let come = async {
-            while self.0.lock().unwrap().last().map(String::as_str) != Some(last) {
+            while self.0.lock().last().map(String::as_str) != Some(last) {
                 sleep(Duration::from_millis(2)).await;
             }
         };
         let reached = timeout(Duration::from_secs(10), come).await;
-        assert!(reached.is_ok(), "{last} is not the last of {:?}", self.0.lock().unwrap());
+        assert!(reached.is_ok(), "{last} is not the last of {:?}", self.0.lock());
     }
 }
 
 impl Recorder {
     async fn misses(&self, topics: usize) {
         let come = async {
-            while *self.1.lock().unwrap() != topics {
+            while *self.1.lock() != topics {
                 sleep(Duration::from_millis(2)).await;
             }
         };
@@ -54,7 +55,7 @@ impl Listener for Recorder {
     }
 
     fn missing(&self, topics: usize) {
-        *self.1.lock().unwrap() = topics;
+        *self.1.lock() = topics;
     }
 
     fn lost(&self) {
@@ -145,10 +146,7 @@ async fn landings_are_reported_with_their_node_and_slot() {
     connection.notifies(40, 7, landed("one")).await;
     connection.notifies(40, 8, landed("two")).await;
     recorder.comes_to("node 3 slot 8 two Some(Null)").await;
-    assert_eq!(
-        recorder.0.lock().unwrap()[1..],
-        ["node 3 slot 7 one Some(Null)", "node 3 slot 8 two Some(Null)"]
-    );
+    assert_eq!(recorder.0.lock()[1..], ["node 3 slot 7 one Some(Null)", "node 3 slot 8 two Some(Null)"]);
 }
 
 #[tokio::test]
@@ -187,7 +185,7 @@ async fn refused_or_unreadable_messages_are_skipped() {
     subscriber.subscribe(Topic::Account(Pubkey::default()));
     connection.grants("accountSubscribe", 2).await;
     recorder.comes_to("subscribed account").await;
-    assert_eq!(recorder.0.lock().unwrap().len(), 1);
+    assert_eq!(recorder.0.lock().len(), 1);
 }
 
 #[tokio::test]

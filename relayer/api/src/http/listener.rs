@@ -1,8 +1,9 @@
 //! Accepts connections, as many as there is room for. When all places are taken, the connection that has been silent for
 //! longest gives way. When the system gives no more connections, the listener logs that and tries again.
 
+use parking_lot::Mutex;
 use std::io::{self, ErrorKind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum_server::{AddrListener, Address};
@@ -130,7 +131,7 @@ struct LastWarning {
 
 impl PacedWarning {
     fn say(&self, say: impl FnOnce(u64)) {
-        let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = self.0.lock();
         if said.at.is_some_and(|at| at.elapsed() < SAY_EVERY) {
             said.unsaid += 1;
             return;
@@ -149,10 +150,10 @@ mod tests {
         let complaint = PacedWarning::default();
         let said = Mutex::new(Vec::new());
         for _ in 0..30 {
-            complaint.say(|unsaid| said.lock().expect("lock").push(unsaid));
+            complaint.say(|unsaid| said.lock().push(unsaid));
             tokio::time::advance(Duration::from_millis(100)).await;
         }
-        assert_eq!(*said.lock().expect("lock"), [0, 9, 9]);
+        assert_eq!(*said.lock(), [0, 9, 9]);
     }
 
     #[test]

@@ -2,9 +2,10 @@
 //! say so, and the next request of the client's pool, which may be a payment, is sent into nothing. So a short rest is read
 //! before the answer goes out, and an answer that leaves one unread says `Connection: close`.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::mem;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -57,7 +58,7 @@ pub(super) fn watch(request: Request) -> (Request, Unread) {
 
 impl Unread {
     fn lock(&self) -> MutexGuard<'_, Rest> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Reads what is left, within bounds. `false` if the connection cannot take another request.

@@ -14,6 +14,7 @@ use crate::send::cross_check::{Sighting, cross_check};
 use crate::send::flight::Landing;
 use crate::{ChainError, Commitment};
 use anchor_lang::Discriminator;
+use parking_lot::Mutex;
 use purser::state::Agent;
 use purser_client::{AccountIds, Landed, WireLanded};
 use purser_model::{AccountId, Address, Network, SpendingPolicy};
@@ -22,7 +23,7 @@ use purser_rpc::wire::RawAccount;
 use purser_rpc::{ACCOUNTS_MAX, Rpc, STATUSES_MAX};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tokio::sync::Notify;
 
 /// Most token accounts per call.
@@ -273,12 +274,12 @@ impl SolanaHistory {
             }
             let on_checked = |signature: &str, landing: Option<Landing>| {
                 if landing.is_none() {
-                    denied.lock().unwrap_or_else(PoisonError::into_inner).push(signature.to_owned());
+                    denied.lock().push(signature.to_owned());
                 }
             };
             cross_check(&self.rpc, node, sightings, &on_checked).await;
         }
-        denied.into_inner().unwrap_or_else(PoisonError::into_inner)
+        denied.into_inner()
     }
 
     /// Whether a transaction that was seen in `slot` is gone for good: every node that moves has finalized that slot, and none knows

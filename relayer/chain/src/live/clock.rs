@@ -4,10 +4,11 @@
 //! wait for a node. A blockhash older than a third of its life is never signed over.
 
 use crate::ChainError;
+use parking_lot::Mutex;
 use purser_rpc::Rpc;
 use purser_rpc::sysvar;
 use solana_sdk::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -176,8 +177,8 @@ impl ChainClock {
         (cached.at.elapsed() < TIME_AGE_MAX).then_some(cached.now)
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, ClockState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> parking_lot::MutexGuard<'_, ClockState> {
+        self.state.lock()
     }
 }
 

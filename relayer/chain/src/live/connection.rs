@@ -1,8 +1,8 @@
 //! Whether a network's websocket is connected, and reports what it was asked for.
 
 use crate::WEBSOCKET_DOWN_MAX;
+use parking_lot::{Mutex, MutexGuard};
 use purser_model::Network;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -63,6 +63,6 @@ impl Connection {
     }
 
     fn state(&self) -> MutexGuard<'_, ConnectionState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }

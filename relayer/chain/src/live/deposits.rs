@@ -1,8 +1,9 @@
 //! Token accounts whose balance rises, as websockets report it. A plain deposit names nothing of ours but its token account, so
 //! each account has a subscription. This is only a hint: the sweep of all balances finds whatever no node reports.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use solana_sdk::pubkey::Pubkey;
@@ -75,7 +76,7 @@ impl Deposits {
             return;
         }
         let mut state = self.balances.state();
-        let mut sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sockets = self.sockets.lock();
         for token_account in token_accounts {
             let watched = state.reported.len();
             if watched >= self.accounts_max || state.reported.contains_key(&token_account) {
@@ -137,7 +138,7 @@ impl Deposits {
 
 impl WatchedBalances {
     fn state(&self) -> MutexGuard<'_, BalanceState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -3,13 +3,13 @@
 //! while nobody competes for ours.
 
 use crate::ChainError;
+use parking_lot::{Mutex, MutexGuard};
 use purser_rpc::Rpc;
 use serde::Deserialize;
 use serde_json::json;
 use solana_sdk::pubkey::Pubkey;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -129,7 +129,7 @@ impl Prices {
     }
 
     fn written(&self) -> MutexGuard<'_, HashMap<Pubkey, Instant>> {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+        self.written.lock()
     }
 }
 

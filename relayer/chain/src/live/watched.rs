@@ -6,13 +6,13 @@
 //!
 //! A wrong value does no harm: the program judges, and we refuse only after an RPC read.
 
+use parking_lot::{Mutex, MutexGuard};
 use purser::state::Agent;
 use purser_rpc::topics::Topic;
 use purser_rpc::websocket::Subscriber;
 use purser_rpc::wire::RawAccount;
 use solana_sdk::pubkey::Pubkey;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -144,7 +144,7 @@ impl Watched {
     }
 
     fn entries(&self) -> MutexGuard<'_, HashMap<Pubkey, WatchedAccount>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock()
     }
 }
 

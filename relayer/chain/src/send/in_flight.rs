@@ -4,10 +4,10 @@
 //! until the agent's own tags show them, or they end without a payment.
 
 use crate::{AgentOnChain, UnsignedTransfer};
+use parking_lot::{Mutex, MutexGuard};
 use purser_model::Address;
 use purser_policy::{PaidTags, UsdcAmount};
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -89,7 +89,7 @@ impl InFlightTransfers {
     }
 
     fn all(&self) -> MutexGuard<'_, AllInFlight> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -8,12 +8,13 @@ use crate::send::cross_check::Sighting;
 use crate::send::flight::{Flight, Followed, Landing, LoggedPayment, POLL_YOUNG, Progress};
 use crate::{ChainError, Commitment};
 use base64::Engine;
+use parking_lot::{Mutex, MutexGuard};
 use purser_rpc::wire::SignatureStatus;
 use purser_rpc::{Rpc, STATUSES_MAX};
 use serde_json::Value;
 use solana_sdk::pubkey::Pubkey;
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
 use tokio::time::Instant;
@@ -118,7 +119,7 @@ impl Submitter {
     /// Resolves when no node has answered for `limit`: callers may stop waiting for a landing. The flight goes on.
     pub async fn silent(&self, limit: Duration) {
         loop {
-            let since = *self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner);
+            let since = *self.unanswered_since.lock();
             let left = since.map_or(limit, |since| limit.saturating_sub(since.elapsed()));
             if left.is_zero() && self.in_flight() > 0 {
                 return;
@@ -128,12 +129,12 @@ impl Submitter {
     }
 
     fn asking(&self) {
-        let mut since = self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut since = self.unanswered_since.lock();
         since.get_or_insert_with(Instant::now);
     }
 
     fn answered(&self) {
-        *self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.unanswered_since.lock() = None;
     }
 
     /// From now on a websocket reports when transactions paid by `payer` reach `commitment`. Those already in flight may have
@@ -408,15 +409,15 @@ impl Submitter {
     }
 
     fn flights(&self) -> MutexGuard<'_, HashMap<String, Flight>> {
-        self.flights.lock().unwrap_or_else(PoisonError::into_inner)
+        self.flights.lock()
     }
 
     fn subscribed(&self) -> MutexGuard<'_, HashSet<(Pubkey, Commitment)>> {
-        self.subscribed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.subscribed.lock()
     }
 
     fn ended(&self) -> MutexGuard<'_, RecentLandings> {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ended.lock()
     }
 }
 

@@ -4,11 +4,11 @@
 //! that the read may not show it, counts as spent.
 
 use anchor_lang::prelude::Rent;
+use parking_lot::{Mutex, MutexGuard};
 use purser_model::Address;
 use purser_rpc::wire::RawAccount;
 use solana_sdk::pubkey::Pubkey;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -95,7 +95,7 @@ impl Payers {
     }
 
     fn state(&self) -> MutexGuard<'_, PayersState> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         if state.since.elapsed() >= LANDED_AFTER {
             let idle = state.since.elapsed() >= LANDED_AFTER * 2;
             for wallet in state.wallets.values_mut() {

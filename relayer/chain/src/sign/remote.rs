@@ -6,10 +6,10 @@ use crate::sign::backend::{self, Backend};
 use crate::sign::signer::Signer;
 use crate::sign::source::RemoteKey;
 use async_trait::async_trait;
+use parking_lot::{Mutex, MutexGuard};
 use solana_message::{Message, VersionedMessage};
 use solana_sdk::signature::Signature;
 use solana_sdk::transaction::VersionedTransaction;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
@@ -114,7 +114,7 @@ impl RemoteSigner {
     }
 
     fn state(&self) -> MutexGuard<'_, SignerState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

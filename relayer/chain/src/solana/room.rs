@@ -1,7 +1,7 @@
 //! Gives accounts room to remember more payments of a day: on demand when one is full, and ahead of that.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use purser::state::Agent;
 use purser_core::{Payer, Room};
@@ -36,8 +36,8 @@ impl Rooms {
         }
     }
 
-    fn filling(&self) -> std::sync::MutexGuard<'_, HashMap<Address, usize>> {
-        self.filling.lock().unwrap_or_else(PoisonError::into_inner)
+    fn filling(&self) -> parking_lot::MutexGuard<'_, HashMap<Address, usize>> {
+        self.filling.lock()
     }
 }
 

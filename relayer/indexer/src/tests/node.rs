@@ -1,8 +1,8 @@
 //! Nodes of a simulated chain behind one address: they answer truthfully; or they lag, leave out, repeat and mix up lines;
 //! or they do not answer at all.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -57,7 +57,7 @@ impl Node {
     }
 
     pub fn world(&self) -> MutexGuard<'_, World> {
-        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+        self.world.lock()
     }
 
     pub fn parties(&self) -> (Vec<WorldOperator>, Vec<WorldAgent>) {
@@ -76,12 +76,12 @@ impl Node {
 
     /// From now on this one transaction is listed but not shown.
     pub fn hides(&self, signature: &str, how: Hides) {
-        *self.hidden.lock().expect("lock") = Some((signature.to_owned(), how));
+        *self.hidden.lock() = Some((signature.to_owned(), how));
     }
 
     /// Everything is shown again.
     pub fn hides_nothing(&self) {
-        *self.hidden.lock().expect("lock") = None;
+        *self.hidden.lock() = None;
     }
 
     /// From now on every history ends after this many lines.
@@ -90,7 +90,7 @@ impl Node {
     }
 
     fn has_forgotten(&self, signature: &str) -> bool {
-        let hidden = self.hidden.lock().expect("lock");
+        let hidden = self.hidden.lock();
         matches!(&*hidden, Some((known, Hides::Forgotten)) if known == signature)
     }
 
@@ -104,7 +104,7 @@ impl Node {
         self.calls.fetch_add(1, Ordering::SeqCst);
         let silent = self.falls_silent.load(Ordering::SeqCst) && self.is_silent();
         if method == "getTransaction"
-            && let Some((signature, how)) = &*self.hidden.lock().expect("lock")
+            && let Some((signature, how)) = &*self.hidden.lock()
             && params[0] == *signature
         {
             match how {
@@ -132,7 +132,7 @@ impl Node {
     }
 
     fn random(&self) -> MutexGuard<'_, StdRng> {
-        self.random.lock().unwrap_or_else(PoisonError::into_inner)
+        self.random.lock()
     }
 
     fn view(&self, world: &World) -> View {

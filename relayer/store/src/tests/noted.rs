@@ -1,11 +1,12 @@
 //! Notes the statements that the rules in `cases` run: every statement of the store, with its values.
 
+use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use super::super::statement::Value;
 
@@ -29,7 +30,7 @@ pub(crate) fn note(sql: &sqlx::SqlStr, values: &[Value]) {
     let values: Vec<serde_json::Value> = values.iter().map(to_json).collect();
     let is_empty = |value: &serde_json::Value| value.is_null() || value.is_array() || value == "";
     let empty: Vec<bool> = values.iter().map(is_empty).collect();
-    let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut notes = notes.lock();
     if notes.1.insert(format!("{} {empty:?}", sql.as_str())) {
         let line = serde_json::json!({ "sql": sql.as_str(), "values": values });
         writeln!(notes.0, "{line}").expect("written");

@@ -1,6 +1,7 @@
+use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -57,19 +58,19 @@ impl Received {
 impl Receiver {
     pub fn answers(&self, host: &str, status: u16) {
         let outcome = AttemptOutcome::Answered { status, body: "body".into() };
-        self.answers.lock().expect("lock").insert(host.to_owned(), outcome);
+        self.answers.lock().insert(host.to_owned(), outcome);
     }
 
     pub fn hangs(&self, host: &str) {
-        self.hanging.lock().expect("lock").push(host.to_owned());
+        self.hanging.lock().push(host.to_owned());
     }
 
     pub fn seconds(&self) -> Vec<i64> {
-        self.received.lock().expect("lock").iter().map(|received| received.second).collect()
+        self.received.lock().iter().map(|received| received.second).collect()
     }
 
     pub fn received(&self) -> Vec<Received> {
-        self.received.lock().expect("lock").clone()
+        self.received.lock().clone()
     }
 }
 
@@ -77,19 +78,19 @@ impl Receiver {
 impl Post for Receiver {
     async fn post(&self, url: &WebhookUrl, payload: Payload) -> Result<AttemptOutcome, NoRoom> {
         let host = url.host_name().unwrap_or_default().to_owned();
-        if *self.has_no_room.lock().expect("lock") {
+        if *self.has_no_room.lock() {
             return Err(NoRoom);
         }
-        if self.hanging.lock().expect("lock").contains(&host) {
+        if self.hanging.lock().contains(&host) {
             std::future::pending::<()>().await;
         }
-        let takes = *self.takes.lock().expect("lock");
+        let takes = *self.takes.lock();
         if !takes.is_zero() {
             tokio::time::sleep(takes).await;
         }
         let second = self.now.load(Ordering::SeqCst);
-        let answer = self.answers.lock().expect("lock").get(&host).cloned();
-        self.received.lock().expect("lock").push(Received { host, second, payload });
+        let answer = self.answers.lock().get(&host).cloned();
+        self.received.lock().push(Received { host, second, payload });
         Ok(answer.unwrap_or(AttemptOutcome::Answered { status: 200, body: String::new() }))
     }
 }
@@ -219,7 +220,7 @@ impl Scene {
     /// A transfer that is claimed and nothing more.
     pub async fn claims(&self) -> Transfer {
         let number = {
-            let mut transfers = self.transfers.lock().expect("lock");
+            let mut transfers = self.transfers.lock();
             *transfers += 1;
             *transfers
         };
