@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::carrier::{Carrier, WasPaid};
 use super::error::PaymentError;
-use crate::{ChainView, IDEMPOTENCY_SECONDS, PaymentMade, Transfer};
+use crate::{ChainView, IDEMPOTENCY_SECONDS, Transfer};
 
 /// How long to wait before checking our records again.
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
@@ -18,8 +18,9 @@ impl Carrier {
         transfer: &Transfer,
         view: &ChainView,
     ) -> Result<bool, PaymentError> {
-        Ok(view.paid_at(transfer).is_some()
-            || self.find_recorded(transfer, transfer.asked_after()).await?.is_some())
+        let (ledger, asked_after) = (&self.outside.ledger, transfer.asked_after());
+        let recorded = ledger.find_payment(&self.payer, transfer.id.tag(), asked_after);
+        Ok(view.paid_at(transfer).is_some() || recorded.await?.is_some())
     }
 
     /// Whether the transfer's tag was paid. While a caller waits for the answer, this waits a while for the payment to be read.
@@ -28,13 +29,13 @@ impl Carrier {
         transfer: &Transfer,
         view: &ChainView,
     ) -> Result<WasPaid, PaymentError> {
-        let paid_at = view.paid_at(transfer);
+        let (tag, paid_at) = (transfer.id.tag(), view.paid_at(transfer));
         // Between the payment that the account shows and an earlier one with its tag lie 24 hours.
         let asked_after = paid_at.map_or(transfer.asked_after(), |second| second - IDEMPOTENCY_SECONDS / 2);
         let patience = if self.is_awaited() { self.outside.deadline / 2 } else { Duration::ZERO };
         let until = Instant::now() + patience;
         loop {
-            if let Some(made) = self.find_recorded(transfer, asked_after).await? {
+            if let Some(made) = self.outside.ledger.find_payment(&self.payer, tag, asked_after).await? {
                 return Ok(WasPaid::Yes(Box::new(made)));
             }
             if paid_at.is_none() {
@@ -46,14 +47,5 @@ impl Carrier {
             }
             tokio::time::sleep(LOOK_PAUSE).await;
         }
-    }
-
-    /// The newest payment with the transfer's tag in our records whose bytes name a later second.
-    async fn find_recorded(
-        &self,
-        transfer: &Transfer,
-        asked_after: i64,
-    ) -> Result<Option<PaymentMade>, PaymentError> {
-        Ok(self.outside.ledger.find_payment(&self.payer, transfer.id.tag(), asked_after).await?)
     }
 }
