@@ -80,7 +80,7 @@ fn csv_file<const N: usize>(
     writer.flush()
 }
 
-/// Writes a workbook with all three.
+/// Writes a workbook with all three, and the first page of the report.
 pub fn write_xlsx(file: &Path, report: &Report) -> Result<(), AuditError> {
     workbook(report)
         .and_then(|mut workbook| workbook.save(file))
@@ -143,6 +143,13 @@ fn workbook(report: &Report) -> Result<Workbook, XlsxError> {
                 _ => sheet.write_string(row, place, cell)?,
             };
         }
+    }
+    // A ledger says of itself which audit it belongs to.
+    let sheet = headed(workbook.add_worksheet(), "Audit", &["item", "value"])?;
+    let result = std::iter::once(("Result", report.verdict.clone()));
+    for (at, (item, value)) in result.chain(report.first_page()).enumerate() {
+        let row = row_at(at)?;
+        sheet.write_string(row, 0, item)?.write_string(row, 1, value)?;
     }
     Ok(workbook)
 }

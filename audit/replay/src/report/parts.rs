@@ -6,7 +6,7 @@ use super::{CheckReport, Finding, Moment, Reference, Report, Sums, Verdict};
 
 /// The parts of a first page that a partner signs.
 impl Report {
-    pub(super) fn first_page(&self) -> Vec<(&'static str, String)> {
+    pub fn first_page(&self) -> Vec<(&'static str, String)> {
         let scope = match &self.account {
             Some(account) => format!("ONE account, {account}, of the operator {}", self.operator),
             None => format!("the operator {} with all its accounts: {}", self.operator, self.totals.accounts),
