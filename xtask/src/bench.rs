@@ -91,7 +91,7 @@ fn built_for_tests(workspace: &Workspace, load: &str) -> Result<[PathBuf; 2]> {
 /// Builds the audit alone, optimised: some 380 crates, where the relayer with its load takes 660.
 fn built_audit(workspace: &Workspace) -> Result<PathBuf> {
     let mut cargo = workspace.cargo("build");
-    cargo.args(["--release", "--package", "purser-audit", "--features", "alone", "--bin", "audit_alone"]);
+    cargo.args(["--release", "--package", "purser-audit", "--bin", "audit_alone"]);
     build("the audit, optimised", "about 5 minutes", &mut cargo)?;
     kept(workspace, "audit_alone")
 }
