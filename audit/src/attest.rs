@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use solana_sdk::signature::{Keypair, Signature};
 use solana_sdk::signer::Signer;
 
-use purser_replay::report::{Report, is_hostile, shown};
+use purser_replay::report::{PeriodDays, Report, is_hostile, shown};
 
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
@@ -87,6 +87,10 @@ pub struct Audited {
     pub from_time: Option<String>,
     pub until_slot: u64,
     pub until_time: Option<String>,
+    /// The days of the totals and the ledger; the checks cover the whole past. `None`: an earlier version signed it, and only the
+    /// report names them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period: Option<PeriodDays>,
     pub transactions: u64,
     /// Over the signatures of the transactions.
     pub inputs_sha256: String,
@@ -119,6 +123,7 @@ impl Statement {
                 from_time: report.from_time.clone(),
                 until_slot: report.until_slot,
                 until_time: report.until_time.clone(),
+                period: Some(report.period.days.clone()),
                 transactions: report.transactions,
                 inputs_sha256: report.inputs_sha256.clone(),
                 tool: report.tool.to_owned(),
@@ -172,6 +177,10 @@ impl Statement {
         let audited = &self.predicate;
         let text = |text: &str| json!(shown(text));
         let given = |text: &Option<String>| json!(text.as_deref().map(shown));
+        let period = match &audited.period {
+            Some(days) => days.words().unwrap_or_else(|| "the whole past".to_owned()),
+            None => "not signed by that version: see the report".to_owned(),
+        };
         vec![
             ("verdict", text(&audited.verdict)),
             ("holds", json!(audited.holds)),
@@ -183,6 +192,7 @@ impl Statement {
             ("from_time", given(&audited.from_time)),
             ("until_slot", json!(audited.until_slot)),
             ("until_time", given(&audited.until_time)),
+            ("period", text(&period)),
             ("transactions", json!(audited.transactions)),
             ("archive_sha256", json!(self.archive_sha256().map(shown))),
             ("report_sha256", text(&audited.report_sha256)),

@@ -5,26 +5,26 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anchor_lang::prelude::Pubkey;
-use csv::{QuoteStyle, Terminator, WriterBuilder};
+use purser_csv::{BYTE_ORDER_MARK, disarmed, writer};
 use purser_replay::AuditError;
 use purser_replay::replay::{date, usdc};
-use purser_replay::report::{LedgerEntry, LedgerTotal, Report, Sums, totals};
+use purser_replay::report::{LedgerEntry, LedgerTotal, Report, Sums, signed_usdc, totals};
 use rust_xlsxwriter::{ExcelDateTime, Format, Workbook, Worksheet, XlsxError};
 
-/// Without it, Excel reads the file in the machine's own encoding.
-const BYTE_ORDER_MARK: &str = "\u{feff}";
-
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 15] = [
     "date_utc",
     "account",
     "type",
     "number",
     "amount_usdc",
+    "balance_usdc",
     "counterparty",
     "counterparty_owner",
     "memo",
     "policy_version",
     "grant",
+    "approved_by",
+    "approved_as",
     "transfer_id",
     "signature",
 ];
@@ -42,7 +42,8 @@ const ACCOUNTS: [&str; 7] = [
 const DATE: usize = 0;
 const NUMBER: usize = 3;
 const AMOUNT: usize = 4;
-const VERSION: usize = 8;
+const BALANCE: usize = 5;
+const VERSION: usize = 9;
 const COUNT: usize = 4;
 const SUM: usize = 5;
 const PAYMENTS: usize = 3;
@@ -71,11 +72,7 @@ fn csv_file<const N: usize>(
 ) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(BYTE_ORDER_MARK.as_bytes())?;
-    // Where several separators count, only a cell in quotes stays one.
-    let mut writer = WriterBuilder::new()
-        .terminator(Terminator::CRLF)
-        .quote_style(QuoteStyle::NonNumeric)
-        .from_writer(file);
+    let mut writer = writer(file);
     writer.write_record(heads)?;
     for row in rows {
         writer.write_record(row)?;
@@ -83,7 +80,7 @@ fn csv_file<const N: usize>(
     writer.flush()
 }
 
-/// Writes a workbook with all three.
+/// Writes a workbook with all three, and the first page of the report.
 pub fn write_xlsx(file: &Path, report: &Report) -> Result<(), AuditError> {
     workbook(report)
         .and_then(|mut workbook| workbook.save(file))
@@ -108,8 +105,9 @@ fn workbook(report: &Report) -> Result<Workbook, XlsxError> {
                     &moment,
                 )?,
                 AMOUNT => {
-                    sheet.write_with_format(row, place, in_usdc(u128::from(entry.amount.micros())), &money)?
+                    sheet.write_with_format(row, place, in_usdc(entry.amount.micros().into()), &money)?
                 }
+                BALANCE => sheet.write_with_format(row, place, in_usdc(entry.balance), &money)?,
                 NUMBER | VERSION if !cell.is_empty() => {
                     sheet.write(row, place, cell.parse::<f64>().unwrap_or_default())?
                 }
@@ -126,7 +124,10 @@ fn workbook(report: &Report) -> Result<Workbook, XlsxError> {
             match column {
                 #[expect(clippy::cast_precision_loss, reason = "a workbook holds no other numbers")]
                 COUNT => sheet.write(row, place, sum.count as f64)?,
-                SUM => sheet.write_with_format(row, place, in_usdc(sum.amount), &money)?,
+                SUM => {
+                    let micros = i128::try_from(sum.amount).unwrap_or(i128::MAX);
+                    sheet.write_with_format(row, place, in_usdc(micros), &money)?
+                }
                 _ => sheet.write_string(row, place, cell)?,
             };
         }
@@ -142,6 +143,13 @@ fn workbook(report: &Report) -> Result<Workbook, XlsxError> {
                 _ => sheet.write_string(row, place, cell)?,
             };
         }
+    }
+    // A ledger says of itself which audit it belongs to.
+    let sheet = headed(workbook.add_worksheet(), "Audit", &["item", "value"])?;
+    let result = std::iter::once(("Result", report.verdict.clone()));
+    for (at, (item, value)) in result.chain(report.first_page()).enumerate() {
+        let row = row_at(at)?;
+        sheet.write_string(row, 0, item)?.write_string(row, 1, value)?;
     }
     Ok(workbook)
 }
@@ -167,7 +175,7 @@ fn column_at(at: usize) -> Result<u16, XlsxError> {
 
 /// For a cell of a workbook, which holds no integer: exact to the micro-USDC up to nine thousand million USDC.
 #[expect(clippy::cast_precision_loss, reason = "a workbook holds no other numbers")]
-fn in_usdc(micros: u128) -> f64 {
+fn in_usdc(micros: i128) -> f64 {
     micros as f64 / 1_000_000.0
 }
 
@@ -179,11 +187,14 @@ fn cells(entry: &LedgerEntry) -> [String; COLUMNS.len()] {
         (*kind).to_owned(),
         number.map_or(String::new(), |number| number.to_string()),
         amount.to_string(),
+        signed_usdc(entry.balance),
         key(counterparty),
         key(owner),
         entry.memo.as_deref().map_or(String::new(), disarmed),
         entry.policy_version.map_or(String::new(), |version| version.to_string()),
         key(&entry.grant),
+        key(&entry.approved_by),
+        entry.approved_as.unwrap_or_default().to_owned(),
         entry.transfer_id.map_or(String::new(), |id| format!("txn_{id}")),
         entry.signature.clone(),
     ]
@@ -213,43 +224,4 @@ fn account_rows(report: &Report) -> impl Iterator<Item = [String; ACCOUNTS.len()
 
 fn key(key: &Option<Pubkey>) -> String {
     key.map_or(String::new(), |key| key.to_string())
-}
-
-/// A memo is a stranger's text, and a spreadsheet evaluates what begins like a formula, also behind a separator of another
-/// language's: https://owasp.org/www-community/attacks/CSV_Injection. An apostrophe makes it text. Control characters are escaped
-/// already.
-fn disarmed(memo: &str) -> String {
-    let is_formula = |letter: char| {
-        matches!(letter, '=' | '+' | '-' | '@' | '\u{FF1D}' | '\u{FF0B}' | '\u{FF0D}' | '\u{FF20}')
-    };
-    let (mut disarmed, mut is_begin) = (String::with_capacity(memo.len()), true);
-    for letter in memo.chars() {
-        if is_begin && is_formula(letter) {
-            disarmed.push('\'');
-        }
-        is_begin = matches!(letter, ';' | '|' | ',') || is_begin && (letter.is_whitespace() || letter == '"');
-        disarmed.push(letter);
-    }
-    disarmed
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_memo_is_a_formula_wherever_a_cell_may_begin() {
-        for (memo, expected) in [
-            ("rent", "rent"),
-            ("5-3=2", "5-3=2"),
-            ("=1+1", "'=1+1"),
-            ("  @SUM(A1)", "  '@SUM(A1)"),
-            ("\"-1", "\"'-1"),
-            ("tea;=1+1|+2", "tea;'=1+1|'+2"),
-            ("\u{FF1D}1", "'\u{FF1D}1"),
-            ("", ""),
-        ] {
-            assert_eq!(disarmed(memo), expected);
-        }
-    }
 }

@@ -22,5 +22,6 @@ mod relayer;
 
 pub use audit::{DenialsRequest, Request, Source, audit, audit_denials};
 pub use purser_replay::{
-    AuditError, DenialsReport, archive, check, denials, denials_text, exit_status, gather, replay, report,
+    AuditError, DenialsReport, PROGRAM, archive, check, denials, denials_text, exit_status, gather, replay,
+    report,
 };

@@ -6,7 +6,7 @@ mod support;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use purser_audit::attest::{AttestError, attest, verify};
-use purser_audit::report::Report;
+use purser_audit::report::{Period, Report};
 use purser_client::OnChainPolicy;
 use serde_json::{Value, json};
 use solana_sdk::signature::Keypair;
@@ -64,6 +64,35 @@ fn attestation_says_what_was_audited_by_what_and_with_which_result() {
     assert_eq!((audited.holds, audited.complete, &audited.verdict), (true, true, &report.verdict));
     assert_eq!((&audited.operator, audited.until_slot), (&report.operator, report.until_slot));
     assert_eq!((&audited.genesis_hash, &audited.program), (&report.genesis_hash, &report.program.program));
+}
+
+#[test]
+fn period_is_signed_and_an_attestation_that_names_none_still_counts() {
+    let (mut report, whole) = signed();
+    let period = |envelope: &Value| {
+        let statement = verified(envelope).expect("it was signed by that key");
+        let shown = statement.shown();
+        let (_, said) = shown.into_iter().find(|(name, _)| *name == "period").expect("it is shown");
+        said.as_str().expect("text").to_owned()
+    };
+    assert_eq!(period(&whole), "the whole past");
+    let day = Some("2026-11-01".parse().expect("a day"));
+    report.narrow_to(Period::of_days(day, day).expect("a period"));
+    let of_a_day: Value =
+        serde_json::from_str(&attest(&report, "{}", &keys()[0]).expect("JSON")).expect("JSON");
+    let days = &verified(&of_a_day).expect("it was signed by that key").predicate.period;
+    assert_eq!(days.as_ref(), Some(&report.period.days));
+    assert!(period(&of_a_day).starts_with("2026-11-01 to 2026-11-01, both days included (UTC)"));
+    // Nobody makes a month of it.
+    let mut changed = of_a_day.clone();
+    let told = String::from_utf8(payload(&of_a_day)).expect("text");
+    changed["payload"] = json!(STANDARD.encode(told.replace("2026-11-01", "2026-10-01")));
+    assert_eq!(verified(&changed), Err(AttestError::NotSigned(keys()[0].pubkey())));
+    let earlier = signs_anew(&of_a_day, |statement| {
+        let predicate = statement["predicate"].as_object_mut().expect("an object");
+        predicate.remove("period").expect("it was signed");
+    });
+    assert_eq!(period(&earlier), "not signed by that version: see the report");
 }
 
 #[test]
@@ -205,6 +234,7 @@ fn escape_sequences_of_a_signer_reach_no_terminal() {
             for field in ["verdict", "operator", "account", "program", "tool", "made_at", "until_time"] {
                 statement["predicate"][field] = json!(words);
             }
+            statement["predicate"]["period"]["first_day"] = json!(words);
             statement["subject"][0]["digest"]["sha256"] = json!(words);
         });
         let statement = verified(&hostile).expect("it is signed");

@@ -121,6 +121,36 @@ fn grants_that_only_the_admin_opens() {
 }
 
 #[test]
+fn ledger_names_who_opened_the_grant_of_a_payment() {
+    let approver = Keypair::new_from_array([41; 32]);
+    let mut chain = TestChain::new(&strict(), 0);
+    let (admin, policy_key) = (chain.admin.insecure_clone(), chain.policy_key.insecure_clone());
+    chain.sets_approver(&approver.pubkey());
+    for opener in [&admin, &policy_key] {
+        chain.opens_grant(granted(), opener);
+        chain.pays(&by_grant(1));
+        chain.closes_grant(opener);
+    }
+    chain.approves(approval(&chain, 2), &approver);
+    chain.pays(&by_grant(2));
+    chain.pays(&Paying::usdc(1));
+    let report = chain.audited();
+    assert_eq!(broken(&report), [], "{}", text(&report));
+    let payments = report.ledger.iter().filter(|entry| entry.kind == "payment");
+    let by: Vec<_> = payments.map(|entry| (entry.approved_as, entry.approved_by)).collect();
+    let approved = |role, key: &Keypair| (Some(role), Some(key.pubkey()));
+    assert_eq!(
+        by,
+        [
+            approved("admin", &admin),
+            approved("policy_authority", &policy_key),
+            approved("approver", &approver),
+            (None, None)
+        ]
+    );
+}
+
+#[test]
 fn payment_by_a_grant_of_the_policy_authority_that_had_to_wait() {
     let by_grant = || Paying { to: STRANGER, by_grant: true, ..Paying::usdc(1) };
     for (waits, expected) in [(3_598, &[Check::Allowlist][..]), (3_600, &[])] {

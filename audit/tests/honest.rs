@@ -4,7 +4,7 @@
 mod support;
 
 use purser::{Bounds, GrantPayee, GrantTerms};
-use purser_audit::report::text;
+use purser_audit::report::{LedgerEntry, signed_usdc, text};
 use purser_client::OnChainPolicy;
 use purser_policy::{Limit, UsdcAmount};
 use purser_tests::random::Random;
@@ -320,6 +320,10 @@ fn honest_pasts_of_two_hundred_seeds_are_not_accused() {
         // The ledger adds up to the balances of the token accounts.
         assert_eq!(report.period.all.closing_balance_usdc, report.totals.last_balance_usdc, "seed {seed}");
         assert_eq!(report.period.all.paid_usdc, report.totals.paid_usdc, "seed {seed}");
+        let last = report.ledger.last().map(|entry| signed_usdc(entry.balance));
+        assert_eq!(last.as_ref(), Some(&report.totals.last_balance_usdc), "seed {seed}");
+        let is_named = |entry: &LedgerEntry| entry.grant.is_some() == entry.approved_by.is_some();
+        assert!(report.ledger.iter().all(is_named), "seed {seed}");
         payments += scene.paid.len();
         by_grants += scene.paid_by_grants;
         anew += scene.begun_anew;

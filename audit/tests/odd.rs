@@ -114,6 +114,30 @@ fn wallet_on_the_list_is_paid_in_any_token_account_of_its_own() {
 }
 
 #[test]
+fn payment_of_what_came_in_the_same_transaction_accuses_nobody() {
+    let mut chain = TestChain::new(&strict(), 0);
+    let payment = chain.pays(&Paying::usdc(9));
+    let deposit = chain.deposit();
+    chain.hides(&deposit);
+    chain.saves();
+    let holds = |chain: &TestChain, before: u64, after: u64| {
+        chain.spoils(&format!("transactions/{payment}"), |it| {
+            for (side, micros) in [("preTokenBalances", before), ("postTokenBalances", after)] {
+                it["meta"][side][0]["uiTokenAmount"]["amount"] = json!(micros.to_string());
+            }
+        });
+        audited(chain.folder.path())
+    };
+    let report = holds(&chain, 0, 999_991 * MICROS);
+    assert!(report.holds && report.complete, "{}", text(&report));
+    let balances: Vec<_> = report.ledger.iter().map(|it| (it.kind, it.balance)).collect();
+    assert_eq!(balances, [("deposit", 1_000_000_000_000), ("payment", 999_991_000_000)]);
+    // Money that left beside it.
+    let report = holds(&chain, 0, 999_990 * MICROS);
+    assert_eq!(broken(&report), [Check::Balances], "{}", text(&report));
+}
+
+#[test]
 fn list_that_names_a_transaction_twice_changes_nothing_and_one_in_another_slot_cannot_be_told() {
     let mut chain = TestChain::new(&strict(), 0);
     let payment = chain.pays(&Paying::usdc(1));

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use purser_audit::ledger::{write_csv, write_xlsx};
 use purser_audit::replay::date;
-use purser_audit::report::{Finding, Period, Report, Verdict, html, text};
+use purser_audit::report::{Finding, Period, Report, Verdict, html, signed_usdc, text};
 use purser_client::OnChainPolicy;
 use purser_policy::{Limit, UsdcAmount};
 use purser_tests::foreign;
@@ -122,7 +122,7 @@ fn first_page_says_what_a_partner_signs() {
         assert!(first.contains(&said), "{said} is not in {first}");
         assert!(first_page.contains(&said.replace('\'', "&#39;")), "{said} is not in {first_page}");
     }
-    for line in ["\nAuditor      ____", "\nPlace, date  ____", "\nSignature    ____"] {
+    for line in ["\nClient       ____", "\nAuditor      ____", "\nPlace, date  ____", "\nSignature    ____"] {
         assert!(first.contains(line), "{line} is not in {first}");
     }
     assert!(first.lines().any(|line| line.starts_with("Exceptions ") && line.ends_with(" none")), "{first}");
@@ -174,9 +174,18 @@ fn ledger_has_every_movement_and_its_sums_by_month_and_counterparty() {
     assert!(ledger.starts_with("\u{feff}\"date_utc\",\"account\",\"type\""), "{ledger}");
     let line = ledger.lines().find(|line| line.contains(&first)).expect("the payment");
     let payee = chain.purse_of(&PAYEE);
-    assert!(line.contains(&format!("\"payment\",1,2.000000,\"{payee}\",\"{PAYEE}\"")), "{line}");
+    assert!(
+        line.contains(&format!("\"payment\",1,2.000000,999998.000000,\"{payee}\",\"{PAYEE}\"")),
+        "{line}"
+    );
     assert!(line.contains("\"'=HYPERLINK(\"\"https://thief.example\"\");\\u{1b}[2J\",1,"), "{line}");
     assert_eq!(ledger.lines().count(), 6);
+    let balances: Vec<&str> = ledger.lines().skip(1).filter_map(|line| line.split(',').nth(5)).collect();
+    assert_eq!(
+        balances,
+        ["1000000.000000", "999998.000000", "999995.000000", "999991.000000", "999984.000000"],
+        "{ledger}"
+    );
     let months = |kind: &str| -> Vec<String> {
         let of = sums.lines().filter(|line| line.contains(&format!("\"{kind}\"")));
         of.map(|line| line.rsplit(',').take(2).collect::<Vec<_>>().join(" ")).collect()
@@ -191,13 +200,13 @@ fn ledger_has_every_movement_and_its_sums_by_month_and_counterparty() {
     let Some(python) = foreign::python() else { return };
     let read = "import sys, zipfile, re\n\
                 book = zipfile.ZipFile(sys.argv[1])\n\
-                sheets = [book.read(f'xl/worksheets/sheet{n}.xml').decode() for n in (1, 2, 3)]\n\
+                sheets = [book.read(f'xl/worksheets/sheet{n}.xml').decode() for n in (1, 2, 3, 4)]\n\
                 assert not any('<f>' in sheet for sheet in sheets), 'a formula'\n\
                 print([len(re.findall('<row ', sheet)) for sheet in sheets])";
     let output = std::process::Command::new(python.join("python")).args(["-c", read]).arg(&book).output();
     let output = output.expect("python starts");
     let printed = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(printed.trim(), "[6, 5, 3]", "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(printed.trim(), "[6, 5, 3, 16]", "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Three payments on three days: 2, 3 and 4 USDC. The deposit of 1,000,000 came on the first.
@@ -233,6 +242,8 @@ fn period_narrows_totals_and_ledger_and_no_check() {
         assert_eq!(counted.map(String::clone), expected, "{from:?} to {to:?}");
         assert_eq!(&report.period.accounts[0].sums, sums);
         assert_eq!(report.ledger.len(), entries, "{from:?} to {to:?}");
+        let last = report.ledger.last().map(|entry| signed_usdc(entry.balance));
+        assert_eq!(last.as_ref(), Some(&sums.closing_balance_usdc), "{from:?} to {to:?}");
         assert_eq!(json!(report.checks), json!(whole.checks));
         assert_eq!(report.totals.paid_usdc, "9.000000");
     }
@@ -252,7 +263,7 @@ fn period_narrows_totals_and_ledger_and_no_check() {
     // A period that goes on is no month that can be closed.
     let today: String = date(chain.now).chars().take(10).collect();
     let open = of(None, Some(&today));
-    assert!(!open.period.is_over && text(&open).contains("NOT OVER"), "{}", text(&open));
+    assert!(!open.period.days.is_over && text(&open).contains("NOT OVER"), "{}", text(&open));
     assert!(html(&open).contains("NOT OVER"));
 }
 

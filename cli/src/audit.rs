@@ -40,6 +40,8 @@ Examples:
     purser audit --url \"$RPC_URL\" --url \"$SECOND_RPC_URL\" --operator \"$OPERATOR\"
   What somebody else saved, without a node, with the totals and the ledger of a month:
     purser audit --from audit --period-from 2026-11-01 --period-to 2026-11-30 --csv november.csv
+  A verdict with the auditor's signature:
+    purser audit --from audit --sign auditor.json --attestation audit.dsse.json
   A file of signed refusals:
     purser audit --denials denials.jsonl --denials-key \"$KEY\" --url \"$RPC_URL\"";
 

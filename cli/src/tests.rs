@@ -152,3 +152,26 @@ fn devnets_usdc_is_circles_mint_wherever_it_is_named() {
         assert!(page.contains(init::DEVNET_USDC));
     }
 }
+
+#[test]
+fn help_of_the_audit_has_groups_exit_codes_and_examples_that_it_takes() {
+    let command = Arguments::command();
+    let audit = command.find_subcommand("audit").expect("it is a command");
+    for option in audit.get_arguments() {
+        assert!(option.get_help_heading().is_some(), "{} is in no group", option.get_id());
+    }
+    let help = super::audit::HELP;
+    assert!(["\n  0  ", "\n  1  ", "\n  2  "].iter().all(|status| help.contains(status)), "{help}");
+    let examples = help.lines().map(str::trim).filter(|line| line.starts_with("purser audit "));
+    let examples: Vec<&str> = examples.collect();
+    assert!(examples.len() > 4, "{help}");
+    for example in examples {
+        let words = example.split_whitespace().map(|word| match word.trim_matches('"') {
+            "$RPC_URL" | "$SECOND_RPC_URL" => "http://127.0.0.1:8899",
+            "$OPERATOR" | "$KEY" => "11111111111111111111111111111111",
+            word => word,
+        });
+        let parsed = Arguments::try_parse_from(words);
+        assert!(parsed.is_ok(), "{example}: {:?}", parsed.err().map(|error| error.to_string()));
+    }
+}

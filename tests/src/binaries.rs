@@ -17,6 +17,11 @@ pub fn fault_injection_relayer() -> PathBuf {
     found("PURSER_FAULT_INJECTION_BIN", beside_the_tests, "the relayer with crash points")
 }
 
+/// The audit without the relayer, as `cargo xtask bench audit` builds it. `PURSER_AUDIT_BIN` names it.
+pub fn audit_alone() -> PathBuf {
+    found("PURSER_AUDIT_BIN", profile_dir().join("audit_alone"), "the audit")
+}
+
 /// The network process, `purser-localnet`. Set `PURSER_LOCALNET_BIN` to use another one.
 pub fn localnet() -> PathBuf {
     let name = format!("localnet/release/purser-localnet{}", env::consts::EXE_SUFFIX);

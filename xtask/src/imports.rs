@@ -23,6 +23,11 @@ const WALLS: &[Wall] = &[
     },
     Wall { folder: "rpc", house: &[], never: &["sqlx", "axum", "anchor-"] },
     Wall {
+        folder: "csv",
+        house: &[],
+        never: &["tokio", "sqlx", "rusqlite", "axum", "reqwest", "solana-", "anchor-"],
+    },
+    Wall {
         folder: "relayer/base",
         house: &["purser-core"],
         never: &["sqlx", "rusqlite", "solana-", "anchor-"],
@@ -75,7 +80,14 @@ const WALLS: &[Wall] = &[
     },
     Wall {
         folder: "relayer/api",
-        house: &["purser-base", "purser-core", "purser-model", "purser-policy", "purser-service"],
+        house: &[
+            "purser-base",
+            "purser-core",
+            "purser-csv",
+            "purser-model",
+            "purser-policy",
+            "purser-service",
+        ],
         never: &["sqlx", "rusqlite", "solana-", "anchor-"],
     },
 ];

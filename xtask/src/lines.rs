@@ -23,11 +23,12 @@ pub struct Args {
 /// The lines without tests that each crate may have. What is over its goal has today's figure, and the goal behind it: it must not
 /// grow. A feature raises its budget in its own commit, with the reason.
 const BUDGETS: &[(&str, usize)] = &[
-    ("audit", 1_085), // a ledger as CSV and as a workbook, and a relayer that is waited for; what a saved directory must hold; a machine's part: HTTP, files, signed verdicts, --follow; the page is its latest raise
+    ("audit", 1_125), // the audit alone, for its benchmark; a ledger as CSV and as a workbook, and a relayer that is waited for; what a saved directory must hold; a machine's part: HTTP, files, signed verdicts, --follow; the page is its latest raise
     ("audit/page", 400), // in turns, for WebAssembly; its build is its latest raise
-    ("audit/replay", 10_320), // what decides; one life held against the one before, caps and budgets over time, refusals decided by them, a page to sign and a ledger; one list of everything that a saved directory must hold, buckets of tags, accounts that are read again and held against every moment of a slot, and refusals by caps or for want of a grant, are its latest raise
+    ("audit/replay", 10_370), // balance and approver in the ledger; what decides; one life held against the one before, caps and budgets over time, refusals decided by them, a page to sign and a ledger; one list of everything that a saved directory must hold, buckets of tags, accounts that are read again and held against every moment of a slot, and refusals by caps or for want of a grant, are its latest raise
     ("cli", 3_350), // what doctor knows of certificates, disks and accounts without a limit; variables for a shell, what doctor knows of poolers and nodes; the audit's options in groups, with examples; streams of events, whoever sends them; keys that it makes and revokes are on record
     ("client", 1_515), // creating over a mark; goal 1,100; what a large table of tags loads is its latest raise
+    ("csv", 60),       // what the audit's ledger and the relayer's lists share
     ("core", 4_620), // approvals that wait are read for together; goal 3,300; one path: decided and signed before the claim
     ("dev", 1_525), // an approval that was not paid fails; the approver and its phone, beside the signature of who pays; `purser trigger`
     ("extensions/dashboard", 5_815), // stops of many by their form, accounts without a limit; budgets, webhooks and approvals that need attention; what is not known, what waits at a button, grants beside checks; wallets in a browser; what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system

@@ -30,8 +30,9 @@ fn key(file: &str) -> String {
 
 fn signs(copy: &Copy, key: &str, to: &str) -> (i32, String) {
     let from = path_text(copy.folder.path());
-    let (status, said, complaint) =
-        purser(&["audit", "--from", from, "--sign", key, "--attestation", to, "--json"]);
+    let period = ["--period-from", "2020-01-01"];
+    let signing = ["audit", "--from", from, "--sign", key, "--attestation", to, "--json"];
+    let (status, said, complaint) = purser(&[&signing[..], &period].concat());
     assert!(complaint.is_empty(), "{complaint}");
     (status, said.trim().to_owned())
 }
@@ -52,6 +53,9 @@ pub(super) fn verdict_is_signed_and_verified(scene: &Scene) {
     let audited = &statement["predicate"];
     assert_eq!((&audited["holds"], &audited["operator"]), (&json!(true), &json!(operator)));
     assert_eq!(audited["report_sha256"], hex::encode(Sha256::digest(&report)));
+    assert_eq!(audited["period"], json!({ "first_day": "2020-01-01", "last_day": null, "is_over": true }));
+    let (_, said, _) = purser(&["attest", "verify", &signed, "--key", &auditor]);
+    assert!(said.contains("2020-01-01 to the end of what was read"), "{said}");
     let tool = fs::read(binaries::relayer()).expect("it is there");
     assert_eq!(audited["tool_sha256"], hex::encode(Sha256::digest(tool)));
 
@@ -62,6 +66,9 @@ pub(super) fn verdict_is_signed_and_verified(scene: &Scene) {
     };
     refused(&["--key", &other], "none of its signatures is");
     refused(&["--key", &auditor, "--operator", &auditor], "is about the operator");
+    // What never ends is no attestation.
+    let (status, _, complaint) = purser(&["attest", "verify", "/dev/zero", "--key", &auditor]);
+    assert!(status == 2 && complaint.contains("too long"), "{complaint}");
     // Of the same past, and of another node's words.
     copy.spoils(&scene.payments[0], |transaction| transaction["meta"]["fee"] = json!(1));
     refused(&["--key", &auditor, "--from", from], "is about another directory");
@@ -73,6 +80,15 @@ pub(super) fn verdict_is_signed_and_verified(scene: &Scene) {
     let (status, said, _) = verify(&["--key", &auditor, "--from", from]);
     assert_eq!(status, 1);
     assert!(said.contains("DO NOT HOLD"), "{said}");
+
+    // A verdict about one account says nothing of its operator.
+    let (account, own) = (scene.ada.address.to_string(), file("auditor.json"));
+    let of_one = ["audit", "--url", scene.url(), "--account", &account, "--json"];
+    let (status, _, complaint) = purser(&[&of_one[..], &["--sign", &own, "--attestation", &signed]].concat());
+    assert_eq!(status, 0, "{complaint}");
+    refused(&["--key", &auditor, "--operator", &operator], "ONE account");
+    let (status, _, complaint) = verify(&["--key", &auditor, "--account", &account]);
+    assert_eq!(status, 0, "{complaint}");
 }
 
 /// The report of a node and a relayer, and that of a directory, against the schema.

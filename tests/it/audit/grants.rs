@@ -1,8 +1,12 @@
 //! Payments beyond a policy, with the real program: both auditors replay them, and grants, approvers and budgets stand as they replay.
 
+use std::fs;
+
+use csv::StringRecord;
 use purser_client::DraftAccounts;
 use purser_client::purser::{Bounds, BudgetCaps, GrantPayee, GrantTerms};
 use purser_tests::agent::random_tag;
+use purser_tests::network::{path_text, temp_folder};
 use purser_tests::wallet::mints;
 use purser_tests::{AppSettings, DirectOutcome, TestApp, TestNetwork, Wallet};
 use serde_json::json;
@@ -102,13 +106,35 @@ async fn payments_past_list_and_limits_and_through_a_budget_hold() {
     entries_once(&ada, 5).await;
 
     let (url, address) = (&operator.network().rpc_url, operator.address.to_string());
-    let (status, report) = audits(&["--url", url, "--operator", &address]);
+    let folder = temp_folder();
+    let ledger = folder.path().join("ledger.csv");
+    let (status, report) = audits(&["--url", url, "--operator", &address, "--csv", path_text(&ledger)]);
     assert_eq!(status, 0, "{report}");
     assert!(remarks(&report).contains("event(s) were cut off by full logs"), "{}", remarks(&report));
     // Operator, account, token account, two grants, approver and budget, at least.
     assert!(check(&report, "state")["examined"].as_u64() > Some(7), "{report}");
     let verdict = report["verdict"].as_str().expect("a verdict");
     assert!(verdict.contains("20.000000 USDC left by grants. A budget was raised."), "{verdict}");
+    // The balance after each movement, and who approved the payment.
+    let ledger = fs::read_to_string(&ledger).expect("the ledger was written");
+    let mut rows = csv::Reader::from_reader(ledger.trim_start_matches('\u{feff}').as_bytes());
+    let heads = rows.headers().expect("column names").clone();
+    let named = |row: &StringRecord| {
+        ["type", "balance_usdc", "approved_as", "approved_by"].map(|name| {
+            let at = heads.iter().position(|head| head == name).expect("a column");
+            row[at].to_owned()
+        })
+    };
+    let rows: Vec<_> = rows.records().map(|row| named(&row.expect("a row"))).collect();
+    let (admin, approver) = (wallet.to_string(), key.to_string());
+    let expected = [
+        ["deposit", "100.000000", "", ""],
+        ["payment", "97.000000", "admin", &admin],
+        ["payment", "82.000000", "admin", &admin],
+        ["payment", "80.000000", "approver", &approver],
+        ["payment", "79.500000", "", ""],
+    ];
+    assert_eq!(rows, expected);
     if let Some(auditor) = Auditor::new() {
         let (status, printed) = auditor.audits(url, &ada.address).await;
         assert_eq!(status, 0, "{printed}");

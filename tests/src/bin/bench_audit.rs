@@ -127,7 +127,7 @@ fn of_today(call: &Value, mut answer: Value) -> Value {
     answer
 }
 
-/// Runs `purser audit` to its end; it must find nothing wrong.
+/// Runs the audit to its end; it must find nothing wrong.
 async fn audited(
     read_from: &'static str,
     arguments: &[&str],
@@ -136,8 +136,8 @@ async fn audited(
 ) -> Result<Row> {
     let nowhere = temp_folder();
     let (begun, calls) = (Instant::now(), extension.calls());
-    let mut audit = Command::new(binaries::relayer());
-    audit.arg("audit").args(arguments).arg("--json").current_dir(nowhere.path()).env_remove("PURSER_CONFIG");
+    let mut audit = Command::new(binaries::audit_alone());
+    audit.args(arguments).current_dir(nowhere.path());
     let report = std::fs::File::create(nowhere.path().join("report.json"))?;
     let mut audit = audit.stdout(Stdio::from(report)).spawn()?;
     let (mut cpu, mut rss) = (Duration::ZERO, 0.0_f64);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anchor_lang::prelude::Pubkey;
 use purser::state::Operator;
-use purser::{Bounds, BudgetCaps};
+use purser::{Bounds, BudgetCaps, OpenedBy};
 use purser_client::OnChainPolicy;
 use purser_policy::{Limit, UsdcAmount};
 use serde::Serialize;
@@ -67,6 +67,8 @@ pub struct Payment {
     pub policy_version: u32,
     /// The grant that it names.
     pub grant: Option<Pubkey>,
+    /// Who opened that grant; `None` too if its opening was not read.
+    pub approved_by: Option<(OpenedBy, Pubkey)>,
 }
 
 /// A movement of money on an account.

@@ -78,6 +78,8 @@ impl Step<'_> {
         };
         let (grant, budget) = (named(GRANT_PLACE), named(BUDGET_PLACE));
         let waived = self.waived(grant, address, (&operator, &book), &request);
+        let opening = grant.and_then(|grant| self.world.grants.get(&grant));
+        let approved_by = opening.map(|book| (book.grant.opened_by(), book.opener));
         let spent = self.decide(address, &operator, &mut book, (&request, waived), transfer.asked_at);
         let number = book.agent.payments;
         if book.agent.count_month(&mut book.tail, request.amount, book.agent.clock(self.now)).is_err() {
@@ -118,6 +120,7 @@ impl Step<'_> {
             memo: transfer.memo,
             policy_version: event.policy_version,
             grant,
+            approved_by,
         };
         self.found.movements.push(Movement::Payment { payment, cap });
         Some(())

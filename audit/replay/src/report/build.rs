@@ -64,9 +64,9 @@ pub fn build(facts: Facts) -> Report {
             (fails, _) => format!("{fails} check(s) DO NOT HOLD: {findings} finding(s)."),
         }
         + &loosened(outcome);
-    let ledger = ledger(outcome);
     let life = |agent: &Pubkey| outcome.lives.get(agent).and_then(|life| life.first_balance);
-    let held = scope.agents.iter().map(|agent| (*agent, life(agent).unwrap_or_default())).collect();
+    let held: Vec<_> = scope.agents.iter().map(|agent| (*agent, life(agent).unwrap_or_default())).collect();
+    let ledger = ledger(outcome, &held);
     Report {
         holds: fails == 0,
         complete: open == 0,

@@ -12,7 +12,7 @@ mod text;
 pub use build::{Facts, Relayer, build};
 pub use html::html;
 pub use ledger::{LedgerEntry, LedgerTotal, totals};
-pub use period::{AccountSums, CalendarDay, Period, PeriodReport, Sums};
+pub use period::{AccountSums, CalendarDay, Period, PeriodDays, PeriodReport, Sums, signed_usdc};
 pub use text::text;
 
 use serde::Serialize;

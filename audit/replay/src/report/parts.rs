@@ -6,7 +6,7 @@ use super::{CheckReport, Finding, Moment, Reference, Report, Sums, Verdict};
 
 /// The parts of a first page that a partner signs.
 impl Report {
-    pub(super) fn first_page(&self) -> Vec<(&'static str, String)> {
+    pub fn first_page(&self) -> Vec<(&'static str, String)> {
         let scope = match &self.account {
             Some(account) => format!("ONE account, {account}, of the operator {}", self.operator),
             None => format!("the operator {} with all its accounts: {}", self.operator, self.totals.accounts),
@@ -42,7 +42,7 @@ impl Report {
             &self.period.all;
         let closing = &self.period.all.closing_balance_usdc;
         let mut rows = Vec::new();
-        let held = match self.period.words() {
+        let held = match self.period.days.words() {
             Some(words) => {
                 rows.push(("Totals and ledger", words));
                 closing
@@ -87,7 +87,7 @@ impl Report {
         ];
         let all = std::iter::once(row("all", &self.period.all));
         let mut title = "Totals by account".to_owned();
-        title += &self.period.words().map_or(String::new(), |words| format!(", {words}"));
+        title += &self.period.days.words().map_or(String::new(), |words| format!(", {words}"));
         if self.period.accounts.len() > 1 {
             title += "; a payment from one of them to another is in both";
         }
@@ -164,10 +164,11 @@ impl Report {
     }
 }
 
-/// The lines that an auditor fills in.
-pub(super) const SIGNED: [&str; 3] = ["Auditor", "Place, date", "Signature"];
+/// The lines that an auditor fills in. Whose operator it is, the chain does not say.
+pub(super) const SIGNED: [&str; 4] = ["Client", "Auditor", "Place, date", "Signature"];
 /// What a first page says that it leaves out.
-const NOT_AUDITED: &str = "SOL (fees, rent, and whom rent goes back to); tokens other than USDC";
+const NOT_AUDITED: &str = "SOL (fees, rent, and whom rent goes back to); tokens other than USDC; who holds a key, who is behind a \
+                           recipient, and what a payment was for. See \"Not seen by this audit\"";
 /// The most exceptions on a first page.
 const EXCEPTIONS_MAX: usize = 12;
 

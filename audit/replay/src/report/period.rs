@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use anchor_lang::prelude::Pubkey;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use time::{Date, Month};
 
 use super::{LedgerEntry, Report};
@@ -84,15 +84,36 @@ impl Period {
     }
 }
 
-/// The days that totals and ledger cover. The checks always cover the whole past.
-#[derive(Debug, Clone, Serialize)]
-pub struct PeriodReport {
+/// The days that totals and ledger cover, as they are reported and signed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeriodDays {
     /// By UTC; `None`: from the operator's creation on.
     pub first_day: Option<String>,
     /// Included; `None`: up to the end of what was read.
     pub last_day: Option<String>,
     /// True if the last day had ended when the chain was read, or if no day was named.
     pub is_over: bool,
+}
+
+impl PeriodDays {
+    /// The period in words; `None`: it is all of the past.
+    pub fn words(&self) -> Option<String> {
+        let days = match (&self.first_day, &self.last_day) {
+            (None, None) => return None,
+            (Some(first), Some(last)) => format!("{first} to {last}, both days included"),
+            (Some(first), None) => format!("{first} to the end of what was read"),
+            (None, Some(last)) => format!("the operator's creation to {last}, that day included"),
+        };
+        let open = if self.is_over { "" } else { "; NOT OVER when it was read" };
+        Some(format!("{days} (UTC){open}"))
+    }
+}
+
+/// Totals of the days that were asked for. The checks always cover the whole past.
+#[derive(Debug, Clone, Serialize)]
+pub struct PeriodReport {
+    #[serde(flatten)]
+    pub days: PeriodDays,
     pub accounts: Vec<AccountSums>,
     /// All accounts together. What one of them pays to another counts on both sides.
     pub all: Sums,
@@ -134,11 +155,8 @@ struct Counted {
 
 impl Counted {
     fn count(&mut self, entry: &LedgerEntry, is_before: bool) {
-        let micros = entry.amount.micros();
-        let is_deposit = entry.kind == "deposit";
         if is_before {
-            let change = i128::from(micros);
-            self.opening = self.opening.saturating_add(if is_deposit { change } else { -change });
+            self.opening = self.opening.saturating_add(entry.change());
             return;
         }
         let sum = match entry.kind {
@@ -149,7 +167,7 @@ impl Counted {
             "withdrawal" => &mut self.withdrawn,
             _ => &mut self.deposited,
         };
-        *sum = sum.saturating_add(micros.into());
+        *sum = sum.saturating_add(entry.amount.micros().into());
     }
 
     fn add(self, other: Self) -> Self {
@@ -177,8 +195,8 @@ impl Counted {
     }
 }
 
-/// Less than nothing where movements were hidden: a check says so.
-fn signed_usdc(micros: i128) -> String {
+/// An amount of micro-USDC, in USDC; less than nothing where movements were hidden: a check says so.
+pub fn signed_usdc(micros: i128) -> String {
     let sign = if micros < 0 { "-" } else { "" };
     format!("{sign}{}", usdc(micros.unsigned_abs()))
 }
@@ -201,26 +219,16 @@ impl PeriodReport {
         let row =
             |(agent, _): &(Pubkey, u64)| AccountSums { account: agent.to_string(), sums: of(agent).sums() };
         Self {
-            first_day: period.first.map(|day| day.to_string()),
-            last_day: period.last.map(|day| day.to_string()),
-            is_over: period.last.is_none_or(|last| until.is_some_and(|until| until >= last.ends())),
+            days: PeriodDays {
+                first_day: period.first.map(|day| day.to_string()),
+                last_day: period.last.map(|day| day.to_string()),
+                is_over: period.last.is_none_or(|last| until.is_some_and(|until| until >= last.ends())),
+            },
             accounts: held.iter().map(row).collect(),
             all: held.iter().map(|(agent, _)| of(agent)).fold(Counted::default(), Counted::add).sums(),
             held,
             until,
         }
-    }
-
-    /// The period in words; `None`: it is all of the past.
-    pub(super) fn words(&self) -> Option<String> {
-        let days = match (&self.first_day, &self.last_day) {
-            (None, None) => return None,
-            (Some(first), Some(last)) => format!("{first} to {last}, both days included"),
-            (Some(first), None) => format!("{first} to the end of what was read"),
-            (None, Some(last)) => format!("the operator's creation to {last}, that day included"),
-        };
-        let open = if self.is_over { "" } else { "; NOT OVER when it was read" };
-        Some(format!("{days} (UTC){open}"))
     }
 }
 
