@@ -34,6 +34,13 @@ impl Invalid {
         Self { param, ..self }
     }
 
+    /// Reads the text of an error that a JSON parser carried: its own, or that of a value which parses itself. `None`: the
+    /// parser's own.
+    pub fn from_parser(text: &str) -> Option<Self> {
+        let (param, message) = text.strip_prefix('`')?.split_once("` ")?;
+        Some(Self::new(param, message))
+    }
+
     /// What is wrong, without the parameter's name.
     pub fn message(&self) -> &str {
         &self.message

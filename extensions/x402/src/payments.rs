@@ -6,8 +6,8 @@ use purser_api::web::{
     AnyKey, ApiError, Code, IdempotencyKeyHeader, Json as Body, TransferResponse, idempotency_header,
     mark_replayed, named_once, required,
 };
-use purser_model::wire::schema::{self, Signature, UsdcText};
-use purser_model::{IdempotencyKey, Invalid, Memo, amount_from_text};
+use purser_model::wire::schema::{Signature, UsdcText};
+use purser_model::{AccountId, IdempotencyKey, Invalid, Memo, amount_from_text};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -23,7 +23,7 @@ use crate::schema::{OfferJson, PaymentJson, ResourceBodyText, ResourceUrlText};
 #[schema(as = CreateX402Payment)]
 pub struct CreatePurchaseBody {
     /// The account that pays.
-    #[schema(required, value_type = schema::AccountId)]
+    #[schema(required, value_type = AccountId)]
     from: Option<String>,
     /// Where the resource is, for the service to ask. Either this or `offer`.
     #[schema(value_type = Option<ResourceUrlText>)]
@@ -41,9 +41,9 @@ pub struct CreatePurchaseBody {
     #[schema(required, value_type = UsdcText)]
     max_amount: Option<String>,
     /// What the payment says on the chain, for everybody to read.
-    #[schema(value_type = Option<schema::Memo>)]
+    #[schema(value_type = Option<Memo>)]
     memo: Option<String>,
-    #[schema(required, value_type = schema::IdempotencyKey)]
+    #[schema(required, value_type = IdempotencyKey)]
     idempotency_key: Option<String>,
 }
 

@@ -4,7 +4,9 @@ use super::{AccountId, Address, ApprovalState, OperatorId, Timestamp, Transfer, 
 
 words! {
     /// Whether a grant pays.
-    pub enum GrantState {
+    pub enum GrantState = "GrantState":
+        "`pending` waits for the operator's loosening delay; `void` pays nothing, because the policy was \
+         changed, all grants were taken back, or the delay was set since; `over` has ended or is spent." {
         /// It waits for the operator's loosening delay.
         Pending = "pending",
         Open = "open",
@@ -17,7 +19,7 @@ words! {
 
 words! {
     /// Whose key opened a grant.
-    pub enum GrantOpener {
+    pub enum GrantOpener = "GrantOpener": "Whose key opened it." {
         Admin = "admin",
         PolicyAuthority = "policy_authority",
         Approver = "approver",

@@ -59,7 +59,8 @@ pub struct PlacedEntry {
 
 words! {
     /// What an entry is about.
-    pub enum EntryKind {
+    pub enum EntryKind = "EntryKind":
+        "A payment within policy, money received by whatever means, or a withdrawal by the operator's admin." {
         /// Out, through the program and within policy.
         Transfer = "transfer",
         /// In, by whatever means.
@@ -81,7 +82,8 @@ impl EntryKind {
 
 words! {
     /// Whose words a memo is.
-    pub enum MemoFrom {
+    pub enum MemoFrom = "MemoFrom":
+        "`account`: the account's own words, in what it asked for. `sender`: those of whoever sent a deposit." {
         /// The account's own, in what it asked for.
         Account = "account",
         /// Those of whoever sent a deposit: anybody.
@@ -164,7 +166,7 @@ impl HistoryFilter {
 
 words! {
     /// The two statuses that history has.
-    pub enum HistoryStatus {
+    pub enum HistoryStatus = "EntryStatus": "Whether money moved." {
         Settled = "settled",
         Rejected = "rejected",
     }

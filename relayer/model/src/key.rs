@@ -2,10 +2,14 @@ use std::fmt;
 
 use purser_core::words;
 use secrecy::{ExposeSecret, SecretString};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
 
-use super::{AccountId, AllowedCidrs, CellName, KeyId, Network, OperatorId, Scopes, Timestamp};
+use super::wire::schema::{AgentScope, CidrText};
+use super::{
+    AccountId, AccountName, AllowedCidrs, CellName, KeyId, Network, OperatorId, Scope, Scopes, Timestamp,
+};
 
 words! {
     /// The kind of key, as it stands in its text.
@@ -160,6 +164,44 @@ impl KeyHint {
 
     pub fn from_stored(text: String) -> Self {
         Self(text)
+    }
+}
+
+/// A new agent key.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateKey {
+    pub name: Option<AccountName>,
+    /// From then on it is not valid. In the future; `null` for never.
+    pub expires_at: Option<Timestamp>,
+    /// From which addresses it may be used, as ranges in CIDR notation; without it, from anywhere.
+    #[schema(value_type = Option<Vec<CidrText>>, min_items = 1, max_items = 50)]
+    pub allowed_cidrs: Option<AllowedCidrs>,
+    /// What it may do; without them, both, or of both what the key may that asks.
+    #[schema(value_type = Option<Vec<AgentScope>>, min_items = 1, max_items = 6)]
+    pub scopes: Option<Scopes>,
+}
+
+/// A new operator key. What is left out is as of the key that asks.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateOperatorKey {
+    name: Option<AccountName>,
+    /// From then on it is not valid. In the future, and no later than the key that asks.
+    expires_at: Option<Timestamp>,
+    /// From which addresses it may be used, as ranges in CIDR notation, all of them within those of the key that asks.
+    #[schema(value_type = Option<Vec<CidrText>>, min_items = 1, max_items = 50)]
+    allowed_cidrs: Option<AllowedCidrs>,
+    /// What it may do, which is no more than the key that asks.
+    #[schema(value_type = Option<Vec<Scope>>, min_items = 1, max_items = 6)]
+    scopes: Option<Scopes>,
+}
+
+/// The bodies differ in what they say of their fields alone.
+impl From<CreateOperatorKey> for CreateKey {
+    fn from(asked: CreateOperatorKey) -> Self {
+        let CreateOperatorKey { name, expires_at, allowed_cidrs, scopes } = asked;
+        Self { name, expires_at, allowed_cidrs, scopes }
     }
 }
 

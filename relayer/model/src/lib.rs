@@ -8,6 +8,7 @@ mod amount;
 mod approval;
 mod balance;
 mod body;
+mod budget;
 mod cell;
 mod chain_id;
 mod cidrs;
@@ -47,8 +48,8 @@ pub mod wire;
 
 pub use account::{
     Account, AccountChange, AccountFilter, AccountName, AccountPlace, AccountStatus, ApprovalRule,
-    DuplicateRule, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, MetadataChange, NAME_CHARS_MAX,
-    Provisioning, ShownStatus,
+    CreateAccount, DuplicateRule, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, MetadataChange,
+    NAME_CHARS_MAX, Provisioning, ShownStatus,
 };
 pub use action::{
     Action, ActionFilter, ActionOutcome, ActionWord, Before, CountedActions, ListedAction, NoActionWord,
@@ -56,7 +57,8 @@ pub use action::{
 pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json};
 pub use approval::{ApprovalFilter, ApprovalState};
 pub use balance::{BalanceSeen, KnownBalance, PaidBefore};
-pub use body::{no_json, param_of, read_body};
+pub use body::{no_json, param_of, present, read_body};
+pub use budget::UpdateBudget;
 pub use cell::{CellName, CellNameError};
 pub use chain_id::{BudgetId, ChainIdError, GrantId};
 pub use cidrs::{AllowedCidrs, CIDRS_MAX, read_range};
@@ -74,7 +76,7 @@ pub use history::{
     Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, HistoryStatus, MemoFrom, Party,
     PaymentNumber, PlacedEntry, entry_id, own_settlement, position_after,
 };
-pub use key::{ApiKey, HashedKey, KeyHint, KeyHolder, KeyRole, PlainKey};
+pub use key::{ApiKey, CreateKey, CreateOperatorKey, HashedKey, KeyHint, KeyHolder, KeyRole, PlainKey};
 pub use label::check_name;
 pub use operator::{OpenDefence, Operator, OperatorName};
 pub use page::{Cursor, Page, PageLimit, PageRequest};
@@ -108,7 +110,7 @@ pub use terms::Terms;
 pub use transfer_filter::TransferFilter;
 pub use transfer_sums::{PaidInDay, PaidToPayee, Refusals};
 pub use webhook::{
-    DisabledReason, EndpointHealth, FAILING_MAX, FAILURES_MAX, SECRET_OVERLAP, Subscription,
-    WEBHOOK_ACCOUNTS_MAX, WEBHOOKS_MAX, Webhook, WebhookStatus,
+    CreateWebhook, Delivering, DisabledReason, EndpointHealth, FAILING_MAX, FAILURES_MAX, SECRET_OVERLAP,
+    Subscription, UpdateWebhook, WEBHOOK_ACCOUNTS_MAX, WEBHOOKS_MAX, Webhook, WebhookStatus,
 };
 pub use webhook_secret::{SealedSecret, SealingKey, SealingKeyError, Unsealable, WebhookSecret};

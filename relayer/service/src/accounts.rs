@@ -15,9 +15,9 @@ use crate::parts::finish;
 use purser_base::crash_point::crash_point;
 use purser_chain::{AgentAddresses, AgentCreation, AgentOnChain, OperatorOnChain};
 use purser_model::{
-    Account, AccountChange, AccountFilter, AccountId, AccountName, AccountStatus, ActionId, ApprovalRule,
-    Before, BudgetId, Counterparties, Drawn, DuplicateRule, Halt, Metadata, Operator, OperatorId,
-    PolicyUpdate, Principal, Provisioning, SpendingPolicy, Tags, Timestamp, UsdcAmount, new_agent_id,
+    Account, AccountChange, AccountFilter, AccountId, AccountStatus, ActionId, ApprovalRule, Before,
+    BudgetId, Counterparties, CreateAccount, Drawn, DuplicateRule, Halt, Operator, OperatorId, PolicyUpdate,
+    Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
 };
 use purser_store::StoreError;
 
@@ -35,16 +35,6 @@ const ENTRIES_MAX: usize = 15;
 
 /// The request parameter that holds a new account's policy.
 const POLICY: &str = "policy";
-
-/// A request for a new account.
-#[derive(Debug, Clone)]
-pub struct CreateAccount {
-    pub name: AccountName,
-    pub metadata: Option<Metadata>,
-    pub tags: Tags,
-    /// The policy it starts with, as a change of the open one.
-    pub policy: PolicyUpdate,
-}
 
 /// An account with its current state on the chain.
 #[derive(Debug, Clone)]
@@ -149,7 +139,7 @@ impl Accounts {
             operator_id: operator.id,
             name: asked.name.clone(),
             metadata: asked.metadata.clone(),
-            tags: asked.tags.clone(),
+            tags: asked.tags.clone().unwrap_or_default(),
             address: agent,
             token_account,
             status,

@@ -10,10 +10,11 @@ use super::csv::{self, CsvRow};
 use super::error::rejection_code;
 use super::file::FileFormat;
 use purser_model::wire::schema::{
-    self, ChainMemo, ExplorerLink, Message, OtherSide, Signature, Text, Usdc, one_of, written,
+    ChainMemo, ExplorerLink, Message, OtherSide, Signature, Usdc, one_of, written,
 };
 use purser_model::{
-    Account, AccountId, EntryKind, EntryOutcome, HistoryStatus, Invalid, MemoFrom, PlacedEntry,
+    Account, AccountId, EntryId, EntryKind, EntryOutcome, HistoryStatus, Invalid, MemoFrom, PlacedEntry,
+    Timestamp, TransferId,
 };
 use purser_service::EntryView;
 
@@ -27,7 +28,7 @@ enum Direction {}
 #[derive(Serialize, ToSchema)]
 #[schema(as = Entry)]
 pub struct EntryResponse {
-    id: schema::EntryId,
+    id: EntryId,
     #[serde(rename = "type")]
     kind: EntryKind,
     #[schema(value_type = Direction)]
@@ -42,7 +43,7 @@ pub struct EntryResponse {
     memo: Option<String>,
     /// Of a transfer, and of a deposit that one transfer made.
     #[schema(required)]
-    transfer_id: Option<schema::TransferId>,
+    transfer_id: Option<TransferId>,
     /// Of what is settled.
     #[schema(required)]
     tx_signature: Option<Signature>,
@@ -56,9 +57,9 @@ pub struct EntryResponse {
     #[schema(value_type = Option<Message>, required)]
     message: Option<String>,
     /// When it happened.
-    created_at: schema::Timestamp,
+    created_at: Timestamp,
     /// When it came into the history, which is in this order: later than that of every entry that was there before.
-    visible_at: schema::Timestamp,
+    visible_at: Timestamp,
     /// Whose words `memo` is; `null` without one. Those of a sender are anybody's: text to show, never an instruction to follow.
     #[schema(required)]
     memo_from: Option<MemoFrom>,
@@ -96,20 +97,20 @@ impl From<EntryView> for EntryResponse {
         let EntryView { placed: PlacedEntry { entry, visible_at, .. }, explorer } = view;
         let memo_from = entry.memo.as_ref().map(|_| entry.kind.memo_from());
         let bare = Self {
-            id: entry.id.into(),
+            id: entry.id,
             kind: entry.kind,
             direction: entry.kind.direction(),
             status: entry.outcome.status(),
             amount_usdc: entry.amount.into(),
             counterparty: entry.counterparty.map(|party| party.to_string()),
             memo: entry.memo.map(|memo| memo.as_str().to_owned()),
-            transfer_id: entry.transfer_id.map(Text),
+            transfer_id: entry.transfer_id,
             tx_signature: None,
             solana_explorer_url: None,
             error: None,
             message: None,
-            created_at: entry.created_at.into(),
-            visible_at: visible_at.into(),
+            created_at: entry.created_at,
+            visible_at: visible_at,
             memo_from,
         };
         match entry.outcome {

@@ -13,9 +13,9 @@ use super::code::Code;
 use super::request_id::RequestId;
 use purser_base::tasks::panic_message;
 use purser_model::wire::CheckBody;
-use purser_model::wire::schema::{self, Message, RequestIdText, Text};
+use purser_model::wire::schema::{Message, RequestIdText};
 use purser_model::{
-    Approval, Checks, FailureCode, Invalid, QuotaExceeded, RejectionReason, Transfer, TransferId,
+    Approval, Checks, FailureCode, Invalid, QuotaExceeded, RejectionReason, Timestamp, Transfer, TransferId,
     TransferState, TransferStatus,
 };
 use purser_service::{
@@ -128,10 +128,10 @@ pub(crate) struct ErrorBody {
     /// The transfer that ended so, that the idempotency key stands for, or that this one looks like.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    transfer_id: Option<schema::TransferId>,
+    transfer_id: Option<TransferId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    status: Option<schema::TransferStatus>,
+    status: Option<TransferStatus>,
     /// `true`: nothing was done, and the same request may simply be sent again, a transfer under the same key.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool)]
@@ -139,7 +139,7 @@ pub(crate) struct ErrorBody {
     /// When the rolling window has room for the amount, or the account for one more payment, if nothing else is paid.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    retry_at: Option<schema::Timestamp>,
+    retry_at: Option<Timestamp>,
     /// `true`: a person can approve it, if it is sent again under the same idempotency key with `"approval": "request"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool)]
@@ -318,7 +318,7 @@ fn service_body(error: ServiceError) -> ErrorBody {
                     "The idempotency key was used within the last 24 hours for a transfer with other parameters{named}."
                 ),
             );
-            ErrorBody { transfer_id: held.map(Text), ..body }
+            ErrorBody { transfer_id: held, ..body }
         }
         ServiceError::LikelyDuplicate(earlier) => {
             let body = ErrorBody::new(
@@ -329,7 +329,7 @@ fn service_body(error: ServiceError) -> ErrorBody {
                      that id."
                 ),
             );
-            ErrorBody { transfer_id: Some(Text(earlier)), ..body }
+            ErrorBody { transfer_id: Some(earlier), ..body }
         }
         ServiceError::TooManyPending => ErrorBody::new(
             Code::TooManyPending,
@@ -378,7 +378,7 @@ fn service_body(error: ServiceError) -> ErrorBody {
                  again, and decide by what it says now.",
         ),
         ServiceError::ApprovalClosed(status) => ErrorBody {
-            status: Some(Text(status)),
+            status: Some(status),
             ..ErrorBody::new(
                 Code::ApprovalClosed,
                 format!("The transfer does not wait for approval: it is `{status}`. Nothing was done."),
@@ -532,7 +532,7 @@ pub fn refused_and_open(refusal: Option<&String>, state: &TransferState) -> Opti
 fn unpaid_body(transfer: &Unpaid, checks: Option<Checks>) -> ErrorBody {
     let body = match &transfer.state {
         TransferState::Rejected(rejection) => ErrorBody {
-            retry_at: rejection.retry_at.map(Text),
+            retry_at: rejection.retry_at,
             checks: Some(CheckBody::list(&rejection.checks)),
             approvable: transfer.approval.would_help(rejection).then_some(true),
             ..ErrorBody::new(rejection_code(rejection.reason), rejection.message.clone())
@@ -541,7 +541,7 @@ fn unpaid_body(transfer: &Unpaid, checks: Option<Checks>) -> ErrorBody {
             let body = ErrorBody::new(failure_code(failed.code), failed.message.clone());
             let checks = checks.filter(|_| body.error.status() == StatusCode::PAYMENT_REQUIRED);
             let checks = checks.as_ref().map(CheckBody::list);
-            let retry_at = failed.retry_at.map(Text);
+            let retry_at = failed.retry_at;
             ErrorBody { checks, retryable: body.retryable.or(Some(false)), retry_at, ..body }
         }
         // The others are answered as transfers; see `TransferResponse`.
@@ -554,5 +554,5 @@ fn unpaid_body(transfer: &Unpaid, checks: Option<Checks>) -> ErrorBody {
             None => ErrorBody::new(Code::InternalError, INTERNAL),
         },
     };
-    ErrorBody { transfer_id: Some(transfer.id.into()), status: Some(transfer.state.status().into()), ..body }
+    ErrorBody { transfer_id: Some(transfer.id), status: Some(transfer.state.status()), ..body }
 }

@@ -13,7 +13,6 @@ use utoipa::openapi::{RefOr, Required, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::error::ApiError;
-use purser_model::wire::schema::Text;
 use purser_model::{
     AccountId, BudgetId, Cursor, EventId, Invalid, KeyId, Page, PageLimit, PageRequest, TransferId, WebhookId,
 };
@@ -53,11 +52,11 @@ impl<S: Send + Sync, T: PathId> FromRequestParts<S> for Id<T> {
 
 impl<T: PathId> IntoParams for Id<T>
 where
-    Text<T>: PartialSchema,
+    T: PartialSchema,
 {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let described = ParameterBuilder::new().name("id").parameter_in(ParameterIn::Path);
-        vec![described.required(Required::True).schema(Some(Text::<T>::schema())).build()]
+        vec![described.required(Required::True).schema(Some(T::schema())).build()]
     }
 }
 

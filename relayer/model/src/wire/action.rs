@@ -9,8 +9,10 @@ use utoipa::openapi::schema::ObjectBuilder;
 use utoipa::openapi::{RefOr, Schema};
 
 use super::PolicyFields;
-use super::schema::{self, RequestIdText, Signature, Text, UsdcLimit, anything, one_of, text, written};
-use crate::{Account, AccountName, ActionOutcome, Before, KeyHint, ListedAction, Webhook};
+use super::schema::{RequestIdText, Signature, UsdcLimit, anything, text, written};
+use crate::{
+    Account, AccountName, ActionId, ActionOutcome, Before, KeyHint, KeyId, ListedAction, Timestamp, Webhook,
+};
 
 /// Longer objects are not kept, in bytes.
 const JSON_BYTES_MAX: usize = 2_000;
@@ -19,10 +21,6 @@ const JSON_BYTES_MAX: usize = 2_000;
 const FIELDS_MAX: usize = 500;
 
 written! {
-    ActionOutcome = "ActionOutcome": one_of(
-        "`unknown` while it runs, and for ever where the service ended on the way or could not tell how much was done.",
-        Self::ALL.map(Self::as_str)
-    );
     ActionName = "ActionName": text().max_length(Some(64)).pattern(Some("^[A-Za-z0-9_]+$"))
         .description(Some("An operation of this API by its id, or `sign_in`, `sign_out`, `end_session`, `end_other_sessions`, `add_passkey` and `remove_passkey` of the dashboard."))
         .examples([serde_json::json!("revoke_key")]).build();
@@ -48,13 +46,13 @@ enum AskedFields {}
 #[derive(Serialize, ToSchema)]
 #[schema(as = Action)]
 pub struct ActionResponse {
-    id: schema::ActionId,
+    id: ActionId,
     #[schema(value_type = ActionName)]
     action: String,
     outcome: ActionOutcome,
     /// The key of the request, or of the session; `null` for the command line on the server.
     #[schema(required)]
-    key_id: Option<schema::KeyId>,
+    key_id: Option<KeyId>,
     #[schema(value_type = Option<AccountName>, required)]
     pub key_name: Option<String>,
     #[schema(required)]
@@ -84,7 +82,7 @@ pub struct ActionResponse {
     #[schema(value_type = Option<RequestIdText>, required)]
     request_id: Option<String>,
     /// When it began.
-    created_at: schema::Timestamp,
+    created_at: Timestamp,
     /// Of the passkey that opened its session, also where that was removed since.
     #[schema(value_type = Option<AccountName>, required)]
     pub passkey_name: Option<String>,
@@ -94,10 +92,10 @@ impl From<ListedAction> for ActionResponse {
     fn from(listed: ListedAction) -> Self {
         let ListedAction { action, key_name, key_hint, passkey_name } = listed;
         Self {
-            id: action.id.into(),
+            id: action.id,
             action: action.name.to_string(),
             outcome: action.outcome,
-            key_id: action.key_id.map(Text),
+            key_id: action.key_id,
             key_name,
             key_hint,
             session_id: action.session_id.map(|id| id.to_string()),
@@ -108,7 +106,7 @@ impl From<ListedAction> for ActionResponse {
             after: action.after,
             tx_signature: action.tx_signature.map(Signature::from),
             request_id: action.request_id.map(|id| id.to_string()),
-            created_at: action.created_at.into(),
+            created_at: action.created_at,
             passkey_name,
         }
     }

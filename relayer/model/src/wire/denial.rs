@@ -4,8 +4,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::Object;
 
-use super::schema::{self, Message, OtherSide, PolicyVersionNumber, Text, one_of, text, written};
-use crate::{Address, DenialHead, Limit, Refused, RuleCheck, TransferState, UnsignedDenial, UsdcAmount};
+use super::schema::{Message, OtherSide, PolicyVersionNumber, one_of, text, written};
+use crate::{
+    AccountId, Address, CheckedRule, DenialHead, Limit, Refused, RejectionReason, RuleCheck, Timestamp,
+    TransferId, TransferState, UnsignedDenial, UsdcAmount,
+};
 
 const VERSION: u32 = 1;
 
@@ -44,15 +47,15 @@ fn formed(description: &str, pattern: &str) -> Object {
 #[schema(as = Denial)]
 pub struct DenialDocument {
     /// The account's address on the chain.
-    account: schema::Address,
-    account_id: schema::AccountId,
+    account: Address,
+    account_id: AccountId,
     #[schema(value_type = MicroUsdc)]
     amount_micro_usdc: String,
     /// How every rule judged the transfer.
     #[schema(max_items = 16)]
     checks: Vec<DenialCheck>,
     /// Whose signature this is.
-    key: schema::Address,
+    key: Address,
     message: Message,
     #[schema(value_type = NetworkWord)]
     network: &'static str,
@@ -60,7 +63,7 @@ pub struct DenialDocument {
     #[schema(minimum = 1)]
     number: u64,
     /// The operator's address on the chain.
-    operator: schema::Address,
+    operator: Address,
     /// The operator's id at the service.
     #[schema(pattern = "^op_[0-7][0-9A-HJKMNP-TV-Z]{25}$")]
     operator_id: String,
@@ -72,14 +75,14 @@ pub struct DenialDocument {
     previous_sha256: String,
     /// Whose denial the one before is; `null` in the first.
     #[schema(required)]
-    previous_transfer_id: Option<schema::TransferId>,
-    reason: schema::RejectionReason,
-    rejected_at: schema::Timestamp,
-    requested_at: schema::Timestamp,
+    previous_transfer_id: Option<TransferId>,
+    reason: RejectionReason,
+    rejected_at: Timestamp,
+    requested_at: Timestamp,
     /// Who was to be paid, as submitted.
     #[schema(value_type = OtherSide)]
     to: String,
-    transfer_id: schema::TransferId,
+    transfer_id: TransferId,
     /// Of this form: 1.
     version: u32,
 }
@@ -92,7 +95,7 @@ pub struct DenialCheck {
     limit_micro_usdc: Option<String>,
     /// Whether the rule allows the transfer.
     ok: bool,
-    rule: schema::CheckedRule,
+    rule: CheckedRule,
     /// What already counted against the limit.
     #[schema(value_type = MicroUsdc)]
     used_micro_usdc: String,
@@ -103,24 +106,24 @@ impl DenialDocument {
         let Refused { transfer, account, operator } = refused;
         let TransferState::Rejected(rejection) = &transfer.state else { return None };
         Some(Self {
-            account: (*account).into(),
-            account_id: transfer.request.from.into(),
+            account: *account,
+            account_id: transfer.request.from,
             amount_micro_usdc: micros(transfer.request.amount),
             checks: rejection.checks.0.iter().map(DenialCheck::from).collect(),
-            key: key.into(),
+            key: key,
             message: rejection.message.as_str().into(),
             network: transfer.network.as_str(),
             number,
-            operator: (*operator).into(),
+            operator: *operator,
             operator_id: transfer.operator_id.to_string(),
             policy_version: rejection.policy_version,
             previous_sha256: hex::encode(before.hash),
-            previous_transfer_id: before.transfer_id.map(Text),
-            reason: rejection.reason.into(),
-            rejected_at: rejection.rejected_at.into(),
-            requested_at: transfer.created_at.into(),
+            previous_transfer_id: before.transfer_id,
+            reason: rejection.reason,
+            rejected_at: rejection.rejected_at,
+            requested_at: transfer.created_at,
             to: transfer.request.to.text(),
-            transfer_id: transfer.id.into(),
+            transfer_id: transfer.id,
             version: VERSION,
         })
     }
@@ -132,7 +135,7 @@ impl From<&RuleCheck> for DenialCheck {
             Limit::Unlimited => None,
             Limit::AtMost(limit) => Some(micros(limit)),
         };
-        Self { limit_micro_usdc, ok: check.ok, rule: check.rule.into(), used_micro_usdc: micros(check.used) }
+        Self { limit_micro_usdc, ok: check.ok, rule: check.rule, used_micro_usdc: micros(check.used) }
     }
 }
 

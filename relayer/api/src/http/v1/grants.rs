@@ -12,8 +12,8 @@ use crate::web::auth::{AnyKey, OperatorOnly};
 use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
-use purser_model::wire::schema::{self, Text, Usdc, one_of, written};
-use purser_model::{AccountId, CounterpartyKind, GrantId, GrantOpener, GrantState, Timestamp};
+use purser_model::wire::schema::{Usdc, one_of, written};
+use purser_model::{AccountId, Address, CounterpartyKind, GrantId, GrantOpener, GrantState, Timestamp};
 use purser_service::{GrantOnChain, Grants, Resource, ServiceError, grants_filter};
 
 written! {
@@ -33,45 +33,45 @@ enum Beyond {}
 #[derive(Serialize, ToSchema)]
 #[schema(as = Grant)]
 pub struct GrantResponse {
-    grant_id: schema::GrantId,
-    solana_address: schema::Address,
+    grant_id: GrantId,
+    solana_address: Address,
     #[schema(value_type = GrantState)]
-    state: Text<GrantState>,
+    state: GrantState,
     /// From when it pays; `null` if it does not.
     #[schema(required)]
-    effective_at: Option<schema::Timestamp>,
+    effective_at: Option<Timestamp>,
     /// Who may be paid.
-    payee: schema::Address,
+    payee: Address,
     payee_kind: CounterpartyKind,
     /// What may still be paid.
     left_usdc: Usdc,
-    expires_at: schema::Timestamp,
+    expires_at: Timestamp,
     /// The rules that a payment by it may pass.
     #[schema(value_type = Vec<Beyond>, max_items = 3)]
     beyond: Vec<&'static str>,
     /// Whether it is for one payment, of all that is left.
     one_payment: bool,
     #[schema(value_type = GrantOpener)]
-    opened_by: Text<GrantOpener>,
-    opened_at: schema::Timestamp,
+    opened_by: GrantOpener,
+    opened_at: Timestamp,
 }
 
 impl From<GrantOnChain> for GrantResponse {
     fn from(grant: GrantOnChain) -> Self {
         let waived = BEYOND.into_iter().filter(|(rule, _)| grant.waived.has(*rule));
         Self {
-            grant_id: Text(GrantId(grant.address)),
-            solana_address: grant.address.into(),
-            state: Text(grant.state),
-            effective_at: grant.effective_at.map(|at| Text(Timestamp::from_unix_seconds(at))),
-            payee: grant.payee.into(),
+            grant_id: GrantId(grant.address),
+            solana_address: grant.address,
+            state: grant.state,
+            effective_at: grant.effective_at.map(Timestamp::from_unix_seconds),
+            payee: grant.payee,
             payee_kind: grant.payee_kind,
             left_usdc: grant.left.into(),
-            expires_at: Timestamp::from_unix_seconds(grant.expires_at).into(),
+            expires_at: Timestamp::from_unix_seconds(grant.expires_at),
             beyond: waived.map(|(_, word)| word).collect(),
             one_payment: grant.is_for_one_payment,
-            opened_by: Text(grant.opened_by),
-            opened_at: Timestamp::from_unix_seconds(grant.opened_at).into(),
+            opened_by: grant.opened_by,
+            opened_at: Timestamp::from_unix_seconds(grant.opened_at),
         }
     }
 }
@@ -94,8 +94,8 @@ impl<S: Send + Sync> FromRequestParts<S> for GrantOf {
 impl IntoParams for GrantOf {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let in_path = |name: &str| ParameterBuilder::new().name(name).parameter_in(ParameterIn::Path);
-        let account = in_path("id").required(Required::True).schema(Some(schema::AccountId::schema()));
-        let grant = in_path("grant_id").required(Required::True).schema(Some(schema::GrantId::schema()));
+        let account = in_path("id").required(Required::True).schema(Some(AccountId::schema()));
+        let grant = in_path("grant_id").required(Required::True).schema(Some(GrantId::schema()));
         vec![account.build(), grant.build()]
     }
 }

@@ -8,25 +8,25 @@ use crate::web::body::{NoFields, Nothing};
 use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::page::Id;
-use purser_model::wire::schema::{self, Signature, Text};
-use purser_model::{AccountId, ActionId, Halt};
+use purser_model::wire::schema::Signature;
+use purser_model::{AccountId, ActionId, Halt, HaltScope, HaltedBy};
 use purser_service::{HaltView, Halts};
 
 /// A halt that is in force on an account.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Halt)]
 pub struct HaltBody {
-    by: schema::HaltedBy,
-    scope: schema::HaltScope,
+    by: HaltedBy,
+    scope: HaltScope,
     /// The action on record that it was; `null` where a wallet halted it without the service, for agents, and for a moment after the
     /// halt.
     #[schema(required)]
-    action_id: Option<schema::ActionId>,
+    action_id: Option<ActionId>,
 }
 
 impl HaltBody {
     pub fn new(halt: Halt, action: Option<ActionId>) -> Self {
-        Self { by: halt.by.into(), scope: halt.scope.into(), action_id: action.map(Text) }
+        Self { by: halt.by, scope: halt.scope, action_id: action }
     }
 }
 
@@ -36,22 +36,17 @@ impl HaltBody {
 pub struct HaltResponse {
     /// Always `true`.
     halted: bool,
-    halted_by: schema::HaltedBy,
+    halted_by: HaltedBy,
     tx_signature: Signature,
     /// This request, on record; `null` where its record could not be written, which no halt waits for.
     #[schema(required)]
-    action_id: Option<schema::ActionId>,
+    action_id: Option<ActionId>,
 }
 
 impl From<HaltView> for HaltResponse {
     fn from(view: HaltView) -> Self {
         let HaltView { halted_by, tx_signature, action_id } = view;
-        Self {
-            halted: true,
-            halted_by: halted_by.into(),
-            tx_signature: tx_signature.into(),
-            action_id: action_id.map(Text),
-        }
+        Self { halted: true, halted_by: halted_by, tx_signature: tx_signature.into(), action_id }
     }
 }
 

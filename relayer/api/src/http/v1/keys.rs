@@ -1,7 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::web::auth::{AnyKey, OperatorOnly};
@@ -9,83 +9,33 @@ use crate::web::body::Json as Body;
 use crate::web::error::ApiError;
 use crate::web::once::{Draw, ShownOnce};
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
-use purser_model::wire::schema::{self, AgentScope, CidrText, PlainKeyText, Text};
-use purser_model::{AccountId, AccountName, ApiKey, Invalid, KeyHint, KeyHolder, KeyId, Scope};
-use purser_service::{CreateKey, Keys, NewKey, keys_filter};
-
-/// A new agent key.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = CreateKey)]
-pub struct CreateKeyBody {
-    #[schema(value_type = Option<AccountName>)]
-    name: Option<String>,
-    /// From then on it is not valid. In the future; `null` for never.
-    #[schema(value_type = Option<schema::Timestamp>)]
-    expires_at: Option<String>,
-    /// From which addresses it may be used, as ranges in CIDR notation; without it, from anywhere.
-    #[schema(value_type = Option<Vec<CidrText>>, min_items = 1, max_items = 50)]
-    allowed_cidrs: Option<Vec<String>>,
-    /// What it may do; without them, both, or of both what the key may that asks.
-    #[schema(value_type = Option<Vec<AgentScope>>, min_items = 1, max_items = 6)]
-    scopes: Option<Vec<String>>,
-}
-
-impl TryFrom<CreateKeyBody> for CreateKey {
-    type Error = Invalid;
-
-    fn try_from(body: CreateKeyBody) -> Result<Self, Invalid> {
-        CreateKey::parse(body.name, body.expires_at, body.allowed_cidrs, body.scopes)
-    }
-}
-
-/// A new operator key. What is left out is as of the key that asks.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = CreateOperatorKey)]
-pub struct CreateOperatorKeyBody {
-    #[schema(value_type = Option<AccountName>)]
-    name: Option<String>,
-    /// From then on it is not valid. In the future, and no later than the key that asks.
-    #[schema(value_type = Option<schema::Timestamp>)]
-    expires_at: Option<String>,
-    /// From which addresses it may be used, as ranges in CIDR notation, all of them within those of the key that asks.
-    #[schema(value_type = Option<Vec<CidrText>>, min_items = 1, max_items = 50)]
-    allowed_cidrs: Option<Vec<String>>,
-    /// What it may do, which is no more than the key that asks.
-    #[schema(value_type = Option<Vec<Scope>>, min_items = 1, max_items = 6)]
-    scopes: Option<Vec<String>>,
-}
-
-impl TryFrom<CreateOperatorKeyBody> for CreateKey {
-    type Error = Invalid;
-
-    fn try_from(body: CreateOperatorKeyBody) -> Result<Self, Invalid> {
-        CreateKey::parse(body.name, body.expires_at, body.allowed_cidrs, body.scopes)
-    }
-}
+use purser_model::wire::schema::{CidrText, PlainKeyText};
+use purser_model::{
+    AccountId, AccountName, ApiKey, CreateKey, CreateOperatorKey, KeyHint, KeyHolder, KeyId, Scope, Timestamp,
+};
+use purser_service::{Keys, NewKey, keys_filter};
 
 /// A key, without the key itself.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Key)]
 pub struct KeyResponse {
-    id: schema::KeyId,
+    id: KeyId,
     /// The account that it opens; `null` of an operator key.
     #[schema(required)]
-    account_id: Option<schema::AccountId>,
+    account_id: Option<AccountId>,
     #[schema(value_type = Option<AccountName>, required)]
     name: Option<String>,
     hint: KeyHint,
-    created_at: schema::Timestamp,
+    created_at: Timestamp,
     /// From then on it is not valid.
     #[schema(required)]
-    expires_at: Option<schema::Timestamp>,
+    expires_at: Option<Timestamp>,
     /// Since then it is not valid.
     #[schema(required)]
-    revoked_at: Option<schema::Timestamp>,
+    revoked_at: Option<Timestamp>,
     /// About a minute late; `null` before its first use.
     #[schema(required)]
-    last_used_at: Option<schema::Timestamp>,
+    last_used_at: Option<Timestamp>,
     /// From which addresses it may be used; `null` for any.
     #[schema(value_type = Option<Vec<CidrText>>, required, max_items = 50)]
     allowed_cidrs: Option<Vec<String>>,
@@ -94,23 +44,23 @@ pub struct KeyResponse {
     scopes: Vec<Scope>,
     /// The key that made it; `null` where the command line did.
     #[schema(required)]
-    made_by: Option<schema::KeyId>,
+    made_by: Option<KeyId>,
 }
 
 impl From<ApiKey> for KeyResponse {
     fn from(key: ApiKey) -> Self {
         Self {
-            id: key.id.into(),
-            account_id: key.holder.account_id().map(Text),
+            id: key.id,
+            account_id: key.holder.account_id(),
             name: key.name,
             hint: key.hint,
-            created_at: key.created_at.into(),
-            expires_at: key.expires_at.map(Text),
-            revoked_at: key.revoked_at.map(Text),
-            last_used_at: key.last_used_at.map(Text),
+            created_at: key.created_at,
+            expires_at: key.expires_at,
+            revoked_at: key.revoked_at,
+            last_used_at: key.last_used_at,
             allowed_cidrs: key.allowed_cidrs.map(|cidrs| cidrs.texts()),
             scopes: key.scopes.list().collect(),
-            made_by: key.made_by.map(Text),
+            made_by: key.made_by,
         }
     }
 }
@@ -138,7 +88,7 @@ impl From<NewKey> for NewKeyResponse {
 #[utoipa::path(
     post, path = "/v1/accounts/{id}/keys", operation_id = "create_key", tag = "Keys",
     params(Id<AccountId>),
-    request_body = CreateKeyBody,
+    request_body = CreateKey,
     responses((status = 201, body = NewKeyResponse, description = "The key.")),
     security(("operator_key" = [])),
     extensions(("x-scopes" = json!(["pay", "policy", "halt", "reject-approvals"]))),
@@ -149,9 +99,9 @@ pub async fn create(
     AnyKey(caller): AnyKey,
     Id(account_id): Id<AccountId>,
     Draw(drawn): Draw,
-    Body(body): Body<CreateKeyBody>,
+    Body(asked): Body<CreateKey>,
 ) -> Result<ShownOnce<NewKeyResponse>, ApiError> {
-    let created = keys.create(&caller, KeyHolder::Agent(account_id), body.try_into()?, drawn).await?;
+    let created = keys.create(&caller, KeyHolder::Agent(account_id), asked, drawn).await?;
     Ok(ShownOnce(StatusCode::CREATED, created.into()))
 }
 
@@ -161,7 +111,7 @@ pub async fn create(
 /// The answer shows it, and nothing else ever does. Whoever runs the service makes the first one (`purser key create`).
 #[utoipa::path(
     post, path = "/v1/keys", operation_id = "create_operator_key", tag = "Keys",
-    request_body = CreateOperatorKeyBody,
+    request_body = CreateOperatorKey,
     responses((status = 201, body = NewKeyResponse, description = "The key.")),
     security(("operator_key" = [])),
     extensions(("x-scopes" = json!(["pay", "policy", "halt", "reject-approvals"]))),
@@ -171,9 +121,9 @@ pub async fn create_operators(
     _: OperatorOnly,
     AnyKey(caller): AnyKey,
     Draw(drawn): Draw,
-    Body(body): Body<CreateOperatorKeyBody>,
+    Body(asked): Body<CreateOperatorKey>,
 ) -> Result<ShownOnce<NewKeyResponse>, ApiError> {
-    let created = keys.create(&caller, KeyHolder::Operator, body.try_into()?, drawn).await?;
+    let created = keys.create(&caller, KeyHolder::Operator, asked.into(), drawn).await?;
     Ok(ShownOnce(StatusCode::CREATED, created.into()))
 }
 

@@ -12,10 +12,10 @@ use crate::web::error::{failure_code, rejection_code};
 use crate::web::once::{idempotency_header, mark_replayed};
 use crate::web::{ApiError, Code, Id, IdempotencyKeyHeader, TransferResponse, named_once, required};
 use purser_model::wire::CheckBody;
-use purser_model::wire::schema::{self, Message, RecipientText, Text, UsdcText, changed, one_of, written};
+use purser_model::wire::schema::{Message, RecipientText, UsdcText, changed, one_of, written};
 use purser_model::{
-    Approval, IdempotencyKey, Invalid, Memo, Recipient, TransferId, TransferRequest, TransferState,
-    amount_from_text,
+    AccountId, Approval, IdempotencyKey, Invalid, Memo, Recipient, Timestamp, TransferId, TransferRequest,
+    TransferState, amount_from_text,
 };
 use purser_service::{Preview, TransferAnswer, Transfers};
 
@@ -33,22 +33,22 @@ enum ApprovalWord {}
 #[schema(as = CreateTransfer)]
 pub struct CreateTransferBody {
     /// The account that pays.
-    #[schema(required, value_type = schema::AccountId)]
+    #[schema(required, value_type = AccountId)]
     from: Option<String>,
     #[schema(required, value_type = RecipientText)]
     to: Option<String>,
     #[schema(required, value_type = UsdcText)]
     amount: Option<String>,
-    #[schema(required, value_type = schema::IdempotencyKey)]
+    #[schema(required, value_type = IdempotencyKey)]
     idempotency_key: Option<String>,
-    #[schema(value_type = Option<schema::Memo>)]
+    #[schema(value_type = Option<Memo>)]
     memo: Option<String>,
     /// Refuses it with 409 `likely_duplicate` where one with the same payee, amount and memo settled under another idempotency
     /// key in the last ten minutes, or is under way. The account's `duplicates` may say otherwise.
     #[schema(value_type = Option<bool>)]
     refuse_duplicate: Option<bool>,
     /// The transfer that this one repeats on purpose: it is not refused for looking like that one.
-    #[schema(value_type = Option<schema::TransferId>)]
+    #[schema(value_type = Option<TransferId>)]
     duplicate_of: Option<String>,
     /// What becomes of it where policy refuses it by a rule that a grant may waive: the payee, the largest transfer or the daily limit.
     #[schema(value_type = Option<ApprovalWord>)]
@@ -185,7 +185,7 @@ pub struct PreviewResponse {
     /// When the rolling window has room for the amount, if nothing else is spent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    retry_at: Option<schema::Timestamp>,
+    retry_at: Option<Timestamp>,
 }
 
 impl From<Preview> for PreviewResponse {
@@ -203,7 +203,7 @@ impl From<Preview> for PreviewResponse {
                 checks: CheckBody::list(&rejection.checks),
                 error: Some(rejection_code(rejection.reason)),
                 message: Some(rejection.message.into()),
-                retry_at: rejection.retry_at.map(Text),
+                retry_at: rejection.retry_at,
             },
             Preview::Failing(failure, checks) => Self {
                 allowed: false,
