@@ -71,12 +71,20 @@ words! {
 }
 
 impl EntryKind {
-    /// `in` or `out`, seen from the account.
-    pub const fn direction(self) -> &'static str {
+    /// Seen from the account.
+    pub const fn direction(self) -> Direction {
         match self {
-            Self::Deposit => "in",
-            Self::Transfer | Self::Withdrawal => "out",
+            Self::Deposit => Direction::In,
+            Self::Transfer | Self::Withdrawal => Direction::Out,
         }
+    }
+}
+
+words! {
+    /// Which way money goes.
+    pub enum Direction = "Direction": "Seen from the account." {
+        In = "in",
+        Out = "out",
     }
 }
 

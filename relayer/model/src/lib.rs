@@ -73,8 +73,8 @@ pub use destination::{DestinationRules, URL_CHARS_MAX, WebhookUrl, may_reach};
 pub use event::{Event, EventType, HaltSet, PolicySet, SetBy, Subject};
 pub use grant::{ApprovedBy, GrantOpened, GrantOpener, GrantState};
 pub use history::{
-    Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, HistoryStatus, MemoFrom, Party,
-    PaymentNumber, PlacedEntry, entry_id, own_settlement, position_after,
+    Counterparty, Direction, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, HistoryStatus, MemoFrom,
+    Party, PaymentNumber, PlacedEntry, entry_id, own_settlement, position_after,
 };
 pub use key::{ApiKey, CreateKey, CreateOperatorKey, HashedKey, KeyHint, KeyHolder, KeyRole, PlainKey};
 pub use label::check_name;

@@ -119,11 +119,11 @@ pub(crate) struct ErrorBody {
     pub(crate) message: Cow<'static, str>,
     /// As in the header `X-Request-Id`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = RequestIdText, required)]
-    request_id: Option<String>,
+    #[schema(required, nullable = false)]
+    request_id: Option<RequestIdText>,
     /// What is wrong, by its path: `policy.paused`, `allowed_counterparties[3]`. `body` is the body as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = String, max_length = 65536)]
+    #[schema(nullable = false, max_length = 65536)]
     param: Option<String>,
     /// The transfer that ended so, that the idempotency key stands for, or that this one looks like.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,7 +134,7 @@ pub(crate) struct ErrorBody {
     status: Option<TransferStatus>,
     /// `true`: nothing was done, and the same request may simply be sent again, a transfer under the same key.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = bool)]
+    #[schema(nullable = false)]
     retryable: Option<bool>,
     /// When the rolling window has room for the amount, or the account for one more payment, if nothing else is paid.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -142,11 +142,11 @@ pub(crate) struct ErrorBody {
     retry_at: Option<Timestamp>,
     /// `true`: a person can approve it, if it is sent again under the same idempotency key with `"approval": "request"`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = bool)]
+    #[schema(nullable = false)]
     approvable: Option<bool>,
     /// What every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Vec<CheckBody>, max_items = 9)]
+    #[schema(nullable = false, max_items = 9)]
     checks: Option<Vec<CheckBody>>,
 }
 
@@ -155,7 +155,8 @@ impl ErrorAnswer {
     pub(crate) fn into_response(self, id: RequestId, answered: Response) -> Response {
         let (parts, _) = answered.into_parts();
         let mut response =
-            (parts.status, Json(ErrorBody { request_id: Some(id.to_string()), ..self.0 })).into_response();
+            (parts.status, Json(ErrorBody { request_id: Some(id.to_string().into()), ..self.0 }))
+                .into_response();
         for (name, value) in &parts.headers {
             if name != header::CONTENT_TYPE && name != header::CONTENT_LENGTH {
                 response.headers_mut().append(name, value.clone());
@@ -190,7 +191,7 @@ impl ApiError {
     /// The whole body for request `id`, and after how many seconds to try again.
     pub(crate) fn into_body(self, id: RequestId) -> (ErrorBody, Option<u64>) {
         let (body, retry_after) = self.answer();
-        (ErrorBody { request_id: Some(id.to_string()), ..body }, retry_after)
+        (ErrorBody { request_id: Some(id.to_string().into()), ..body }, retry_after)
     }
 
     /// For a page: the status, the message, and the parameter at fault.

@@ -163,16 +163,15 @@ pub(crate) struct PageResponse<T> {
     #[schema(max_items = 100)]
     pub data: Vec<T>,
     /// `null` on the last page.
-    #[schema(value_type = Option<Cursor>, required)]
-    pub cursor: Option<String>,
+    #[schema(required)]
+    pub cursor: Option<Cursor>,
     /// Whether there is a next page.
     pub has_more: bool,
 }
 
 impl<T> From<Page<T>> for PageResponse<T> {
     fn from(page: Page<T>) -> Self {
-        let cursor = page.next.map(|next| next.text());
-        Self { data: page.items, has_more: cursor.is_some(), cursor }
+        Self { data: page.items, has_more: page.next.is_some(), cursor: page.next }
     }
 }
 

@@ -56,7 +56,7 @@ pub struct TransferResponse {
     created_at: Timestamp,
     /// Of what was rejected or failed, or what a seller refused.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Code)]
+    #[schema(nullable = false)]
     error: Option<Code>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -67,11 +67,11 @@ pub struct TransferResponse {
     retry_at: Option<Timestamp>,
     /// Of what was rejected: what every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Vec<CheckBody>, max_items = 9)]
+    #[schema(nullable = false, max_items = 9)]
     checks: Option<Vec<CheckBody>>,
     /// `true`: a person can approve it, if it is sent again under the same idempotency key with `"approval": "request"`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = bool)]
+    #[schema(nullable = false)]
     approvable: Option<bool>,
     /// Of one about which a person was asked: until when it can be approved.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,8 +79,8 @@ pub struct TransferResponse {
     approval_expires_at: Option<Timestamp>,
     /// The page to show to whoever approves it, where the service has a `server.public_url`. Whoever has the link sees the payment.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = ApprovalLink)]
-    approval_url: Option<String>,
+    #[schema(nullable = false)]
+    approval_url: Option<ApprovalLink>,
     /// The wallet that approved it, once its grant has let it through.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -117,7 +117,7 @@ impl TransferResponse {
             checks: None,
             approvable: None,
             approval_expires_at: transfer.approval.requested().map(|requested| requested.expires_at),
-            approval_url: approval_url.clone(),
+            approval_url: approval_url.clone().map(ApprovalLink),
             approved_by: approved_by.as_ref().map(|by| by.signer),
             grant_tx_signature: approved_by.as_ref().map(|by| by.signature.as_str().into()),
         };

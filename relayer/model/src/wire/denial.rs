@@ -4,10 +4,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::Object;
 
-use super::schema::{Message, OtherSide, PolicyVersionNumber, one_of, text, written};
+use super::schema::{Message, OtherSide, PolicyVersionNumber, named_text, text, written};
 use crate::{
-    AccountId, Address, CheckedRule, DenialHead, Limit, Refused, RejectionReason, RuleCheck, Timestamp,
-    TransferId, TransferState, UnsignedDenial, UsdcAmount,
+    AccountId, Address, CheckedRule, DenialHead, Limit, Network, Refused, RejectionReason, RuleCheck,
+    Timestamp, TransferId, TransferState, UnsignedDenial, UsdcAmount,
 };
 
 const VERSION: u32 = 1;
@@ -29,13 +29,16 @@ written! {
     DenialSignature = "DenialSignature": formed(
         "An Ed25519 signature of the bytes of `denial`, as they stand here, base58.", "^[1-9A-HJ-NP-Za-km-z]{64,88}$"
     );
-    NetworkWord = "Network": one_of("Which network the account is on.", ["test", "live"]);
 }
 
-enum MicroUsdc {}
-enum Sha256Hex {}
-pub enum DenialSignature {}
-enum NetworkWord {}
+named_text! {
+    /// Micro-USDC: a whole number, as text.
+    MicroUsdc
+    /// A SHA-256 in hex.
+    Sha256Hex
+    /// The signature of a denial, base58.
+    DenialSignature
+}
 
 fn formed(description: &str, pattern: &str) -> Object {
     text().description(Some(description)).pattern(Some(pattern)).build()
@@ -49,16 +52,14 @@ pub struct DenialDocument {
     /// The account's address on the chain.
     account: Address,
     account_id: AccountId,
-    #[schema(value_type = MicroUsdc)]
-    amount_micro_usdc: String,
+    amount_micro_usdc: MicroUsdc,
     /// How every rule judged the transfer.
     #[schema(max_items = 16)]
     checks: Vec<DenialCheck>,
     /// Whose signature this is.
     key: Address,
     message: Message,
-    #[schema(value_type = NetworkWord)]
-    network: &'static str,
+    network: Network,
     /// Of the denial among all of its operator, from 1.
     #[schema(minimum = 1)]
     number: u64,
@@ -68,11 +69,10 @@ pub struct DenialDocument {
     #[schema(pattern = "^op_[0-7][0-9A-HJKMNP-TV-Z]{25}$")]
     operator_id: String,
     /// Of the policy that refused; `null` where the program refused a transaction and the account was not read after that.
-    #[schema(value_type = Option<PolicyVersionNumber>, required)]
-    policy_version: Option<u64>,
+    #[schema(required)]
+    policy_version: Option<PolicyVersionNumber>,
     /// Of the denial before, as it was signed; all zeros in the first.
-    #[schema(value_type = Sha256Hex)]
-    previous_sha256: String,
+    previous_sha256: Sha256Hex,
     /// Whose denial the one before is; `null` in the first.
     #[schema(required)]
     previous_transfer_id: Option<TransferId>,
@@ -80,8 +80,7 @@ pub struct DenialDocument {
     rejected_at: Timestamp,
     requested_at: Timestamp,
     /// Who was to be paid, as submitted.
-    #[schema(value_type = OtherSide)]
-    to: String,
+    to: OtherSide,
     transfer_id: TransferId,
     /// Of this form: 1.
     version: u32,
@@ -91,14 +90,13 @@ pub struct DenialDocument {
 #[derive(Serialize, ToSchema)]
 pub struct DenialCheck {
     /// `null`: there is no limit.
-    #[schema(value_type = Option<MicroUsdc>, required)]
-    limit_micro_usdc: Option<String>,
+    #[schema(required)]
+    limit_micro_usdc: Option<MicroUsdc>,
     /// Whether the rule allows the transfer.
     ok: bool,
     rule: CheckedRule,
     /// What already counted against the limit.
-    #[schema(value_type = MicroUsdc)]
-    used_micro_usdc: String,
+    used_micro_usdc: MicroUsdc,
 }
 
 impl DenialDocument {
@@ -112,17 +110,17 @@ impl DenialDocument {
             checks: rejection.checks.0.iter().map(DenialCheck::from).collect(),
             key: key,
             message: rejection.message.as_str().into(),
-            network: transfer.network.as_str(),
+            network: transfer.network,
             number,
             operator: *operator,
             operator_id: transfer.operator_id.to_string(),
-            policy_version: rejection.policy_version,
-            previous_sha256: hex::encode(before.hash),
+            policy_version: rejection.policy_version.map(PolicyVersionNumber),
+            previous_sha256: hex::encode(before.hash).into(),
             previous_transfer_id: before.transfer_id,
             reason: rejection.reason,
             rejected_at: rejection.rejected_at,
             requested_at: transfer.created_at,
-            to: transfer.request.to.text(),
+            to: transfer.request.to.text().into(),
             transfer_id: transfer.id,
             version: VERSION,
         })
@@ -139,8 +137,8 @@ impl From<&RuleCheck> for DenialCheck {
     }
 }
 
-fn micros(amount: UsdcAmount) -> String {
-    amount.micros().to_string()
+fn micros(amount: UsdcAmount) -> MicroUsdc {
+    MicroUsdc(amount.micros().to_string())
 }
 
 #[cfg(test)]

@@ -17,9 +17,9 @@ use purser_core::schema::{account_or_address, bounded, formed, id_of};
 pub use purser_core::schema::{one_of, text, written};
 
 use crate::{
-    AccountName, Address, BudgetId, Counterparty, CounterpartyKind, Cursor, EventType, GrantId, KeyHint,
-    METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX, PolicyReason, REASON_CHARS_MAX, RECIPIENT_CHARS_MAX, Scope,
-    Scopes, TAG_CHARS_MAX, Tag, URL_CHARS_MAX, UsdcAmount, amount_from_json, amount_to_json,
+    AccountName, Address, BudgetId, CounterpartyKind, Cursor, EventType, GrantId, KeyHint, METADATA_KEYS_MAX,
+    Metadata, NAME_CHARS_MAX, PolicyReason, REASON_CHARS_MAX, RECIPIENT_CHARS_MAX, Scope, Scopes,
+    TAG_CHARS_MAX, Tag, URL_CHARS_MAX, UsdcAmount, amount_from_json, amount_to_json,
 };
 
 /// Text without the NUL character, not blank, and without characters that override the text direction.
@@ -55,15 +55,12 @@ pub type Usdc = Text<UsdcAmount>;
 /// Every type of event, those that nothing subscribes to included.
 pub type AnyEventType = Text<EventType>;
 
-/// The other side of a payment.
-pub type OtherSide = Text<Counterparty>;
-
 /// Text that is answered as it is, under a name of its own.
 macro_rules! named_text {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
         $(#[$doc])*
-        #[derive(Debug, Clone, Serialize)]
-        pub struct $name(String);
+        #[derive(Debug, Clone, serde::Serialize)]
+        pub struct $name(pub String);
 
         impl<T: Into<String>> From<T> for $name {
             fn from(text: T) -> Self {
@@ -73,6 +70,8 @@ macro_rules! named_text {
     )*};
 }
 
+pub(crate) use named_text;
+
 named_text! {
     /// A transaction's signature, base58.
     Signature
@@ -80,7 +79,21 @@ named_text! {
     ExplorerLink
     /// A sentence for people.
     Message
+    /// The page of an approval.
+    ApprovalLink
+    /// What a payment says on the chain.
+    ChainMemo
+    /// Where a webhook is.
+    WebhookUrlText
+    /// The id of a request.
+    RequestIdText
+    /// The other side of a payment: an account's id, or an address.
+    OtherSide
 }
+
+/// Which version of its account's policy one is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyVersionNumber(pub u64);
 
 /// An amount as a JSON number, exact.
 #[derive(Debug, Clone, Copy)]
@@ -107,7 +120,7 @@ macro_rules! forms {
 }
 
 forms! {
-    UsdcText UsdcNumber PolicyVersionNumber RequestIdText PlainKeyText AgentScope ApprovalLink CidrText WebhookSecretText WebhookUrlText RecipientText ChainMemo CounterpartyText EntryOfAllowlist
+    UsdcText UsdcNumber PlainKeyText AgentScope CidrText WebhookSecretText RecipientText CounterpartyText EntryOfAllowlist
 }
 
 fn addressed(what: &str, prefix: &str) -> Object {

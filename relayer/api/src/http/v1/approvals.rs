@@ -22,7 +22,6 @@ use purser_service::{ApprovalView, Approvals, GrantTerms, TransferView};
 #[schema(as = Approval)]
 pub struct ApprovalResponse {
     transfer_id: TransferId,
-    #[schema(value_type = ApprovalState)]
     state: ApprovalState,
     /// The account that pays.
     account_id: AccountId,
@@ -40,15 +39,15 @@ pub struct ApprovalResponse {
     message: Option<Message>,
     /// While it waits: what every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Vec<CheckBody>, max_items = 9)]
+    #[schema(nullable = false, max_items = 9)]
     checks: Option<Vec<CheckBody>>,
     requested_at: Timestamp,
     /// Until when it can be approved.
     expires_at: Timestamp,
     /// The page to show to whoever approves it, where the service has a `server.public_url`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = ApprovalLink)]
-    approval_url: Option<String>,
+    #[schema(nullable = false)]
+    approval_url: Option<ApprovalLink>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     tx_signature: Option<Signature>,
@@ -107,14 +106,20 @@ pub struct GrantTermsBody {
     #[schema(max_length = 20, pattern = "^[0-9]+$", example = "10416984888683040767")]
     tag: String,
     /// The version of the policy that refused it: the grant is good for no other.
-    #[schema(value_type = Option<PolicyVersionNumber>, required)]
-    policy_version: Option<u64>,
+    #[schema(required)]
+    policy_version: Option<PolicyVersionNumber>,
 }
 
 impl From<GrantTerms> for GrantTermsBody {
     fn from(terms: GrantTerms) -> Self {
         let GrantTerms { operator, agent, payee, tag, policy_version } = terms;
-        Self { operator: operator, account: agent, payee: payee, tag: tag.to_string(), policy_version }
+        Self {
+            operator,
+            account: agent,
+            payee,
+            tag: tag.to_string(),
+            policy_version: policy_version.map(PolicyVersionNumber),
+        }
     }
 }
 
@@ -147,7 +152,7 @@ impl ApprovalResponse {
             checks: rejection.map(|rejection| CheckBody::list(&rejection.checks)),
             requested_at: transfer.created_at,
             expires_at: requested.expires_at,
-            approval_url: approval_url.clone(),
+            approval_url: approval_url.clone().map(ApprovalLink),
             tx_signature: transfer.tx_signature().map(Signature::from),
             solana_explorer_url: transfer.tx_signature().map(|signature| explorer.of(signature).into()),
             approved_by: approved_by.as_ref().map(|by| by.signer),

@@ -55,8 +55,8 @@ pub struct DeliveryResponse {
     #[schema(required)]
     undelivered_at: Option<Timestamp>,
     /// Why a pending one is not attempted.
-    #[schema(value_type = Option<Hindrance>, required)]
-    blocked_by: Option<&'static str>,
+    #[schema(required)]
+    blocked_by: Option<Hindrance>,
     created_at: Timestamp,
     /// Those of the last 30 days, the earliest first.
     #[schema(max_items = 100_000)]
@@ -95,7 +95,7 @@ impl DeliveryResponse {
             next_attempt_at,
             delivered_at,
             undelivered_at,
-            blocked_by: hindrance.filter(|_| is_pending).map(Hindrance::as_str),
+            blocked_by: hindrance.filter(|_| is_pending),
             created_at: delivery.created_at,
             attempts: delivery.attempts.into_iter().enumerate().map(AttemptResponse::from).collect(),
         }

@@ -33,8 +33,7 @@ pub struct SelectionBody {
     #[schema(min_items = 1, max_items = 1000)]
     ids: Option<Vec<AccountId>>,
     /// These, each only while its policy has this version: what a dry run showed, and nothing else.
-    #[schema(value_type = Option<BTreeMap<String, PolicyVersionNumber>>)]
-    versions: Option<BTreeMap<String, u64>>,
+    versions: Option<BTreeMap<String, PolicyVersionNumber>>,
     /// Those with this tag.
     tag: Option<Tag>,
     /// Those of this status.
@@ -56,8 +55,8 @@ impl TryFrom<SelectionBody> for Selection {
                 named("accounts.ids", ids.into_iter().map(|id| (id, None)).collect())
             }
             (None, Some(versions), None) if !is_filtered => {
-                let read = |(id, version): (&String, &u64)| {
-                    Ok((Invalid::unless(&format!("accounts.versions.{id}"), id)?, Some(*version)))
+                let read = |(id, version): (&String, &PolicyVersionNumber)| {
+                    Ok((Invalid::unless(&format!("accounts.versions.{id}"), id)?, Some(version.0)))
                 };
                 named("accounts.versions", versions.iter().map(read).collect::<Result<_, Invalid>>()?)
             }
@@ -86,8 +85,7 @@ pub struct ChangePoliciesBody {
     /// Which of them.
     accounts: SelectionBody,
     /// What to change of each.
-    #[schema(value_type = PolicyOfMany)]
-    policy: Box<RawValue>,
+    policy: PolicyOfMany,
     /// `true`: only say what it would do.
     #[serde(default)]
     dry_run: bool,
@@ -106,10 +104,12 @@ pub struct HaltAccountsBody {
 }
 
 /// The policy of a change of many: the versions stand beside it.
-enum PolicyOfMany {}
+#[derive(Deserialize)]
+struct PolicyOfMany(Box<RawValue>);
 
 /// Fields of an account that a change of many can change.
-enum PartsOfAccount {}
+#[derive(Serialize)]
+struct PartsOfAccount(Fields);
 
 written! {
     PolicyOfMany = "PolicyOfMany": changed::<PolicyUpdate>(|policy| {
@@ -160,14 +160,12 @@ struct OneResponse {
     name: Option<AccountName>,
     outcome: ManyOutcome,
     /// The policy version that was looked at: `accounts.versions` takes it.
-    #[schema(value_type = Option<PolicyVersionNumber>, required)]
-    version: Option<u64>,
+    #[schema(required)]
+    version: Option<PolicyVersionNumber>,
     /// What differs, before.
-    #[schema(value_type = PartsOfAccount)]
-    before: Fields,
+    before: PartsOfAccount,
     /// What differs, after.
-    #[schema(value_type = PartsOfAccount)]
-    after: Fields,
+    after: PartsOfAccount,
     /// When what is pending can take effect.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -231,9 +229,9 @@ fn answer(dry_run: bool, id: RequestId, all: Vec<(Compared, CameOut)>) -> Respon
             account_id: planned.id,
             name: planned.name,
             outcome,
-            version: planned.version,
-            before,
-            after,
+            version: planned.version.map(PolicyVersionNumber),
+            before: PartsOfAccount(before),
+            after: PartsOfAccount(after),
             effective_at,
             tx_signature: tx_signature.map(Signature::from),
             error: error.map(|error| ApiError::from(error).into_body(id).0),
@@ -298,7 +296,7 @@ pub async fn policies(
     Extension(id): Extension<RequestId>,
     Body(body): Body<ChangePoliciesBody>,
 ) -> Result<Response, ApiError> {
-    let json = body.policy;
+    let PolicyOfMany(json) = body.policy;
     let update = PolicyUpdate::from_json(json.get().as_bytes()).map_err(|error| error.within("policy"))?;
     if update.expected_version.is_some() {
         let message = "is another one for each account: see `accounts.versions`";

@@ -35,8 +35,7 @@ pub struct PolicyResponse {
     /// Whether it pays by grants alone. Set by the admin's own commands.
     by_grant_only: bool,
     updated_at: Timestamp,
-    #[schema(value_type = PolicyVersionNumber)]
-    version: u64,
+    version: PolicyVersionNumber,
     /// The policy that waits to take this one's place; `null` without one.
     #[schema(required)]
     pending: Option<PendingResponse>,
@@ -98,7 +97,7 @@ impl From<PolicyView> for PolicyResponse {
             budget_id: view.bounds.budget,
             by_grant_only: view.bounds.by_grant_only,
             updated_at: view.updated_at,
-            version: view.version,
+            version: PolicyVersionNumber(view.version),
             pending: view.pending.map(PendingResponse::from),
             effective_at: None,
             tx_signature: None,
@@ -108,7 +107,7 @@ impl From<PolicyView> for PolicyResponse {
 
 impl IntoResponse for PolicyResponse {
     fn into_response(self) -> Response {
-        let tag = HeaderValue::from_str(&format!("\"{}\"", self.version));
+        let tag = HeaderValue::from_str(&format!("\"{}\"", self.version.0));
         let mut response = Json(self).into_response();
         if let Ok(tag) = tag {
             response.headers_mut().insert(header::ETAG, tag);
@@ -151,7 +150,7 @@ async fn bound(
     let current = PolicyResponse::from(policies.get(operator, id).await?);
     read_only.check(&current)?;
     // Bound to the version that was checked.
-    Ok(PolicyUpdate { expected_version: expected_version.or(Some(current.version)), ..update })
+    Ok(PolicyUpdate { expected_version: expected_version.or(Some(current.version.0)), ..update })
 }
 
 /// The change as it is to be made. A pause is bound to no version: it comes first where the rest is refused here.

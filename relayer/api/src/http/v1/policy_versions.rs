@@ -7,7 +7,7 @@ use crate::web::auth::OperatorOnly;
 use crate::web::error::ApiError;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::wire::PolicyFields;
-use purser_model::wire::schema::{self, Signature};
+use purser_model::wire::schema::{PolicyVersionNumber, Signature};
 use purser_model::{AccountId, ActionId, Address, KeyId, PolicyReason, PolicyVersion, Timestamp};
 use purser_service::{Policies, policy_versions_filter};
 
@@ -15,8 +15,7 @@ use purser_service::{Policies, policy_versions_filter};
 #[derive(Serialize, ToSchema)]
 #[schema(as = PolicySet)]
 pub struct PolicyVersionResponse {
-    #[schema(value_type = schema::PolicyVersionNumber)]
-    version: u64,
+    version: PolicyVersionNumber,
     set_at: Timestamp,
     /// Whose key signed it; `null` if unknown.
     #[schema(required)]
@@ -39,7 +38,7 @@ impl From<PolicyVersion> for PolicyVersionResponse {
     fn from(version: PolicyVersion) -> Self {
         let (key_id, reason) = version.asking.map(|asking| (asking.key_id, asking.reason)).unzip();
         Self {
-            version: version.version,
+            version: PolicyVersionNumber(version.version),
             set_at: version.by.at,
             signer: version.by.signer,
             tx_signature: version.by.signature.into(),

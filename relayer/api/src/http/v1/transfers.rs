@@ -177,7 +177,7 @@ pub struct PreviewResponse {
     checks: Vec<CheckBody>,
     /// What it would be refused with.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Code)]
+    #[schema(nullable = false)]
     error: Option<Code>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]

@@ -22,8 +22,7 @@ use purser_service::{NewSecret, Webhooks, webhooks_filter};
 #[schema(as = Webhook)]
 pub struct WebhookResponse {
     id: WebhookId,
-    #[schema(value_type = WebhookUrlText)]
-    url: String,
+    url: WebhookUrlText,
     /// The event types that it gets.
     #[schema(min_items = 1, max_items = 64)]
     events: Vec<EventType>,
@@ -58,7 +57,7 @@ impl From<Webhook> for WebhookResponse {
         let subscription = &webhook.subscription;
         Self {
             id: webhook.id,
-            url: webhook.url.as_str().to_owned(),
+            url: webhook.url.as_str().into(),
             events: subscription.events().to_vec(),
             account_ids: subscription.accounts().to_vec(),
             low_balance_threshold_usdc: subscription.threshold().map(UsdcLimit),

@@ -3,9 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::wire::schema::{ChainMemo, OtherSide, PolicyVersionNumber, Signature, Text, Usdc};
+use crate::wire::schema::{ChainMemo, OtherSide, PolicyVersionNumber, Signature, Usdc};
 use crate::{
-    AccountId, BudgetId, EntryId, EntryKind, EntryOutcome, Event, EventType, HistoryEntry, LimitUsed, Memo,
+    AccountId, BudgetId, EntryId, EntryKind, EntryOutcome, Event, EventType, HistoryEntry, LimitUsed,
     Timestamp, TransferId, UsdcAmount, WatchedLimit,
 };
 
@@ -21,8 +21,8 @@ pub struct DepositData {
     #[schema(required)]
     from: Option<OtherSide>,
     /// In the words of whoever sent it: anybody.
-    #[schema(value_type = Option<ChainMemo>, required)]
-    memo: Option<Memo>,
+    #[schema(required)]
+    memo: Option<ChainMemo>,
     /// Of a deposit that one transfer made.
     #[schema(required)]
     transfer_id: Option<TransferId>,
@@ -59,8 +59,7 @@ pub struct ThresholdData {
     limit_usdc: Usdc,
     /// The same, whichever limit it is.
     max_daily_spend_usdc: Usdc,
-    #[schema(value_type = PolicyVersionNumber)]
-    policy_version: u64,
+    policy_version: PolicyVersionNumber,
     /// The payment's line of the account's history.
     entry_id: EntryId,
     /// Of the payment.
@@ -79,7 +78,8 @@ impl Event {
         let of = (entry.operator_id, entry.account_id);
         let (account_id, entry_id) = (entry.account_id, entry.id);
         let (amount_usdc, settled_at) = (entry.amount.into(), entry.created_at);
-        let (other_side, tx_signature) = (entry.counterparty.map(Text), signature.as_str().into());
+        let (other_side, tx_signature) =
+            (entry.counterparty.map(|party| OtherSide(party.to_string())), signature.as_str().into());
         match entry.kind {
             EntryKind::Transfer => None,
             EntryKind::Deposit => {
@@ -88,7 +88,7 @@ impl Event {
                     entry_id,
                     amount_usdc,
                     from: other_side,
-                    memo: entry.memo.clone(),
+                    memo: entry.memo.as_ref().map(|memo| ChainMemo(memo.to_string())),
                     transfer_id: entry.transfer_id,
                     tx_signature,
                     settled_at,
@@ -156,7 +156,7 @@ impl Event {
             spent_usdc: used.used.into(),
             limit_usdc: used.cap.into(),
             max_daily_spend_usdc: used.cap.into(),
-            policy_version: spent.policy_version,
+            policy_version: PolicyVersionNumber(spent.policy_version),
             entry_id: entry.id,
             amount_usdc: entry.amount.into(),
             transfer_id: entry.transfer_id,

@@ -27,8 +27,7 @@ pub struct AppliedData {
     account_id: AccountId,
     /// The policy that is in force.
     policy: PolicyFields,
-    #[schema(value_type = PolicyVersionNumber)]
-    version: u64,
+    version: PolicyVersionNumber,
     /// `null` where the service does not know by which transaction.
     #[schema(required)]
     tx_signature: Option<Signature>,
@@ -53,8 +52,7 @@ pub struct ChangedData {
 #[derive(Serialize, ToSchema)]
 #[schema(as = NumberedPolicy)]
 pub struct VersionData {
-    #[schema(value_type = PolicyVersionNumber)]
-    version: u64,
+    version: PolicyVersionNumber,
     /// What it says; `null` if it could not be read.
     #[schema(required)]
     policy: Option<PolicyFields>,
@@ -87,7 +85,7 @@ impl Event {
         now: Timestamp,
     ) -> Self {
         let version = |version: u64, policy: Option<&SpendingPolicy>| VersionData {
-            version,
+            version: PolicyVersionNumber(version),
             policy: policy.map(PolicyFields::from),
         };
         let data = ChangedData {
@@ -149,7 +147,12 @@ impl Event {
     ) -> Self {
         let account_id = pending.account_id;
         let tx_signature = tx_signature.map(Signature::from);
-        let data = AppliedData { account_id, policy: policy.into(), version, tx_signature };
+        let data = AppliedData {
+            account_id,
+            policy: policy.into(),
+            version: PolicyVersionNumber(version),
+            tx_signature,
+        };
         Self::of_policy(pending, EventType::PolicyApplied, &data, now)
     }
 
