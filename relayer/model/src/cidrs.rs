@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use ipnet::{IpNet, Ipv4Net};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::Invalid;
 
@@ -18,6 +18,12 @@ const MAPPED_BITS: u8 = 96;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Vec<String>")]
 pub struct AllowedCidrs(Vec<IpNet>);
+
+impl Serialize for AllowedCidrs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.texts())
+    }
+}
 
 impl TryFrom<Vec<String>> for AllowedCidrs {
     type Error = Invalid;

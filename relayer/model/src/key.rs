@@ -2,7 +2,7 @@ use std::fmt;
 
 use purser_core::words;
 use secrecy::{ExposeSecret, SecretString};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
@@ -26,6 +26,13 @@ pub enum KeyHolder {
     Operator,
     /// The agent of one account.
     Agent(AccountId),
+}
+
+/// The account that it opens.
+impl Serialize for KeyHolder {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.account_id().serialize(serializer)
+    }
 }
 
 impl KeyHolder {
@@ -205,26 +212,39 @@ impl From<CreateOperatorKey> for CreateKey {
     }
 }
 
-/// An API key as the service knows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A key, without the key itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Key)]
 pub struct ApiKey {
     pub id: KeyId,
+    #[serde(skip)]
     pub operator_id: OperatorId,
+    /// The account that it opens; `null` of an operator key.
+    #[serde(rename = "account_id")]
+    #[schema(value_type = Option<AccountId>, required)]
     pub holder: KeyHolder,
-    pub scopes: Scopes,
-    /// The key that made it; `None`: the command line did, or 0.1.0.
-    pub made_by: Option<KeyId>,
-    /// A label; display only.
+    #[schema(value_type = Option<AccountName>, required)]
     pub name: Option<String>,
     pub hint: KeyHint,
     pub created_at: Timestamp,
-    /// The key is refused from this time on.
+    /// From then on it is not valid.
+    #[schema(required)]
     pub expires_at: Option<Timestamp>,
+    /// Since then it is not valid.
+    #[schema(required)]
     pub revoked_at: Option<Timestamp>,
-    /// The last recorded use, about a minute behind.
+    /// About a minute late; `null` before its first use.
+    #[schema(required)]
     pub last_used_at: Option<Timestamp>,
-    /// The addresses that may use it; `None` for any.
+    /// From which addresses it may be used; `null` for any.
+    #[schema(value_type = Option<Vec<CidrText>>, required, max_items = 50)]
     pub allowed_cidrs: Option<AllowedCidrs>,
+    /// What it may do.
+    #[schema(value_type = Vec<Scope>, min_items = 1, max_items = 6)]
+    pub scopes: Scopes,
+    /// The key that made it; `null` where the command line did.
+    #[schema(required)]
+    pub made_by: Option<KeyId>,
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ mod request;
 mod retention;
 mod scopes;
 mod sealing;
+mod secrets;
 mod selection;
 mod session;
 mod spent;
@@ -54,9 +55,9 @@ pub use account::{
 pub use action::{
     Action, ActionFilter, ActionOutcome, ActionWord, Before, CountedActions, ListedAction, NoActionWord,
 };
-pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json};
+pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json, payable};
 pub use approval::{ApprovalFilter, ApprovalState};
-pub use balance::{BalanceSeen, KnownBalance, PaidBefore};
+pub use balance::{Balance, BalanceSeen, KnownBalance, PaidBefore};
 pub use body::{no_json, param_of, present, read_body};
 pub use budget::UpdateBudget;
 pub use cell::{CellName, CellNameError};
@@ -104,7 +105,7 @@ pub use session::{
     SESSION_IDLE_MAX, SESSION_LIFE_MAX, SESSIONS_PER_KEY_MAX, Session, SessionId, SessionToken,
 };
 pub use spent::{LimitUsed, Spent, WatchedLimit};
-pub use stop::{Stop, Stopped};
+pub use stop::{Halted, Stop, Stopped};
 pub use tags::{NoTag, TAG_CHARS_MAX, TAGS_MAX, Tag, Tags};
 pub use terms::Terms;
 pub use transfer_filter::TransferFilter;

@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use purser_core::{UnknownWord, words};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::Invalid;
 
@@ -28,6 +28,12 @@ words! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Vec<String>")]
 pub struct Scopes(u8);
+
+impl Serialize for Scopes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.list())
+    }
+}
 
 impl TryFrom<Vec<String>> for Scopes {
     type Error = Invalid;

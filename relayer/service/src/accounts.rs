@@ -15,7 +15,7 @@ use crate::parts::finish;
 use purser_base::crash_point::crash_point;
 use purser_chain::{AgentAddresses, AgentCreation, AgentOnChain, OperatorOnChain};
 use purser_model::{
-    Account, AccountChange, AccountFilter, AccountId, AccountStatus, ActionId, ApprovalRule, Before,
+    Account, AccountChange, AccountFilter, AccountId, AccountStatus, ActionId, ApprovalRule, Balance, Before,
     BudgetId, Counterparties, CreateAccount, Drawn, DuplicateRule, Halt, Operator, OperatorId, PolicyUpdate,
     Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
 };
@@ -55,14 +55,6 @@ pub struct AccountView {
     pub policy: Option<SpendingPolicy>,
     /// The budget that it pays through, as far as the chain answers.
     pub budget: Option<BudgetId>,
-}
-
-/// An account's balance, read now.
-#[derive(Debug, Clone, Copy)]
-pub struct BalanceView {
-    pub account_id: AccountId,
-    pub balance: UsdcAmount,
-    pub read_at: Timestamp,
 }
 
 /// Binds a cursor of the account list to its operator and filter.
@@ -278,10 +270,14 @@ impl Accounts {
     }
 
     /// The balance of one account, read from its token account now. Errors as [`Accounts::get`].
-    pub async fn balance(&self, principal: &Principal, id: AccountId) -> Result<BalanceView, ServiceError> {
+    pub async fn balance(&self, principal: &Principal, id: AccountId) -> Result<Balance, ServiceError> {
         let account = find_account(&self.inside.store.accounts, principal, id).await?;
         let agent = self.inside.looks.read_agent(&self.inside.chains, principal.operator(), &account).await?;
-        Ok(BalanceView { account_id: account.id, balance: agent.balance, read_at: self.inside.ambient.now() })
+        Ok(Balance {
+            account_id: account.id,
+            balance_usdc: agent.balance.into(),
+            last_updated: self.inside.ambient.now(),
+        })
     }
 
     async fn read_many(

@@ -47,7 +47,7 @@ use std::time::Duration;
 
 use purser_core::{MoneyPath, Outside};
 
-pub use self::accounts::{AccountView, Accounts, BalanceView, accounts_filter};
+pub use self::accounts::{AccountView, Accounts, accounts_filter};
 pub use self::actions::{ActionEnd, Actions};
 pub use self::approval_links::ApprovalLinks;
 pub use self::approvals::{ApprovalAsked, ApprovalView, Approvals, GrantTerms, LinkedApproval};
@@ -59,7 +59,7 @@ pub use self::error::{Forbidden, RequestConflict, Resource, ServiceError, Unauth
 pub use self::events::{Events, EventsFilter};
 pub use self::fetches::{FetchPlace, Fetches};
 pub use self::grants::{GrantOnChain, Grants, grants_filter};
-pub use self::halts::{HaltView, Halts};
+pub use self::halts::Halts;
 pub use self::hand_overs::{HandOvers, HandedOver, Opening, PaidOn, Reply, UnderKey, WhenSigned};
 pub use self::health::{CLOCK_SKEW_SECONDS_MAX, Health, Report};
 pub use self::history::{EntryView, History};

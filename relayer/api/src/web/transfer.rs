@@ -19,13 +19,16 @@ pub fn required<T>(param: &str, value: Option<T>) -> Result<T, Invalid> {
 }
 
 /// The idempotency key, from the body or from the header.
-pub fn named_once(body: Option<String>, header: Option<String>) -> Result<Option<String>, Invalid> {
+pub fn named_once(
+    body: Option<IdempotencyKey>,
+    header: Option<String>,
+) -> Result<Option<IdempotencyKey>, Invalid> {
     match (body, header) {
-        (Some(body), Some(header)) if body != header => {
+        (Some(body), Some(header)) if body.as_str() != header => {
             Err(Invalid::new("idempotency_key", "differs from the header `Idempotency-Key`"))
         }
-        (Some(key), _) | (None, Some(key)) => Ok(Some(key)),
-        (None, None) => Ok(None),
+        (Some(key), _) => Ok(Some(key)),
+        (None, header) => header.map(IdempotencyKey::parse).transpose(),
     }
 }
 

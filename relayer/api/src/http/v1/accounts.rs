@@ -14,10 +14,10 @@ use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_paramete
 use purser_model::wire::PolicyFields;
 use purser_model::wire::schema::Usdc;
 use purser_model::{
-    AccountChange, AccountFilter, AccountId, AccountName, AccountStatus, Address, ApprovalRule,
+    AccountChange, AccountFilter, AccountId, AccountName, AccountStatus, Address, ApprovalRule, Balance,
     CreateAccount, DuplicateRule, Metadata, ShownStatus, Tag, Tags, Timestamp,
 };
-use purser_service::{AccountView, Accounts, BalanceView, accounts_filter};
+use purser_service::{AccountView, Accounts, accounts_filter};
 
 /// An account.
 #[derive(Serialize, ToSchema)]
@@ -71,22 +71,6 @@ impl From<AccountView> for AccountResponse {
             approvals: account.approvals,
             created_at: account.created_at,
         }
-    }
-}
-
-/// An account's live balance.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Balance)]
-pub struct BalanceResponse {
-    account_id: AccountId,
-    balance_usdc: Usdc,
-    /// When it was read from the chain.
-    last_updated: Timestamp,
-}
-
-impl From<BalanceView> for BalanceResponse {
-    fn from(view: BalanceView) -> Self {
-        Self { account_id: view.account_id, balance_usdc: view.balance.into(), last_updated: view.read_at }
     }
 }
 
@@ -179,7 +163,7 @@ pub async fn patch(
 #[utoipa::path(
     get, path = "/v1/accounts/{id}/balance", operation_id = "get_balance", tag = "Accounts",
     params(Id<AccountId>),
-    responses((status = 200, body = BalanceResponse, description = "The balance.")),
+    responses((status = 200, body = Balance, description = "The balance.")),
     security(("operator_key" = []), ("agent_key" = [])),
     extensions(("x-scopes" = json!(["read"])), ("x-errors" = json!([Code::SolanaUnavailable]))),
 )]
@@ -187,6 +171,6 @@ pub async fn balance(
     State(accounts): State<Accounts>,
     AnyKey(principal): AnyKey,
     Id(account_id): Id<AccountId>,
-) -> Result<Json<BalanceResponse>, ApiError> {
-    Ok(Json(accounts.balance(&principal, account_id).await?.into()))
+) -> Result<Json<Balance>, ApiError> {
+    Ok(Json(accounts.balance(&principal, account_id).await?))
 }

@@ -9,75 +9,23 @@ use crate::web::body::Json as Body;
 use crate::web::error::ApiError;
 use crate::web::once::{Draw, ShownOnce};
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
-use purser_model::wire::schema::{CidrText, PlainKeyText};
-use purser_model::{
-    AccountId, AccountName, ApiKey, CreateKey, CreateOperatorKey, KeyHint, KeyHolder, KeyId, Scope, Timestamp,
-};
+use purser_model::wire::schema::PlainKeyText;
+use purser_model::{AccountId, ApiKey, CreateKey, CreateOperatorKey, KeyHolder, KeyId};
 use purser_service::{Keys, NewKey, keys_filter};
-
-/// A key, without the key itself.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Key)]
-pub struct KeyResponse {
-    id: KeyId,
-    /// The account that it opens; `null` of an operator key.
-    #[schema(required)]
-    account_id: Option<AccountId>,
-    #[schema(value_type = Option<AccountName>, required)]
-    name: Option<String>,
-    hint: KeyHint,
-    created_at: Timestamp,
-    /// From then on it is not valid.
-    #[schema(required)]
-    expires_at: Option<Timestamp>,
-    /// Since then it is not valid.
-    #[schema(required)]
-    revoked_at: Option<Timestamp>,
-    /// About a minute late; `null` before its first use.
-    #[schema(required)]
-    last_used_at: Option<Timestamp>,
-    /// From which addresses it may be used; `null` for any.
-    #[schema(value_type = Option<Vec<CidrText>>, required, max_items = 50)]
-    allowed_cidrs: Option<Vec<String>>,
-    /// What it may do.
-    #[schema(min_items = 1, max_items = 6)]
-    scopes: Vec<Scope>,
-    /// The key that made it; `null` where the command line did.
-    #[schema(required)]
-    made_by: Option<KeyId>,
-}
-
-impl From<ApiKey> for KeyResponse {
-    fn from(key: ApiKey) -> Self {
-        Self {
-            id: key.id,
-            account_id: key.holder.account_id(),
-            name: key.name,
-            hint: key.hint,
-            created_at: key.created_at,
-            expires_at: key.expires_at,
-            revoked_at: key.revoked_at,
-            last_used_at: key.last_used_at,
-            allowed_cidrs: key.allowed_cidrs.map(|cidrs| cidrs.texts()),
-            scopes: key.scopes.list().collect(),
-            made_by: key.made_by,
-        }
-    }
-}
 
 /// A new key: the only answer that shows it.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NewKey)]
 pub struct NewKeyResponse {
     #[serde(flatten)]
-    record: KeyResponse,
+    record: ApiKey,
     #[schema(value_type = PlainKeyText)]
     key: String,
 }
 
 impl From<NewKey> for NewKeyResponse {
     fn from(new: NewKey) -> Self {
-        Self { record: new.record.into(), key: new.plain.expose().to_owned() }
+        Self { record: new.record, key: new.plain.expose().to_owned() }
     }
 }
 
@@ -135,7 +83,7 @@ list_parameters!(KeysParameters(LIMIT_DEFAULT) {});
 #[utoipa::path(
     get, path = "/v1/accounts/{id}/keys", operation_id = "list_keys", tag = "Keys",
     params(Id<AccountId>, KeysParameters),
-    responses((status = 200, body = PageResponse<KeyResponse>, description = "A page of keys.")),
+    responses((status = 200, body = PageResponse<ApiKey>, description = "A page of keys.")),
     security(("operator_key" = [])),
     extensions(("x-scopes" = json!(["read"]))),
 )]
@@ -144,10 +92,10 @@ pub async fn list(
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
     query: ListQuery,
-) -> Result<Json<PageResponse<KeyResponse>>, ApiError> {
+) -> Result<Json<PageResponse<ApiKey>>, ApiError> {
     let holder = KeyHolder::Agent(account_id);
     let request = query.page(LIMIT_DEFAULT, &keys_filter(operator.id, holder))?;
-    Ok(Json(keys.list(&operator, holder, request).await?.map(KeyResponse::from).into()))
+    Ok(Json(keys.list(&operator, holder, request).await?.into()))
 }
 
 /// List the operator's own keys
@@ -156,7 +104,7 @@ pub async fn list(
 #[utoipa::path(
     get, path = "/v1/keys", operation_id = "list_operator_keys", tag = "Keys",
     params(KeysParameters),
-    responses((status = 200, body = PageResponse<KeyResponse>, description = "A page of keys.")),
+    responses((status = 200, body = PageResponse<ApiKey>, description = "A page of keys.")),
     security(("operator_key" = [])),
     extensions(("x-scopes" = json!(["read"]))),
 )]
@@ -164,10 +112,10 @@ pub async fn list_operators(
     State(keys): State<Keys>,
     OperatorOnly(operator): OperatorOnly,
     query: ListQuery,
-) -> Result<Json<PageResponse<KeyResponse>>, ApiError> {
+) -> Result<Json<PageResponse<ApiKey>>, ApiError> {
     let holder = KeyHolder::Operator;
     let request = query.page(LIMIT_DEFAULT, &keys_filter(operator.id, holder))?;
-    Ok(Json(keys.list(&operator, holder, request).await?.map(KeyResponse::from).into()))
+    Ok(Json(keys.list(&operator, holder, request).await?.into()))
 }
 
 /// Revoke a key

@@ -15,7 +15,7 @@ use purser_model::wire::CheckBody;
 use purser_model::wire::schema::{Message, RecipientText, UsdcText, changed, one_of, written};
 use purser_model::{
     AccountId, Approval, IdempotencyKey, Invalid, Memo, Recipient, Timestamp, TransferId, TransferRequest,
-    TransferState, amount_from_text,
+    TransferState, UsdcAmount, payable,
 };
 use purser_service::{Preview, TransferAnswer, Transfers};
 
@@ -33,19 +33,17 @@ enum ApprovalWord {}
 #[schema(as = CreateTransfer)]
 pub struct CreateTransferBody {
     /// The account that pays.
-    #[schema(required, value_type = AccountId)]
-    from: Option<String>,
-    #[schema(required, value_type = RecipientText)]
-    to: Option<String>,
-    #[schema(required, value_type = UsdcText)]
-    amount: Option<String>,
-    #[schema(required, value_type = IdempotencyKey)]
-    idempotency_key: Option<String>,
-    #[schema(value_type = Option<Memo>)]
-    memo: Option<String>,
+    from: AccountId,
+    #[schema(value_type = RecipientText)]
+    to: Recipient,
+    #[serde(deserialize_with = "payable")]
+    #[schema(value_type = UsdcText)]
+    amount: UsdcAmount,
+    #[schema(required, nullable = false)]
+    idempotency_key: Option<IdempotencyKey>,
+    memo: Option<Memo>,
     /// Refuses it with 409 `likely_duplicate` where one with the same payee, amount and memo settled under another idempotency
     /// key in the last ten minutes, or is under way. The account's `duplicates` may say otherwise.
-    #[schema(value_type = Option<bool>)]
     refuse_duplicate: Option<bool>,
     /// The transfer that this one repeats on purpose: it is not refused for looking like that one.
     #[schema(value_type = Option<TransferId>)]
@@ -59,15 +57,9 @@ impl CreateTransferBody {
     /// What is to be paid, which is all that a preview needs, and the key. `header` is the `Idempotency-Key` header; if the body
     /// has one too, both must agree.
     fn parse(self, header: Option<String>) -> Result<(TransferRequest, Option<IdempotencyKey>), Invalid> {
-        let from = required("from", self.from)?;
-        let key = named_once(self.idempotency_key, header)?;
-        let asked = TransferRequest {
-            from: Invalid::unless("from", &from)?,
-            to: Recipient::parse(required("to", self.to)?)?,
-            amount: amount_from_text("amount", &required("amount", self.amount)?)?,
-            memo: self.memo.map(Memo::parse).transpose()?,
-        };
-        Ok((asked, key.map(IdempotencyKey::parse).transpose()?))
+        let Self { from, to, amount, memo, idempotency_key, .. } = self;
+        let key = named_once(idempotency_key, header)?;
+        Ok((TransferRequest { from, to, amount, memo }, key))
     }
 
     fn into_request(self, header: Option<String>) -> Result<AskedTransfer, Invalid> {
