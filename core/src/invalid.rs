@@ -34,8 +34,7 @@ impl Invalid {
         Self { param, ..self }
     }
 
-    /// Reads the text of an error that a JSON parser carried: its own, or that of a value which parses itself. `None`: the
-    /// parser's own.
+    /// Reads back the error of a value that parses itself, from the text of a JSON parser's error. `None`: the parser's own.
     pub fn from_parser(text: &str) -> Option<Self> {
         let (param, message) = text.strip_prefix('`')?.split_once("` ")?;
         Some(Self::new(param, message))

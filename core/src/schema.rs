@@ -6,7 +6,7 @@ use std::fmt::Display;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
-use utoipa::openapi::{KnownFormat, SchemaFormat};
+use utoipa::openapi::{KnownFormat, RefOr, Schema, SchemaFormat};
 
 pub use {serde, utoipa};
 
@@ -20,39 +20,30 @@ const NO_NUL: &str = r"^[^\u0000]*$";
 const ULID: &str = "[0-7][0-9A-HJKMNP-TV-Z]{25}";
 const ULID_EXAMPLE: &str = "01JD5Z8K40C5B8H1S2E7G9PMAW";
 
+/// A schema, or a reference to one.
+pub type Described = RefOr<Schema>;
+
 /// Describes types with their own written form, each under its name.
 #[macro_export]
 macro_rules! written {
     ($($kind:ty = $name:literal: $schema:expr $(, of $($part:ty),*)? $(, like $other:ty)?;)*) => {$(
         impl $crate::schema::utoipa::PartialSchema for $kind {
-            fn schema() -> $crate::schema::utoipa::openapi::RefOr<$crate::schema::utoipa::openapi::Schema> {
-                $crate::schema::utoipa::openapi::RefOr::T($crate::schema::utoipa::openapi::Schema::from($schema))
+            fn schema() -> $crate::schema::Described {
+                $crate::schema::Described::T($schema.into())
             }
         }
 
         impl $crate::schema::utoipa::ToSchema for $kind {
             fn name() -> ::std::borrow::Cow<'static, str> {
-                ::std::borrow::Cow::Borrowed($name)
+                $name.into()
             }
 
-            $(fn schemas(
-                schemas: &mut Vec<(
-                    String,
-                    $crate::schema::utoipa::openapi::RefOr<$crate::schema::utoipa::openapi::Schema>,
-                )>,
-            ) {
-                $(schemas.push((
-                    <$part as $crate::schema::utoipa::ToSchema>::name().into_owned(),
-                    <$part as $crate::schema::utoipa::PartialSchema>::schema(),
-                ));)*
+            $(fn schemas(schemas: &mut Vec<(String, $crate::schema::Described)>) {
+                use $crate::schema::utoipa::{PartialSchema, ToSchema};
+                $(schemas.push((<$part>::name().into_owned(), <$part>::schema()));)*
             })?
 
-            $(fn schemas(
-                schemas: &mut Vec<(
-                    String,
-                    $crate::schema::utoipa::openapi::RefOr<$crate::schema::utoipa::openapi::Schema>,
-                )>,
-            ) {
+            $(fn schemas(schemas: &mut Vec<(String, $crate::schema::Described)>) {
                 <$other as $crate::schema::utoipa::ToSchema>::schemas(schemas);
             })?
         }
@@ -60,7 +51,7 @@ macro_rules! written {
 }
 pub use written;
 
-/// Reads a value from a JSON text. The parser's error is what the value's own error says: see [`Invalid::from_parser`].
+/// Reads a value from a JSON text. The parser's error carries the value's own, for [`Invalid::from_parser`].
 pub fn read<'de, T, E: Display, D: Deserializer<'de>>(
     json: D,
     parse: impl FnOnce(String) -> Result<T, E>,

@@ -6,13 +6,15 @@ use purser_core::{Approval, Duplicates, words};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use utoipa::ToSchema;
+use utoipa::openapi::schema::ObjectBuilder;
+use utoipa::openapi::{RefOr, Schema};
 
 use super::body::present;
 use super::label::check_name;
-use super::wire::schema::{changed, written};
+use super::wire::schema::{LABEL, anything, bounded, changed, written};
 use super::{AccountId, Address, Invalid, OperatorId, PolicyUpdate, Tag, Tags, Timestamp};
 
 /// Longest account name, in characters.
@@ -204,6 +206,17 @@ impl AccountName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+written! {
+    AccountName = "Name": bounded(
+        "A label for people, not unique: 1 to 200 characters, not blank, none that override the direction of text.",
+        (1, NAME_CHARS_MAX), LABEL, "Research agent"
+    );
+    Metadata = "Metadata": ObjectBuilder::new().max_properties(Some(METADATA_KEYS_MAX))
+        .additional_properties(Some(RefOr::T(Schema::Object(anything()))))
+        .description(Some("Keys and values of yours, at most 16 KiB of JSON. Kept and returned as they are, and never read."))
+        .examples([json!({ "team": "research" })]).build();
 }
 
 impl TryFrom<String> for AccountName {

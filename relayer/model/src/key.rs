@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
-use super::wire::schema::{AgentScope, CidrText};
+use super::wire::schema::{AgentScope, CidrText, formed, written};
 use super::{
     AccountId, AccountName, AllowedCidrs, CellName, KeyId, Network, OperatorId, Scope, Scopes, Timestamp,
 };
@@ -162,6 +162,13 @@ impl HashedKey {
 /// Enough of a key to recognise it, too little to use it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KeyHint(String);
+
+written! {
+    KeyHint = "ApiKeyHint": formed(
+        "The beginning and the end of a key, to tell it from others.",
+        r"^psr_(op|ag)_(test|live)_([a-z0-9]{1,16}_)?\.\.\.[0-9A-Za-z]{1,8}$", "psr_ag_test_...x7Qf"
+    );
+}
 
 impl KeyHint {
     /// For example `psr_ag_test_...x7Qf`.

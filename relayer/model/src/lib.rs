@@ -72,7 +72,7 @@ pub use delivery::{
 pub use denial::{Denial, DenialHead, Refused, Unsigned as UnsignedDenial, denials_filter};
 pub use destination::{DestinationRules, URL_CHARS_MAX, WebhookUrl, may_reach};
 pub use event::{Event, EventType, HaltSet, PolicySet, SetBy, Subject};
-pub use grant::{ApprovedBy, GrantOpened, GrantOpener, GrantState};
+pub use grant::{ApprovedBy, GrantOpened, GrantOpener, GrantState, GrantTerms};
 pub use history::{
     Counterparty, Direction, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, HistoryStatus, MemoFrom,
     Party, PaymentNumber, PlacedEntry, entry_id, own_settlement, position_after,

@@ -50,7 +50,7 @@ use purser_core::{MoneyPath, Outside};
 pub use self::accounts::{AccountView, Accounts, accounts_filter};
 pub use self::actions::{ActionEnd, Actions};
 pub use self::approval_links::ApprovalLinks;
-pub use self::approvals::{ApprovalAsked, ApprovalView, Approvals, GrantTerms, LinkedApproval};
+pub use self::approvals::{ApprovalAsked, ApprovalView, Approvals, LinkedApproval};
 pub use self::budgets::{
     BudgetChange, BudgetComparison, BudgetView, Budgets, LimitUse, PendingCaps, budgets_filter,
 };

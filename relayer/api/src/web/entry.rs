@@ -104,7 +104,7 @@ impl From<EntryView> for EntryResponse {
             error: None,
             message: None,
             created_at: entry.created_at,
-            visible_at: visible_at,
+            visible_at,
             memo_from,
         };
         match entry.outcome {

@@ -108,7 +108,7 @@ impl DenialDocument {
             account_id: transfer.request.from,
             amount_micro_usdc: micros(transfer.request.amount),
             checks: rejection.checks.0.iter().map(DenialCheck::from).collect(),
-            key: key,
+            key,
             message: rejection.message.as_str().into(),
             network: transfer.network,
             number,

@@ -13,17 +13,17 @@ use utoipa::openapi::schema::{
 use utoipa::openapi::{KnownFormat, Ref, RefOr, Schema, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 
-use purser_core::schema::{account_or_address, bounded, formed, id_of};
-pub use purser_core::schema::{one_of, text, written};
+use purser_core::schema::{account_or_address, id_of};
+pub use purser_core::schema::{bounded, formed, one_of, text, written};
 
 use crate::{
-    AccountName, Address, BudgetId, CounterpartyKind, Cursor, EventType, GrantId, KeyHint, METADATA_KEYS_MAX,
-    Metadata, NAME_CHARS_MAX, PolicyReason, REASON_CHARS_MAX, RECIPIENT_CHARS_MAX, Scope, Scopes,
-    TAG_CHARS_MAX, Tag, URL_CHARS_MAX, UsdcAmount, amount_from_json, amount_to_json,
+    Address, BudgetId, CounterpartyKind, Cursor, EventType, GrantId, PolicyReason, REASON_CHARS_MAX,
+    RECIPIENT_CHARS_MAX, Scope, Scopes, TAG_CHARS_MAX, Tag, URL_CHARS_MAX, UsdcAmount, amount_from_json,
+    amount_to_json,
 };
 
 /// Text without the NUL character, not blank, and without characters that override the text direction.
-const LABEL: &str = r"^[^\u0000\u202a-\u202e\u2066-\u2069]*[^\s\u0000\u202a-\u202e\u2066-\u2069][^\u0000\u202a-\u202e\u2066-\u2069]*$";
+pub(crate) const LABEL: &str = r"^[^\u0000\u202a-\u202e\u2066-\u2069]*[^\s\u0000\u202a-\u202e\u2066-\u2069][^\u0000\u202a-\u202e\u2066-\u2069]*$";
 /// The whole USDC of an amount that fits 64 bits of micro-USDC; the bound is rounded down to 18 trillion.
 const WHOLE_USDC: &str = "(0*([0-9]{1,13}|1[0-7][0-9]{12}))";
 
@@ -47,6 +47,11 @@ impl<T: Display> Serialize for Text<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }
+}
+
+/// Writes a field as its text.
+pub(crate) fn as_text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
 }
 
 /// An amount: six fractional digits.
@@ -172,18 +177,10 @@ written! {
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64))).minimum(Some(0_usize))
         .description(Some("Counts the changes of a policy.")).examples([json!(7)]).build();
 
-    AccountName = "Name": bounded(
-        "A label for people, not unique: 1 to 200 characters, not blank, none that override the direction of text.",
-        (1, NAME_CHARS_MAX), LABEL, "Research agent"
-    );
     RecipientText = "RecipientText": formed(
         "Who is to be paid: an account id, or the address of a USDC token account.",
         account_or_address(), "acct_01JD5Z8K40C5B8H1S2E7G9PMAW"
     );
-    Metadata = "Metadata": ObjectBuilder::new().max_properties(Some(METADATA_KEYS_MAX))
-        .additional_properties(Some(RefOr::T(Schema::Object(anything()))))
-        .description(Some("Keys and values of yours, at most 16 KiB of JSON. Kept and returned as they are, and never read."))
-        .examples([json!({ "team": "research" })]).build();
 
     Tag = "Tag": bounded(
         "A word of yours, by which accounts are chosen: lower-case letters, digits and `.`, `_`, `:`, `/`, `-`.",
@@ -200,10 +197,6 @@ written! {
     PlainKeyText = "ApiKey": formed(
         "An API key: a secret.", "^psr_(op|ag)_(test|live)_([a-z0-9]{1,16}_)?[1-9A-HJ-NP-Za-km-z]{32,44}$",
         "psr_ag_test_7gTq2Fh8vWvGZVdYwzvVgpWqpqSsZ2hRrDzhpC4oZ5Lh"
-    );
-    KeyHint = "ApiKeyHint": formed(
-        "The beginning and the end of a key, to tell it from others.",
-        r"^psr_(op|ag)_(test|live)_([a-z0-9]{1,16}_)?\.\.\.[0-9A-Za-z]{1,8}$", "psr_ag_test_...x7Qf"
     );
     CidrText = "Cidr": formed(
         "A range of IPv4 or IPv6 addresses in CIDR notation, or one address.", "^[0-9A-Fa-f.:]{2,45}(/[0-9]{1,3})?$", "203.0.113.0/24"

@@ -10,12 +10,12 @@ use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::wire::CheckBody;
-use purser_model::wire::schema::{ApprovalLink, ExplorerLink, Message, PolicyVersionNumber, Signature, Usdc};
+use purser_model::wire::schema::{ApprovalLink, ExplorerLink, Message, Signature, Usdc};
 use purser_model::{
-    AccountId, Address, ApprovalFilter, ApprovalState, IdempotencyKey, Invalid, Memo, PaidToPayee, Recipient,
-    RejectionReason, Timestamp, TransferId, TransferState,
+    AccountId, Address, ApprovalFilter, ApprovalState, GrantTerms, IdempotencyKey, Invalid, Memo,
+    PaidToPayee, Recipient, RejectionReason, Timestamp, TransferId, TransferState,
 };
-use purser_service::{ApprovalView, Approvals, GrantTerms, TransferView};
+use purser_service::{ApprovalView, Approvals, TransferView};
 
 /// A transfer that policy refused and about which a person was asked.
 #[derive(Serialize, ToSchema)]
@@ -64,63 +64,11 @@ pub struct ApprovalResponse {
     /// Of one that waits, where it is asked for by its id.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    grant: Option<GrantTermsBody>,
+    grant: Option<GrantTerms>,
     /// Likewise: what the account had paid to the same payee, however it named it, when somebody first looked at this approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    paid_before: Option<PaidBeforeBody>,
-}
-
-/// Settled payments from the account to one token account: the newest 10,000 at most.
-#[derive(Serialize, ToSchema)]
-#[schema(as = PaidBefore)]
-pub struct PaidBeforeBody {
-    /// How many there are.
-    #[schema(maximum = 10000)]
-    count: u64,
-    /// What they add up to.
-    usdc: Usdc,
-    /// When the last one was made; `null` without any.
-    #[schema(required)]
-    last_at: Option<Timestamp>,
-}
-
-impl From<PaidToPayee> for PaidBeforeBody {
-    fn from(paid: PaidToPayee) -> Self {
-        let PaidToPayee { count, amount, last_at } = paid;
-        Self { count, usdc: amount.into(), last_at }
-    }
-}
-
-/// What a grant must say that covers the transfer. Its amount, memo and end are the approval's.
-#[derive(Serialize, ToSchema)]
-#[schema(as = GrantTerms)]
-pub struct GrantTermsBody {
-    /// The operator's account on chain.
-    operator: Address,
-    /// The account that pays, on chain.
-    account: Address,
-    /// The token account that is paid.
-    payee: Address,
-    /// Names the one payment, and the grant. A whole number of up to 64 bits, as text.
-    #[schema(max_length = 20, pattern = "^[0-9]+$", example = "10416984888683040767")]
-    tag: String,
-    /// The version of the policy that refused it: the grant is good for no other.
-    #[schema(required)]
-    policy_version: Option<PolicyVersionNumber>,
-}
-
-impl From<GrantTerms> for GrantTermsBody {
-    fn from(terms: GrantTerms) -> Self {
-        let GrantTerms { operator, agent, payee, tag, policy_version } = terms;
-        Self {
-            operator,
-            account: agent,
-            payee,
-            tag: tag.to_string(),
-            policy_version: policy_version.map(PolicyVersionNumber),
-        }
-    }
+    paid_before: Option<PaidToPayee>,
 }
 
 impl ApprovalResponse {
@@ -213,7 +161,7 @@ pub async fn get(
     Id(transfer_id): Id<TransferId>,
 ) -> Result<Json<ApprovalResponse>, ApiError> {
     let ApprovalView { transfer, asked } = approvals.get(&principal, transfer_id).await?;
-    let (grant, paid_before) = asked.map(|asked| (asked.terms.into(), asked.paid_before.into())).unzip();
+    let (grant, paid_before) = asked.map(|asked| (asked.terms, asked.paid_before)).unzip();
     Ok(Json(ApprovalResponse { grant, paid_before, ..shown(&transfer)? }))
 }
 

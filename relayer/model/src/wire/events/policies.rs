@@ -103,7 +103,7 @@ impl Event {
     /// The account cannot pay until the admin lifts the halt.
     pub fn account_halted(halt: &HaltSet, account_id: AccountId, now: Timestamp) -> Self {
         let data = HaltedData {
-            account_id: account_id,
+            account_id,
             scope: halt.scope,
             halted_by: halt.by,
             tx_signature: halt.signature.as_str().into(),
@@ -131,7 +131,7 @@ impl Event {
         let data = PendingData {
             account_id: pending.account_id,
             policy: policy.into(),
-            effective_at: effective_at,
+            effective_at,
             signer: *signer,
         };
         Self::of_policy(pending, EventType::PolicyPending, &data, now)
