@@ -55,14 +55,14 @@ fn misfit<T: DeserializeOwned>(body: &[u8], path: &Path, error: &serde_json::Err
         return no_json(path, error);
     }
     let param = param_of(path);
-    match Said::by(error) {
-        Said::Refused(invalid) => placed(&param, &invalid),
-        Said::Missing(field) if path.iter().next().is_none() => Invalid::new(field, "is required"),
-        Said::Missing(field) => Invalid::new(field, "is required").within(&param),
-        Said::UnknownField if path.iter().count() == 1 => {
+    match Mistake::by(error) {
+        Mistake::Refused(invalid) => placed(&param, &invalid),
+        Mistake::Missing(field) if path.iter().next().is_none() => Invalid::new(field, "is required"),
+        Mistake::Missing(field) => Invalid::new(field, "is required").within(&param),
+        Mistake::UnknownField if path.iter().count() == 1 => {
             Invalid::new(param, "is not a field of this request")
         }
-        Said::UnknownField | Said::Misfit => {
+        Mistake::UnknownField | Mistake::Misfit => {
             let value = serde_json::from_slice(body).ok().and_then(|whole: Value| at(&whole, path).cloned());
             let shown = value.as_ref().map_or_else(|| "what it is".to_owned(), shown);
             let wanted = wanted::<T>(&param, value.as_ref())
@@ -72,8 +72,8 @@ fn misfit<T: DeserializeOwned>(body: &[u8], path: &Path, error: &serde_json::Err
     }
 }
 
-/// What a parser's error says.
-enum Said {
+/// What a parser's error means.
+enum Mistake {
     /// A value that parses itself refused its text.
     Refused(Invalid),
     /// This field is required.
@@ -82,7 +82,7 @@ enum Said {
     Misfit,
 }
 
-impl Said {
+impl Mistake {
     /// The parser has no codes, so its words decide: tests below hold them.
     fn by(error: &serde_json::Error) -> Self {
         let place = format!(" at line {} column {}", error.line(), error.column());
@@ -133,9 +133,9 @@ fn wanted<T: DeserializeOwned>(field: &str, given: Option<&Value>) -> Option<Str
 /// Whether a field takes values of this kind, if not this one.
 fn takes<T: DeserializeOwned>(name: &str, value: &Value) -> bool {
     let object = Value::Object(Map::from_iter([(name.to_owned(), value.clone())]));
-    match serde_json::from_str::<T>(&object.to_string()).as_ref().map_err(Said::by) {
-        Ok(_) | Err(Said::Refused(_) | Said::Missing(_)) => true,
-        Err(Said::UnknownField | Said::Misfit) => false,
+    match serde_json::from_str::<T>(&object.to_string()).as_ref().map_err(Mistake::by) {
+        Ok(_) | Err(Mistake::Refused(_) | Mistake::Missing(_)) => true,
+        Err(Mistake::UnknownField | Mistake::Misfit) => false,
     }
 }
 
